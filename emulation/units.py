@@ -1,0 +1,179 @@
+"""Quantities with a unit: rate, duration, size and packets.
+
+Each is an integer of its base unit, so that equal means equal. Text is parsed exactly or refused:
+a bare number, an unknown unit, a negative value and a value that is no whole number of base units
+all raise `UnitError`. `str` writes what `parse` reads.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import ClassVar, Self
+
+NUMBER_AND_UNIT = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>\S.*)?", re.ASCII)
+
+
+class UnitError(ValueError):
+    """Text that is not a quantity; says what is wrong and gives an example."""
+
+
+@dataclass(frozen=True, order=True)
+class Quantity:
+    """A whole, non-negative number of base units; each subclass has one field, named after them."""
+
+    UNITS: ClassVar[Mapping[str, int]] = {}  # unit -> base units; the base unit comes first
+    WRITTEN: ClassVar[tuple[str, ...]] = ()  # the units that `str` may use, smallest first
+    EXAMPLE: ClassVar[str] = ""  # text that `parse` accepts
+
+    def __post_init__(self) -> None:
+        if type(self.base) is not int:
+            raise UnitError(
+                f"{self.base!r}: {type(self).__name__} holds a whole number of {self.unit()};"
+                f" parse text such as '{self.EXAMPLE}'"
+            )
+        if self.base < 0:
+            raise UnitError(f"{self.base} {self.unit()}: is negative; write e.g. '{self.EXAMPLE}'")
+
+    @property
+    def base(self) -> int:
+        """The value in base units."""
+        value: int = getattr(self, fields(self)[0].name)
+        return value
+
+    @classmethod
+    def unit(cls) -> str:
+        """The base unit: bit/s, ns, B or packets."""
+        return next(iter(cls.UNITS))
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `text`, a number and a unit; raise `UnitError` where it is not exactly that."""
+        match = NUMBER_AND_UNIT.fullmatch(text.strip())
+        if match is None:
+            raise UnitError(f"'{text}': is not a number and a unit; write e.g. '{cls.EXAMPLE}'")
+        number, unit = match["number"], match["unit"]
+        if unit is None:
+            raise UnitError(f"'{text}': a bare number has no unit; write e.g. '{cls.EXAMPLE}'")
+        if unit not in cls.UNITS:
+            raise UnitError(f"'{text}': {cls._unknown(unit)}; write e.g. '{cls.EXAMPLE}'")
+        if number.startswith("-"):
+            raise UnitError(f"'{text}': is negative; write e.g. '{cls.EXAMPLE}'")
+        value = Fraction(number) * cls.UNITS[unit]
+        if value.denominator != 1:
+            raise UnitError(
+                f"'{text}': is not a whole number of {cls.unit()}; write e.g. '{cls.EXAMPLE}'"
+            )
+        return cls(value.numerator)  # type: ignore[call-arg]  # the field of the subclass
+
+    @classmethod
+    def _unknown(cls, unit: str) -> str:
+        known = {name.casefold(): name for name in cls.UNITS}
+        close = difflib.get_close_matches(unit.casefold(), known, n=1)
+        hint = f", did you mean '{known[close[0]]}'?" if close else ""
+        return f"unknown unit '{unit}'{hint} (known: {', '.join(cls.UNITS)})"
+
+    def __str__(self) -> str:
+        whole = [unit for unit in self.WRITTEN if self.base and self.base % self.UNITS[unit] == 0]
+        unit = whole[-1] if whole else self.unit()
+        return f"{self.base // self.UNITS[unit]} {unit}"
+
+
+@dataclass(frozen=True, order=True)
+class Rate(Quantity):
+    """How fast a link sends."""
+
+    UNITS = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
+    WRITTEN = tuple(UNITS)
+    EXAMPLE = "10 Mbit/s"
+
+    bits_per_second: int  # bit/s
+
+    @property
+    def mbit_per_s(self) -> float:
+        """The rate in Mbit/s."""
+        return self.bits_per_second / 10**6
+
+
+@dataclass(frozen=True, order=True)
+class Duration(Quantity):
+    """How long something takes."""
+
+    UNITS = {
+        "ns": 1,
+        "us": 10**3,
+        "µs": 10**3,
+        "ms": 10**6,
+        "s": 10**9,
+        "min": 60 * 10**9,
+        "h": 3600 * 10**9,
+    }
+    WRITTEN = ("ns", "us", "ms", "s")
+    EXAMPLE = "50 ms"
+
+    nanoseconds: int  # ns
+
+    @property
+    def us(self) -> float:
+        """The duration in microseconds."""
+        return self.nanoseconds / 10**3
+
+    @property
+    def ms(self) -> float:
+        """The duration in milliseconds."""
+        return self.nanoseconds / 10**6
+
+    @property
+    def seconds(self) -> float:
+        """The duration in seconds."""
+        return self.nanoseconds / 10**9
+
+
+@dataclass(frozen=True, order=True)
+class Size(Quantity):
+    """How many bytes something has."""
+
+    UNITS = {
+        "B": 1,
+        "kB": 10**3,
+        "KiB": 2**10,
+        "MB": 10**6,
+        "MiB": 2**20,
+        "GB": 10**9,
+        "GiB": 2**30,
+    }
+    WRITTEN = tuple(UNITS)
+    EXAMPLE = "1514 B"
+
+    bytes: int  # B
+
+    @property
+    def bits(self) -> int:
+        """The size in bits."""
+        return 8 * self.bytes
+
+
+@dataclass(frozen=True, order=True)
+class Packets(Quantity):
+    """How many packets a queue holds."""
+
+    UNITS = {"packets": 1, "packet": 1}
+    WRITTEN = ("packets",)
+    EXAMPLE = "127 packets"
+
+    count: int  # packets
+
+
+def bdp(rate: Rate, rtt: Duration) -> Size:
+    """The bandwidth-delay product of a path, in whole bytes, rounded down."""
+    return Size(rate.bits_per_second * rtt.nanoseconds // (8 * 10**9))
+
+
+def serialization(size: Size, rate: Rate) -> Duration:
+    """How long a link takes to send `size`, rounded up to whole ns; `UnitError` at a rate of 0."""
+    if not rate.bits_per_second:
+        raise UnitError("0 bit/s: a link without a rate never finishes; write e.g. '10 Mbit/s'")
+    return Duration(-(-size.bits * 10**9 // rate.bits_per_second))
