@@ -1,0 +1,141 @@
+"""Debian packages for an ordinary user: apt with a state of its own.
+
+The system's package lists and installed packages are neither read nor changed. Only the sources of
+`/etc/apt` are taken over, with the components and suites that we need added.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from emulation.errors import MissingTool
+
+_CONF = """\
+Dir "/";
+Dir::Etc::SourceList "{dir}/sources.list";
+Dir::Etc::SourceParts "{dir}/parts";
+Dir::State "{dir}";
+Dir::State::lists "{dir}/lists";
+Dir::State::status "{dir}/status";
+Dir::Cache "{dir}/cache";
+APT::Sandbox::User "";
+APT::Install-Recommends "0";
+APT::Install-Suggests "0";
+Acquire::Languages "none";
+Acquire::Retries "3";
+Debug::NoLocking "1";
+"""
+
+
+class PrivateApt:
+    """apt-get with its state in `folder`.
+
+    `components` and `suites` are added to those of each Debian source of the system. Raises
+    `MissingTool` where there is no apt-get or no Debian source.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        components: tuple[str, ...] = ("main",),
+        suites: tuple[str, ...] = (),
+        etc: Path = Path("/etc/apt"),
+    ) -> None:
+        for tool, package in (("apt-get", "apt"), ("dpkg-deb", "dpkg")):
+            if shutil.which(tool) is None:
+                raise MissingTool(
+                    what=f"{tool} is not installed (package {package})",
+                    where="this machine",
+                    todo="run on Debian or in the container image: the Dockerfile makes one",
+                )
+        for name in ("lists/partial", "cache/archives/partial", "parts"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / "status").touch()
+        (folder / "sources.list").touch()
+        (folder / "apt.conf").write_text(_CONF.format(dir=folder))
+        self.folder = folder
+        found = [self._take_over(path, components, suites) for path in _source_files(etc)]
+        if not any(found):
+            raise MissingTool(
+                what="no Debian package source is set up",
+                where=str(etc),
+                todo="add one for this release of Debian, with the component non-free",
+            )
+
+    def _take_over(self, path: Path, components: tuple[str, ...], suites: tuple[str, ...]) -> bool:
+        convert = deb822 if path.suffix == ".sources" else one_line
+        text = convert(path.read_text(), components, suites)
+        if text:
+            (self.folder / "parts" / path.name).write_text(text)
+        return bool(text)
+
+    def download(self, packages: tuple[str, ...]) -> tuple[Path, ...]:
+        """Download `packages` and all that they depend on; return the .deb files, sorted."""
+        self._run("update")
+        self._run("install", "--yes", "--download-only", *packages)
+        return tuple(sorted((self.folder / "cache/archives").glob("*.deb")))
+
+    def _run(self, *arguments: str) -> None:
+        done = subprocess.run(
+            ["apt-get", "-qq", *arguments],
+            env={
+                "APT_CONFIG": str(self.folder / "apt.conf"),
+                "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+                "LC_ALL": "C.UTF-8",
+            },
+            capture_output=True,
+            text=True,
+        )
+        errors = [line for line in done.stderr.splitlines() if line.startswith("E: ")]
+        if done.returncode or errors:
+            raise MissingTool(
+                what=f"apt-get {arguments[0]}: " + "; ".join(errors or [done.stderr.strip()]),
+                where="the package sources of /etc/apt",
+                todo="check that this machine reaches its Debian mirror, then run it again",
+            )
+
+
+def _source_files(etc: Path) -> list[Path]:
+    parts = sorted((etc / "sources.list.d").glob("*"))
+    candidates = [etc / "sources.list", *parts]
+    return [path for path in candidates if path.suffix in (".list", ".sources") and path.is_file()]
+
+
+def deb822(text: str, components: tuple[str, ...], suites: tuple[str, ...]) -> str:
+    """The Debian stanzas of a .sources file with `components` and `suites` added."""
+    stanzas = []
+    for stanza in text.split("\n\n"):
+        lines = [line for line in stanza.splitlines() if line.strip() and line[0] != "#"]
+        fields = {line.split(":", 1)[0].lower(): line for line in lines if ":" in line}
+        if "main" not in fields.get("components", "").split() or "debian" not in stanza:
+            continue
+        lines = [_extend(line, "components", components) for line in lines]
+        if "security" not in fields.get("suites", ""):
+            lines = [_extend(line, "suites", suites) for line in lines]
+        stanzas.append("\n".join(lines))
+    return "\n\n".join(stanzas) + ("\n" if stanzas else "")
+
+
+def _extend(line: str, field: str, words: tuple[str, ...]) -> str:
+    name, _, value = line.partition(":")
+    if name.lower() != field:
+        return line
+    return f"{name}: {' '.join(dict.fromkeys([*value.split(), *words]))}"
+
+
+def one_line(text: str, components: tuple[str, ...], suites: tuple[str, ...]) -> str:
+    """The Debian lines of a sources.list with `components` and `suites` added."""
+    lines = []
+    for line in text.splitlines():
+        head, _, options_and_rest = line.partition("deb ")
+        if head.strip() or "debian" not in line or " main" not in line:
+            continue
+        options, bracket, rest = options_and_rest.rpartition("] ")
+        prefix = f"deb {options}{bracket}"
+        uri, suite, *present = rest.split()
+        wanted = " ".join(dict.fromkeys([*present, *components]))
+        extra = suites if "security" not in suite else ()
+        lines += [f"{prefix}{uri} {name} {wanted}" for name in dict.fromkeys([suite, *extra])]
+    return "\n".join(lines) + ("\n" if lines else "")

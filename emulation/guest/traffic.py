@@ -1,0 +1,98 @@
+"""The traffic: servers, the flent test, and the proof that the path is as asked before it starts."""
+
+import glob
+import os
+import re
+import subprocess
+import time
+
+from rig import Failure
+
+#: How often the status is told how far virtual time has come.
+BEAT_S = 1.0
+
+#: How long a server may take until it listens.
+PATIENCE_S = 10.0
+
+
+def run(rig, traffic, status):
+    """Run what `traffic` (the job's) asks for; the data goes to /job/out."""
+    base = base_rtt(rig, traffic)
+    status("reached", base_rtt_ms=base)
+    servers = start_servers(rig, traffic)
+    status("serving", servers=len(servers))
+    flent(rig, traffic, status)
+    for server in servers:
+        if server.poll() is not None:
+            raise Failure("traffic", f"{server.args[-1]} died with status {server.returncode}")
+        server.kill()
+
+
+def base_rtt(rig, traffic):
+    """The smallest RTT of the idle path from client to server, in ms, by ping."""
+    out = rig.run(
+        traffic["client"], "ping", "-c", "3", "-i", "0.2", "-W", "5", traffic["server_address"]
+    )
+    found = re.search(r"= ([0-9.]+)/", out)
+    if found is None:
+        raise Failure("rig", f"no answer from {traffic['server_address']}: {out.strip()}")
+    return float(found.group(1))
+
+
+def start_servers(rig, traffic):
+    """netserver (TCP 12865) and irtt (UDP 2112) on the server, both listening."""
+    servers = []
+    for command, listing in (
+        (["netserver", "-4", "-D"], ("tcp", 12865)),
+        (["irtt", "server", "-b", f"{traffic['server_address']}:2112", "-i", "1ms"], ("udp", 2112)),
+    ):
+        log = open(f"/job/out/{command[0]}.log", "w")
+        servers.append(
+            subprocess.Popen(
+                rig.inside(traffic["server"], *command),
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )
+        )  # fmt: skip
+        wait_listening(rig, traffic["server"], *listing)
+    return servers
+
+
+def wait_listening(rig, node, protocol, port):
+    deadline = time.monotonic() + PATIENCE_S
+    wanted = f"{port:04X}"
+    while time.monotonic() < deadline:
+        table = rig.run(node, "cat", f"/proc/net/{protocol}", f"/proc/net/{protocol}6")
+        if any(line.split()[1].endswith(f":{wanted}") for line in table.splitlines()[1:] if line):
+            return
+        time.sleep(0.01)
+    raise Failure("traffic", f"{node}: nobody listens on {protocol} port {port}")
+
+
+def flent(rig, traffic, status):
+    """One flent test from the client; its data file becomes /job/out/data.flent.gz."""
+    command = [
+        "flent", traffic["test"], "--host", traffic["server_address"],
+        "--length", f"{traffic['length_s']:g}", "--step-size", f"{traffic['step_s']:g}",
+        "--data-dir", "/tmp", "--title-extra", traffic.get("title", "run"),
+        "--format", "summary", "--output", "/job/out/summary.txt", "--log-file", "/job/out/flent.log",
+    ]  # fmt: skip
+    with open("/job/out/flent.err", "w") as err:
+        process = subprocess.Popen(
+            rig.inside(traffic["client"], *command),
+            stdin=subprocess.DEVNULL, stdout=err, stderr=err, cwd="/tmp",
+        )  # fmt: skip
+        while True:
+            try:
+                process.wait(timeout=BEAT_S)
+                break
+            except subprocess.TimeoutExpired:
+                status("traffic")
+    if process.returncode:
+        with open("/job/out/flent.err") as err:
+            raise Failure("traffic", f"flent ended with {process.returncode}: {err.read()[-600:]}")
+    files = glob.glob("/tmp/*.flent.gz")
+    if len(files) != 1:
+        raise Failure("traffic", f"flent left {len(files)} data files, expected one")
+    with open(files[0], "rb") as source, open("/job/out/data.flent.gz", "wb") as target:
+        target.write(source.read())
+    os.unlink(files[0])

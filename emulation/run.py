@@ -1,0 +1,114 @@
+"""One run: from a cell and a seed to a flent file and its provenance, whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from emulation import provenance, vm
+from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
+from emulation.kernel import Kernel
+from emulation.model import Run
+from emulation.rootfs import RootFs
+
+#: Status of the guest -> the error that it is. Anything else is a failure of the guest's own code.
+_CAUSES: dict[str, type[EmulationError]] = {"rig": RigMismatch, "traffic": TrafficFailure}
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run in the data folder. `ending` is None where it had been there before."""
+
+    data: Path
+    provenance: Path
+    ending: vm.Ending | None
+
+
+def paths(run: Run, data: Path) -> tuple[Path, Path]:
+    """Where the flent file and the provenance of `run` are below the folder `data`."""
+    return data / f"{run.id}.flent.gz", data / f"{run.id}.json"
+
+
+def execute(
+    run: Run,
+    kernel: Kernel,
+    root: RootFs,
+    data: Path,
+    on_step: Callable[[dict[str, Any]], None] = lambda step: None,
+    keep: Path | None = None,
+    again: bool = False,
+) -> Result:
+    """Do `run` unless the folder `data` has it already.
+
+    `on_step` gets each line of the guest's status; `keep` takes the whole scratch folder of a run
+    that failed; `again` does a run anew that is there. Raises an `EmulationError` of the cause, and
+    then leaves nothing in `data`.
+    """
+    target, record = paths(run, data)
+    if record.exists() and target.exists() and not again:
+        return Result(target, record, None)
+    machine = vm.Machine(kernel.path, root.path, run.seed)
+    with vm.scratch() as folder:
+        try:
+            vm.prepare(folder, root.path, run.job())
+            ending = vm.run(machine, folder, on_step)
+            _judge(ending)
+            out = folder / "job" / "out"
+            check_flows(out / "data.flent.gz", run)
+            identity = provenance.identity(run, machine, kernel, root)
+            qdiscs = json.loads((out / "qdiscs.json").read_text())
+            told = provenance.record(run, identity, ending, qdiscs, out / "data.flent.gz")
+        except EmulationError as error:
+            error.where = f"{run.id}: {error.where}" if error.where else run.id
+            if keep is not None:
+                shutil.copytree(folder, keep / run.id, symlinks=True, dirs_exist_ok=True)
+            raise
+        _store(out / "data.flent.gz", target)
+        (out / "record.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
+        _store(out / "record.json", record)
+    return Result(target, record, ending)
+
+
+def _judge(ending: vm.Ending) -> None:
+    """Raise what the last line of the guest's status says went wrong."""
+    last = ending.steps[-1]
+    if last["step"] == "done":
+        return
+    cause = _CAUSES.get(last.get("cause", ""), GuestFailure)
+    raise cause(what="; ".join(last.get("problems", [f"it stopped after '{last['step']}'"])))
+
+
+def check_flows(file: Path, run: Run) -> None:
+    """Raise `TrafficFailure` where a flow of the flent `file` moved no data."""
+    with gzip.open(file) as stream:
+        results = json.load(stream)["results"]
+    idle = sorted(
+        name
+        for name, samples in results.items()
+        if not any(sample for sample in samples if sample is not None)
+    )
+    if idle or not results:
+        raise TrafficFailure(
+            what="no data moved in " + (", ".join(idle) or "any flow"),
+            where=file.name,
+            todo="look at flent.log in the folder that --keep leaves",
+        )
+
+
+def _store(source: Path, target: Path) -> None:
+    """Put `source` at `target` in one step: a reader sees all of it or nothing."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        shutil.copyfile(source, partial)
+        with partial.open("rb") as stream:
+            os.fsync(stream.fileno())
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)

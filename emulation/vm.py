@@ -1,0 +1,257 @@
+"""Boot the kernel on a root file system, watch it, and say how it ended.
+
+A guest is an ordinary process of the host: no root, no device, no network. It sees two folders, its
+root file system and the scratch folder of its job. It tells what it does through the job's
+`status`, a file apart from the console. Everything that the kernel is told is either the same for
+every boot or kept off its command line, which is an input of its random number generator.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from emulation.cpus import claim
+from emulation.errors import GuestFailure, GuestHung, MissingTool
+
+#: Midnight UTC, 1 January 2015, when every guest starts, in nanoseconds since 1970.
+START_NS = 1_420_070_400_000_000_000
+
+#: What in the kernel's log or console makes a run worthless.
+COMPLAINTS = (
+    "WARNING:",
+    "BUG:",
+    "Oops",
+    "Kernel panic",
+    "Call Trace",
+    "invoked oom-killer",
+    "Out of memory",
+    "segfault at",
+    "blocked for more than",
+    "rcu_sched detected stalls",
+)
+
+#: Wall seconds without a line of status after which a guest counts as hung.
+HANG_S = 120.0
+
+#: The code that runs in the guest; `prepare` copies it into the job.
+GUEST_CODE = Path(__file__).parent / "guest"
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What is booted.
+
+    `kernel`: the binary; `root`: the folder of the root file system; `memory_mib`: of the guest;
+    `seed`: of all its random numbers.
+    """
+
+    kernel: Path
+    root: Path
+    seed: int
+    memory_mib: int = 192
+
+
+@dataclass
+class Ending:
+    """How a guest ended.
+
+    `steps`: the lines of its status; `wall_s`, `cpu_s`: of the host; `virtual_s`: of the guest.
+    """
+
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+
+    @property
+    def virtual_s(self) -> float:
+        """How far the guest's clock came."""
+        return float(self.steps[-1]["virtual_s"]) if self.steps else 0.0
+
+    def step(self, name: str) -> dict[str, Any]:
+        """The first line of that step; raises `GuestFailure` where it was never reached."""
+        for line in self.steps:
+            if line["step"] == name:
+                return line
+        raise GuestFailure(what=f"the guest never reached the step '{name}'")
+
+
+@contextmanager
+def scratch(parent: Path | None = None) -> Iterator[Path]:
+    """A folder for one job, removed at the end however the job ends."""
+    with tempfile.TemporaryDirectory(prefix="guest-", dir=parent) as name:
+        yield Path(name)
+
+
+def prepare(folder: Path, root: Path, job: dict[str, Any]) -> None:
+    """Lay out the scratch `folder` of a guest: its root, its job and the code that does it."""
+    (folder / "root").symlink_to(root)
+    (folder / "uml").mkdir()
+    shutil.copytree(
+        GUEST_CODE, folder / "job" / "guest", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (folder / "job" / "out").mkdir()
+    (folder / "job" / "job.json").write_text(json.dumps(job, sort_keys=True, indent=1))
+
+
+def command(machine: Machine) -> list[str]:
+    """What starts a guest, from inside its scratch folder: no path of the host is in it."""
+    return [
+        str(machine.kernel),
+        f"mem={machine.memory_mib}M",
+        f"seed={machine.seed}",  # the kernel keeps it off its command line
+        "hostfs=.",  # no file outside the scratch folder can be named
+        "uml_dir=uml/",  # instead of ~/.uml: the home folder may not be writable
+        "umid=guest",
+        "root=/dev/root",
+        "rootfstype=hostfs",
+        "rootflags=root",
+        "ro",
+        "init=/usr/sbin/guest-init",
+        "time-travel=inf-cpu",
+        f"time-travel-start={START_NS}",
+        "con=null",
+        "con0=null,fd:1",
+        "loglevel=5",
+        "panic=-1",
+        "noreboot",
+    ]
+
+
+def run(
+    machine: Machine,
+    folder: Path,
+    on_step: Callable[[dict[str, Any]], None] = lambda step: None,
+    hang_s: float = HANG_S,
+) -> Ending:
+    """Boot the guest that `prepare` laid out in `folder` and wait until it is switched off.
+
+    `on_step` gets each line of status as it comes. Raises `GuestFailure` where the kernel
+    complained or the guest ended without a last word, `GuestHung` where virtual time stood still
+    for `hang_s` wall seconds. The guest dies with this process, whatever kills it.
+    """
+    ending = Ending()
+    began, spent_s = time.monotonic(), _children_s()
+    with claim() as cpu, (folder / "console").open("wb") as console:
+        process = subprocess.Popen(
+            command(machine),
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=console,
+            cwd=folder,
+            env={"TMPDIR": str(memory_folder(machine.memory_mib)), "HOME": str(folder)},
+            start_new_session=True,
+            preexec_fn=lambda: _before_boot(cpu),
+        )
+        try:
+            _watch(process, folder, ending, on_step, hang_s)
+        finally:
+            _end(process)
+    ending.wall_s = time.monotonic() - began
+    ending.cpu_s = _children_s() - spent_s
+    _verdict(folder, ending, process.returncode)
+    return ending
+
+
+def memory_folder(memory_mib: int) -> Path:
+    """Where the guest's memory goes: a folder that may be mapped executable and has room for it.
+
+    The first of $TMPDIR, /dev/shm, /tmp and /var/tmp that will do; raises `MissingTool` where none
+    does.
+    """
+    for name in (os.environ.get("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp"):
+        if not name or not os.access(name, os.W_OK | os.X_OK):
+            continue
+        about = os.statvfs(name)
+        room_mib = about.f_bavail * about.f_frsize >> 20
+        if not about.f_flag & os.ST_NOEXEC and room_mib >= memory_mib:
+            return Path(name)
+    raise MissingTool(
+        what=f"no temporary folder has {memory_mib} MiB of room and may hold executable memory",
+        where="$TMPDIR, /dev/shm, /tmp, /var/tmp",
+        todo="set TMPDIR to a folder on a file system mounted without noexec",
+    )
+
+
+def _before_boot(cpu: int) -> None:
+    os.sched_setaffinity(0, {cpu})
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _watch(
+    process: subprocess.Popen[bytes],
+    folder: Path,
+    ending: Ending,
+    on_step: Callable[[dict[str, Any]], None],
+    hang_s: float,
+) -> None:
+    """Follow the status until the guest ends."""
+    status = folder / "job" / "status"
+    position, heard = 0, time.monotonic()
+    while True:
+        ended = process.poll() is not None
+        text = status.read_bytes()[position:] if status.exists() else b""
+        whole = text[: text.rfind(b"\n") + 1]
+        position += len(whole)
+        for line in whole.splitlines():
+            ending.steps.append(json.loads(line))
+            on_step(ending.steps[-1])
+            heard = time.monotonic()
+        if ended:
+            return
+        if time.monotonic() - heard > hang_s:
+            raise GuestHung(
+                what=f"the guest's clock stands still at {ending.virtual_s:.3f} s since {hang_s:g} s",
+                where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
+                todo="run it again with the same --seed: a guest that hangs hangs every time",
+            )
+        try:
+            process.wait(timeout=0.02)
+        except subprocess.TimeoutExpired:
+            pass
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Make sure that the guest is gone."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _children_s() -> float:
+    """CPU seconds of this process's children that have ended, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _verdict(folder: Path, ending: Ending, status: int) -> None:
+    """Raise what the console, the kernel's log or the status say went wrong."""
+    for name in ("console", "job/out/kernel.log"):
+        path = folder / name
+        text = path.read_text(errors="replace") if path.exists() else ""
+        for line in text.splitlines():
+            if any(complaint in line for complaint in COMPLAINTS):
+                raise GuestFailure(
+                    what=f"the guest's kernel says: {line.strip()}",
+                    where=f"{ending.virtual_s:.3f} s",
+                    todo="see the kernel's log, kept with --keep",
+                )
+    if status or not ending.steps:
+        tail = (folder / "console").read_text(errors="replace").strip().splitlines()[-3:]
+        raise GuestFailure(
+            what=f"the guest ended with status {status}: " + " / ".join(tail),
+            where=f"{ending.virtual_s:.3f} s",
+        )
