@@ -59,8 +59,10 @@ TC_OPTIONS: Mapping[str, Mapping[str, type]] = {
     "netem": {"delay": Duration, "rate": Rate, "limit": Packets},
 }
 
-#: Options that `tc` folds into others, so that they cannot be read back under their own name.
-NOT_READ_BACK: Mapping[str, frozenset[str]] = {"red": frozenset({"avpkt", "bandwidth", "burst"})}
+#: Options that `tc` folds into others or, `probability`, that the kernel adapts: not to be compared.
+NOT_READ_BACK: Mapping[str, frozenset[str]] = {
+    "red": frozenset({"avpkt", "bandwidth", "burst", "probability"})
+}
 
 
 @dataclass(frozen=True)

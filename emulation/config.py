@@ -1,0 +1,241 @@
+"""Experiment files: strict YAML, read into the frozen values of `emulation.model`.
+
+A file is accepted whole or refused with every problem that it has, each with file, line and key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from itertools import product
+from pathlib import Path as FilePath
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from emulation.errors import ConfigError, Problem
+from emulation.model import (
+    DEFAULT_ERA,
+    DEFAULT_KERNEL,
+    ERAS,
+    Cell,
+    Experiment,
+    Link,
+    Paper,
+    Qdisc,
+    Rig,
+    Run,
+    Traffic,
+)
+from emulation.schema import ExperimentSection, Flaws, PaperFile, QdiscSection, unknown
+from emulation.source import Path, Source
+from emulation.units import Duration, Rate
+
+T = TypeVar("T", str, int)
+
+#: What pydantic finds, in our words: type -> (what is wrong, what to do).
+WORDS = {
+    "missing": ("is missing", "add it"),
+    "string_type": ("is not text", "write text, in quotes where YAML takes it for a number"),
+    "int_type": ("is not a whole number", "write a whole number"),
+    "dict_type": ("is not a mapping", "write keys with values below it"),
+    "model_type": ("is not a mapping", "write keys with values below it"),
+    "list_type": ("is not a list", "write [value, value]"),
+    "too_short": ("is empty", "add at least one entry"),
+}
+
+
+def load(path: FilePath) -> Paper:
+    """Read an experiment file; raise `ConfigError` with all its problems."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
+        todo = "name a readable experiment file"
+        raise ConfigError(f"cannot be read: {reason}", str(path), todo) from None
+    source = Source.read(text)
+    file = _validate(source)
+    if file is not None:
+        source.problems += _cross_checks(file, source)
+    if file is None or source.problems:
+        raise ConfigError.of(str(path), source.problems)
+    return _paper(file)
+
+
+def papers() -> tuple[Paper, ...]:
+    """The papers of the shipped files, by name."""
+    folder = FilePath(str(resources.files("emulation") / "experiments"))
+    return tuple(load(path) for path in sorted(folder.glob("*.yaml")))
+
+
+def experiments() -> tuple[Experiment, ...]:
+    """Every experiment of the shipped files."""
+    return tuple(experiment for paper in papers() for experiment in paper.experiments)
+
+
+def experiment(name: str) -> Experiment:
+    """The shipped experiment `name`, as `gbw2015/rrul`; `ConfigError` where there is none."""
+    known = {experiment.id: experiment for experiment in experiments()}
+    if name not in known:
+        what, todo = unknown("experiment", name, known)
+        raise ConfigError(what, todo=todo)
+    return known[name]
+
+
+def select(
+    experiment: Experiment,
+    *,
+    link: str | Iterable[str] | None = None,
+    qdisc: str | Iterable[str] | None = None,
+    cc: str | Iterable[str] | None = None,
+    seed: int | Iterable[int] | None = None,
+    length: Duration | None = None,
+    era: str = DEFAULT_ERA,
+    kernel: str = DEFAULT_KERNEL,
+) -> tuple[Run, ...]:
+    """The runs of `experiment` with the given values; None takes all, or the experiment's own.
+
+    Raises `ConfigError`, naming the valid values, for one that the experiment does not have.
+    """
+    cells = experiment.cells
+    links = _chosen(experiment, "link", link, [cell.link.name for cell in cells])
+    qdiscs = _chosen(experiment, "qdisc", qdisc, [cell.qdisc for cell in cells])
+    ccs = _chosen(experiment, "cc", cc, [cell.cc for cell in cells])
+    seeds = _chosen(experiment, "seed", seed, experiment.seeds)
+    _chosen(experiment, "era", era, ERAS)
+    length = experiment.traffic.length if length is None else length
+    if length < experiment.traffic.step:
+        step = experiment.traffic.step
+        what = f"length '{length}' is shorter than the step, '{step}'"
+        raise ConfigError(what, experiment.id, f"give at least {step}")
+    return tuple(
+        Run(experiment, cell, number, length, era, kernel)
+        for cell in cells
+        if cell.link.name in links and cell.qdisc in qdiscs and cell.cc in ccs
+        for number in seeds
+    )
+
+
+def _chosen(
+    experiment: Experiment, noun: str, given: T | Iterable[T] | None, valid: Iterable[T]
+) -> tuple[T, ...]:
+    """The `given` values, in the order of the `valid` ones."""
+    known = tuple(dict.fromkeys(valid))
+    if given is None:
+        return known
+    wanted: set[Any] = {given} if isinstance(given, str | int) else set(given)
+    for value in sorted(wanted - set(known)):
+        what, todo = unknown(noun, str(value), [str(name) for name in known])
+        raise ConfigError(what, experiment.id, todo)
+    return tuple(value for value in known if value in wanted)
+
+
+def _validate(source: Source) -> PaperFile | None:
+    """The file's sections; None, with the problems in `source`, where they are not valid."""
+    if not isinstance(source.value, dict):
+        if not source.problems:
+            source.problems.append(
+                source.problem((), "is no experiment file", "start with 'paper:'")
+            )
+        return None
+    defined = {
+        noun: list(section) if isinstance(section := source.value.get(f"{noun}s"), dict) else None
+        for noun in ("link", "qdisc")
+    }
+    try:
+        return PaperFile.model_validate(source.value, context=defined)
+    except ValidationError as invalid:
+        for error in invalid.errors():
+            source.problems += _problems(source, error)
+        return None
+
+
+def _problems(source: Source, error: Any) -> Iterator[Problem]:
+    """An error of pydantic in our words."""
+    path: Path = tuple(step for step in error["loc"] if step != "[key]")
+    kind = error["type"]
+    flaws = error.get("ctx", {}).get("error")
+    if isinstance(flaws, Flaws):
+        for below, what, todo in flaws.flaws:
+            yield source.problem((*path, *below), what, todo)
+    elif kind == "extra_forbidden":
+        yield source.problem(path, *unknown("key", str(path[-1]), _keys(path[:-1])))
+    else:
+        what, todo = WORDS.get(kind, (error["msg"], "correct it"))
+        yield source.problem(path, what, todo)
+
+
+def _keys(path: Path) -> list[str]:
+    """The keys that the section at `path` may have."""
+    section: Any = PaperFile
+    for step in path:
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            section = section.model_fields[str(step)].annotation
+        else:
+            section = get_args(section)[-1]
+    return list(section.model_fields)
+
+
+def _cross_checks(file: PaperFile, source: Source) -> Iterator[Problem]:
+    """What is wrong between sections that are valid by themselves."""
+    for name, link in file.links.items():
+        right = f"{link.down.mbit_per_s:g}/{link.up.mbit_per_s:g}"
+        if name != right:
+            what = f"is named '{name}' and has the rates {right}"
+            yield source.problem(("links", name), what, f"name it '{right}'")
+    for experiment_name, section in file.experiments.items():
+        for index, qdisc in enumerate(section.sweep.qdisc):
+            path = ("experiments", experiment_name, "sweep", "qdisc", index)
+            for rate, links in _rates(file, section).items():
+                if rate not in file.qdiscs[qdisc].rates:
+                    what = f"'{qdisc}' has no values for {rate}, a rate of {', '.join(links)}"
+                    yield source.problem(path, what, f"add '{rate}' to qdiscs.{qdisc}.rates")
+
+
+def _rates(file: PaperFile, section: ExperimentSection) -> dict[str, list[str]]:
+    """Each bottleneck rate of a sweep, with the links that have it."""
+    rates: dict[str, list[str]] = {}
+    for name in section.sweep.link:
+        link = file.links[name]
+        for rate in dict.fromkeys((str(link.down), str(link.up))):
+            rates.setdefault(rate, []).append(name)
+    return rates
+
+
+def _paper(file: PaperFile) -> Paper:
+    rig = Rig(file.rig.base_rtt, file.rig.edge_rate, tuple(file.rig.sysctls.items()))
+    found = tuple(
+        _experiment(file, rig, name, section) for name, section in file.experiments.items()
+    )
+    return Paper(file.paper, file.title, file.doi, found)
+
+
+def _experiment(file: PaperFile, rig: Rig, name: str, section: ExperimentSection) -> Experiment:
+    links = [Link(link, file.links[link].down, file.links[link].up) for link in section.sweep.link]
+    cells = tuple(
+        Cell(
+            link=link,
+            qdisc=qdisc,
+            cc=cc,
+            up=_qdisc(qdisc, file.qdiscs[qdisc], link.up),
+            down=_qdisc(qdisc, file.qdiscs[qdisc], link.down),
+        )
+        for link, qdisc, cc in product(links, section.sweep.qdisc, section.sweep.cc)
+    )
+    return Experiment(
+        paper=file.paper,
+        name=name,
+        title=section.title,
+        section=section.section,
+        rig=rig,
+        traffic=Traffic(**dict(section.traffic)),
+        cells=cells,
+        seeds=tuple(range(1, section.sweep.repetitions + 1)),
+    )
+
+
+def _qdisc(name: str, section: QdiscSection, rate: Rate) -> Qdisc:
+    """The qdisc with its values for `rate`: those of the rate class go before those of all."""
+    options = {**section.options, **section.rates[str(rate)]}
+    txqueuelen = options.pop("txqueuelen", None)
+    return Qdisc(name, section.kind, tuple(options.items()), txqueuelen)

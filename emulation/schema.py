@@ -1,0 +1,268 @@
+"""The form of an experiment file: sections, their keys and what each value must be.
+
+Every check here sees one value and its surroundings; what compares sections with each other is in
+`emulation.config`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from emulation.qdisc import TC_OPTIONS, Option
+from emulation.source import Path
+from emulation.units import Duration, Packets, Quantity, Rate, UnitError
+
+FASTEST = Rate(100 * 10**9)  # a faster link is taken for a slip
+#: Kinds of the rig itself, not for a queue under test.
+RIG_KINDS = frozenset({"netem", "tbf"})
+
+
+#: What is wrong with a value: (path below it, what, what to do).
+Flaw = tuple[Path, str, str]
+
+
+class Flaws(ValueError):
+    """All that is wrong with a value."""
+
+    def __init__(self, *flaws: Flaw) -> None:
+        self.flaws = flaws
+        super().__init__("; ".join(what for _, what, _ in flaws))
+
+    def below(self, step: str | int) -> list[Flaw]:
+        """The same flaws, seen from the value around this one."""
+        return [((step, *path), what, todo) for path, what, todo in self.flaws]
+
+
+def unknown(noun: str, word: str, valid: Iterable[str]) -> tuple[str, str]:
+    """What is wrong and what to do about a `word` that is none of the `valid` ones."""
+    names = list(valid)
+    close = difflib.get_close_matches(word, names, n=1)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    return f"unknown {noun} '{word}'", f"{hint}valid: {', '.join(names) or 'none'}"
+
+
+Q = TypeVar("Q", bound=Quantity)
+
+
+def _parser(quantity: type[Q]) -> Callable[[Any], Q]:
+    """A validator that reads a `quantity` from text."""
+
+    def parse(value: Any) -> Q:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise Flaws(((), f"must be text with a unit, not {value!r}", _example(quantity)))
+        try:
+            return quantity.parse(str(value))
+        except UnitError as error:
+            what, _, todo = str(error).rpartition("; ")
+            raise Flaws(((), what, todo)) from None
+
+    return parse
+
+
+def _example(quantity: type[Quantity]) -> str:
+    return f"write e.g. '{quantity.EXAMPLE}'"
+
+
+def _positive(value: Q) -> Q:
+    if not value.base:
+        raise Flaws(((), f"'{value}' must be above zero", _example(type(value))))
+    return value
+
+
+def _feasible(rate: Rate) -> Rate:
+    if not Rate(0) < rate <= FASTEST:
+        todo = f"write a rate above 0 and up to {FASTEST}"
+        raise Flaws(((), f"'{rate}' is not a possible rate", todo))
+    return rate
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", text):
+        raise Flaws(((), f"'{text}' is not a name", "write lower-case letters, digits and _"))
+    return text
+
+
+def _sysctl(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise Flaws(((), f"{value!r} is not a sysctl's value", "write a whole number or text"))
+    return str(value)
+
+
+Name = Annotated[str, AfterValidator(_name)]
+LinkRate = Annotated[Rate, PlainValidator(_parser(Rate)), AfterValidator(_feasible)]
+Span = Annotated[Duration, PlainValidator(_parser(Duration)), AfterValidator(_positive)]
+Sysctl = Annotated[str, BeforeValidator(_sysctl)]
+
+
+class Section(BaseModel):
+    """A mapping of the file: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LinkSection(Section):
+    """The bottleneck's rates."""
+
+    down: LinkRate
+    up: LinkRate
+
+
+class QdiscSection(Section):
+    """A queue discipline: `options` at every rate, and those of each rate class."""
+
+    kind: str
+    options: dict[str, Any] = Field(default_factory=dict)
+    rates: dict[str, dict[str, Any]] = Field(min_length=1)
+
+    @field_validator("kind")
+    @classmethod
+    def _known_kind(cls, kind: str) -> str:
+        kinds = sorted(TC_OPTIONS.keys() - RIG_KINDS)
+        if kind not in kinds:
+            raise Flaws(((), *unknown("kind", kind, kinds)))
+        return kind
+
+    @field_validator("options")
+    @classmethod
+    def _readable_options(cls, options: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        if "kind" in info.data:
+            return read_options(info.data["kind"], options)
+        return options
+
+    @field_validator("rates")
+    @classmethod
+    def _readable_rates(
+        cls, rates: dict[str, dict[str, Any]], info: ValidationInfo
+    ) -> dict[str, dict[str, Any]]:
+        flaws: list[Flaw] = []
+        read: dict[str, dict[str, Any]] = {}
+        for name, options in rates.items():
+            try:
+                rate = str(_feasible(_parser(Rate)(name)))
+                if rate in read:
+                    raise Flaws(((), f"{rate} is there twice", "remove one of the two"))
+                read[rate] = read_options(info.data["kind"], options) if "kind" in info.data else {}
+            except Flaws as error:
+                flaws += error.below(name)
+        if flaws:
+            raise Flaws(*flaws)
+        return read
+
+
+def read_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a `tc` kind, and `txqueuelen`, typed; `Flaws` has all that are wrong."""
+    types: dict[str, type] = {**TC_OPTIONS[kind], "txqueuelen": Packets}
+    flaws: list[Flaw] = []
+    read: dict[str, Any] = {}
+    for name, value in options.items():
+        if name not in types:
+            flaws.append(((name,), *unknown(f"option of {kind}", name, types)))
+            continue
+        try:
+            read[name] = _read_option(types[name], value)
+        except Flaws as error:
+            flaws += error.below(name)
+    if flaws:
+        raise Flaws(*flaws)
+    return read
+
+
+def _read_option(expected: type, value: Any) -> Option:
+    if issubclass(expected, Quantity):
+        quantity = _parser(expected)(value)
+        return _positive(quantity)  # type: ignore[return-value]
+    if expected is bool and isinstance(value, bool):
+        return value
+    number = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    if expected is float and number:
+        return float(value)
+    if expected is int and number and isinstance(value, int):
+        return value
+    nouns = {bool: "true or false", float: "a number", int: "a whole number"}
+    raise Flaws(((), f"{value!r} is not {nouns[expected]}", f"write {nouns[expected]}"))
+
+
+class RigSection(Section):
+    """The daisy chain beside its bottleneck."""
+
+    base_rtt: Span
+    edge_rate: LinkRate
+    sysctls: dict[str, Sysctl] = Field(default_factory=dict)
+
+
+class TrafficSection(Section):
+    """What is sent."""
+
+    tool: Literal["flent"]
+    test: Name
+    length: Span
+    step: Span
+
+    @model_validator(mode="after")
+    def _step_fits(self) -> Self:
+        if self.step > self.length:
+            what = f"'{self.step}' is longer than the length, '{self.length}'"
+            raise Flaws((("step",), what, "shorten the step or lengthen the run"))
+        return self
+
+
+class SweepSection(Section):
+    """The values whose product is the experiment's cells.
+
+    The validation context holds the names that the file defines: {"link": ..., "qdisc": ...}.
+    """
+
+    link: list[str] = Field(min_length=1)
+    qdisc: list[str] = Field(min_length=1)
+    cc: list[Name] = Field(min_length=1)
+    repetitions: int = Field(ge=1, le=999, strict=True)
+
+    @field_validator("link", "qdisc", "cc")
+    @classmethod
+    def _defined_once(cls, names: list[str], info: ValidationInfo) -> list[str]:
+        defined = (info.context or {}).get(info.field_name)
+        flaws: list[Flaw] = []
+        for index, name in enumerate(names):
+            if defined is not None and name not in defined:
+                flaws.append(((index,), *unknown(str(info.field_name), name, defined)))
+            elif name in names[:index]:
+                flaws.append(((index,), f"'{name}' is there twice", "remove one of the two"))
+        if flaws:
+            raise Flaws(*flaws)
+        return names
+
+
+class ExperimentSection(Section):
+    """Traffic and a sweep."""
+
+    title: str
+    section: str
+    traffic: TrafficSection
+    sweep: SweepSection
+
+
+class PaperFile(Section):
+    """A whole experiment file."""
+
+    paper: Name
+    title: str
+    doi: str = ""
+    links: dict[str, LinkSection] = Field(min_length=1)
+    qdiscs: dict[Name, QdiscSection] = Field(min_length=1)
+    rig: RigSection
+    experiments: dict[Name, ExperimentSection] = Field(min_length=1)
