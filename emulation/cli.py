@@ -1,0 +1,92 @@
+"""The command `emulate`: finds the subcommand, runs it and turns errors into exit statuses.
+
+Only the module of the subcommand that is asked for is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from emulation.errors import INTERRUPTED, ConfigError, EmulationError
+
+#: Subcommand -> what `emulate --help` says about it; a module of `emulation.commands` each.
+COMMANDS = {
+    "list": "experiments, their cells and the wall time that they take",
+    "check": "validate an experiment file without running it",
+    "run": "run an experiment, or the part of it that options select",
+    "verify": "run shipped runs again and compare the bytes",
+    "diff": "compare two runs",
+    "kernel": "build and list kernels",
+    "shell": "a prompt inside the rig",
+    "bench": "measure speed and memory",
+    "claims": "what the papers state and whether it agrees",
+}
+
+BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report it
+
+
+def command_module(name: str) -> ModuleType:
+    """The module behind the subcommand `name`."""
+    return importlib.import_module(f"emulation.commands.{name}")
+
+
+def build_parser(command: str | None) -> argparse.ArgumentParser:
+    """The parser, with the options of `command` and the names of the others."""
+    parser = argparse.ArgumentParser(
+        prog="emulate",
+        description="Queue disciplines under bufferbloat, emulated with real code in virtual time.",
+        epilog="'emulate COMMAND --help' shows the options of a command.",
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name, summary in COMMANDS.items():
+        if name == command:
+            command_module(name).add_parser(subparsers)
+        elif importlib.util.find_spec(f"emulation.commands.{name}") is not None:
+            subparsers.add_parser(name, help=summary)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `emulate` with `argv` (by default the process's); return the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    first = next((word for word in arguments if not word.startswith("-")), None)
+    exists = first in COMMANDS and importlib.util.find_spec(f"emulation.commands.{first}")
+    try:
+        parser = build_parser(first if exists else None)
+        args = parser.parse_args(arguments)
+        if args.version:
+            print(f"emulate {_version()}")
+            return 0
+        if args.command is None:
+            parser.print_help()
+            return ConfigError.exit_status
+        status: int = command_module(args.command).run(args)
+        sys.stdout.flush()
+        return status
+    except EmulationError as error:
+        for line in str(error).splitlines():
+            print(f"emulate: error: {line}", file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        print("emulate: error: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("qdisc-lab")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

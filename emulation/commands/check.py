@@ -1,0 +1,65 @@
+"""`emulate check FILE...`: validate experiment files without running anything."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emulation.config import load
+from emulation.errors import ConfigError
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+
+def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the parser of `emulate check`."""
+    parser = subparsers.add_parser("check", description="Validate experiment files; run nothing.")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="an experiment file")
+    parser.add_argument("--json", action="store_true", help="print JSON, for machines")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check every file, also behind one that is wrong; the status is that of the worst."""
+    reports = [_report(path) for path in args.files]
+    if args.json:
+        print(json.dumps(reports, indent=2))
+    else:
+        for report in reports:
+            _print(report)
+    return 0 if all(report["valid"] for report in reports) else ConfigError.exit_status
+
+
+def _report(path: Path) -> dict[str, Any]:
+    try:
+        paper = load(path)
+    except ConfigError as error:
+        fields = ("line", "key", "what", "todo")
+        problems: list[dict[str, Any]] = [
+            {field: getattr(problem, field) for field in fields} for problem in error.problems
+        ]
+        if not problems:  # the file could not be read
+            problems = [{"line": None, "key": "", "what": error.what, "todo": error.todo}]
+        errors = str(error).splitlines()
+        return {"file": str(path), "valid": False, "problems": problems, "errors": errors}
+    experiments = [
+        {
+            "id": experiment.id,
+            "cells": len(experiment.cells),
+            "runs": len(experiment.cells) * len(experiment.seeds),
+        }
+        for experiment in paper.experiments
+    ]
+    return {"file": str(path), "valid": True, "experiments": experiments}
+
+
+def _print(report: dict[str, Any]) -> None:
+    if not report["valid"]:
+        for line in report["errors"]:
+            print(f"emulate: error: {line}", file=sys.stderr)
+        return
+    for found in report["experiments"]:
+        print(f"{report['file']}: {found['id']}: {found['cells']} cells, {found['runs']} runs")

@@ -1,0 +1,119 @@
+"""`emulate list [EXPERIMENT]`: the shipped experiments, their cells and the time that they take."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from emulation.config import experiment, experiments
+from emulation.model import Cell, Experiment
+from emulation.units import Duration
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+#: Wall seconds that a virtual second costs one core: for being there, and for each Mbit/s of the
+#: bottleneck in both directions. From RRUL on one core of a current machine; an estimate.
+WALL_PER_VIRTUAL = 0.06
+WALL_PER_MBIT = 0.0021
+
+
+def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the parser of `emulate list`."""
+    parser = subparsers.add_parser(
+        "list",
+        description="List the shipped experiments, or the cells of one. Nothing is run.",
+    )
+    parser.add_argument("experiment", nargs="?", help="list its cells: gbw2015/rrul")
+    parser.add_argument("--json", action="store_true", help="print JSON, for machines")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the experiments, or the cells of one."""
+    if args.experiment:
+        chosen = experiment(args.experiment)
+        rows = [_cell_row(chosen, cell) for cell in chosen.cells]
+    else:
+        rows = [_experiment_row(found) for found in experiments()]
+    if args.json:
+        print(json.dumps(rows, indent=2))
+    else:
+        _print_table(rows)
+    return 0
+
+
+def wall_seconds(experiment: Experiment, cells: Iterable[Cell]) -> float:
+    """How long one repetition of `cells` takes on one core, in seconds; an estimate."""
+    length = experiment.traffic.length.seconds
+    rates = (cell.link.down.mbit_per_s + cell.link.up.mbit_per_s for cell in cells)
+    return sum(length * (WALL_PER_VIRTUAL + WALL_PER_MBIT * rate) for rate in rates)
+
+
+def _experiment_row(found: Experiment) -> dict[str, Any]:
+    runs = len(found.cells) * len(found.seeds)
+    wall = wall_seconds(found, found.cells) * len(found.seeds)
+    return {
+        "experiment": found.id,
+        "section": found.section,
+        "title": found.title,
+        "cells": len(found.cells),
+        "seeds": len(found.seeds),
+        "runs": runs,
+        "virtual_s": runs * found.traffic.length.seconds,
+        "wall_s": round(wall / (os.cpu_count() or 1)),
+    }
+
+
+def _cell_row(found: Experiment, cell: Cell) -> dict[str, Any]:
+    return {
+        "link": cell.link.name,
+        "qdisc": cell.qdisc,
+        "cc": cell.cc,
+        "up": " ".join(cell.up.tc_arguments()),
+        "down": " ".join(cell.down.tc_arguments()),
+        "virtual_s": found.traffic.length.seconds,
+        "wall_s": round(wall_seconds(found, [cell])),
+    }
+
+
+def _print_table(rows: list[dict[str, Any]]) -> None:
+    """A table for people; tab-separated where the output is no terminal."""
+    columns = list(rows[0])
+    cells = [[_shown(column, row[column]) for column in columns] for row in rows]
+    titles = [column.removesuffix("_s").replace("_", " ") for column in columns]
+    if not sys.stdout.isatty():
+        for line in (titles, *cells):
+            print("\t".join(line))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column, title in zip(columns, titles, strict=True):
+        number = isinstance(rows[0][column], int | float)
+        table.add_column(title, justify="right" if number else "left", overflow="fold")
+    for line in cells:
+        table.add_row(*line)
+    console = Console()
+    console.print(table)
+    if "cells" in columns:
+        console.print(f"wall: estimated, on {os.cpu_count()} cores", style="dim")
+
+
+def _shown(column: str, value: Any) -> str:
+    if column in ("virtual_s", "wall_s"):
+        return _clock(Duration(round(value) * 10**9))
+    return str(value)
+
+
+def _clock(duration: Duration) -> str:
+    """`2 h 05 min`, `3 min 20 s`, `12 s`."""
+    minutes, seconds = divmod(round(duration.seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"
