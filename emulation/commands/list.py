@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from emulation.config import experiment, experiments
-from emulation.model import Cell, Experiment
+from emulation.model import Cell, Experiment, Qdisc
 from emulation.units import Duration
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _experiment_row(found: Experiment) -> dict[str, Any]:
         "seeds": len(found.seeds),
         "runs": runs,
         "virtual_s": runs * found.traffic.length.seconds,
-        "wall_s": round(wall / (os.cpu_count() or 1)),
+        "wall_s": round(wall / _cores()),
     }
 
 
@@ -73,11 +73,21 @@ def _cell_row(found: Experiment, cell: Cell) -> dict[str, Any]:
         "link": cell.link.name,
         "qdisc": cell.qdisc,
         "cc": cell.cc,
-        "up": " ".join(cell.up.tc_arguments()),
-        "down": " ".join(cell.down.tc_arguments()),
+        "up": _words(cell.up),
+        "down": _words(cell.down),
         "virtual_s": found.traffic.length.seconds,
         "wall_s": round(wall_seconds(found, [cell])),
     }
+
+
+def _words(qdisc: Qdisc) -> str:
+    """The qdisc as `tc` gets it, behind it the interface's queue length where it sets one."""
+    length = f" (txqueuelen {qdisc.txqueuelen.count})" if qdisc.txqueuelen else ""
+    return " ".join(qdisc.tc_arguments()) + length
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
@@ -101,7 +111,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     console = Console()
     console.print(table)
     if "cells" in columns:
-        console.print(f"wall: estimated, on {os.cpu_count()} cores", style="dim")
+        console.print(f"wall: estimated, on {_cores()} cores", style="dim")
 
 
 def _shown(column: str, value: Any) -> str:
