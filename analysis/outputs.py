@@ -1,0 +1,174 @@
+"""What a notebook leaves behind for the results page, and how its tables read."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from analysis.dataset import Dataset
+from analysis.style import Palette, in_order, save
+
+SUMMARY: Final = "summary.json"
+TABLE: Final = "table.csv"
+FIGURE: Final = "figure"
+
+HEADERS: Final = {
+    "qdisc": "Qdisc",
+    "metric": "Quantity",
+    "published": "Published",
+    "ours": "Ours",
+    "difference": "Difference",
+    "ratio": "Ratio",
+    "agrees": "Agrees",
+    "n_seeds": "Seeds",
+    "interval": "95 % interval of the mean",
+    "peak_ms": "Peak (ms)",
+    "peak_after_s": "Peak after (s)",
+    "mean_ms": "Mean (ms)",
+    "tail_ms": "Mean, last 5 s (ms)",
+}
+QUANTITIES: Final = {
+    ("induced_latency", "round_trip"): "induced latency",
+    ("goodput", "download"): "goodput, download",
+    ("goodput", "upload"): "goodput, upload",
+}
+NONE: Final = "–"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One figure's facts, as `summary.json` holds them."""
+
+    paper: str
+    figure: str
+    title: str
+    caption: str
+    alt: str
+    cells: list[dict[str, Any]]  # link, qdisc, cc, seeds
+    kernels: list[dict[str, str]]  # release, digest
+    eras: list[str]
+    flent_versions: list[str]
+    virtual_s: float
+    wall_s: float
+    compared: int = 0  # published values that we have data for
+    agreeing: int = 0
+    files: list[str] = field(default_factory=list)
+
+
+def data_found(data: Dataset, qdiscs: Sequence[str]) -> pd.DataFrame:
+    """One row a qdisc of `qdiscs`, data or not: qdisc, n_seeds, seeds, era, kernel, flent."""
+    rows = []
+    for qdisc in in_order(list(qdiscs)):
+        runs = data.runs[data.runs["qdisc"] == qdisc]
+        facts = (", ".join(sorted(set(runs[c].astype(str)))) for c in
+                 ("era", "kernel_release", "flent_version"))  # fmt: skip
+        rows.append((qdisc, len(runs), _ranges(sorted(runs["seed"])), *facts))
+    return pd.DataFrame(rows, columns=["qdisc", "n_seeds", "seeds", "era", "kernel", "flent"])
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of metrics.compare or metrics.transient_metrics as texts, for people.
+
+    Four significant digits; units beside the numbers or in the header; a dash where there is no
+    value. An interval needs two seeds.
+    """
+    shown = pd.DataFrame(index=table.index)
+    shown["qdisc"] = table["qdisc"].astype(str)
+    if "metric" in table:
+        pairs = zip(table["metric"], table["direction"], strict=True)
+        units = zip(pairs, table["unit"], strict=True)
+        shown["metric"] = [f"{QUANTITIES[pair]} ({unit})" for pair, unit in units]
+        shown["published"] = [
+            f"{value:g} ± {error:g}"
+            for value, error in zip(table["published"], table["reading_error"], strict=True)
+        ]
+        shown["ours"] = table["ours"].map(_number)
+        shown["difference"] = table["difference"].map(_signed)
+        shown["ratio"] = table["ratio"].map(lambda value: NONE if pd.isna(value) else f"{value:.2f}")
+        shown["agrees"] = [NONE if pd.isna(v) else "yes" if v else "no" for v in table["agrees"]]
+        bounds = ("ci_low", "ci_high")
+    else:
+        for column in ("peak_ms", "peak_after_s", "mean_ms", "tail_ms"):
+            shown[column] = table[column].map(_number)
+        bounds = ("ci_low_ms", "ci_high_ms")
+    shown["n_seeds"] = table["n_seeds"].astype(str)
+    shown["interval"] = [
+        NONE if pd.isna(low) else f"{_number(low)} to {_number(high)}"
+        for low, high in zip(table[bounds[0]], table[bounds[1]], strict=True)
+    ]
+    return shown.rename(columns=HEADERS).reset_index(drop=True)
+
+
+def write_outputs(
+    folder: Path,
+    draw: Callable[[Palette], Figure],
+    table: pd.DataFrame,
+    data: Dataset,
+    *,
+    figure: str,
+    title: str,
+    caption: str,
+    alt: str,
+) -> Summary:
+    """Write figure.svg, figure-dark.svg, figure.png, table.csv and summary.json into `folder`.
+
+    The summary is written last: a figure's results exist when it does.
+    """
+    files = save(draw, folder / FIGURE)
+    table.to_csv(folder / TABLE, index=False, float_format="%.6g")
+    runs = data.runs
+    kernels = runs[["kernel_release", "kernel_digest"]].drop_duplicates()
+    agrees = table["agrees"].dropna() if "agrees" in table else pd.Series(dtype=bool)
+    summary = Summary(
+        paper=str(runs["paper"].iloc[0]),
+        figure=figure,
+        title=title,
+        caption=caption,
+        alt=alt,
+        cells=_cells(runs),
+        kernels=[
+            {"release": str(release), "digest": str(digest)}
+            for release, digest in kernels.itertuples(index=False)
+        ],
+        eras=sorted(set(runs["era"].astype(str))),
+        flent_versions=sorted(set(runs["flent_version"])),
+        virtual_s=round(float(runs["virtual_s"].sum()), 3),
+        wall_s=round(float(runs["wall_s"].sum()), 3),
+        compared=len(agrees),
+        agreeing=int(agrees.sum()),
+        files=[path.name for path in files],
+    )
+    text = json.dumps(asdict(summary), indent=1, sort_keys=True, ensure_ascii=False)
+    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    return summary
+
+
+def _cells(runs: pd.DataFrame) -> list[dict[str, Any]]:
+    grouped = runs.groupby(["link", "qdisc", "cc"], observed=True)["seed"]
+    return [
+        {"link": link, "qdisc": qdisc, "cc": cc, "seeds": sorted(int(seed) for seed in seeds)}
+        for (link, qdisc, cc), seeds in grouped
+    ]
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """1, 2, 3, 7 as "1–3, 7"; a dash for none."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(f"{p[0]}–{p[-1]}" if len(p) > 1 else f"{p[0]}" for p in parts) or NONE
+
+
+def _number(value: float) -> str:
+    return NONE if pd.isna(value) else f"{value:.4g}"
+
+
+def _signed(value: float) -> str:
+    return NONE if pd.isna(value) else f"{value:+.3g}".replace("-", "−")

@@ -1,0 +1,54 @@
+"""Values that the papers print or plot, as facts in `data/published/*.csv`."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.errors import DataError
+
+PUBLISHED: Final = pa.DataFrameSchema(
+    {
+        "figure": pa.Column(str),
+        "link": pa.Column(str, pa.Check.str_matches(r"^[0-9.]+/[0-9.]+$")),
+        "qdisc": pa.Column(str),
+        "metric": pa.Column(str, pa.Check.isin(["goodput", "induced_latency"])),
+        "direction": pa.Column(str, pa.Check.isin(["download", "upload", "one", "round_trip"])),
+        "value": pa.Column(float, pa.Check.ge(0)),
+        "unit": pa.Column(str, pa.Check.isin(["Mbit/s", "ms"])),
+        "reading_error": pa.Column(float, pa.Check.gt(0)),
+    },
+    unique=["figure", "qdisc", "metric", "direction"],
+    strict=True,
+)
+"""One row a value. `one` is a goodput of which the paper does not say the direction;
+`reading_error` (same unit) is how exactly the value can be read from the printed figure."""
+
+
+def read_published(
+    path: Path, figure: str | None = None, *, qdiscs: Collection[str] | None = None
+) -> pd.DataFrame:
+    """Table of PUBLISHED, of one figure ("2a") or of all, of some qdiscs or of all.
+
+    Raises DataError when the file is missing, does not fit the schema or lacks the figure.
+    """
+    try:
+        table = pd.read_csv(path, dtype={"figure": str}, comment="#")
+        table = PUBLISHED.validate(table.astype({"value": float, "reading_error": float}))
+    except FileNotFoundError as error:
+        raise DataError.of(path, "no such file", "Restore it from the repository") from error
+    except (ValueError, KeyError, pa.errors.SchemaError) as error:
+        raise DataError.of(
+            path, f"not a table of published values ({error})", "Restore it from the repository"
+        ) from error
+    if qdiscs is not None:
+        table = table[table["qdisc"].isin(qdiscs)]
+    if figure is None:
+        return table.reset_index(drop=True)
+    chosen = table[table["figure"] == figure].reset_index(drop=True)
+    if chosen.empty:
+        known = ", ".join(sorted(table["figure"].unique()))
+        raise DataError.of(path, f"no figure {figure!r}", f"It has {known}")
+    return chosen
