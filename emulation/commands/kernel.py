@@ -1,0 +1,105 @@
+"""`emulate kernel build` and `emulate kernel list`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from emulation import kernel
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand `kernel` to those of `emulate`."""
+    parser = subparsers.add_parser("kernel", help="build the guest's kernel, or list those built")
+    actions = parser.add_subparsers(dest="action", required=True)
+    build = actions.add_parser("build", help="build a kernel, if the cache lacks it")
+    build.add_argument("--series", help="series of releases, as 6.12 (default: see KERNEL.toml)")
+    build.add_argument("--source", type=Path, help="a tarball or .deb instead of Debian's package")
+    build.add_argument("--jobs", type=int, help="processes (default: one a processor)")
+    build.add_argument("--keep-source", action="store_true", help="keep the patched source")
+    build.add_argument("--json", action="store_true", help="print what went into the kernel")
+    listing = actions.add_parser("list", help="kernels in the cache")
+    listing.add_argument("--json", action="store_true", help="print what went into each")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what the command line says; the exit status."""
+    if args.action == "build":
+        with _shown(sys.stderr.isatty()) as progress:
+            built = kernel.build(
+                series=args.series,
+                source=args.source,
+                jobs=args.jobs,
+                progress=progress,
+                keep_source=args.keep_source,
+            )
+        _warn_unknown(built)
+        print(json.dumps(_record(built), indent=2) if args.json else built.path)
+        return 0
+    found = kernel.kernels()
+    if args.json:
+        print(json.dumps([_record(one) for one in found], indent=2))
+        return 0
+    current = {one.digest for series in kernel.all_series() if (one := kernel.find(series))}
+    for one in found:
+        mark = "current" if one.digest in current else "-"
+        print(f"{one.series:6} {one.release:12} {one.digest} {mark:8} {one.path}")
+    if not found:
+        print("no kernel yet: emulate kernel build", file=sys.stderr)
+    return 0
+
+
+def _record(one: kernel.Kernel) -> dict[str, Any]:
+    return {"path": str(one.path), "digest": one.digest, "series": one.series, **one.provenance}
+
+
+def _warn_unknown(built: kernel.Kernel) -> None:
+    source = built.provenance["source"]
+    if source["version"] and not source["known"]:
+        print(
+            f"note: {source['file']} is not among the known versions of KERNEL.toml; its digest "
+            f"{source['sha256']} is recorded with the kernel",
+            file=sys.stderr,
+        )
+
+
+@contextmanager
+def _shown(terminal: bool) -> Iterator[Callable[[str, float], None]]:
+    """A progress callback: a bar on a terminal, otherwise a line a step and every tenth of it."""
+    if not terminal:
+        last: tuple[str, int] = ("", 0)
+
+        def lines(step: str, done: float) -> None:
+            nonlocal last
+            now = (step, int(done * 10))
+            if now != last:
+                last = now
+                share = f" {now[1] * 10} %" if now[1] else ""
+                print(f"kernel: {step}{share}", file=sys.stderr, flush=True)
+
+        yield lines
+        return
+
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    with Progress(
+        TextColumn("kernel: {task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("start", total=None)
+
+        def draw(step: str, done: float) -> None:
+            bar.update(task, description=step, completed=done, total=1 if done else None)
+
+        yield draw

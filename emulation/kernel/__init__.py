@@ -1,0 +1,9 @@
+"""The guest's kernel: fetched, patched, configured, proved, built and cached by content.
+
+`build` returns a kernel, from the cache where it is there; `find` looks only there.
+"""
+
+from emulation.kernel.build import Kernel, build, find, kernels
+from emulation.kernel.recipe import all_series, default_series
+
+__all__ = ["Kernel", "all_series", "build", "default_series", "find", "kernels"]

@@ -1,0 +1,377 @@
+"""Build a kernel out of a source and a recipe, and keep it in the user's cache.
+
+The cache has a folder a kernel, named by the digest of all that went in, with `linux`, `config`,
+`build.log` and `kernel.json`. It is made elsewhere and renamed into place whole.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from emulation.cache import cache_dir
+from emulation.errors import KernelBuildError, MissingTool
+from emulation.kernel import recipe as recipes
+from emulation.kernel import source as sources
+from emulation.kernel.recipe import Recipe
+from emulation.kernel.source import Source
+
+#: Called with the step that is under way and how much of it is done, from 0 to 1.
+Progress = Callable[[str, float], None]
+
+#: What the build runs on the host: (program or header, Debian package).
+TOOLS: tuple[tuple[str, str], ...] = (
+    ("make", "make"),
+    ("gcc", "gcc"),
+    ("ld", "binutils"),
+    ("flex", "flex"),
+    ("bison", "bison"),
+    ("bc", "bc"),
+    ("xz", "xz-utils"),
+    ("patch", "patch"),
+    ("perl", "perl"),
+    ("/usr/include/stdio.h", "libc6-dev"),
+)
+
+#: Arguments of make. Nothing of the machine, the user or the time gets into the binary.
+SETTINGS: tuple[str, ...] = (
+    "ARCH=um",
+    "LOCALVERSION=",
+    "KBUILD_BUILD_TIMESTAMP=Thu Jan  1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_USER=qdisc-lab",
+    "KBUILD_BUILD_HOST=qdisc-lab",
+    "KBUILD_BUILD_VERSION=1",
+)
+
+#: What the build takes from the environment; a CFLAGS or MAKEFLAGS of the user's would change it.
+_ENVIRONMENT = ("HOME", "PATH", "TMPDIR")
+
+_ERRORS = (
+    re.compile(r"(?:\berror:|\bfatal error:|undefined reference to|syntax error)"),
+    re.compile(r"^make(\[\d+\])?: \*\*\* "),
+)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A built kernel."""
+
+    path: Path  # the executable
+    digest: str  # of all that went in; the name of its folder
+    release: str  # as 6.12.117
+    series: str  # as 6.12
+    provenance: dict[str, Any]  # what kernel.json says
+
+
+def _quiet(step: str, done: float) -> None:
+    pass
+
+
+def compiler_version() -> str | None:
+    """The first line of `gcc --version`; None without a gcc."""
+    if shutil.which("gcc") is None:
+        return None
+    done = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[0]
+
+
+def check_tools(tools: tuple[tuple[str, str], ...] = TOOLS) -> None:
+    """Raise `MissingTool` with the package for each tool that is not there."""
+    lacking = [
+        (tool, package)
+        for tool, package in tools
+        if not (Path(tool).exists() if tool.startswith("/") else shutil.which(tool))
+    ]
+    if lacking:
+        raise MissingTool(
+            what="building a kernel needs " + ", ".join(tool for tool, _ in lacking),
+            where="this machine",
+            todo="install " + " ".join(package for _, package in lacking),
+        )
+
+
+def first_error(log: str) -> str:
+    """The line of a build's log that names the first fault; empty where there is none."""
+    lines = log.splitlines()
+    for pattern in _ERRORS:
+        for line in lines:
+            if pattern.search(line):
+                return line.strip()
+    return ""
+
+
+def _load(folder: Path) -> Kernel | None:
+    """The kernel in `folder`, if it is whole."""
+    try:
+        provenance = json.loads((folder / "kernel.json").read_text())
+        if sources.sha256(folder / "linux") != provenance["binary_sha256"]:
+            return None
+    except (OSError, ValueError, KeyError):
+        return None
+    inputs = provenance["inputs"]
+    return Kernel(
+        folder / "linux", folder.name, provenance["release"], inputs["series"], provenance
+    )
+
+
+def kernels(cache: Path | None = None) -> tuple[Kernel, ...]:
+    """All kernels in the cache, by series and release."""
+    cache = cache or cache_dir("kernel")
+    found = [_load(path.parent) for path in cache.glob("[0-9a-f]*/kernel.json")]
+    return tuple(sorted((kernel for kernel in found if kernel), key=_age))
+
+
+def _age(kernel: Kernel) -> tuple[list[int], str]:
+    return [int(number) for number in re.findall(r"\d+", kernel.release)], kernel.digest
+
+
+def find(
+    series: str | None = None,
+    source: Path | None = None,
+    cache: Path | None = None,
+    folder: Path = recipes.RECIPE_DIR,
+) -> Kernel | None:
+    """The newest kernel in the cache that is built from today's recipe, or None.
+
+    Without a compiler on this machine a kernel of any compiler is taken.
+    """
+    recipe = recipes.load(series or recipes.default_series(folder), folder)
+    given = sources.of_file(source) if source else None
+    return _find(recipe, given, cache or cache_dir("kernel"))
+
+
+def _find(recipe: Recipe, source: Source | None, cache: Path) -> Kernel | None:
+    compiler = compiler_version()
+    fitting = []
+    for kernel in kernels(cache):
+        inputs = kernel.provenance["inputs"]
+        expected = recipes.inputs(recipe, compiler or inputs["compiler"], SETTINGS)
+        origin = kernel.provenance["source"]
+        if source is not None:
+            wanted = origin["sha256"] == source.sha256
+        else:
+            wanted = bool(origin["version"]) or recipe.origin is None
+        if wanted and inputs == expected:
+            fitting.append(kernel)
+    return fitting[-1] if fitting else None
+
+
+def build(
+    series: str | None = None,
+    source: Path | None = None,
+    jobs: int | None = None,
+    progress: Progress = _quiet,
+    keep_source: bool = False,
+    cache: Path | None = None,
+    folder: Path = recipes.RECIPE_DIR,
+) -> Kernel:
+    """The kernel of `series` (`6.12`), built with `jobs` processes if the cache lacks it.
+
+    `source` is a tarball or .deb instead of the package of KERNEL.toml. Raises `MissingTool` and
+    `KernelBuildError`; a build that fails or is interrupted leaves no kernel.
+    """
+    recipe = recipes.load(series or recipes.default_series(folder), folder)
+    cache = cache or cache_dir("kernel")
+    given = sources.of_file(source) if source else None
+    found = _find(recipe, given, cache)
+    if found and not keep_source:
+        return found
+    check_tools()
+    progress("wait for another build", 0)
+    with _lock(cache):
+        found = _find(recipe, given, cache)  # the one that we waited for
+        if found and not keep_source:
+            return found
+        if given is None and recipe.origin is None:
+            raise KernelBuildError(
+                what=f"no source is known for {recipe.series}",
+                where="KERNEL.toml",
+                todo=f"name a tarball with --source, or one of {recipes.all_series(folder)}",
+            )
+        if given is None:
+            assert recipe.origin is not None
+            progress("fetch", 0)
+            given = sources.fetch(recipe.origin, cache / "sources")
+        for stale in cache.glob(".build-*"):  # killed before it could clean up
+            shutil.rmtree(stale, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as scratch:
+            return _build(recipe, given, Path(scratch), cache, jobs, progress, keep_source)
+
+
+@contextmanager
+def _lock(cache: Path) -> Iterator[None]:
+    """One build at a time; the next one waits."""
+    with (cache / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _build(
+    recipe: Recipe,
+    source: Source,
+    scratch: Path,
+    cache: Path,
+    jobs: int | None,
+    progress: Progress,
+    keep_source: bool,
+) -> Kernel:
+    begin = time.monotonic()
+    progress("unpack", 0)
+    tree = sources.unpack(source, scratch)
+    release = sources.release(tree)
+    if recipes.parse_series(".".join(release.split(".")[:2])) != recipes.parse_series(
+        recipe.series
+    ):
+        raise KernelBuildError(
+            what=f"is the source of {release}, not of {recipe.series}",
+            where=str(source.path),
+            todo=f"build it with --series {series}",
+        )
+    ingredients = recipes.inputs(recipe, compiler_version() or "", SETTINGS)
+    digest = recipes.digest(source.sha256, ingredients)
+    log = scratch / "build.log"
+    try:
+        progress("patch", 0)
+        apply_patches(recipe, tree, log)
+        progress("configure", 0)
+        configure(recipe, tree, log)
+        compile_tree(tree, log, jobs, recipe.origin.objects if recipe.origin else 0, progress)
+    except KernelBuildError as error:
+        if log.exists():
+            kept = cache / f"failed-{digest}.log"
+            shutil.copy(log, kept)
+            error.where = str(kept)
+            error.args = (error.what, error.where, error.todo)
+        raise
+    out = tree / "build"
+    result = scratch / "result"
+    result.mkdir()
+    shutil.copy(out / "linux", result / "linux")
+    shutil.copy(out / ".config", result / "config")
+    shutil.copy(log, result / "build.log")
+    provenance = {
+        "release": release,
+        "source": {
+            "file": source.path.name,
+            "version": source.version,
+            "sha256": source.sha256,
+            "known": source.known,
+        },
+        "inputs": ingredients,
+        "full_config_sha256": sources.sha256(out / ".config"),
+        "binary_sha256": sources.sha256(result / "linux"),
+        "build_seconds": round(time.monotonic() - begin, 1),
+    }
+    if keep_source:
+        shutil.rmtree(out)
+        tree.rename(result / "source")
+    (result / "kernel.json").write_text(json.dumps(provenance, indent=2) + "\n")
+    place = cache / digest
+    if place.exists():  # damaged, or built again for its source
+        shutil.rmtree(place)
+    result.rename(place)
+    kernel = _load(place)
+    assert kernel is not None
+    return kernel
+
+
+def apply_patches(recipe: Recipe, tree: Path, log: Path) -> None:
+    """Apply the patches to `tree`; a hunk whose context differs is refused."""
+    for patch in recipe.patches:
+        command = ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "-i", str(patch.path)]
+        if _run(command, tree, log):
+            raise KernelBuildError(
+                what=f"{patch.path.parent.name}/{patch.name} does not apply to {recipe.series}",
+                todo="see the log for the hunk, and make a version of the patch for this release",
+            )
+
+
+def configure(recipe: Recipe, tree: Path, log: Path) -> None:
+    """Make `build/.config` in `tree` out of the options, and prove that they are all there."""
+    out = tree / "build"
+    out.mkdir()
+    wanted = out / "wanted.config"
+    wanted.write_text("".join(f"{option.name}={option.value}\n" for option in recipe.options))
+    for target in (f"KCONFIG_ALLCONFIG={wanted}", "allnoconfig"), ("olddefconfig",):
+        if _run(["make", "O=build", *SETTINGS, *target], tree, log):
+            raise KernelBuildError(what=f"make {target[-1]} failed: {first_error(log.read_text())}")
+    lacking = recipes.missing(recipe.options, (out / ".config").read_text())
+    if lacking:
+        raise KernelBuildError(
+            what=f"{len(lacking)} options are not as asked for: "
+            + ", ".join(f"{option.name}={option.value} ({option.fragment})" for option in lacking),
+            todo="look up what each depends on (its Kconfig) and ask for that too, or drop it",
+        )
+
+
+def compile_tree(tree: Path, log: Path, jobs: int | None, objects: int, progress: Progress) -> None:
+    """Compile `tree`; `objects` is about how many files that is."""
+    maps = " ".join(f"-ffile-prefix-map={path}=." for path in (tree / "build", tree))
+    command = [
+        "make",
+        "O=build",
+        f"-j{jobs or len(os.sched_getaffinity(0))}",
+        *SETTINGS,
+        f"KCFLAGS={maps}",
+        f"KAFLAGS={maps}",
+        "linux",
+    ]
+    compiled = 0
+
+    def count(line: str) -> None:
+        nonlocal compiled
+        if line.startswith("  CC "):
+            compiled += 1
+            progress("compile", min(compiled / objects, 0.99) if objects else 0)
+
+    progress("compile", 0)
+    if _run(command, tree, log, count):
+        raise KernelBuildError(
+            what=f"the build failed: {first_error(log.read_text())}",
+            todo="read the log from that line on",
+        )
+    progress("compile", 1)
+
+
+def _run(
+    command: list[str], folder: Path, log: Path, line: Callable[[str], None] | None = None
+) -> int:
+    """Run `command` in `folder`, its output to the end of `log`; return its exit status."""
+    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    with (
+        log.open("a", errors="replace") as file,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**environment, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as process,
+    ):
+        file.write(f"$ {' '.join(command)}\n")
+        assert process.stdout is not None
+        try:
+            for text in process.stdout:
+                file.write(text)
+                if line:
+                    line(text)
+            return process.wait()
+        except BaseException:  # ^C: make and its children are a group of their own
+            os.killpg(process.pid, signal.SIGKILL)
+            raise

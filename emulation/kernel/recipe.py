@@ -1,0 +1,243 @@
+"""What a kernel is made of besides its source: patches, options, and where the source comes from.
+
+Reads the folder `qdisc/`. Nothing here runs a program.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from emulation.errors import KernelBuildError
+
+#: The folder with KERNEL.toml, the fragments and the patches.
+RECIPE_DIR = Path(__file__).resolve().parents[2] / "qdisc"
+
+_RANGE = re.compile(r"(\d+\.\d+)?\.\.(\d+\.\d+)?")
+_OPTION = re.compile(r'(CONFIG_\w+)=(y|n|-?\d+|0x[0-9a-fA-F]+|"[^"]*")(?:\s+#\s*(\S+))?')
+
+
+def parse_series(text: str) -> tuple[int, int]:
+    """`6.12` as (6, 12). Raises `KernelBuildError` for anything else."""
+    if not re.fullmatch(r"\d+\.\d+", text):
+        raise KernelBuildError(
+            what=f"{text!r} is no series of kernels", todo="name one as 6.12 (without its update)"
+        )
+    major, minor = text.split(".")
+    return int(major), int(minor)
+
+
+def in_range(series: str, releases: str) -> bool:
+    """Whether `series` is in `releases`: `FIRST..LAST`, both included, either may be missing.
+
+    Raises `ValueError` for a range that is none.
+    """
+    match = _RANGE.fullmatch(releases)
+    if match is None:
+        raise ValueError(f"{releases!r} is no range of releases, such as 6.12..6.15 or 7.2..")
+    first, last = match.groups()
+    release = parse_series(series)
+    return (not first or parse_series(first) <= release) and (
+        not last or release <= parse_series(last)
+    )
+
+
+@dataclass(frozen=True)
+class Option:
+    """A kernel option that a fragment asks for."""
+
+    name: str  # with its CONFIG_
+    value: str  # as in .config; `n` for one that must be off
+    fragment: str  # the file's name
+
+
+@dataclass(frozen=True)
+class Patch:
+    """A patch of the series file that applies to the release."""
+
+    name: str  # the file's name without the folder
+    path: Path
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the source of a series comes from."""
+
+    package: str  # Debian package
+    suites: tuple[str, ...]  # Debian suites beside those of /etc/apt
+    known: tuple[tuple[str, str], ...]  # (version, sha256 of its .deb), preferred first
+    objects: int  # files that a build compiles, for the progress bar
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that a build takes, but the source and the compiler."""
+
+    series: str
+    patches: tuple[Patch, ...]
+    options: tuple[Option, ...]
+    origin: Origin | None  # None: the user has to name a tarball
+
+    @property
+    def config_sha256(self) -> str:
+        """Digest of the options asked for, whatever their order and comments."""
+        lines = sorted(f"{option.name}={option.value}" for option in self.options)
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def parse_fragment(text: str, name: str, series: str) -> list[Option]:
+    """The options of a fragment that `series` has. Raises `KernelBuildError` at a bad line."""
+    options = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = _OPTION.fullmatch(line.rstrip())
+        if match is None:
+            raise KernelBuildError(
+                what=f"not an option: {line.strip()!r}",
+                where=f"{name}:{number}",
+                todo="write CONFIG_NAME=y, =n, a number or a quoted string, then at most a range",
+            )
+        option, value, releases = match.groups()
+        try:
+            if releases and not in_range(series, releases):
+                continue
+        except ValueError as error:
+            raise KernelBuildError(what=str(error), where=f"{name}:{number}") from error
+        options.append(Option(option, value, name))
+    return options
+
+
+def merge(options: Iterable[Option]) -> tuple[Option, ...]:
+    """`options` without repetitions. Raises `KernelBuildError` where two fragments disagree."""
+    merged: dict[str, Option] = {}
+    for option in options:
+        before = merged.setdefault(option.name, option)
+        if before.value != option.value:
+            raise KernelBuildError(
+                what=f"{option.name} is {before.value} in {before.fragment} "
+                f"and {option.value} in {option.fragment}",
+                todo="ask for it once",
+            )
+    return tuple(merged.values())
+
+
+def missing(options: Iterable[Option], config: str) -> list[Option]:
+    """The `options` that `config` (the text of a .config) does not have as asked for."""
+    present = dict(line.split("=", 1) for line in config.splitlines() if line.startswith("CONFIG_"))
+    return [option for option in options if present.get(option.name, "n") != option.value]
+
+
+def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
+    """The patches for `series` out of the text of a series file beside them.
+
+    Raises `KernelBuildError` at a bad line, a file that is not there, and for a patch that has
+    versions, none of them for `series`.
+    """
+    found: list[Patch] = []
+    settled: dict[str, bool] = {}  # name: whether there is a line for this series
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        where = f"{folder.name}/series:{number}"
+        upstream = len(words) == 3 and words[1] == "none"
+        if len(words) != 2 and not upstream:
+            raise KernelBuildError(
+                what=f"not a line of a series: {line.strip()!r}",
+                where=where,
+                todo="write RELEASES FILE, as 6.12..6.15 6.12/name.patch",
+            )
+        path = folder / words[-1]
+        try:
+            applies = in_range(series, words[0])
+        except ValueError as error:
+            raise KernelBuildError(what=str(error), where=where) from error
+        if not upstream and not path.is_file():
+            raise KernelBuildError(
+                what=f"there is no {path}", where=where, todo="add the patch or drop its line"
+            )
+        if applies and settled.get(path.name):
+            raise KernelBuildError(
+                what=f"a second version of {path.name} for {series}",
+                where=where,
+                todo="make the ranges disjoint",
+            )
+        settled[path.name] = settled.get(path.name, False) or applies
+        if applies and not upstream:
+            found.append(Patch(path.name, path, hashlib.sha256(path.read_bytes()).hexdigest()))
+    lacking = sorted(name for name, there in settled.items() if not there)
+    if lacking:
+        raise KernelBuildError(
+            what=f"no version for {series} of {', '.join(lacking)}",
+            where=f"{folder.name}/series",
+            todo=f"add one for {series}, or widen a range if the patch applies and boots",
+        )
+    return tuple(found)
+
+
+def _table(folder: Path) -> dict[str, Any]:
+    path = folder / "KERNEL.toml"
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise KernelBuildError(what=f"cannot be read: {error}", where=str(path)) from error
+
+
+def default_series(folder: Path = RECIPE_DIR) -> str:
+    """The series that is built when none is named."""
+    return str(_table(folder)["default"])
+
+
+def all_series(folder: Path = RECIPE_DIR) -> tuple[str, ...]:
+    """The series with a source in KERNEL.toml."""
+    return tuple(_table(folder)["series"])
+
+
+def load(series: str, folder: Path = RECIPE_DIR) -> Recipe:
+    """The recipe for `series` (`6.12`) in `folder`. Raises `KernelBuildError` at a fault."""
+    parse_series(series)
+    row = _table(folder)["series"].get(series)
+    origin = row and Origin(
+        package=row["package"],
+        suites=tuple(row.get("suites", ())),
+        known=tuple((known["version"], known["sha256"]) for known in row.get("known", ())),
+        objects=int(row["objects"]),
+    )
+    options: list[Option] = []
+    for path in sorted((folder / "config").glob("*.config")):
+        options += parse_fragment(path.read_text(), path.name, series)
+    patches = folder / "patches"
+    return Recipe(
+        series=series,
+        patches=parse_patches((patches / "series").read_text(), series, patches),
+        options=merge(options),
+        origin=origin,
+    )
+
+
+def inputs(recipe: Recipe, compiler: str, settings: Iterable[str]) -> dict[str, Any]:
+    """All that decides about the binary but the source, as it goes into the digest and the record.
+
+    `compiler` is its version, `settings` are the arguments of make.
+    """
+    return {
+        "series": recipe.series,
+        "patches": [{"name": patch.name, "sha256": patch.sha256} for patch in recipe.patches],
+        "config_sha256": recipe.config_sha256,
+        "compiler": compiler,
+        "settings": list(settings),
+    }
+
+
+def digest(source_sha256: str, ingredients: dict[str, Any]) -> str:
+    """The name of a build: a digest of its source and its other `ingredients`."""
+    text = json.dumps({"source": source_sha256, **ingredients}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

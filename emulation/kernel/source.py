@@ -1,0 +1,149 @@
+"""The kernel's source: a Debian package fetched without root, or a file of the user's."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulation.apt import PrivateApt
+from emulation.errors import KernelBuildError
+from emulation.kernel.recipe import Origin
+
+
+@dataclass(frozen=True)
+class Source:
+    """A .deb or a tarball with the source of a kernel."""
+
+    path: Path
+    sha256: str
+    version: str  # of the Debian package; empty for a file of the user's
+    known: bool  # whether KERNEL.toml lists this digest
+
+
+def sha256(path: Path) -> str:
+    """Digest of the file, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def of_file(path: Path) -> Source:
+    """The user's own .deb or tarball. Raises `KernelBuildError` where there is no such file."""
+    if not path.is_file():
+        raise KernelBuildError(
+            what="no such file" if not path.exists() else "not a file",
+            where=str(path),
+            todo="name a kernel's source as .tar, .tar.gz, .tar.xz or .deb",
+        )
+    return Source(path, sha256(path), version="", known=False)
+
+
+def fetch(origin: Origin, folder: Path) -> Source:
+    """The package of `origin`, from `folder` or else by apt into it.
+
+    The first known version that can be had is used, then whatever the suites offer. Raises
+    `KernelBuildError` for a package that has a known version and not its digest, or cannot be had.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for version, expected in origin.known:
+        path = folder / _file_name(origin.package, version)
+        if path.is_file() and sha256(path) == expected:
+            return Source(path, expected, version, known=True)
+    with tempfile.TemporaryDirectory(prefix=".apt-", dir=folder) as scratch:
+        apt = PrivateApt(Path(scratch) / "apt", suites=origin.suites)
+        refused = _apt(apt.folder, folder, "update")
+        # A suite that is not there is no reason to give up: others may have the package.
+        for version in [*(known for known, _ in origin.known), ""]:
+            name = f"{origin.package}={version}" if version else origin.package
+            error = _apt(apt.folder, Path(scratch), "download", name)
+            if not error:
+                break
+        else:
+            raise KernelBuildError(
+                what=f"cannot get {origin.package}: {refused or error}",
+                where="the package sources of /etc/apt",
+                todo="check that this machine reaches its Debian mirror, or name a tarball with "
+                "--source",
+            )
+        (found,) = Path(scratch).glob("*.deb")
+        version = _version(found.name)
+        path = folder / _file_name(origin.package, version)
+        digest = sha256(found)
+        expected = dict(origin.known).get(version, digest)
+        if digest != expected:
+            raise KernelBuildError(
+                what=f"{found.name} has the digest {digest}, KERNEL.toml says {expected}",
+                todo="find out which of the two is wrong before building anything from it",
+            )
+        found.rename(path)
+    return Source(path, digest, version, known=version in dict(origin.known))
+
+
+def _file_name(package: str, version: str) -> str:
+    return f"{package}_{version}_all.deb"
+
+
+def _version(file_name: str) -> str:
+    return file_name.split("_")[1].replace("%3a", ":")
+
+
+def _apt(state: Path, folder: Path, *arguments: str) -> str:
+    """Run apt-get in `folder`; return its errors, or nothing where it went well."""
+    done = subprocess.run(
+        ["apt-get", "-qq", *arguments],
+        cwd=folder,
+        env={**os.environ, "APT_CONFIG": str(state / "apt.conf"), "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode == 0:
+        return ""
+    lines = [line[3:] for line in done.stderr.splitlines() if line.startswith("E: ")]
+    return "; ".join(lines) or done.stderr.strip() or f"exit status {done.returncode}"
+
+
+def unpack(source: Source, folder: Path) -> Path:
+    """Unpack into the empty `folder`; return the top of the source tree.
+
+    Raises `KernelBuildError` where that fails or there is no kernel in it.
+    """
+    archive = source.path
+    if archive.suffix == ".deb":
+        subprocess.run(["dpkg-deb", "-x", str(archive), str(folder / "deb")], check=True)
+        tarballs = sorted((folder / "deb/usr/src").glob("*.tar.*"))
+        if len(tarballs) != 1:
+            raise KernelBuildError(what="holds no source of a kernel", where=str(archive))
+        archive = tarballs[0]
+    top = folder / "source"
+    top.mkdir()
+    done = subprocess.run(
+        ["tar", "-x", "-f", str(archive.resolve()), "-C", str(top), "--strip-components=1"],
+        env={**os.environ, "XZ_DEFAULTS": "-T0"},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["tar failed"]
+        raise KernelBuildError(what=f"cannot be unpacked: {lines[0]}", where=str(source.path))
+    if archive != source.path:
+        archive.unlink()
+    return top
+
+
+def release(tree: Path) -> str:
+    """The release that the Makefile of `tree` names, as 6.12.117."""
+    try:
+        text = (tree / "Makefile").read_text()
+    except OSError:
+        text = ""
+    values: dict[str, str] = dict(
+        re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(\S*)$", text, re.M)
+    )
+    if not {"VERSION", "PATCHLEVEL"} <= values.keys():
+        raise KernelBuildError(what="is not the source of a kernel", where=str(tree))
+    numbers = (values["VERSION"], values["PATCHLEVEL"], values.get("SUBLEVEL") or "0")
+    return ".".join(numbers) + values.get("EXTRAVERSION", "")
