@@ -59,7 +59,7 @@ TC_OPTIONS: Mapping[str, Mapping[str, type]] = {
     "netem": {"delay": Duration, "rate": Rate, "limit": Packets},
 }
 
-#: Options that `tc` folds into others or, `probability`, that the kernel adapts: not to be compared.
+#: Options not to be compared: `tc` folds them into others or (`probability`) the kernel adapts them.
 NOT_READ_BACK: Mapping[str, frozenset[str]] = {
     "red": frozenset({"avpkt", "bandwidth", "burst", "probability"})
 }

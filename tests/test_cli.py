@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from emulation import cli, errors
+from emulation.commands import check
+from emulation.errors import EmulationError
+
+
+def test_list_prints_a_line_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["list"]) == 0
+    titles, *rows = capsys.readouterr().out.splitlines()
+    assert titles.split("\t")[:2] == ["experiment", "section"]
+    (row,) = [row.split("\t") for row in rows if row.startswith("gbw2015/rrul\t")]
+    assert row[1:7] == ["5.1", "Real-time response under load", "42", "30", "1260", "49 h 00 min"]
+
+
+def test_list_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["list", "--json"]) == 0
+    rows = {row["experiment"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["gbw2015/rrul"]["runs"] == 1260
+    assert rows["gbw2015/rrul"]["virtual_s"] == 1260 * 140
+    assert rows["gbw2015/rrul"]["wall_s"] > 0
+
+
+def test_list_the_cells_of_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["list", "gbw2015/rrul", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 42
+    (row,) = [
+        row
+        for row in rows
+        if (row["link"], row["qdisc"], row["cc"]) == ("10/1", "pfifo_fast", "reno")
+    ]
+    assert row["up"] == "pfifo_fast (txqueuelen 127)"
+
+
+def test_an_unknown_experiment_is_an_error_without_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["list", "gbw2015/rul"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("emulate: error: unknown experiment 'gbw2015/rul'; did you mean")
+    assert captured.err.count("\n") == 1
+
+
+def test_check_accepts_the_shipped_file(gbw2015: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", str(gbw2015)]) == 0
+    assert capsys.readouterr().out == f"{gbw2015}: gbw2015/rrul: 42 cells, 1260 runs\n"
+
+
+def test_check_reports_every_file(
+    gbw2015: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text(gbw2015.read_text().replace("base_rtt: 50 ms", "base_rtt: 50"))
+    assert cli.main(["check", str(wrong), str(gbw2015)]) == 2
+    captured = capsys.readouterr()
+    assert "42 cells" in captured.out
+    assert f"emulate: error: {wrong}:" in captured.err
+    assert "rig.base_rtt: '50': a bare number has no unit; write e.g. '50 ms'" in captured.err
+
+
+def test_check_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("paper: x\npaper: y\n")
+    missing = tmp_path / "missing.yaml"
+    assert cli.main(["check", "--json", str(wrong), str(missing)]) == 2
+    first, second = json.loads(capsys.readouterr().out)
+    assert not first["valid"]
+    problem = {"line": 2, "key": "paper", "what": "duplicate key, first on line 1"}
+    assert {**problem, "todo": "remove one of the two"} in first["problems"]
+    assert second["problems"][0]["what"] == "cannot be read: No such file or directory"
+
+
+def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 2
+    assert "commands:" in capsys.readouterr().out
+
+
+def test_help_imports_no_subcommand() -> None:
+    script = (
+        "import sys\nfrom emulation import cli\n"
+        "try:\n    cli.main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print([name for name in sys.modules if name in ('pydantic', 'emulation.config')])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "list" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_interrupted_is_130(monkeypatch: pytest.MonkeyPatch, gbw2015: Path) -> None:
+    def interrupt(args: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(check, "run", interrupt)
+    assert cli.main(["check", str(gbw2015)]) == 130
+
+
+def test_each_cause_has_its_exit_status() -> None:
+    statuses = {cause.__name__: cause.exit_status for cause in EmulationError.__subclasses__()}
+    assert statuses == {
+        "ConfigError": 2,
+        "MissingTool": 3,
+        "KernelBuildError": 4,
+        "GuestFailure": 5,
+        "RigMismatch": 6,
+        "TrafficFailure": 7,
+        "GuestHung": 8,
+        "Interrupted": 130,
+    }
+
+
+def test_an_error_says_where_what_and_what_to_do() -> None:
+    assert str(errors.MissingTool("no tc", "guest", "install iproute2")) == (
+        "guest: no tc; install iproute2"
+    )
+    assert str(errors.GuestHung("no progress")) == "no progress"

@@ -1,0 +1,298 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulation.config import experiment, experiments, load, select
+from emulation.errors import ConfigError
+from emulation.model import Experiment, Option, Qdisc
+from emulation.units import Duration, Packets, Rate, Size
+
+MS = 10**6
+
+#: Table 1 of gbw2015: (qdisc, rate) -> what the paper prints for it.
+TABLE_1: dict[tuple[str, str], dict[str, Option]] = {
+    ("pfifo_fast", "1"): {"txqueuelen": Packets(127)},
+    ("pfifo_fast", "10"): {"txqueuelen": Packets(127)},
+    ("pfifo_fast", "100"): {"txqueuelen": Packets(1000)},
+    ("ared", "1"): {"min": Size(1514), "bandwidth": Rate(10**6), "max": Size(3028)},
+    ("ared", "10"): {"min": Size(12500), "bandwidth": Rate(10**7), "max": Size(37500)},
+    ("ared", "100"): {"min": Size(125000), "bandwidth": Rate(10**8), "max": Size(375000)},
+    **{
+        ("pie", rate): {
+            "target": Duration(20 * MS),
+            "tupdate": Duration(30 * MS),
+            "limit": Packets(1000),
+        }
+        for rate in ("1", "10", "100")
+    },
+    **{
+        (name, rate): {
+            "target": Duration(target * MS),
+            "interval": Duration(100 * MS),
+            "limit": Packets(limit),
+        }
+        for name, limit in (("codel", 1000), ("fq_codel", 10240))
+        for rate, target in (("1", 13), ("10", 5), ("100", 5))
+    },
+    ("sfq", "1"): {"limit": Packets(127)},
+    ("sfq", "10"): {"limit": Packets(127)},
+    ("sfq", "100"): {"limit": Packets(1000)},
+    **{
+        ("fq_nocodel", rate): {"limit": Packets(limit), "target": Duration(100_000 * MS)}
+        for rate, limit in (("1", 127), ("10", 127), ("100", 1000))
+    },
+}
+
+#: What the batch file or tc sets beside the table.
+BESIDE_TABLE_1: dict[str, dict[str, Option]] = {
+    "ared": {
+        "limit": Size(1_514_000),
+        "avpkt": Size(1514),
+        "adaptive": True,
+        "harddrop": True,
+        "probability": 0.02,
+    },
+    "pie": {"noecn": True},
+    "codel": {"noecn": True},
+    "fq_codel": {"noecn": True},
+    "fq_nocodel": {"noecn": True, "interval": Duration(100 * MS)},
+}
+
+SMALL = """\
+paper: mine
+title: A small file
+links:
+  10/1: {down: 10 Mbit/s, up: 1 Mbit/s}
+qdiscs:
+  codel:
+    kind: codel
+    options: {limit: 1000 packets}
+    rates:
+      1 Mbit/s: {target: 13 ms}
+      10 Mbit/s: {target: 5 ms}
+rig:
+  base_rtt: 50 ms
+  edge_rate: 1 Gbit/s
+experiments:
+  rrul:
+    title: RRUL
+    section: "5.1"
+    traffic: {tool: flent, test: rrul_be, length: 20 s, step: 200 ms}
+    sweep:
+      link: [10/1]
+      qdisc: [codel]
+      cc: [cubic]
+      repetitions: 2
+"""
+
+
+def refusal(tmp_path: Path, text: str) -> list[str]:
+    """What `load` says about `text`, without the file's name."""
+    path = tmp_path / "small.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert caught.value.exit_status == 2
+    lines = str(caught.value).splitlines()
+    assert all(line.startswith(f"{path}:") for line in lines)
+    return [line.removeprefix(f"{path}:") for line in lines]
+
+
+def changed(old: str, new: str) -> str:
+    assert SMALL.count(old) == 1
+    return SMALL.replace(old, new)
+
+
+def used(experiment: Experiment) -> dict[tuple[str, str], Qdisc]:
+    """(qdisc, Mbit/s) -> the qdisc that a direction of that rate gets."""
+    found: dict[tuple[str, str], Qdisc] = {}
+    for cell in experiment.cells:
+        directions = ((cell.link.up, cell.up), (cell.link.down, cell.down))
+        for rate, qdisc in directions:
+            key = (cell.qdisc, f"{rate.mbit_per_s:g}")
+            assert found.setdefault(key, qdisc) == qdisc
+    return found
+
+
+def test_table_1_exactly(rrul: Experiment) -> None:
+    found = used(rrul)
+    assert found.keys() == TABLE_1.keys()
+    for (name, rate), qdisc in found.items():
+        options = dict(qdisc.options)
+        if qdisc.txqueuelen:
+            options["txqueuelen"] = qdisc.txqueuelen
+        burst = {"burst": {"1": 1, "10": 13, "100": 137}[rate]} if name == "ared" else {}
+        assert options == {**TABLE_1[name, rate], **BESIDE_TABLE_1.get(name, {}), **burst}, name
+
+
+def test_the_kinds_behind_the_names(rrul: Experiment) -> None:
+    kinds = {cell.qdisc: cell.up.kind for cell in rrul.cells}
+    assert kinds == {
+        "pfifo_fast": "pfifo_fast",
+        "ared": "red",
+        "pie": "pie",
+        "codel": "codel",
+        "sfq": "sfq",
+        "fq_nocodel": "fq_codel",
+        "fq_codel": "fq_codel",
+    }
+
+
+@pytest.mark.parametrize("rate", ["1", "10", "100"])
+def test_the_burst_of_ared_is_one_that_tc_takes(rrul: Experiment, rate: str) -> None:
+    # iproute2, tc/tc_red.c, tc_red_eval_ewma(): the smallest Wlog for which
+    # burst + 1 - min/avpkt <= (1 - (1 - W)^burst) / W, refused below 1, warned about from 10 on.
+    options = dict(used(rrul)["ared", rate].options)
+    low, high, packet = (options[name] for name in ("min", "max", "avpkt"))
+    burst = options["burst"]
+    assert isinstance(low, Size) and isinstance(high, Size) and isinstance(packet, Size)
+    assert isinstance(burst, int)
+    assert burst == (2 * low.bytes + high.bytes) // (3 * packet.bytes)
+    excess = burst + 1 - low.bytes / packet.bytes
+    assert excess >= 1
+    assert any(excess <= (1 - (1 - 0.5**wlog) ** burst) / 0.5**wlog for wlog in range(1, 10))
+
+
+def test_1_mbit_serves_the_upstream_of_10_1_only(rrul: Experiment) -> None:
+    slow = [cell for cell in rrul.cells if cell.link.name == "10/1" and cell.qdisc == "codel"]
+    assert slow
+    for cell in slow:
+        assert dict(cell.up.options)["target"] == Duration(13 * MS)
+        assert dict(cell.down.options)["target"] == Duration(5 * MS)
+
+
+def test_the_sweep_of_rrul(rrul: Experiment) -> None:
+    assert len(rrul.cells) == len(set(rrul.cells)) == 3 * 7 * 2
+    assert rrul.seeds == tuple(range(1, 31))
+    assert (rrul.traffic.length, rrul.traffic.step) == (Duration(140_000 * MS), Duration(200 * MS))
+    assert (rrul.traffic.tool, rrul.traffic.test) == ("flent", "rrul_be")
+    assert rrul.rig.base_rtt == Duration(50 * MS)
+    assert rrul.rig.edge_rate == Rate(10**9)
+    assert rrul.rig.sysctls == (("net.ipv4.tcp_ecn", "0"),)
+    links = {cell.link.name: (cell.link.down, cell.link.up) for cell in rrul.cells}
+    assert links == {
+        "100/100": (Rate(10**8), Rate(10**8)),
+        "10/10": (Rate(10**7), Rate(10**7)),
+        "10/1": (Rate(10**7), Rate(10**6)),
+    }
+
+
+def test_load_a_small_file(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL)
+    paper = load(path)
+    (found,) = paper.experiments
+    assert (paper.name, found.id, found.section) == ("mine", "mine/rrul", "5.1")
+    assert [run.id for run in select(found)] == [
+        "mine/rrul/10-1/codel/cubic/seed-001",
+        "mine/rrul/10-1/codel/cubic/seed-002",
+    ]
+    assert paper.experiment("rrul") is found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("base_rtt: 50", "base_rt: 50", "13: rig.base_rt: unknown key 'base_rt'; did you mean"),
+        ("step: 200 ms", "step: 200", "19: experiments.rrul.traffic.step: '200': a bare number"),
+        ("down: 10 Mbit/s", "down: 0 Mbit/s", "4: links.10/1.down: '0 bit/s' is not a possible"),
+        ("edge_rate: 1 ", "edge_rate: 101 ", "14: rig.edge_rate: '101 Gbit/s' is not a possible"),
+        ("qdisc: [codel]", "qdisc: [codl]", "22: experiments.rrul.sweep.qdisc[0]: unknown qdisc"),
+        ("[10/1]", "[10/10]", "21: experiments.rrul.sweep.link[0]: unknown link '10/10'"),
+        ("[cubic]", "[cubic, cubic]", "23: experiments.rrul.sweep.cc[1]: 'cubic' is there twice"),
+        ("      1 Mbit/s", "      2 Mbit/s", "22: experiments.rrul.sweep.qdisc[0]: 'codel' has no"),
+        ("length: 20 s", "length: 20 ms", "19: experiments.rrul.traffic.step: '200 ms' is longer"),
+        (
+            "length: 20 s",
+            "length: 0 s",
+            "19: experiments.rrul.traffic.length: '0 ns' must be above",
+        ),
+        ("target: 13 ms", "targt: 13 ms", "10: qdiscs.codel.rates.1 Mbit/s.targt: unknown option"),
+        ("1000 packets", "1000", "8: qdiscs.codel.options.limit: '1000': a bare number"),
+        ("1000 packets", "1000 B", "8: qdiscs.codel.options.limit: '1000 B': unknown unit 'B'"),
+        ("kind: codel", "kind: cdel", "7: qdiscs.codel.kind: unknown kind 'cdel'; did you mean"),
+        ("kind: codel", "kind: tbf", "7: qdiscs.codel.kind: unknown kind 'tbf'"),
+        ("  10/1:", "  10/2:", "4: links.10/2: is named '10/2' and has the rates 10/1; name it"),
+        ("repetitions: 2", "repetitions: 0", "24: experiments.rrul.sweep.repetitions: "),
+        ("repetitions: 2", "repetitions: two", "24: experiments.rrul.sweep.repetitions: is not"),
+        ("title: RRUL\n", "\n", "16: experiments.rrul.title: is missing; add it"),
+        ("title: RRUL", "title: RRUL\n    title: X", "18: experiments.rrul.title: duplicate key"),
+        ("tool: flent", "tool: iperf", "19: experiments.rrul.traffic.tool: "),
+        ("paper: mine", "paper: Mine!", "1: paper: 'Mine!' is not a name"),
+        ("10 Mbit/s: {", "1000 kbit/s: {", "11: qdiscs.codel.rates.1000 kbit/s: 1 Mbit/s is there"),
+        ("limit: 1000 packets", "noecn: 1", "8: qdiscs.codel.options.noecn: 1 is not true or"),
+        ("[10/1]", "[10/1", "22: is not YAML"),
+    ],
+)
+def test_each_mistake_has_its_line_and_key(tmp_path: Path, old: str, new: str, said: str) -> None:
+    text = changed(old, new)
+    if old.startswith("  10/1"):
+        text = text.replace("link: [10/1]", "link: [10/2]")
+    lines = refusal(tmp_path, text)
+    assert any(line.startswith(said) for line in lines), lines
+    expected = 2 if "base_rt:" in new else 1
+    assert len(lines) == expected, lines
+
+
+def test_all_mistakes_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    text = SMALL.replace("up: 1 Mbit/s", "up: 1").replace("50 ms", "-50 ms")
+    text = text.replace("13 ms", "13").replace("5 ms}", "5}").replace("[codel]", "[codel, pie]")
+    text += "surprise: 1\n"
+    keys = [line.split(": ")[:2] for line in refusal(tmp_path, text)]
+    assert keys == [
+        ["4", "links.10/1.up"],
+        ["10", "qdiscs.codel.rates.1 Mbit/s.target"],
+        ["11", "qdiscs.codel.rates.10 Mbit/s.target"],
+        ["13", "rig.base_rtt"],
+        ["22", "experiments.rrul.sweep.qdisc[1]"],
+        ["25", "surprise"],
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "- a\n- b\n", "a: &a {b: *a}\n", "\x00", "? [a]\n: b\n"])
+def test_what_is_no_experiment_file_is_refused(tmp_path: Path, text: str) -> None:
+    assert refusal(tmp_path, text)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        load(tmp_path / "none.yaml")
+
+
+def test_select_takes_all_or_what_is_given(rrul: Experiment) -> None:
+    assert len(select(rrul)) == 42 * 30
+    runs = select(rrul, link=["10/1", "10/10"], qdisc="codel", cc="reno", seed=[2, 1])
+    assert [(run.cell.link.name, run.seed) for run in runs] == [
+        ("10/10", 1),
+        ("10/10", 2),
+        ("10/1", 1),
+        ("10/1", 2),
+    ]
+    assert {run.length for run in runs} == {rrul.traffic.length}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"link": "10/2"}, "unknown link '10/2'"),
+        ({"qdisc": ["codel", "fq"]}, "unknown qdisc 'fq'"),
+        ({"cc": "bbr"}, "unknown cc 'bbr'; valid: cubic, reno"),
+        ({"seed": 31}, "unknown seed '31'"),
+        ({"era": "2013"}, "unknown era '2013'; did you mean '2014'? valid: modern, 2014"),
+        ({"length": Duration(100 * MS)}, "length '100 ms' is shorter than the step, '200 ms'"),
+    ],
+)
+def test_select_refuses_unknown_values(
+    rrul: Experiment, chosen: dict[str, object], said: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        select(rrul, **chosen)  # type: ignore[arg-type]
+    assert str(caught.value).startswith(f"gbw2015/rrul: {said}")
+
+
+def test_experiments_by_name() -> None:
+    assert "gbw2015/rrul" in [found.id for found in experiments()]
+    with pytest.raises(ConfigError, match="did you mean 'gbw2015/rrul'"):
+        experiment("gbw2015/rul")
