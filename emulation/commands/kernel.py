@@ -8,12 +8,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from emulation import kernel
 
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
 
-def add_parser(subparsers: Any) -> None:
+
+def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand `kernel` to those of `emulate`."""
     parser = subparsers.add_parser("kernel", help="build the guest's kernel, or list those built")
     actions = parser.add_subparsers(dest="action", required=True)
@@ -25,7 +28,6 @@ def add_parser(subparsers: Any) -> None:
     build.add_argument("--json", action="store_true", help="print what went into the kernel")
     listing = actions.add_parser("list", help="kernels in the cache")
     listing.add_argument("--json", action="store_true", help="print what went into each")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

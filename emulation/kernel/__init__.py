@@ -3,7 +3,7 @@
 `build` returns a kernel, from the cache where it is there; `find` looks only there.
 """
 
-from emulation.kernel.build import Kernel, build, find, kernels
+from emulation.kernel.builder import Kernel, build, find, kernels
 from emulation.kernel.recipe import all_series, default_series
 
 __all__ = ["Kernel", "all_series", "build", "default_series", "find", "kernels"]

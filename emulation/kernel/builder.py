@@ -231,9 +231,8 @@ def _build(
     progress("unpack", 0)
     tree = sources.unpack(source, scratch)
     release = sources.release(tree)
-    if recipes.parse_series(".".join(release.split(".")[:2])) != recipes.parse_series(
-        recipe.series
-    ):
+    series = ".".join(release.split(".")[:2])
+    if series != recipe.series:
         raise KernelBuildError(
             what=f"is the source of {release}, not of {recipe.series}",
             where=str(source.path),
