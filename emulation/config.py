@@ -161,7 +161,7 @@ def _problems(source: Source, error: Any) -> Iterator[Problem]:
     elif kind == "extra_forbidden":
         yield source.problem(path, *unknown("key", str(path[-1]), _keys(path[:-1])))
     else:
-        what, todo = WORDS.get(kind, (error["msg"], "correct it"))
+        what, todo = WORDS.get(kind, (f"is not valid: {error['msg']}", "correct it"))
         yield source.problem(path, what, todo)
 
 

@@ -59,7 +59,7 @@ TC_OPTIONS: Mapping[str, Mapping[str, type]] = {
     "netem": {"delay": Duration, "rate": Rate, "limit": Packets},
 }
 
-#: Options not to be compared: `tc` folds them into others or (`probability`) the kernel adapts them.
+#: Options not compared: `tc` folds them into others, or the kernel adapts them (`probability`).
 NOT_READ_BACK: Mapping[str, frozenset[str]] = {
     "red": frozenset({"avpkt", "bandwidth", "burst", "probability"})
 }
