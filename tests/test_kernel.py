@@ -267,7 +267,9 @@ def test_build_and_find(recipe_dir: Path, tarball: Path, cache: Path) -> None:
 
     made.path.write_text("damaged")
     assert builds.find("6.12", cache=cache, folder=recipe_dir) is None
-    assert builds.build("6.12", tarball, cache=cache, folder=recipe_dir) == made
+    repaired = builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+    assert (repaired.digest, repaired.path) == (made.digest, made.path)
+    assert builds.find("6.12", cache=cache, folder=recipe_dir) == repaired
 
 
 @needs_make
@@ -331,6 +333,15 @@ def test_what_a_killed_build_left_is_removed(recipe_dir: Path, tarball: Path, ca
     (stale / "linux").write_text("half")
     builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
     assert not stale.exists()
+
+
+@needs_make
+def test_cache_in_a_folder_that_make_refuses(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+    spaced = cache / "with a space"
+    spaced.mkdir()
+    made = builds.build("6.12", tarball, cache=spaced, folder=recipe_dir)
+    assert made.path.parent.parent == spaced
+    assert [path.name for path in spaced.iterdir() if path.is_dir()] == [made.digest]
 
 
 @needs_make

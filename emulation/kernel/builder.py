@@ -60,7 +60,7 @@ _ENVIRONMENT = ("HOME", "PATH", "TMPDIR")
 
 _ERRORS = (
     re.compile(r"(?:\berror:|\bfatal error:|undefined reference to|syntax error)"),
-    re.compile(r"^make(\[\d+\])?: \*\*\* "),
+    re.compile(r"\*\*\* "),
 )
 
 
@@ -206,8 +206,13 @@ def build(
             given = sources.fetch(recipe.origin, cache / "sources")
         for stale in cache.glob(".build-*"):  # killed before it could clean up
             shutil.rmtree(stale, ignore_errors=True)
-        with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as scratch:
+        with tempfile.TemporaryDirectory(prefix=".build-", dir=_buildable(cache)) as scratch:
             return _build(recipe, given, Path(scratch), cache, jobs, progress, keep_source)
+
+
+def _buildable(cache: Path) -> Path | None:
+    """`cache`, or None (the temporary folder) where its path has what a kernel's make refuses."""
+    return None if re.search(r"[\s:]", str(cache)) else cache
 
 
 @contextmanager
@@ -277,10 +282,19 @@ def _build(
         shutil.rmtree(out)
         tree.rename(result / "source")
     (result / "kernel.json").write_text(json.dumps(provenance, indent=2) + "\n")
-    place = cache / digest
+    return _install(result, cache / digest)
+
+
+def _install(result: Path, place: Path) -> Kernel:
+    """Make the folder `result` the kernel in `place`, whole."""
     if place.exists():  # damaged, or built again for its source
         shutil.rmtree(place)
-    result.rename(place)
+    if result.is_relative_to(place.parent):
+        result.rename(place)
+    else:
+        with tempfile.TemporaryDirectory(prefix=".build-", dir=place.parent) as near:
+            shutil.copytree(result, Path(near) / "result", symlinks=True)
+            (Path(near) / "result").rename(place)
     kernel = _load(place)
     assert kernel is not None
     return kernel
