@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import tarfile
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -342,6 +344,30 @@ def test_cache_in_a_folder_that_make_refuses(recipe_dir: Path, tarball: Path, ca
     made = builds.build("6.12", tarball, cache=spaced, folder=recipe_dir)
     assert made.path.parent.parent == spaced
     assert [path.name for path in spaced.iterdir() if path.is_dir()] == [made.digest]
+
+
+@needs_make
+def test_second_build_waits_for_the_first(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+    inside = threading.Event()
+    steps: list[str] = []
+    made: list[builds.Kernel] = []
+
+    def first(step: str, done: float) -> None:
+        if step == "compile" and not inside.is_set():
+            inside.set()
+            while "wait for another build" not in steps:
+                time.sleep(0.01)
+
+    def run(progress: builds.Progress) -> None:
+        made.append(builds.build("6.12", tarball, None, progress, False, cache, recipe_dir))
+
+    thread = threading.Thread(target=run, args=(first,), daemon=True)
+    thread.start()
+    assert inside.wait(10)
+    run(lambda step, done: steps.append(step))
+    thread.join(10)
+    assert made[0] == made[1]
+    assert steps == ["wait for another build"]
 
 
 @needs_make

@@ -189,8 +189,7 @@ def build(
     if found and not keep_source:
         return found
     check_tools()
-    progress("wait for another build", 0)
-    with _lock(cache):
+    with _lock(cache, progress):
         found = _find(recipe, given, cache)  # the one that we waited for
         if found and not keep_source:
             return found
@@ -216,10 +215,14 @@ def _buildable(cache: Path) -> Path | None:
 
 
 @contextmanager
-def _lock(cache: Path) -> Iterator[None]:
+def _lock(cache: Path, progress: Progress) -> Iterator[None]:
     """One build at a time; the next one waits."""
     with (cache / "lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("wait for another build", 0)
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
