@@ -14,6 +14,7 @@ import pytest
 
 from emulation.errors import KernelBuildError, MissingTool
 from emulation.kernel import builder as builds
+from emulation.kernel import make
 from emulation.kernel import recipe as recipes
 from emulation.kernel import source as sources
 
@@ -83,7 +84,7 @@ def make_tarball(folder: Path, main: str) -> Path:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, and no tools but those that the tiny tree needs."""
-    monkeypatch.setattr(builds, "check_tools", lambda: None)
+    monkeypatch.setattr(make, "check_tools", lambda: None)
     path = tmp_path / "cache"
     path.mkdir()
     return path
@@ -213,14 +214,14 @@ def test_first_error_is_the_compilers_not_makes() -> None:
         "  CC      a.o\nmake[3]: *** [a.o] Error 1\n"
         "b.c:3:1: warning: x\nb.c:4:1: error: no such thing\n"
     )
-    assert builds.first_error(log) == "b.c:4:1: error: no such thing"
-    assert builds.first_error("  CC a.o\nmake: *** No rule\n") == "make: *** No rule"
-    assert builds.first_error("  CC a.o\n") == ""
+    assert make.first_error(log) == "b.c:4:1: error: no such thing"
+    assert make.first_error("  CC a.o\nmake: *** No rule\n") == "make: *** No rule"
+    assert make.first_error("  CC a.o\n") == ""
 
 
 def test_missing_tools_are_named_with_their_packages() -> None:
     with pytest.raises(MissingTool, match=r"no-such-tool.*install some-package other"):
-        builds.check_tools((("no-such-tool", "some-package"), ("/no/such.h", "other")))
+        make.check_tools((("no-such-tool", "some-package"), ("/no/such.h", "other")))
 
 
 def test_known_digest_is_checked(tmp_path: Path) -> None:
@@ -358,7 +359,7 @@ def test_second_build_waits_for_the_first(recipe_dir: Path, tarball: Path, cache
             while "wait for another build" not in steps:
                 time.sleep(0.01)
 
-    def run(progress: builds.Progress) -> None:
+    def run(progress: make.Progress) -> None:
         made.append(builds.build("6.12", tarball, None, progress, False, cache, recipe_dir))
 
     thread = threading.Thread(target=run, args=(first,), daemon=True)
@@ -389,7 +390,7 @@ def test_environment_of_the_user_does_not_reach_the_build(
 ) -> None:
     monkeypatch.setitem(os.environ, "KCFLAGS", "-O0")
     log = tmp_path / "log"
-    assert builds._run(["sh", "-c", "echo flags=$KCFLAGS"], tmp_path, log) == 0
+    assert make._run(["sh", "-c", "echo flags=$KCFLAGS"], tmp_path, log) == 0
     assert log.read_text().splitlines()[-1] == "flags="
 
 

@@ -1,0 +1,173 @@
+"""The steps of a build that run programs: patch, configure, compile."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from emulation.errors import KernelBuildError, MissingTool
+from emulation.kernel import recipe as recipes
+from emulation.kernel.recipe import Recipe
+
+#: Called with the step that is under way and how much of it is done, from 0 to 1.
+Progress = Callable[[str, float], None]
+
+#: What the build runs on the host: (program or header, Debian package).
+TOOLS: tuple[tuple[str, str], ...] = (
+    ("make", "make"),
+    ("gcc", "gcc"),
+    ("ld", "binutils"),
+    ("flex", "flex"),
+    ("bison", "bison"),
+    ("bc", "bc"),
+    ("xz", "xz-utils"),
+    ("patch", "patch"),
+    ("perl", "perl"),
+    ("/usr/include/stdio.h", "libc6-dev"),
+)
+
+#: Arguments of make. Nothing of the machine, the user or the time gets into the binary.
+SETTINGS: tuple[str, ...] = (
+    "ARCH=um",
+    "LOCALVERSION=",
+    "KBUILD_BUILD_TIMESTAMP=Thu Jan  1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_USER=qdisc-lab",
+    "KBUILD_BUILD_HOST=qdisc-lab",
+    "KBUILD_BUILD_VERSION=1",
+)
+
+#: What the build takes from the environment; a CFLAGS or MAKEFLAGS of the user's would change it.
+_ENVIRONMENT = ("HOME", "PATH", "TMPDIR")
+
+_ERRORS = (
+    re.compile(r"(?:\berror:|\bfatal error:|undefined reference to|syntax error)"),
+    re.compile(r"\*\*\* "),
+)
+
+
+def compiler_version() -> str | None:
+    """The first line of `gcc --version`; None without a gcc."""
+    if shutil.which("gcc") is None:
+        return None
+    done = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[0]
+
+
+def check_tools(tools: tuple[tuple[str, str], ...] = TOOLS) -> None:
+    """Raise `MissingTool` with the package for each tool that is not there."""
+    lacking = [
+        (tool, package)
+        for tool, package in tools
+        if not (Path(tool).exists() if tool.startswith("/") else shutil.which(tool))
+    ]
+    if lacking:
+        raise MissingTool(
+            what="building a kernel needs " + ", ".join(tool for tool, _ in lacking),
+            where="this machine",
+            todo="install " + " ".join(package for _, package in lacking),
+        )
+
+
+def first_error(log: str) -> str:
+    """The line of a build's log that names the first fault; empty where there is none."""
+    lines = log.splitlines()
+    for pattern in _ERRORS:
+        for line in lines:
+            if pattern.search(line):
+                return line.strip()
+    return ""
+
+
+def apply_patches(recipe: Recipe, tree: Path, log: Path) -> None:
+    """Apply the patches to `tree`; a hunk whose context differs is refused."""
+    for patch in recipe.patches:
+        command = ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "-i", str(patch.path)]
+        if _run(command, tree, log):
+            raise KernelBuildError(
+                what=f"{patch.path.parent.name}/{patch.name} does not apply to {recipe.series}",
+                todo="see the log for the hunk, and make a version of the patch for this release",
+            )
+
+
+def configure(recipe: Recipe, tree: Path, log: Path) -> None:
+    """Make `build/.config` in `tree` out of the options, and prove that they are all there."""
+    out = tree / "build"
+    out.mkdir()
+    wanted = out / "wanted.config"
+    wanted.write_text("".join(f"{option.name}={option.value}\n" for option in recipe.options))
+    for target in (f"KCONFIG_ALLCONFIG={wanted}", "allnoconfig"), ("olddefconfig",):
+        if _run(["make", "O=build", *SETTINGS, *target], tree, log):
+            raise KernelBuildError(what=f"make {target[-1]} failed: {first_error(log.read_text())}")
+    lacking = recipes.missing(recipe.options, (out / ".config").read_text())
+    if lacking:
+        raise KernelBuildError(
+            what=f"{len(lacking)} options are not as asked for: "
+            + ", ".join(f"{option.name}={option.value} ({option.fragment})" for option in lacking),
+            todo="look up what each depends on (its Kconfig) and ask for that too, or drop it",
+        )
+
+
+def compile_tree(tree: Path, log: Path, jobs: int | None, objects: int, progress: Progress) -> None:
+    """Compile `tree`; `objects` is about how many files that is."""
+    maps = " ".join(f"-ffile-prefix-map={path}=." for path in (tree / "build", tree))
+    command = [
+        "make",
+        "O=build",
+        f"-j{jobs or len(os.sched_getaffinity(0))}",
+        *SETTINGS,
+        f"KCFLAGS={maps}",
+        f"KAFLAGS={maps}",
+        "linux",
+    ]
+    compiled = 0
+
+    def count(line: str) -> None:
+        nonlocal compiled
+        if line.startswith("  CC "):
+            compiled += 1
+            progress("compile", min(compiled / objects, 0.99) if objects else 0)
+
+    progress("compile", 0)
+    if _run(command, tree, log, count):
+        raise KernelBuildError(
+            what=f"the build failed: {first_error(log.read_text())}",
+            todo="read the log from that line on",
+        )
+    progress("compile", 1)
+
+
+def _run(
+    command: list[str], folder: Path, log: Path, line: Callable[[str], None] | None = None
+) -> int:
+    """Run `command` in `folder`, its output to the end of `log`; return its exit status."""
+    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    with (
+        log.open("a", errors="replace") as file,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**environment, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as process,
+    ):
+        file.write(f"$ {' '.join(command)}\n")
+        assert process.stdout is not None
+        try:
+            for text in process.stdout:
+                file.write(text)
+                if line:
+                    line(text)
+            return process.wait()
+        except BaseException:  # ^C: make and its children are a group of their own
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
