@@ -238,7 +238,7 @@ def _samples_table(runs: pd.DataFrame, files: Sequence[FlentFile]) -> pd.DataFra
         else:
             columns[name] = pd.Categorical.from_codes(
                 np.repeat(runs[name].cat.codes.to_numpy(), rows_of_run),
-                dtype=runs[name].dtype,
+                categories=runs[name].cat.categories,
             )
     columns["series"] = _categorical([one.name for one in series], rows_of_series)
     columns["kind"] = kind

@@ -49,9 +49,10 @@ def execute(figure: FigureFile, data_root: Path, results: Path, *, progress: boo
         wrong = f"cell {error.exec_count} failed: {error.ename}: {error.evalue}"
         raise DataError.of(figure.path, wrong, f"{written} shows the cell") from error
     node = nbformat.read(written, as_version=4)  # type: ignore[no-untyped-call]
-    page, _ = HTMLExporter(exclude_input_prompt=True, exclude_output_prompt=True).from_notebook_node(
-        node
+    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
+        exclude_input_prompt=True, exclude_output_prompt=True
     )
+    page, _ = exporter.from_notebook_node(node)
     (folder / PAGE).write_text(page, encoding="utf-8")
     return folder
 

@@ -17,6 +17,7 @@ from analysis.labels import Label, place_at_right, place_beside
 from analysis.metrics import GOODPUT, INDUCED, covariance_ellipse
 from analysis.style import Palette, in_order, look
 
+SIZE_INCH: Final = (7.6, 5.0)
 LATENCY_AXIS: Final = "Mean induced latency (ms) – less is further right"
 
 
@@ -34,7 +35,7 @@ def latency_goodput(
     from published.read_published: a hollow marker, joined to ours by a thin line. `directions`
     names the goodputs to draw; published values of direction "one" belong to the first of them.
     """
-    figure = Figure(figsize=(8.6, 5.4), layout="constrained")
+    figure = Figure(figsize=SIZE_INCH, layout="constrained")
     axes = figure.add_subplot()
     labels: list[Label] = []
     obstacles: list[tuple[float, float]] = []
@@ -69,9 +70,9 @@ def latency_time(
     `curves` is from metrics.latency_over_time. The band is the confidence interval of the
     point-wise mean, where there is one. A dashed vertical line marks the start of the load.
     """
-    figure = Figure(figsize=(8.6, 5.4))
+    figure = Figure(figsize=SIZE_INCH)
     axes = figure.add_subplot()
-    figure.subplots_adjust(left=0.095, right=0.83, bottom=0.12, top=0.95)
+    figure.subplots_adjust(left=0.1, right=0.815, bottom=0.12, top=0.95)
     labels = []
     qdiscs = in_order(list(curves["qdisc"].astype(str)))
     for place, qdisc in enumerate(qdiscs):

@@ -2,9 +2,9 @@
 
 flent writes gzipped JSON (flent, `doc/data-format.rst`): `results` holds every series interpolated
 to common steps of STEP_SIZE seconds, counted from the first measurement, and `SERIES_META` of the
-metadata what each tool said at its end. The first DELAY seconds of a test have no load, then come LENGTH
-seconds of load, then DELAY seconds without (flent, `tests/netperf_definitions.inc`: TOTAL_LENGTH =
-LENGTH + 2 DELAY).
+metadata what each tool said at its end. A test starts with DELAY seconds without load, then come
+LENGTH seconds of load, then DELAY seconds without (flent, `tests/netperf_definitions.inc`:
+TOTAL_LENGTH = LENGTH + 2 DELAY).
 """
 
 import gzip

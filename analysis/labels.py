@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
@@ -15,6 +16,7 @@ from analysis.flentfile import Floats
 NEAR_PT: Final = 11.0  # from a point to the nearest place for its name
 RINGS: Final = 7  # how many distances are tried, each RING_PT further out
 RING_PT: Final = 9.0
+MARKER_PT: Final = 5.5  # half a marker, kept clear of names
 LEADER_FROM_PT: Final = 16.0  # names further away than this get a line to their point
 
 
@@ -54,7 +56,7 @@ def place_beside(
         best = min(
             _candidates(box.width / pixel_per_pt, box.height / pixel_per_pt),
             key=lambda c: (
-                _cost(_moved(box, anchor, c, pixel_per_pt), taken, dots, frame),
+                _cost(_moved(box, anchor, c, pixel_per_pt), taken, dots, frame, pixel_per_pt),
                 float(np.hypot(*c)),
             ),
         )
@@ -96,10 +98,11 @@ def place_at_right(axes: Axes, labels: Sequence[Label], size: float = 11) -> lis
     return notes
 
 
-def _renderer(axes: Axes) -> FigureCanvasAgg:
-    canvas = FigureCanvasAgg(axes.figure.get_figure(root=True))  # type: ignore[arg-type]
-    canvas.draw()
-    return canvas.get_renderer()  # type: ignore[no-any-return,no-untyped-call]
+def _renderer(axes: Axes) -> RendererBase:
+    canvas = FigureCanvasAgg(axes.figure.get_figure(root=True))
+    canvas.draw()  # type: ignore[no-untyped-call]
+    renderer: RendererBase = canvas.get_renderer()  # type: ignore[no-untyped-call]
+    return renderer
 
 
 def _neighbours(axes: Axes, label: Label, dots: Floats) -> int:
@@ -124,8 +127,10 @@ def _moved(box: Bbox, anchor: Floats, centre: tuple[float, float], pixel_per_pt:
     return Bbox.from_bounds(x, y, box.width, box.height)
 
 
-def _cost(box: Bbox, taken: Sequence[Bbox], dots: Floats, frame: Bbox) -> float:
-    grown = box.padded(4)
+def _cost(
+    box: Bbox, taken: Sequence[Bbox], dots: Floats, frame: Bbox, pixel_per_pt: float
+) -> float:
+    grown = box.padded(MARKER_PT * pixel_per_pt)
     inside = (
         (dots[:, 0] > grown.x0) & (dots[:, 0] < grown.x1)
         & (dots[:, 1] > grown.y0) & (dots[:, 1] < grown.y1)
@@ -146,7 +151,9 @@ def _gap_pt(box: Bbox, anchor: Floats, pixel_per_pt: float) -> float:
 def _leader(axes: Axes, label: Label, box: Bbox) -> None:
     point = axes.transData.transform((label.x, label.y))
     end = (float(np.clip(point[0], box.x0, box.x1)), float(np.clip(point[1], box.y0, box.y1)))
-    (x0, x1), (y0, y1) = np.transpose([(label.x, label.y), axes.transData.inverted().transform(end)])
+    (x0, x1), (y0, y1) = np.transpose(
+        [(label.x, label.y), axes.transData.inverted().transform(end)]
+    )
     axes.plot([x0, x1], [y0, y1], color=label.color, linewidth=0.7, alpha=0.7, zorder=1.5)
 
 

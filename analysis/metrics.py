@@ -119,7 +119,8 @@ def in_window(samples: pd.DataFrame, runs: pd.DataFrame, window: Window) -> pd.D
     start = runs["delay_s"].to_numpy()[row]
     stop = start + runs["length_s"].to_numpy()[row]
     time_s = samples["time_s"].to_numpy()
-    return samples[(time_s >= start) & (time_s <= stop)]
+    inside: pd.DataFrame = samples[(time_s >= start) & (time_s <= stop)]
+    return inside
 
 
 def confidence_interval(values: ArrayLike, level: float = 0.95) -> Interval:
@@ -245,7 +246,7 @@ def transient_metrics(
     rows = []
     for cell, points in curve.groupby(list(CELL), observed=True, sort=False):
         points = points[points["time_s"] >= delay_s]
-        peak = points.loc[points["rtt_ms"].idxmax()]
+        peak = points.nlargest(1, "rtt_ms").iloc[0]
         tail = points.loc[points["time_s"] > until_s - tail_s, "rtt_ms"].mean()
         same = (per_run[list(CELL)] == list(cell)).all(axis=1)
         interval = confidence_interval(per_run.loc[same, "rtt_ms"])

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.dataset import Dataset
+from analysis.errors import DataError
 from analysis.style import Palette, in_order, save
 
 SUMMARY: Final = "summary.json"
@@ -25,16 +26,16 @@ HEADERS: Final = {
     "ratio": "Ratio",
     "agrees": "Agrees",
     "n_seeds": "Seeds",
-    "interval": "95 % interval of the mean",
+    "interval": "95 % interval",
     "peak_ms": "Peak (ms)",
     "peak_after_s": "Peak after (s)",
     "mean_ms": "Mean (ms)",
     "tail_ms": "Mean, last 5 s (ms)",
 }
 QUANTITIES: Final = {
-    ("induced_latency", "round_trip"): "induced latency",
-    ("goodput", "download"): "goodput, download",
-    ("goodput", "upload"): "goodput, upload",
+    ("induced_latency", "round_trip"): "latency",
+    ("goodput", "download"): "download",
+    ("goodput", "upload"): "upload",
 }
 NONE: Final = "–"
 
@@ -52,6 +53,7 @@ class Summary:
     kernels: list[dict[str, str]]  # release, digest
     eras: list[str]
     flent_versions: list[str]
+    lengths_s: list[float]  # seconds of load
     virtual_s: float
     wall_s: float
     compared: int = 0  # published values that we have data for
@@ -81,14 +83,16 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     if "metric" in table:
         pairs = zip(table["metric"], table["direction"], strict=True)
         units = zip(pairs, table["unit"], strict=True)
-        shown["metric"] = [f"{QUANTITIES[pair]} ({unit})" for pair, unit in units]
+        shown["metric"] = [f"{QUANTITIES[pair]}, {unit}" for pair, unit in units]
         shown["published"] = [
             f"{value:g} ± {error:g}"
             for value, error in zip(table["published"], table["reading_error"], strict=True)
         ]
         shown["ours"] = table["ours"].map(_number)
         shown["difference"] = table["difference"].map(_signed)
-        shown["ratio"] = table["ratio"].map(lambda value: NONE if pd.isna(value) else f"{value:.2f}")
+        shown["ratio"] = table["ratio"].map(
+            lambda value: NONE if pd.isna(value) else f"{value:.2f}"
+        )
         shown["agrees"] = [NONE if pd.isna(v) else "yes" if v else "no" for v in table["agrees"]]
         bounds = ("ci_low", "ci_high")
     else:
@@ -136,6 +140,7 @@ def write_outputs(
         ],
         eras=sorted(set(runs["era"].astype(str))),
         flent_versions=sorted(set(runs["flent_version"])),
+        lengths_s=sorted(set(runs["length_s"])),
         virtual_s=round(float(runs["virtual_s"].sum()), 3),
         wall_s=round(float(runs["wall_s"].sum()), 3),
         compared=len(agrees),
@@ -145,6 +150,14 @@ def write_outputs(
     text = json.dumps(asdict(summary), indent=1, sort_keys=True, ensure_ascii=False)
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
     return summary
+
+
+def read_summary(path: Path) -> Summary:
+    """A summary.json as written by write_outputs; raises DataError for anything else."""
+    try:
+        return Summary(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise DataError.of(path, f"not a summary ({error})", "Make the figure again") from error
 
 
 def _cells(runs: pd.DataFrame) -> list[dict[str, Any]]:

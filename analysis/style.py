@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -79,11 +79,9 @@ def in_order(qdiscs: Iterator[str] | list[str] | set[str]) -> list[str]:
 def styled(theme: Theme = "light") -> Iterator[Palette]:
     """matplotlib's settings for figures drawn and saved inside the block."""
     palette = Palette(theme, **_INK[theme])
-    settings = {
-        "figure.figsize": (8.6, 5.4),
+    settings: Any = {  # matplotlib types each key apart
         "figure.dpi": 110,
         "figure.facecolor": palette.paper,
-        "figure.constrained_layout.use": False,
         "savefig.facecolor": palette.paper,
         "axes.facecolor": palette.paper,
         "axes.edgecolor": palette.soft,

@@ -1,0 +1,141 @@
+"""The results page: `python -m analysis.report --results results` writes results/index.html.
+
+It shows the figures that `analysis.execute` left in `<results>/<paper>/<figure>/`; the page needs
+no network and no script, and follows the reader's light or dark setting. Exit status 1 when there
+is nothing to show.
+"""
+
+import argparse
+import sys
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from analysis.errors import DataError
+from analysis.execute import PAGE
+from analysis.outputs import FIGURE, SUMMARY, TABLE, Summary, read_summary, readable
+
+PAPERS: Final = {
+    "gbw2015": (
+        "The Good, the Bad and the WiFi",
+        "Høiland-Jørgensen, Hurtig, Brunstrom, Computer Networks 89 (2015)",
+        "https://doi.org/10.1016/j.comnet.2015.07.014",
+    ),
+}
+"""paper -> title, authors and place, address"""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One figure as the template takes it."""
+
+    anchor: str
+    folder: str  # relative to the page
+    summary: Summary
+    headers: list[str]
+    rows: list[list[str]]
+    has_page: bool
+
+    @property
+    def figure(self) -> str:
+        """File stem of the image, relative to the page."""
+        return f"{self.folder}/{FIGURE}"
+
+    @property
+    def seeds(self) -> str:
+        """Fewest and most seeds of its cells: "3" or "1 to 3"."""
+        counts = sorted({len(cell["seeds"]) for cell in self.summary.cells})
+        return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+def collect(results: Path) -> list[Shown]:
+    """The figures below `results`, in the order of papers and figures.
+
+    Raises DataError when there is none.
+    """
+    found = []
+    for path in sorted(results.glob(f"*/*/{SUMMARY}")):
+        summary = read_summary(path)
+        table = readable(pd.read_csv(path.with_name(TABLE)))
+        found.append(
+            Shown(
+                anchor=f"{summary.paper}-{path.parent.name}",
+                folder=path.parent.relative_to(results).as_posix(),
+                summary=summary,
+                headers=list(table.columns),
+                rows=table.to_numpy().tolist(),
+                has_page=path.with_name(PAGE).is_file(),
+            )
+        )
+    if not found:
+        raise DataError.of(results, "no figure in it", "Make one with `python -m analysis.execute`")
+    return found
+
+
+def render(figures: list[Shown]) -> str:
+    """The page's HTML."""
+    loader = PackageLoader("analysis", "templates")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["duration"] = duration
+    papers = []
+    for paper, group in groupby(figures, key=lambda shown: shown.summary.paper):
+        title, source, address = PAPERS.get(paper, (paper, "", ""))
+        papers.append({"title": title, "source": source, "address": address, "figures": [*group]})
+    return environment.get_template("report.html").render(papers=papers, **_totals(figures))
+
+
+def write_report(results: Path) -> Path:
+    """Write `<results>/index.html` and return its path."""
+    page = results / "index.html"
+    page.write_text(render(collect(results)), encoding="utf-8")
+    return page
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: "48 s", "12 min", "3.4 h"."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def _totals(figures: list[Shown]) -> dict[str, Any]:
+    """Facts over all figures; figures that share runs count them once."""
+    summaries = [shown.summary for shown in figures]
+    shared = {
+        (one.paper, one.eras[0], str(sorted(map(str, one.cells)))): one for one in summaries
+    }.values()
+    kernels = {(k["release"], k["digest"]) for one in summaries for k in one.kernels}
+    return {
+        "runs": sum(len(cell["seeds"]) for one in shared for cell in one.cells),
+        "virtual_s": sum(one.virtual_s for one in shared),
+        "wall_s": sum(one.wall_s for one in shared),
+        "kernels": sorted(kernels),
+        "compared": sum(one.compared for one in summaries),
+        "agreeing": sum(one.agreeing for one in summaries),
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m analysis.report", description=__doc__)
+    parser.add_argument("--results", type=Path, default=Path("results"), help="where figures are")
+    given = parser.parse_args(arguments)
+    try:
+        print(write_report(given.results))
+    except DataError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
