@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 JOB_FORMAT = 1  # of what `Run.job` returns; the guest refuses any other
-ERAS = ("modern", "2014")  # the kernel as it is, or with the papers' behaviour restored
+ERAS = ("modern",)  # the kernel as it is
 DEFAULT_ERA = "modern"
 DEFAULT_KERNEL = "6.12"  # series
 

@@ -113,7 +113,7 @@ def command(machine: Machine) -> list[str]:
         str(machine.kernel),
         f"mem={machine.memory_mib}M",
         f"seed={machine.seed}",  # the kernel keeps it off its command line
-        "hostfs=.",  # no file outside the scratch folder can be named
+        "hostfs=/proc/self/cwd",  # no file outside the scratch folder can be named
         "uml_dir=uml/",  # instead of ~/.uml: the home folder may not be writable
         "umid=guest",
         "root=/dev/root",

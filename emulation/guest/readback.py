@@ -28,11 +28,15 @@ def read(rig, statistics=False):
     """What is installed: {"node interface": {"qdiscs": [...], "offloads_on": [...], ...}}."""
     found = {}
     for node, interface in rig.ports:
-        flags = ["-s"] if statistics else []
-        tc = rig.run(node, "tc", "-d", "-j", *flags, "qdisc", "show", "dev", interface)
+        show = ["qdisc", "show", "dev", interface]
+        tc = json.loads(rig.run(node, "tc", "-j", *(["-s"] if statistics else []), *show))
+        if not statistics:
+            # With -d tc shows more options, but some values of the others as text for people.
+            for qdisc, more in zip(tc, json.loads(rig.run(node, "tc", "-j", "-d", *show))):
+                qdisc["options"] = {**more.get("options", {}), **qdisc.get("options", {})}
         link = rig.run(node, "ip", "-j", "link", "show", "dev", interface)
         found[f"{node} {interface}"] = {
-            "qdiscs": json.loads(tc),
+            "qdiscs": tc,
             "offloads_on": offloads_on(rig.run(node, "ethtool", "-k", interface)),
             "txqueuelen": json.loads(link)[0].get("txqlen"),
         }
@@ -86,7 +90,7 @@ def compare_qdisc(where, asked, seen):
 
 
 def in_si(seen):
-    """The options of a qdisc as `tc -d -j` shows it, under the names of the job's `expect`.
+    """The options of a qdisc as `read` found it, under the names of the job's `expect`.
 
     Returns (value by name, how far tc or the kernel may round it by name).
     """
