@@ -194,6 +194,7 @@ def _build(
             error.args = (error.what, error.where, error.todo)
         raise
     out = tree / "build"
+    (cache / f"failed-{digest}.log").unlink(missing_ok=True)
     result = scratch / "result"
     result.mkdir()
     shutil.copy(out / "linux", result / "linux")
