@@ -181,11 +181,12 @@ def _load(file: RunFile) -> tuple[dict[str, Any], FlentFile]:
     provenance = _provenance(file)
     flent = read_flent(file.data)
     try:
+        kernel = provenance["identity"]["kernel"]
         row = {
             **{name: getattr(file, name) for name in IDENTITY if name != "era"},
             "era": str(provenance["era"]),
-            "kernel_release": str(provenance["kernel"]["release"]),
-            "kernel_digest": str(provenance["kernel"]["digest"]),
+            "kernel_release": str(kernel["release"]),
+            "kernel_digest": str(kernel["digest"]),
             "flent_version": flent.flent_version,
             "length_s": flent.length_s,
             "delay_s": flent.delay_s,

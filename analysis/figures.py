@@ -204,7 +204,10 @@ def _limits(
     span_x = max(high[0], 1e-3)
     axes.set_xlim(high[0] + 0.08 * span_x, min(low[0], 0) - 0.05 * span_x)
     margin = 0.14 * max(high[1] - low[1], 0.01 * high[1])
-    axes.set_ylim(0 if from_zero else low[1] - margin, high[1] + margin)
+    if from_zero:  # and a little more, for names below points that are close to zero
+        margin = 0.09 * high[1]
+        low[1] = 0
+    axes.set_ylim(low[1] - margin, high[1] + margin)
 
 
 def _runs_per_qdisc(per_run: pd.DataFrame) -> str:

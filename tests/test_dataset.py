@@ -163,7 +163,7 @@ def test_provenance_of_another_length(data: Path, tmp_path: Path) -> None:
 def test_provenance_without_kernel(data: Path, tmp_path: Path) -> None:
     provenance = data.with_name("seed-001.json")
     content = json.loads(provenance.read_text())
-    del content["kernel"]
+    del content["identity"]["kernel"]
     provenance.write_text(json.dumps(content))
     assert "without a usable entry (KeyError: 'kernel')" in refusal(tmp_path)
 
@@ -177,8 +177,10 @@ def test_kinds_of_series() -> None:
 
 def test_golden_file_of_a_real_run() -> None:
     golden = Path(__file__).parent / "data" / "golden"
-    (path,) = golden.rglob("*.flent.gz")
-    flent = read_flent(path)
+    (file,) = find_runs(golden, "gbw2015", "rrul")
+    (release,) = read_runs([file]).runs["kernel_release"]
+    assert release.startswith("6.")
+    flent = read_flent(file.data)
     assert flent.flent_version == "2.1.1"
     assert (flent.delay_s, flent.step_s) == (5, 0.2)
     icmp = next(one for one in flent.series if one.kind == "ping_icmp")

@@ -98,8 +98,8 @@ def write_run(
         json.dump(flent_content(link, qdisc, seed, length_s), stream, sort_keys=True)
     provenance = {
         "run": run, "seed": seed, "link": link.replace("-", "/"), "qdisc": qdisc, "cc": "cubic",
-        "experiment": experiment, "paper": "gbw2015", "era": "modern", "kernel": KERNEL,
-        "tools": {"flent": "2.1.1"}, "virtual_s": length_s + 12.5, "wall_s": 3.0,
+        "experiment": experiment, "paper": "gbw2015", "era": "modern",
+        "identity": {"kernel": KERNEL}, "virtual_s": length_s + 12.5, "wall_s": 3.0,
         "length_s": length_s, "base_rtt_ms": BASE_RTT_MS, "qdiscs": [],
     }  # fmt: skip
     path.with_name(f"seed-{seed:03d}.json").write_text(json.dumps(provenance))
