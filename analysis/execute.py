@@ -46,7 +46,7 @@ def execute(figure: FigureFile, data_root: Path, results: Path, *, progress: boo
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         (folder / SUMMARY).unlink(missing_ok=True)
-        wrong = f"cell {error.exec_count} failed: {error.ename}: {error.evalue}"
+        wrong = f"cell {error.exec_count} failed: {error.ename}: {error.evalue}".rstrip(".")
         raise DataError.of(figure.path, wrong, f"{written} shows the cell") from error
     node = nbformat.read(written, as_version=4)  # type: ignore[no-untyped-call]
     exporter = HTMLExporter(  # type: ignore[no-untyped-call]

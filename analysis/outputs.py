@@ -72,6 +72,13 @@ def data_found(data: Dataset, qdiscs: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["qdisc", "n_seeds", "seeds", "era", "kernel", "flent"])
 
 
+def ordered(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows in the order of style.in_order, rows of one qdisc in theirs."""
+    rank = {name: place for place, name in enumerate(in_order(list(table["qdisc"].astype(str))))}
+    place = table["qdisc"].astype(str).map(rank)
+    return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
+
+
 def readable(table: pd.DataFrame) -> pd.DataFrame:
     """A table of metrics.compare or metrics.transient_metrics as texts, for people.
 

@@ -86,6 +86,7 @@ def test_rrul_writes_the_compared_table(data: Path, tmp_path: Path) -> None:
 def test_transient_writes_the_peaks(data: Path, tmp_path: Path) -> None:
     folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/fig7b.yaml"), data, tmp_path)
     table = pd.read_csv(folder / "table.csv").set_index("qdisc")
+    assert list(table.index) == list(QDISC_ORDER)
     assert set(table["n_seeds"]) == {SEEDS}
     assert table["peak_ms"].idxmax() == "pie"
     assert 280 < table.loc["pie", "peak_ms"] < 400
@@ -101,7 +102,7 @@ def test_no_data_is_an_error_that_says_so(
     assert main(arguments) == 1
     message = capfd.readouterr().err
     assert "no run of 100/100" in message
-    assert "Emulate the cells that the figure needs" in message
+    assert "Emulate the cells that the figure needs. " in message
     assert not (tmp_path / "r/gbw2015/fig2a/summary.json").exists()
 
 
