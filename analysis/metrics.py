@@ -73,7 +73,7 @@ def run_metrics(
     flent's steps in the window (`step_mean`, what flent's combined plots take for a sum of flows).
     The two differ where a flow reports rarely: on 1 Mbit/s a report spans up to ten seconds, the
     interpolation between reports is not weighted by their length, and the mean comes out as much
-    as a quarter too high.
+    as a third too high.
 
     Induced latency is the probe's mean over the window minus the base path's round trip (Sec. 5.1;
     `mean_minus_base`), or minus the smallest value of the run (`mean_span`, what flent's combined
