@@ -1,0 +1,283 @@
+"""What boots the real kernel: short runs through the public interface, and how they can fail."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.dataset import find_runs, read_runs
+from emulation import kernel, rootfs, vm
+from emulation.config import select
+from emulation.errors import GuestFailure, GuestHung, RigMismatch
+from emulation.kernel import Kernel
+from emulation.model import Experiment, Qdisc, Run
+from emulation.rootfs import RootFs
+from emulation.run import execute
+from emulation.units import Duration, Size
+
+pytestmark = pytest.mark.kernel
+
+SHORT = Duration.parse("5 s")
+NOBODY = 65534
+SPIN = "while True: pass"  # with time-travel=inf-cpu the clock stands still
+SWITCH = """
+import subprocess
+import switch
+from mininet.net import Mininet
+from mininet.node import OVSBridge
+status('booted')
+switch.start()
+net = Mininet(controller=None, switch=OVSBridge, autoSetMacs=True)
+bridge = net.addSwitch('s1')
+for number in range(1, 5):
+    net.addLink(net.addHost(f'h{number}'), bridge)
+net.start()
+status('switching', handlers=switch.handlers())
+loss = net.pingAll()
+flows = subprocess.run(['ovs-appctl', 'dpctl/dump-flows'], capture_output=True, text=True)
+status('pinged', loss_percent=loss, flows=len(flows.stdout.splitlines()))
+status('done')
+"""
+
+
+@pytest.fixture(scope="module")
+def built() -> Kernel:
+    """The kernel, from the cache where it is there."""
+    return kernel.build()
+
+
+@pytest.fixture(scope="module")
+def guest_root() -> RootFs:
+    """The guest's root file system, from the cache where it is there."""
+    return rootfs.build()
+
+
+@pytest.fixture(scope="module")
+def short(rrul: Experiment) -> Run:
+    """Five seconds of load through codel at 10/10."""
+    (run,) = select(rrul, link="10/10", qdisc="codel", cc="cubic", seed=1, length=SHORT)
+    return run
+
+
+@pytest.fixture(scope="module")
+def data(
+    short: Run, built: Kernel, guest_root: RootFs, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A data folder with that run."""
+    folder = tmp_path_factory.mktemp("data")
+    result = execute(short, built, guest_root, folder)
+    assert result.ending is not None
+    return folder
+
+
+@pytest.fixture
+def laid_out(
+    tmp_path: Path, short: Run, built: Kernel, guest_root: RootFs
+) -> Iterator[tuple[vm.Machine, Path]]:
+    """A machine and the scratch folder of its job, ready to boot."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    vm.prepare(folder, guest_root.path, short.job())
+    yield vm.Machine(built.path, guest_root.path, seed=1), folder
+
+
+def replace_work(folder: Path, code: str) -> None:
+    """Let the guest do the body of a function `code` instead of its job; it has `status`."""
+    guest = folder / "job" / "guest"
+    (guest / "main.py").rename(guest / "product.py")
+    body = "\n".join(f"    {line}" for line in code.splitlines())
+    (guest / "main.py").write_text(
+        "import sys\n"
+        "sys.path.insert(0, '/job/guest')\n"
+        "import product\n"
+        f"def work(status):\n{body}\n"
+        "product.work = work\n"
+        "product.main()\n"
+    )
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def guests(kernel_path: Path) -> set[int]:
+    """The processes that run the kernel."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                if words[0] == os.fsencode(kernel_path):
+                    found.add(int(entry.name))
+    return found
+
+
+def test_a_run_is_data_that_the_analysis_reads(short: Run, data: Path) -> None:
+    assert sorted(path.name for path in files(data)) == ["seed-001.flent.gz", "seed-001.json"]
+    told = json.loads((data / f"{short.id}.json").read_text())
+    assert told["kernel_log"] == "clean"
+    assert told["measured_base_rtt_ms"] == pytest.approx(50, abs=0.5)
+    assert told["virtual_s"] > 5
+    bottleneck = told["qdiscs"]["router_up r1-delay"]["qdiscs"]
+    assert {qdisc["kind"] for qdisc in bottleneck} == {"tbf", "codel"}
+    assert all(qdisc["bytes"] > 1_000_000 for qdisc in bottleneck)
+
+    read = read_runs(find_runs(data, "gbw2015", short.variant, link="10/10", cc="cubic"))
+    assert list(read.runs["run"]) == [short.id]
+    assert float(read.runs["length_s"].iloc[0]) == 5
+    assert read.samples["rtt_ms"].min() >= 49.9
+    for kind in ("tcp_download", "tcp_upload"):
+        total = read.flows[read.flows["kind"] == kind]["goodput_mbit_s"].sum()
+        assert 5 < total < 10, f"{kind}: {total}"
+
+
+def test_a_run_that_is_there_is_not_done_again(
+    short: Run, built: Kernel, guest_root: RootFs, data: Path
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in files(data)}
+    assert execute(short, built, guest_root, data).ending is None
+    assert {path: path.stat().st_mtime_ns for path in files(data)} == before
+
+
+def test_a_qdisc_that_cannot_be_installed_stops_the_run(
+    short: Run, built: Kernel, guest_root: RootFs, tmp_path: Path
+) -> None:
+    options = (
+        ("limit", Size(1_514_000)),
+        ("min", Size(12_500)),
+        ("max", Size(37_500)),
+        ("avpkt", Size(1514)),
+        ("burst", 1),  # tc refuses less than min / avpkt
+    )
+    red = Qdisc("ared", "red", options)
+    wrong = replace(short, cell=replace(short.cell, qdisc="ared", up=red))
+    with pytest.raises(RigMismatch) as caught:
+        execute(wrong, built, guest_root, tmp_path / "data")
+    assert "r1-delay" in str(caught.value)
+    assert "red" in str(caught.value)
+    assert not files(tmp_path)
+
+
+def test_a_killed_run_leaves_no_guest_and_no_data(
+    short: Run, built: Kernel, tmp_path: Path
+) -> None:
+    before = guests(built.path)
+    command = [sys.executable, "-m", "emulation.cli", "run", "gbw2015/rrul"]
+    command += ["--link", "10/10", "--qdisc", "codel", "--cc", "cubic", "--seed", "1"]
+    command += ["--length", "60", "--output", str(tmp_path / "data")]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+    try:
+        status: list[Path] = []
+        deadline = time.monotonic() + 60
+        while not any("traffic" in path.read_text() for path in status):
+            assert process.poll() is None, "it ended before it could be killed"
+            assert time.monotonic() < deadline, "no traffic within a minute"
+            time.sleep(0.05)
+            status = list(tmp_path.glob("guest-*/job/status"))
+        folder = status[0].parents[1]
+        mine = {pid for pid in guests(built.path) - before if runs_in(pid, folder)}
+        assert mine
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    deadline = time.monotonic() + 10
+    while (left := {pid for pid in mine if runs_in(pid, folder)}) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not left
+    assert not (tmp_path / "data").exists()
+
+
+def runs_in(pid: int, folder: Path) -> bool:
+    """Whether a living process has `folder` as its own."""
+    try:
+        return Path(f"/proc/{pid}/cwd").readlink() == folder
+    except OSError:
+        return False
+
+
+def test_a_guest_that_spins_is_reported(laid_out: tuple[vm.Machine, Path]) -> None:
+    machine, folder = laid_out
+    replace_work(folder, f"status('booted')\n{SPIN}")
+    before = guests(machine.kernel)
+    with pytest.raises(GuestHung, match=r"stands still at 0\.\d+ s since 2 s"):
+        vm.run(machine, folder, hang_s=2)
+    assert not {pid for pid in guests(machine.kernel) - before if runs_in(pid, folder)}
+
+
+def test_a_guest_that_never_reports_is_reported(laid_out: tuple[vm.Machine, Path]) -> None:
+    machine, folder = laid_out
+    (folder / "job/guest/main.py").write_text(SPIN)
+    with pytest.raises(GuestHung, match="step 'boot'"):
+        vm.run(machine, folder, hang_s=2)
+
+
+def test_a_first_process_that_dies_is_reported(laid_out: tuple[vm.Machine, Path]) -> None:
+    machine, folder = laid_out
+    (folder / "job/guest/main.py").write_text("raise SystemExit(3)")
+    with pytest.raises(GuestFailure, match="Kernel panic"):
+        vm.run(machine, folder)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_an_ordinary_user_without_a_home(
+    short: Run, built: Kernel, guest_root: RootFs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As nobody, with HOME=/nonexistent and a cache of its own."""
+    with tempfile.TemporaryDirectory(prefix="nobody-") as name:
+        place = Path(name)
+        (place / "data").mkdir()
+        binary = Path(shutil.copy(built.path, place / "linux"))
+        guest = shutil.copytree(vm.GUEST_CODE, place / "guest")
+        subprocess.run(["cp", "-a", str(guest_root.path), str(place / "root")], check=True)
+        subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", name], check=True)
+        monkeypatch.setattr(vm, "GUEST_CODE", guest)
+        monkeypatch.setenv("HOME", "/nonexistent")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(place / "cache"))
+        arguments = (
+            short,
+            replace(built, path=binary),
+            replace(guest_root, path=place / "root"),
+            place / "data",
+        )
+        child = multiprocessing.get_context("fork").Process(target=as_nobody, args=arguments)
+        child.start()
+        child.join(120)
+        assert child.exitcode == 0
+        record = place / "data" / f"{short.id}.json"
+        assert record.stat().st_uid == NOBODY
+        assert json.loads(record.read_text())["virtual_s"] > 5
+
+
+def as_nobody(run: Run, built: Kernel, guest_root: RootFs, data: Path) -> None:
+    """`execute` without any right of root's."""
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    os.chdir("/")
+    tempfile.tempdir = str(data.parent)
+    execute(run, built, guest_root, data)
+
+
+def test_open_vswitch_forwards_without_loss(laid_out: tuple[vm.Machine, Path]) -> None:
+    machine, folder = laid_out
+    replace_work(folder, SWITCH)
+    ending = vm.run(machine, folder)
+    assert ending.steps[-1]["step"] == "done", ending.steps[-1]
+    assert ending.step("switching")["handlers"] > 0
+    assert ending.step("pinged")["loss_percent"] == 0
+    assert ending.step("pinged")["flows"] > 0  # in the kernel's datapath, not in a Linux bridge
+    assert ending.wall_s < 60
