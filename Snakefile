@@ -1,0 +1,32 @@
+"""kernel -> rootfs -> run -> figure -> report.
+
+`./reproduce-all` is the way to start this; `snakemake --profile workflow/profiles/local` does the
+same without setting anything up. workflow/config.yaml has the choices.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, workflow.basedir)
+
+from workflow.plan import PRODUCTS, make_plan
+
+
+configfile: "workflow/config.yaml"
+
+
+PLAN = make_plan(config)
+PYTHON = sys.executable
+
+
+include: "workflow/rules/setup.smk"
+include: "workflow/rules/run.smk"
+include: "workflow/rules/figure.smk"
+include: "workflow/rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        PLAN.pages / "index.html",

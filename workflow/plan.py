@@ -1,0 +1,177 @@
+"""Which figures are drawn, and which files each needs: from `data/`, or from runs to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.figurefile import FigureFile, read_figure
+from emulation.config import experiment, select
+from emulation.errors import ConfigError
+from emulation.model import Run
+from emulation.units import Duration
+
+FIGURES = Path("notebooks/figures")
+
+#: Of the analysis package, what only the results page needs.
+_PAGE_ONLY = ("report.py", "templates")
+
+#: What `analysis.execute` leaves of a figure and later steps use.
+PRODUCTS = (
+    "summary.json",
+    "table.csv",
+    "figure.svg",
+    "figure-dark.svg",
+    "figure.png",
+    "notebook.html",
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much of a figure's sweep is run anew; None is all of it, or the paper's value."""
+
+    name: str
+    links: tuple[str, ...] | None = None
+    seeds: int | None = None
+    length: Duration | None = None
+
+    @classmethod
+    def of(cls, name: str, scales: Mapping[str, Mapping[str, Any]]) -> Scale:
+        """The scale `name` of the configuration; `ConfigError` where there is none."""
+        if name not in scales:
+            raise ConfigError(f"no scale '{name}'", "--scale", f"choose from {', '.join(scales)}")
+        given = scales[name]
+        length = given.get("length")
+        return cls(
+            name,
+            links=tuple(given["links"]) if "links" in given else None,
+            seeds=given.get("seeds"),
+            length=Duration.parse(length) if length else None,
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The figures to draw, and where from.
+
+    `scale` is None where the shipped runs of `data` are used.
+    """
+
+    figures: Mapping[str, FigureFile]  # by name: `gbw2015/fig2a`
+    data: Path
+    results: Path
+    scale: Scale | None
+
+    @property
+    def pages(self) -> Path:
+        """Where figures and the results page go; those of new runs keep apart."""
+        return self.results / f"emulated-{self.scale.name}" if self.scale else self.results
+
+    @property
+    def runs_root(self) -> Path:
+        """The folder that the figures' runs are read from."""
+        return self.results / "data" if self.scale else self.data
+
+    def runs(self, figure: FigureFile) -> tuple[Run, ...]:
+        """The runs that `figure` needs at the plan's scale."""
+        assert self.scale is not None
+        chosen: list[Run] = []
+        for cell in figure.cells():
+            if self.scale.links is not None and cell.link not in self.scale.links:
+                continue
+            source = experiment(f"{cell.paper}/{cell.experiment}")
+            chosen += select(
+                source,
+                link=cell.link,
+                qdisc=cell.qdisc,
+                cc=cell.cc,
+                seed=source.seeds[: self.scale.seeds],
+                length=self.scale.length,
+            )
+        return tuple(chosen)
+
+    def all_runs(self) -> dict[str, Run]:
+        """Every run of every figure, by its id; none where shipped runs are used."""
+        if self.scale is None:
+            return {}
+        return {run.id: run for figure in self.figures.values() for run in self.runs(figure)}
+
+    def data_files(self, figure: FigureFile) -> list[Path]:
+        """The data and the provenance of each run of `figure`: those that are there, or will be."""
+        if self.scale is not None:
+            ids = [run.id for run in self.runs(figure)]
+            return [self.runs_root / f"{one}{end}" for one in ids for end in (".flent.gz", ".json")]
+        return [
+            path
+            for cell in figure.cells()
+            for pattern in ("seed-*.flent.gz", "seed-*.json")
+            for path in sorted((self.data / cell.folder).glob(pattern))
+        ]
+
+    def variant(self, figure: FigureFile) -> str:
+        """The experiment's path segment below the folder of the runs: `rrul@20s`."""
+        runs = self.runs(figure) if self.scale is not None else ()
+        return runs[0].variant if runs else str(figure.parameters["experiment"])
+
+    def code_files(self, figure: FigureFile) -> list[Path]:
+        """What draws `figure`: its parameters, its notebook, the analysis, published values."""
+        published = figure.parameters.get("published_values")
+        return [
+            figure.path,
+            figure.notebook,
+            *(
+                path
+                for path in sorted(Path("analysis").glob("*.py"))
+                if path.name not in _PAGE_ONLY
+            ),
+            *([Path("data/published") / published] if published else []),
+        ]
+
+
+def figure_files(papers: Iterable[str] = (), figures: Iterable[str] = ()) -> list[FigureFile]:
+    """The figures of that name, or of these papers, or all; `ConfigError` for an unknown name."""
+    known = {f"{path.parent.name}/{path.stem}": path for path in sorted(FIGURES.glob("*/*.yaml"))}
+    wanted = list(figures)
+    for paper in papers:
+        of_paper = [name for name in known if name.startswith(f"{paper}/")]
+        if not of_paper:
+            raise ConfigError(f"no figure of the paper '{paper}'", str(FIGURES))
+        wanted += [] if any(name.startswith(f"{paper}/") for name in figures) else of_paper
+    for name in wanted:
+        if name not in known:
+            raise ConfigError(
+                f"no figure '{name}'", str(FIGURES), f"choose from {', '.join(known)}"
+            )
+    return [read_figure(known[name]) for name in dict.fromkeys(wanted or known)]
+
+
+def make_plan(config: Mapping[str, Any]) -> Plan:
+    """The plan of a configuration (workflow/config.yaml).
+
+    A figure that nothing can be drawn of, for want of shipped runs or because the scale leaves its
+    link out, is left out. Raises `ConfigError` where it was asked for by name, or none remains.
+    """
+    scale = Scale.of(config["scale"], config["scales"]) if config["emulate"] else None
+    found = figure_files(config["papers"], config["figures"])
+    everything = Plan(
+        {figure.name: figure for figure in found},
+        Path(config["data"]),
+        Path(config["results"]),
+        scale,
+    )
+    drawn = {
+        name: figure for name, figure in everything.figures.items() if everything.data_files(figure)
+    }
+    lacking = [name for name in everything.figures if name not in drawn]
+    if not drawn or any(name in lacking for name in config["figures"]):
+        if scale is not None:
+            todo = "take a larger --scale"
+            raise ConfigError(
+                f"the scale '{scale.name}' has no run of {', '.join(lacking)}", "", todo
+            )
+        what = f"there is no run of {', '.join(lacking)}"
+        raise ConfigError(what, str(everything.data), "make runs with --emulate")
+    return Plan(drawn, everything.data, everything.results, scale)

@@ -1,0 +1,245 @@
+"""Run Snakemake and show how far it is: `python -m workflow.progress --cores 4 ...`.
+
+The arguments are Snakemake's. Its output goes to a log; what is shown is a line of progress with an
+estimate of the time left, and of a step that fails its name and its own words. The estimate starts
+with what `emulate list` knows of the runs and learns from how long the steps really take.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+#: Seconds on one core of a step of each rule; of a run, see `run_seconds`.
+STEP_S = {"figure": 6.0, "report": 3.0, "kernel": 480.0, "rootfs": 60.0, "run": 20.0}
+
+PARTS = {"figure": "figures", "run": "runs", "kernel": "kernel", "rootfs": "root file system"}
+
+_STATS = re.compile(r"^(\w+) +(\d+)$")
+_STARTED = re.compile(r"^(?:local)?rule (\w+):$")
+_NAMED = re.compile(r"^    wildcards: \w+=(\S+)$")
+_JOB = re.compile(r"^    jobid: (\d+)$")
+_FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)$")
+_FAILED = re.compile(r"^Error in rule (\w+)")
+_RULER = "=" * 80
+
+
+@dataclass
+class Work:
+    """What there is to do and how much of it is done, read off Snakemake's output line by line."""
+
+    cores: int
+    step_s: dict[str, float] = field(default_factory=lambda: dict(STEP_S))
+    total: dict[str, int] = field(default_factory=dict)  # steps by rule
+    done: dict[str, int] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)  # of jobs that started
+    failures: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)  # what failed steps, or Snakemake, said
+    _rule: str = ""
+    _name: str = ""
+    _quoting: bool = False
+    _error: bool = False
+    _job: int = -1
+
+    def read(self, line: str) -> str:
+        """Take one line; returns the name of the step that it reports as finished, or ''."""
+        if self._quoting or line == _RULER:
+            self._quote(line)
+        elif not self.names and (found := _STATS.match(line)) and found[1] not in ("total", "all"):
+            self.total[found[1]] = int(found[2])
+        elif found := _FAILED.match(line):
+            self._rule, self._name, self._error = found[1], "", True
+        elif found := _STARTED.match(line):
+            self._rule, self._name, self._error = found[1], "", False
+        elif found := _NAMED.match(line):
+            self._name = found[1]
+            self.names[self._job] = self.title
+        elif found := _JOB.match(line):
+            self._job = int(found[1])
+            self.names.setdefault(self._job, self.title)
+            if self._error:
+                self.failures.append(self.names[self._job])
+        elif re.match(r"^\w*(Error|Exception)( in |:)", line) and "CalledProcess" not in line:
+            self._error = True
+            self.messages.append(line)
+        elif found := _FINISHED.match(line):
+            self.done[found[2]] = self.done.get(found[2], 0) + 1
+            return self.names.get(int(found[1]), found[2]) if found[2] in STEP_S else ""
+        return ""
+
+    @property
+    def title(self) -> str:
+        """The step under way, for people."""
+        return f"{self._rule} {self._name}".strip()
+
+    def _quote(self, line: str) -> None:
+        if line == _RULER:
+            self._quoting = not self._quoting
+        else:
+            self.messages.append(line)
+
+    def left_s(self, elapsed_s: float) -> float:
+        """Seconds left, when the steps done took `elapsed_s`."""
+        whole = self._cost(self.total)
+        done = self._cost(self.done)
+        guess = (whole - done) / self.cores
+        if not done or not whole:
+            return guess
+        measured = (whole - done) * elapsed_s / done
+        trust = done / whole  # in what was measured; the first steps say little
+        return trust * measured + (1 - trust) * guess
+
+    def _cost(self, steps: dict[str, int]) -> float:
+        return sum(count * self.step_s.get(rule, 0.0) for rule, count in steps.items())
+
+    def steps(self) -> int:
+        """How many steps there are, without Snakemake's own."""
+        return sum(count for rule, count in self.total.items() if rule in STEP_S)
+
+    def summary(self) -> str:
+        """`21 runs, 6 figures: about 4 min`; empty where there is nothing to do."""
+        parts = [f"{count} {PARTS[rule]}" for rule, count in self.total.items() if rule in PARTS]
+        if not self.steps():
+            return ""
+        return f"{', '.join(parts) or 'the page'}: about {clock(self.left_s(0))}"
+
+
+def clock(seconds: float) -> str:
+    """`2 h 05 min`, `3 min`, `40 s`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min"
+
+
+def run(command: list[str], work: Work, log: Path, show: Callable[[str], None]) -> int:
+    """Run Snakemake's `command`, its output to `log`; its exit status.
+
+    `show` is called with the name of each step that has finished, at first with ''. ^C reaches
+    Snakemake too, which ends its steps and removes what they left half-made; we wait for that.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        log.open("w") as file,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        ) as process,
+    ):
+        before = signal.signal(signal.SIGINT, lambda *_: None)
+        try:
+            assert process.stdout is not None
+            announced = False
+            for line in process.stdout:
+                file.write(line)
+                finished = work.read(line.rstrip("\n"))
+                if finished or (not announced and line.startswith("total ")):
+                    announced = True
+                    show(finished)
+            return process.wait()
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def display(work: Work, terminal: bool) -> Iterator[Callable[[str], None]]:
+    """What to call with each finished step: a bar on a terminal, otherwise lines."""
+    began = time.monotonic()
+
+    def done() -> int:
+        return sum(count for rule, count in work.done.items() if rule in STEP_S)
+
+    if not terminal:
+
+        def lines(step: str) -> None:
+            if not step:
+                print(f"==> {work.summary()}", flush=True)
+                return
+            left = clock(work.left_s(time.monotonic() - began))
+            tail = f", about {left} left" if done() < work.steps() else ""
+            print(f"[{done()}/{work.steps()}] {step}{tail}", flush=True)
+
+        yield lines
+        return
+
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, transient=True) as bar:
+        task = bar.add_task("reading the plan", total=None)
+
+        def draw(step: str) -> None:
+            if not step:
+                bar.console.print(f"==> {work.summary()}", highlight=False)
+            left = clock(work.left_s(time.monotonic() - began))
+            bar.update(
+                task, completed=done(), total=work.steps(), description=f"about {left} left  {step}"
+            )
+
+        yield draw
+
+
+def run_seconds(settings: list[str]) -> float:
+    """Seconds on one core of a run, on average, under these `KEY=VALUE` settings of the plan."""
+    from ruamel.yaml import YAML
+
+    from emulation.commands.list import wall_seconds
+    from workflow.plan import make_plan
+
+    yaml = YAML(typ="safe")
+    config = yaml.load(Path("workflow/config.yaml"))
+    config |= {key: yaml.load(text) for key, text in (one.split("=", 1) for one in settings)}
+    runs = make_plan(config).all_runs().values()
+    costs = [
+        wall_seconds(run.experiment, [run.cell])
+        * (run.length.seconds / run.experiment.traffic.length.seconds)
+        for run in runs
+    ]
+    return sum(costs) / len(costs) if costs else STEP_S["run"]
+
+
+def main(arguments: list[str]) -> int:
+    """The command line: Snakemake's. Returns its exit status."""
+    from emulation.errors import EmulationError
+
+    cores = int(arguments[arguments.index("--cores") + 1])
+    settings = arguments[arguments.index("--config") + 1 :] if "--config" in arguments else []
+    work = Work(cores)
+    try:
+        work.step_s["run"] = run_seconds(settings)
+    except EmulationError as error:
+        print(f"reproduce-all: error: {error}", file=sys.stderr)
+        return error.exit_status
+    dry = "--dry-run" in arguments
+    log = Path("results/logs/snakemake.log")
+    command = [sys.executable, "-m", "snakemake", "--profile", "workflow/profiles/local"]
+    if dry:
+        status = run([*command, *arguments], work, log, lambda step: None)
+        print(work.summary() or "nothing to do" if not status else "\n".join(work.messages))
+        return status
+    with display(work, sys.stdout.isatty()) as show:
+        status = run([*command, *arguments], work, log, show)
+    if status:
+        for failure in dict.fromkeys(work.failures):
+            print(f"reproduce-all: failed: {failure}", file=sys.stderr)
+        for line in work.messages:
+            print(f"    {line}", file=sys.stderr)
+        print(f"reproduce-all: Snakemake's output is in {log}", file=sys.stderr)
+    elif not work.steps():
+        print("==> nothing to do: every figure is up to date")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,45 @@
+"""Have the kernel or the guest's root file system ready, and write down which it is.
+
+`python -m workflow.ready kernel results/setup/kernel-6.12.json --series 6.12` builds what the
+user's cache lacks. The file says only what runs depend on, so that the same kernel built again is
+no news to what comes after it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from emulation import kernel, rootfs
+from emulation.errors import EmulationError
+
+
+def identity(part: str, series: str | None) -> dict[str, str]:
+    """What names the kernel (of `series`) or the root file system, built if it is not there."""
+    if part == "kernel":
+        built = kernel.build(series=series)
+        return {"series": built.series, "release": built.release, "digest": built.digest}
+    return {"digest": rootfs.build().digest}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m workflow.ready", description=__doc__)
+    parser.add_argument("part", choices=("kernel", "rootfs"))
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--series", help="of the kernel: 6.12")
+    given = parser.parse_args(arguments)
+    try:
+        found = identity(given.part, given.series)
+    except EmulationError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_status
+    given.output.parent.mkdir(parents=True, exist_ok=True)
+    given.output.write_text(json.dumps(found, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

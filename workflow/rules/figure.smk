@@ -1,0 +1,22 @@
+# A notebook, a parameter file and runs make a figure; papermill executes the notebook.
+
+
+rule figure:
+    input:
+        code=lambda wildcards: PLAN.code_files(PLAN.figures[wildcards.figure]),
+        data=lambda wildcards: PLAN.data_files(PLAN.figures[wildcards.figure]),
+    output:
+        [PLAN.pages / "{figure}" / name for name in PRODUCTS],
+    log:
+        PLAN.pages / "logs/figure/{figure}.log",
+    params:
+        file=lambda wildcards: PLAN.figures[wildcards.figure].path,
+        experiment=lambda wildcards: PLAN.variant(PLAN.figures[wildcards.figure]),
+        data=PLAN.runs_root,
+        results=PLAN.pages,
+    threads: 1
+    resources:
+        mem_mb=1000,
+    shell:
+        "{PYTHON} -m workflow.figure {params.file} --experiment {params.experiment}"
+        " --data {params.data} --results {params.results} >{log} 2>&1"

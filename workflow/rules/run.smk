@@ -1,0 +1,43 @@
+# One guest a run, one core a guest. `emulate run` puts both files in place whole or not at all.
+
+from emulation.provenance import digest, guest_code_digest
+
+RUNS = PLAN.all_runs()
+GUEST_CODE = guest_code_digest()
+
+
+def job_digest(run):
+    return digest(json.dumps(run.job(), sort_keys=True).encode())
+
+
+def selection(run):
+    """The options of `emulate run` that name this run."""
+    cell = run.cell
+    options = ["--link", cell.link.name, "--qdisc", cell.qdisc, "--cc", cell.cc]
+    options += ["--seed", str(run.seed), "--length", str(run.length)]
+    return [*options, "--era", run.era, "--kernel", run.kernel]
+
+
+rule run:
+    input:
+        kernel=lambda wildcards: SETUP / f"kernel-{RUNS[wildcards.run].kernel}.json",
+        rootfs=rules.rootfs.output,
+    output:
+        PLAN.results / "data/{run}.flent.gz",
+        PLAN.results / "data/{run}.json",
+    log:
+        PLAN.results / "logs/run/{run}.log",
+    params:
+        experiment=lambda wildcards: RUNS[wildcards.run].experiment.id,
+        selection=lambda wildcards: selection(RUNS[wildcards.run]),
+        data=PLAN.results / "data",
+        failed=PLAN.results / "failed",
+        # A run is stale when what it is told to do, or the code that does it, has changed.
+        job=lambda wildcards: job_digest(RUNS[wildcards.run]),
+        guest=GUEST_CODE,
+    threads: 1
+    resources:
+        mem_mb=400,
+    shell:
+        "{PYTHON} -m emulation.cli run {params.experiment} {params.selection:q}"
+        " --output {params.data} --keep {params.failed} >{log} 2>&1"

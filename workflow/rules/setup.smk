@@ -1,0 +1,31 @@
+# The guest's kernel and root file system, kept in the user's cache; the file says which they are.
+
+SETUP = PLAN.results / "setup"
+
+
+rule kernel:
+    input:
+        Path("qdisc/KERNEL.toml"),
+        Path("qdisc/patches/series"),
+        sorted(Path("qdisc").glob("config/*.config")),
+        sorted(Path("qdisc").glob("patches/*/*.patch")),
+    output:
+        SETUP / "kernel-{series}.json",
+    log:
+        PLAN.results / "logs/kernel-{series}.log",
+    threads: workflow.cores or 1
+    shell:
+        "{PYTHON} -m workflow.ready kernel {output} --series {wildcards.series} >{log} 2>&1"
+
+
+rule rootfs:
+    input:
+        "emulation/rootfs.py",
+        "emulation/apt.py",
+        "emulation/guest/init.sh",
+    output:
+        SETUP / "rootfs.json",
+    log:
+        PLAN.results / "logs/rootfs.log",
+    shell:
+        "{PYTHON} -m workflow.ready rootfs {output} >{log} 2>&1"

@@ -1,0 +1,110 @@
+# shellcheck shell=bash
+# What ./reproduce-all and ./run-tests have in common: have everything ready that they need, and do
+# nothing that is done. Sourced, with the repository as the working directory.
+
+VENV=.venv
+SETUP_LOG=results/logs/setup.log
+
+# What the kernel's build runs, as in emulation/kernel/make.py: program or header, Debian package.
+KERNEL_TOOLS=(
+    make:make gcc:gcc ld:binutils flex:flex bison:bison bc:bc xz:xz-utils patch:patch perl:perl
+    /usr/include/stdio.h:libc6-dev
+)
+
+say() { printf '%s\n' "==> $*"; }
+
+die() {
+    printf '%s: error: %s\n' "${0##*/}" "$1" >&2
+    exit "${2:-1}"
+}
+
+# A Python that makes virtual environments: version 3.11 or newer, with venv and ensurepip.
+usable_python() {
+    local candidate
+    for candidate in python3 /usr/bin/python3 python3.13 python3.12 python3.11; do
+        if "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
+            >/dev/null 2>&1; then
+            command -v "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+# The Debian packages that are not there, one a line.
+missing_packages() {
+    local entry tool
+    usable_python >/dev/null || printf '%s\n' python3 python3-venv
+    for entry in "${KERNEL_TOOLS[@]}"; do
+        tool=${entry%:*}
+        case $tool in
+            /*) [[ -e $tool ]] || printf '%s\n' "${entry##*:}" ;;
+            *) command -v "$tool" >/dev/null || printf '%s\n' "${entry##*:}" ;;
+        esac
+    done
+}
+
+# Run a command with its output in the log; where it fails, show the end of it.
+logged() {
+    mkdir -p "${SETUP_LOG%/*}"
+    printf '$ %s\n' "$*" >>"$SETUP_LOG"
+    if ! "$@" >>"$SETUP_LOG" 2>&1 </dev/null; then
+        tail -n 20 "$SETUP_LOG" >&2
+        die "'$*' failed; all of its output is in $SETUP_LOG"
+    fi
+}
+
+setup_packages() {
+    local -a packages prefix=()
+    mapfile -t packages < <(missing_packages)
+    ((${#packages[@]})) || return 0
+    local install="apt-get install --no-install-recommends ${packages[*]}"
+    command -v apt-get >/dev/null ||
+        die "these packages are missing and there is no apt-get to install them: ${packages[*]}" 3
+    if ((EUID != 0)); then
+        if command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
+            prefix=(sudo)
+            sudo -v || die "sudo refused; as root: $install" 3
+        else
+            die "packages are missing, and installing them takes root or sudo. As root: $install" 3
+        fi
+    fi
+    say "installing ${packages[*]}"
+    logged "${prefix[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q update
+    logged "${prefix[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get -q install --yes --no-install-recommends "${packages[@]}"
+}
+
+# The virtual environment. $1: '' or the extras of pyproject.toml, as '[dev]'. The stamp, written
+# last, has the digest of all that the environment depends on.
+setup_venv() {
+    local extras=$1 python stamp wanted
+    stamp=$VENV/installed${extras//[^a-z]/-}
+    wanted=$(sha256sum pyproject.toml | cut -d' ' -f1)
+    if "$VENV/bin/python" -c '' 2>/dev/null; then
+        [[ $(cat "$stamp" 2>/dev/null) != "$wanted" ]] || return 0
+    else
+        python=$(usable_python) || die "no Python 3.11 or newer with venv and ensurepip" 3
+        say "making $VENV with $python"
+        logged "$python" -m venv --clear "$VENV"
+    fi
+    say "installing the Python packages of pyproject.toml$extras (a minute or two)"
+    logged "$VENV/bin/python" -m pip install --disable-pip-version-check --quiet \
+        --editable ".$extras"
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
+# The guest's kernel and root file system, in the user's cache. $1: how many processes may compile.
+setup_guest() {
+    if ! "$VENV/bin/python" -c 'import sys; from emulation import kernel; sys.exit(not kernel.find())'
+    then
+        say "building the kernel: about 8 min of one core, and 160 MB to download"
+    fi
+    "$VENV/bin/emulate" kernel build --jobs "$1" >/dev/null
+    if ! "$VENV/bin/python" -c 'import sys; from emulation import rootfs; sys.exit(not rootfs.find())'
+    then
+        say "unpacking the guest's tools: about a minute, and 70 MB to download"
+    fi
+    mkdir -p results/setup
+    "$VENV/bin/python" -m workflow.ready rootfs results/setup/rootfs.json
+}
