@@ -154,6 +154,8 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
     A figure that nothing can be drawn of, for want of shipped runs or because the scale leaves its
     link out, is left out. Raises `ConfigError` where it was asked for by name, or none remains.
     """
+    if not isinstance(config["emulate"], bool):
+        raise ConfigError(f"emulate is {config['emulate']!r}", "--config", "say True or False")
     scale = Scale.of(config["scale"], config["scales"]) if config["emulate"] else None
     found = figure_files(config["papers"], config["figures"])
     everything = Plan(

@@ -17,10 +17,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-#: Seconds on one core of a step of each rule; of a run, see `run_seconds`.
-STEP_S = {"figure": 6.0, "report": 3.0, "kernel": 480.0, "rootfs": 60.0, "run": 20.0}
+#: Seconds on one core of a step of each rule; of a run, see `run_seconds`. The kernel and the root
+#: file system are in the cache by then.
+STEP_S = {"figure": 8.0, "report": 3.0, "kernel": 2.0, "rootfs": 2.0, "run": 20.0}
 
-PARTS = {"figure": "figures", "run": "runs", "kernel": "kernel", "rootfs": "root file system"}
+#: What the summary counts: rule, one of it, several.
+PARTS = {"run": ("run", "runs"), "figure": ("figure", "figures")}
 
 _STATS = re.compile(r"^(\w+) +(\d+)$")
 _STARTED = re.compile(r"^(?:local)?rule (\w+):$")
@@ -105,7 +107,11 @@ class Work:
 
     def summary(self) -> str:
         """`21 runs, 6 figures: about 4 min`; empty where there is nothing to do."""
-        parts = [f"{count} {PARTS[rule]}" for rule, count in self.total.items() if rule in PARTS]
+        parts = [
+            f"{count} {words[count > 1]}"
+            for rule, words in PARTS.items()
+            if (count := self.total.get(rule, 0))
+        ]
         if not self.steps():
             return ""
         return f"{', '.join(parts) or 'the page'}: about {clock(self.left_s(0))}"
