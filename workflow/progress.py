@@ -21,6 +21,9 @@ from pathlib import Path
 #: file system are in the cache by then.
 STEP_S = {"figure": 8.0, "report": 3.0, "kernel": 2.0, "rootfs": 2.0, "run": 20.0}
 
+#: Seconds of a run that do not depend on its length: Python, the boot, flent's pauses.
+AROUND_RUN_S = 2.5
+
 #: What the summary counts: rule, one of it, several.
 PARTS = {"run": ("run", "runs"), "figure": ("figure", "figures")}
 
@@ -208,7 +211,8 @@ def run_seconds(settings: list[str]) -> float:
     config |= {key: yaml.load(text) for key, text in (one.split("=", 1) for one in settings)}
     runs = make_plan(config).all_runs().values()
     costs = [
-        wall_seconds(run.experiment, [run.cell])
+        AROUND_RUN_S
+        + wall_seconds(run.experiment, [run.cell])
         * (run.length.seconds / run.experiment.traffic.length.seconds)
         for run in runs
     ]
