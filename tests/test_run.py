@@ -1,0 +1,144 @@
+"""Tests of emulation.run that boot nothing: resume, what counts as data, whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulation import provenance, run, vm
+from emulation.config import select
+from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
+from emulation.kernel import Kernel
+from emulation.model import Experiment, Run
+from emulation.rootfs import RootFs
+
+KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
+ROOT = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))
+
+
+@pytest.fixture
+def codel(rrul: Experiment) -> Run:
+    (one,) = select(rrul, link="10/1", qdisc="codel", cc="reno", seed=3)
+    return one
+
+
+def write_flent(path: Path, results: dict[str, Any]) -> Path:
+    with gzip.open(path, "wt") as stream:
+        json.dump({"results": results}, stream)
+    return path
+
+
+def test_paths_are_the_id(codel: Run) -> None:
+    data, record = run.paths(codel, Path("data"))
+    assert str(data) == "data/gbw2015/rrul/10-1/codel/reno/seed-003.flent.gz"
+    assert str(record) == "data/gbw2015/rrul/10-1/codel/reno/seed-003.json"
+
+
+def test_a_run_that_is_there_boots_nothing(
+    codel: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vm, "run", lambda *_, **__: pytest.fail("booted"))
+    for path in run.paths(codel, tmp_path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert run.execute(codel, KERNEL, ROOT, tmp_path).ending is None
+
+
+def test_data_without_provenance_is_no_run(
+    codel: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    booted: list[int] = []
+
+    def boot(*_: Any, **__: Any) -> vm.Ending:
+        booted.append(1)
+        raise GuestFailure("enough")
+
+    monkeypatch.setattr(vm, "run", boot)
+    data, _ = run.paths(codel, tmp_path)
+    data.parent.mkdir(parents=True)
+    data.touch()
+    with pytest.raises(GuestFailure, match="gbw2015/rrul/10-1/codel/reno/seed-003: enough"):
+        run.execute(codel, KERNEL, ROOT, tmp_path)
+    assert booted == [1]
+
+
+@pytest.mark.parametrize(
+    ("last", "error"),
+    [
+        ({"step": "failed", "cause": "rig", "problems": ["a", "b"]}, RigMismatch),
+        ({"step": "failed", "cause": "traffic", "problems": ["a", "b"]}, TrafficFailure),
+        ({"step": "failed", "cause": "guest", "problems": ["a", "b"]}, GuestFailure),
+    ],
+)
+def test_the_last_step_decides(last: dict[str, Any], error: type[EmulationError]) -> None:
+    with pytest.raises(error, match="a; b"):
+        run._judge(vm.Ending(steps=[{"virtual_s": 1.0, **last}]))
+
+
+def test_a_guest_that_stops_in_the_middle_fails() -> None:
+    with pytest.raises(GuestFailure, match="stopped after 'traffic'"):
+        run._judge(vm.Ending(steps=[{"step": "traffic", "virtual_s": 1.0}]))
+
+
+def test_an_idle_flow_is_named(codel: Run, tmp_path: Path) -> None:
+    good = {"TCP upload BE": [None, 1.0], "Ping (ms) ICMP": [50.0]}
+    run.check_flows(write_flent(tmp_path / "good.gz", good), codel)
+    for idle in ([None, None], [0, 0.0], []):
+        path = write_flent(tmp_path / "bad.gz", {**good, "TCP download BE2": idle})
+        with pytest.raises(TrafficFailure, match="no data moved in TCP download BE2"):
+            run.check_flows(path, codel)
+    with pytest.raises(TrafficFailure, match="any flow"):
+        run.check_flows(write_flent(tmp_path / "none.gz", {}), codel)
+
+
+def test_a_file_is_stored_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "source"
+    source.write_text("new")
+    target = tmp_path / "deep/er/target"
+    run._store(source, target)
+    assert target.read_text() == "new"
+    source.write_text("newer")
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(run.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        run._store(source, target)
+    assert target.read_text() == "new"
+    assert [path.name for path in target.parent.iterdir()] == ["target"]
+
+
+def test_provenance_has_what_the_analysis_reads(codel: Run, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.write_bytes(b"x")
+    steps = [{"step": "reached", "base_rtt_ms": 50.0, "virtual_s": 1.0}]
+    machine = vm.Machine(KERNEL.path, ROOT.path, codel.seed)
+    identity = provenance.identity(codel, machine, KERNEL, ROOT)
+    told = provenance.record(codel, identity, vm.Ending(steps), {}, data)
+    assert told["run"] == codel.id
+    assert (told["link"], told["qdisc"], told["cc"], told["seed"]) == ("10/1", "codel", "reno", 3)
+    assert told["identity"]["kernel"] == {
+        "series": "6.12", "release": "6.12.117", "digest": "k" * 16
+    }  # fmt: skip
+    sha256_of_x = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
+    assert told["data_sha256"] == sha256_of_x
+
+
+def test_identity_follows_seed_job_and_kernel(rrul: Experiment) -> None:
+    def of(seed: int, qdisc: str = "codel", kernel: Kernel = KERNEL) -> dict[str, Any]:
+        (one,) = select(rrul, link="10/1", qdisc=qdisc, cc="reno", seed=seed)
+        machine = vm.Machine(kernel.path, ROOT.path, seed)
+        return provenance.identity(one, machine, kernel, ROOT)
+
+    other = Kernel(KERNEL.path, "o" * 16, KERNEL.release, KERNEL.series, {})
+    assert of(1) == of(1)
+    assert of(1) != of(2)
+    assert of(1)["job"] != of(1, "pie")["job"]
+    assert of(1) != of(1, kernel=other)

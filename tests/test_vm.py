@@ -1,0 +1,104 @@
+"""Tests of emulation.vm that boot nothing: what a guest's end means, and where its memory goes."""
+
+# ruff: noqa: S108
+from __future__ import annotations
+
+import os
+from collections import namedtuple
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulation import vm
+from emulation.errors import GuestFailure, MissingTool
+
+DONE = vm.Ending(steps=[{"step": "booted", "virtual_s": 0.1}, {"step": "done", "virtual_s": 9.5}])
+
+
+def verdict(folder: Path, console: str, log: str = "", status: int = 0) -> None:
+    (folder / "job/out").mkdir(parents=True)
+    (folder / "console").write_text(console)
+    (folder / "job/out/kernel.log").write_text(log)
+    vm._verdict(folder, DONE, status)
+
+
+def test_a_quiet_console_is_fine(tmp_path: Path) -> None:
+    verdict(tmp_path, "epollctl add err fd 6\nreboot: Power down\n", "6,1,2,-;Linux version\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "WARNING: CPU: 0 PID: 1 at net/sched/sch_codel.c:1",
+        "BUG: kernel NULL pointer dereference",
+        "Kernel panic - not syncing: Attempted to kill init!",
+        "python3 invoked oom-killer: gfp_mask=0x0",
+        "flent[7]: segfault at 0 ip 0",
+    ],
+)
+@pytest.mark.parametrize("place", ["console", "log"])
+def test_a_complaint_of_the_kernel_fails_the_run(tmp_path: Path, line: str, place: str) -> None:
+    with pytest.raises(GuestFailure) as caught:
+        verdict(tmp_path, **{"console": "", place: f"before\n{line}\nafter\n"})
+    assert line in str(caught.value)
+    assert "9.500 s" in str(caught.value)
+
+
+def test_a_status_other_than_0_fails_the_run(tmp_path: Path) -> None:
+    with pytest.raises(GuestFailure, match=r"status 134: .*last words"):
+        verdict(tmp_path, "first\nlast words\n", status=134)
+
+
+def test_steps_of_an_ending() -> None:
+    assert DONE.virtual_s == 9.5
+    assert DONE.step("booted")["virtual_s"] == 0.1
+    with pytest.raises(GuestFailure, match="never reached the step 'traffic'"):
+        DONE.step("traffic")
+
+
+def test_the_command_names_nothing_of_the_host(tmp_path: Path) -> None:
+    machine = vm.Machine(Path("/cache/linux"), tmp_path, seed=7)
+    words = vm.command(machine)[1:]
+    assert "seed=7" in words
+    assert not any(str(tmp_path) in word or "/cache" in word for word in words)
+
+
+def test_the_layout_of_a_job(tmp_path: Path) -> None:
+    root = tmp_path / "rootfs"
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    vm.prepare(folder, root, {"seed": 1})
+    assert (folder / "root").readlink() == root
+    assert (folder / "job/job.json").is_file()
+    assert (folder / "job/guest/main.py").is_file()
+    assert not list(folder.rglob("__pycache__"))
+
+
+Stat = namedtuple("Stat", "f_bavail f_frsize f_flag")
+
+
+def memory_folder(monkeypatch: pytest.MonkeyPatch, places: dict[str, Stat]) -> Path:
+    def statvfs(name: Any) -> Stat:
+        return places[str(name)]
+
+    monkeypatch.setattr(os, "access", lambda name, mode: str(name) in places)
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    return vm.memory_folder(192)
+
+
+def mib(room: int, flags: int = 0) -> Stat:
+    return Stat(room * 256, 4096, flags)
+
+
+def test_memory_goes_where_it_fits_and_may_be_executed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
+    wide, narrow, noexec = mib(9999), mib(64), mib(9999, os.ST_NOEXEC)
+    choose = {"/dev/shm": wide, "/tmp": wide}
+    assert memory_folder(monkeypatch, choose) == Path("/dev/shm")
+    assert memory_folder(monkeypatch, {**choose, "/dev/shm": narrow}) == Path("/tmp")
+    assert memory_folder(monkeypatch, {**choose, "/dev/shm": noexec}) == Path("/tmp")
+    monkeypatch.setenv("TMPDIR", "/mine")
+    assert memory_folder(monkeypatch, {**choose, "/mine": wide}) == Path("/mine")
+    with pytest.raises(MissingTool, match="192 MiB"):
+        memory_folder(monkeypatch, {"/mine": narrow, "/tmp": noexec})
