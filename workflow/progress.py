@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from emulation.errors import INTERRUPTED, EmulationError
+
 #: Seconds on one core of a step of each rule; of a run, see `run_seconds`. The kernel and the root
 #: file system are in the cache by then.
 STEP_S = {"figure": 8.0, "report": 3.0, "kernel": 2.0, "rootfs": 2.0, "run": 20.0}
@@ -141,7 +143,8 @@ def run(command: list[str], work: Work, log: Path, show: Callable[[str], None]) 
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
         ) as process,
     ):
-        before = signal.signal(signal.SIGINT, lambda *_: None)
+        interrupts: list[int] = []
+        before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
         try:
             assert process.stdout is not None
             announced = False
@@ -151,7 +154,8 @@ def run(command: list[str], work: Work, log: Path, show: Callable[[str], None]) 
                 if finished or (not announced and line.startswith("total ")):
                     announced = True
                     show(finished)
-            return process.wait()
+            status = process.wait()
+            return INTERRUPTED if interrupts else status
         finally:
             signal.signal(signal.SIGINT, before)
 
@@ -221,8 +225,6 @@ def run_seconds(settings: list[str]) -> float:
 
 def main(arguments: list[str]) -> int:
     """The command line: Snakemake's. Returns its exit status."""
-    from emulation.errors import EmulationError
-
     cores = int(arguments[arguments.index("--cores") + 1])
     settings = arguments[arguments.index("--config") + 1 :] if "--config" in arguments else []
     work = Work(cores)
@@ -240,7 +242,9 @@ def main(arguments: list[str]) -> int:
         return status
     with display(work, sys.stdout.isatty()) as show:
         status = run([*command, *arguments], work, log, show)
-    if status:
+    if status == INTERRUPTED:
+        print("reproduce-all: stopped; the same command goes on from here", file=sys.stderr)
+    elif status:
         for failure in dict.fromkeys(work.failures):
             print(f"reproduce-all: failed: {failure}", file=sys.stderr)
         for line in work.messages:
