@@ -8,11 +8,16 @@ Runs as the guest's first process. `/job/job.json` says what to do (`emulation.m
 import ctypes
 import json
 import os
+import resource
 import sys
 import time
 import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+
+#: Open files a process. mnexec closes all that there could be, each with a failing system call.
+OPEN_FILES = 128
 
 
 class Status:
@@ -40,6 +45,7 @@ def work(status):
     with open("/job/job.json") as file:
         job = json.load(file)
     status("booted")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, 4096))
     rig = Rig(job)
     status("built", interfaces=len(rig.ports))
     seen = read(rig)
