@@ -113,6 +113,24 @@ class GuestHung(EmulationError):
     exit_status = 8
 
 
+class NotReproduced(EmulationError):
+    """A run of equal identity gave other bytes."""
+
+    exit_status = 9
+
+
+class DamagedData(EmulationError):
+    """A data file is not the one that its provenance describes."""
+
+    exit_status = 10
+
+
+class NotCompatible(EmulationError):
+    """A run with another kernel or other tools gave values outside the spread of the data."""
+
+    exit_status = 11
+
+
 class Interrupted(EmulationError):
     """The user stopped it."""
 

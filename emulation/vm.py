@@ -46,6 +46,9 @@ COMPLAINTS = (
 #: Wall seconds without a line of status after which a guest counts as hung.
 HANG_S = 120.0
 
+#: Wall seconds between two looks at the status.
+POLL_S = 0.02
+
 #: The code that runs in the guest; `prepare` copies it into the job.
 GUEST_CODE = Path(__file__).parent / "guest"
 _PR_SET_PDEATHSIG = 1
@@ -56,13 +59,15 @@ class Machine:
     """What is booted.
 
     `kernel`: the binary; `root`: the folder of the root file system; `memory_mib`: of the guest;
-    `seed`: of all its random numbers.
+    `seed`: of all its random numbers; `terminal`: its console is the standard input and output of
+    this process and its clock the host's, for a person to type at.
     """
 
     kernel: Path
     root: Path
     seed: int
     memory_mib: int = 192
+    terminal: bool = False
 
 
 @dataclass
@@ -121,10 +126,9 @@ def command(machine: Machine) -> list[str]:
         "rootflags=root",
         "ro",
         "init=/usr/sbin/guest-init",
-        "time-travel=inf-cpu",
-        f"time-travel-start={START_NS}",
+        *(() if machine.terminal else ("time-travel=inf-cpu", f"time-travel-start={START_NS}")),
         "con=null",
-        "con0=null,fd:1",
+        "con0=fd:0,fd:1" if machine.terminal else "con0=null,fd:1",
         "loglevel=5",
         "panic=-1",
         "noreboot",
@@ -136,10 +140,12 @@ def run(
     folder: Path,
     on_step: Callable[[dict[str, Any]], None] = lambda step: None,
     hang_s: float = HANG_S,
+    on_poll: Callable[[int], None] = lambda pid: None,
 ) -> Ending:
     """Boot the guest that `prepare` laid out in `folder` and wait until it is switched off.
 
-    `on_step` gets each line of status as it comes. Raises `GuestFailure` where the kernel
+    `on_step` gets each line of status as it comes; `on_poll` gets the process id of the guest's
+    kernel every `POLL_S`. Raises `GuestFailure` where the kernel
     complained or the guest ended without a last word, `GuestHung` where virtual time stood still
     for `hang_s` wall seconds. The guest dies with this process, whatever kills it.
     """
@@ -148,8 +154,8 @@ def run(
     with claim() as cpu, (folder / "console").open("wb") as console:
         process = subprocess.Popen(
             command(machine),
-            stdin=subprocess.DEVNULL,
-            stdout=console,
+            stdin=None if machine.terminal else subprocess.DEVNULL,
+            stdout=None if machine.terminal else console,
             stderr=console,
             cwd=folder,
             env={"TMPDIR": str(memory_folder(machine.memory_mib)), "HOME": str(folder)},
@@ -157,7 +163,7 @@ def run(
             preexec_fn=lambda: _before_boot(cpu),
         )
         try:
-            _watch(process, folder, ending, on_step, hang_s)
+            _watch(process, folder, ending, on_step, hang_s, on_poll)
         finally:
             _end(process)
     ending.wall_s = time.monotonic() - began
@@ -197,6 +203,7 @@ def _watch(
     ending: Ending,
     on_step: Callable[[dict[str, Any]], None],
     hang_s: float,
+    on_poll: Callable[[int], None],
 ) -> None:
     """Follow the status until the guest ends."""
     status = folder / "job" / "status"
@@ -218,8 +225,9 @@ def _watch(
                 where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
                 todo="run it again with the same --seed: a guest that hangs hangs every time",
             )
+        on_poll(process.pid)
         try:
-            process.wait(timeout=0.02)
+            process.wait(timeout=POLL_S)
         except subprocess.TimeoutExpired:
             pass
 

@@ -115,6 +115,9 @@ def test_each_cause_has_its_exit_status() -> None:
         "RigMismatch": 6,
         "TrafficFailure": 7,
         "GuestHung": 8,
+        "NotReproduced": 9,
+        "DamagedData": 10,
+        "NotCompatible": 11,
         "Interrupted": 130,
     }
 
