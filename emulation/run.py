@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation import provenance, vm
+from emulation import capture, provenance, vm
 from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
 from emulation.kernel import Kernel
 from emulation.model import Run
@@ -43,24 +43,24 @@ def execute(
     on_step: Callable[[dict[str, Any]], None] = lambda step: None,
     keep: Path | None = None,
     again: bool = False,
+    captures: bool = False,
 ) -> Result:
     """Do `run` unless the folder `data` has it already.
 
     `on_step` gets each line of the guest's status; `keep` takes the whole scratch folder of a run
-    that failed; `again` does a run anew that is there. Raises an `EmulationError` of the cause, and
-    then leaves nothing in `data`.
+    that failed; `again` does a run anew that is there; `captures` keeps the packets at both queues
+    under test. Raises an `EmulationError` of the cause, and then leaves nothing in `data`.
     """
     target, record = paths(run, data)
-    if record.exists() and target.exists() and not again:
+    packets = capture.files(run.topology, target)
+    there = all(path.exists() for path in (target, record, *(packets.values() if captures else ())))
+    if there and not again:
         return Result(target, record, None)
     machine = vm.Machine(kernel.path, root.path, run.seed)
     with vm.scratch() as folder:
         try:
-            vm.prepare(folder, root.path, run.job())
-            ending = vm.run(machine, folder, on_step)
-            _judge(ending)
+            ending = boot(run, machine, folder, on_step, captures)
             out = folder / "job" / "out"
-            check_flows(out / "data.flent.gz", run)
             identity = provenance.identity(run, machine, kernel, root)
             qdiscs = json.loads((out / "qdiscs.json").read_text())
             told = provenance.record(run, identity, ending, qdiscs, out / "data.flent.gz")
@@ -69,10 +69,36 @@ def execute(
             if keep is not None:
                 shutil.copytree(folder, keep / run.id, symlinks=True, dirs_exist_ok=True)
             raise
+        capture.remove(packets)
+        for node, path in packets.items() if captures else ():
+            capture.compress(out / f"{node}.pcap", out / path.name)
+            _store(out / path.name, path)
         _store(out / "data.flent.gz", target)
         (out / "record.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
         _store(out / "record.json", record)
     return Result(target, record, ending)
+
+
+def boot(
+    run: Run,
+    machine: vm.Machine,
+    folder: Path,
+    on_step: Callable[[dict[str, Any]], None] = lambda step: None,
+    captures: bool = False,
+    on_poll: Callable[[int], None] = lambda pid: None,
+) -> vm.Ending:
+    """Do `run` in the empty `folder`; what comes of it is in `folder/job/out`.
+
+    Raises an `EmulationError` of the cause where it fails.
+    """
+    job = run.job()
+    if captures:
+        job["captures"] = capture.places(run.topology)
+    vm.prepare(folder, machine.root, job)
+    ending = vm.run(machine, folder, on_step, on_poll=on_poll)
+    _judge(ending)
+    check_flows(folder / "job" / "out" / "data.flent.gz", run)
+    return ending
 
 
 def _judge(ending: vm.Ending) -> None:
@@ -88,7 +114,7 @@ def check_flows(file: Path, run: Run) -> None:
     """Raise `TrafficFailure` where a flow of the flent `file` moved no data."""
     with gzip.open(file) as stream:
         content = json.load(stream)
-    results, told = content["results"], content["metadata"].get("SERIES_META", {})
+    results, told = content["results"], content.get("metadata", {}).get("SERIES_META", {})
     idle = sorted(
         name
         for name, samples in results.items()

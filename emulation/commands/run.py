@@ -37,6 +37,11 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--again", action="store_true", help="do runs anew that are there already")
     parser.add_argument("--keep", type=Path, help="folder for what a failed guest leaves behind")
+    parser.add_argument(
+        "--capture",
+        action="store_true",
+        help="keep the packets at both bottlenecks, as .pcap.gz beside the data",
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the runs and do none")
     parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
 
@@ -48,7 +53,9 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--qdisc", action="append", help="the paper's name: fq_codel")
     parser.add_argument("--cc", action="append", help="congestion control: cubic, reno")
     parser.add_argument("--seed", action="append", type=int, help="a repetition (default: all)")
-    parser.add_argument("--length", help="of the load: 20 (seconds) or '20 s' (default: the paper's)")
+    parser.add_argument(
+        "--length", help="of the load: 20 (seconds) or '20 s' (default: the paper's)"
+    )
     parser.add_argument("--era", default=DEFAULT_ERA, help="behaviour of the kernel")
     parser.add_argument("--kernel", default=DEFAULT_KERNEL, help="series of the kernel: 6.12")
 
@@ -87,7 +94,9 @@ def run(args: argparse.Namespace) -> int:
     root = rootfs.build()
     for number, one in enumerate(runs, start=1):
         with _progress(one, f"{number}/{len(runs)}", sys.stderr.isatty()) as on_step:
-            result = execute(one, built, root, args.output, on_step, args.keep, args.again)
+            result = execute(
+                one, built, root, args.output, on_step, args.keep, args.again, args.capture
+            )
         _print(one, result, args.json)
     return 0
 
@@ -115,7 +124,13 @@ def _progress(run: Run, count: str, terminal: bool) -> Iterator[Callable[[dict[s
     if not terminal:
         yield lambda step: None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     total = run.length.seconds + AROUND_LOAD_S
     columns = (

@@ -39,6 +39,7 @@ def power_off():
 
 def work(status):
     import traffic
+    from capture import Captures
     from readback import compare, read
     from rig import Rig
 
@@ -54,7 +55,8 @@ def work(status):
         status("failed", cause="rig", problems=problems)
         return
     status("checked")
-    traffic.run(rig, job["traffic"], status)
+    with Captures(rig, job.get("captures", ())):
+        traffic.run(rig, job["traffic"], status)
     with open("/job/out/qdiscs.json", "w") as file:
         json.dump(read(rig, statistics=True), file, sort_keys=True)
     status("done")

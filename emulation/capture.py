@@ -1,0 +1,122 @@
+"""Packet captures of a run: where they are taken, how they are kept, and a reader of them.
+
+A capture is what tcpdump in the guest sees at the bottleneck's port of a router, the packets that
+the port sends as they leave its queue and those that it receives, at nanoseconds of virtual time.
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from emulation.errors import ConfigError
+from emulation.topology import Shaper, Topology
+
+SUFFIX = ".pcap.gz"
+
+_MAGIC = {0xA1B23C4D: 1, 0xA1B2C3D4: 1000}  # pcap(5): nanoseconds in a unit of the second field
+_HEADER = 24
+_ETHERTYPE_IPV4 = 0x0800
+_TCP_FLAGS = ((0x02, "S"), (0x01, "F"), (0x04, "R"), (0x08, "P"), (0x10, "."), (0x40, "E"))
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A captured packet. `time_ns` since 1970; `length` on the wire; `content` may be cut short."""
+
+    time_ns: int
+    length: int
+    content: bytes
+
+    def __str__(self) -> str:
+        return decode(self.content, self.length)
+
+
+def places(topology: Topology) -> list[dict[str, str]]:
+    """The job's `captures`: the ports that hold a queue under test."""
+    return [
+        {"node": port.node, "interface": port.interface}
+        for port in topology.ports()
+        if isinstance(port.egress, Shaper) and port.egress.qdisc is not None
+    ]
+
+
+def files(topology: Topology, target: Path) -> dict[str, Path]:
+    """Node -> where its capture is, beside the run's data file `target`."""
+    stem = target.name.removesuffix(".flent.gz")
+    return {
+        place["node"]: target.with_name(f"{stem}.{place['node']}{SUFFIX}")
+        for place in places(topology)
+    }
+
+
+def compress(source: Path, target: Path) -> None:
+    """gzip `source` to `target` without name and time: equal captures are equal files."""
+    with (
+        source.open("rb") as raw,
+        target.open("wb") as out,
+        gzip.GzipFile("", "wb", 6, out, mtime=0) as packed,
+    ):
+        shutil.copyfileobj(raw, packed, 1 << 20)
+
+
+def read(path: Path) -> Iterator[Packet]:
+    """The packets of a capture, gzipped or not, in the order of the file."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rb") as stream:
+            yield from _packets(stream, path)  # type: ignore[arg-type]
+    except (OSError, EOFError) as error:
+        raise ConfigError(f"cannot be read: {error}", str(path), "name a whole capture") from error
+
+
+def _packets(stream: BinaryIO, path: Path) -> Iterator[Packet]:
+    header = stream.read(_HEADER)
+    magic = struct.unpack_from("<I", header)[0] if len(header) == _HEADER else 0
+    if magic not in _MAGIC:
+        raise ConfigError("is no capture of a little-endian machine", str(path), "name a .pcap.gz")
+    while about := stream.read(16):
+        seconds, part, kept, length = struct.unpack("<IIII", about.ljust(16, b"\0"))
+        content = stream.read(kept)
+        if len(about) < 16 or len(content) < kept:
+            raise ConfigError("ends within a packet", str(path), "do the run again")
+        yield Packet(seconds * 10**9 + part * _MAGIC[magic], length, content)
+
+
+def decode(frame: bytes, length: int) -> str:
+    """An Ethernet frame in one line, as tcpdump would say it."""
+    if len(frame) < 34 or struct.unpack_from("!H", frame, 12)[0] != _ETHERTYPE_IPV4:
+        return f"type 0x{frame[12:14].hex()}, {length} bytes: {frame[14:46].hex()}"
+    ip = frame[14:]
+    start = (ip[0] & 0xF) * 4
+    protocol, mark = ip[9], ip[1] & 3
+    source, target = (socket.inet_ntoa(ip[at : at + 4]) for at in (12, 16))
+    above = ip[start:]
+    text = f"protocol {protocol}"
+    if protocol in (socket.IPPROTO_TCP, socket.IPPROTO_UDP) and len(above) >= 8:
+        ports = struct.unpack_from("!HH", above)
+        source, target = f"{source}.{ports[0]}", f"{target}.{ports[1]}"
+        text = "UDP"
+    if protocol == socket.IPPROTO_TCP and len(above) >= 16:
+        seq, ack, _, bits, window = struct.unpack_from("!IIBBH", above, 4)
+        flags = "".join(letter for bit, letter in _TCP_FLAGS if bits & bit)
+        text = f"TCP [{flags}] seq {seq} ack {ack} win {window}"
+    elif protocol == socket.IPPROTO_ICMP and len(above) >= 8:
+        kind, _, _, number, seq = struct.unpack_from("!BBHHH", above)
+        text = f"ICMP type {kind} id {number} seq {seq}"
+    ident = struct.unpack_from("!H", ip, 4)[0]
+    ecn = f" ecn {mark}" if mark else ""
+    return f"{source} > {target} {text}, {length} bytes, id {ident} ttl {ip[8]}{ecn}"
+
+
+def remove(paths: dict[str, Path]) -> None:
+    """Remove captures that belong to an earlier execution of a run."""
+    for path in paths.values():
+        if path.exists():
+            path.unlink()
