@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation import capture, provenance, vm
+from emulation import capture, provenance, speed, vm
 from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
 from emulation.kernel import Kernel
 from emulation.model import Run
@@ -76,6 +76,10 @@ def execute(
         _store(out / "data.flent.gz", target)
         (out / "record.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
         _store(out / "record.json", record)
+    ports = [f"{place['node']} {place['interface']}" for place in capture.places(run.topology)]
+    if not captures:
+        mbit = speed.carried_mbit(qdiscs, ports)
+        speed.remember(speed.Measured(kernel.digest, ending.virtual_s, ending.wall_s, mbit))
     return Result(target, record, ending)
 
 

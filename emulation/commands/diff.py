@@ -24,7 +24,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "diff",
         description="Print the first difference between two runs: the first packet where both "
-        "were run with --capture, the first sample, qdisc counters and what they were made of. Exit "
+        "were run with --capture, the first sample, qdisc counters, what they were made of. Exit "
         "status: 0 where they are equal, 1 where they differ.",
     )
     parser.add_argument(

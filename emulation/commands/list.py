@@ -9,17 +9,13 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from emulation import speed
 from emulation.config import experiment, experiments
 from emulation.model import Cell, Experiment, Qdisc
 from emulation.units import Duration
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
-
-#: Wall seconds that a virtual second costs one core: for being there, and for each Mbit/s of the
-#: bottleneck in both directions. From RRUL on one core of a current machine; an estimate.
-WALL_PER_VIRTUAL = 0.06
-WALL_PER_MBIT = 0.0021
 
 
 def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -47,10 +43,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def wall_seconds(experiment: Experiment, cells: Iterable[Cell]) -> float:
-    """How long one repetition of `cells` takes on one core, in seconds; an estimate."""
-    length = experiment.traffic.length.seconds
-    rates = (cell.link.down.mbit_per_s + cell.link.up.mbit_per_s for cell in cells)
-    return sum(length * (WALL_PER_VIRTUAL + WALL_PER_MBIT * rate) for rate in rates)
+    """How long one repetition of `cells` takes on one core of this machine, in seconds."""
+    length_s = experiment.traffic.length.seconds
+    rates = [cell.link.down.mbit_per_s + cell.link.up.mbit_per_s for cell in cells]
+    model = speed.model()
+    return sum(model.predict(length_s, rate) for rate in rates)
 
 
 def _experiment_row(found: Experiment) -> dict[str, Any]:
@@ -111,7 +108,10 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     console = Console()
     console.print(table)
     if "cells" in columns:
-        console.print(f"wall: estimated, on {_cores()} cores", style="dim")
+        console.print(
+            f"wall: estimated, on {_cores()} cores, from the runs that this machine has done",
+            style="dim",
+        )
 
 
 def _shown(column: str, value: Any) -> str:

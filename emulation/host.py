@@ -1,0 +1,36 @@
+"""The machine that guests run on, as far as it is worth telling."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+#: Files that container engines put into a container.
+_MARKS = ("/.dockerenv", "/run/.containerenv", "/run/systemd/container")
+
+
+def about() -> dict[str, Any]:
+    """CPU model, CPUs that may be used, release of the host's kernel, whether in a container."""
+    return {
+        "cpu_model": cpu_model(),
+        "cpus": len(os.sched_getaffinity(0)),
+        "host_kernel": platform.release(),
+        "container": in_container(),
+    }
+
+
+def cpu_model(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    """The name of the first CPU, `unknown` where the host does not tell."""
+    try:
+        lines = cpuinfo.read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine() or "unknown"
+
+
+def in_container() -> bool:
+    """Whether this process seems to be in a container."""
+    return "container" in os.environ or any(Path(mark).exists() for mark in _MARKS)
