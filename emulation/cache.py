@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 
@@ -12,7 +13,7 @@ def cache_dir(kind: str) -> Path:
     Where the home folder cannot be written, a folder of the user's below the temporary folder.
     """
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    for root in (Path(base), Path(os.environ.get("TMPDIR", "/tmp")) / f"cache-{os.getuid()}"):
+    for root in (Path(base), Path(tempfile.gettempdir()) / f"cache-{os.getuid()}"):
         path = root / "qdisc-lab" / kind
         try:
             path.mkdir(parents=True, exist_ok=True)

@@ -73,6 +73,7 @@ class Traffic:
     test: str  # the tool's name of the test: `rrul_be`
     length: Duration  # of the load
     step: Duration  # between two samples
+    start_jitter: Duration  # each TCP flow starts up to this much later, as the seed says
     client: str = "client"  # the node that runs the tool
     server: str = "server"  # the node that answers it
 
@@ -180,6 +181,8 @@ class Run:
                 "test": traffic.test,
                 "length_s": self.length.seconds,
                 "step_s": traffic.step.seconds,
+                "start_jitter_us": round(traffic.start_jitter.us),
+                "title": self.id,
                 "client": traffic.client,
                 "server": traffic.server,
                 "server_address": topology.port(traffic.server).ip,

@@ -65,9 +65,9 @@ RECIPE = 2
 INIT = Path(__file__).parent / "guest" / "init.sh"
 
 _MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-_LEFT_OUT = ("./usr/share/doc/*", "./usr/share/man/*", "./usr/share/locale/*", "./usr/share/info/*")
+_LEFT_OUT = tuple(f"./usr/share/{name}/*" for name in ("doc", "man", "locale", "info"))
 _FILES = {
-    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534::/nonexistent:/bin/false\n",
+    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n",
     "etc/group": "root:x:0:\nnogroup:x:65534:\n",
     "etc/hosts": "127.0.0.1 localhost guest\n",
     "etc/hostname": "guest\n",
@@ -105,7 +105,7 @@ class RootFs:
                 what="the guest lacks "
                 + ", ".join(f"{tool} (package {package})" for tool, package in gone),
                 where=str(self.path),
-                todo="remove that folder and run 'emulate rootfs build'",
+                todo="remove that folder: the next run makes it again",
             )
 
 
@@ -229,11 +229,24 @@ def _compile_python(root: Path) -> None:
     """Byte-compile the guest's Python with its own interpreter, independent of file times."""
     (python,) = (p for p in (root / "usr/bin").glob("python3.*") if re.search(r"3\.\d+$", p.name))
     libraries = ":".join(str(root / "usr/lib" / triple) for triple in ("x86_64-linux-gnu", "."))
+    loader: list[str | Path] = [
+        root / "usr/lib64/ld-linux-x86-64.so.2",
+        "--library-path",
+        libraries,
+    ]
+    compileall = [
+        "compileall",
+        "-q",
+        "--invalidation-mode",
+        "unchecked-hash",
+        "-s",
+        root,
+        "-p",
+        "/",
+    ]
+    folders = ("lib/" + python.name, "lib/python3/dist-packages", "share/flent")
     subprocess.run(
-        [root / "usr/lib64/ld-linux-x86-64.so.2", "--library-path", libraries, python, "-S", "-m"]
-        + ["compileall", "-q", "--invalidation-mode", "unchecked-hash", "-s", root, "-p", "/"]
-        + [root / "usr/lib" / python.name, root / "usr/lib/python3/dist-packages"]
-        + [root / "usr/share/flent"],
+        [*loader, python, "-S", "-m", *compileall, *(root / "usr" / name for name in folders)],
         check=False,  # a few packages carry templates that are no Python
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

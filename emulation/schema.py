@@ -212,6 +212,7 @@ class TrafficSection(Section):
     test: Name
     length: Span
     step: Span
+    start_jitter: Span
 
     @model_validator(mode="after")
     def _step_fits(self) -> Self:

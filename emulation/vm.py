@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -178,7 +178,7 @@ def memory_folder(memory_mib: int) -> Path:
     The first of $TMPDIR, /dev/shm, /tmp and /var/tmp that will do; raises `MissingTool` where none
     does.
     """
-    for name in (os.environ.get("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp"):
+    for name in (os.environ.get("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp"):  # noqa: S108
         if not name or not os.access(name, os.W_OK | os.X_OK):
             continue
         about = os.statvfs(name)
@@ -221,15 +221,13 @@ def _watch(
             return
         if time.monotonic() - heard > hang_s:
             raise GuestHung(
-                what=f"the guest's clock stands still at {ending.virtual_s:.3f} s since {hang_s:g} s",
+                what=f"virtual time stands still at {ending.virtual_s:.3f} s since {hang_s:g} s",
                 where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
                 todo="run it again with the same --seed: a guest that hangs hangs every time",
             )
         on_poll(process.pid)
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=POLL_S)
-        except subprocess.TimeoutExpired:
-            pass
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

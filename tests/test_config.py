@@ -79,7 +79,7 @@ experiments:
   rrul:
     title: RRUL
     section: "5.1"
-    traffic: {tool: flent, test: rrul_be, length: 20 s, step: 200 ms}
+    traffic: {tool: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}
     sweep:
       link: [10/1]
       qdisc: [codel]
@@ -170,7 +170,11 @@ def test_the_sweep_of_rrul(rrul: Experiment) -> None:
     assert (rrul.traffic.tool, rrul.traffic.test) == ("flent", "rrul_be")
     assert rrul.rig.base_rtt == Duration(50 * MS)
     assert rrul.rig.edge_rate == Rate(10**9)
-    assert rrul.rig.sysctls == (("net.ipv4.tcp_ecn", "0"),)
+    assert rrul.rig.sysctls == (
+        ("net.ipv4.tcp_ecn", "0"),
+        ("net.ipv4.tcp_recv_batch_ms", "5"),
+    )
+    assert rrul.traffic.start_jitter == Duration(50 * MS)
     links = {cell.link.name: (cell.link.down, cell.link.up) for cell in rrul.cells}
     assert links == {
         "100/100": (Rate(10**8), Rate(10**8)),
@@ -237,8 +241,12 @@ def test_each_mistake_has_its_line_and_key(tmp_path: Path, old: str, new: str, s
 
 
 def test_all_mistakes_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
-    text = SMALL.replace("up: 1 Mbit/s", "up: 1").replace("50 ms", "-50 ms")
-    text = text.replace("13 ms", "13").replace("5 ms}", "5}").replace("[codel]", "[codel, pie]")
+    text = SMALL.replace("up: 1 Mbit/s", "up: 1").replace("base_rtt: 50 ms", "base_rtt: -50 ms")
+    text = (
+        text.replace("13 ms", "13")
+        .replace("target: 5 ms}", "target: 5}")
+        .replace("[codel]", "[codel, pie]")
+    )
     text += "surprise: 1\n"
     keys = [line.split(": ")[:2] for line in refusal(tmp_path, text)]
     assert keys == [
@@ -280,7 +288,7 @@ def test_select_takes_all_or_what_is_given(rrul: Experiment) -> None:
         ({"qdisc": ["codel", "fq"]}, "unknown qdisc 'fq'"),
         ({"cc": "bbr"}, "unknown cc 'bbr'; valid: cubic, reno"),
         ({"seed": 31}, "unknown seed '31'"),
-        ({"era": "2013"}, "unknown era '2013'; did you mean '2014'? valid: modern, 2014"),
+        ({"era": "modem"}, "unknown era 'modem'; did you mean 'modern'? valid: modern"),
         ({"length": Duration(100 * MS)}, "length '100 ms' is shorter than the step, '200 ms'"),
     ],
 )

@@ -91,6 +91,12 @@ def test_an_idle_flow_is_named(codel: Run, tmp_path: Path) -> None:
         path = write_flent(tmp_path / "bad.gz", {**good, "TCP download BE2": idle})
         with pytest.raises(TrafficFailure, match="no data moved in TCP download BE2"):
             run.check_flows(path, codel)
+    # flent drops every sample of a flow that starved at its start; netperf still counted bytes.
+    starved = {"results": {"TCP download BE2": [None]}, "metadata": {"SERIES_META": {}}}
+    starved["metadata"]["SERIES_META"] = {"TCP download BE2": {"BYTES_RECVD": 1678232}}
+    with gzip.open(tmp_path / "starved.gz", "wt") as stream:
+        json.dump(starved, stream)
+    run.check_flows(tmp_path / "starved.gz", codel)
     with pytest.raises(TrafficFailure, match="any flow"):
         run.check_flows(write_flent(tmp_path / "none.gz", {}), codel)
 

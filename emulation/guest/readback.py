@@ -27,26 +27,35 @@ _TBF_UNIT_S = 2e-6
 def read(rig, statistics=False):
     """What is installed: {"node interface": {"qdiscs": [...], "offloads_on": [...], ...}}."""
     found = {}
-    for node, interface in rig.ports:
-        show = ["qdisc", "show", "dev", interface]
-        tc = json.loads(rig.run(node, "tc", "-j", *(["-s"] if statistics else []), *show))
-        if not statistics:
-            # With -d tc shows more options, but some values of the others as text for people.
-            for qdisc, more in zip(tc, json.loads(rig.run(node, "tc", "-j", "-d", *show))):
-                qdisc["options"] = {**more.get("options", {}), **qdisc.get("options", {})}
-        link = rig.run(node, "ip", "-j", "link", "show", "dev", interface)
-        found[f"{node} {interface}"] = {
-            "qdiscs": tc,
-            "offloads_on": offloads_on(rig.run(node, "ethtool", "-k", interface)),
-            "txqueuelen": json.loads(link)[0].get("txqlen"),
-        }
+    for node in rig.nodes:
+        qdiscs = installed(rig, node, statistics)
+        links = {link["ifname"]: link for link in json.loads(rig.run(node, "ip", "-j", "link"))}
+        for interface in rig.interfaces(node):
+            found[f"{node} {interface}"] = {
+                "qdiscs": [qdisc for qdisc in qdiscs if qdisc["dev"] == interface],
+                "offloads_on": offloads_on(rig.run(node, "ethtool", "-k", interface)),
+                "txqueuelen": links[interface].get("txqlen"),
+            }
     return found
+
+
+def installed(rig, node, statistics):
+    """All qdiscs of `node` as `tc -j` shows them, with its counters or with more options."""
+    shown = json.loads(rig.run(node, "tc", "-j", *(["-s"] if statistics else []), "qdisc", "show"))
+    if not statistics:
+        # With -d tc shows more options, but some values of the others as text for people.
+        details = json.loads(rig.run(node, "tc", "-j", "-d", "qdisc", "show"))
+        for qdisc, more in zip(shown, details, strict=True):
+            qdisc["options"] = {**more.get("options", {}), **qdisc.get("options", {})}
+    return shown
 
 
 def offloads_on(text):
     """The short names of the `OFFLOADS` that the output of `ethtool -k` shows as on."""
     state = dict(line.strip().split(": ", 1) for line in text.splitlines() if ": " in line)
-    return [short for short, name in OFFLOADS.items() if not state.get(name, "on").startswith("off")]
+    return [
+        short for short, name in OFFLOADS.items() if not state.get(name, "on").startswith("off")
+    ]
 
 
 def compare(ports, found):

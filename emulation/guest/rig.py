@@ -8,17 +8,12 @@ from mininet.node import Node
 from readback import OFFLOADS
 
 
-
 class Failure(Exception):
     """A step that did not succeed. `cause` is a word for the status: rig, traffic."""
 
     def __init__(self, cause, message):
         super().__init__(message)
         self.cause = cause
-
-
-class Router(Node):
-    """A node that forwards what the job says it forwards, and speaks no IPv6."""
 
 
 class Rig:
@@ -28,37 +23,53 @@ class Rig:
     """
 
     def __init__(self, job):
-        self.net = Mininet(controller=None, autoSetMacs=True, build=False)
-        self.nodes = {}
-        for node in job["nodes"]:
-            self.nodes[node["name"]] = self.net.addHost(node["name"], cls=Router, ip=None)
+        self.net = Mininet(controller=None, build=False)
+        self.nodes = {
+            node["name"]: self.net.addHost(node["name"], cls=Node, ip=None) for node in job["nodes"]
+        }
         self.ports = {}
         for number, wire in enumerate(job["wires"]):
             self._connect(number, *wire)
-        self._sysctls(job)
-        for route in job["routes"]:
-            self.ip(route["node"], "route", "add", route["to"], "via", route["via"])
-        for port in self.ports.values():
-            self._shape(port)
+        for node in job["nodes"]:
+            self._set_up(node, job)
 
-    def run(self, node, *command):
-        """Run `command` in `node`; return its output, or raise `Failure` with what it said."""
+    def interfaces(self, node):
+        """The names of the interfaces of `node` that belong to the rig."""
+        return [interface for owner, interface in self.ports if owner == node]
+
+    def inside(self, node, *command):
+        """The arguments that run `command` in the network namespace of `node`."""
+        return ["mnexec", "-a", str(self.nodes[node].pid), *command]
+
+    def run(self, node, *command, text=None):
+        """Run `command` in `node`, `text` its input; return its output.
+
+        Raises `Failure` with what it said where its status is not 0.
+        """
         done = subprocess.run(
-            self.inside(node, *command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            self.inside(node, *command),
+            input=text,
+            stdin=subprocess.DEVNULL if text is None else None,
+            capture_output=True,
+            text=True,
         )
         if done.returncode:
             said = (done.stderr or done.stdout).strip()
             raise Failure("rig", f"{node}: {' '.join(command)}: {said}")
         return done.stdout
 
-    def inside(self, node, *command):
-        """The arguments that run `command` in the network namespace of `node`."""
-        return ["mnexec", "-a", str(self.nodes[node].pid), *command]
-
-    def ip(self, node, *arguments):
-        self.run(node, "ip", *arguments)
+    def batch(self, node, tool, lines):
+        """Have `ip` or `tc` do `lines` in `node`; a line that fails is named in the `Failure`."""
+        try:
+            self.run(node, tool, "-batch", "-", text="".join(f"{line}\n" for line in lines))
+        except Failure as failure:
+            said = str(failure)
+            number = said.rpartition("-:")[2].split()[0] if "-:" in said else ""
+            line = lines[int(number) - 1] if number.isdigit() else "; ".join(lines)
+            raise Failure("rig", f"{node}: {tool} {line}: {said}") from None
 
     def _connect(self, number, left, right):
+        """Create one wire, with addresses that depend on its place in the job alone."""
         Link(
             self.nodes[left["node"]],
             self.nodes[right["node"]],
@@ -68,31 +79,38 @@ class Rig:
             addr2=f"02:00:00:00:{number:02x}:02",
         )
         for port in (left, right):
-            node, interface = port["node"], port["interface"]
-            self.ports[node, interface] = port
-            # Checksums stay offloaded: computing them would take no virtual time.
-            off = [word for name in OFFLOADS for word in (name, "off")]
-            self.run(node, "ethtool", "-K", interface, *off)
-            length = str(port["txqueuelen"])
-            self.ip(node, "link", "set", interface, "txqueuelen", length)
-            self.ip(node, "address", "add", port["address"], "dev", interface)
-            self.ip(node, "link", "set", interface, "up")
+            self.ports[port["node"], port["interface"]] = port
 
-    def _sysctls(self, job):
-        for node in job["nodes"]:
-            settings = {
-                "net.ipv6.conf.all.disable_ipv6": "1",
-                "net.ipv4.ip_forward": "1" if node["forwards"] else "0",
-                **job["sysctls"].get(node["name"], {}),
-            }
-            pairs = [f"{key}={value}" for key, value in settings.items()]
-            self.run(node["name"], "sysctl", "-q", "-w", *pairs)
+    def _set_up(self, node, job):
+        """Settings, interfaces, addresses, routes and qdiscs of one node."""
+        name = node["name"]
+        settings = {
+            "net.ipv6.conf.all.disable_ipv6": "1",
+            "net.ipv4.ip_forward": "1" if node["forwards"] else "0",
+            **job["sysctls"].get(name, {}),
+        }
+        self.run(name, "sysctl", "-q", "-w", *(f"{key}={value}" for key, value in settings.items()))
+        ports = [self.ports[name, interface] for interface in self.interfaces(name)]
+        # Checksums stay offloaded: computing them would take no virtual time.
+        off = [word for offload in OFFLOADS for word in (offload, "off")]
+        for port in ports:
+            self.run(name, "ethtool", "-K", port["interface"], *off)
+        lines = []
+        for port in ports:
+            device = port["interface"]
+            lines.append(f"link set {device} txqueuelen {port['txqueuelen']}")
+            lines.append(f"address add {port['address']} dev {device}")
+            lines.append(f"link set {device} up")
+        routes = (route for route in job["routes"] if route["node"] == name)
+        lines += [f"route add {route['to']} via {route['via']}" for route in routes]
+        self.batch(name, "ip", lines)
+        self.batch(
+            name, "tc", [add_qdisc(port, asked) for port in ports for asked in port["qdiscs"]]
+        )
 
-    def _shape(self, port):
-        for qdisc in port["qdiscs"]:
-            parent = qdisc["parent"]
-            where = ["root"] if parent == "root" else ["parent", parent]
-            self.run(
-                port["node"], "tc", "qdisc", "add", "dev", port["interface"], *where,
-                "handle", qdisc["handle"], qdisc["kind"], *qdisc["arguments"],
-            )  # fmt: skip
+
+def add_qdisc(port, asked):
+    """The line of `tc -batch` that installs a qdisc of the job."""
+    parent = "root" if asked["parent"] == "root" else f"parent {asked['parent']}"
+    words = ["qdisc add dev", port["interface"], parent, "handle", asked["handle"], asked["kind"]]
+    return " ".join([*words, *asked["arguments"]])

@@ -1,4 +1,4 @@
-"""The traffic: servers, the flent test, and the proof that the path is as asked before it starts."""
+"""The traffic: servers, the flent test, and the proof that the idle path is as asked."""
 
 import glob
 import os
@@ -13,6 +13,16 @@ BEAT_S = 1.0
 
 #: How long a server may take until it listens.
 PATIENCE_S = 10.0
+
+
+#: Sleeps less than a second, then becomes netperf; at once where it is asked for no TCP flow.
+JITTER = """#!/bin/sh
+case " $* " in *" -t TCP_"*)
+    late=$(( $(od -An -N4 -tu4 /dev/urandom) % {jitter_us} ))
+    sleep "0.$(printf %06d "$late")"
+esac
+exec /usr/bin/netperf "$@"
+"""
 
 
 def run(rig, traffic, status):
@@ -68,18 +78,36 @@ def wait_listening(rig, node, protocol, port):
     raise Failure("traffic", f"{node}: nobody listens on {protocol} port {port}")
 
 
+def jittered_tools(jitter_us):
+    """A folder with a netperf that starts each TCP flow up to `jitter_us` microseconds late.
+
+    How late comes from the kernel's random numbers, hence from the seed.
+    """
+    folder = "/tmp/tools"
+    os.makedirs(folder)
+    with open(f"{folder}/netperf", "w") as script:
+        script.write(JITTER.format(jitter_us=jitter_us))
+    os.chmod(f"{folder}/netperf", 0o755)
+    return folder
+
+
 def flent(rig, traffic, status):
     """One flent test from the client; its data file becomes /job/out/data.flent.gz."""
+    path = os.environ["PATH"]
+    if traffic["start_jitter_us"]:
+        path = f"{jittered_tools(traffic['start_jitter_us'])}:{path}"
     command = [
         "flent", traffic["test"], "--host", traffic["server_address"],
         "--length", f"{traffic['length_s']:g}", "--step-size", f"{traffic['step_s']:g}",
-        "--data-dir", "/tmp", "--title-extra", traffic.get("title", "run"),
-        "--format", "summary", "--output", "/job/out/summary.txt", "--log-file", "/job/out/flent.log",
+        "--data-dir", "/tmp", "--title-extra", traffic["title"],
+        "--format", "summary", "--output", "/job/out/summary.txt",
+        "--log-file", "/job/out/flent.log",
     ]  # fmt: skip
     with open("/job/out/flent.err", "w") as err:
         process = subprocess.Popen(
             rig.inside(traffic["client"], *command),
             stdin=subprocess.DEVNULL, stdout=err, stderr=err, cwd="/tmp",
+            env={**os.environ, "PATH": path},
         )  # fmt: skip
         while True:
             try:
