@@ -234,16 +234,8 @@ def _compile_python(root: Path) -> None:
         "--library-path",
         libraries,
     ]
-    compileall = [
-        "compileall",
-        "-q",
-        "--invalidation-mode",
-        "unchecked-hash",
-        "-s",
-        root,
-        "-p",
-        "/",
-    ]
+    compileall: list[str | Path] = ["compileall", "-q", "-s", root, "-p", "/"]
+    compileall += ["--invalidation-mode", "unchecked-hash"]
     folders = ("lib/" + python.name, "lib/python3/dist-packages", "share/flent")
     subprocess.run(
         [*loader, python, "-S", "-m", *compileall, *(root / "usr" / name for name in folders)],
