@@ -55,8 +55,8 @@ def work(status):
         status("failed", cause="rig", problems=problems)
         return
     status("checked")
-    with Captures(rig, job.get("captures", ())):
-        traffic.run(rig, job["traffic"], status)
+    with Captures(rig, job.get("captures", ())) as captures:
+        traffic.run(rig, job["traffic"], captures.draining(status))
     with open("/job/out/qdiscs.json", "w") as file:
         json.dump(read(rig, statistics=True), file, sort_keys=True)
     status("done")
