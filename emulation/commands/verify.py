@@ -1,0 +1,92 @@
+"""`emulate verify [N]`: do N of the shipped runs again and compare the bytes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from emulation import kernel, rootfs
+from emulation.errors import DamagedData, EmulationError, NotCompatible, NotReproduced
+from emulation.verify import Verdict, add_evidence, sample, shipped, verify
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+#: Runs that are done again where the user names no number.
+DEFAULT = 3
+
+#: The file that collects evidence, in the folder of the data.
+EVIDENCE = "verified.csv"
+
+
+def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the parser of `emulate verify`."""
+    parser = subparsers.add_parser(
+        "verify",
+        description="Do shipped runs again, spread over the cells, and compare data and counters "
+        "byte for byte; with another kernel or other tools, compare statistically and say so. Exit "
+        f"status: {NotReproduced.exit_status} other bytes from the same ingredients, "
+        f"{NotCompatible.exit_status} values outside the spread, "
+        f"{DamagedData.exit_status} a data file that is not the recorded one.",
+    )
+    parser.add_argument("number", nargs="?", type=_positive, default=DEFAULT, metavar="N")
+    parser.add_argument("--all", action="store_true", help="every run")
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder (default: data)")
+    parser.add_argument(
+        "--record", action="store_true", help=f"append what came of it to DATA/{EVIDENCE}"
+    )
+    parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return number
+
+
+def run(args: argparse.Namespace) -> int:
+    """Verify; raises the error of the worst that was found."""
+    runs = shipped(args.data)
+    chosen = runs if args.all else sample(runs, args.number)
+    root = rootfs.build()
+    verdicts = []
+    for one in chosen:
+        built = kernel.build(series=one.record["identity"]["kernel"]["series"])
+        verdicts.append(verify(one, built, root))
+        print(json.dumps(vars(verdicts[-1])) if args.json else verdicts[-1], flush=True)
+    if args.record:
+        add_evidence(args.data / EVIDENCE, verdicts)
+    if not args.json:
+        print(summary(verdicts), file=sys.stderr)
+    if (error := worst(verdicts)) is not None:
+        raise error
+    return 0
+
+
+def summary(verdicts: list[Verdict]) -> str:
+    """How many runs were found equal, and how."""
+    parts = []
+    for how, words in (("bytes", "the same bytes"), ("statistics", "statistically compatible")):
+        group = [one for one in verdicts if one.how == how]
+        if group:
+            parts.append(f"{sum(one.equal for one in group)} of {len(group)} {words}")
+    damaged = sum(one.how == "damaged" for one in verdicts)
+    return ", ".join(parts + ([f"{damaged} damaged"] if damaged else []))
+
+
+def worst(verdicts: list[Verdict]) -> EmulationError | None:
+    """The error that the verdicts amount to, or None."""
+    kinds: tuple[tuple[str, type[EmulationError], str, str], ...] = (
+        ("damaged", DamagedData, "not the recorded data", "restore the file, or do the run again"),
+        ("bytes", NotReproduced, "other bytes from the same ingredients", "see 'emulate diff'"),
+        ("statistics", NotCompatible, "values outside the spread of the shipped seeds", ""),
+    )
+    for how, kind, what, todo in kinds:
+        bad = [one.run for one in verdicts if one.how == how and not one.equal]
+        if bad:
+            return kind(what, ", ".join(bad), todo)
+    return None

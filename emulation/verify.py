@@ -1,0 +1,294 @@
+"""Runs done again and compared with the shipped ones: byte for byte, or by their statistics.
+
+Equal identity means equal bytes. Where this machine has another kernel, other tools or newer code
+of the guest, bytes say nothing, and the values are held against the spread over the shipped seeds.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import json
+import math
+import re
+import statistics
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from emulation import compare, host
+from emulation.config import experiment, select
+from emulation.errors import ConfigError
+from emulation.kernel import Kernel
+from emulation.model import Run
+from emulation.rootfs import RootFs
+from emulation.run import execute
+from emulation.units import Duration
+
+#: Seeds that it takes to speak of a spread.
+ENOUGH_SEEDS = 3
+
+#: Probability with which a value of the same process lies inside the interval that is allowed.
+LEVEL = 0.999
+
+#: What is allowed in any case (share of the value, least difference): with one or two seeds, and
+#: where seeds happen to lie closer together than any change of a kernel would leave them.
+FEW_SEEDS = {"goodput": (0.05, 0.05), "latency": (0.25, 3.0)}
+NARROW = {"goodput": (0.01, 0.02), "latency": (0.02, 0.5)}
+
+#: Columns of `data/verified.csv`.
+COLUMNS = (
+    "date", "cpu_model", "cpus", "host_kernel", "container", "kernel_digest", "rootfs_digest",
+    "runs_equal", "runs_compared", "how",
+)  # fmt: skip
+
+_UNITS = {"goodput": "Mbit/s", "latency": "ms"}
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A run of the data folder."""
+
+    data: Path
+    record: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return str(self.record["run"])
+
+    @property
+    def cell(self) -> Path:
+        """The folder of all seeds of the cell."""
+        return self.data.parent
+
+    @cached_property
+    def damaged(self) -> bool:
+        """Whether the data file is missing or not the one that the provenance describes."""
+        if not self.data.exists():
+            return True
+        digest = hashlib.sha256(self.data.read_bytes()).hexdigest()
+        return digest != str(self.record["data_sha256"])
+
+    def run(self) -> Run:
+        """The run, from today's experiment files; `ConfigError` where they do not have it."""
+        told = self.record
+        (found,) = select(
+            experiment(f"{told['paper']}/{told['experiment']}"),
+            link=told["link"],
+            qdisc=told["qdisc"],
+            cc=told["cc"],
+            seed=told["seed"],
+            length=Duration.parse(f"{told['length_s']:g} s"),
+            era=told["era"],
+            kernel=told["identity"]["kernel"]["series"],
+        )
+        return found
+
+
+@dataclass
+class Verdict:
+    """What came of one run. `how`: `bytes`, `statistics` or, where nothing was run, `damaged`."""
+
+    run: str
+    how: str
+    equal: bool
+    notes: list[str] = field(default_factory=list)
+    kernel_digest: str = ""
+    rootfs_digest: str = ""
+
+    def __str__(self) -> str:
+        words = {
+            ("bytes", True): "the same bytes",
+            ("bytes", False): "NOT REPRODUCED",
+            ("statistics", True): "statistically compatible",
+            ("statistics", False): "NOT COMPATIBLE",
+            ("damaged", False): "DAMAGED DATA",
+        }
+        return f"{self.run}: {'; '.join([words[self.how, self.equal], *self.notes])}"
+
+
+def shipped(data: Path) -> list[Shipped]:
+    """The runs in the folder `data`, by id; `ConfigError` where there is none."""
+    found = []
+    for path in sorted(data.glob("*/*/*/*/*/seed-*.json")):
+        try:
+            record = json.loads(path.read_text())
+        except ValueError as error:
+            raise ConfigError(f"is no JSON: {error}", str(path), "do the run again") from error
+        found.append(Shipped(path.with_name(f"{path.stem}.flent.gz"), record))
+    if not found:
+        raise ConfigError("holds no runs", str(data), "name the folder of the data with --data")
+    return found
+
+
+def sample(runs: list[Shipped], number: int) -> list[Shipped]:
+    """`number` of `runs`, spread evenly over their cells; the same ones each time."""
+    cells: dict[Path, list[Shipped]] = {}
+    for run in runs:
+        cells.setdefault(run.cell, []).append(run)
+    seeds = list(cells.values())
+    if number >= len(seeds):  # each cell in turn, a seed a round
+        rounds = max(len(one) for one in seeds)
+        turns = [one[turn] for turn in range(rounds) for one in seeds if turn < len(one)]
+        return turns[:number]
+    places = [index * len(seeds) // number for index in range(number)]
+    return [seeds[place][index % len(seeds[place])] for index, place in enumerate(places)]
+
+
+def verify(
+    one: Shipped,
+    kernel: Kernel,
+    root: RootFs,
+    on_step: Callable[[dict[str, Any]], None] = lambda step: None,
+) -> Verdict:
+    """Do the run of `one` again, in a scratch folder, and compare."""
+    if one.damaged:
+        return Verdict(one.id, "damaged", False, [f"{one.data.name} has another SHA-256"])
+    run = one.run()
+    with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
+        result = execute(run, kernel, root, Path(scratch), on_step)
+        again = Shipped(result.data, json.loads(result.provenance.read_text()))
+        verdict = judge(one, again)
+    verdict.kernel_digest, verdict.rootfs_digest = kernel.digest, root.digest
+    return verdict
+
+
+def judge(old: Shipped, new: Shipped) -> Verdict:
+    """Compare two executions of a run."""
+    reasons = other_identity(old.record["identity"], new.record["identity"])
+    if reasons:
+        equal, notes = compatible(old, new)
+        how = f"different {', '.join(reasons)}: comparing statistically"
+        return Verdict(old.id, "statistics", equal, [how, *notes])
+    found = compare.compare(compare.load(old.data), compare.load(new.data))
+    notes = []
+    if not found.equal:
+        notes = [str(one) for one in (found.sample, found.metadata, *found.counters[:1]) if one][:1]
+    return Verdict(old.id, "bytes", found.equal, notes)
+
+
+def other_identity(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """What the two are made of that is not the same, in words."""
+    reasons = []
+    for difference in compare.differences(old, new):
+        name, _, below = difference.where.partition(".")
+        reasons.append((name, below, f"({difference.left} against {difference.right})"))
+    words = []
+    for name in dict.fromkeys(name for name, _, _ in reasons):
+        parts = {below: values for one, below, values in reasons if one == name}
+        noun = {"guest": "code in the guest", "root": "tools", "memory_mib": "memory"}.get(
+            name, name
+        )
+        if "release" in parts:  # says more than the digest, which differs too
+            parts.pop("digest", None)
+        tools = {below.removeprefix("tools."): v for below, v in parts.items() if "tools." in below}
+        shown = [f"{tool} {values}" for tool, values in tools.items()] or list(parts.values())
+        words.append(f"{noun} {', '.join(shown)}")
+    return words
+
+
+def metrics(data: Path, base_rtt_ms: float) -> dict[str, float]:
+    """Goodput of each direction (Mbit/s) and mean induced latency (ms) of a flent file.
+
+    Goodput is the bytes of the flows by their durations, induced latency the mean of the ICMP probe
+    under load less the round trip of the empty path (gbw2015, Sec. 5.1).
+    """
+    with gzip.open(data) as stream:
+        content = json.load(stream)
+    meta = content["metadata"]
+    found: dict[str, float] = {}
+    for name, about in meta["SERIES_META"].items():
+        flow = re.search(r"TCP (upload|download)", name)
+        if flow and "ELAPSED_TIME" in about:
+            counter = "BYTES_SENT" if flow[1] == "upload" else "BYTES_RECVD"
+            rate = float(about[counter]) * 8e-6 / float(about["ELAPSED_TIME"])
+            found[f"goodput {flow[1]}"] = found.get(f"goodput {flow[1]}", 0.0) + rate
+    begin = (float(meta["TOTAL_LENGTH"]) - float(meta["LENGTH"])) / 2
+    probes = [
+        value
+        for time, value in zip(
+            content["x_values"], content["results"]["Ping (ms) ICMP"], strict=True
+        )
+        if value is not None and begin <= time < begin + float(meta["LENGTH"])
+    ]
+    found["latency induced"] = statistics.fmean(probes) - base_rtt_ms
+    return found
+
+
+def compatible(old: Shipped, new: Shipped) -> tuple[bool, list[str]]:
+    """Whether the values of `new` are ones that the cell of `old` could have given, and why."""
+    seeds = [one for one in shipped_cell(old) if not one.damaged]
+    known = [metrics(one.data, one.record["base_rtt_ms"]) for one in seeds]
+    few = len(seeds) < ENOUGH_SEEDS
+    notes = [f"{len(seeds)} seed{'s' * (len(seeds) != 1)}, " + (
+        "within stated tolerances" if few else f"{LEVEL:.1%} prediction interval"
+    )]  # fmt: skip
+    fits = True
+    for name, value in metrics(new.data, new.record["base_rtt_ms"]).items():
+        values = [one[name] for one in known]
+        centre, slack = interval(name, values)
+        inside = abs(value - centre) <= slack
+        fits &= inside
+        unit = _UNITS[name.split()[0]]
+        mark = "" if inside else " OUTSIDE"
+        notes.append(f"{name} {value:.3f} {unit}{mark} of {centre:.3f} ± {slack:.3f}")
+    return fits, notes
+
+
+def interval(name: str, values: list[float]) -> tuple[float, float]:
+    """Centre and half width of what is allowed for the metric `name`, from the shipped `values`.
+
+    With enough of them, the prediction interval of one more (t (1 + 1/n)^1/2 s).
+    """
+    kind, centre = name.split()[0], statistics.fmean(values)
+    share, least = (FEW_SEEDS if len(values) < ENOUGH_SEEDS else NARROW)[kind]
+    slack = max(share * abs(centre), least)
+    if len(values) >= ENOUGH_SEEDS:
+        from scipy.stats import t
+
+        count = len(values)
+        quantile = float(t.ppf((1 + LEVEL) / 2, count - 1))
+        slack = max(slack, quantile * statistics.stdev(values) * math.sqrt(1 + 1 / count))
+    return centre, slack
+
+
+def shipped_cell(one: Shipped) -> list[Shipped]:
+    """All seeds of the cell of `one`."""
+    found = []
+    for path in sorted(one.cell.glob("seed-*.json")):
+        data = path.with_name(f"{path.stem}.flent.gz")
+        found.append(Shipped(data, json.loads(path.read_text())))
+    return found
+
+
+def add_evidence(file: Path, verdicts: Iterable[Verdict]) -> None:
+    """Append a line a kernel and way of comparing to `file`; damaged data is no evidence."""
+    groups: dict[tuple[str, str, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        if verdict.how != "damaged":
+            key = (verdict.kernel_digest, verdict.rootfs_digest, verdict.how)
+            groups.setdefault(key, []).append(verdict)
+    about, new = host.about(), not file.exists()
+    with file.open("a", newline="") as stream:
+        table = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+        if new:
+            table.writeheader()
+        for (kernel_digest, rootfs_digest, how), group in sorted(groups.items()):
+            table.writerow(
+                {
+                    **about,
+                    "date": datetime.now(UTC).date().isoformat(),
+                    "container": "yes" if about["container"] else "no",
+                    "kernel_digest": kernel_digest,
+                    "rootfs_digest": rootfs_digest,
+                    "runs_equal": sum(one.equal for one in group),
+                    "runs_compared": len(group),
+                    "how": how,
+                }
+            )

@@ -1,0 +1,224 @@
+"""Tests of emulation.verify and `emulate verify`: what is compared how, and what is said of it."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import gzip
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulation import cli, kernel, rootfs, verify
+from emulation.config import select
+from emulation.errors import ConfigError
+from emulation.model import Experiment
+from emulation.run import execute
+from emulation.units import Duration
+from emulation.verify import Shipped, Verdict
+
+IDENTITY = {
+    "guest": "g",
+    "job": "j",
+    "kernel": {"digest": "k", "release": "6.12.117", "series": "6.12"},
+    "memory_mib": 192,
+    "root": {"digest": "r", "tools": {"flent": "2.1.1-1"}},
+    "seed": 1,
+}
+
+
+def write_run(
+    root: Path,
+    seed: int = 1,
+    cell: str = "10-1/codel/cubic",
+    rtt: float = 60.0,
+    mbit: float = 9.0,
+    drops: int = 0,
+    **identity: Any,
+) -> Shipped:
+    """A run whose download flow moved `mbit` Mbit/s."""
+    folder = root / "gbw2015" / "rrul" / cell
+    folder.mkdir(parents=True, exist_ok=True)
+    flow = {"BYTES_SENT": 1_250_000, "BYTES_RECVD": mbit * 1_250_000, "ELAPSED_TIME": 10.0}
+    content = {
+        "metadata": {
+            "LENGTH": 10,
+            "TOTAL_LENGTH": 20,
+            "SERIES_META": {"TCP upload BE": flow, "TCP download BE": flow, "TCP totals": {}},
+        },
+        "x_values": [0.0, 5.0, 10.0, 15.0],
+        "results": {"Ping (ms) ICMP": [50.0, rtt - 1, rtt + 1, None]},
+    }
+    data = folder / f"seed-{seed:03d}.flent.gz"
+    data.write_bytes(gzip.compress(json.dumps(content).encode(), mtime=0))
+    link, qdisc, cc = cell.split("/")
+    record = {
+        "run": f"gbw2015/rrul/{cell}/seed-{seed:03d}",
+        "paper": "gbw2015",
+        "experiment": "rrul",
+        "link": link.replace("-", "/"),
+        "qdisc": qdisc,
+        "cc": cc,
+        "seed": seed,
+        "era": "modern",
+        "length_s": 140.0,
+        "base_rtt_ms": 50.0,
+        "identity": {**IDENTITY, **identity},
+        "data_sha256": hashlib.sha256(data.read_bytes()).hexdigest(),
+        "qdiscs": {"r1": {"qdiscs": [{"drops": drops}]}},
+    }
+    data.with_name(f"seed-{seed:03d}.json").write_text(json.dumps(record))
+    return Shipped(data, record)
+
+
+def test_a_sample_is_spread_over_the_cells_and_always_the_same(tmp_path: Path) -> None:
+    cells = [f"{link}/{qdisc}/cubic" for link in ("1-1", "10-10") for qdisc in ("a", "b", "c")]
+    for cell in cells:
+        for seed in (1, 2):
+            write_run(tmp_path, seed, cell)
+    runs = verify.shipped(tmp_path)
+    assert len(runs) == 12
+    chosen = [one.id for one in verify.sample(runs, 3)]
+    assert chosen == [one.id for one in verify.sample(runs, 3)]
+    assert len({one.rsplit("/", 1)[0] for one in chosen}) == 3
+    assert {one.split("/")[2] for one in chosen} == {"1-1", "10-10"}
+    assert {one[-3:] for one in chosen} == {"001", "002"}
+    assert sorted(one.id for one in verify.sample(runs, 99)) == sorted(one.id for one in runs)
+    assert len({one.cell for one in verify.sample(runs, 8)}) == 6
+
+
+def test_equal_bytes_and_counters_are_equal(tmp_path: Path) -> None:
+    verdict = verify.judge(write_run(tmp_path / "a"), write_run(tmp_path / "b"))
+    assert (verdict.how, verdict.equal) == ("bytes", True)
+
+
+@pytest.mark.parametrize("other", [{"rtt": 60.5}, {"drops": 1}])
+def test_other_bytes_or_counters_are_not_reproduced(tmp_path: Path, other: Any) -> None:
+    verdict = verify.judge(write_run(tmp_path / "a"), write_run(tmp_path / "b", **other))
+    assert (verdict.how, verdict.equal) == ("bytes", False)
+    assert "NOT REPRODUCED; " in str(verdict)
+
+
+def test_another_kernel_is_compared_statistically(tmp_path: Path) -> None:
+    newer = {"digest": "o", "release": "6.12.120", "series": "6.12"}
+    for seed, rtt in ((1, 60.0), (2, 61.0), (3, 59.0)):
+        write_run(tmp_path / "a", seed, rtt=rtt)
+    old = verify.shipped(tmp_path / "a")[0]
+    near = verify.judge(old, write_run(tmp_path / "b", rtt=62.0, kernel=newer))
+    text = "different kernel (6.12.117 against 6.12.120): comparing statistically"
+    assert near.equal
+    assert near.notes[0] == text
+    assert "3 seeds, 99.9% prediction interval" in near.notes
+    far = verify.judge(old, write_run(tmp_path / "c", rtt=150.0, kernel=newer))
+    assert not far.equal
+    assert any("latency induced 100.000 ms OUTSIDE of 10.000 ± 36." in note for note in far.notes)
+
+
+def test_few_seeds_have_stated_tolerances(tmp_path: Path) -> None:
+    old = write_run(tmp_path / "a")
+    near = verify.judge(old, write_run(tmp_path / "b", mbit=9.4, guest="n"))
+    far = verify.judge(old, write_run(tmp_path / "c", mbit=8.0, guest="n"))
+    assert "1 seed, within stated tolerances" in near.notes
+    assert (near.equal, far.equal) == (True, False)
+
+
+def test_every_ingredient_that_differs_is_named() -> None:
+    other = copy.deepcopy(IDENTITY)
+    other["root"] = {"digest": "s", "tools": {"flent": "2.2.0-1"}}
+    other["guest"] = "h"
+    assert verify.other_identity(IDENTITY, IDENTITY) == []
+    assert verify.other_identity(IDENTITY, other) == [
+        "code in the guest (g against h)",
+        "tools flent (2.1.1-1 against 2.2.0-1)",
+    ]
+    other = {**IDENTITY, "kernel": {"digest": "o", "release": "6.12.117", "series": "6.12"}}
+    assert verify.other_identity(IDENTITY, other) == ["kernel (k against o)"]
+
+
+def test_metrics_of_a_file(tmp_path: Path) -> None:
+    found = verify.metrics(write_run(tmp_path).data, 50.0)
+    assert found == {"goodput upload": 1.0, "goodput download": 9.0, "latency induced": 10.0}
+
+
+def test_a_shipped_run_is_found_in_the_experiments(tmp_path: Path) -> None:
+    one = write_run(tmp_path, 2)
+    assert one.run().id == one.id
+
+
+def test_a_folder_without_runs_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="holds no runs"):
+        verify.shipped(tmp_path)
+
+
+def test_evidence_is_a_line_a_kernel_and_way(tmp_path: Path) -> None:
+    file = tmp_path / "verified.csv"
+    verdicts = [
+        Verdict("a", "bytes", True, [], "k", "r"),
+        Verdict("b", "bytes", False, [], "k", "r"),
+        Verdict("c", "statistics", True, [], "k", "r"),
+        Verdict("d", "damaged", False),
+    ]
+    verify.add_evidence(file, verdicts)
+    verify.add_evidence(file, verdicts[:1])
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert [(row["how"], row["runs_equal"], row["runs_compared"]) for row in rows] == [
+        ("bytes", "1", "2"),
+        ("statistics", "1", "1"),
+        ("bytes", "1", "1"),
+    ]
+    assert rows[0]["kernel_digest"] == "k"
+    assert rows[0]["container"] in ("yes", "no")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "status"),
+    [
+        ([Verdict("a", "bytes", True)], 0),
+        ([Verdict("a", "bytes", True), Verdict("b", "bytes", False)], 9),
+        ([Verdict("a", "damaged", False), Verdict("b", "bytes", False)], 10),
+        ([Verdict("a", "statistics", True)], 0),
+        ([Verdict("a", "statistics", False)], 11),
+    ],
+)
+def test_a_status_a_cause(
+    verdicts: list[Verdict],
+    status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from emulation.commands import verify as command
+
+    for number, _ in enumerate(verdicts, start=1):
+        write_run(tmp_path, number)
+    queue = list(verdicts)
+    monkeypatch.setattr(command, "verify", lambda *_: queue.pop(0))
+    monkeypatch.setattr(kernel, "build", lambda **_: None)
+    monkeypatch.setattr(rootfs, "build", lambda: None)
+    assert cli.main(["verify", "--all", "--data", str(tmp_path), "--record"]) == status
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) == len(verdicts)
+    assert (status == 0) == ("error" not in shown.err)
+    assert (tmp_path / "verified.csv").exists()
+
+
+@pytest.mark.kernel
+def test_a_run_is_reproduced_and_damage_is_found(
+    rrul: Experiment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    length = Duration.parse("3 s")
+    (run,) = select(rrul, link="10/10", qdisc="codel", cc="cubic", seed=2, length=length)
+    result = execute(run, kernel.build(), rootfs.build(), tmp_path)
+    assert cli.main(["verify", "--data", str(tmp_path)]) == 0
+    assert f"{run.id}: the same bytes" in capsys.readouterr().out
+
+    copied = tmp_path / "copy" / result.data.parent.relative_to(tmp_path)
+    shutil.copytree(result.data.parent, copied)
+    with (copied / result.data.name).open("ab") as file:
+        file.write(b"x")
+    assert cli.main(["verify", "1", "--data", str(tmp_path / "copy")]) == 10
+    assert "DAMAGED DATA" in capsys.readouterr().out
