@@ -23,6 +23,7 @@ class Rig:
     """
 
     def __init__(self, job):
+        Mininet.inited = True  # its init() raises limits for thousands of hosts, a process each
         self.net = Mininet(controller=None, build=False)
         self.nodes = {
             node["name"]: self.net.addHost(node["name"], cls=Node, ip=None) for node in job["nodes"]
