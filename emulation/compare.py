@@ -95,7 +95,8 @@ def load(path: Path) -> Side:
         )
         if out is None:
             raise ConfigError("holds no data.flent.gz", str(path), "name a run or a kept folder")
-        captures = {one.stem: one for one in sorted(out.glob("*.pcap"))}
+        packets = sorted(out.glob(f"*{capture.SUFFIX}"))
+        captures = {one.name.removesuffix(capture.SUFFIX): one for one in packets}
         return Side(
             str(path), out / "data.flent.gz", None, _json(out / "qdiscs.json") or {}, captures
         )

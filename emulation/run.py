@@ -71,8 +71,7 @@ def execute(
             raise
         capture.remove(packets)
         for node, path in packets.items() if captures else ():
-            capture.compress(out / f"{node}.pcap", out / path.name)
-            _store(out / path.name, path)
+            _store(out / f"{node}{capture.SUFFIX}", path)
         _store(out / "data.flent.gz", target)
         (out / "record.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
         _store(out / "record.json", record)

@@ -11,6 +11,7 @@ import os
 import socket
 import struct
 import time
+import zlib
 
 from rig import Failure
 
@@ -67,8 +68,9 @@ class Ring:
 
     def __init__(self, node, interface):
         self._node = node
-        self._file = open(f"/job/out/{node}.pcap", "wb")
-        self._file.write(_HEADER)
+        # gzip without name and time: equal captures are equal files.
+        self._gzip = zlib.compressobj(level=6, wbits=31)
+        self._packed = [self._gzip.compress(_HEADER)]
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         self._socket.setsockopt(_SOL_PACKET, _VERSION, _V2)
         frames = RING_BYTES // FRAME_BYTES
@@ -79,7 +81,10 @@ class Ring:
         self._socket.bind((interface, _ETH_P_ALL))
 
     def drain(self):
-        """Write what the kernel has put into the ring since the last time."""
+        """Take what the kernel has put into the ring since the last time.
+
+        It stays in memory until the traffic has ended: writing a file reads the clock.
+        """
         ring, at, out = self._ring, self._next, []
         while True:
             status, length, kept, mac, _, seconds, nanoseconds = _FRAME.unpack_from(ring, at)
@@ -91,12 +96,13 @@ class Ring:
             ring[at : at + 4] = b"\0\0\0\0"
             at = (at + FRAME_BYTES) % RING_BYTES
         self._next = at
-        self._file.write(b"".join(out))
+        self._packed.append(self._gzip.compress(b"".join(out)))
 
     def close(self, check):
         """Write the rest; where `check`, raise `Failure` if the kernel had no room for a packet."""
         self.drain()
-        self._file.close()
+        with open(f"/job/out/{self._node}.pcap.gz", "wb") as file:
+            file.writelines([*self._packed, self._gzip.flush()])
         lost = struct.unpack("II", self._socket.getsockopt(_SOL_PACKET, _STATISTICS, 8))[1]
         self._socket.close()
         if check and lost:

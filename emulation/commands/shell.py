@@ -1,0 +1,44 @@
+"""`emulate shell EXPERIMENT`: a prompt inside the rig."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from emulation import kernel, rootfs, shell
+from emulation.commands.run import add_selection, selection
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+
+def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the parser of `emulate shell`."""
+    parser = subparsers.add_parser(
+        "shell",
+        description="Boot a guest, build and check the rig of the first run that the options "
+        "select, and give a prompt in it instead of traffic; 'on NODE COMMAND' runs a command on a "
+        "node. At the prompt the guest's clock is the host's, because virtual time would not wait "
+        "for somebody who types; with --command it is virtual, as in a run. Without a terminal, "
+        "the commands are read from standard input.",
+    )
+    add_selection(parser)
+    parser.add_argument(
+        "--command", dest="text", metavar="TEXT", help="run this with bash and switch off"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Give the prompt, or run the command; its exit status."""
+    text = args.text
+    terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if text is None and not terminal:
+        text = sys.stdin.read()
+    one = selection(args)[0]
+    built, root = kernel.build(series=args.kernel), rootfs.build()
+    if text is None:
+        return shell.interact(one, built, root)
+    status, out = shell.command(one, built, root, text)
+    print(out, end="", flush=True)
+    return status

@@ -1,0 +1,88 @@
+"""A shell inside the rig: for a person on the console, or for one command."""
+
+import os
+import subprocess
+import termios
+
+FOLDER = "/run/shell"
+CONSOLE = "/dev/tty0"
+
+#: Runs a command in the network namespace of a node; the table has a line `NODE PID` a node.
+HELPER = """#!/bin/sh
+pid=$(sed -n "s/^$1 //p" /run/shell/nodes)
+[ -n "$pid" ] || { echo "on: no node '$1'; there are:" $(sed 's/ .*//' /run/shell/nodes) >&2; exit 2; }
+shift
+exec mnexec -a "$pid" "$@"
+"""
+
+RC = r"""
+PS1='rig# '
+stty rows {rows} columns {columns} 2>/dev/null
+cat {folder}/hints
+"""
+
+
+def run(rig, job, status):
+    """Do `job["shell"]`; its exit status goes into the line of status `shell`."""
+    wanted = job["shell"]
+    prepare(rig, job)
+    path = f"{FOLDER}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "TERM": wanted["term"], "LC_ALL": "C"}
+    if wanted["command"] is None:
+        done = subprocess.call(
+            ["setsid", "--ctty", "--wait", "/bin/bash", "--noprofile", "--rcfile", f"{FOLDER}/rc", "-i"],
+            env=environment, cwd="/root", **terminal(),
+        )  # fmt: skip
+    else:
+        with open("/job/out/shell.txt", "w") as out:
+            done = subprocess.call(
+                ["/bin/bash", "-c", wanted["command"]],
+                env=environment, cwd="/root", stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+            )  # fmt: skip
+    status("shell", exit_status=done)
+
+
+def terminal():
+    """The console as standard input, output and error."""
+    console = os.open(CONSOLE, os.O_RDWR | os.O_NOCTTY)
+    mode = termios.tcgetattr(console)
+    mode[0] |= termios.ICRNL
+    mode[3] |= termios.ICANON | termios.ECHO | termios.ISIG
+    termios.tcsetattr(console, termios.TCSANOW, mode)
+    return {"stdin": console, "stdout": console, "stderr": console}
+
+
+def prepare(rig, job):
+    """Write the helper, the table of nodes and the hints."""
+    wanted = job["shell"]
+    os.makedirs(FOLDER)
+    files = {
+        "on": HELPER,
+        "nodes": "".join(f"{name} {node.pid}\n" for name, node in rig.nodes.items()),
+        "hints": hints(rig, job),
+        "rc": RC.format(rows=wanted["rows"], columns=wanted["columns"], folder=FOLDER),
+    }
+    for name, text in files.items():
+        with open(f"{FOLDER}/{name}", "w") as file:
+            file.write(text)
+    os.chmod(f"{FOLDER}/on", 0o755)
+
+
+def hints(rig, job):
+    """What a person needs to know at the prompt."""
+    lines = ["", "The rig is built and checked. Nodes and their interfaces:"]
+    for name in rig.nodes:
+        ports = [port for (node, _), port in rig.ports.items() if node == name]
+        shown = [f"{port['interface']} {port['address'].split('/')[0]}" for port in ports]
+        lines.append(f"  {name:12} {', '.join(shown)}")
+    server = job["traffic"]["server_address"]
+    lines += [
+        "'on NODE COMMAND' runs a command there, for example:",
+        f"  on client ping -c 3 {server}",
+        "  on router_up tc -s qdisc show dev r1-delay",
+        "  on server netserver -4, then: on client netperf -H " + server,
+        "The clock is the host's, not virtual. 'exit' switches the rig off.",
+        "",
+        "",
+    ]
+    return "\n".join(lines)
