@@ -1,8 +1,8 @@
 """Packet captures of a run: where they are taken, how they are kept, and a reader of them.
 
-A capture is what a packet socket in the guest sees at the bottleneck's port of a router: the packets
-that the port sends as they leave its queue and those that it receives, at nanoseconds of virtual
-time.
+A capture is what a packet socket in the guest sees at the bottleneck's port of a router: the
+packets that the port sends as they leave its queue and those that it receives, at nanoseconds of
+virtual time.
 """
 
 from __future__ import annotations

@@ -46,6 +46,9 @@ def work(status):
     with open("/job/job.json") as file:
         job = json.load(file)
     status("booted")
+    if "boot" in job:
+        status("done")
+        return
     resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, 4096))
     rig = Rig(job)
     status("built", interfaces=len(rig.ports))
