@@ -44,7 +44,7 @@ EXPERIMENT = "gbw2015/rrul"
 LENGTH_S = 60.0  # of the load
 
 #: Wall seconds between two looks at the memory.
-_LOOK_S = 0.5
+_LOOK_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -158,14 +158,16 @@ def resident_kib(smaps_rollup: str) -> int:
 def guest(scenario: Scenario, seed: int, length_s: float, built: Kernel, root: RootFs) -> Guest:
     """Run one guest of `scenario`."""
     run = scenario.run(seed, length_s)
-    machine, watch = vm.Machine(built.path, root.path, seed), Watch()
+    machine = vm.Machine(built.path, root.path, seed)
     with vm.scratch() as folder:
         if not scenario.link:
             vm.prepare(folder, root.path, {"boot": True})
+            watch = Watch()
             ending = vm.run(machine, folder, watch.step, on_poll=watch.poll)
             if ending.steps[-1]["step"] != "done":
                 raise GuestFailure("; ".join(ending.steps[-1].get("problems", ["no last word"])))
         else:
+            watch = Watch()
             ending = boot(run, machine, folder, watch.step, on_poll=watch.poll)
         measured = Guest(
             ending.virtual_s,

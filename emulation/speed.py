@@ -1,7 +1,8 @@
 """How fast guests run on this machine: what was measured, and what it says about runs to come.
 
-A guest costs wall time for being there and for what it carries, so the model has two parameters.
-They are fitted to the runs that this machine has done, beginning from values of another machine.
+A run costs wall time for its beginning and end, for being there and for what it carries, so the
+model has three parameters. They are fitted to the runs that this machine has done, the latest the
+most, beginning from values of another machine.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ from emulation.cache import cache_dir
 #: Virtual seconds that a guest lives beside its load: flent's pauses, and what is done around them.
 AROUND_LOAD_S = 22.0
 
-#: Weight of the prior's two values against a measured run's: it decides what the runs leave open.
-PULL = 0.01
+#: Weight of the prior's values against a measured run's: it decides what the runs leave open.
+PULL = 0.002
+
+#: Runs after which a run counts half.
+HALF_LIFE = 20
 
 #: Runs that are remembered.
 KEPT = 200
@@ -32,12 +36,13 @@ KEPT = 200
 class Model:
     """What a run costs one core, in seconds of wall time."""
 
+    per_run: float
     per_virtual_s: float
     per_mbit: float  # carried by the bottleneck, both directions together
 
     def wall_s(self, virtual_s: float, mbit: float) -> float:
         """Of a run that lives `virtual_s` and carries `mbit`."""
-        return self.per_virtual_s * virtual_s + self.per_mbit * mbit
+        return self.per_run + self.per_virtual_s * virtual_s + self.per_mbit * mbit
 
     def predict(self, length_s: float, mbit_per_s: float) -> float:
         """Of a run whose load takes `length_s` and fills a bottleneck of `mbit_per_s`."""
@@ -45,7 +50,7 @@ class Model:
 
 
 #: Where nothing was measured: RRUL on one core of a server of 2023.
-PRIOR = Model(per_virtual_s=0.045, per_mbit=0.0035)
+PRIOR = Model(per_run=2.0, per_virtual_s=0.01, per_mbit=0.0005)
 
 
 @dataclass(frozen=True)
@@ -90,24 +95,24 @@ def model() -> Model:
 
 
 def fit(runs: Iterable[Measured], prior: Model = PRIOR) -> Model:
-    """The model with the least squares of relative errors, drawn towards the prior.
+    """The model with the least squares of relative errors, drawn towards the prior; never below 0.
 
-    Minimises sum ((a v + b m - w) / w)^2 + c (a/a0 - 1)^2 + c (b/b0 - 1)^2 with the small constant
-    c, whose normal equations are two. A parameter is never less than a tenth of the prior's.
+    The last of `runs` counts the most.
     """
-    a0, b0 = prior.per_virtual_s, prior.per_mbit
-    aa, ab, bb, ra, rb = PULL, 0.0, PULL, PULL, PULL  # in units of the prior
-    for run in runs:
-        v, m = a0 * run.virtual_s / run.wall_s, b0 * run.mbit / run.wall_s
-        aa, ab, bb = aa + v * v, ab + v * m, bb + m * m
-        ra, rb = ra + v, rb + m
-    scale = aa * bb - ab * ab  # at least PULL squared
-    a, b = (ra * bb - rb * ab) / scale, (rb * aa - ra * ab) / scale
-    if a < 0.1:
-        a, b = 0.1, (rb - 0.1 * ab) / bb
-    elif b < 0.1:
-        a, b = (ra - 0.1 * ab) / aa, 0.1
-    return Model(a0 * max(a, 0.1), b0 * max(b, 0.1))
+    measured = list(runs)
+    if not measured:
+        return prior
+    import numpy as np
+    from scipy.optimize import nnls
+
+    unit = np.array([prior.per_run, prior.per_virtual_s, prior.per_mbit])
+    terms = np.array([[1.0, run.virtual_s, run.mbit] for run in measured]) * unit
+    age = np.arange(len(measured))[::-1]
+    weight = 0.5 ** (age / HALF_LIFE / 2)  # of a residual, whose square counts
+    rows = terms / np.array([[run.wall_s] for run in measured]) * weight[:, None]
+    pull = np.sqrt(PULL)
+    found, _ = nnls(np.vstack([rows, pull * np.eye(3)]), np.concatenate([weight, np.full(3, pull)]))
+    return Model(*(float(value) for value in found * unit))
 
 
 def carried_mbit(qdiscs: dict[str, Any], ports: Iterable[str]) -> float:

@@ -112,7 +112,7 @@ def test_short_scenarios(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(words) == 0
     told = json.loads(capfd.readouterr().out)
     booted, rrul = told["scenarios"]
-    assert 0 < booted["boot_s"]["median"] <= booted["wall_s"]["median"]
+    assert 0 < booted["boot_s"]["median"] < booted["wall_s"]["median"] + 0.05
     assert rrul["factor"]["median"] > 1
     assert rrul["load_factor"]["median"] > 0
     assert rrul["packets_per_s"]["median"] > 0
