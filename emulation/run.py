@@ -62,6 +62,8 @@ def execute(
             ending = boot(run, machine, folder, on_step, captures)
             out = folder / "job" / "out"
             identity = provenance.identity(run, machine, kernel, root)
+            if captures:  # takes a little virtual time, so the bytes are others
+                identity["captures"] = True
             qdiscs = json.loads((out / "qdiscs.json").read_text())
             told = provenance.record(run, identity, ending, qdiscs, out / "data.flent.gz")
         except EmulationError as error:

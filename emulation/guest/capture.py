@@ -1,8 +1,10 @@
-"""Packet captures that change nothing: a ring of packets that the kernel fills and a beat empties.
+"""Packet captures by the guest's first process: a ring that the kernel fills and a beat empties.
 
 A capture by another process would shift what follows: each process that starts takes random
-numbers and a process id, each that wakes can read the clock. So the guest's first process, which
-wakes once a beat in any case, opens the sockets itself, one in the namespace of each place.
+numbers and a process id, each that wakes can read the clock. So the first process, which wakes once
+a beat in any case, opens the sockets itself, one in the namespace of each place. The sockets change
+nothing; to keep what the ring held still shifts events by parts of a microsecond, the same in each
+run with captures.
 """
 
 import ctypes
@@ -112,8 +114,8 @@ class Ring:
 def settle(step_ns=100_000_000):
     """Sleep until the guest's clock is at a multiple of `step_ns`.
 
-    Opening a file or a socket reads the clock, and each such read takes 256 ns of virtual time. With
-    this the traffic starts at the same instant with and without captures.
+    Opening a file or a socket reads the clock, and each such read takes 256 ns of virtual time.
+    With this the traffic starts at the same instant with and without captures.
     """
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     until = Timespec(*divmod(now - now % step_ns + step_ns, 10**9))

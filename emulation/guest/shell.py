@@ -10,7 +10,10 @@ CONSOLE = "/dev/tty0"
 #: Runs a command in the network namespace of a node; the table has a line `NODE PID` a node.
 HELPER = """#!/bin/sh
 pid=$(sed -n "s/^$1 //p" /run/shell/nodes)
-[ -n "$pid" ] || { echo "on: no node '$1'; there are:" $(sed 's/ .*//' /run/shell/nodes) >&2; exit 2; }
+if [ -z "$pid" ]; then
+    echo "on: no node '$1'; there are:" $(sed 's/ .*//' /run/shell/nodes) >&2
+    exit 2
+fi
 shift
 exec mnexec -a "$pid" "$@"
 """
@@ -29,8 +32,9 @@ def run(rig, job, status):
     path = f"{FOLDER}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "TERM": wanted["term"], "LC_ALL": "C"}
     if wanted["command"] is None:
+        bash = ["/bin/bash", "--noprofile", "--rcfile", f"{FOLDER}/rc", "-i"]
         done = subprocess.call(
-            ["setsid", "--ctty", "--wait", "/bin/bash", "--noprofile", "--rcfile", f"{FOLDER}/rc", "-i"],
+            ["setsid", "--ctty", "--wait", *bash],
             env=environment, cwd="/root", **terminal(),
         )  # fmt: skip
     else:
@@ -53,7 +57,7 @@ def terminal():
 
 
 def prepare(rig, job):
-    """Write the helper, the table of nodes and the hints."""
+    """Write the command `on`, the table of nodes and the hints."""
     wanted = job["shell"]
     os.makedirs(FOLDER)
     files = {
