@@ -105,7 +105,7 @@ def test_a_kept_scratch_folder_is_a_run(tmp_path: Path) -> None:
     out.mkdir(parents=True)
     (out / "data.flent.gz").write_bytes(run.with_name("seed-001.flent.gz").read_bytes())
     (out / "qdiscs.json").write_text(json.dumps({"r1": {"qdiscs": [{"drops": 0}]}}))
-    write_pcap(out / "one.pcap", [])
+    write_pcap(out / "one.pcap.gz", [])
     kept = load(tmp_path / "kept")
     assert list(kept.captures) == ["one"]
     assert compare(load(run), kept).equal
