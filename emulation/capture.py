@@ -8,7 +8,6 @@ virtual time.
 from __future__ import annotations
 
 import gzip
-import shutil
 import socket
 import struct
 from collections.abc import Iterator
@@ -55,16 +54,6 @@ def files(topology: Topology, target: Path) -> dict[str, Path]:
         place["node"]: target.with_name(f"{stem}.{place['node']}{SUFFIX}")
         for place in places(topology)
     }
-
-
-def compress(source: Path, target: Path) -> None:
-    """gzip `source` to `target` without name and time: equal captures are equal files."""
-    with (
-        source.open("rb") as raw,
-        target.open("wb") as out,
-        gzip.GzipFile("", "wb", 6, out, mtime=0) as packed,
-    ):
-        shutil.copyfileobj(raw, packed, 1 << 20)
 
 
 def read(path: Path) -> Iterator[Packet]:
