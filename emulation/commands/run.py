@@ -40,8 +40,8 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--capture",
         action="store_true",
-        help="keep the packets at both bottlenecks, as .pcap.gz beside the data; it shifts events by "
-        "less than a microsecond, so bytes equal those of another run with --capture only",
+        help="keep the packets at both bottlenecks, as .pcap.gz beside the data; it shifts events "
+        "by parts of a microsecond: bytes equal those of another run with --capture only",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the runs and do none")
     parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
