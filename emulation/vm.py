@@ -204,6 +204,9 @@ def memory_folder(memory_mib: int) -> Path:
 
 def _before_boot(cpu: int) -> None:
     os.sched_setaffinity(0, {cpu})
+    # hostfs keeps a file open as long as the guest remembers its inode.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
