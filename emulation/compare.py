@@ -6,12 +6,12 @@ import gzip
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from emulation import capture
+from emulation import capture, trace
 from emulation.errors import ConfigError
 
 _ABSENT = "(absent)"
@@ -26,6 +26,7 @@ class Side:
     provenance: dict[str, Any] | None
     qdiscs: dict[str, Any]
     captures: dict[str, Path]  # by node
+    trace: Path | None = None  # of simulated time
 
     def sha256(self) -> str:
         """Of the flent file."""
@@ -56,6 +57,7 @@ class Comparison:
     same_bytes: bool
     packets_compared: bool = False
     packet: Difference | None = None
+    parting: trace.Parting | None = None
     sample: Difference | None = None
     metadata: Difference | None = None
     counters: list[Difference] = field(default_factory=list)
@@ -77,6 +79,7 @@ class Comparison:
             "same_bytes": self.same_bytes,
             "packets_compared": self.packets_compared,
             "packet": one(self.packet),
+            "parting": None if self.parting is None else asdict(self.parting),
             "sample": one(self.sample),
             "metadata": one(self.metadata),
             "counters": [one(found) for found in self.counters],
@@ -98,7 +101,12 @@ def load(path: Path) -> Side:
         packets = sorted(out.glob(f"*{capture.SUFFIX}"))
         captures = {one.name.removesuffix(capture.SUFFIX): one for one in packets}
         return Side(
-            str(path), out / "data.flent.gz", None, _json(out / "qdiscs.json") or {}, captures
+            str(path),
+            out / "data.flent.gz",
+            None,
+            _json(out / "qdiscs.json") or {},
+            captures,
+            _there(out / "trace"),
         )
     stem = path.name.removesuffix(".flent.gz").removesuffix(".json")
     data = path.with_name(f"{stem}.flent.gz")
@@ -109,7 +117,12 @@ def load(path: Path) -> Side:
         one.name.removeprefix(f"{stem}.").removesuffix(capture.SUFFIX): one
         for one in sorted(path.parent.glob(f"{stem}.*{capture.SUFFIX}"))
     }
-    return Side(str(path), data, record, (record or {}).get("qdiscs", {}), captures)
+    history = _there(path.with_name(f"{stem}{trace.SUFFIX}"))
+    return Side(str(path), data, record, (record or {}).get("qdiscs", {}), captures, history)
+
+
+def _there(path: Path) -> Path | None:
+    return path if path.exists() else None
 
 
 def _scratch_data(folder: Path) -> bool:
@@ -132,6 +145,8 @@ def compare(left: Side, right: Side) -> Comparison:
     nodes = sorted(left.captures.keys() & right.captures.keys())
     result.packets_compared = bool(nodes)
     result.packet = first_packet(left.captures, right.captures, nodes)
+    if left.trace and right.trace:
+        result.parting = trace.parting(left.trace, right.trace)
     if not result.same_bytes:
         a, b = _flent(left.data), _flent(right.data)
         result.sample = first_sample(a, b)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation import capture, provenance, speed, vm
+from emulation import capture, provenance, speed, trace, vm
 from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
 from emulation.kernel import Kernel
 from emulation.model import Run
@@ -44,19 +44,22 @@ def execute(
     keep: Path | None = None,
     again: bool = False,
     captures: bool = False,
+    traced: bool = False,
 ) -> Result:
     """Do `run` unless the folder `data` has it already.
 
     `on_step` gets each line of the guest's status; `keep` takes the whole scratch folder of a run
     that failed; `again` does a run anew that is there; `captures` keeps the packets at both queues
-    under test. Raises an `EmulationError` of the cause, and then leaves nothing in `data`.
+    under test; `traced` keeps a trace of simulated time. Raises an `EmulationError` of the cause,
+    and then leaves nothing in `data`.
     """
     target, record = paths(run, data)
     packets = capture.files(run.topology, target)
-    there = all(path.exists() for path in (target, record, *(packets.values() if captures else ())))
-    if there and not again:
+    history = data / f"{run.id}{trace.SUFFIX}"
+    wanted = [target, record, *(packets.values() if captures else ()), *([history] * traced)]
+    if all(path.exists() for path in wanted) and not again:
         return Result(target, record, None)
-    machine = vm.Machine(kernel.path, root.path, run.seed)
+    machine = vm.Machine(kernel.path, root.path, run.seed, trace=traced)
     with vm.scratch() as folder:
         try:
             ending = boot(run, machine, folder, on_step, captures)
@@ -75,6 +78,9 @@ def execute(
         for node, path in packets.items() if captures else ():
             _store(out / f"{node}{capture.SUFFIX}", path)
         _store(out / "data.flent.gz", target)
+        history.unlink(missing_ok=True)
+        if traced:
+            shutil.move(out / "trace", history)
         (out / "record.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
         _store(out / "record.json", record)
     ports = [f"{place['node']} {place['interface']}" for place in capture.places(run.topology)]
@@ -102,6 +108,8 @@ def boot(
     vm.prepare(folder, machine.root, job)
     ending = vm.run(machine, folder, on_step, on_poll=on_poll)
     _judge(ending)
+    if machine.trace and not (folder / "job" / "out" / "trace").exists():
+        raise GuestFailure("this kernel leaves no trace", str(machine.kernel), "use series 6.12")
     check_flows(folder / "job" / "out" / "data.flent.gz", run)
     return ending
 

@@ -69,7 +69,8 @@ class Machine:
 
     `kernel`: the binary; `root`: the folder of the root file system; `memory_mib`: of the guest;
     `seed`: of all its random numbers; `terminal`: its console is the standard input and output of
-    this process and its clock the host's, for a person to type at.
+    this process and its clock the host's, for a person to type at; `trace`: it leaves a trace of
+    simulated time in `job/out/trace` (`emulation.trace`).
     """
 
     kernel: Path
@@ -77,6 +78,7 @@ class Machine:
     seed: int
     memory_mib: int = 192
     terminal: bool = False
+    trace: bool = False
 
 
 @dataclass
@@ -127,6 +129,7 @@ def command(machine: Machine) -> list[str]:
         str(machine.kernel),
         f"mem={machine.memory_mib}M",
         f"seed={machine.seed}",  # the kernel keeps it off its command line
+        *(["tt-trace=job/out/trace"] if machine.trace else []),  # neither does this get there
         "hostfs=/proc/self/cwd",  # no file outside the scratch folder can be named
         "uml_dir=uml/",  # instead of ~/.uml: the home folder may not be writable
         "umid=guest",

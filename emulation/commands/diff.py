@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulation.compare import Comparison, compare, load
+from emulation.kernel import find
+from emulation.trace import Symbols
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -56,6 +58,12 @@ def report(found: Comparison) -> list[str]:
         lines += [place, f"  < {found.packet.left}", f"  > {found.packet.right}"]
     elif not found.packets_compared:
         lines.append("packets: not compared; run both with --capture")
+    if found.parting is not None:
+        symbols = Symbols(kernel.path if (kernel := find()) else None)
+        lines.append(f"the traces part at record {found.parting.number}, behind")
+        lines += [f"    {record.text(symbols)}" for record in found.parting.before]
+        for mark, record in (("<", found.parting.left), (">", found.parting.right)):
+            lines.append(f"  {mark} {record.text(symbols) if record else 'its end'}")
     if found.sample is not None:
         lines.append(f"first sample that differs: {found.sample}")
     elif found.same_bytes:

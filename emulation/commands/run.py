@@ -43,6 +43,12 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         help="keep the packets at both bottlenecks, as .pcap.gz beside the data; it shifts events "
         "by parts of a microsecond: bytes equal those of another run with --capture only",
     )
+    parser.add_argument(
+        "--trace",
+        action="store_true",
+        help="keep a trace of simulated time beside the data, for 'emulate diff'; 1 MB and more a "
+        "virtual second",
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the runs and do none")
     parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
 
@@ -96,7 +102,15 @@ def run(args: argparse.Namespace) -> int:
     for number, one in enumerate(runs, start=1):
         with _progress(one, f"{number}/{len(runs)}", sys.stderr.isatty()) as on_step:
             result = execute(
-                one, built, root, args.output, on_step, args.keep, args.again, args.capture
+                one,
+                built,
+                root,
+                args.output,
+                on_step,
+                keep=args.keep,
+                again=args.again,
+                captures=args.capture,
+                traced=args.trace,
             )
         _print(one, result, args.json)
     return 0
