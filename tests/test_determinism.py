@@ -1,0 +1,135 @@
+"""The same seed gives the same bytes: each kind of traffic, under whatever conditions of the host.
+
+The conditions and the comparison are those of `workflow.determinism`, which does more of the same.
+"""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from emulation import kernel, rootfs, vm
+from emulation.config import experiment, select
+from emulation.run import execute
+from emulation.units import Duration
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # the workflow is no installed package
+from workflow.determinism import ODD, PLAIN, SWITCH, Seen, Stage, Work, observe
+
+pytestmark = pytest.mark.kernel
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+
+LENGTH = Duration.parse("3 s")
+
+
+def rrul(link: str, qdisc: str) -> Work:
+    """TCP both ways, UDP and ICMP over a `link`."""
+    (run,) = select(
+        experiment("gbw2015/rrul"), link=link, qdisc=qdisc, cc="cubic", seed=1, length=LENGTH
+    )
+    return Work(link, 1, run=run)
+
+
+WORKS: dict[str, Callable[[], Work]] = {
+    "rrul 10/10": lambda: rrul("10/10", "fq_codel"),
+    "rrul 10/1": lambda: rrul("10/1", "sfq"),
+    "openvswitch": lambda: Work("openvswitch", 1, code=SWITCH),
+}
+
+#: What must be among the files that are compared.
+TRAFFIC_FILES = {"data.flent.gz", "qdiscs.json", "kernel.log", "status"}
+SWITCH_FILES = {"ping.txt", "flows.txt", "ports.txt", "kernel.log", "status"}
+
+
+@cache
+def stage() -> Stage:
+    """Kernel and root file system, from their caches where they are there."""
+    return Stage.build()
+
+
+@cache
+def idle(name: str) -> Seen:
+    """What comes of a work where nothing is odd."""
+    return observe(WORKS[name](), PLAIN, stage())
+
+
+def differing(one: Seen, other: Seen) -> list[str]:
+    """The names of the files in which the two differ."""
+    names = sorted(one.files.keys() | other.files.keys())
+    return [name for name in names if one.files.get(name) != other.files.get(name)]
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_the_surroundings_reach_no_result(name: str) -> None:
+    """Full load, stops, signals, another CPU, folder, environment, umask, limits, priority."""
+    odd = observe(WORKS[name](), ODD, stage())
+    assert (SWITCH_FILES if name == "openvswitch" else TRAFFIC_FILES) <= odd.files.keys()
+    assert odd.stops >= 3
+    assert differing(idle(name), odd) == []
+
+
+@needs_root
+def test_the_user_reaches_no_result() -> None:
+    """An ordinary user, with a copy of kernel and root file system that somebody else owns."""
+    with tempfile.TemporaryDirectory(prefix="stage-") as place:
+        copied = stage().copied(Path(place))
+        other = observe(WORKS["rrul 10/10"](), replace(ODD, user=1234, load=False), copied)
+    assert differing(idle("rrul 10/10"), other) == []
+
+
+@needs_root
+def test_a_container_reaches_no_result() -> None:
+    """Namespaces, host name, libraries and a root folder of its own; process number 1."""
+    other = observe(WORKS["openvswitch"](), replace(PLAIN, container=True), stage())
+    assert differing(idle("openvswitch"), other) == []
+
+
+def test_a_run_of_the_product_has_these_bytes(tmp_path: Path) -> None:
+    run = WORKS["rrul 10/10"]().run
+    assert run is not None
+    result = execute(run, kernel.build(), rootfs.build(), tmp_path)
+    told = json.loads(result.provenance.read_text())
+    seen = idle("rrul 10/10").files
+    assert told["data_sha256"].startswith(seen["data.flent.gz"])
+    qdiscs = json.dumps(told["qdiscs"], sort_keys=True).encode()
+    assert hashlib.sha256(qdiscs).hexdigest().startswith(seen["qdiscs.json"])
+
+
+def test_another_seed_gives_other_bytes() -> None:
+    other = observe(replace(WORKS["rrul 10/10"](), seed=2), PLAIN, stage())
+    found = differing(idle("rrul 10/10"), other)
+    assert {"data.flent.gz", "qdiscs.json"} <= set(found)
+    assert "kernel.log" not in found  # the seed leaves no trace but its random numbers
+
+
+def test_a_microsecond_of_delay_gives_other_bytes() -> None:
+    work = WORKS["rrul 10/10"]()
+    assert work.run is not None
+    rig = replace(work.run.experiment.rig, base_rtt=Duration.parse("50.002 ms"))
+    run = replace(work.run, experiment=replace(work.run.experiment, rig=rig))
+    found = differing(idle("rrul 10/10"), observe(replace(work, run=run), PLAIN, stage()))
+    assert {"data.flent.gz", "qdiscs.json"} <= set(found)
+
+
+def test_without_a_seed_no_two_are_alike() -> None:
+    """The comparison sees what the host's random numbers do."""
+    whole = vm.command
+
+    def unseeded(machine: vm.Machine) -> list[str]:
+        return [word for word in whole(machine) if not word.startswith("seed=")]
+
+    with mock.patch.object(vm, "command", unseeded):
+        one, other = (observe(WORKS["openvswitch"](), PLAIN, stage()) for _ in range(2))
+    assert differing(one, other) != []
