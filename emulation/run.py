@@ -72,7 +72,11 @@ def execute(
         except EmulationError as error:
             error.where = f"{run.id}: {error.where}" if error.where else run.id
             if keep is not None:
-                shutil.copytree(folder, keep / run.id, symlinks=True, dirs_exist_ok=True)
+                shutil.rmtree(keep / run.id, ignore_errors=True)
+                shutil.copytree(folder, keep / run.id, symlinks=True)
+                error.todo = (
+                    f"{error.todo}; " * bool(error.todo) + f"its logs are in {keep / run.id}"
+                )
             raise
         capture.remove(packets)
         for node, path in packets.items() if captures else ():
@@ -139,7 +143,7 @@ def check_flows(file: Path, run: Run) -> None:
         raise TrafficFailure(
             what="no data moved in " + (", ".join(idle) or "any flow"),
             where=file.name,
-            todo="look at flent.log in the folder that --keep leaves",
+            todo="look at flent.log",
         )
 
 

@@ -107,8 +107,13 @@ class Ending:
 
 @contextmanager
 def scratch(parent: Path | None = None) -> Iterator[Path]:
-    """A folder for one job, removed at the end however the job ends."""
-    with tempfile.TemporaryDirectory(prefix="guest-", dir=parent) as name:
+    """A folder for one job, removed at the end; the next job removes it after a kill -9."""
+    place = parent or Path(tempfile.gettempdir())
+    for stale in place.glob("guest-*-*"):
+        pid = stale.name.split("-")[1]
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            shutil.rmtree(stale, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"guest-{os.getpid()}-", dir=place) as name:
         yield Path(name)
 
 
@@ -269,7 +274,7 @@ def _verdict(folder: Path, ending: Ending, status: int) -> None:
                 raise GuestFailure(
                     what=f"the guest's kernel says: {line.strip()}",
                     where=f"{ending.virtual_s:.3f} s",
-                    todo="see the kernel's log, kept with --keep",
+                    todo="see kernel.log",
                 )
     if status or not ending.steps:
         tail = (folder / "console").read_text(errors="replace").strip().splitlines()[-3:]

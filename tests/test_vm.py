@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
@@ -102,3 +103,18 @@ def test_memory_goes_where_it_fits_and_may_be_executed(monkeypatch: pytest.Monke
     assert memory_folder(monkeypatch, {**choose, "/mine": wide}) == Path("/mine")
     with pytest.raises(MissingTool, match="192 MiB"):
         memory_folder(monkeypatch, {"/mine": narrow, "/tmp": noexec})
+
+
+def test_a_scratch_folder_goes_and_takes_those_of_dead_processes_along(tmp_path: Path) -> None:
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    left = tmp_path / f"guest-{dead.pid}-abc"
+    alive = tmp_path / f"guest-{os.getppid()}-abc"
+    other = tmp_path / "guest-house-abc"
+    for folder in (left, alive, other):
+        folder.mkdir()
+        (folder / "file").touch()
+    with vm.scratch(tmp_path) as folder:
+        assert folder.parent == tmp_path
+        assert sorted(tmp_path.iterdir()) == sorted([alive, other, folder])
+    assert sorted(tmp_path.iterdir()) == sorted([alive, other])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulation import kernel, rootfs
+from emulation.cache import cache_dir
 from emulation.config import experiment, select
 from emulation.errors import ConfigError
 from emulation.model import DEFAULT_ERA, DEFAULT_KERNEL, Run
@@ -36,7 +37,13 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "--output", type=Path, default=Path("data"), help="folder of the data (default: data)"
     )
     parser.add_argument("--again", action="store_true", help="do runs anew that are there already")
-    parser.add_argument("--keep", type=Path, help="folder for what a failed guest leaves behind")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        default=cache_dir("failed"),
+        help="folder for what a failed guest leaves: console, kernel log, tools' logs (default: "
+        "'failed' in the cache folder)",
+    )
     parser.add_argument(
         "--capture",
         action="store_true",
