@@ -41,6 +41,7 @@ COMPLAINTS = (
     "segfault at",
     "blocked for more than",
     "rcu_sched detected stalls",
+    "child stopped with signal",  # the host stopped or signalled a user process of the guest
 )
 
 #: What the kernel does not know it hands to the first process as its environment. CPU features
