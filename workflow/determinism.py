@@ -287,8 +287,10 @@ def lay_out(folder: Path, work: Work, conditions: Conditions, stage: Stage) -> N
             "import sys\nsys.path.insert(0, '/job/guest')\nimport product\n"
             f"def work(status):\n{body}\nproduct.work = work\nproduct.main()\n"
         )
-    if conditions.user is not None:
-        for path in (folder, *folder.rglob("*")):
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode & ~conditions.umask)
+        if conditions.user is not None:
             os.chown(path, conditions.user, conditions.user, follow_symlinks=False)
 
 
@@ -471,13 +473,15 @@ def _series(options: argparse.Namespace, stage: Stage) -> None:
         if stage.copy is not None or not one.needs_root
     ]
     jobs = works()
+    if options.cpus:
+        jobs = [jobs[0], jobs[-1]]
     end = time.monotonic() + 60 * options.minutes
 
     def one(number: int) -> None:
         # Neighbours differ in both; after all pairs the next turn begins.
         turn, pair = divmod(number, len(jobs) * len(usable))
-        work = jobs[pair % len(jobs)]
-        conditions = usable[(pair + pair // len(jobs)) % len(usable)]
+        shift, place = divmod(pair, len(jobs))
+        work, conditions = jobs[place], usable[(place + shift) % len(usable)]
         if (work.name, conditions.name, turn) in done or time.monotonic() > end:
             return
         line: dict[str, Any] = {"work": work.name, "conditions": conditions.name, "turn": turn}
