@@ -31,6 +31,19 @@ HEADERS: Final = {
     "peak_after_s": "Peak after (s)",
     "mean_ms": "Mean (ms)",
     "tail_ms": "Mean, last 5 s (ms)",
+    "distinct": "Distinct traces",
+    "correlation": "Correlation of seeds, median",
+    "correlation_max": "greatest",
+    "apart_s": "Parted after (s)",
+    "tcp_download_together": "Correlation of flows, download",
+    "tcp_upload_together": "upload",
+    "start_spread_ms": "Starts within (ms)",
+    "sd_latency_ms": "σ latency (ms)",
+    "sd_goodput": "σ goodput (Mbit/s)",
+    "major": "Ellipse, half axes: longer",
+    "minor": "shorter",
+    "cv_latency": "σ by mean",
+    "excess_max": "Slowest probe by median",
 }
 QUANTITIES: Final = {
     ("induced_latency", "round_trip"): "latency",
@@ -83,8 +96,10 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     """A table of metrics.compare or metrics.transient_metrics as texts, for people.
 
     Four significant digits; units beside the numbers or in the header; a dash where there is no
-    value. An interval needs two seeds.
+    value. An interval needs two seeds. Of any other table all columns are shown as they are.
     """
+    if not {"metric", "peak_ms"} & set(table.columns):
+        return _plain(table)
     shown = pd.DataFrame(index=table.index)
     shown["qdisc"] = table["qdisc"].astype(str)
     if "metric" in table:
@@ -112,6 +127,16 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
         for low, high in zip(table[bounds[0]], table[bounds[1]], strict=True)
     ]
     return shown.rename(columns=HEADERS).reset_index(drop=True)
+
+
+def _plain(table: pd.DataFrame) -> pd.DataFrame:
+    shown = {
+        HEADERS.get(name, name): [
+            _number(value) if isinstance(value, float) else str(value) for value in table[name]
+        ]
+        for name in table.columns
+    }
+    return pd.DataFrame(shown)
 
 
 def write_outputs(
