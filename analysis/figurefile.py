@@ -1,7 +1,8 @@
 """A figure is a notebook and a parameter file, `notebooks/figures/<paper>/<figure>.yaml`.
 
 Keys: `notebook`, `title`, `caption`, `parameters`. The parameters are those of papermill; of them
-`paper`, `experiment`, `link`, `qdiscs` and `cc` also say which runs the figure needs.
+`paper`, `experiment`, `link`, `qdiscs` and `cc` also say which runs the figure needs. A figure of
+measurements that are no runs has `paper` and `table`, a file below the data root, in their place.
 """
 
 from dataclasses import dataclass
@@ -49,7 +50,9 @@ class FigureFile:
         return f"{self.parameters['paper']}/{self.path.stem}"
 
     def cells(self) -> list[Cell]:
-        """The cells that the figure needs, in the order of the file."""
+        """The cells that the figure needs, in the order of the file; none where it has a table."""
+        if "table" in self.parameters:
+            return []
         paper, experiment, link, qdiscs, cc = (self.parameters[key] for key in DATA_KEYS)
         return [Cell(paper, experiment, link, qdisc, cc) for qdisc in qdiscs]
 
@@ -71,7 +74,8 @@ def read_figure(path: Path) -> FigureFile:
         given = sorted(content) if isinstance(content, dict) else content
         raise DataError.of(path, f"has the keys {given}, not {sorted(KEYS)}", remedy)
     parameters = content["parameters"]
-    missing = [key for key in DATA_KEYS if key not in parameters]
+    needed = ("paper",) if "table" in parameters else DATA_KEYS
+    missing = [key for key in needed if key not in parameters]
     if missing:
         raise DataError.of(path, f"parameters lack {', '.join(missing)}", remedy)
     notebook = path.parents[2] / f"{content['notebook']}.ipynb"

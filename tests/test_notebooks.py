@@ -20,7 +20,8 @@ import synthetic
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 FIGURES = sorted(NOTEBOOKS.glob("figures/*/*.yaml"))
-ALL = [path for path in NOTEBOOKS.glob("*.ipynb") if path.stem in ("rrul", "transient")]
+SHIPPED = ("rrul", "transient", "spread", "scaling")
+ALL = [path for path in NOTEBOOKS.glob("*.ipynb") if path.stem in SHIPPED]
 SEEDS = 3
 
 
@@ -52,6 +53,9 @@ def test_parameter_files_name_known_parameters(path: Path) -> None:
     declared: dict[str, object] = {}
     exec(cell.source, declared)  # noqa: S102 - our own cell of assignments
     assert set(figure.parameters) <= set(declared)
+    if "table" in figure.parameters:  # drawn from measurements, not from runs
+        assert figure.cells() == []
+        return
     cells = figure.cells()
     assert [one.qdisc for one in cells] == list(QDISC_ORDER)
     assert {one.link.replace("/", "-") for one in cells} <= set(synthetic.LEVELS)
@@ -92,6 +96,14 @@ def test_transient_writes_the_peaks(data: Path, tmp_path: Path) -> None:
     assert 280 < table.loc["pie", "peak_ms"] < 400
     assert table.loc["fq_codel", "peak_ms"] < 55
     assert json.loads((folder / "summary.json").read_text())["compared"] == 0
+
+
+def test_spread_writes_a_row_a_qdisc(data: Path, tmp_path: Path) -> None:
+    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/spreadb.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv").set_index("qdisc")
+    assert list(table.index) == list(QDISC_ORDER)
+    assert set(table["distinct"]) == {SEEDS}
+    assert "Hash collisions" in (folder / "notebook.html").read_text()
 
 
 def test_no_data_is_an_error_that_says_so(

@@ -74,7 +74,7 @@ def touch_run(data: Path, run: str) -> None:
 def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
     touch_run(tmp_path, "gbw2015/rrul/10-10/codel/cubic/seed-001")
     plan = make_plan(config(data=str(tmp_path)))
-    assert set(plan.figures) == {"gbw2015/fig2b", "gbw2015/fig7b"}
+    assert set(plan.figures) == {"gbw2015/fig2b", "gbw2015/fig7b", "gbw2015/spreadb"}
     figure = plan.figures["gbw2015/fig2b"]
     assert [path.name for path in plan.data_files(figure)] == ["seed-001.flent.gz", "seed-001.json"]
     assert plan.pages == Path("results")
@@ -85,8 +85,8 @@ def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
         make_plan(config(data=str(tmp_path), figures=["gbw2015/fig2a"]))
 
 
-@pytest.mark.parametrize(("scale", "figures", "runs"), [("smoke", 2, 7), ("quick", 6, 21),
-                                                        ("paper", 6, 630)])  # fmt: skip
+@pytest.mark.parametrize(("scale", "figures", "runs"), [("smoke", 3, 7), ("quick", 9, 21),
+                                                        ("paper", 9, 630)])  # fmt: skip
 def test_scales(scale: str, figures: int, runs: int) -> None:
     plan = make_plan(config(emulate=True, scale=scale))
     assert len(plan.figures) == figures

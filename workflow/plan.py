@@ -104,6 +104,8 @@ class Plan:
         if self.scale is not None:
             ids = [run.id for run in self.runs(figure)]
             return [self.runs_root / f"{one}{end}" for one in ids for end in (".flent.gz", ".json")]
+        if "table" in figure.parameters:
+            return [path for path in [self.data / figure.parameters["table"]] if path.is_file()]
         return [
             path
             for cell in figure.cells()
@@ -114,7 +116,7 @@ class Plan:
     def variant(self, figure: FigureFile) -> str:
         """The experiment's path segment below the folder of the runs: `rrul@20s`."""
         runs = self.runs(figure) if self.scale is not None else ()
-        return runs[0].variant if runs else str(figure.parameters["experiment"])
+        return runs[0].variant if runs else str(figure.parameters.get("experiment", "-"))
 
     def code_files(self, figure: FigureFile) -> list[Path]:
         """What draws `figure`: its parameters, its notebook, the analysis, published values."""

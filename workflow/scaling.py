@@ -38,7 +38,7 @@ EXPERIMENT = "gbw2015/rrul"
 LIKE = "10/10"  # the link whose values of fq_codel are taken
 EDGE_RATE = Rate.parse("10 Gbit/s")
 LENGTH = Duration.parse("10 s")  # of the load
-HANG_S = 180.0
+HANG_S = 60.0
 
 RATES = (1, 4, 10, 30, 100, 300, 1000)  # Mbit/s, both ways; 4, for tbf rounds its burst at 3
 FLOWS = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # uploads
