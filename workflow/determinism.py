@@ -40,6 +40,10 @@ from emulation.units import Duration
 
 NOBODY = 65534
 
+#: What a process may get without anybody's intent. SIGWINCH is not among them: only processes of a
+#: terminal get it, a guest is none, and the kernel takes it as an interrupt.
+SIGNALS = (signal.SIGCONT, signal.SIGURG, signal.SIGCHLD)
+
 #: Switches that work with Open vSwitch; the work of a guest in place of a rig and its traffic.
 SWITCH = """
 import subprocess
@@ -91,7 +95,7 @@ class Conditions:
     cpu: int | None = None  # of those that this process may use, by place; None takes a free one
     load: bool = False  # a busy loop on each CPU meanwhile
     stops: float = 0.0  # seconds between two stops of the guest's kernel, on average; 0: none
-    signals: bool = False  # SIGWINCH, SIGCONT, SIGURG and SIGCHLD to its kernel, as often
+    signals: bool = False  # those of `SIGNALS` to its kernel, as often
     user: int | None = None  # who runs it; None is this process's user
     new_user_namespace: bool = False  # `unshare -Ur`
     container: bool = False  # a root folder and namespaces of its own, process number 1
@@ -409,7 +413,7 @@ class Disturb:
         if not every or time.monotonic() < self._next:
             return
         if self._conditions.signals:
-            for number in (signal.SIGWINCH, signal.SIGCONT, signal.SIGURG, signal.SIGCHLD):
+            for number in SIGNALS:
                 os.kill(pid, number)
         os.kill(pid, signal.SIGSTOP)
         time.sleep(self._chance.uniform(0.001, 0.05))
