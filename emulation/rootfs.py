@@ -67,7 +67,8 @@ INIT = Path(__file__).parent / "guest" / "init.sh"
 _MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _LEFT_OUT = tuple(f"./usr/share/{name}/*" for name in ("doc", "man", "locale", "info"))
 _FILES = {
-    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n",
+    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\n"
+    "nobody:x:65534:65534::/nonexistent:/bin/false\n",
     "etc/group": "root:x:0:\nnogroup:x:65534:\n",
     "etc/hosts": "127.0.0.1 localhost guest\n",
     "etc/hostname": "guest\n",
