@@ -11,13 +11,13 @@ from emulation.errors import MissingTool
 
 SOURCES = """\
 Types: deb
-URIs: http://deb.debian.org/debian
+URIs: http://mirror.example/debian
 Suites: bookworm bookworm-updates
 Components: main
 Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 
 Types: deb
-URIs: http://deb.debian.org/debian-security
+URIs: http://mirror.example/debian-security
 Suites: bookworm-security
 Components: main
 
@@ -45,16 +45,16 @@ def test_deb822_without_debian_is_empty() -> None:
 def test_one_line_gets_components_and_suites() -> None:
     text = (
         "# a comment\n"
-        "deb [signed-by=/k.gpg arch=amd64] http://deb.debian.org/debian bookworm main\n"
-        "deb-src http://deb.debian.org/debian bookworm main\n"
-        "deb http://deb.debian.org/debian-security bookworm-security main contrib\n"
+        "deb [signed-by=/k.gpg arch=amd64] http://mirror.example/debian bookworm main\n"
+        "deb-src http://mirror.example/debian bookworm main\n"
+        "deb http://mirror.example/debian-security bookworm-security main contrib\n"
         "deb http://example.org/apt stable main\n"
     )
     assert one_line(text, ("main", "non-free"), ("bookworm-backports",)).splitlines() == [
-        "deb [signed-by=/k.gpg arch=amd64] http://deb.debian.org/debian bookworm main non-free",
-        "deb [signed-by=/k.gpg arch=amd64] http://deb.debian.org/debian bookworm-backports"
+        "deb [signed-by=/k.gpg arch=amd64] http://mirror.example/debian bookworm main non-free",
+        "deb [signed-by=/k.gpg arch=amd64] http://mirror.example/debian bookworm-backports"
         " main non-free",
-        "deb http://deb.debian.org/debian-security bookworm-security main contrib non-free",
+        "deb http://mirror.example/debian-security bookworm-security main contrib non-free",
     ]
 
 
@@ -64,8 +64,8 @@ def test_no_source_is_an_error_that_says_so(tmp_path: Path) -> None:
 
 
 def test_its_state_is_its_own(tmp_path: Path) -> None:
-    (tmp_path / "sources.list").write_text("deb http://deb.debian.org/debian bookworm main\n")
+    (tmp_path / "sources.list").write_text("deb http://mirror.example/debian bookworm main\n")
     private = PrivateApt(tmp_path / "apt", ("main", "non-free"), etc=tmp_path)
     text = (private.folder / "parts/sources.list").read_text()
-    assert text == "deb http://deb.debian.org/debian bookworm main non-free\n"
+    assert text == "deb http://mirror.example/debian bookworm main non-free\n"
     assert f'Dir::State "{private.folder}"' in (private.folder / "apt.conf").read_text()

@@ -385,13 +385,13 @@ def enter_container(machine: vm.Machine, folder: Path, stage: Stage) -> tuple[vm
     mount("/proc", "proc", None, _BIND | _RECURSIVE)
     mount("/dev", "dev", None, _BIND | _RECURSIVE)
     mount("tmpfs", "tmp", "tmpfs", 0)
-    mount(folder, "work", None, _BIND)
+    mount(folder, "lab", None, _BIND)
     host = b"a-container"
     _call(libc.sethostname(host, len(host)), "sethostname")
     os.chroot(jail)
     os.chdir("/")
-    os.environ.update(XDG_CACHE_HOME="/work/cache", TMPDIR="/tmp")  # noqa: S108
-    return replace(machine, kernel=Path("/bin/linux"), root=Path("/guest")), Path("/work")
+    os.environ.update(XDG_CACHE_HOME="/lab/cache", TMPDIR="/tmp")  # noqa: S108
+    return replace(machine, kernel=Path("/bin/linux"), root=Path("/guest")), Path("/lab")
 
 
 def _call(status: int, what: str) -> None:
