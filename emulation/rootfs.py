@@ -42,10 +42,13 @@ TOOLS: tuple[tuple[str, str], ...] = (
     ("/sbin/ifconfig", "net-tools"),
     ("/sbin/sysctl", "procps"),
     ("/sbin/tc", "iproute2"),
+    ("/usr/bin/ITGRecv", "d-itg"),
+    ("/usr/bin/ITGSend", "d-itg"),
     ("/usr/bin/awk", "mawk"),
     ("/usr/bin/find", "findutils"),
     ("/usr/bin/flent", "flent"),
     ("/usr/bin/fping", "fping"),
+    ("/usr/bin/iperf", "iperf"),
     ("/usr/bin/irtt", "irtt"),
     ("/usr/bin/mnexec", "mininet"),
     ("/usr/bin/netperf", "netperf"),
@@ -55,11 +58,14 @@ TOOLS: tuple[tuple[str, str], ...] = (
     ("/usr/bin/setpriv", "util-linux"),
     ("/usr/bin/tcpdump", "tcpdump"),
     ("/usr/bin/which", "debianutils"),
+    ("/usr/lib/python3/dist-packages/curl/__init__.py", "python3-pycurl"),
     ("/usr/lib/openvswitch-switch/ovs-vswitchd", "openvswitch-switch"),
+    ("/usr/sbin/dnsmasq", "dnsmasq-base"),
+    ("/usr/sbin/nginx", "nginx-light"),
 )
 
 #: Counts changes of the recipe below; part of the cache's key.
-RECIPE = 2
+RECIPE = 3
 
 #: The guest's first process; part of the cache's key.
 INIT = Path(__file__).parent / "guest" / "init.sh"
