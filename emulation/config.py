@@ -13,11 +13,12 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from emulation import era as eras
 from emulation.errors import ConfigError, Problem
 from emulation.model import (
     DEFAULT_ERA,
     DEFAULT_KERNEL,
-    ERAS,
+    DEFAULT_MEMORY,
     Cell,
     Experiment,
     Link,
@@ -102,7 +103,11 @@ def select(
     qdiscs = _chosen(experiment, "qdisc", qdisc, [cell.qdisc for cell in cells])
     ccs = _chosen(experiment, "cc", cc, [cell.cc for cell in cells])
     seeds = _chosen(experiment, "seed", seed, experiment.seeds)
-    _chosen(experiment, "era", era, ERAS)
+    try:
+        eras.switches(era)
+    except ValueError as error:
+        what, _, todo = str(error).partition("; ")
+        raise ConfigError(what, experiment.id, todo) from None
     length = experiment.traffic.length if length is None else length
     if length < experiment.traffic.step:
         step = experiment.traffic.step
@@ -203,14 +208,27 @@ def _rates(file: PaperFile, section: ExperimentSection) -> dict[str, list[str]]:
 
 
 def _paper(file: PaperFile) -> Paper:
-    rig = Rig(file.rig.base_rtt, file.rig.edge_rate, tuple(file.rig.sysctls.items()))
-    found = tuple(
-        _experiment(file, rig, name, section) for name, section in file.experiments.items()
-    )
+    found = tuple(_experiment(file, name, section) for name, section in file.experiments.items())
     return Paper(file.paper, file.title, file.doi, found)
 
 
-def _experiment(file: PaperFile, rig: Rig, name: str, section: ExperimentSection) -> Experiment:
+def _rig(file: PaperFile, section: ExperimentSection) -> Rig:
+    """The file's rig with what the experiment has otherwise."""
+    return Rig(
+        section.rig.base_rtt or file.rig.base_rtt,
+        section.rig.edge_rate or file.rig.edge_rate,
+        tuple({**file.rig.sysctls, **section.rig.sysctls}.items()),
+    )
+
+
+def _traffic(section: ExperimentSection) -> Traffic:
+    given = dict(section.traffic)
+    given["servers"] = tuple(given["servers"])
+    given["options"] = tuple(given["options"].items())
+    return Traffic(**given)
+
+
+def _experiment(file: PaperFile, name: str, section: ExperimentSection) -> Experiment:
     links = [Link(link, file.links[link].down, file.links[link].up) for link in section.sweep.link]
     cells = tuple(
         Cell(
@@ -227,10 +245,11 @@ def _experiment(file: PaperFile, rig: Rig, name: str, section: ExperimentSection
         name=name,
         title=section.title,
         section=section.section,
-        rig=rig,
-        traffic=Traffic(**dict(section.traffic)),
+        rig=_rig(file, section),
+        traffic=_traffic(section),
         cells=cells,
         seeds=tuple(range(1, section.sweep.repetitions + 1)),
+        memory=section.memory or DEFAULT_MEMORY,
     )
 
 

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
+from emulation import era as eras
 from emulation.qdisc import Option, Qdisc
 from emulation.topology import (
     Delay,
+    Delays,
     Link,
     Node,
     Port,
@@ -20,15 +23,15 @@ from emulation.topology import (
     Wire,
     daisy_chain,
 )
-from emulation.units import Duration, Rate
+from emulation.units import Duration, Rate, Size
 
 __all__ = [
     "DEFAULT_ERA",
     "DEFAULT_KERNEL",
-    "ERAS",
     "JOB_FORMAT",
     "Cell",
     "Delay",
+    "Delays",
     "Experiment",
     "Link",
     "Node",
@@ -46,9 +49,9 @@ __all__ = [
     "daisy_chain",
 ]
 
-JOB_FORMAT = 1  # of what `Run.job` returns; the guest refuses any other
-ERAS = ("modern",)  # the kernel as it is
-DEFAULT_ERA = "modern"
+JOB_FORMAT = 2  # of what `Run.job` returns; the guest refuses any other
+DEFAULT_ERA = eras.MODERN
+DEFAULT_MEMORY = Size(192 * 2**20)
 DEFAULT_KERNEL = "6.12"  # series
 
 
@@ -56,13 +59,19 @@ DEFAULT_KERNEL = "6.12"  # series
 class Rig:
     """What of the daisy chain an experiment sets beside the bottleneck."""
 
-    base_rtt: Duration  # of the empty path
+    base_rtts: tuple[Duration, ...]  # of the empty path to each of the server's addresses
     edge_rate: Rate  # of every port but the bottleneck's two
     sysctls: tuple[tuple[str, str], ...] = ()  # (name, value), on client and server
 
-    def topology(self, cell: Cell) -> Topology:
-        """The rig around the bottleneck of `cell`."""
-        return daisy_chain(cell.link, cell.up, cell.down, self.base_rtt, self.edge_rate)
+    @property
+    def base_rtt(self) -> Duration:
+        """Of the path to the server's first address."""
+        return self.base_rtts[0]
+
+    def topology(self, cell: Cell, on: tuple[eras.Switch, ...] = ()) -> Topology:
+        """The rig around the bottleneck of `cell`, with the switches that are on."""
+        up, down = (eras.restored(qdisc, on) for qdisc in (cell.up, cell.down))
+        return daisy_chain(cell.link, up, down, self.base_rtts, self.edge_rate)
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,8 @@ class Traffic:
     length: Duration  # of the load
     step: Duration  # between two samples
     start_jitter: Duration  # each TCP flow starts up to this much later, as the seed says
+    servers: tuple[str, ...] = ("netserver", "irtt")  # what answers, in the order of their start
+    options: tuple[tuple[str, str], ...] = ()  # (name, value) of the tool's further options
     client: str = "client"  # the node that runs the tool
     server: str = "server"  # the node that answers it
 
@@ -101,6 +112,7 @@ class Experiment:
     traffic: Traffic
     cells: tuple[Cell, ...]
     seeds: tuple[int, ...]  # a repetition is a seed
+    memory: Size = DEFAULT_MEMORY  # of a guest
 
     @property
     def id(self) -> str:
@@ -133,7 +145,7 @@ class Run:
     cell: Cell
     seed: int
     length: Duration  # of the load; the experiment's unless the user asked for another
-    era: str = DEFAULT_ERA
+    era: str = DEFAULT_ERA  # as `emulation.era` reads it
     kernel: str = DEFAULT_KERNEL  # series
 
     @property
@@ -154,17 +166,35 @@ class Run:
         return "/".join((*place, f"seed-{self.seed:03d}"))
 
     @property
+    def random(self) -> int:
+        """The seed of the guest's random numbers, from 0 to 2^64 - 1.
+
+        Another one in each cell, so that no two cells share ports, hash keys and start times;
+        the same one in all eras and kernels, which are compared run by run.
+        """
+        cell, about = self.cell, self.experiment
+        parts = (about.id, cell.link.slug, cell.qdisc, cell.cc, str(self.seed))
+        return int.from_bytes(hashlib.sha256("/".join(parts).encode()).digest()[:8], "big")
+
+    @property
+    def memory_mib(self) -> int:
+        """The guest's memory."""
+        return self.experiment.memory.bytes >> 20
+
+    @property
     def topology(self) -> Topology:
         """The rig of this run."""
-        return self.experiment.rig.topology(self.cell)
+        return self.experiment.rig.topology(self.cell, eras.switches(self.era))
 
     def job(self) -> dict[str, Any]:
         """What the guest builds and sends, ready for JSON: equal runs give equal jobs."""
         topology = self.topology
-        traffic = self.experiment.traffic
+        rig, traffic = self.experiment.rig, self.experiment.traffic
+        on = eras.switches(self.era)
         settings = {
             "net.ipv4.tcp_congestion_control": self.cell.cc,
-            **dict(self.experiment.rig.sysctls),
+            **dict(rig.sysctls),
+            **eras.sysctls(on),
         }
         return {
             "format": JOB_FORMAT,
@@ -175,6 +205,7 @@ class Run:
                 {"node": route.node, "to": route.to, "via": route.via}
                 for route in topology.routes()
             ],
+            "parameters": eras.parameters(on),
             "sysctls": {host: dict(settings) for host in (traffic.client, traffic.server)},
             "traffic": {
                 "tool": traffic.tool,
@@ -185,27 +216,34 @@ class Run:
                 "title": self.id,
                 "client": traffic.client,
                 "server": traffic.server,
-                "server_address": topology.port(traffic.server).ip,
+                "servers": list(traffic.servers),
+                "options": dict(traffic.options),
+                "hosts": [
+                    {"address": address, "base_rtt_ms": rtt.ms}
+                    for address, rtt in zip(
+                        topology.port(traffic.server).ips, rig.base_rtts, strict=True
+                    )
+                ],
             },
         }
 
 
 def _port_job(port: Port) -> dict[str, Any]:
-    """A port of the job: the root qdisc is `1:`, its child `10:` below class `1:1`."""
-    places = (("root", "1:"), ("1:1", "10:"))
+    """A port of the job, with its qdiscs in the order in which they are installed."""
     return {
         "node": port.node,
         "interface": port.interface,
-        "address": port.address,
+        "addresses": list(port.addresses),
         "txqueuelen": port.txqueuelen.count,
         "qdiscs": [
             {
-                "parent": parent,
-                "handle": handle,
-                "kind": qdisc.kind,
-                "arguments": list(qdisc.tc_arguments()[1:]),
-                "expect": qdisc.expect(),
+                "parent": attached.parent,
+                "handle": attached.handle,
+                "kind": attached.qdisc.kind,
+                "arguments": list(attached.qdisc.tc_arguments()[1:]),
+                "expect": attached.qdisc.expect(),
             }
-            for (parent, handle), qdisc in zip(places, port.egress.qdiscs(), strict=False)
+            for attached in port.egress.attached()
         ],
+        "filters": list(port.egress.filters()),
     }

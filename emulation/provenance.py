@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from emulation import vm
 from emulation.kernel import Kernel
 from emulation.model import Run
 from emulation.rootfs import RootFs
-from emulation.vm import GUEST_CODE, Ending, Machine
 
 #: Packages whose versions are spelled out; the digest of the root file system covers all.
 SPELLED_OUT = ("flent", "netperf", "irtt", "fping", "mininet", "iproute2", "python3.11", "libc6")
@@ -27,30 +28,31 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def guest_code_digest() -> str:
-    """Digest of the code that runs in the guest."""
+def guest_code_digest(job: dict[str, Any]) -> str:
+    """Digest of the code that does `job` in the guest."""
     total = hashlib.sha256()
-    for path in sorted(GUEST_CODE.glob("*.*")):
+    for path in vm.guest_code(job):
         total.update(path.name.encode() + b"\0" + path.read_bytes())
     return total.hexdigest()[:16]
 
 
-def identity(run: Run, machine: Machine, kernel: Kernel, root: RootFs) -> dict[str, Any]:
+def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: RootFs) -> dict[str, Any]:
     """What the bytes of the data depend on."""
+    job = run.job()
+    boot = vm.command(replace(machine, trace=False))[1:]
     return {
         "kernel": {"series": kernel.series, "release": kernel.release, "digest": kernel.digest},
         "root": {"digest": root.digest, "tools": {n: root.packages[n] for n in SPELLED_OUT}},
-        "guest": guest_code_digest(),
-        "job": digest(json.dumps(run.job(), sort_keys=True).encode()),
-        "memory_mib": machine.memory_mib,
-        "seed": run.seed,
+        "guest": guest_code_digest(job),
+        "job": digest(json.dumps(job, sort_keys=True).encode()),
+        "boot": digest("\0".join(boot).encode()),
     }
 
 
 def record(
     run: Run,
     identity: dict[str, Any],
-    ending: Ending,
+    ending: vm.Ending,
     qdiscs: dict[str, Any],
     data: Path,
 ) -> dict[str, Any]:
@@ -67,8 +69,9 @@ def record(
         "seed": run.seed,
         "era": run.era,
         "length_s": run.length.seconds,
+        "base_rtts_ms": [rtt.ms for rtt in run.experiment.rig.base_rtts],
         "base_rtt_ms": run.experiment.rig.base_rtt.ms,
-        "measured_base_rtt_ms": ending.step("reached")["base_rtt_ms"],
+        "measured_base_rtts_ms": ending.step("reached")["base_rtts_ms"],
         "identity": identity,
         "data_sha256": hashlib.sha256(data.read_bytes()).hexdigest(),
         "virtual_s": ending.virtual_s,

@@ -45,6 +45,7 @@ TC_OPTIONS: Mapping[str, Mapping[str, type]] = {
         "ecn": bool,
         "noecn": bool,
         "bytemode": bool,
+        "dq_rate_estimator": bool,
     },
     "codel": _CODEL,
     "sfq": {"limit": Packets, "depth": int, "flows": int, "divisor": int, "perturb": int},
@@ -56,6 +57,7 @@ TC_OPTIONS: Mapping[str, Mapping[str, type]] = {
         "drop_batch": Packets,
     },
     "tbf": {"rate": Rate, "burst": Size, "limit": Size},
+    "prio": {"bands": int},
     "netem": {"delay": Duration, "rate": Rate, "limit": Packets},
 }
 

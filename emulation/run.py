@@ -59,7 +59,7 @@ def execute(
     wanted = [target, record, *(packets.values() if captures else ()), *([history] * traced)]
     if all(path.exists() for path in wanted) and not again:
         return Result(target, record, None)
-    machine = vm.Machine(kernel.path, root.path, run.seed, trace=traced)
+    machine = vm.Machine(kernel.path, root.path, run.random, run.memory_mib, trace=traced)
     with vm.scratch() as folder:
         try:
             ending = boot(run, machine, folder, on_step, captures)

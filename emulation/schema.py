@@ -25,11 +25,15 @@ from pydantic import (
 
 from emulation.qdisc import TC_OPTIONS, Option
 from emulation.source import Path
-from emulation.units import Duration, Packets, Quantity, Rate, UnitError
+from emulation.units import Duration, Packets, Quantity, Rate, Size, UnitError
 
 FASTEST = Rate(100 * 10**9)  # a faster link is taken for a slip
+ADDRESSES = 16  # of a server: the bands that a prio qdisc can have
+LEAST_MEMORY = Size(64 * 2**20)  # what a guest boots in, and a little more
+#: What can answer the traffic; each but the first two is a module of `emulation.guest`.
+SERVERS = Literal["netserver", "irtt", "ditg", "web"]
 #: Kinds of the rig itself, not for a queue under test.
-RIG_KINDS = frozenset({"netem", "tbf"})
+RIG_KINDS = frozenset({"netem", "prio", "tbf"})
 
 
 #: What is wrong with a value: (path below it, what, what to do).
@@ -97,6 +101,39 @@ def _name(text: str) -> str:
     return text
 
 
+def _test_name(text: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_-]*", text):
+        todo = "write lower-case letters, digits, _ and -"
+        raise Flaws(((), f"'{text}' is not the name of a test", todo))
+    return text
+
+
+def _durations(value: Any) -> tuple[Duration, ...]:
+    """One span or a list of them, one for each address of the server."""
+    parse = _parser(Duration)
+    if not isinstance(value, list):
+        return (_positive(parse(value)),)
+    if not 1 <= len(value) <= ADDRESSES:
+        raise Flaws(((), f"has {len(value)} entries", f"write 1 to {ADDRESSES} of them"))
+    flaws: list[Flaw] = []
+    read = []
+    for index, one in enumerate(value):
+        try:
+            read.append(_positive(parse(one)))
+        except Flaws as error:
+            flaws += error.below(index)
+    if flaws:
+        raise Flaws(*flaws)
+    return tuple(read)
+
+
+def _bootable(size: Size) -> Size:
+    if size < LEAST_MEMORY or size.bytes % 2**20:
+        todo = f"write {LEAST_MEMORY} or more, in whole MiB"
+        raise Flaws(((), f"'{size}' is no memory for a guest", todo))
+    return size
+
+
 def _sysctl(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise Flaws(((), f"{value!r} is not a sysctl's value", "write a whole number or text"))
@@ -106,6 +143,9 @@ def _sysctl(value: Any) -> str:
 Name = Annotated[str, AfterValidator(_name)]
 LinkRate = Annotated[Rate, PlainValidator(_parser(Rate)), AfterValidator(_feasible)]
 Span = Annotated[Duration, PlainValidator(_parser(Duration)), AfterValidator(_positive)]
+Spans = Annotated[tuple[Duration, ...], PlainValidator(_durations)]
+Memory = Annotated[Size, PlainValidator(_parser(Size)), AfterValidator(_bootable)]
+TestName = Annotated[str, AfterValidator(_test_name)]
 Sysctl = Annotated[str, BeforeValidator(_sysctl)]
 
 
@@ -200,8 +240,16 @@ def _read_option(expected: type, value: Any) -> Option:
 class RigSection(Section):
     """The daisy chain beside its bottleneck."""
 
-    base_rtt: Span
+    base_rtt: Spans
     edge_rate: LinkRate
+    sysctls: dict[str, Sysctl] = Field(default_factory=dict)
+
+
+class RigChanges(Section):
+    """What of the rig an experiment has otherwise than the rest of its file."""
+
+    base_rtt: Spans | None = None
+    edge_rate: LinkRate | None = None
     sysctls: dict[str, Sysctl] = Field(default_factory=dict)
 
 
@@ -209,10 +257,20 @@ class TrafficSection(Section):
     """What is sent."""
 
     tool: Literal["flent"]
-    test: Name
+    test: TestName
     length: Span
     step: Span
     start_jitter: Span
+    servers: list[SERVERS] = Field(default=["netserver", "irtt"])
+    options: dict[TestName, Sysctl] = Field(default_factory=dict)
+
+    @field_validator("servers")
+    @classmethod
+    def _each_once(cls, names: list[str]) -> list[str]:
+        twice = [name for index, name in enumerate(names) if name in names[:index]]
+        if twice:
+            raise Flaws(((), f"'{twice[0]}' is there twice", "remove one of the two"))
+        return names
 
     @model_validator(mode="after")
     def _step_fits(self) -> Self:
@@ -249,11 +307,13 @@ class SweepSection(Section):
 
 
 class ExperimentSection(Section):
-    """Traffic and a sweep."""
+    """Traffic and a sweep, and what it has of its own."""
 
     title: str
     section: str
     traffic: TrafficSection
+    rig: RigChanges = RigChanges()
+    memory: Memory | None = None
     sweep: SweepSection
 
 

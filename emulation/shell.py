@@ -32,7 +32,7 @@ def interact(run: Run, kernel: Kernel, root: RootFs) -> int:
 
     The guest's clock is the host's: virtual time does not wait for somebody who types.
     """
-    machine = vm.Machine(kernel.path, root.path, run.seed, terminal=True)
+    machine = vm.Machine(kernel.path, root.path, run.random, run.memory_mib, terminal=True)
     with vm.scratch() as folder, _raw_terminal():
         vm.prepare(folder, root.path, job(run, None))
         return _status(vm.run(machine, folder, hang_s=math.inf))
@@ -40,7 +40,7 @@ def interact(run: Run, kernel: Kernel, root: RootFs) -> int:
 
 def command(run: Run, kernel: Kernel, root: RootFs, text: str) -> tuple[int, str]:
     """Run `text` with bash in the rig of `run`, in virtual time; (exit status, output)."""
-    machine = vm.Machine(kernel.path, root.path, run.seed)
+    machine = vm.Machine(kernel.path, root.path, run.random, run.memory_mib)
     with vm.scratch() as folder:
         vm.prepare(folder, root.path, job(run, text))
         status = _status(vm.run(machine, folder))

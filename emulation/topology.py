@@ -32,6 +32,15 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Attached:
+    """A qdisc at its place."""
+
+    parent: str  # `root` or a class: `1:1`
+    handle: str  # `10:`
+    qdisc: Qdisc
+
+
+@dataclass(frozen=True)
 class Shaper:
     """A token bucket (`tbf`), around the queue under test or around its own FIFO."""
 
@@ -40,11 +49,15 @@ class Shaper:
     limit: Size  # the FIFO's, where there is no qdisc
     qdisc: Qdisc | None = None  # the queue inside
 
-    def qdiscs(self) -> tuple[Qdisc, ...]:
+    def attached(self) -> tuple[Attached, ...]:
         """The root qdisc and, where there is one, its child."""
         options = (("rate", self.rate), ("burst", self.burst), ("limit", self.limit))
-        root = Qdisc("tbf", "tbf", options)
-        return (root,) if self.qdisc is None else (root, self.qdisc)
+        root = Attached("root", "1:", Qdisc("tbf", "tbf", options))
+        return (root,) if self.qdisc is None else (root, Attached("1:1", "10:", self.qdisc))
+
+    def filters(self) -> tuple[str, ...]:
+        """None: all packets take the same way."""
+        return ()
 
 
 @dataclass(frozen=True)
@@ -55,10 +68,46 @@ class Delay:
     rate: Rate  # what leaves
     limit: Packets  # how many may be under way
 
-    def qdiscs(self) -> tuple[Qdisc, ...]:
+    def attached(self) -> tuple[Attached, ...]:
         """The one qdisc that delays."""
-        options = (("delay", self.delay), ("rate", self.rate), ("limit", self.limit))
-        return (Qdisc("netem", "netem", options),)
+        return (Attached("root", "1:", _netem(self.delay, self.rate, self.limit)),)
+
+    def filters(self) -> tuple[str, ...]:
+        """None: all packets take the same way."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Delays:
+    """A constant delay (`netem`) for each address, each with a finite rate.
+
+    A `prio` qdisc whose filters send a packet to the band of its address. Needs two or more.
+    """
+
+    delays: tuple[tuple[str, Duration], ...]  # (address, delay of one direction)
+    match: str  # `dst` or `src`: which address of a packet
+    rate: Rate  # what leaves, by address
+    limit: Packets  # how many may be under way, by address
+
+    def attached(self) -> tuple[Attached, ...]:
+        """The bands and, in each, the qdisc that delays."""
+        root = Attached("root", "1:", Qdisc("prio", "prio", (("bands", len(self.delays)),)))
+        bands = (
+            Attached(f"1:{band}", f"{10 * band}:", _netem(delay, self.rate, self.limit))
+            for band, (_, delay) in enumerate(self.delays, start=1)
+        )
+        return (root, *bands)
+
+    def filters(self) -> tuple[str, ...]:
+        """What follows `tc filter add dev X`, one an address."""
+        return tuple(
+            f"parent 1: protocol ip prio 1 u32 match ip {self.match} {address}/32 flowid 1:{band}"
+            for band, (address, _) in enumerate(self.delays, start=1)
+        )
+
+
+def _netem(delay: Duration, rate: Rate, limit: Packets) -> Qdisc:
+    return Qdisc("netem", "netem", (("delay", delay), ("rate", rate), ("limit", limit)))
 
 
 @dataclass(frozen=True)
@@ -68,7 +117,10 @@ class Port:
     node: str  # whose interface it is
     interface: str  # at most 15 characters (the kernel's IFNAMSIZ)
     address: str  # with its prefix: `10.0.1.1/24`
-    egress: Shaper | Delay  # what it does to the packets that it sends; always a finite rate
+    egress: (
+        Shaper | Delay | Delays
+    )  # what it does to the packets that it sends; always a finite rate
+    more: tuple[str, ...] = ()  # further addresses of the same subnet
 
     def __post_init__(self) -> None:
         if not 0 < len(self.interface) <= 15:
@@ -82,6 +134,16 @@ class Port:
         return str(IPv4Interface(self.address).ip)
 
     @property
+    def addresses(self) -> tuple[str, ...]:
+        """Every address with its prefix, the first one first."""
+        return (self.address, *self.more)
+
+    @property
+    def ips(self) -> tuple[str, ...]:
+        """Every address without its prefix."""
+        return tuple(str(IPv4Interface(address).ip) for address in self.addresses)
+
+    @property
     def network(self) -> IPv4Network:
         """The subnet of the wire."""
         return IPv4Interface(self.address).network
@@ -89,7 +151,8 @@ class Port:
     @property
     def txqueuelen(self) -> Packets:
         """What the queue under test asks for, else the rig's own."""
-        lengths = [qdisc.txqueuelen for qdisc in self.egress.qdiscs() if qdisc.txqueuelen]
+        asked = (attached.qdisc.txqueuelen for attached in self.egress.attached())
+        lengths = [length for length in asked if length]
         return lengths[-1] if lengths else TXQUEUELEN
 
 
@@ -177,17 +240,27 @@ class Topology:
 
 
 def daisy_chain(
-    link: Link, up_qdisc: Qdisc, down_qdisc: Qdisc, base_rtt: Duration, edge_rate: Rate
+    link: Link,
+    up_qdisc: Qdisc,
+    down_qdisc: Qdisc,
+    base_rtts: tuple[Duration, ...],
+    edge_rate: Rate,
 ) -> Topology:
     """The wired testbed of gbw2015 (Fig. 1, Sec. 3): five computers in a row.
 
     client – router_up – delay – router_down – server. `router_up` limits what goes to the server
     and `router_down` what comes back, each with a token bucket around the qdisc under test;
     `delay` adds the base round-trip time, half in each direction; everything else has `edge_rate`.
+    The server has an address for each of `base_rtts` (Sec. 6.1 has four).
     """
     edge = Shaper(edge_rate, EDGE_BURST, SHAPER_LIMIT)
-    there = Duration(base_rtt.nanoseconds // 2)
-    back = Duration(base_rtt.nanoseconds - there.nanoseconds)
+    there = [Duration(rtt.nanoseconds // 2) for rtt in base_rtts]
+    back = [
+        Duration(rtt.nanoseconds - part.nanoseconds)
+        for rtt, part in zip(base_rtts, there, strict=True)
+    ]
+    first, *more = (f"10.0.4.{host}/24" for host in range(2, 2 + len(base_rtts)))
+    server = Port("server", "server-r2", first, edge, tuple(more))
     nodes = (
         Node("client", forwards=False),
         Node("router_up", forwards=True),
@@ -207,10 +280,10 @@ def daisy_chain(
                 "10.0.2.1/24",
                 Shaper(link.up, BURST, SHAPER_LIMIT, up_qdisc),
             ),
-            Port("delay", "delay-r1", "10.0.2.2/24", Delay(back, edge_rate, DELAY_LIMIT)),
+            Port("delay", "delay-r1", "10.0.2.2/24", _delay(server, back, "src", edge_rate)),
         ),
         Wire(
-            Port("delay", "delay-r2", "10.0.3.1/24", Delay(there, edge_rate, DELAY_LIMIT)),
+            Port("delay", "delay-r2", "10.0.3.1/24", _delay(server, there, "dst", edge_rate)),
             Port(
                 "router_down",
                 "r2-delay",
@@ -218,9 +291,13 @@ def daisy_chain(
                 Shaper(link.down, BURST, SHAPER_LIMIT, down_qdisc),
             ),
         ),
-        Wire(
-            Port("router_down", "r2-server", "10.0.4.1/24", edge),
-            Port("server", "server-r2", "10.0.4.2/24", edge),
-        ),
+        Wire(Port("router_down", "r2-server", "10.0.4.1/24", edge), server),
     )
     return Topology("daisy_chain", nodes, wires)
+
+
+def _delay(server: Port, delays: list[Duration], match: str, rate: Rate) -> Delay | Delays:
+    """What delays the packets of each address of `server`."""
+    if len(delays) == 1:
+        return Delay(delays[0], rate, DELAY_LIMIT)
+    return Delays(tuple(zip(server.ips, delays, strict=True)), match, rate, DELAY_LIMIT)

@@ -183,7 +183,7 @@ def other_identity(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     words = []
     for name in dict.fromkeys(name for name, _, _ in reasons):
         parts = {below: values for one, below, values in reasons if one == name}
-        noun = {"guest": "code in the guest", "root": "tools", "memory_mib": "memory"}.get(
+        noun = {"guest": "code in the guest", "root": "tools", "boot": "memory or boot"}.get(
             name, name
         )
         if "release" in parts:  # says more than the digest, which differs too

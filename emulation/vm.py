@@ -62,6 +62,7 @@ POLL_S = 0.02
 
 #: The code that runs in the guest; `prepare` copies it into the job.
 GUEST_CODE = Path(__file__).parent / "guest"
+_EVERY_JOB = ("init.sh", "main.py", "rig.py", "readback.py", "capture.py", "traffic.py")
 _PR_SET_PDEATHSIG = 1
 
 
@@ -123,11 +124,23 @@ def prepare(folder: Path, root: Path, job: dict[str, Any]) -> None:
     """Lay out the scratch `folder` of a guest: its root, its job and the code that does it."""
     (folder / "root").symlink_to(root)
     (folder / "uml").mkdir()
-    shutil.copytree(
-        GUEST_CODE, folder / "job" / "guest", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    (folder / "job" / "guest").mkdir(parents=True)
+    for path in guest_code(job):
+        shutil.copyfile(path, folder / "job" / "guest" / path.name)
     (folder / "job" / "out").mkdir()
     (folder / "job" / "job.json").write_text(json.dumps(job, sort_keys=True, indent=1))
+
+
+def guest_code(job: dict[str, Any]) -> list[Path]:
+    """The files of `GUEST_CODE` that `job` needs, by name: the others do not get into the guest.
+
+    What every job needs; `shell.py` for a shell; and for each server that has a module of its name,
+    that one and those named `<server>_*`.
+    """
+    names = [*job.get("traffic", {}).get("servers", ()), *(["shell"] if "shell" in job else [])]
+    patterns = [*_EVERY_JOB, *(f"{name}{end}" for name in names for end in (".py", "_*.*"))]
+    found = {path for pattern in patterns for path in GUEST_CODE.glob(pattern)}
+    return sorted(found)
 
 
 def command(machine: Machine) -> list[str]:

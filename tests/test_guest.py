@@ -129,7 +129,7 @@ def test_a_run_is_data_that_the_analysis_reads(short: Run, data: Path) -> None:
     assert sorted(path.name for path in files(data)) == ["seed-001.flent.gz", "seed-001.json"]
     told = json.loads((data / f"{short.id}.json").read_text())
     assert told["kernel_log"] == "clean"
-    assert told["measured_base_rtt_ms"] == pytest.approx(50, abs=0.5)
+    assert told["measured_base_rtts_ms"] == [pytest.approx(50, abs=0.5)]
     assert told["virtual_s"] > 5
     bottleneck = told["qdiscs"]["router_up r1-delay"]["qdiscs"]
     assert {qdisc["kind"] for qdisc in bottleneck} == {"tbf", "codel"}

@@ -34,7 +34,7 @@ from unittest import mock
 
 from emulation import kernel, rootfs, vm
 from emulation.config import experiment, select
-from emulation.model import Run
+from emulation.model import DEFAULT_MEMORY, Run
 from emulation.run import check_flows
 from emulation.units import Duration
 
@@ -85,6 +85,11 @@ class Work:
     seed: int
     run: Run | None = None
     code: str | None = None
+
+    @property
+    def memory_mib(self) -> int:
+        """Of the guest."""
+        return DEFAULT_MEMORY.bytes >> 20 if self.run is None else self.run.memory_mib
 
 
 @dataclass(frozen=True)
@@ -229,7 +234,7 @@ def works(length: str = "3 s", seeds: int = 2) -> list[Work]:
             rrul, link=link, qdisc=qdisc, cc=cc,
             seed=range(1, seeds + 1), length=Duration.parse(length),
         ):  # fmt: skip
-            found.append(Work(run.id, run.seed, run=run))
+            found.append(Work(run.id, run.random, run=run))
     found += [Work(f"openvswitch/seed-{n:03d}", n, code=SWITCH) for n in range(1, seeds + 1)]
     return found
 
@@ -285,6 +290,7 @@ def lay_out(folder: Path, work: Work, conditions: Conditions, stage: Stage) -> N
     vm.prepare(folder, Path("/guest") if conditions.container else root, _job(work))
     if work.code is not None:
         guest = folder / "job/guest"
+        shutil.copy(vm.GUEST_CODE / "switch.py", guest)
         (guest / "main.py").rename(guest / "product.py")
         body = "\n".join(f"    {line}" for line in work.code.splitlines())
         (guest / "main.py").write_text(
@@ -308,7 +314,7 @@ def _child(work: Work, conditions: Conditions, stage: Stage, folder: Path) -> No
     # Opened now: what follows may take the right or the way to them.
     report, stops = (os.open(parent / one, os.O_WRONLY | os.O_CREAT) for one in ("error", "stops"))
     try:
-        machine = vm.Machine(stage.kernel, stage.root, work.seed)
+        machine = vm.Machine(stage.kernel, stage.root, work.seed, work.memory_mib)
         if conditions.user is not None and stage.copy is not None:
             machine = replace(machine, kernel=stage.copy / "linux")
         os.environ.clear()

@@ -135,7 +135,7 @@ def points(cpus: int) -> list[Point]:
 def take(point: Point, seed: int, built: Kernel, root: RootFs) -> Taken:
     """Run one guest of `point`; raises an `EmulationError` where it fails."""
     run = point.run(seed)
-    machine = vm.Machine(built.path, root.path, seed, memory_mib=point.guest_memory_mib)
+    machine = vm.Machine(built.path, root.path, run.random, memory_mib=point.guest_memory_mib)
     watch = Watch()
     with vm.scratch() as folder:
         vm.prepare(folder, root.path, run.job())

@@ -41,7 +41,7 @@ def work(status):
     import traffic
     from capture import Captures
     from readback import compare, read
-    from rig import Rig
+    from rig import Rig, set_parameters
 
     with open("/job/job.json") as file:
         job = json.load(file)
@@ -50,6 +50,7 @@ def work(status):
         status("done")
         return
     resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, 4096))
+    set_parameters(job["parameters"])
     rig = Rig(job)
     status("built", interfaces=len(rig.ports))
     seen = read(rig)

@@ -16,6 +16,21 @@ class Failure(Exception):
         self.cause = cause
 
 
+def set_parameters(parameters):
+    """Write the kernel's module `parameters` and read them back; `Failure` where one differs."""
+    for path, value in parameters.items():
+        try:
+            with open(path, "w") as file:
+                file.write(value)
+            with open(path) as file:
+                got = file.read().strip()
+        except OSError as error:
+            said = f"{path} cannot be set to {value}: {error.strerror}"
+            raise Failure("rig", f"{said}; this kernel lacks what the era needs") from None
+        if got != value:
+            raise Failure("rig", f"{path} is {got}, not {value}")
+
+
 class Rig:
     """The built network.
 
@@ -100,14 +115,15 @@ class Rig:
         for port in ports:
             device = port["interface"]
             lines.append(f"link set {device} txqueuelen {port['txqueuelen']}")
-            lines.append(f"address add {port['address']} dev {device}")
+            lines += [f"address add {address} dev {device}" for address in port["addresses"]]
             lines.append(f"link set {device} up")
         routes = (route for route in job["routes"] if route["node"] == name)
         lines += [f"route add {route['to']} via {route['via']}" for route in routes]
         self.batch(name, "ip", lines)
-        self.batch(
-            name, "tc", [add_qdisc(port, asked) for port in ports for asked in port["qdiscs"]]
-        )
+        for port in ports:
+            lines = [add_qdisc(port, asked) for asked in port["qdiscs"]]
+            lines += [f"filter add dev {port['interface']} {words}" for words in port["filters"]]
+            self.batch(name, "tc", lines)
 
 
 def add_qdisc(port, asked):

@@ -77,9 +77,9 @@ def hints(rig, job):
     lines = ["", "The rig is built and checked. Nodes and their interfaces:"]
     for name in rig.nodes:
         ports = [port for (node, _), port in rig.ports.items() if node == name]
-        shown = [f"{port['interface']} {port['address'].split('/')[0]}" for port in ports]
+        shown = [f"{port['interface']} {port['addresses'][0].split('/')[0]}" for port in ports]
         lines.append(f"  {name:12} {', '.join(shown)}")
-    server = job["traffic"]["server_address"]
+    server = job["traffic"]["hosts"][0]["address"]
     lines += [
         "'on NODE COMMAND' runs a command there, for example:",
         f"  on client ping -c 3 {server}",

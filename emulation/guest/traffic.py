@@ -1,6 +1,7 @@
 """The traffic: servers, the flent test, and the proof that the idle path is as asked."""
 
 import glob
+import importlib
 import os
 import re
 import subprocess
@@ -25,11 +26,16 @@ exec /usr/bin/netperf "$@"
 """
 
 
+#: How much longer than asked for the idle path may be. A ping of 98 bytes takes 0.8 ms to pass a
+#: link of 1 Mbit/s, and as long to come back over one.
+RTT_SLACK_MS = 2.0
+
+
 def run(rig, traffic, status):
     """Run what `traffic` (the job's) asks for; the data goes to /job/out."""
-    base = base_rtt(rig, traffic)
-    status("reached", base_rtt_ms=base)
-    servers = start_servers(rig, traffic)
+    found = [check_base_rtt(rig, traffic["client"], host) for host in traffic["hosts"]]
+    status("reached", base_rtt_ms=found[0], base_rtts_ms=found)
+    servers = [server for name in traffic["servers"] for server in start(name, rig, traffic)]
     status("serving", servers=len(servers))
     flent(rig, traffic, status)
     for server in servers:
@@ -38,33 +44,41 @@ def run(rig, traffic, status):
         server.kill()
 
 
-def base_rtt(rig, traffic):
-    """The smallest RTT of the idle path from client to server, in ms, by ping."""
-    out = rig.run(
-        traffic["client"], "ping", "-c", "3", "-i", "0.2", "-W", "5", traffic["server_address"]
-    )
+def check_base_rtt(rig, client, host):
+    """The smallest RTT of the idle path to `host` in ms, by ping; `Failure` if it is another."""
+    address, asked = host["address"], host["base_rtt_ms"]
+    out = rig.run(client, "ping", "-c", "3", "-i", "0.2", "-W", "5", address)
     found = re.search(r"= ([0-9.]+)/", out)
     if found is None:
-        raise Failure("rig", f"no answer from {traffic['server_address']}: {out.strip()}")
-    return float(found.group(1))
+        raise Failure("rig", f"no answer from {address}: {out.strip()}")
+    measured = float(found.group(1))
+    if not asked <= measured <= asked + RTT_SLACK_MS:
+        raise Failure("rig", f"the idle path to {address} takes {measured} ms, not {asked:g}")
+    return measured
 
 
-def start_servers(rig, traffic):
-    """netserver (TCP 12865) and irtt (UDP 2112) on the server, both listening."""
-    servers = []
-    for command, listing in (
-        (["netserver", "-4", "-D"], ("tcp", 12865)),
-        (["irtt", "server", "-b", f"{traffic['server_address']}:2112", "-i", "1ms"], ("udp", 2112)),
-    ):
-        log = open(f"/job/out/{command[0]}.log", "w")
-        servers.append(
-            subprocess.Popen(
-                rig.inside(traffic["server"], *command),
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            )
-        )  # fmt: skip
-        wait_listening(rig, traffic["server"], *listing)
-    return servers
+def start(name, rig, traffic):
+    """The processes of the server `name`, which listens on return.
+
+    netperf's and irtt's are started here; each other one has a module of its name.
+    """
+    node, address = traffic["server"], traffic["hosts"][0]["address"]
+    if name == "netserver":
+        return [serve(rig, node, ["netserver", "-4", "-D"], "tcp", 12865)]
+    if name == "irtt":
+        command = ["irtt", "server", "-b", f"{address}:2112", "-i", "1ms"]
+        return [serve(rig, node, command, "udp", 2112)]
+    return importlib.import_module(name).start(rig, traffic)
+
+
+def serve(rig, node, command, protocol, port):
+    """Start `command` in `node`, its output in /job/out; on return it listens on `port`."""
+    with open(f"/job/out/{os.path.basename(command[0])}.log", "w") as log:
+        server = subprocess.Popen(
+            rig.inside(node, *command), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+    wait_listening(rig, node, protocol, port)
+    return server
 
 
 def wait_listening(rig, node, protocol, port):
@@ -96,8 +110,10 @@ def flent(rig, traffic, status):
     path = os.environ["PATH"]
     if traffic["start_jitter_us"]:
         path = f"{jittered_tools(traffic['start_jitter_us'])}:{path}"
+    hosts = [word for host in traffic["hosts"] for word in ("--host", host["address"])]
+    options = [word for name, value in traffic["options"].items() for word in (f"--{name}", value)]
     command = [
-        "flent", traffic["test"], "--host", traffic["server_address"],
+        "flent", traffic["test"], *hosts, *options,
         "--length", f"{traffic['length_s']:g}", "--step-size", f"{traffic['step_s']:g}",
         "--data-dir", "/tmp", "--title-extra", traffic["title"],
         "--format", "summary", "--output", "/job/out/summary.txt",
