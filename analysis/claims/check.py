@@ -1,0 +1,217 @@
+"""The words that rules are made of: quantities, checks on them, and how checks combine.
+
+A check is a statistic of the means of one or more quantities, and the bounds that it has to lie in.
+All words here only describe; `verdict` looks values up and decides.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from scipy import stats
+
+from analysis.claims.measure import METRICS
+from analysis.flentfile import Floats
+
+Missing = Literal["data", "metric", "seeds", "rule", "setting"]
+"""What a claim that cannot be tested lacks: runs, something measured in them, repetitions, a rule;
+or it is a setting of the experiment, of which there is nothing to measure."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A metric in a cell; its values are those of the cell's runs, one a seed."""
+
+    metric: str  # a key of measure.METRICS
+    experiment: str  # "rrul"
+    link: str  # "10/1"
+    qdisc: str
+    cc: str = ""  # congestion control; empty: the one that is asked about
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A function of the quantities' means, of shape (quantities, …) to (…)."""
+
+    name: str
+    of: Callable[[Floats], Floats]
+    logarithmic: bool = False  # its error is that of a factor; needs positive values
+
+
+VALUE: Final = Statistic("mean", lambda mean: mean[0])
+DIFFERENCE: Final = Statistic("difference", lambda mean: mean[0] - mean[1])
+RATIO: Final = Statistic("ratio", lambda mean: mean[0] / mean[1], logarithmic=True)
+GROWTH: Final = Statistic(
+    "growth of the difference", lambda mean: (mean[2] - mean[3]) - (mean[0] - mean[1])
+)
+
+
+def _rank_correlation(mean: Floats) -> Floats:
+    ranks = stats.rankdata(mean.reshape(2, -1, *mean.shape[1:]), axis=1)
+    first, second = ranks - ranks.mean(axis=1, keepdims=True)
+    product = (first * second).sum(axis=0)
+    return np.asarray(product / np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0)))
+
+
+RANKS: Final = Statistic("rank correlation", _rank_correlation)
+
+
+@dataclass(frozen=True)
+class Check:
+    """`low` <= `statistic` of `quantities` <= `high`; without equality where `strict`."""
+
+    statistic: Statistic
+    quantities: tuple[Quantity, ...]
+    low: float = -np.inf
+    high: float = np.inf
+    strict: bool = False
+
+    @property
+    def unit(self) -> str:
+        """Unit of the statistic: that of the metric, none of a ratio."""
+        has_none = self.statistic in (RATIO, RANKS)
+        return "" if has_none else METRICS[self.quantities[0].metric].unit
+
+    @property
+    def text(self) -> str:
+        """What is looked at: "mean induced latency, 10/10: codel − pfifo_fast"."""
+        first = self.quantities[0]
+        names = _parts(self.quantities)
+        if self.statistic is RANKS:
+            half = len(self.quantities) // 2
+            other = self.quantities[half]
+            return f"order of qdiscs, {_where(first)} and {_where(other)}"
+        if self.statistic is GROWTH:
+            other = self.quantities[2]
+            return f"{_where(first)} to {other.link}: {names[0]} − {names[1]}"
+        joined = {VALUE: "", DIFFERENCE: " − ", RATIO: " / "}[self.statistic].join(names)
+        return f"{_where(first)}: {joined}"
+
+    @property
+    def bounds(self) -> str:
+        """What is asked of it: "< 0 ms", "0.5 to 1.5"."""
+        unit = f" {self.unit}" if self.unit else ""
+        if np.isinf(self.low):
+            return f"{'<' if self.strict else '≤'} {self.high:.4g}{unit}"
+        if np.isinf(self.high):
+            return f"{'>' if self.strict else '≥'} {self.low:.4g}{unit}"
+        if self.low == self.high:
+            return f"= {self.low:.4g}{unit}"
+        return f"{self.low:.4g} to {self.high:.4g}{unit}"
+
+
+@dataclass(frozen=True)
+class Every:
+    """Holds where all of its parts do."""
+
+    parts: tuple["Condition", ...]
+
+
+@dataclass(frozen=True)
+class Some:
+    """Holds where at least one of its parts does."""
+
+    parts: tuple["Condition", ...]
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Cannot be tested: `what` is missing, of the kind `missing`."""
+
+    what: str
+    missing: Missing = "data"
+
+
+Condition = Check | Every | Some | Lacking
+
+
+def every(*parts: Condition) -> Every:
+    """All of `parts`."""
+    return Every(parts)
+
+
+def some(*parts: Condition) -> Some:
+    """At least one of `parts`."""
+    return Some(parts)
+
+
+def setting(what: str) -> Lacking:
+    """A statement that is not about a result."""
+    return Lacking(what, "setting")
+
+
+def within(quantity: Quantity, low: float = -np.inf, high: float = np.inf) -> Check:
+    """The mean lies between `low` and `high`, in the metric's unit, bounds included."""
+    return Check(VALUE, (quantity,), low, high)
+
+
+def near(quantity: Quantity, value: float, factor: float, margin: float) -> Check:
+    """The mean is within a factor or a margin of `value`, whichever is wider; 0 is exactly 0."""
+    if value == 0:
+        return within(quantity, 0, 0)
+    low = max(0.0, min(value / factor, value - margin))
+    return within(quantity, low, max(value * factor, value + margin))
+
+
+def less(smaller: Quantity, greater: Quantity) -> Check:
+    """The mean of the first is less than that of the second."""
+    return Check(DIFFERENCE, (smaller, greater), high=0, strict=True)
+
+
+def apart(a: Quantity, b: Quantity, low: float = -np.inf, high: float = np.inf) -> Check:
+    """The difference a − b lies between `low` and `high`, in the metric's unit."""
+    return Check(DIFFERENCE, (a, b), low, high)
+
+
+def ratio(a: Quantity, b: Quantity, low: float = -np.inf, high: float = np.inf) -> Check:
+    """a / b lies between `low` and `high`."""
+    return Check(RATIO, (a, b), low, high)
+
+
+def rising(*quantities: Quantity) -> Every:
+    """Each mean is less than the next: a trend, over links for instance."""
+    pairs = itertools.pairwise(quantities)
+    return every(*(less(a, b) for a, b in pairs))
+
+
+def widening(a: Quantity, b: Quantity, c: Quantity, d: Quantity) -> Check:
+    """c − d is more than a − b."""
+    return Check(GROWTH, (a, b, c, d), low=0, strict=True)
+
+
+def same_order(first: Iterable[Quantity], second: Iterable[Quantity], low: float) -> Check:
+    """Spearman's rank correlation of the means of `first` and `second` is at least `low`."""
+    return Check(RANKS, (*first, *second), low)
+
+
+def checks(condition: Condition) -> Iterator[Check]:
+    """Every check in `condition`, from left to right."""
+    match condition:
+        case Check():
+            yield condition
+        case Every() | Some():
+            for part in condition.parts:
+                yield from checks(part)
+
+
+def _where(quantity: Quantity) -> str:
+    cc = f", {quantity.cc}" if quantity.cc else ""
+    experiment = "" if quantity.experiment == "rrul" else f" ({quantity.experiment})"
+    return f"{METRICS[quantity.metric].title}{experiment}, {quantity.link}{cc}"
+
+
+def _parts(quantities: tuple[Quantity, ...]) -> list[str]:
+    """The names of the quantities, with all in which they differ from the first."""
+    first = quantities[0]
+    names = []
+    for one in quantities:
+        parts = [one.qdisc]
+        if len(quantities) < 4:
+            if any(other.metric != first.metric for other in quantities):
+                parts.append(METRICS[one.metric].title)
+            parts += [one.link] if one.link != first.link else []
+            parts += [one.experiment] if one.experiment != first.experiment else []
+        names.append(" ".join(parts))
+    return names

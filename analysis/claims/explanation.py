@@ -1,0 +1,50 @@
+"""Why a claim disagrees: an experiment that changes one thing and makes it agree.
+
+Such an experiment is an era with one switch more or less, as `2014-no_rack`: its runs are in the
+data, or what they measured is a table of `measure.MEASURED`, `data/ablation/<name>.csv`.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.claims.measure import MEASURED
+from analysis.errors import DataError
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Measurements of the era `instead` are taken in place of those of `era`, where it has any."""
+
+    era: str  # in which the claim disagrees
+    instead: str  # `2014-no_rack`
+    file: Path | None = None  # below the data folder; None: runs of that era are in the data
+
+    def __str__(self) -> str:
+        return f"era {self.instead}" + (f" ({self.file.as_posix()})" if self.file else "")
+
+    def measured(self, data: Path, table: pd.DataFrame) -> pd.DataFrame:
+        """The experiment's measurements as a table of MEASURED with the name of `era`.
+
+        `table` has those of the runs in `data`. Raises DataError where `file` is missing, is not
+        such a table or lacks the era; without a file there may be none.
+        """
+        if self.file is not None:
+            table = _read(data / self.file)
+        chosen = table[table["era"] == self.instead]
+        if chosen.empty and self.file is not None:
+            known = ", ".join(sorted(table["era"].unique()))
+            raise DataError.of(data / self.file, f"no era {self.instead!r}", f"It has {known}")
+        return chosen.assign(era=self.era)
+
+
+def _read(path: Path) -> pd.DataFrame:
+    remedy = "Restore it from the repository"
+    try:
+        return MEASURED.validate(pd.read_csv(path, dtype={"era": str}))
+    except FileNotFoundError as error:
+        raise DataError.of(path, "no such file", remedy) from error
+    except (ValueError, KeyError, pa.errors.SchemaError) as error:
+        raise DataError.of(path, f"not a table of measurements ({error})", remedy) from error

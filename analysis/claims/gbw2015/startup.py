@@ -1,0 +1,100 @@
+"""Section 6.2 of gbw2015: latency while the RRUL flows start (Fig. 7)."""
+
+from typing import Final
+
+from analysis.claims.check import (
+    Check,
+    Condition,
+    Lacking,
+    every,
+    less,
+    ratio,
+    rising,
+    setting,
+    some,
+    within,
+)
+from analysis.claims.gbw2015.words import (
+    FIFO,
+    FQ,
+    LINKS,
+    LOW,
+    NEW_AQM,
+    SEVERAL,
+    SPIKE,
+    in_rrul,
+    order,
+)
+from analysis.claims.verdict import Rule
+
+PEAK: Final = "startup_peak_ms"
+CONTROL: Final = "control_s"
+STEADY: Final = "steady_latency_ms"
+
+#: Where the paper reports a spike: everywhere but PIE at 100/100 (g174).
+SPIKES: Final = (*((link, "codel") for link in LINKS), *((link, "pie") for link in LOW))
+
+
+def spike(link: str, qdisc: str) -> Check:
+    """The peak is at least SPIKE times the steady latency."""
+    return ratio(in_rrul(PEAK, link, qdisc), in_rrul(STEADY, link, qdisc), low=SPIKE)
+
+
+def no_spike(link: str, qdisc: str) -> Check:
+    """The peak is at most SPIKE times the steady latency."""
+    return ratio(in_rrul(PEAK, link, qdisc), in_rrul(STEADY, link, qdisc), high=SPIKE)
+
+
+def undisturbed(link: str, qdisc: str) -> Check:
+    """The first 20 s are as the second half of the load; a peak of small latencies says little."""
+    first = in_rrul("startup_latency_ms", link, qdisc)
+    return ratio(first, in_rrul(STEADY, link, qdisc), 0.8, 1.25)
+
+
+def takes(link: str, qdisc: str, seconds: float) -> Check:
+    """Latency is under control after so many seconds or later."""
+    return within(in_rrul(CONTROL, link, qdisc), low=seconds)
+
+
+def somewhere_several(qdisc: str) -> Condition:
+    """On one link at least it takes several seconds."""
+    return some(*(takes(link, qdisc, SEVERAL) for link in LINKS))
+
+
+FAIR_QUEUEING: Final = every(*(undisturbed(link, qdisc) for link in LINKS for qdisc in FQ))
+ARED_BETTER: Final = order(PEAK, ("ared",), NEW_AQM)
+
+RULES: Final[dict[str, Rule]] = {
+    "g162": setting("how long the plot is"),
+    "g163": every(*(spike(link, qdisc) for link, qdisc in SPIKES)),
+    "g164": order(PEAK, ("codel", "ared"), ("pie",), LOW),
+    "g165": order(PEAK, (FIFO,), ("pie",), ("10/10",)),
+    "g166": every(
+        order(PEAK, ("codel",), ("pie",), LOW), order(PEAK, ("pie",), ("codel",), ("100/100",))
+    ),
+    "g167": every(
+        *(takes(link, qdisc, SEVERAL) for link, qdisc in SPIKES),
+        some(*(takes(link, qdisc, 20) for link, qdisc in SPIKES)),
+    ),
+    "g168": Lacking("drop probabilities of CoDel and PIE over time", "metric"),
+    "g169": setting("CoDel's interval, and the burst allowance in PIE's code of Linux 3.14"),
+    "g170": rising(*(in_rrul(CONTROL, link, "codel") for link in reversed(LINKS))),
+    "g171": Lacking("intervals between CoDel's drops while the queue grows, by rate", "metric"),
+    "g172": setting("the code of Linux 3.14"),
+    "g173": within(in_rrul(PEAK, "10/10", "pie"), 0.8 * 250, 1.2 * 250),
+    "g174": no_spike("100/100", "pie"),
+    "g175": every(ARED_BETTER, *(no_spike(link, "ared") for link in LINKS)),
+    "g176": FAIR_QUEUEING,
+    "g178": every(*(somewhere_several(qdisc) for qdisc in NEW_AQM)),
+    "g217": every(ARED_BETTER, *(somewhere_several(qdisc) for qdisc in NEW_AQM)),
+    "g218": some(
+        *(
+            less(in_rrul(PEAK, link, FIFO), in_rrul(PEAK, link, qdisc))
+            for link in LINKS
+            for qdisc in NEW_AQM
+        )
+    ),
+    # abstract and Sec. 1
+    "g002": every(*(some(*(spike(link, qdisc) for link in LINKS)) for qdisc in NEW_AQM)),
+    "g007": every(*(somewhere_several(qdisc) for qdisc in NEW_AQM)),
+}

@@ -1,0 +1,120 @@
+"""Section 5.3 of gbw2015: fetching web pages beside one TCP flow or RRUL (Fig. 4 and 5)."""
+
+from typing import Final
+
+from analysis.claims.check import Condition, Lacking, Quantity, every, less, setting, some, within
+from analysis.claims.gbw2015.words import (
+    AQM,
+    FIFO,
+    FQ,
+    LINKS,
+    LOW,
+    MUCH,
+    NEW_AQM,
+    QDISCS,
+    order,
+)
+from analysis.claims.verdict import Rule
+
+FETCH: Final = "fetch_time_normalised"
+SPREAD: Final = "fetch_time_sd_s"
+#: Experiments: the small page (Google's, Fig. 4) and the large one (Huffington Post's, Fig. 5),
+#: beside one TCP flow upstream and beside RRUL.
+SMALL_ONE, SMALL_RRUL = "web-small-1up", "web-small-rrul"
+LARGE_ONE, LARGE_RRUL = "web-large-1up", "web-large-rrul"
+ALL: Final = (SMALL_ONE, SMALL_RRUL, LARGE_ONE, LARGE_RRUL)
+NEAR_UNLOADED: Final = 1.5  # times the unloaded fetch time
+
+
+def axis(experiment: str, link: str) -> Rule:
+    """All bars are within the plot."""
+    cells = [Quantity(FETCH, experiment, link, qdisc) for qdisc in QDISCS]
+    return lambda claim: every(*(within(cell, 0, claim.value_high) for cell in cells))
+
+
+def _aredless(factor: float | None) -> Condition:
+    """All but ARED, which is the exception that the paper makes, fetch faster than the FIFO."""
+    return order(FETCH, (*NEW_AQM, *FQ), (FIFO,), experiments=ALL, factor=factor)
+
+
+FASTER: Final = _aredless(None)
+
+#: Fair queueing fetches no slower than any AQM, within 5 %, but where Sec. 5.3.1 says it does.
+UNSURPASSED: Final = every(
+    *(
+        order(FETCH, FQ, AQM, [link], experiments=[experiment], factor=1.05)
+        for experiment in ALL
+        for link in LINKS
+        if (experiment, link) != (LARGE_RRUL, "10/10")
+    )
+)
+
+RULES: Final[dict[str, Rule]] = {
+    "g112": setting("what the site is made of; so is ours"),
+    "g113": setting("what the site is made of; so is ours"),
+    "g114": setting("what the site is made of; so is ours"),
+    "g115": setting("what the site is made of; so is ours"),
+    "g116": FASTER,
+    "g117": every(
+        some(
+            *(
+                less(
+                    Quantity(FETCH, experiment, link, FIFO),
+                    Quantity(FETCH, experiment, link, "ared"),
+                )
+                for experiment in ALL
+                for link in LOW
+            )
+        ),
+        some(
+            *(
+                order(
+                    SPREAD,
+                    [one for one in QDISCS if one != "ared"],
+                    ("ared",),
+                    [link],
+                    experiments=[experiment],
+                )
+                for experiment in ALL
+                for link in LOW
+            )
+        ),
+    ),
+    "g118": Lacking("captures that show lost SYN packets"),
+    "g119": every(
+        *(
+            less(Quantity(FETCH, large, link, "ared"), Quantity(FETCH, small, link, "ared"))
+            for small, large in ((SMALL_ONE, LARGE_ONE), (SMALL_RRUL, LARGE_RRUL))
+            for link in LOW
+        )
+    ),
+    "g120": every(
+        *(
+            less(Quantity(FETCH, rrul, "10/1", FIFO), Quantity(FETCH, one, "10/1", FIFO))
+            for one, rrul in ((SMALL_ONE, SMALL_RRUL), (LARGE_ONE, LARGE_RRUL))
+        )
+    ),
+    "g121": Lacking("captures of the full queue: sizes of packets, and when a place gets free"),
+    "g122": _aredless(MUCH),
+    "g123": every(
+        *(
+            within(Quantity(FETCH, experiment, link, qdisc), high=NEAR_UNLOADED)
+            for experiment in (SMALL_ONE, LARGE_ONE)
+            for link in ("100/100", "10/10")
+            for qdisc in (*NEW_AQM, *FQ)
+        )
+    ),
+    "g124": order(FETCH, NEW_AQM, FQ, ("10/10",), experiments=(LARGE_RRUL,)),
+    "g125": axis(SMALL_ONE, "100/100"),
+    "g126": axis(SMALL_ONE, "10/10"),
+    "g127": axis(SMALL_ONE, "10/1"),
+    "g128": axis(SMALL_RRUL, "100/100"),
+    "g129": axis(SMALL_RRUL, "10/10"),
+    "g130": axis(SMALL_RRUL, "10/1"),
+    "g131": axis(LARGE_ONE, "100/100"),
+    "g132": axis(LARGE_ONE, "10/10"),
+    "g133": axis(LARGE_ONE, "10/1"),
+    "g134": axis(LARGE_RRUL, "100/100"),
+    "g135": axis(LARGE_RRUL, "10/10"),
+    "g136": axis(LARGE_RRUL, "10/1"),
+}

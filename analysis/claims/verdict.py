@@ -1,0 +1,271 @@
+"""The one rule that says what a claim's check comes to, and its use on all claims of a paper.
+
+A check is decided by the interval of its effect over seeds: it holds where the interval lies within
+the bounds, fails where it lies outside of them, and is open where it straddles one. A claim agrees,
+disagrees, or, where it is open, needs more seeds (docs/claims.md).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from analysis.claims.check import Check, Condition, Every, Lacking, Missing, Quantity, Some
+from analysis.claims.effect import Effect, effect
+from analysis.claims.explanation import Explanation
+from analysis.claims.measure import METRICS
+from analysis.claims.statement import Claim
+from analysis.flentfile import Floats
+from emulation.model import DEFAULT_ERA
+
+Rule = Condition | Callable[[Claim], Condition]
+"""A condition, or what makes one of the values that the claim prints."""
+
+ALPHA: Final = 0.05
+ERAS: Final = ("2014", DEFAULT_ERA)  # that of the papers first
+CCS: Final = ("cubic", "reno")  # the papers show CUBIC
+
+
+class Verdict(StrEnum):
+    """What can be said of a claim."""
+
+    AGREES = "agrees"
+    DISAGREES = "disagrees"
+    EXPLAINED = "explained"
+    NOT_YET = "not yet testable"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check with its effect; `holds` is None where that is open, `lacks` says why."""
+
+    check: Check
+    effect: Effect | None
+    holds: bool | None
+    lacks: tuple[Missing, str] | None = None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim in one era and with one congestion control."""
+
+    era: str
+    cc: str
+    verdict: Verdict
+    findings: tuple[Finding, ...] = ()
+    lacks: tuple[Missing, str] | None = None  # only of NOT_YET
+    explained_by: str = ""  # only of EXPLAINED
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """A claim and what came of it; `headline` is the judgement that counts."""
+
+    claim: Claim
+    judgements: tuple[Judgement, ...]
+
+    @property
+    def headline(self) -> Judgement:
+        """Of the papers' era and CUBIC, or of the first that has all data."""
+        complete = (one for one in self.judgements if one.lacks is None or one.lacks[0] == "seeds")
+        return next(complete, self.judgements[0])
+
+
+@dataclass(frozen=True)
+class Values:
+    """Looks up what runs of one era measured; `changed` come before those of the era."""
+
+    table: pd.DataFrame = field(repr=False)  # of measure.MEASURED
+    era: str
+    cc: str
+    changed: pd.DataFrame | None = field(default=None, repr=False)
+
+    def of(self, quantity: Quantity) -> Mapping[int, float]:
+        """The quantity by seed; empty where no run has it."""
+        cc = quantity.cc or self.cc
+        for table in (self.changed, self.table):
+            if table is None:
+                continue
+            key = (self.era, quantity.experiment, quantity.link, quantity.qdisc, cc)
+            try:
+                found = table.xs((*key, quantity.metric))
+            except KeyError:
+                continue
+            return dict(zip(found.index, found["value"], strict=True))
+        return {}
+
+    def has_runs(self, quantity: Quantity) -> bool:
+        """Whether there is a run of the quantity's cell, whatever it measured."""
+        cc = quantity.cc or self.cc
+        key = (self.era, quantity.experiment, quantity.link, quantity.qdisc, cc)
+        return key in self.table.index
+
+
+INDEX: Final = ["era", "experiment", "link", "qdisc", "cc", "metric", "seed"]
+
+
+def judge(condition: Condition, values: Values) -> Judgement:
+    """Decide `condition`; never EXPLAINED."""
+    findings: list[Finding] = []
+    holds = _decide(condition, values, ALPHA, ALPHA, findings)
+    where = (values.era, values.cc)
+    if holds is not None:
+        verdict = Verdict.AGREES if holds else Verdict.DISAGREES
+        return Judgement(*where, verdict, tuple(findings))
+    return Judgement(*where, Verdict.NOT_YET, tuple(findings), _what_lacks(condition, findings))
+
+
+def _decide(
+    condition: Condition, values: Values, hold: float, fail: float, findings: list[Finding]
+) -> bool | None:
+    """Whether `condition` holds, None where it is open (Kleene's logic).
+
+    `hold` and `fail` are the error probabilities allowed for either answer. `Every` fails if any
+    of its parts does, so that each gets its share of `fail`, as Bonferroni has it; all of them
+    have to hold, each at the whole `hold`. `Some` is the other way round.
+    """
+    match condition:
+        case Lacking():
+            return None
+        case Check():
+            findings.append(_find(condition, values, hold, fail))
+            return findings[-1].holds
+        case Every(parts):
+            share = fail / len(parts)
+            answers = [_decide(part, values, hold, share, findings) for part in parts]
+            return False if False in answers else None if None in answers else True
+        case Some(parts):
+            share = hold / len(parts)
+            answers = [_decide(part, values, share, fail, findings) for part in parts]
+            return True if True in answers else None if None in answers else False
+
+
+def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
+    by_seed = [values.of(quantity) for quantity in check.quantities]
+    for quantity, found in zip(check.quantities, by_seed, strict=True):
+        if not found:
+            return Finding(check, None, None, _no_value(quantity, values))
+    seeds = sorted(set.intersection(*(set(found) for found in by_seed)))
+    if not seeds:
+        return Finding(check, None, None, ("seeds", f"{check.text}: no seed in common"))
+    samples: list[Floats] = [np.array([found[seed] for seed in seeds]) for found in by_seed]
+    try:
+        found_effect = effect(samples, check.statistic)
+    except ValueError as error:
+        return Finding(check, None, None, ("metric", f"{check.text}: {error}"))
+    holds = decide(check, found_effect, hold, fail)
+    lacks: tuple[Missing, str] | None = None
+    if holds is None:
+        lacks = ("seeds", _open(check, found_effect))
+    return Finding(check, found_effect, holds, lacks)
+
+
+def decide(check: Check, found: Effect, hold: float = ALPHA, fail: float = ALPHA) -> bool | None:
+    """Within the bounds: True; outside: False; across one, or of one seed: None."""
+    low, high = found.interval(hold)
+    if np.isnan(low):
+        return None
+    if check.strict:
+        inside = low > check.low and high < check.high
+    else:
+        inside = low >= check.low and high <= check.high
+    if inside:
+        return True
+    low, high = found.interval(fail)
+    if check.strict:
+        outside = high <= check.low or low >= check.high
+    else:
+        outside = high < check.low or low > check.high
+    return False if outside else None
+
+
+def _open(check: Check, found: Effect) -> str:
+    if found.seeds < 2:
+        return f"{check.text}: one seed has no interval"
+    low, high = found.interval()
+    return f"{check.text}: {low:.3g} to {high:.3g} of {found.seeds} seeds, asked for {check.bounds}"
+
+
+def _no_value(quantity: Quantity, values: Values) -> tuple[Missing, str]:
+    cell = f"{quantity.experiment}, {quantity.link}, {quantity.qdisc}, {quantity.cc or values.cc}"
+    if values.has_runs(quantity):
+        return "metric", f"{METRICS[quantity.metric].title} of {cell}"
+    return "data", f"runs of {cell}, era {values.era}"
+
+
+def _what_lacks(condition: Condition, findings: Sequence[Finding]) -> tuple[Missing, str]:
+    """What stands first in the way; that runs are missing comes before that seeds are few."""
+    own = [(one.missing, one.what) for one in _lacking(condition)]
+    reasons = own + [one.lacks for one in findings if one.lacks]
+    order: tuple[Missing, ...] = ("setting", "rule", "data", "metric", "seeds")
+    kind, what = min(reasons, key=lambda reason: order.index(reason[0]))
+    more = sum(reason[0] == kind for reason in reasons) - 1
+    return kind, f"{what}, and {more} more" if more else what
+
+
+def _lacking(condition: Condition) -> list[Lacking]:
+    match condition:
+        case Lacking():
+            return [condition]
+        case Every(parts) | Some(parts):
+            return [one for part in parts for one in _lacking(part)]
+        case _:
+            return []
+
+
+def assess(
+    claims: Sequence[Claim],
+    rules: Mapping[str, Rule],
+    table: pd.DataFrame,
+    explanations: Mapping[str, Explanation] | None = None,
+    data: Path = Path("data"),
+) -> list[Assessment]:
+    """Every claim in every era and congestion control of which `table` has anything.
+
+    `table` is of measure.MEASURED; `data` is where the files of `explanations` are. A claim that
+    disagrees is explained where its explanation's measurements, put in place of the era's, make it
+    agree; in today's era also where it agrees in the papers'.
+    """
+    indexed = table.set_index(INDEX).sort_index()
+    known = {(str(era), str(cc)) for era, cc in table[["era", "cc"]].drop_duplicates().to_numpy()}
+    contexts = [(era, cc) for era in ERAS for cc in CCS if (era, cc) in known]
+    results = []
+    for claim in claims:
+        given = rules.get(claim.id, Lacking("no rule yet", "rule"))
+        rule = given(claim) if callable(given) else given
+        reason = (explanations or {}).get(claim.id)
+        judgements: list[Judgement] = []
+        for era, cc in contexts or [(ERAS[0], CCS[0])]:
+            values = Values(indexed, era, cc)
+            one = judge(rule, values)
+            if one.verdict == Verdict.DISAGREES:
+                by = _explained_by(rule, values, reason, data, table, judgements)
+                if by:
+                    one = replace(one, verdict=Verdict.EXPLAINED, explained_by=by)
+            judgements.append(one)
+        judgements.sort(key=lambda one: CCS.index(one.cc))
+        results.append(Assessment(claim, tuple(judgements)))
+    return results
+
+
+def _explained_by(
+    rule: Condition,
+    values: Values,
+    reason: Explanation | None,
+    data: Path,
+    table: pd.DataFrame,
+    before: Sequence[Judgement],
+) -> str:
+    """The experiment that makes the claim agree; empty where none does."""
+    if reason is not None and reason.era == values.era:
+        changed = reason.measured(data, table).set_index(INDEX).sort_index()
+        if judge(rule, replace(values, changed=changed)).verdict == Verdict.AGREES:
+            return str(reason)
+    then = [one for one in before if (one.era, one.cc) == (ERAS[0], values.cc)]
+    if values.era != ERAS[0] and then and then[0].verdict == Verdict.AGREES:
+        return f"era {ERAS[0]}"
+    return ""
