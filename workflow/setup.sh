@@ -3,6 +3,7 @@
 # nothing that is done. Sourced, with the repository as the working directory.
 
 VENV=.venv
+CONSTRAINTS=workflow/constraints.txt
 SETUP_LOG=results/logs/setup.log
 
 # What the kernel's build runs, as in emulation/kernel/make.py: program or header, Debian package.
@@ -31,10 +32,22 @@ usable_python() {
     return 1
 }
 
+# Whether there is a virtual environment that packages can be installed into.
+usable_venv() {
+    "$VENV/bin/python" -c 'import pip' 2>/dev/null
+}
+
+# Whether the cache has today's kernel, so that no compiler is needed.
+have_kernel() {
+    "$VENV/bin/python" -c 'import sys; from emulation import kernel; sys.exit(not kernel.find())' \
+        2>/dev/null
+}
+
 # The Debian packages that are not there, one a line.
 missing_packages() {
     local entry tool
-    usable_python >/dev/null || printf '%s\n' python3 python3-venv
+    usable_venv || usable_python >/dev/null || printf '%s\n' python3 python3-venv
+    have_kernel && return
     for entry in "${KERNEL_TOOLS[@]}"; do
         tool=${entry%:*}
         case $tool in
@@ -80,8 +93,8 @@ setup_packages() {
 setup_venv() {
     local extras=$1 python stamp wanted
     stamp=$VENV/installed${extras//[^a-z]/-}
-    wanted=$(sha256sum pyproject.toml | cut -d' ' -f1)
-    if "$VENV/bin/python" -c '' 2>/dev/null; then
+    wanted=$(cat pyproject.toml "$CONSTRAINTS" | sha256sum | cut -d' ' -f1)
+    if usable_venv; then
         [[ $(cat "$stamp" 2>/dev/null) != "$wanted" ]] || return 0
     else
         python=$(usable_python) || die "no Python 3.11 or newer with venv and ensurepip" 3
@@ -90,14 +103,13 @@ setup_venv() {
     fi
     say "installing the Python packages of pyproject.toml$extras (a minute or two)"
     logged "$VENV/bin/python" -m pip install --disable-pip-version-check --quiet \
-        --editable ".$extras"
+        --constraint "$CONSTRAINTS" --editable ".$extras"
     printf '%s\n' "$wanted" >"$stamp"
 }
 
 # The guest's kernel and root file system, in the user's cache. $1: how many processes may compile.
 setup_guest() {
-    if ! "$VENV/bin/python" -c 'import sys; from emulation import kernel; sys.exit(not kernel.find())'
-    then
+    if ! have_kernel; then
         say "building the kernel: about 8 min of one core, and 160 MB to download"
     fi
     "$VENV/bin/emulate" kernel build --jobs "$1" >/dev/null
