@@ -3,7 +3,6 @@
 from emulation.provenance import digest, guest_code_digest
 
 RUNS = PLAN.all_runs()
-GUEST_CODE = guest_code_digest()
 
 
 def job_digest(run):
@@ -34,7 +33,7 @@ rule run:
         failed=PLAN.results / "failed",
         # A run is stale when what it is told to do, or the code that does it, has changed.
         job=lambda wildcards: job_digest(RUNS[wildcards.run]),
-        guest=GUEST_CODE,
+        guest=lambda wildcards: guest_code_digest(RUNS[wildcards.run].job()),
     threads: 1
     resources:
         mem_mb=400,
