@@ -31,6 +31,10 @@ linux:
 \t@echo "  CC      init/main.o"
 \t@grep -q good init/main.c || { echo "init/main.c:1:1: error: not good"; exit 1; }
 \t@cat init/main.c $(O)/.config > $(O)/linux
+\t@echo 0x1 > $(O)/vmlinux.symvers
+modules_prepare:
+\t@mkdir -p $(O)/include/generated $(O)/scripts
+\t@touch $(O)/Makefile $(O)/include/generated/autoconf.h $(O)/scripts/modpost $(O)/scripts/modpost.o
 """
 
 PATCH = """\
@@ -284,6 +288,29 @@ def test_a_changed_option_is_another_kernel(recipe_dir: Path, tarball: Path, cac
     assert after.digest != before.digest
     assert (after.path.parent / "source/init/main.c").is_file()
     assert len(builds.kernels(cache)) == 2
+
+
+@needs_make
+def test_kernel_with_modules_keeps_what_they_are_made_against(
+    recipe_dir: Path, tmp_path: Path, cache: Path
+) -> None:
+    tree = tmp_path / "linux-6.12.7"
+    for name in ("include/net/a.h", "include/drm/b.h", "scripts/mod.sh", "arch/um/Makefile"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("source\n")
+    tarball = make_tarball(tmp_path, "good\n")
+    without = builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+    assert not (without.path.parent / "build").exists()
+
+    (recipe_dir / "config/b.config").write_text("CONFIG_MODULES=y\n")
+    kept = builds.build("6.12", tarball, cache=cache, folder=recipe_dir).path.parent / "build"
+    files = {str(path.relative_to(kept)) for path in kept.rglob("*") if path.is_file()}
+    assert files == {
+        *(".config", "Makefile", "Module.symvers", "arch/um/Makefile"),
+        *("include/net/a.h", "include/generated/autoconf.h", "scripts/mod.sh", "scripts/modpost"),
+    }
+    assert (kept / "Makefile").read_text() == MAKEFILE
+    assert "CONFIG_MODULES=y" in (kept / ".config").read_text()
 
 
 @needs_make

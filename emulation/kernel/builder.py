@@ -1,7 +1,8 @@
 """Build a kernel out of a source and a recipe, and keep it in the user's cache.
 
 The cache has a folder a kernel, named by the digest of all that went in, with `linux`, `config`,
-`build.log` and `kernel.json`. It is made elsewhere and renamed into place whole.
+`build.log`, `kernel.json` and, where it takes modules, `build/`, which modules are made against. It
+is made elsewhere and renamed into place whole.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from emulation.kernel import source as sources
 from emulation.kernel.make import Progress
 from emulation.kernel.recipe import Recipe
 from emulation.kernel.source import Source
+
+#: The option, and its value, of a kernel that takes modules.
+MODULES = ("CONFIG_MODULES", "y")
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,10 @@ def _build(
         progress("configure", 0)
         make.configure(recipe, tree, log)
         make.compile_tree(tree, log, jobs, recipe.origin.objects if recipe.origin else 0, progress)
+        result = scratch / "result"
+        result.mkdir()
+        if any((option.name, option.value) == MODULES for option in recipe.options):
+            make.keep_for_modules(tree, result / "build", log)
     except KernelBuildError as error:
         if log.exists():
             kept = cache / f"failed-{digest}.log"
@@ -195,8 +203,6 @@ def _build(
         raise
     out = tree / "build"
     (cache / f"failed-{digest}.log").unlink(missing_ok=True)
-    result = scratch / "result"
-    result.mkdir()
     shutil.copy(out / "linux", result / "linux")
     shutil.copy(out / ".config", result / "config")
     shutil.copy(log, result / "build.log")

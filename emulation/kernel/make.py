@@ -44,6 +44,24 @@ SETTINGS: tuple[str, ...] = (
 #: What the build takes from the environment; a CFLAGS or MAKEFLAGS of the user's would change it.
 _ENVIRONMENT = ("HOME", "PATH", "TMPDIR")
 
+#: Folders and files of a tree that a module's build reads; the source's and the build's are merged.
+_FOR_MODULES = (
+    "Makefile",
+    "arch/um/Makefile*",
+    "arch/um/include",
+    "arch/x86/Makefile.um",
+    "arch/x86/include",
+    "arch/x86/um/asm",
+    "arch/x86/um/shared",
+    "include",
+    "scripts",
+)
+#: Most of the size of these folders: results of the build, and headers of hardware.
+_NOT_FOR_MODULES = shutil.ignore_patterns(
+    *("*.o", ".*.cmd", "dtc", "gdb", "coccinelle", "kconfig", "package"),
+    *("dt-bindings", "drm", "media", "mlx*", "platform_data", "rdma", "soc", "sound", "video"),
+)
+
 _ERRORS = (
     re.compile(r"(?:\berror:|\bfatal error:|undefined reference to|syntax error)"),
     re.compile(r"\*\*\* "),
@@ -139,6 +157,28 @@ def compile_tree(tree: Path, log: Path, jobs: int | None, objects: int, progress
             todo="read the log from that line on",
         )
     progress("compile", 1)
+
+
+def keep_for_modules(tree: Path, place: Path, log: Path) -> None:
+    """Put into the new folder `place` what `make -C place ARCH=um M=… modules` needs.
+
+    `tree` is compiled with CONFIG_MODULES=y.
+    """
+    if _run(["make", "O=build", *SETTINGS, "modules_prepare"], tree, log):
+        raise KernelBuildError(what=f"make modules_prepare: {first_error(log.read_text())}")
+    out = tree / "build"
+    for top in (tree, out):
+        for found in (path for pattern in _FOR_MODULES for path in top.glob(pattern)):
+            target = place / found.relative_to(top)
+            if found.is_dir():
+                shutil.copytree(
+                    found, target, symlinks=True, ignore=_NOT_FOR_MODULES, dirs_exist_ok=True
+                )
+            elif top == tree:  # the build's Makefile is the one to leave
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(found, target)
+    shutil.copy(out / ".config", place / ".config")
+    shutil.copy(out / "vmlinux.symvers", place / "Module.symvers")
 
 
 def _run(
