@@ -86,6 +86,9 @@ class Check:
         if self.statistic is GROWTH:
             other = self.quantities[2]
             return f"{_where(first)} to {other.link}: {names[0]} − {names[1]}"
+        if any(other.metric != first.metric for other in self.quantities):
+            titles = [METRICS[one.metric].title for one in self.quantities]
+            return f"{first.qdisc}, {_place(first)}: {' / '.join(titles)}"
         joined = {VALUE: "", DIFFERENCE: " − ", RATIO: " / "}[self.statistic].join(names)
         return f"{_where(first)}: {joined}"
 
@@ -197,20 +200,22 @@ def checks(condition: Condition) -> Iterator[Check]:
 
 
 def _where(quantity: Quantity) -> str:
-    cc = f", {quantity.cc}" if quantity.cc else ""
-    experiment = "" if quantity.experiment == "rrul" else f" ({quantity.experiment})"
-    return f"{METRICS[quantity.metric].title}{experiment}, {quantity.link}{cc}"
+    return f"{METRICS[quantity.metric].title}, {_place(quantity)}"
+
+
+def _place(quantity: Quantity) -> str:
+    """The cell without its qdisc; RRUL goes without saying."""
+    experiment = "" if quantity.experiment == "rrul" else quantity.experiment
+    return ", ".join(part for part in (experiment, quantity.link, quantity.cc) if part)
 
 
 def _parts(quantities: tuple[Quantity, ...]) -> list[str]:
-    """The names of the quantities, with all in which they differ from the first."""
+    """The qdiscs, with what else differs between two quantities."""
     first = quantities[0]
     names = []
     for one in quantities:
         parts = [one.qdisc]
-        if len(quantities) < 4:
-            if any(other.metric != first.metric for other in quantities):
-                parts.append(METRICS[one.metric].title)
+        if len(quantities) == 2:
             parts += [one.link] if one.link != first.link else []
             parts += [one.experiment] if one.experiment != first.experiment else []
         names.append(" ".join(parts))

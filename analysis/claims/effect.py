@@ -65,3 +65,8 @@ def effect(samples: Sequence[Floats], statistic: Statistic) -> Effect:
     # rounding: equal values give a mean that differs in its last digits
     error = 0.0 if error <= 1e-12 * max(abs(value), 1e-300) else error
     return Effect(value, error, seeds, statistic.logarithmic)
+
+
+def number(value: float) -> str:
+    """Three significant digits, with a true minus sign."""
+    return f"{value:.3g}".replace("-", "−")

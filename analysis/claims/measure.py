@@ -101,7 +101,8 @@ def measure_paper(data: Path, paper: str, *, jobs: int | None = None) -> pd.Data
         with ProcessPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
             rows = list(pool.map(_rows, *zip(*work, strict=True), chunksize=4))
     table = pd.DataFrame([row for part in rows for row in part], columns=list(MEASURED.columns))
-    return MEASURED.validate(table.astype({"seed": int, "value": float}))
+    types = dict.fromkeys(MEASURED.columns, str) | {"seed": int, "value": float}
+    return MEASURED.validate(table.astype(types))
 
 
 def contexts(table: pd.DataFrame) -> Sequence[tuple[str, str]]:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.check import Check, Condition, Every, Lacking, Missing, Quantity, Some
-from analysis.claims.effect import Effect, effect
+from analysis.claims.effect import Effect, effect, number
 from analysis.claims.explanation import Explanation
 from analysis.claims.measure import METRICS
 from analysis.claims.statement import Claim
@@ -187,7 +187,8 @@ def _open(check: Check, found: Effect) -> str:
     if found.seeds < 2:
         return f"{check.text}: one seed has no interval"
     low, high = found.interval()
-    return f"{check.text}: {low:.3g} to {high:.3g} of {found.seeds} seeds, asked for {check.bounds}"
+    interval = f"{number(low)} to {number(high)}, {found.seeds} seeds"
+    return f"{check.text}: {interval}; asked for {check.bounds}"
 
 
 def _no_value(quantity: Quantity, values: Values) -> tuple[Missing, str]:

@@ -28,7 +28,7 @@ from analysis.claims.gbw2015.words import (
 )
 from analysis.claims.verdict import Rule
 
-FAIRNESS: Final = "rtt-fairness"
+FAIRNESS: Final = "rtt_fairness"
 JAIN: Final = "jain_index"
 TOTAL: Final = "goodput_total_mbit_s"
 FLOWS: Final = tuple(f"goodput_{rtt}ms_mbit_s" for rtt in (10, 50, 200, 500))

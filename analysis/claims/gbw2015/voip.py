@@ -30,8 +30,8 @@ from analysis.claims.gbw2015.words import (
 )
 from analysis.claims.verdict import Rule
 
-ONE: Final = "voip-1up"  # beside one TCP flow upstream
-RRUL: Final = "voip-rrul"
+ONE: Final = "voip_1up"  # beside one TCP flow upstream
+RRUL: Final = "voip_rrul"
 DELAY: Final = "voip_delay_ms"
 MEDIAN: Final = "voip_delay_median_ms"
 P99: Final = "voip_delay_p99_ms"

@@ -20,8 +20,8 @@ FETCH: Final = "fetch_time_normalised"
 SPREAD: Final = "fetch_time_sd_s"
 #: Experiments: the small page (Google's, Fig. 4) and the large one (Huffington Post's, Fig. 5),
 #: beside one TCP flow upstream and beside RRUL.
-SMALL_ONE, SMALL_RRUL = "web-small-1up", "web-small-rrul"
-LARGE_ONE, LARGE_RRUL = "web-large-1up", "web-large-rrul"
+SMALL_ONE, SMALL_RRUL = "web_small_1up", "web_small_rrul"
+LARGE_ONE, LARGE_RRUL = "web_large_1up", "web_large_rrul"
 ALL: Final = (SMALL_ONE, SMALL_RRUL, LARGE_ONE, LARGE_RRUL)
 NEAR_UNLOADED: Final = 1.5  # times the unloaded fetch time
 

@@ -1,0 +1,106 @@
+"""`emulate claims`: what the papers state, and whether it holds in what was measured."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from emulation.errors import ConfigError, EmulationError
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from analysis.claims.verdict import Assessment
+
+#: As they are given on the command line -> as they are named.
+VERDICTS = {
+    name.replace(" ", "-"): name
+    for name in ("agrees", "disagrees", "explained", "not yet testable")
+}
+
+
+def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the parser of `emulate claims`."""
+    parser = subparsers.add_parser(
+        "claims",
+        description="Each checkable statement of the papers, and whether the runs in DATA agree "
+        "with it, with the size of the effect and its interval over seeds. docs/claims.md says how "
+        "that is decided.",
+    )
+    parser.add_argument("--paper", action="append", metavar="PAPER", help="only of this paper")
+    parser.add_argument(
+        "--verdict", action="append", choices=list(VERDICTS), help="only with this verdict"
+    )
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder (default: data)")
+    parser.add_argument(
+        "--published",
+        type=Path,
+        default=Path("data/published"),
+        help="folder of the statements (default: data/published)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, for machines")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the claims that were asked for."""
+    # the one place where `emulation` needs `analysis`: the command line belongs to both
+    from analysis.claims.papers import assess_papers
+    from analysis.claims.statement import PAPERS
+    from analysis.claims.summary import as_json
+    from analysis.errors import DataError
+
+    papers = tuple(dict.fromkeys(args.paper or PAPERS))
+    unknown = [paper for paper in papers if paper not in PAPERS]
+    if unknown:
+        raise ConfigError(f"no paper '{unknown[0]}'", "--paper", f"choose from {', '.join(PAPERS)}")
+    if not args.data.is_dir():
+        raise ConfigError("no such folder", str(args.data), "name one with runs by --data")
+    try:
+        found = assess_papers(args.data, args.published, papers)
+    except DataError as error:
+        raise EmulationError(str(error).rstrip(".")) from error
+    wanted = {VERDICTS[name] for name in args.verdict or VERDICTS}
+    chosen = [one for one in found if one.headline.verdict in wanted]
+    if args.json:
+        print(json.dumps(as_json(chosen), indent=1, ensure_ascii=False))
+    else:
+        _print_table(chosen)
+    return 0
+
+
+def _print_table(assessments: list[Assessment]) -> None:
+    """A row a claim; tab-separated where the output is no terminal."""
+    from analysis.claims.summary import count, era_text, why
+
+    titles = ("claim", "verdict", "era", "statement", "why")
+    rows = [
+        (
+            one.claim.id,
+            str(one.headline.verdict),
+            era_text(one.headline),
+            one.claim.statement,
+            why(one.headline),
+        )
+        for one in assessments
+    ]
+    if not sys.stdout.isatty():
+        for row in (titles, *rows):
+            print("\t".join(row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    colors = {"agrees": "green", "disagrees": "red", "explained": "yellow"}
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for title in titles:
+        table.add_column(title, overflow="fold", no_wrap=title in ("claim", "era"))
+    for row in rows:
+        table.add_row(*row, style=None if row[1] in colors else "dim")
+    console = Console()
+    console.print(table, markup=False)
+    for one in count(assessments):
+        parts = ", ".join(f"{n} {name}" for name, n in one.by_verdict.items() if n)
+        console.print(f"{one.paper}: {one.claims} claims: {parts}", style="bold")
