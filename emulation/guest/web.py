@@ -1,19 +1,15 @@
 """The web of gbw2015, Sec. 5.3: two sites, their server, the server of their names, the getter.
 
 dnsmasq and nginx on the server's node; on the client the name goes to dnsmasq across the rig, since
-no file has it. `sites` has what nginx serves, `http_getter` what flent starts.
+no file has it. `web_sites` has what nginx serves, `web_getter` what flent starts.
 """
 
 import os
-import subprocess
 
-import sites
+import web_sites as sites
 from rig import Failure
 
 FOLDER = "/tmp/web"
-
-#: Where the servers listen: protocol, port.
-DNS, HTTP = ("udp", 53), ("tcp", 80)
 
 #: What each http-getter said; flent takes numbers only.
 SAID = "/job/out/http-getter.log"
@@ -58,47 +54,40 @@ http {{
 }}
 """
 
-#: -I: no folder or variable of the caller; its words go to the log and to flent.
-GETTER = """#!/bin/sh
-exec /usr/bin/python3 -I -B /job/guest/http_getter.py "$@" 2>>{said}
+#: Where flent finds it, in the guest's overlay.
+GETTER = "/usr/bin/http-getter"
+
+#: -I: no folder or variable of the caller's.
+SCRIPT = f"""#!/bin/sh
+exec /usr/bin/python3 -I -B /job/guest/web_getter.py "$@" 2>>{SAID}
 """
 
 
-def prepare(address, tools):
-    """Write the sites, the client's resolv.conf and `http-getter` into the folder `tools`.
+def start(rig, traffic):
+    """The server of names and that of the sites, both listening, and what the client needs."""
+    from traffic import serve
 
-    `address`: of the server of names.
-    """
+    node, address = traffic["server"], traffic["hosts"][0]["address"]
+    names = list(sites.SITES)
+    records = "\n".join(f"host-record={name},{address}" for name in names)
     sites.write(f"{FOLDER}/sites")
-    with open("/etc/resolv.conf", "w") as file:
-        file.write(RESOLV.format(address=address))
-    os.makedirs(tools, exist_ok=True)
-    with open(f"{tools}/http-getter", "w") as script:
-        script.write(GETTER.format(said=SAID))
-    os.chmod(f"{tools}/http-getter", 0o755)
-
-
-def start_dns(rig, node, address):
-    """dnsmasq on `node`; `address` is its own and that of the sites."""
-    records = "\n".join(f"host-record={name},{address}" for name in sites.SITES)
-    path = _write("dnsmasq.conf", DNSMASQ.format(address=address, records=records))
-    return _start(rig, node, "dnsmasq", "--keep-in-foreground", "--log-facility=-", "-C", path)
-
-
-def start_web(rig, node, address):
-    """nginx on `node`, serving the sites that `prepare` wrote."""
-    names = " ".join(sites.SITES)
-    path = _write("nginx.conf", NGINX.format(address=address, folder=FOLDER, names=names))
-    return _start(rig, node, "nginx", "-e", "stderr", "-p", FOLDER, "-c", path)
-
-
-def list_url(site):
-    """What flent's `--http-getter-urllist` takes for the site of that name."""
-    return f"http://{site}/{sites.LIST}"
+    files = {
+        "/etc/resolv.conf": RESOLV.format(address=address),
+        f"{FOLDER}/dnsmasq.conf": DNSMASQ.format(address=address, records=records),
+        f"{FOLDER}/nginx.conf": NGINX.format(address=address, folder=FOLDER, names=" ".join(names)),
+        GETTER: SCRIPT,
+    }
+    for path, text in files.items():
+        with open(path, "w") as file:
+            file.write(text)
+    os.chmod(GETTER, 0o755)
+    dns = ["dnsmasq", "--keep-in-foreground", "--log-facility=-", "-C", f"{FOLDER}/dnsmasq.conf"]
+    http = ["nginx", "-e", "stderr", "-p", FOLDER, "-c", f"{FOLDER}/nginx.conf"]
+    return [serve(rig, node, dns, "udp", 53), serve(rig, node, http, "tcp", 80)]
 
 
 def failures(path=SAID):
-    """Why pages failed, a list of lines; the number of pages is that of the lines with a time.
+    """Why pages failed, a list of lines; as many pages as lines that start with a time.
 
     A page that fails is a result that no fetch time shows, so it has to be told beside them. Raises
     `Failure` where http-getter itself went wrong.
@@ -108,18 +97,3 @@ def failures(path=SAID):
     if any(not line.startswith(("[", "  ")) for line in lines):
         raise Failure("traffic", "http-getter: " + "; ".join(lines)[-600:])
     return lines
-
-
-def _write(name, text):
-    path = f"{FOLDER}/{name}"
-    with open(path, "w") as file:
-        file.write(text)
-    return path
-
-
-def _start(rig, node, program, *arguments):
-    with open(f"/job/out/{program}.log", "w") as log:
-        return subprocess.Popen(
-            rig.inside(node, program, *arguments),
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-        )  # fmt: skip

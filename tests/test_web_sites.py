@@ -1,4 +1,4 @@
-"""Tests of emulation.guest.sites: the sizes that gbw2015 gives, and the same bytes at each call."""
+"""Tests of emulation.guest.web_sites: the sizes that gbw2015 gives, and always the same bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "emulation" / "guest"))
-import sites
+import web_sites as sites
 
 #: Of the names, times and bytes of all files.
 DIGEST = "7c1778d3dc5d8ff4fee4cecb68b082e3723b8329fc83762692949b6ba807bb16"

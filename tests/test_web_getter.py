@@ -1,4 +1,4 @@
-"""Tests of emulation.guest.http_getter against a web server on this machine."""
+"""Tests of emulation.guest.web_getter against a web server on this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-GETTER = Path(__file__).parents[1] / "emulation" / "guest" / "http_getter.py"
+GETTER = Path(__file__).parents[1] / "emulation" / "guest" / "web_getter.py"
 
 #: What flent 2.1.1 looks for in each line (runners.py, HttpGetterRunner).
 SAMPLE = re.compile(r"^\[(?P<t>[0-9]+\.[0-9]+)\].*in (?P<val>[0-9]+(?:\.[0-9]+)?) seconds.$", re.M)
