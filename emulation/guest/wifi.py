@@ -1,0 +1,199 @@
+"""Links of type wifi: the module, access points, stations, their options and counters.
+
+The kernel's side is `qdisc/src/wifi`, what each option means is in `docs/wifi.md`. Called as a
+program, it shows or changes a link of the network namespace that it runs in:
+
+    python3 wifi.py show wlan0
+    python3 wifi.py set wlan0 '{"ring": 51}'
+"""
+
+import ctypes
+import json
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+
+import wifi_netlink as netlink
+
+KIND = "wifi"
+MODULE = "/job/modules/wifi.ko"
+
+#: Numbers are those of wifi_netlink.h. Options of the medium, which an access point has.
+MEDIUM = {"band_ghz": 1, "slot_us": 2, "backoff": 3, "eifs": 4, "short_preamble": 5}
+
+#: Options of each device.
+DEVICE = {
+    "aifsn": 6,
+    "cw_min": 7,
+    "cw_max": 8,
+    "retries": 9,
+    "protection": 10,
+    "protection_rate_100kbit_s": 11,
+    "subframes": 12,
+    "ampdu_bytes": 13,
+    "ampdu_us": 14,
+    "ahead": 15,
+    "ring": 16,
+    "wake": 17,
+    "buffer": 18,
+    "limit_bytes": 19,
+    "limit_airtime_us": 20,
+    "scheduler": 21,
+    "overflow": 22,
+    "overhead_bytes": 23,
+}
+
+#: A station's channels: to the access point, and from it.
+DIRECTIONS = {"up": 24, "down": 25}
+CHANNEL = {
+    "rate_100kbit_s": 1,
+    "mcs": 2,
+    "width_mhz": 3,
+    "short_gi": 4,
+    "control": 5,
+    "loss_ppm": 6,
+    "bad_loss_ppm": 7,
+    "good_us": 8,
+    "bad_us": 9,
+    "snr_decidb": 10,
+}
+TRACE = 11  # list of [us, 0.1 dB]; it cannot be read back
+
+#: Values that have names.
+WORDS = {
+    "backoff": ("dcf", "edca"),
+    "protection": ("none", "cts-to-self", "rts-cts"),
+    "scheduler": ("fifo", "robin", "airtime"),
+    "overflow": ("stop", "drop"),
+    "control": ("fixed", "minstrel"),
+}
+SWITCHES = ("eifs", "short_preamble", "short_gi")
+
+
+class BadOption(Exception):
+    """An option that is unknown or has a value that it cannot have."""
+
+
+def load(path=MODULE):
+    """Put the module into the kernel (finit_module(2)); `OSError` where it does not take it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open(path, "rb") as file:
+        if libc.syscall(313, file.fileno(), b"", 0):
+            error = ctypes.get_errno()
+            raise OSError(error, f"{path}: {os.strerror(error)}")
+
+
+def create_access_point(name, options=None, address=None):
+    """Create an access point, and with it a medium, in this network namespace."""
+    netlink.set_link(KIND, encode(options or {}), name=name, address=address)
+
+
+def create_station(name, access_point, options=None, address=None, pid=None):
+    """Create a station of `access_point`, which is in this network namespace.
+
+    `pid`: a process in whose network namespace the station shall be.
+    """
+    netlink.set_link(
+        KIND,
+        encode(options or {}),
+        name=name,
+        link=socket.if_nametoindex(access_point),
+        address=address,
+        pid=pid,
+    )
+
+
+def move(name, pid):
+    """Move a link of this network namespace into that of the process `pid`."""
+    netlink.set_link(KIND, None, index=socket.if_nametoindex(name), pid=pid)
+
+
+def change(name, options):
+    """Set options of a link of this network namespace; those not named stay."""
+    netlink.set_link(KIND, encode(options), index=socket.if_nametoindex(name))
+
+
+def show(name):
+    """All options of a link of this network namespace, in the form that `change` takes."""
+    return decode(netlink.link_data(socket.if_nametoindex(name), KIND))
+
+
+def counters(name):
+    """What `ethtool -S` counts of a link of this network namespace, by name."""
+    text = subprocess.run(["ethtool", "-S", name], capture_output=True, text=True, check=True)
+    return {key: int(value) for key, value in re.findall(r"(\w+): (\d+)", text.stdout)}
+
+
+def encode(options):
+    """Options as attributes; raises `BadOption`. The kernel checks ranges."""
+    found = []
+    for name, value in options.items():
+        if name in DIRECTIONS:
+            nest = [
+                netlink.attribute(TRACE, b"".join(struct.pack("=II", *step) for step in one))
+                if option == "trace"
+                else netlink.attribute(_number(option, CHANNEL), _value(option, one))
+                for option, one in value.items()
+            ]
+            found.append(netlink.attribute(DIRECTIONS[name], nest))
+        else:
+            number = _number(name, {**MEDIUM, **DEVICE})
+            found.append(netlink.attribute(number, _value(name, value)))
+    return found
+
+
+def decode(data):
+    """Attributes of a link as options."""
+    options = _decode(data, {**MEDIUM, **DEVICE})
+    for direction, number in DIRECTIONS.items():
+        if number in data:
+            options[direction] = _decode(netlink.attributes(data[number]), CHANNEL)
+    return options
+
+
+def _decode(data, numbers):
+    return {
+        name: _word(name, int.from_bytes(data[number], sys.byteorder))
+        for name, number in numbers.items()
+        if number in data
+    }
+
+
+def _word(name, value):
+    if name in WORDS:
+        return WORDS[name][value]
+    return bool(value) if name in SWITCHES else value
+
+
+def _number(name, numbers):
+    if name not in numbers:
+        raise BadOption(f"{name}: unknown; known are {', '.join(sorted(numbers))}")
+    return numbers[name]
+
+
+def _value(name, value):
+    if name in WORDS:
+        if value not in WORDS[name]:
+            raise BadOption(f"{name}: {value} is none of {', '.join(WORDS[name])}")
+        return WORDS[name].index(value)
+    if name in SWITCHES:
+        if not isinstance(value, bool):
+            raise BadOption(f"{name}: {value} is neither true nor false")
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 32:
+        raise BadOption(f"{name}: {value} is no number from 0 to 2^32 - 1")
+    return value
+
+
+def main():
+    action, name, *rest = sys.argv[1:]
+    if action == "set":
+        change(name, json.loads(rest[0]))
+    print(json.dumps({"options": show(name), "counters": counters(name)}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

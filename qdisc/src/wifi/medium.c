@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The radio channel: who sends when, and what comes of it.
+ *
+ * All devices hear each other. Time after a transmission is SIFS, then slots;
+ * a device may send on the boundary after its AIFSN and its backoff are over
+ * (IEEE Std 802.11-2012, 9.3.4 and 9.19.2). Two that choose the same boundary
+ * collide, and both fail. One timer runs: to the next transmission while
+ * somebody contends, to the end of the exchange, answer included, while the
+ * medium is busy.
+ */
+
+#include <linux/etherdevice.h>
+#include <linux/math64.h>
+#include <linux/slab.h>
+
+#include "wifi.h"
+
+/* The first boundary on which @device may send with no backoff left. */
+static u64 first_boundary(const struct wifi_device *device)
+{
+	const struct wifi_medium *medium = device->medium;
+
+	return medium->idle_since + wifi_sifs_ns(&medium->phy) +
+	       (u64)device->params.aifsn * wifi_slot_ns(&medium->phy);
+}
+
+/*
+ * When @device, which contends since @now or longer, sends. A backoff that was
+ * over before it had a frame leaves the next boundary.
+ */
+static u64 sends_at(const struct wifi_device *device, u64 now)
+{
+	u32 slot = wifi_slot_ns(&device->medium->phy);
+	u64 first = first_boundary(device);
+	u64 at = first + (u64)device->access.backoff * slot;
+
+	return at >= now ? at : first + DIV64_U64_ROUND_UP(now - first, slot) * slot;
+}
+
+/* Count down what @device saw of idle slots until somebody else sent at @at. */
+static void count_down(struct wifi_device *device, u64 at)
+{
+	const struct wifi_phy *phy = &device->medium->phy;
+	u64 first = first_boundary(device);
+	u64 slots;
+
+	if (at < first)
+		return;
+	slots = div_u64(at - first, wifi_slot_ns(phy));
+	/* With EDCA, each boundary counts, that of the other one's start too. */
+	if (phy->backoff == WIFI_BACKOFF_EDCA)
+		slots++;
+	device->access.backoff -= min_t(u64, device->access.backoff, slots);
+}
+
+static void draw_backoff(struct wifi_device *device)
+{
+	struct wifi_access *access = &device->access;
+
+	access->backoff = prandom_u32_state(&device->medium->random) & access->cw;
+}
+
+/* Choose the next transmission, if anybody has one. */
+static void contend(struct wifi_medium *medium, u64 now)
+{
+	struct wifi_device *device;
+	u64 next = U64_MAX;
+
+	list_for_each_entry(device, &medium->devices, node)
+		if (wifi_device_contends(device))
+			next = min(next, sends_at(device, now));
+	medium->state = next == U64_MAX ? WIFI_IDLE : WIFI_CONTENTION;
+	if (next == U64_MAX)
+		return;
+	medium->next = next;
+	hrtimer_start(&medium->timer, ns_to_ktime(next), HRTIMER_MODE_ABS_SOFT);
+}
+
+/**
+ * wifi_medium_arrival() - a device got a frame
+ * @device:	that did
+ * @was_idle:	it had none before
+ * @now:	the time
+ */
+void wifi_medium_arrival(struct wifi_device *device, bool was_idle, u64 now)
+{
+	struct wifi_medium *medium = device->medium;
+
+	if (medium->state == WIFI_BUSY) {
+		/* A device that finds the medium busy backs off, 9.3.4.3. */
+		if (was_idle && !device->access.backoff && !device->on_air)
+			draw_backoff(device);
+		return;
+	}
+	if (medium->state == WIFI_IDLE ||
+	    (was_idle && wifi_device_contends(device) &&
+	     sends_at(device, now) < medium->next))
+		contend(medium, now);
+}
+
+/* Set the timer again, after it was cancelled. */
+static void resume(struct wifi_medium *medium)
+{
+	if (medium->state == WIFI_BUSY)
+		hrtimer_start(&medium->timer, ns_to_ktime(medium->next), HRTIMER_MODE_ABS_SOFT);
+	else
+		contend(medium, ktime_get_ns());
+}
+
+/* From the start of the exchange to where a collision or the answer ends it. */
+static u64 exchange_ns(struct wifi_medium *medium, struct wifi_device *device, bool collides)
+{
+	const struct wifi_params *params = &device->params;
+	const struct wifi_ppdu *ppdu = wifi_first_ppdu(device);
+	u64 ns;
+
+	if (!ppdu->path->to)
+		return ppdu->air_ns;
+	if (collides && params->protection == WIFI_PROTECTION_RTS)
+		return wifi_rts_ns(&medium->phy, params->protection_rate);
+	ns = wifi_protect_ns(&medium->phy, params->protection, params->protection_rate) +
+	     ppdu->air_ns;
+	if (ppdu->answered)
+		ns += wifi_sifs_ns(&medium->phy) +
+		      (ppdu->aggregate ? wifi_block_ack_ns(&medium->phy, &ppdu->rate)
+				       : wifi_ack_ns(&medium->phy, &ppdu->rate));
+	return ns;
+}
+
+/* Draw which frames of a PPDU that has the medium for itself are lost. */
+static void transmit(struct wifi_medium *medium, struct wifi_ppdu *ppdu, u64 at)
+{
+	struct wifi_path *path = ppdu->path;
+	u32 count = skb_queue_len(&ppdu->frames);
+	u32 place;
+
+	ppdu->lost = 0;
+	ppdu->answered = false;
+	if (!path->to)
+		return;
+	for (place = 0; place < count; place++)
+		if (!wifi_is_running(path->to) ||
+		    wifi_channel_lost(&path->channel, &medium->random, &ppdu->rate, at))
+			ppdu->lost |= BIT_ULL(place);
+	ppdu->answered = hweight64(ppdu->lost) < count;
+}
+
+static void start(struct wifi_medium *medium)
+{
+	struct wifi_device *device;
+	u64 at = medium->next;
+	u64 length = 0;
+	bool collides, understood;
+
+	list_for_each_entry(device, &medium->devices, node) {
+		struct sk_buff *skb;
+
+		if (!wifi_device_contends(device) || sends_at(device, at) != at) {
+			count_down(device, at);
+			continue;
+		}
+		if (!device->built)
+			wifi_device_build(device, at);
+		device->on_air = true;
+		list_add_tail(&device->winner, &medium->winners);
+		skb_queue_walk(&wifi_first_ppdu(device)->frames, skb)
+			if (!wifi_frame(skb)->aired_at)
+				wifi_frame(skb)->aired_at = at;
+	}
+	if (WARN_ON_ONCE(list_empty(&medium->winners))) {
+		contend(medium, at);
+		return;
+	}
+	collides = !list_is_singular(&medium->winners);
+	understood = !collides;
+	list_for_each_entry(device, &medium->winners, winner) {
+		struct wifi_ppdu *ppdu = wifi_first_ppdu(device);
+		u64 ns;
+
+		if (collides) {
+			ppdu->answered = false;
+			ppdu->path->counters.collisions++;
+		} else {
+			transmit(medium, ppdu, at);
+			understood = ppdu->answered || !ppdu->path->to;
+		}
+		ns = exchange_ns(medium, device, collides);
+		ppdu->path->counters.airtime += ns;
+		ppdu->path->deficit -= ns;
+		length = max(length, ns);
+	}
+	medium->exchanges++;
+	medium->collisions += collides;
+	medium->busy += length;
+	medium->collided += collides ? length : 0;
+	medium->began_at = at;
+	medium->then_idle = at + length;
+	if (!understood && medium->phy.eifs)
+		medium->then_idle += wifi_eifs_ns(&medium->phy);
+	medium->state = WIFI_BUSY;
+	medium->next = at + length;
+	hrtimer_start(&medium->timer, ns_to_ktime(medium->next), HRTIMER_MODE_ABS_SOFT);
+}
+
+/* Contention window after success, or after one failure more: 9.3.3. */
+static void settle(struct wifi_device *device, bool answered, bool empty)
+{
+	struct wifi_access *access = &device->access;
+
+	if (answered || empty) {
+		access->failures = 0;
+		access->cw = device->params.cw_min;
+	} else {
+		access->failures++;
+		access->cw = min(2 * access->cw + 1, device->params.cw_max);
+	}
+	draw_backoff(device);
+}
+
+struct delivery {
+	struct wifi_device *to;		/* NULL: all stations */
+	struct sk_buff_head frames;
+};
+
+static void finish(struct wifi_medium *medium, struct delivery *delivery)
+{
+	struct wifi_device *device, *next;
+	u64 at = medium->next;
+
+	__skb_queue_head_init(&delivery->frames);
+	list_for_each_entry_safe(device, next, &medium->winners, winner) {
+		struct wifi_ppdu *ppdu = wifi_first_ppdu(device);
+		struct wifi_path *path = ppdu->path;
+		bool done;
+
+		list_del_init(&device->winner);
+		device->on_air = false;
+		if (wifi_is_running(device)) {
+			wifi_path_finish(path, ppdu, at, &delivery->frames);
+			delivery->to = path->to;
+		} else {
+			wifi_path_drop(path, ppdu);
+		}
+		done = skb_queue_empty(&ppdu->frames);
+		settle(device, ppdu->answered || !path->to, done);
+		if (done) {
+			device->first = (device->first + 1) % WIFI_AHEAD_MAX;
+			device->built--;
+		}
+		wifi_device_refill(device, at);
+		wifi_device_wake(device);
+	}
+	medium->idle_since = medium->then_idle;
+	contend(medium, medium->idle_since);
+}
+
+static void deliver(struct wifi_medium *medium, struct delivery *delivery)
+{
+	struct wifi_device *device;
+	LIST_HEAD(batch);
+	struct sk_buff *skb, *copy;
+
+	while ((skb = __skb_dequeue(&delivery->frames))) {
+		if (delivery->to) {
+			wifi_deliver(delivery->to, skb, &batch);
+			continue;
+		}
+		list_for_each_entry(device, &medium->devices, node) {
+			copy = device->is_ap ? NULL : skb_clone(skb, GFP_ATOMIC);
+			if (copy)
+				wifi_deliver(device, copy, &batch);
+		}
+		consume_skb(skb);
+	}
+	netif_receive_skb_list(&batch);
+}
+
+static enum hrtimer_restart due(struct hrtimer *timer)
+{
+	struct wifi_medium *medium = container_of(timer, struct wifi_medium, timer);
+	struct delivery delivery;
+
+	spin_lock(&medium->lock);
+	if (medium->state == WIFI_BUSY && !hrtimer_is_queued(timer)) {
+		finish(medium, &delivery);
+		spin_unlock(&medium->lock);
+		deliver(medium, &delivery);
+		return HRTIMER_NORESTART;
+	}
+	/* Where somebody set the timer anew while we waited for the lock, it will come. */
+	if (medium->state == WIFI_CONTENTION && !hrtimer_is_queued(timer))
+		start(medium);
+	spin_unlock(&medium->lock);
+	return HRTIMER_NORESTART;
+}
+
+/*
+ * wifi_medium_add() - a device joins
+ */
+void wifi_medium_add(struct wifi_medium *medium, struct wifi_device *device)
+{
+	hrtimer_cancel(&medium->timer);
+	spin_lock_bh(&medium->lock);
+	list_add_tail(&device->node, &medium->devices);
+	if (device->is_ap)
+		medium->ap = device;
+	medium->stations += !device->is_ap;
+	resume(medium);
+	spin_unlock_bh(&medium->lock);
+}
+
+/*
+ * wifi_medium_remove() - a device, which is down, leaves
+ *
+ * Nobody delivers to it any more when this returns whether it was the last one.
+ */
+bool wifi_medium_remove(struct wifi_medium *medium, struct wifi_device *device)
+{
+	bool last;
+
+	hrtimer_cancel(&medium->timer);
+	spin_lock_bh(&medium->lock);
+	if (medium->ap)
+		wifi_device_forget(medium->ap, &device->down);
+	wifi_device_purge(device);
+	wifi_path_purge(&device->down);
+	list_del_init(&device->winner);
+	list_del(&device->node);
+	medium->stations -= !device->is_ap;
+	if (device->is_ap)
+		medium->ap = NULL;
+	last = list_empty(&medium->devices);
+	if (!last)
+		resume(medium);
+	spin_unlock_bh(&medium->lock);
+	return last;
+}
+
+/*
+ * wifi_medium_create() - a medium without devices, or NULL
+ */
+struct wifi_medium *wifi_medium_create(void)
+{
+	struct wifi_medium *medium = kzalloc(sizeof(*medium), GFP_KERNEL);
+
+	if (!medium)
+		return NULL;
+	spin_lock_init(&medium->lock);
+	INIT_LIST_HEAD(&medium->devices);
+	INIT_LIST_HEAD(&medium->winners);
+	hrtimer_init(&medium->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	medium->timer.function = due;
+	prandom_seed_state(&medium->random, get_random_u64());
+	medium->phy = (struct wifi_phy){
+		.band = 5, .slot = 9, .backoff = WIFI_BACKOFF_EDCA, .eifs = 1,
+	};
+	medium->idle_since = ktime_get_ns();
+	return medium;
+}
