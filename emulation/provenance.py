@@ -58,6 +58,7 @@ def record(
 ) -> dict[str, Any]:
     """The provenance of a run that succeeded."""
     cell = run.cell
+    web = "web" in run.experiment.traffic.servers
     return {
         "format": FORMAT,
         "run": run.id,
@@ -78,5 +79,7 @@ def record(
         "wall_s": round(ending.wall_s, 3),
         "cpu_s": round(ending.cpu_s, 3),
         "kernel_log": "clean",
+        # No fetch time shows a page that failed.
+        **({"page_failures": ending.step("fetched")["failures"]} if web else {}),
         "qdiscs": qdiscs,
     }

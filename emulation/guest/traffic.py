@@ -38,6 +38,8 @@ def run(rig, traffic, status):
     servers = [server for name in traffic["servers"] for server in start(name, rig, traffic)]
     status("serving", servers=len(servers))
     flent(rig, traffic, status)
+    if "web" in traffic["servers"]:
+        status("fetched", failures=importlib.import_module("web").failures())
     for server in servers:
         if server.poll() is not None:
             raise Failure("traffic", f"{server.args[-1]} died with status {server.returncode}")
