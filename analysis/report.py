@@ -1,12 +1,15 @@
 """The results page: `python -m analysis.report --results results` writes results/index.html.
 
-It shows the figures that `analysis.execute` left in `<results>/<paper>/<figure>/`; the page needs
-no network and no script, and follows the reader's light or dark setting. Exit status 1 when there
-is nothing to show.
+It shows the figures that `analysis.execute` left in `<results>/<paper>/<figure>/`, and leads to the
+page of the claims where `analysis.claims` left one; the page needs no network and no script, and
+follows the reader's light or dark setting. Exit status 1 when there is nothing to show.
 """
 
 import argparse
+import json
 import sys
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -25,8 +28,25 @@ PAPERS: Final = {
         "Høiland-Jørgensen, Hurtig, Brunstrom, Computer Networks 89 (2015)",
         "https://doi.org/10.1016/j.comnet.2015.07.014",
     ),
+    "khademi2013": (
+        "The New AQM Kids on the Block",
+        "Khademi, Ros, Welzl, Technical Report 434, University of Oslo (2013)",
+        "https://www.duo.uio.no/handle/10852/37381",
+    ),
+    "codel2012": (
+        "Controlling Queue Delay",
+        "Nichols, Jacobson, Communications of the ACM 55(7) (2012)",
+        "https://queue.acm.org/detail.cfm?id=2209336",
+    ),
+    "battling2013": (
+        "Battling Bufferbloat",
+        "Høiland-Jørgensen, student project, Roskilde University (2013)",
+        "",
+    ),
 }
 """paper -> title, authors and place, address"""
+OWN: Final = ("The emulation itself", "Measurements of this project, of no paper", "")
+CLAIMS: Final = "claims.json"
 
 
 @dataclass(frozen=True)
@@ -44,6 +64,16 @@ class Shown:
     def figure(self) -> str:
         """File stem of the image, relative to the page."""
         return f"{self.folder}/{FIGURE}"
+
+    @property
+    def of_paper(self) -> bool:
+        """Whether it stands for a figure of a paper, made of runs."""
+        return self.summary.paper in PAPERS
+
+    @property
+    def label(self) -> str:
+        """ "Fig. 2a", or the title of a figure that no paper has."""
+        return f"Fig. {self.summary.figure}" if self.of_paper else self.summary.title
 
     @property
     def seeds(self) -> str:
@@ -76,25 +106,46 @@ def collect(results: Path) -> list[Shown]:
     return found
 
 
-def render(figures: list[Shown]) -> str:
-    """The page's HTML."""
+def environment() -> Environment:
+    """What pages are rendered with."""
     loader = PackageLoader("analysis", "templates")
-    environment = Environment(
+    found = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters["duration"] = duration
+    found.filters["duration"] = duration
+    return found
+
+
+def render(figures: list[Shown], verdicts: Mapping[str, int] | None = None) -> str:
+    """The page's HTML; `verdicts` are the numbers of claims by verdict, where there are any."""
     papers = []
     for paper, group in groupby(figures, key=lambda shown: shown.summary.paper):
-        title, source, address = PAPERS.get(paper, (paper, "", ""))
+        title, source, address = PAPERS.get(paper, OWN)
         papers.append({"title": title, "source": source, "address": address, "figures": [*group]})
-    return environment.get_template("report.html").render(papers=papers, **_totals(figures))
+    template = environment().get_template("report.html")
+    return template.render(papers=papers, verdicts=verdicts or {}, **_totals(figures))
+
+
+def read_verdicts(results: Path) -> dict[str, int]:
+    """How many claims have come to which verdict; empty where they were not assessed.
+
+    Raises DataError for a file that is not what `analysis.claims` writes.
+    """
+    path = results / CLAIMS
+    if not path.is_file():
+        return {}
+    try:
+        return dict(Counter(one["verdict"] for one in json.loads(path.read_text())))
+    except (ValueError, KeyError, TypeError) as error:
+        remedy = "Make it again with `python -m analysis.claims`"
+        raise DataError.of(path, f"not a list of claims ({error})", remedy) from error
 
 
 def write_report(results: Path) -> Path:
     """Write `<results>/index.html` and return its path."""
     page = results / "index.html"
-    page.write_text(render(collect(results)), encoding="utf-8")
+    page.write_text(render(collect(results), read_verdicts(results)), encoding="utf-8")
     return page
 
 
@@ -108,8 +159,8 @@ def duration(seconds: float) -> str:
 
 
 def _totals(figures: list[Shown]) -> dict[str, Any]:
-    """Facts over all figures; figures that share runs count them once."""
-    summaries = [shown.summary for shown in figures]
+    """Facts over all figures of papers; figures that share runs count them once."""
+    summaries = [shown.summary for shown in figures if shown.of_paper]
     shared = {
         (one.paper, one.eras[0], str(sorted(map(str, one.cells)))): one for one in summaries
     }.values()

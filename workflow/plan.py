@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +57,15 @@ class Scale:
 class Plan:
     """The figures to draw, and where from.
 
-    `scale` is None where the shipped runs of `data` are used.
+    `scale` is None where the shipped runs of `data` are used; `batch` is how many runs of a cell a
+    step does, 0 where each is a step of its own.
     """
 
     figures: Mapping[str, FigureFile]  # by name: `gbw2015/fig2a`
     data: Path
     results: Path
     scale: Scale | None
+    batch: int = 0
 
     @property
     def pages(self) -> Path:
@@ -99,8 +101,29 @@ class Plan:
             return {}
         return {run.id: run for figure in self.figures.values() for run in self.runs(figure)}
 
+    def batches(self) -> dict[str, tuple[Run, ...]]:
+        """The runs of each batch, by its name: `gbw2015/rrul/10-10/codel/cubic/seeds-001-010`.
+
+        Which seeds go together does not depend on how many there are.
+        """
+        found: dict[str, list[Run]] = {}
+        for run in self.all_runs().values() if self.batch else ():
+            found.setdefault(self._batch_of(run), []).append(run)
+        return {name: tuple(runs) for name, runs in found.items()}
+
+    def _batch_of(self, run: Run) -> str:
+        first = (run.seed - 1) // self.batch * self.batch + 1
+        last = first + self.batch - 1
+        return f"{run.id.rpartition('/')[0]}/seeds-{first:03d}-{last:03d}"
+
     def data_files(self, figure: FigureFile) -> list[Path]:
-        """The data and the provenance of each run of `figure`: those that are there, or will be."""
+        """The data and the provenance of each run of `figure`: those that are there, or will be.
+
+        Where runs are done in batches, what the batches leave.
+        """
+        if self.scale is not None and self.batch:
+            names = dict.fromkeys(self._batch_of(run) for run in self.runs(figure))
+            return [self.results / "batches" / f"{name}.json" for name in names]
         if self.scale is not None:
             ids = [run.id for run in self.runs(figure)]
             return [self.runs_root / f"{one}{end}" for one in ids for end in (".flent.gz", ".json")]
@@ -112,6 +135,12 @@ class Plan:
             for pattern in ("seed-*.flent.gz", "seed-*.json")
             for path in sorted((self.data / cell.folder).glob(pattern))
         ]
+
+    def provenances(self) -> list[Path]:
+        """The provenance of every run that the claims are assessed on: there already, or to be."""
+        if self.scale is not None:
+            return [self.runs_root / f"{one}.json" for one in self.all_runs()]
+        return sorted(self.data.glob("*/*/*/*/*/seed-*.json"))
 
     def variant(self, figure: FigureFile) -> str:
         """The experiment's path segment below the folder of the runs: `rrul@20s`."""
@@ -159,12 +188,16 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
     if not isinstance(config["emulate"], bool):
         raise ConfigError(f"emulate is {config['emulate']!r}", "--config", "say True or False")
     scale = Scale.of(config["scale"], config["scales"]) if config["emulate"] else None
+    batch = config["batch"]
+    if not isinstance(batch, int) or batch < 0:
+        raise ConfigError(f"batch is {batch!r}", "--config", "say how many runs: 0, 10")
     found = figure_files(config["papers"], config["figures"])
     everything = Plan(
         {figure.name: figure for figure in found},
         Path(config["data"]),
         Path(config["results"]),
         scale,
+        batch,
     )
     drawn = {
         name: figure for name, figure in everything.figures.items() if everything.data_files(figure)
@@ -178,4 +211,4 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
             )
         what = f"there is no run of {', '.join(lacking)}"
         raise ConfigError(what, str(everything.data), "make runs with --emulate")
-    return Plan(drawn, everything.data, everything.results, scale)
+    return replace(everything, figures=drawn)
