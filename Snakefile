@@ -22,8 +22,17 @@ PYTHON = sys.executable
 
 include: "workflow/rules/setup.smk"
 include: "workflow/rules/run.smk"
+include: "workflow/rules/batch.smk"
 include: "workflow/rules/figure.smk"
 include: "workflow/rules/report.smk"
+
+
+# Nothing to send to another machine: the first two are looked up, the page takes a second.
+localrules:
+    kernel,
+    rootfs,
+    report,
+    all,
 
 
 rule all:

@@ -116,14 +116,17 @@ class Plan:
         last = first + self.batch - 1
         return f"{run.id.rpartition('/')[0]}/seeds-{first:03d}-{last:03d}"
 
+    def _stamps(self, runs: Iterable[Run]) -> list[Path]:
+        names = dict.fromkeys(self._batch_of(run) for run in runs)
+        return [self.results / "batches" / f"{name}.json" for name in names]
+
     def data_files(self, figure: FigureFile) -> list[Path]:
         """The data and the provenance of each run of `figure`: those that are there, or will be.
 
         Where runs are done in batches, what the batches leave.
         """
         if self.scale is not None and self.batch:
-            names = dict.fromkeys(self._batch_of(run) for run in self.runs(figure))
-            return [self.results / "batches" / f"{name}.json" for name in names]
+            return self._stamps(self.runs(figure))
         if self.scale is not None:
             ids = [run.id for run in self.runs(figure)]
             return [self.runs_root / f"{one}{end}" for one in ids for end in (".flent.gz", ".json")]
@@ -137,7 +140,12 @@ class Plan:
         ]
 
     def provenances(self) -> list[Path]:
-        """The provenance of every run that the claims are assessed on: there already, or to be."""
+        """The provenance of every run that the claims are assessed on: there already, or to be.
+
+        Where runs are done in batches, what the batches leave.
+        """
+        if self.scale is not None and self.batch:
+            return self._stamps(self.all_runs().values())
         if self.scale is not None:
             return [self.runs_root / f"{one}.json" for one in self.all_runs()]
         return sorted(self.data.glob("*/*/*/*/*/seed-*.json"))

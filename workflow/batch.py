@@ -1,0 +1,89 @@
+"""Do a batch of runs of one cell: what one step of a cluster's job does.
+
+`python -m workflow.batch STAMP gbw2015/rrul --link 10/10 --qdisc codel --cc cubic --seed 1 --seed 2
+--data results/data --keep results/failed` does the runs that are not there, or that are not of today's
+kernel, guest and job, and then writes STAMP. A batch that was stopped or failed goes on where it
+was when it is started again; one run that fails does not keep the others from being done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from emulation import kernel, provenance, rootfs, vm
+from emulation.commands.run import add_selection, selection
+from emulation.errors import EmulationError
+from emulation.kernel import Kernel
+from emulation.model import Run
+from emulation.rootfs import RootFs
+from emulation.run import execute, paths
+
+
+def is_current(run: Run, built: Kernel, root: RootFs, data: Path) -> bool:
+    """Whether `data` has `run`, made by today's kernel, root file system, guest code and job."""
+    target, record = paths(run, data)
+    try:
+        told = json.loads(record.read_text())
+    except (OSError, ValueError):
+        return False
+    machine = vm.Machine(built.path, root.path, run.random, run.memory_mib)
+    wanted = provenance.identity(run, machine, built, root)
+    return target.is_file() and told.get("identity") == wanted
+
+
+def do(runs: tuple[Run, ...], built: Kernel, root: RootFs, data: Path, keep: Path) -> list[str]:
+    """Do those of `runs` that `data` lacks; what went wrong, an entry for each run that failed."""
+    failures = []
+    for run in runs:
+        if is_current(run, built, root, data):
+            print(f"{run.id}: there already", flush=True)
+            continue
+        try:
+            ending = execute(run, built, root, data, keep=keep, again=True).ending
+        except EmulationError as error:
+            failures.append(str(error))
+            print(f"error: {error}", flush=True)
+            continue
+        assert ending is not None
+        print(f"{run.id}: {ending.virtual_s:.1f} s in {ending.wall_s:.1f} s", flush=True)
+    return failures
+
+
+def write(stamp: Path, runs: tuple[Run, ...], data: Path) -> None:
+    """Write what the batch has made: the digest of the data by the run's id."""
+    made = {run.id: json.loads(paths(run, data)[1].read_text())["data_sha256"] for run in runs}
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    partial = stamp.with_name(f".{stamp.name}.{os.getpid()}")
+    partial.write_text(json.dumps(made, indent=1, sort_keys=True) + "\n")
+    partial.replace(stamp)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m workflow.batch", description=__doc__)
+    parser.add_argument("stamp", type=Path, help="what is written when all runs are there")
+    add_selection(parser)
+    parser.add_argument("--data", type=Path, required=True, help="root of the runs")
+    parser.add_argument("--keep", type=Path, required=True, help="for what a failed guest leaves")
+    given = parser.parse_args(arguments)
+    try:
+        runs = selection(given)
+        failures = do(
+            runs, kernel.build(series=given.kernel), rootfs.build(), given.data, given.keep
+        )
+    except EmulationError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_status
+    if failures:
+        print(f"{len(failures)} of {len(runs)} runs failed:", *failures, sep="\n", file=sys.stderr)
+        return 1
+    write(given.stamp, runs, given.data)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+# Where `batch` is set, a step does several runs of one cell: fewer and longer jobs for a scheduler.
+# The data are no output of Snakemake's here, since it removes those of a step that failed or is
+# repeated; what is done stays, and `workflow.batch` does the rest.
+
+from emulation.commands.list import wall_seconds
+
+BATCHES = PLAN.batches()
+
+
+def batch_minutes(batch):
+    """A limit of time: three times what the runs should take, and a minute."""
+    runs = BATCHES[batch]
+    whole = wall_seconds(runs[0].experiment, [runs[0].cell])
+    share = runs[0].length.seconds / runs[0].experiment.traffic.length.seconds
+    return 1 + round(3 * len(runs) * max(5, whole * share) / 60)
+
+
+def batch_selection(batch):
+    """The options that select its runs: those of its first run, and the seeds of the others."""
+    runs = BATCHES[batch]
+    others = [option for run in runs[1:] for option in ("--seed", str(run.seed))]
+    return [runs[0].experiment.id, *selection(runs[0]), *others]
+
+
+rule batch:
+    input:
+        kernel=lambda wildcards: SETUP / f"kernel-{BATCHES[wildcards.batch][0].kernel}.json",
+        rootfs=rules.rootfs.output,
+    output:
+        PLAN.results / "batches/{batch}.json",
+    log:
+        PLAN.results / "logs/batch/{batch}.log",
+    params:
+        selection=lambda wildcards: batch_selection(wildcards.batch),
+        data=PLAN.results / "data",
+        failed=PLAN.results / "failed",
+        jobs=lambda wildcards: [job_digest(run) for run in BATCHES[wildcards.batch]],
+        guest=lambda wildcards: guest_code_digest(BATCHES[wildcards.batch][0].job()),
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=lambda wildcards: batch_minutes(wildcards.batch),
+    shell:
+        "{PYTHON} -m workflow.batch {output} {params.selection:q}"
+        " --data {params.data} --keep {params.failed} >{log} 2>&1"
