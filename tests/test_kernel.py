@@ -417,7 +417,7 @@ def test_environment_of_the_user_does_not_reach_the_build(
 ) -> None:
     monkeypatch.setitem(os.environ, "KCFLAGS", "-O0")
     log = tmp_path / "log"
-    assert make._run(["sh", "-c", "echo flags=$KCFLAGS"], tmp_path, log) == 0
+    assert make.run(["sh", "-c", "echo flags=$KCFLAGS"], tmp_path, log) == 0
     assert log.read_text().splitlines()[-1] == "flags="
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulation import kernel
+from emulation.kernel import module
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -26,6 +27,9 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     build.add_argument("--jobs", type=_positive, help="processes (default: one a processor)")
     build.add_argument("--keep-source", action="store_true", help="keep the patched source")
     build.add_argument("--json", action="store_true", help="print what went into the kernel")
+    own = actions.add_parser("module", help="build a module, as a qdisc of your own")
+    own.add_argument("folder", type=Path, help="its C files and its Kbuild")
+    own.add_argument("--series", help="the kernel to build it for (default: see KERNEL.toml)")
     listing = actions.add_parser("list", help="kernels in the cache")
     listing.add_argument("--json", action="store_true", help="print what went into each")
 
@@ -51,6 +55,9 @@ def run(args: argparse.Namespace) -> int:
         _warn_unknown(built)
         print(json.dumps(_record(built), indent=2) if args.json else built.path)
         return 0
+    if args.action == "module":
+        print(module.build(_built(args.series), args.folder).path)
+        return 0
     found = kernel.kernels()
     if args.json:
         print(json.dumps([_record(one) for one in found], indent=2))
@@ -62,6 +69,12 @@ def run(args: argparse.Namespace) -> int:
     if not found:
         print("no kernel yet: emulate kernel build", file=sys.stderr)
     return 0
+
+
+def _built(series: str | None) -> kernel.Kernel:
+    """The kernel of the cache to build against, built now where there is none."""
+    with _shown(sys.stderr.isatty()) as progress:
+        return kernel.build(series=series, progress=progress)
 
 
 def _record(one: kernel.Kernel) -> dict[str, Any]:

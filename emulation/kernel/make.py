@@ -105,7 +105,7 @@ def apply_patches(recipe: Recipe, tree: Path, log: Path) -> None:
     """Apply the patches to `tree`; a hunk whose context differs is refused."""
     for patch in recipe.patches:
         command = ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "-i", str(patch.path)]
-        if _run(command, tree, log):
+        if run(command, tree, log):
             raise KernelBuildError(
                 what=f"{patch.path.parent.name}/{patch.name} does not apply to {recipe.series}",
                 todo="see the log for the hunk, and make a version of the patch for this release",
@@ -119,7 +119,7 @@ def configure(recipe: Recipe, tree: Path, log: Path) -> None:
     wanted = out / "wanted.config"
     wanted.write_text("".join(f"{option.name}={option.value}\n" for option in recipe.options))
     for target in (f"KCONFIG_ALLCONFIG={wanted}", "allnoconfig"), ("olddefconfig",):
-        if _run(["make", "O=build", *SETTINGS, *target], tree, log):
+        if run(["make", "O=build", *SETTINGS, *target], tree, log):
             raise KernelBuildError(what=f"make {target[-1]} failed: {first_error(log.read_text())}")
     lacking = recipes.missing(recipe.options, (out / ".config").read_text())
     if lacking:
@@ -151,7 +151,7 @@ def compile_tree(tree: Path, log: Path, jobs: int | None, objects: int, progress
             progress("compile", min(compiled / objects, 0.99) if objects else 0)
 
     progress("compile", 0)
-    if _run(command, tree, log, count):
+    if run(command, tree, log, count):
         raise KernelBuildError(
             what=f"the build failed: {first_error(log.read_text())}",
             todo="read the log from that line on",
@@ -164,7 +164,7 @@ def keep_for_modules(tree: Path, place: Path, log: Path) -> None:
 
     `tree` is compiled with CONFIG_MODULES=y.
     """
-    if _run(["make", "O=build", *SETTINGS, "modules_prepare"], tree, log):
+    if run(["make", "O=build", *SETTINGS, "modules_prepare"], tree, log):
         raise KernelBuildError(what=f"make modules_prepare: {first_error(log.read_text())}")
     out = tree / "build"
     for top in (tree, out):
@@ -181,10 +181,13 @@ def keep_for_modules(tree: Path, place: Path, log: Path) -> None:
     shutil.copy(out / "vmlinux.symvers", place / "Module.symvers")
 
 
-def _run(
+def run(
     command: list[str], folder: Path, log: Path, line: Callable[[str], None] | None = None
 ) -> int:
-    """Run `command` in `folder`, its output to the end of `log`; return its exit status."""
+    """Run `command` in `folder`, its output to the end of `log`; return its exit status.
+
+    `line` gets each line of the output as it comes. Of the environment it sees next to nothing.
+    """
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     with (
         log.open("a", errors="replace") as file,
