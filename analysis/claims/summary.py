@@ -111,6 +111,7 @@ def as_json(assessments: Sequence[Assessment]) -> list[dict[str, Any]]:
             "verdict": str(one.headline.verdict),
             "era": one.headline.era,
             "cc": one.headline.cc,
+            "lacks": one.headline.lacks[0] if one.headline.lacks else None,
             "why": why(one.headline),
             "judgements": [_judgement(judgement) for judgement in one.judgements],
         }
