@@ -1,8 +1,9 @@
-"""Run Snakemake and show how far it is: `python -m workflow.progress --cores 4 ...`.
+"""Run Snakemake and show how far it is: `python -m workflow.progress local --cores 4 ...`.
 
-The arguments are Snakemake's. Its output goes to a log; what is shown is a line of progress with an
-estimate of the time left, and of a step that fails its name and its own words. The estimate starts
-with what `emulate list` knows of the runs and learns from how long the steps really take.
+The arguments are the name of a profile and Snakemake's. Its output goes to a log; what is shown is
+a line of progress with an estimate of the time left, and of a step that fails its name and its own
+words. The estimate starts with what `emulate list` knows of the runs and learns from how long the
+steps really take.
 """
 
 from __future__ import annotations
@@ -16,8 +17,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from emulation.errors import INTERRUPTED, EmulationError
+from workflow import cluster
+
+if TYPE_CHECKING:
+    from workflow.plan import Plan
 
 #: Seconds on one core of a step of each rule; of a run, see `run_seconds`. The kernel and the root
 #: file system are in the cache by then.
@@ -27,14 +33,18 @@ STEP_S = {"claims": 10.0, "figure": 8.0, "report": 3.0, "kernel": 2.0, "rootfs":
 AROUND_RUN_S = 2.5
 
 #: What the summary counts: rule, one of it, several.
-PARTS = {"run": ("run", "runs"), "figure": ("figure", "figures")}
+PARTS = {
+    "run": ("run", "runs"),
+    "batch": ("batch of runs", "batches of runs"),
+    "figure": ("figure", "figures"),
+}
 
 _STATS = re.compile(r"^(\w+) +(\d+)$")
-_STARTED = re.compile(r"^(?:local)?rule (\w+):$")
-_NAMED = re.compile(r"^    wildcards: \w+=(\S+)$")
-_JOB = re.compile(r"^    jobid: (\d+)$")
+_STARTED = re.compile(r"^ *(?:local)?rule (\w+):$")  # indented in a group of steps
+_NAMED = re.compile(r"^ {4,}wildcards: \w+=(\S+)$")
+_JOB = re.compile(r"^ {4,}jobid: (\d+)$")
 _FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)$")
-_FAILED = re.compile(r"^Error in rule (\w+)")
+_FAILED = re.compile(r"^ *Error in rule (\w+)")
 _RULER = "=" * 80
 
 
@@ -203,17 +213,23 @@ def display(work: Work, terminal: bool) -> Iterator[Callable[[str], None]]:
         yield draw
 
 
-def run_seconds(settings: list[str]) -> float:
-    """Seconds on one core of a run, on average, under these `KEY=VALUE` settings of the plan."""
+def plan_of(settings: list[str]) -> Plan:
+    """The plan under these `KEY=VALUE` settings."""
     from ruamel.yaml import YAML
 
-    from emulation.commands.list import wall_seconds
     from workflow.plan import make_plan
 
     yaml = YAML(typ="safe")
     config = yaml.load(Path("workflow/config.yaml"))
     config |= {key: yaml.load(text) for key, text in (one.split("=", 1) for one in settings)}
-    runs = make_plan(config).all_runs().values()
+    return make_plan(config)
+
+
+def run_seconds(plan: Plan) -> float:
+    """Seconds on one core of a run of `plan`, on average."""
+    from emulation.commands.list import wall_seconds
+
+    runs = plan.all_runs().values()
     costs = [
         AROUND_RUN_S
         + wall_seconds(run.experiment, [run.cell])
@@ -223,19 +239,35 @@ def run_seconds(settings: list[str]) -> float:
     return sum(costs) / len(costs) if costs else STEP_S["run"]
 
 
+def on_slurm(plan: Plan, batch_s: float, jobs: int) -> list[str]:
+    """The options of Snakemake that fit the jobs to `plan`, whose batches take `batch_s` each."""
+    batches = plan.batches()
+    size = cluster.batches_a_job(len(batches), batch_s, jobs)
+    name = cluster.prefix(Path())
+    return ["--group-components", f"batches={size}", "--slurm-jobname-prefix", name]
+
+
 def main(arguments: list[str]) -> int:
-    """The command line: Snakemake's. Returns its exit status."""
-    cores = int(arguments[arguments.index("--cores") + 1])
+    """The command line: Snakemake's, behind the name of a profile. Returns its exit status."""
+    profile, *arguments = arguments
+    slurm = profile == "slurm"
+    option = "--jobs" if slurm else "--cores"
+    at_once = int(arguments[arguments.index(option) + 1])
     settings = arguments[arguments.index("--config") + 1 :] if "--config" in arguments else []
-    work = Work(cores)
+    work = Work(at_once)
     try:
-        work.step_s["run"] = run_seconds(settings)
+        plan = plan_of(settings)
+        work.step_s["run"] = run_seconds(plan)
+        if batches := plan.batches():
+            work.step_s["batch"] = work.step_s["run"] * len(plan.all_runs()) / len(batches)
     except EmulationError as error:
         print(f"reproduce-all: error: {error}", file=sys.stderr)
         return error.exit_status
+    if slurm:
+        arguments = [*on_slurm(plan, work.step_s["batch"], at_once), *arguments]
     dry = "--dry-run" in arguments
     log = Path("results/logs/snakemake.log")
-    command = [sys.executable, "-m", "snakemake", "--profile", "workflow/profiles/local"]
+    command = [sys.executable, "-m", "snakemake", "--profile", f"workflow/profiles/{profile}"]
     if dry:
         status = run([*command, *arguments], work, log, lambda step: None)
         print(work.summary() or "nothing to do" if not status else "\n".join(work.messages))

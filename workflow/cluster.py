@@ -1,0 +1,105 @@
+"""What a Slurm cluster needs besides Snakemake: no job of an earlier call may still be at work.
+
+Where Snakemake itself was killed, its jobs go on. The next call would do their work again at the
+same time, so `python -m workflow.cluster cancel` ends them first. What they had done stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from emulation.errors import EmulationError, MissingTool
+
+#: Seconds that cancelled jobs may take to end.
+PATIENCE_S = 120.0
+
+#: Seconds of work that a job should have: less and the scheduler is kept busy, more and a failed
+#: node costs more, and the job waits longer for its turn.
+JOB_S = 1800.0
+
+
+def prefix(folder: Path) -> str:
+    """What the names of the jobs of the checkout in `folder` begin with."""
+    return f"qdisc-lab-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:8]}"
+
+
+def batches_a_job(batches: int, batch_s: float, jobs: int) -> int:
+    """How many batches of `batch_s` seconds go into a job.
+
+    As many as take `JOB_S`, but not so few jobs that some of the `jobs` at once have no work.
+    """
+    filling = max(1, round(JOB_S / max(batch_s, 1.0)))
+    spread = -(-batches // max(jobs, 1))
+    return max(1, min(filling, spread))
+
+
+def check() -> None:
+    """Raise `MissingTool` where this machine cannot submit jobs."""
+    if shutil.which("sbatch") is None:
+        raise MissingTool(
+            what="there is no sbatch",
+            where="this machine",
+            todo="call it on a machine from which jobs are submitted, or without --profile slurm",
+        )
+    _slurm("sinfo", "--noheader")
+
+
+def living(name: str) -> list[str]:
+    """The ids of this user's jobs, pending or running, whose names begin with `name`."""
+    lines = _slurm("squeue", "--me", "--noheader", "--format=%i %j").splitlines()
+    jobs = (line.split(maxsplit=1) for line in lines)
+    return [job for job, title in jobs if title.startswith(name)]
+
+
+def cancel(name: str) -> int:
+    """Cancel the jobs whose names begin with `name` and wait until they are gone; how many."""
+    jobs = living(name)
+    if not jobs:
+        return 0
+    _slurm("scancel", *jobs)
+    deadline = time.monotonic() + PATIENCE_S
+    while living(name):
+        if time.monotonic() > deadline:
+            raise EmulationError(
+                f"jobs of an earlier call do not end: {', '.join(living(name))}",
+                "squeue --me",
+                "wait until they have, then call it again",
+            )
+        time.sleep(1)
+    return len(jobs)
+
+
+def _slurm(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise MissingTool(
+            what=f"{command[0]} failed: {done.stderr.strip().splitlines()[-1:] or done.returncode}",
+            where="Slurm",
+            todo="wait until its controller answers (scontrol ping), then call it again",
+        )
+    return done.stdout
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m workflow.cluster", description=__doc__)
+    parser.add_argument("action", choices=("check", "cancel"))
+    given = parser.parse_args(arguments)
+    try:
+        check()
+        if given.action == "cancel" and (ended := cancel(prefix(Path()))):
+            print(f"==> ended {ended} jobs of an earlier call; what they had done stays")
+    except EmulationError as error:
+        print(f"reproduce-all: error: {error}", file=sys.stderr)
+        return error.exit_status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
