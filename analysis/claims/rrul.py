@@ -30,6 +30,8 @@ def measure(run: RunFile) -> dict[str, float]:
     probes = loaded[loaded["kind"] == "ping_icmp"].sort_values("time_s")
     time_s = probes["time_s"].to_numpy() - float(facts["delay_s"])
     latency_ms = probes["rtt_ms"].to_numpy() - float(facts["base_rtt_ms"])
+    if not (time_s >= float(facts["length_s"]) / 2).any():
+        raise DataError.of(run.data, "no probe in the second half of the load", RERUN)
     return {
         metrics.INDUCED: float(row[metrics.INDUCED]),
         **{column: float(row[column]) for column in metrics.GOODPUT.values()},
