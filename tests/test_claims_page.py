@@ -45,7 +45,7 @@ def found() -> list[Assessment]:
         "g004": check.every(check.within(CODEL, high=36), check.within(PIE, high=90)),
     }
     claims = [
-        Claim(f"g{number:03d}", "gbw2015", "5.1.1", "Fig. 2b", "ordering", text, low, high, "ms", "")
+        Claim(f"g{number:03d}", "gbw2015", "5.1", "Fig. 2b", "ordering", text, low, high, "ms", "")
         for number, text, low, high in (
             (1, "CoDel <b>before</b> PIE.", NAN, NAN), (2, "CoDel at 20 ms.", 20, 20),
             (3, "SFQ is missing.", NAN, 5), (4, "Both are low.", 1, 9), (5, "No rule.", 3, NAN),
