@@ -12,6 +12,9 @@ from rig import Failure
 #: How often the status is told how far virtual time has come.
 BEAT_S = 1.0
 
+#: What flent may take beside its load: its pauses, and what a slow link still has to bring.
+AROUND_S = 120.0
+
 #: How long a server may take until it listens.
 PATIENCE_S = 10.0
 
@@ -127,12 +130,16 @@ def flent(rig, traffic, status):
             stdin=subprocess.DEVNULL, stdout=err, stderr=err, cwd="/tmp",
             env={**os.environ, "PATH": path},
         )  # fmt: skip
+        deadline = time.monotonic() + traffic["length_s"] + AROUND_S
         while True:
             try:
                 process.wait(timeout=BEAT_S)
                 break
             except subprocess.TimeoutExpired:
                 status("traffic")
+            if time.monotonic() > deadline:
+                process.kill()
+                raise Failure("traffic", f"flent has not ended {AROUND_S:g} s after its load")
     if process.returncode:
         with open("/job/out/flent.err") as err:
             raise Failure("traffic", f"flent ended with {process.returncode}: {err.read()[-600:]}")
