@@ -91,10 +91,11 @@ def create_access_point(name, options=None, address=None):
     netlink.set_link(KIND, encode(options or {}), name=name, address=address)
 
 
-def create_station(name, access_point, options=None, address=None, pid=None):
+def create_station(name, access_point, options=None, address=None, space=None):
     """Create a station of `access_point`, which is in this network namespace.
 
-    `pid`: a process in whose network namespace the station shall be.
+    `space`: file descriptor of the network namespace where the station shall be, as of an open
+    `/proc/<pid>/ns/net`.
     """
     netlink.set_link(
         KIND,
@@ -102,13 +103,13 @@ def create_station(name, access_point, options=None, address=None, pid=None):
         name=name,
         link=socket.if_nametoindex(access_point),
         address=address,
-        pid=pid,
+        space=space,
     )
 
 
-def move(name, pid):
-    """Move a link of this network namespace into that of the process `pid`."""
-    netlink.set_link(KIND, None, index=socket.if_nametoindex(name), pid=pid)
+def move(name, space):
+    """Move a link of this network namespace into the one with the file descriptor `space`."""
+    netlink.set_link(KIND, None, index=socket.if_nametoindex(name), space=space)
 
 
 def change(name, options):

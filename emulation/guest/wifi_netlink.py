@@ -18,7 +18,7 @@ SOL_NETLINK, NETLINK_CAP_ACK, NETLINK_EXT_ACK = 270, 10, 11
 NLA_F_NESTED = 0x8000
 NLA_TYPE_MASK = 0x3FFF
 
-IFLA_ADDRESS, IFLA_IFNAME, IFLA_LINK, IFLA_LINKINFO, IFLA_NET_NS_PID = 1, 3, 5, 18, 19
+IFLA_ADDRESS, IFLA_IFNAME, IFLA_LINK, IFLA_LINKINFO, IFLA_NET_NS_FD = 1, 3, 5, 18, 28
 IFLA_INFO_KIND, IFLA_INFO_DATA = 1, 2
 
 _HEADER = struct.Struct("=IHHII")  # nlmsghdr
@@ -52,11 +52,11 @@ def attributes(data):
     return found
 
 
-def set_link(kind, data, name=None, index=0, link=None, address=None, pid=None):
+def set_link(kind, data, name=None, index=0, link=None, address=None, space=None):
     """Create the link `name` of a `kind` with the options `data`, or change that with `index`.
 
-    `link`: index of the link that it belongs to; `pid`: a process in whose network namespace it
-    shall be. Raises `Refused`.
+    `link`: index of the link that it belongs to; `space`: file descriptor of the network namespace
+    where it shall be. Raises `Refused`.
     """
     flags = NLM_F_REQUEST | NLM_F_ACK | (0 if index else NLM_F_CREATE | NLM_F_EXCL)
     body = [_LINK.pack(socket.AF_UNSPEC, 0, index, 0, 0)]
@@ -66,8 +66,8 @@ def set_link(kind, data, name=None, index=0, link=None, address=None, pid=None):
         body.append(attribute(IFLA_LINK, link))
     if address is not None:
         body.append(attribute(IFLA_ADDRESS, bytes.fromhex(address.replace(":", ""))))
-    if pid is not None:
-        body.append(attribute(IFLA_NET_NS_PID, pid))
+    if space is not None:
+        body.append(attribute(IFLA_NET_NS_FD, space))
     if data is not None:
         info = [attribute(IFLA_INFO_KIND, kind), attribute(IFLA_INFO_DATA, data)]
         body.append(attribute(IFLA_LINKINFO, info))
