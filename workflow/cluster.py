@@ -78,8 +78,9 @@ def cancel(name: str) -> int:
 def _slurm(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         raise MissingTool(
-            what=f"{command[0]} failed: {done.stderr.strip().splitlines()[-1:] or done.returncode}",
+            what=f"{command[0]} failed: {said[-1]}",
             where="Slurm",
             todo="wait until its controller answers (scontrol ping), then call it again",
         )
