@@ -288,7 +288,8 @@ def test_select_takes_all_or_what_is_given(rrul: Experiment) -> None:
         ({"qdisc": ["codel", "fq"]}, "unknown qdisc 'fq'"),
         ({"cc": "bbr"}, "unknown cc 'bbr'; valid: cubic, reno"),
         ({"seed": 31}, "unknown seed '31'"),
-        ({"era": "modem"}, "unknown era 'modem'; did you mean 'modern'? valid: modern"),
+        ({"era": "modem"}, "unknown era 'modem'; valid: modern, 2014"),
+        ({"era": "2014-rack"}, "unknown switch 'rack' of era '2014-rack'; valid: "),
         ({"length": Duration(100 * MS)}, "length '100 ms' is shorter than the step, '200 ms'"),
     ],
 )

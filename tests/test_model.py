@@ -8,8 +8,19 @@ from typing import Any
 import pytest
 
 from emulation.config import select
-from emulation.model import Experiment, Link, Node, Port, Qdisc, Run, Shaper, Topology, Wire
-from emulation.topology import Delay, Route
+from emulation.model import (
+    DEFAULT_MEMORY,
+    Experiment,
+    Link,
+    Node,
+    Port,
+    Qdisc,
+    Run,
+    Shaper,
+    Topology,
+    Wire,
+)
+from emulation.topology import Delay, Delays, Route, daisy_chain
 from emulation.units import Duration, Packets, Rate, Size
 
 EDGE = Shaper(Rate.parse("1 Gbit/s"), Size(65536), Size(1_000_000))
@@ -136,8 +147,9 @@ def test_every_port_has_a_finite_rate_and_a_short_name(rrul: Experiment) -> None
     ports = list(job_ports(the_run(rrul, qdisc="sfq").job()))
     assert len(ports) == 8
     assert len({port["interface"] for port in ports}) == 8
-    assert len({port["address"] for port in ports}) == 8
+    assert len({address for port in ports for address in port["addresses"]}) == 8
     for port in ports:
+        assert port["filters"] == []
         assert port["qdiscs"][0]["expect"]["rate_bit_s"] > 0
         assert len(port["interface"]) <= 15
 
@@ -200,8 +212,9 @@ def test_the_job_is_json_and_has_the_fixed_form(rrul: Experiment) -> None:
     job = run.job()
     assert json.loads(json.dumps(job)) == job
     assert json.dumps(job) == json.dumps(the_run(rrul, qdisc="fq_nocodel", cc="reno", seed=7).job())
-    assert list(job) == ["format", "seed", "nodes", "wires", "routes", "sysctls", "traffic"]
-    assert (job["format"], job["seed"]) == (1, 7)
+    parts = ["format", "seed", "nodes", "wires", "routes", "parameters", "sysctls", "traffic"]
+    assert list(job) == parts
+    assert (job["format"], job["seed"], job["parameters"]) == (2, 7, {})
     forwarding = [node["name"] for node in job["nodes"] if node["forwards"]]
     assert forwarding == ["router_up", "delay", "router_down"]
     host = {
@@ -219,17 +232,97 @@ def test_the_job_is_json_and_has_the_fixed_form(rrul: Experiment) -> None:
         "title": run.id,
         "client": "client",
         "server": "server",
-        "server_address": "10.0.4.2",
+        "servers": ["netserver", "irtt"],
+        "options": {},
+        "hosts": [{"address": "10.0.4.2", "base_rtt_ms": 50.0}],
     }
 
 
 def test_the_id_of_a_run_names_what_is_not_default(rrul: Experiment) -> None:
     assert the_run(rrul, qdisc="codel").id == "gbw2015/rrul/10-1/codel/cubic/seed-001"
     length = Duration.parse("20 s")
-    other = the_run(rrul, qdisc="codel", seed=30, kernel="7.3", length=length)
-    other = replace(other, era="2014")
+    other = the_run(rrul, qdisc="codel", seed=30, kernel="7.3", length=length, era="2014")
     assert other.id == "gbw2015/rrul@2014@linux-7.3@20s/10-1/codel/cubic/seed-030"
     assert other.job()["traffic"]["length_s"] == 20.0
+
+
+def test_every_cell_has_random_numbers_of_its_own(rrul: Experiment) -> None:
+    runs = select(rrul, seed=[1, 2, 3])
+    assert len({run.random for run in runs}) == len(runs) == 42 * 3
+    assert all(0 <= run.random < 2**64 for run in runs)
+    other = replace(rrul, name="other")
+    assert select(other, seed=1)[0].random != select(rrul, seed=1)[0].random
+
+
+def test_the_random_numbers_of_a_cell_stay_what_they_are(rrul: Experiment) -> None:
+    run = the_run(rrul, qdisc="codel", seed=7)
+    # printf gbw2015/rrul/10-1/codel/cubic/7 | sha256sum, the first 16 digits
+    assert f"{run.random:016x}" == "46092e0194893603"
+    length = Duration.parse("20 s")
+    others = [{"era": "2014"}, {"kernel": "7.3"}, {"length": length}]
+    for other in others:  # what is compared run by run draws the same numbers
+        assert the_run(rrul, qdisc="codel", seed=7, **other).random == run.random
+
+
+def test_an_era_reaches_options_and_sysctls(rrul: Experiment) -> None:
+    today, then = (the_run(rrul, qdisc="fq_nocodel", era=era) for era in ("modern", "2014"))
+    plain, restored = (job_port(run.job(), "r1-delay")["qdiscs"][1] for run in (today, then))
+    assert "drop_batch" not in plain["arguments"]
+    assert restored["arguments"] == [*plain["arguments"], "drop_batch", "1"]
+    assert restored["expect"] == {**plain["expect"], "drop_batch": 1}
+    settings = then.job()["sysctls"]["client"]
+    assert settings == then.job()["sysctls"]["server"]
+    assert settings["net.ipv4.tcp_recovery"] == "0"
+    assert "net.ipv4.tcp_recovery" not in today.job()["sysctls"]["client"]
+
+
+def test_addresses_of_a_server_are_delayed_by_band(rrul: Experiment) -> None:
+    rtts = tuple(Duration.parse(text) for text in ("10 ms", "50 ms", "1 ns"))
+    experiment = replace(rrul, rig=replace(rrul.rig, base_rtts=rtts))
+    run = replace(the_run(rrul, qdisc="codel"), experiment=experiment)
+    job = run.job()
+    assert job_port(job, "server-r2")["addresses"] == ["10.0.4.2/24", "10.0.4.3/24", "10.0.4.4/24"]
+    assert job["traffic"]["hosts"] == [
+        {"address": "10.0.4.2", "base_rtt_ms": 10.0},
+        {"address": "10.0.4.3", "base_rtt_ms": 50.0},
+        {"address": "10.0.4.4", "base_rtt_ms": 0.000001},
+    ]
+    to, back = job_port(job, "delay-r2"), job_port(job, "delay-r1")
+    for port, match, delays in ((to, "dst", [5e3, 25e3, 0]), (back, "src", [5e3, 25e3, 0.001])):
+        root, *bands = port["qdiscs"]
+        assert (root["kind"], root["expect"]) == ("prio", {"kind": "prio", "bands": 3})
+        assert [(one["parent"], one["handle"]) for one in bands] == [
+            ("1:1", "10:"),
+            ("1:2", "20:"),
+            ("1:3", "30:"),
+        ]
+        assert [one["expect"]["delay_us"] for one in bands] == delays
+        assert port["filters"] == [
+            f"parent 1: protocol ip prio 1 u32 match ip {match} 10.0.4.{host}/32 flowid 1:{band}"
+            for band, host in enumerate((2, 3, 4), start=1)
+        ]
+
+
+def test_several_addresses_change_no_other_port(rrul: Experiment) -> None:
+    rtts = (Duration.parse("50 ms"),)
+    cell = the_run(rrul, qdisc="codel").cell
+    chain = [
+        daisy_chain(cell.link, cell.up, cell.down, some, rrul.rig.edge_rate)
+        for some in (rtts, 2 * rtts)
+    ]
+    pairs = list(zip(chain[0].ports(), chain[1].ports(), strict=True))
+    changed = [one.interface for one, other in pairs if one != other]
+    assert changed == ["delay-r1", "delay-r2", "server-r2"]
+    assert isinstance(chain[0].port("client").egress, Shaper)
+    delays = [port.egress for port in chain[1].ports() if isinstance(port.egress, Delays)]
+    assert {delay.rate for delay in delays} == {rrul.rig.edge_rate}
+    assert chain[0].routes() == chain[1].routes()
+
+
+def test_the_memory_of_a_guest_is_the_experiments(rrul: Experiment) -> None:
+    assert the_run(rrul, qdisc="codel").memory_mib == 192 == DEFAULT_MEMORY.bytes >> 20
+    large = replace(rrul, memory=Size.parse("256 MiB"))
+    assert replace(the_run(rrul, qdisc="codel"), experiment=large).memory_mib == 256
 
 
 def test_a_link_has_a_name_for_paths() -> None:

@@ -124,12 +124,13 @@ def test_a_file_is_stored_whole_or_not_at_all(
 def test_provenance_has_what_the_analysis_reads(codel: Run, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.write_bytes(b"x")
-    steps = [{"step": "reached", "base_rtt_ms": 50.0, "virtual_s": 1.0}]
-    machine = vm.Machine(KERNEL.path, ROOT.path, codel.seed)
+    steps = [{"step": "reached", "base_rtts_ms": [50.2], "virtual_s": 1.0}]
+    machine = vm.Machine(KERNEL.path, ROOT.path, codel.random)
     identity = provenance.identity(codel, machine, KERNEL, ROOT)
     told = provenance.record(codel, identity, vm.Ending(steps), {}, data)
     assert told["run"] == codel.id
     assert (told["link"], told["qdisc"], told["cc"], told["seed"]) == ("10/1", "codel", "reno", 3)
+    assert (told["base_rtts_ms"], told["measured_base_rtts_ms"]) == ([50.0], [50.2])
     assert told["identity"]["kernel"] == {
         "series": "6.12", "release": "6.12.117", "digest": "k" * 16
     }  # fmt: skip
