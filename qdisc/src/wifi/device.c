@@ -319,6 +319,7 @@ static int wifi_stop(struct net_device *dev)
 	netif_stop_queue(dev);
 	spin_lock_bh(&device->medium->lock);
 	wifi_device_purge(device);
+	wifi_medium_changed(device->medium);
 	spin_unlock_bh(&device->medium->lock);
 	return 0;
 }
@@ -466,6 +467,8 @@ static void wifi_free(struct net_device *dev)
 
 	wifi_channel_free(&device->own.channel);
 	wifi_channel_free(&device->down.channel);
+	kfree(device->own.minstrel);
+	kfree(device->down.minstrel);
 }
 
 void wifi_setup(struct net_device *dev)

@@ -108,6 +108,18 @@ static void resume(struct wifi_medium *medium)
 		contend(medium, ktime_get_ns());
 }
 
+/*
+ * wifi_medium_changed() - frames that contended are gone, or options are others
+ */
+void wifi_medium_changed(struct wifi_medium *medium)
+{
+	if (medium->state == WIFI_BUSY)
+		return;
+	/* If it runs, it waits for the lock, and finds nothing due. */
+	hrtimer_try_to_cancel(&medium->timer);
+	contend(medium, ktime_get_ns());
+}
+
 /* From the start of the exchange to where a collision or the answer ends it. */
 static u64 exchange_ns(struct wifi_medium *medium, struct wifi_device *device, bool collides)
 {
@@ -153,24 +165,21 @@ static void start(struct wifi_medium *medium)
 	u64 length = 0;
 	bool collides, understood;
 
-	list_for_each_entry(device, &medium->devices, node) {
+	list_for_each_entry(device, &medium->devices, node)
+		if (wifi_device_contends(device) && sends_at(device, at) == at)
+			list_add_tail(&device->winner, &medium->winners);
+	list_for_each_entry(device, &medium->devices, node)
+		if (list_empty(&device->winner))
+			count_down(device, at);
+	list_for_each_entry(device, &medium->winners, winner) {
 		struct sk_buff *skb;
 
-		if (!wifi_device_contends(device) || sends_at(device, at) != at) {
-			count_down(device, at);
-			continue;
-		}
 		if (!device->built)
 			wifi_device_build(device, at);
 		device->on_air = true;
-		list_add_tail(&device->winner, &medium->winners);
 		skb_queue_walk(&wifi_first_ppdu(device)->frames, skb)
 			if (!wifi_frame(skb)->aired_at)
 				wifi_frame(skb)->aired_at = at;
-	}
-	if (WARN_ON_ONCE(list_empty(&medium->winners))) {
-		contend(medium, at);
-		return;
 	}
 	collides = !list_is_singular(&medium->winners);
 	understood = !collides;
@@ -194,7 +203,6 @@ static void start(struct wifi_medium *medium)
 	medium->collisions += collides;
 	medium->busy += length;
 	medium->collided += collides ? length : 0;
-	medium->began_at = at;
 	medium->then_idle = at + length;
 	if (!understood && medium->phy.eifs)
 		medium->then_idle += wifi_eifs_ns(&medium->phy);

@@ -270,10 +270,14 @@ static int read(const struct wifi_device *device, struct nlattr **data, struct c
 	return check(device, change, extack);
 }
 
-static int apply_channel(struct wifi_channel *channel, const struct wifi_channel_params *params,
+/* A path's channel, and a rate adaptation that begins anew. */
+static int apply_channel(struct wifi_path *path, const struct wifi_channel_params *params,
 			 struct nlattr *trace)
 {
+	struct wifi_channel *channel = &path->channel;
+	struct wifi_minstrel *minstrel = NULL;
 	struct wifi_trace_step *steps = NULL;
+	struct wifi_rate rate;
 
 	if (trace) {
 		steps = kmemdup(nla_data(trace), nla_len(trace), GFP_ATOMIC);
@@ -285,12 +289,20 @@ static int apply_channel(struct wifi_channel *channel, const struct wifi_channel
 	}
 	channel->params = *params;
 	wifi_channel_start(channel, ktime_get_ns());
+	if (params->control == WIFI_CONTROL_MINSTREL) {
+		rate = wifi_channel_rate(channel);
+		minstrel = wifi_minstrel_create(&path->from->medium->phy, &rate);
+		if (!minstrel)
+			return -ENOMEM;
+	}
+	kfree(path->minstrel);
+	path->minstrel = minstrel;
 	return 0;
 }
 
 static int apply(struct wifi_device *device, const struct change *change)
 {
-	struct wifi_channel *channel[2] = { &device->own.channel, &device->down.channel };
+	struct wifi_path *path[2] = { &device->own, &device->down };
 	int which, error = 0;
 
 	spin_lock_bh(&device->medium->lock);
@@ -299,9 +311,10 @@ static int apply(struct wifi_device *device, const struct change *change)
 	device->access.cw = max(device->access.cw, device->params.cw_min);
 	for (which = 0; which < 2 && !error; which++)
 		if (change->has_channel[which])
-			error = apply_channel(channel[which], &change->channel[which],
+			error = apply_channel(path[which], &change->channel[which],
 					      change->trace[which]);
 	wifi_device_wake(device);
+	wifi_medium_changed(device->medium);
 	spin_unlock_bh(&device->medium->lock);
 	return error;
 }

@@ -190,6 +190,51 @@ static void measure(struct wifi_ppdu *ppdu)
 	ppdu->air_ns = wifi_ppdu_ns(&from->medium->phy, &ppdu->rate, ppdu->bytes);
 }
 
+/* The rate of the first transmission. Whether it is a probe of Minstrel's. */
+static bool choose_rate(struct wifi_path *path, struct wifi_ppdu *ppdu, u64 now)
+{
+	bool is_probe = false;
+
+	ppdu->rate = wifi_channel_rate(&path->channel);
+	if (!path->to) {
+		ppdu->rate = wifi_basic_rate(&ppdu->rate);
+	} else if (path->minstrel) {
+		is_probe = wifi_minstrel_choose(path->minstrel, &path->from->medium->random,
+						ppdu->chain, now);
+		ppdu->stage = 0;
+		ppdu->rate = path->minstrel->rates[ppdu->chain[0]].rate;
+	}
+	return is_probe;
+}
+
+/* Bytes of an A-MPDU: the limit on its air time holds at all rates that it may have. */
+static u32 longest(const struct wifi_path *path, const struct wifi_ppdu *ppdu)
+{
+	const struct wifi_params *params = &path->from->params;
+	const struct wifi_phy *phy = &path->from->medium->phy;
+	u32 most = params->ampdu_bytes;
+	u32 stage;
+
+	if (!path->minstrel)
+		return min(most, wifi_ppdu_bytes(phy, &ppdu->rate, 1000 * params->ampdu_time));
+	for (stage = 0; stage < WIFI_CHAIN; stage++) {
+		const struct wifi_rate *rate = &path->minstrel->rates[ppdu->chain[stage]].rate;
+
+		most = min(most, wifi_ppdu_bytes(phy, rate, 1000 * params->ampdu_time));
+	}
+	return most;
+}
+
+/* The rate for the next transmission of what is left. */
+static void fall_back(struct wifi_path *path, struct wifi_ppdu *ppdu)
+{
+	if (path->to && path->minstrel) {
+		ppdu->stage = wifi_minstrel_stage(path->minstrel, ppdu->chain, ppdu->tries);
+		ppdu->rate = path->minstrel->rates[ppdu->chain[ppdu->stage]].rate;
+	}
+	measure(ppdu);
+}
+
 /**
  * wifi_path_build() - make a PPDU of the frames that wait
  * @path:	that is ready
@@ -204,18 +249,16 @@ void wifi_path_build(struct wifi_path *path, struct wifi_ppdu *ppdu, u64 now)
 	const struct wifi_params *params = &path->from->params;
 	struct sk_buff *skb = skb_peek(&path->waiting);
 	u32 limit = 0, bytes = 0, most = 1;
+	bool is_probe;
 
 	ppdu->path = path;
 	ppdu->lost = 0;
+	ppdu->tries = 0;
 	__skb_queue_head_init(&ppdu->frames);
-	ppdu->rate = wifi_channel_rate(&path->channel);
-	if (!path->to)
-		ppdu->rate = wifi_basic_rate(&ppdu->rate);
-	if (!ppdu->rate.legacy) {
+	is_probe = choose_rate(path, ppdu, now);
+	if (!ppdu->rate.legacy && !is_probe) {
 		most = params->subframes;
-		limit = min(params->ampdu_bytes,
-			    wifi_ppdu_bytes(&path->from->medium->phy, &ppdu->rate,
-					    1000 * params->ampdu_time));
+		limit = longest(path, ppdu);
 	}
 	do {
 		bytes = ALIGN(bytes, 4) + DELIMITER +
@@ -258,14 +301,19 @@ void wifi_path_finish(struct wifi_path *path, struct wifi_ppdu *ppdu, u64 now,
 		      struct sk_buff_head *released)
 {
 	u32 most = path->to ? path->from->params.retries : 0;
+	u32 frames = skb_queue_len(&ppdu->frames);
 	struct sk_buff *skb, *next;
 	u32 place = 0;
 
 	path->counters.ppdus++;
-	path->counters.subframes += skb_queue_len(&ppdu->frames);
+	path->counters.subframes += frames;
 	path->counters.lost += hweight64(ppdu->lost);
 	if (!ppdu->answered && path->to)
 		path->counters.unanswered++;
+	if (path->to && path->minstrel)
+		wifi_minstrel_report(path->minstrel, ppdu->chain[ppdu->stage], frames,
+				     ppdu->answered ? frames - hweight64(ppdu->lost) : 0);
+	ppdu->tries++;
 
 	skb_queue_walk_safe(&ppdu->frames, skb, next) {
 		bool lost = path->to ? !ppdu->answered || ppdu->lost & BIT_ULL(place) : false;
@@ -289,5 +337,5 @@ void wifi_path_finish(struct wifi_path *path, struct wifi_ppdu *ppdu, u64 now,
 	release(path, released, now);
 	ppdu->lost = 0;
 	if (!skb_queue_empty(&ppdu->frames))
-		measure(ppdu);
+		fall_back(path, ppdu);
 }

@@ -6,7 +6,8 @@
  * netlink.c	their options
  * path.c	frames from one device to another: queue, A-MPDU, block ack, order
  * medium.c	the channel that all share: contention, collisions, air time
- * channel.c	what a path loses, and at which rate it sends
+ * channel.c	what a path loses
+ * minstrel.c	at which rate it sends
  * phy.c	how long things take on the air
  *
  * Times are nanoseconds of CLOCK_MONOTONIC. Everything of a medium is protected
@@ -97,6 +98,39 @@ struct wifi_rate wifi_channel_rate(const struct wifi_channel *channel);
 bool wifi_channel_lost(struct wifi_channel *channel, struct rnd_state *random,
 		       const struct wifi_rate *rate, u64 at);
 
+/* ---- minstrel.c ---- */
+
+#define WIFI_CHAIN	4
+#define WIFI_ALWAYS	65536	/* a probability of 1 */
+
+struct wifi_minstrel_rate {
+	struct wifi_rate rate;
+	u32	frame_us;	/* air time of a frame of 1200 bytes */
+	u32	tries;		/* in a chain */
+	u32	attempts, successes;
+	u32	probability;	/* of WIFI_ALWAYS, averaged */
+	u32	unused;		/* updates since the last attempt */
+	bool	known;
+};
+
+struct wifi_minstrel {
+	struct wifi_minstrel_rate rates[32];
+	u32	count;
+	bool	ht;
+	u8	best, second, sure;
+	u64	update_at;
+	u32	frames, probes;	/* since the counts began */
+	u32	length;		/* frames a PPDU, averaged */
+};
+
+struct wifi_minstrel *wifi_minstrel_create(const struct wifi_phy *phy,
+					   const struct wifi_rate *top);
+bool wifi_minstrel_choose(struct wifi_minstrel *minstrel, struct rnd_state *random,
+			  u8 chain[WIFI_CHAIN], u64 now);
+u32 wifi_minstrel_stage(const struct wifi_minstrel *minstrel, const u8 chain[WIFI_CHAIN],
+			u32 tries);
+void wifi_minstrel_report(struct wifi_minstrel *minstrel, u32 which, u32 frames, u32 successes);
+
 /* ---- path.c ---- */
 
 /* Control block of a frame, from the driver's queue to its release. */
@@ -144,6 +178,7 @@ struct wifi_path {
 	u64	skipped;		/* bit a sequence number: given up */
 	s64	deficit;		/* ns of air time */
 	struct wifi_channel channel;
+	struct wifi_minstrel *minstrel;	/* NULL: the channel's rate */
 	struct wifi_counters counters;
 };
 
@@ -151,6 +186,9 @@ struct wifi_ppdu {
 	struct wifi_path *path;
 	struct sk_buff_head frames;	/* by sequence number */
 	struct wifi_rate rate;
+	u8	chain[WIFI_CHAIN];	/* of rates, for Minstrel */
+	u8	stage;			/* of the chain */
+	u32	tries;			/* transmissions so far */
 	u32	bytes;			/* of the PSDU */
 	u64	lost;			/* bit a frame */
 	u32	air_ns;
@@ -264,7 +302,6 @@ struct wifi_medium {
 	u64	idle_since;		/* SIFS and slots count from here */
 	u64	next;			/* when the timer is due */
 	u64	then_idle;		/* idle_since after what is on the air */
-	u64	began_at;		/* of what is on the air */
 	u64	busy;			/* ns */
 	u64	collided;		/* ns of that with more than one sender */
 	u64	exchanges, collisions;
@@ -273,6 +310,7 @@ struct wifi_medium {
 struct wifi_medium *wifi_medium_create(void);
 void wifi_medium_add(struct wifi_medium *medium, struct wifi_device *device);
 bool wifi_medium_remove(struct wifi_medium *medium, struct wifi_device *device);
+void wifi_medium_changed(struct wifi_medium *medium);
 void wifi_medium_arrival(struct wifi_device *device, bool was_idle, u64 now);
 
 /* ---- netlink.c ---- */
