@@ -98,3 +98,83 @@ def test_netem_in_si_units() -> None:
     values, _ = readback.in_si(seen)
     assert values["delay_us"] == pytest.approx(25000)
     assert values["rate_bit_s"] == 10**9
+
+
+def reported(rate: int, burst: int, limit: int = 12_500_000) -> dict[str, int]:
+    """The options of a tbf as the kernel keeps them (sch_tbf.c) and tc shows them (q_tbf.c)."""
+    ticks = burst * 10**9 // rate // 64  # psched_l2t_ns, PSCHED_NS2TICKS
+    time_us = int(ticks / 15.625)  # tc_core_tick2time
+    latency_us = int(limit / rate * 1e6 - time_us)
+    return {"rate": rate, "burst": int(rate * time_us / 1e6), "lat": latency_us}
+
+
+def of_tbf(mbit: float, burst: int, asked: int) -> list[str]:
+    expect = {"kind": "tbf", "rate_bit_s": mbit * 1e6, "burst": asked, "limit": 12_500_000}
+    seen = {**TBF, "options": reported(round(mbit * 125_000), burst)}
+    found: list[str] = readback.compare_qdisc("r", {**ASKED_TBF, "expect": expect}, seen)
+    return found
+
+
+def test_what_tc_shows_of_a_bucket_is_what_it_showed() -> None:
+    assert reported(1_250_000, 1514) == TBF["options"]
+    assert reported(375_000, 1514)["burst"] == 1513
+
+
+@pytest.mark.parametrize("mbit", [0.1, 0.3, 0.7, 1, 3, 7, 10, 30, 54, 100, 300, 1000])
+def test_a_bucket_is_accepted_at_every_rate_and_no_other_one(mbit: float) -> None:
+    assert of_tbf(mbit, 1514, 1514) == []
+    unit = 1.1e-6 * mbit * 125_000 + 1
+    other = 1514 + int(2 * unit) + 2
+    assert any(f"not {other}" in problem for problem in of_tbf(mbit, 1514, other))
+
+
+PRIO = {"kind": "prio", "handle": "1:", "root": True, "options": {"bands": 2, "priomap": [1, 2]}}
+NETEM = {
+    "kind": "netem",
+    "handle": "10:",
+    "parent": "1:1",
+    "options": {"limit": 100, "delay": {"delay": 0.005}, "rate": {"rate": 125_000_000}},
+}
+
+
+def delayed(*seen: dict[str, Any]) -> list[str]:
+    """What is wrong with `seen` where addresses should be delayed by 5 and 25 ms."""
+    root = {
+        "handle": "1:",
+        "parent": "root",
+        "kind": "prio",
+        "expect": {"kind": "prio", "bands": 2},
+    }
+    bands = [
+        {
+            "handle": f"{band}0:",
+            "parent": f"1:{band}",
+            "kind": "netem",
+            "expect": {"kind": "netem", "delay_us": delay, "rate_bit_s": 10**9, "limit": 100},
+        }
+        for band, delay in ((1, 5000), (2, 25000))
+    ]
+    port = {"txqueuelen": 100, "qdiscs": [root, *bands]}
+    told = {"qdiscs": list(seen), "offloads_on": [], "txqueuelen": 100}
+    found: list[str] = readback.compare({("d", "eth"): port}, {"d eth": told})
+    return found
+
+
+def test_a_band_an_address() -> None:
+    options: dict[str, Any] = NETEM["options"]  # type: ignore[assignment]
+    second = {
+        **NETEM,
+        "handle": "20:",
+        "parent": "1:2",
+        "options": {**options, "delay": {"delay": 0.025}},
+    }
+    assert delayed(PRIO, NETEM, second) == []
+    assert delayed(PRIO, NETEM) == ["d eth 20:: netem is not installed"]
+    assert delayed(PRIO, NETEM, {**second, "parent": "1:1"}) == [
+        "d eth 20:: parent is 1:1, not 1:2"
+    ]
+    slow = {**second, "options": {**options, "delay": {"delay": 0.0251}}}
+    (said,) = delayed(PRIO, NETEM, slow)
+    assert said.startswith("d eth 20:: netem has delay_us 25100")
+    three = {**PRIO, "options": {"bands": 3}}
+    assert delayed(three, NETEM, second) == ["d eth 1:: prio has bands 3, not 2"]

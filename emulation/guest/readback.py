@@ -20,8 +20,9 @@ _TIMES = ("target", "interval", "tupdate", "ce_threshold")
 #: CoDel keeps times in units of 1024 ns (kernel, include/net/codel.h, CODEL_SHIFT), rounded down.
 _CODEL_UNIT_US = 1.024
 
-#: tc reports the sizes of a token bucket as times, in whole microseconds (iproute2, tc/q_tbf.c).
-_TBF_UNIT_S = 2e-6
+#: The kernel keeps the sizes of a token bucket as times, in units of 64 ns (PSCHED_SHIFT), and tc
+#: makes whole microseconds of them and then whole bytes, each rounded down (iproute2, tc/q_tbf.c).
+_TBF_UNIT_S, _TBF_UNIT_B = 1.1e-6, 1
 
 
 def read(rig, statistics=False):
@@ -109,7 +110,7 @@ def in_si(seen):
         rate = options["rate"]
         values["rate_bit_s"] = rate * 8
         values["limit"] = options["lat"] * 1e-6 * rate + options["burst"]
-        slack = {"burst": rate * _TBF_UNIT_S, "limit": rate * _TBF_UNIT_S}
+        slack = dict.fromkeys(("burst", "limit"), rate * _TBF_UNIT_S + _TBF_UNIT_B)
     elif seen["kind"] == "netem":
         values["delay_us"] = options.get("delay", {}).get("delay", 0) * 1e6
         values["rate_bit_s"] = options.get("rate", {}).get("rate", 0) * 8
