@@ -45,6 +45,18 @@ SWITCHES: tuple[Switch, ...] = (
         sysctls=(("net.ipv4.tcp_comp_sack_nr", "0"),),
     ),
     Switch(
+        "saved_ssthresh",
+        "a connection starts with the slow-start threshold that the last one to its peer ended with",
+        "5.6, 65e6d90168f3",
+        sysctls=(("net.ipv4.tcp_no_ssthresh_metrics_save", "0"),),
+    ),
+    Switch(
+        "syn_backoff",
+        "each SYN that is repeated waits twice as long as the one before, from the first on",
+        "6.5, ccce324dabfe",
+        sysctls=(("net.ipv4.tcp_syn_linear_timeouts", "0"),),
+    ),
+    Switch(
         "no_rack",
         "losses are found by duplicate acknowledgments (RFC 6675), not by time (RACK)",
         "4.18, b38a51fec1c1",

@@ -1,7 +1,7 @@
 """The two sites of the web test, of our making, with the sizes that gbw2015 (Sec. 5.3) gives.
 
 The paper fetched copies of two front pages of its time. What it says of them is kept: the bytes of
-a page and the number of its objects. How the bytes spread over the objects of the large one is
+a page and the number of its objects. How the bytes spread over the objects is
 that of files on the Web, log-normal (P. Barford and M. Crovella, Generating representative Web
 workloads, SIGMETRICS 1998, Table 1: location 9.357, scale 1.318, which is a mean of 27.6 kB; the
 paper's page has 27.3 kB). The objects are quantiles of it in an order drawn once: the same in every
@@ -39,7 +39,7 @@ def log_normal(count, total):
 
 #: Sizes of a site's objects in bytes by the name of its server, the document first.
 SITES = {
-    "small.example": [19_000, 14_000, 23_000],  # Sec. 5.3: 56 kB in 3 requests
+    "small.example": log_normal(3, 56_000),  # Sec. 5.3: 56 kB in 3 requests
     "large.example": log_normal(110, 3_000_000),  # Sec. 5.3: 3 MB in 110 requests
 }
 
