@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -19,12 +20,13 @@ def claim() -> Iterator[int]:
     """The number of a CPU that this process may use and that no other guest has claimed.
 
     Where all are claimed, one is shared: slower, never wrong. The claim is a lock on a file, so it
-    ends with the process, however that ends.
+    ends with the process, however that ends. The file has the machine's name, since the nodes of a
+    cluster share the cache folder, and not their CPUs.
     """
     usable = sorted(os.sched_getaffinity(0))
     folder = cache_dir("cpu")
     for cpu in usable:
-        with (folder / str(cpu)).open("w") as lock:
+        with (folder / f"{platform.node()}-{cpu}").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
