@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -117,28 +117,39 @@ def lock_step(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
 def flow_starts(files: Sequence[RunFile]) -> pd.DataFrame:
     """One row a TCP flow: run, link, qdisc, cc, seed, series, kind, late_ms.
 
-    `late_ms` counts from the first flow of the run; a flow starts one interval before its first
-    report. Raises DataError for a file without raw reports.
+    `late_ms` counts from the first flow of the run. Raises DataError for a file that does not say
+    when its flows began.
     """
     rows = []
     for file in files:
         try:
             with gzip.open(file.data) as stream:
-                raw = json.load(stream)["raw_values"]
-            begins = {
-                name: float(reports[0]["t"]) - float(reports[0].get("dur", 0))
-                for name, reports in raw.items()
-                if kind_of(name) in TCP_KINDS and reports
-            }
+                content = json.load(stream)
+            begins = _begins(content)
             first = min(begins.values())
-        except (OSError, KeyError, ValueError) as error:
-            raise DataError.of(file.data, f"no raw reports ({error})", RERUN) from error
+        except (OSError, LookupError, TypeError, ValueError) as error:
+            raise DataError.of(file.data, f"no starts of flows ({error})", RERUN) from error
         rows += [
             (file.run, file.link, file.qdisc, file.cc, file.seed, name, kind_of(name),
              (begin - first) * 1e3)
             for name, begin in sorted(begins.items())
         ]  # fmt: skip
     return pd.DataFrame(rows, columns=["run", *CELL, "seed", "series", "kind", "late_ms"])
+
+
+def _begins(content: dict[str, Any]) -> dict[str, float]:
+    """When each TCP flow began, in s: as its metadata says, or one interval before its first report
+    in a file as flent leaves it."""
+    begins = {}
+    for name, told in content["metadata"]["SERIES_META"].items():
+        if kind_of(name) in TCP_KINDS:
+            reports = content["raw_values"].get(name)
+            begins[name] = float(told["STARTED"]) if "STARTED" in told else _first(reports[0])
+    return begins
+
+
+def _first(report: dict[str, float]) -> float:
+    return float(report["t"]) - float(report.get("dur", 0))
 
 
 def spread_of_means(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:

@@ -190,11 +190,11 @@ def _add_load(measured: Guest, run: Run, watch: Watch, out: Path) -> None:
     measured.data_sha256 = hashlib.sha256(data.read_bytes()).hexdigest()
     with gzip.open(data) as stream:
         content = json.load(stream)
+    about = content["metadata"]["SERIES_META"]
     first = min(
-        float(sample["t"])
-        for name, samples in content["raw_values"].items()
-        for sample in samples[:1]
-        if name.startswith("TCP")
+        float(told["STARTED"])
+        for name, told in about.items()
+        if name.startswith("TCP") and "STARTED" in told
     )
     begin_s = first - vm.START_NS / 1e9
     measured.load_factor = watch.factor(begin_s, begin_s + run.length.seconds)

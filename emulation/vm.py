@@ -62,7 +62,15 @@ POLL_S = 0.02
 
 #: The code that runs in the guest; `prepare` copies it into the job.
 GUEST_CODE = Path(__file__).parent / "guest"
-_EVERY_JOB = ("init.sh", "main.py", "rig.py", "readback.py", "capture.py", "traffic.py")
+_EVERY_JOB = (
+    "init.sh",
+    "main.py",
+    "rig.py",
+    "readback.py",
+    "capture.py",
+    "traffic.py",
+    "flentdata.py",
+)
 _PR_SET_PDEATHSIG = 1
 
 

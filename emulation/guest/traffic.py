@@ -7,6 +7,7 @@ import re
 import subprocess
 import time
 
+import flentdata
 from rig import Failure
 
 #: How often the status is told how far virtual time has come.
@@ -146,6 +147,5 @@ def flent(rig, traffic, status):
     files = glob.glob("/tmp/*.flent.gz")
     if len(files) != 1:
         raise Failure("traffic", f"flent left {len(files)} data files, expected one")
-    with open(files[0], "rb") as source, open("/job/out/data.flent.gz", "wb") as target:
-        target.write(source.read())
+    flentdata.reduce(files[0], "/job/out/data.flent.gz")
     os.unlink(files[0])
