@@ -1,15 +1,18 @@
 """From a tree of runs to tidy tables, checked against schemas.
 
-A run is `<root>/<paper>/<experiment>/<link>/<qdisc>/<cc>/seed-NNN.flent.gz` with its provenance,
-`seed-NNN.json`, beside it. A run exists when its `.json` does: a data file alone is one that is
+A run is `<root>/<paper>/<variant>/<link>/<qdisc>/<cc>/seed-NNN.flent.gz` with its provenance,
+`seed-NNN.json`, beside it. The variant is the experiment and what is not its default: `rrul`,
+`rrul@2014`, `rrul@2014@20s`. A run exists when its `.json` does: a data file alone is one that is
 being written, and is passed over.
 """
 
 import json
 import os
+import re
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import product, repeat
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +21,8 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.errors import DataError
-from analysis.flentfile import KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
+from analysis.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
+from emulation.model import DEFAULT_ERA
 
 FEW_RUNS: Final = 8  # below this, starting processes costs more than it saves
 
@@ -28,7 +32,7 @@ class RunFile:
     """Where one run lies, and what its path says about it."""
 
     paper: str
-    experiment: str
+    variant: str  # "rrul", "rrul@2014"
     link: str  # download/upload in Mbit/s, "10/1"
     qdisc: str
     cc: str  # TCP congestion control
@@ -37,10 +41,15 @@ class RunFile:
     provenance: Path
 
     @property
+    def experiment(self) -> str:
+        """`rrul`."""
+        return self.variant.partition("@")[0]
+
+    @property
     def run(self) -> str:
         """The run's id: `gbw2015/rrul/10-1/codel/cubic/seed-001`."""
         link = self.link.replace("/", "-")
-        cell = f"{self.paper}/{self.experiment}/{link}/{self.qdisc}/{self.cc}"
+        cell = f"{self.paper}/{self.variant}/{link}/{self.qdisc}/{self.cc}"
         return f"{cell}/seed-{self.seed:03d}"
 
 
@@ -64,6 +73,19 @@ _IDENTITY: Final = {
 }
 IDENTITY: Final = tuple(_IDENTITY)
 
+_VALUES: Final = {
+    "goodput_mbit_s": pa.Check.ge(0),
+    "rtt_ms": pa.Check.gt(0),
+    "delay_ms": pa.Check.gt(0),
+    "page_ms": pa.Check.gt(0),
+}
+_COLUMN: Final = {  # of a kind of series
+    **dict.fromkeys(TCP_KINDS, "goodput_mbit_s"),
+    **dict.fromkeys(PING_KINDS, "rtt_ms"),
+    "voip": "delay_ms",
+    "page": "page_ms",
+}
+
 SAMPLES: Final = pa.DataFrameSchema(
     {
         **{name: _IDENTITY[name] for name in IDENTITY if name != "link"},
@@ -71,28 +93,29 @@ SAMPLES: Final = pa.DataFrameSchema(
         "series": pa.Column("category"),
         "kind": pa.Column("category", pa.Check.isin(list(KINDS))),
         "time_s": pa.Column("float64", pa.Check.ge(0)),
-        "goodput_mbit_s": pa.Column("float64", pa.Check.ge(0), nullable=True),
-        "rtt_ms": pa.Column("float64", pa.Check.gt(0), nullable=True),
+        **{name: pa.Column("float64", check, nullable=True) for name, check in _VALUES.items()},
     },
     checks=pa.Check(
-        lambda table: table["goodput_mbit_s"].isna() != table["rtt_ms"].isna(),
-        error="exactly one of goodput_mbit_s and rtt_ms holds a value",
+        lambda table: table[list(_VALUES)].notna().sum(axis=1) == 1,
+        error=f"exactly one of {', '.join(_VALUES)} holds a value",
     ),
     strict=True,
 )
-"""One row a sample. tcp_* rows carry goodput_mbit_s, ping_* rows carry rtt_ms."""
+"""One row a sample. tcp_* rows carry goodput_mbit_s, ping_* rows rtt_ms, voip rows delay_ms (one
+way, upstream), page rows page_ms (how long the page took; time_s is when it began)."""
 
 FLOWS: Final = pa.DataFrameSchema(
     {
         "run": pa.Column("category"),
         "series": pa.Column("category"),
         "kind": pa.Column("category", pa.Check.isin(list(TCP_KINDS))),
+        "base_rtt_ms": pa.Column("float64", pa.Check.gt(0)),
         "goodput_mbit_s": pa.Column("float64", pa.Check.gt(0)),
     },
     unique=["run", "series"],
     strict=True,
 )
-"""One row a TCP flow: the bytes that it moved, divided by its duration."""
+"""One row a TCP flow: the empty path's round trip, the bytes it moved divided by its duration."""
 
 RUNS: Final = pa.DataFrameSchema(
     {
@@ -105,17 +128,28 @@ RUNS: Final = pa.DataFrameSchema(
         "base_rtt_ms": pa.Column(float, pa.Check.gt(0)),
         "virtual_s": pa.Column(float, pa.Check.ge(0)),
         "wall_s": pa.Column(float, pa.Check.ge(0)),
+        "voip_packets": pa.Column("Int64", pa.Check.gt(0), nullable=True),
+        "voip_lost": pa.Column("Int64", pa.Check.ge(0), nullable=True),
+        "pages_failed": pa.Column("Int64", pa.Check.ge(0), nullable=True),
     },
     unique=["run"],
     strict=True,
 )
-"""One row a run: what it was, and with which kernel and tools it was made."""
+"""One row a run: what it was, and with which kernel and tools it was made; of a VoIP flow the
+packets sent under load and how many of them got lost; of a web test the pages that lacked an
+object."""
+
+
+def variant_name(experiment: str, era: str = DEFAULT_ERA, length: str = "") -> str:
+    """The folder of runs: `rrul@2014@20s`; an empty `length` is the experiment's own."""
+    parts = [experiment, *([era] if era != DEFAULT_ERA else []), *([length] if length else [])]
+    return "@".join(parts)
 
 
 def find_runs(
     root: Path,
     paper: str,
-    experiment: str,
+    variant: str,
     *,
     link: str | None = None,
     qdiscs: Collection[str] | None = None,
@@ -126,7 +160,7 @@ def find_runs(
     `link` is "10/1" (not the path's "10-1"). Raises DataError when there is none, and for a file
     whose name is not that of a run.
     """
-    base = root / paper / experiment
+    base = root / paper / variant
     found = []
     for provenance in sorted(base.glob("*/*/*/*.json")):
         link_part, qdisc, run_cc = provenance.relative_to(base).parts[:3]
@@ -137,7 +171,7 @@ def find_runs(
             )
         one = RunFile(
             paper=paper,
-            experiment=experiment,
+            variant=variant,
             link=link_part.replace("-", "/"),
             qdisc=qdisc,
             cc=run_cc,
@@ -158,30 +192,63 @@ def find_runs(
     return found
 
 
-def read_runs(files: Sequence[RunFile], *, jobs: int | None = None) -> Dataset:
+def find_settings(
+    root: Path,
+    paper: str,
+    experiment: str,
+    *,
+    eras: Sequence[str],
+    ccs: Sequence[str],
+    length: str = "",
+    link: str | None = None,
+    qdiscs: Collection[str] | None = None,
+) -> list[RunFile]:
+    """Runs of an experiment in every era and with every congestion control that there are runs of.
+
+    Raises DataError where there is none in the first era with the first congestion control.
+    """
+    found = []
+    for cc, era in product(ccs, eras):
+        try:
+            variant = variant_name(experiment, era, length)
+            found += find_runs(root, paper, variant, link=link, qdiscs=qdiscs, cc=cc)
+        except DataError:
+            if (cc, era) == (ccs[0], eras[0]):
+                raise
+    return found
+
+
+def read_runs(
+    files: Sequence[RunFile],
+    *,
+    kinds: Collection[str] = tuple(KINDS),
+    jobs: int | None = None,
+) -> Dataset:
     """Read runs into the tables of SAMPLES, FLOWS and RUNS, in parallel where there are many.
 
-    `jobs` is the number of processes, by default one a core. Raises DataError when any of them
-    cannot be used, ValueError for none.
+    `kinds` are those of the series to read; `jobs` is the number of processes, by default one a
+    core. Raises DataError when any of the runs cannot be used, ValueError for none.
     """
     if not files:
         raise ValueError("no runs to read")
     if len(files) < FEW_RUNS or jobs == 1:
-        loaded = [_load(file) for file in files]
+        loaded = [_load(file, kinds) for file in files]
     else:
         with ProcessPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
-            loaded = list(pool.map(_load, files, chunksize=4))
+            loaded = list(pool.map(_load, files, repeat(kinds), chunksize=4))
     runs = _runs_table(row for row, _ in loaded)
     flents = [flent for _, flent in loaded]
-    samples, flows = _samples_table(runs, flents), _flows_table(runs, flents)
+    samples = _samples_table(runs, flents)
+    flows = _flows_table(runs, flents, [row["base_rtts_ms"] for row, _ in loaded])
     return Dataset(SAMPLES.validate(samples), FLOWS.validate(flows), RUNS.validate(runs))
 
 
-def _load(file: RunFile) -> tuple[dict[str, Any], FlentFile]:
+def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentFile]:
     provenance = _provenance(file)
-    flent = read_flent(file.data)
+    flent = read_flent(file.data, kinds)
     try:
         kernel = provenance["identity"]["kernel"]
+        failed = provenance.get("page_failures")
         row = {
             **{name: getattr(file, name) for name in IDENTITY if name != "era"},
             "era": str(provenance["era"]),
@@ -193,6 +260,11 @@ def _load(file: RunFile) -> tuple[dict[str, Any], FlentFile]:
             "base_rtt_ms": float(provenance["base_rtt_ms"]),
             "virtual_s": float(provenance["virtual_s"]),
             "wall_s": float(provenance["wall_s"]),
+            "voip_packets": flent.loss.packets if flent.loss else None,
+            "voip_lost": flent.loss.lost if flent.loss else None,
+            # A line that is not indented is a page, those below it are the reasons.
+            "pages_failed": None if failed is None else sum(one[:1] == "[" for one in failed),
+            "base_rtts_ms": [float(one) for one in provenance.get("base_rtts_ms", [])],
         }
         same_length = float(provenance["length_s"]) == flent.length_s
     except (KeyError, TypeError, ValueError) as error:
@@ -220,7 +292,8 @@ def _provenance(file: RunFile) -> dict[str, Any]:
 def _runs_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
     table = pd.DataFrame(list(rows), columns=list(RUNS.columns))
     categories = {name: "category" for name in IDENTITY if name != "seed"}
-    return table.astype({**categories, "seed": "int32"})
+    counts = dict.fromkeys(("voip_packets", "voip_lost", "pages_failed"), "Int64")
+    return table.astype({**categories, **counts, "seed": "int32"})
 
 
 def _samples_table(runs: pd.DataFrame, files: Sequence[FlentFile]) -> pd.DataFrame:
@@ -231,7 +304,7 @@ def _samples_table(runs: pd.DataFrame, files: Sequence[FlentFile]) -> pd.DataFra
     time_s = np.concatenate([one.time_s for one in series])
     value = np.concatenate([one.value for one in series])
     kind = _categorical([one.kind for one in series], rows_of_series)
-    is_tcp = np.isin(kind.categories, TCP_KINDS)[kind.codes]
+    column = np.asarray([_COLUMN[name] for name in kind.categories])[kind.codes]
     columns: dict[str, Any] = {}
     for name in IDENTITY:
         if name == "seed":
@@ -244,21 +317,31 @@ def _samples_table(runs: pd.DataFrame, files: Sequence[FlentFile]) -> pd.DataFra
     columns["series"] = _categorical([one.name for one in series], rows_of_series)
     columns["kind"] = kind
     columns["time_s"] = time_s
-    columns["goodput_mbit_s"] = np.where(is_tcp, value, np.nan)
-    columns["rtt_ms"] = np.where(is_tcp, np.nan, value)
+    for name in _VALUES:
+        columns[name] = np.where(column == name, value, np.nan)
     return pd.DataFrame(columns)
 
 
-def _flows_table(runs: pd.DataFrame, files: Sequence[FlentFile]) -> pd.DataFrame:
+def _flows_table(
+    runs: pd.DataFrame, files: Sequence[FlentFile], base_rtts_ms: Sequence[Sequence[float]]
+) -> pd.DataFrame:
     rows = [
-        (run, one.name, one.kind, one.transferred_mbit_s)
-        for run, file in zip(runs["run"], files, strict=True)
+        (run, one.name, one.kind, _base_rtt_ms(one.name, base, several), one.transferred_mbit_s)
+        for run, base, file, several in zip(
+            runs["run"], runs["base_rtt_ms"], files, base_rtts_ms, strict=True
+        )
         for one in file.series
         if one.kind in TCP_KINDS
     ]
     table = pd.DataFrame(rows, columns=list(FLOWS.columns))
     labels = {"run": runs["run"].dtype, "series": "category", "kind": "category"}
-    return table.astype(labels)
+    return table.astype({**labels, "base_rtt_ms": float, "goodput_mbit_s": float})
+
+
+def _base_rtt_ms(series: str, base_rtt_ms: float, several_ms: Sequence[float]) -> float:
+    """Of the address that a flow goes to: "TCP upload BE2 10.0.4.3" to the second of several."""
+    number = re.fullmatch(r".* BE(\d+) [0-9.]+", series)
+    return several_ms[int(number[1]) - 1] if number else base_rtt_ms
 
 
 def _categorical(labels: Sequence[str], repeats: Sequence[int]) -> pd.Categorical:

@@ -1,16 +1,17 @@
 """One flent data file, as arrays.
 
 flent writes gzipped JSON (flent, `doc/data-format.rst`): `results` holds every series interpolated
-to common steps of STEP_SIZE seconds, counted from the first measurement, and `SERIES_META` of the
-metadata what each tool said at its end. A test starts with DELAY seconds without load, then come
-LENGTH seconds of load, then DELAY seconds without (flent, `tests/netperf_definitions.inc`:
-TOTAL_LENGTH = LENGTH + 2 DELAY).
+to common steps of STEP_SIZE seconds, counted from the first measurement, `raw_values` what a tool
+said of each packet or page, and `SERIES_META` of the metadata what it said at its end. A test with
+load starts with DELAY seconds without, then come LENGTH seconds of load, then DELAY seconds without
+(flent, `tests/netperf_definitions.inc`: TOTAL_LENGTH = LENGTH + 2 DELAY).
 """
 
 import gzip
 import json
 import re
 import zlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -23,15 +24,29 @@ from analysis.errors import DataError
 Floats = NDArray[np.float64]
 
 FORMAT_VERSION: Final = 4  # the newest that flent 2.1.1 writes
-TEST: Final = "rrul_be"
 KINDS: Final[dict[str, re.Pattern[str]]] = {
-    "tcp_download": re.compile(r"TCP download BE\d*"),
-    "tcp_upload": re.compile(r"TCP upload BE\d*"),
-    "ping_icmp": re.compile(r"Ping \(ms\) ICMP"),
+    "tcp_download": re.compile(r"TCP download( BE\d*)?"),
+    "tcp_upload": re.compile(r"TCP upload( BE\d*( [0-9.]+)?)?"),
+    "ping_icmp": re.compile(r"Ping \(ms\) ICMP(\d* [0-9.]+)?"),
     "ping_udp": re.compile(r"Ping \(ms\) UDP BE\d*"),
+    "voip": re.compile(r"VoIP::delay"),
+    "page": re.compile(r"HTTP latency"),
 }
+"""Goodput in Mbit/s of TCP flows; round trips in ms; one-way delay in ms of the VoIP flow in means
+over a step; how long each page of a web test took, in ms."""
 TCP_KINDS: Final = ("tcp_download", "tcp_upload")
 PING_KINDS: Final = ("ping_icmp", "ping_udp")
+TESTS: Final[dict[str, tuple[str, ...]]] = {
+    "rrul_be": (*TCP_KINDS, "ping_icmp"),
+    "voip-1up": ("tcp_upload", "voip"),
+    "voip-rrul": (*TCP_KINDS, "ping_icmp", "voip"),
+    "http": ("page",),
+    "http-1up": ("tcp_upload", "page"),
+    "http-rrul": (*TCP_KINDS, "ping_icmp", "page"),
+    "rtt_fair_up": ("tcp_upload", "ping_icmp"),
+}
+"""flent's name of a test -> the kinds of series that it has to have."""
+PACKETS: Final = "VoIP"  # the series whose raw values are the packets of the VoIP flow
 
 RERUN: Final = "Delete the run's two files and run it again"
 
@@ -42,20 +57,32 @@ class Series:
 
     name: str  # flent's name, such as "TCP upload BE2"
     kind: str  # a key of KINDS
-    time_s: Floats  # shape (n,), s; flent's steps, without those that have no value
-    value: Floats  # shape (n,), Mbit/s of goodput for tcp_*, ms of round trip for ping_*
-    transferred_mbit_s: float  # tcp_*: bytes of the whole flow by its duration; NaN for ping_*
+    time_s: (
+        Floats  # shape (n,), s; flent's steps, without those that have no value; begins of pages
+    )
+    value: Floats  # shape (n,), in the unit of its kind
+    transferred_mbit_s: float  # tcp_*: bytes of the whole flow by its duration; NaN for others
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Packets of the VoIP flow while there is load, by their sequence numbers."""
+
+    packets: int  # from the first to the last that arrived
+    lost: int  # of them
 
 
 @dataclass(frozen=True)
 class FlentFile:
     """What the project uses of a flent data file."""
 
+    test: str  # a key of TESTS
     series: tuple[Series, ...]
     length_s: float  # of load
     delay_s: float  # before the load, and again after it
     step_s: float
     flent_version: str
+    loss: Loss | None  # of the VoIP flow, where there is one
 
 
 def kind_of(name: str) -> str | None:
@@ -63,8 +90,8 @@ def kind_of(name: str) -> str | None:
     return next((kind for kind, pattern in KINDS.items() if pattern.fullmatch(name)), None)
 
 
-def read_flent(path: Path) -> FlentFile:
-    """Read one `rrul_be` data file.
+def read_flent(path: Path, kinds: Collection[str] = tuple(KINDS)) -> FlentFile:
+    """Read a data file of one of TESTS, of its series those of `kinds`.
 
     Raises DataError when the file is missing, truncated, not flent's, of another test or of a
     newer format, or when a flow or probe has no sample.
@@ -78,21 +105,23 @@ def read_flent(path: Path) -> FlentFile:
                 f"flent data format {content['version']}, newer than {FORMAT_VERSION}",
                 "Read it with a newer version of this project",
             )
-        if metadata["NAME"] != TEST:
-            raise DataError.of(
-                path, f"flent test {metadata['NAME']!r}, not {TEST!r}", "Move it out of this folder"
-            )
+        test = str(metadata["NAME"])
+        if test not in TESTS:
+            wrong = f"flent test {test!r}, not one of {', '.join(TESTS)}"
+            raise DataError.of(path, wrong, "Move it out of this folder")
         length_s = float(metadata["LENGTH"])
         delay_s = (float(metadata["TOTAL_LENGTH"]) - length_s) / 2
         step_s = float(metadata["STEP_SIZE"])
         version = str(metadata["FLENT_VERSION"])
-        series = tuple(_series(content))
-    except (KeyError, TypeError, ValueError) as error:
+        series = tuple(_series(content, kinds))
+        packets = content["raw_values"].get(PACKETS)
+        loss = _loss(packets, began_s(content), length_s) if packets else None
+    except (LookupError, TypeError, ValueError) as error:
         raise DataError.of(
             path, f"not a flent data file ({type(error).__name__}: {error})", RERUN
         ) from error
-    _require_samples(path, series)
-    return FlentFile(series, length_s, delay_s, step_s, version)
+    _require_samples(path, series, [kind for kind in TESTS[test] if kind in kinds])
+    return FlentFile(test, series, length_s, delay_s, step_s, version, loss)
 
 
 def _content(path: Path) -> dict[str, Any]:
@@ -114,22 +143,76 @@ def _content(path: Path) -> dict[str, Any]:
     return content
 
 
-def _series(content: dict[str, Any]) -> list[Series]:
+def _series(content: dict[str, Any], kinds: Collection[str]) -> list[Series]:
     steps = np.asarray(content["x_values"], dtype=np.float64)
     # flent computes step * i in floating point; rounding makes the steps of all runs compare equal
-    time_s = np.round(steps, 6)
+    steps = np.round(steps, 6)
     found = []
     for name, values in sorted(content["results"].items()):
         kind = kind_of(name)
-        if kind is None:
+        if kind is None or kind not in kinds:
+            continue
+        if len(values) != steps.size:
+            raise ValueError(f"series {name!r} has {len(values)} values for {steps.size} steps")
+        if kind == "page":
+            found.append(_pages(content, name))
             continue
         value = np.asarray(values, dtype=np.float64)  # None becomes NaN
-        if value.shape != time_s.shape:
-            raise ValueError(f"series {name!r} has {value.size} values for {time_s.size} steps")
         measured = np.isfinite(value)
         moved = _transferred(content["metadata"]["SERIES_META"][name], kind)
-        found.append(Series(name, kind, time_s[measured], value[measured], moved))
+        found.append(Series(name, kind, steps[measured], value[measured], moved))
     return found
+
+
+def _pages(content: dict[str, Any], name: str) -> Series:
+    """Each page, and not flent's interpolation between them; a time is that of the page's begin,
+    DELAY before the load's begin being 0."""
+    metadata = content["metadata"]
+    delay_s = (float(metadata["TOTAL_LENGTH"]) - float(metadata["LENGTH"])) / 2
+    value = np.asarray([one["val"] for one in content["raw_values"][name]], dtype=np.float64)
+    end_s = np.asarray([one["t"] for one in content["raw_values"][name]], dtype=np.float64)
+    begin_s = end_s - value / 1e3
+    zero_s = began_s(content) - delay_s if delay_s else float(begin_s.min(initial=np.inf))
+    time_s: Floats = np.round(begin_s - zero_s, 6)
+    return Series(name, "page", time_s, value, float("nan"))
+
+
+def began_s(content: dict[str, Any]) -> float:
+    """When the first TCP flow of a file began, in s since 1970; see `flows_began_s`."""
+    return min(flows_began_s(content).values())
+
+
+def flows_began_s(content: dict[str, Any]) -> dict[str, float]:
+    """When each TCP flow began, in s since 1970.
+
+    As its metadata says, or in a file as flent leaves it an interval before its first report.
+    Raises LookupError, TypeError or ValueError for a file that does not say it.
+    """
+    began = {}
+    for name, told in content["metadata"]["SERIES_META"].items():
+        if kind_of(name) in TCP_KINDS:
+            first = {} if "STARTED" in told else content["raw_values"][name][0]
+            began[name] = float(told.get("STARTED", first.get("t"))) - float(first.get("dur", 0))
+    return began
+
+
+def _loss(packets: list[dict[str, Any]], begin_s: float, length_s: float) -> Loss:
+    """Of the sequence numbers between the first and the last to arrive under load, those that did
+    not (flent, `combiners.py`, RawSeqLossReducer with the cutoff of its VoIP plots).
+
+    irtt names the packets that were lost on the way there and back; those lost on the way back had
+    arrived.
+    """
+    arrived = [
+        int(one["seq"])
+        for one in packets
+        if (not one.get("lost") or one.get("lost_dir") == "down")
+        and begin_s <= one["t"] <= begin_s + length_s
+    ]
+    if not arrived:
+        raise ValueError("no packet of the VoIP flow arrived under load")
+    sent = max(arrived) - min(arrived) + 1
+    return Loss(sent, sent - len(set(arrived)))
 
 
 def _transferred(meta: dict[str, Any], kind: str) -> float:
@@ -143,8 +226,8 @@ def _transferred(meta: dict[str, Any], kind: str) -> float:
     return float(meta[counter]) * 8 / 1e6 / float(meta["ELAPSED_TIME"])
 
 
-def _require_samples(path: Path, series: tuple[Series, ...]) -> None:
-    for kind in (*TCP_KINDS, "ping_icmp"):
+def _require_samples(path: Path, series: tuple[Series, ...], kinds: Collection[str]) -> None:
+    for kind in kinds:
         if not any(one.kind == kind for one in series):
             raise DataError.of(path, f"no series of kind {kind}", RERUN)
     for one in series:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from scipy import stats
 
 from analysis.dataset import Dataset, RunFile
 from analysis.errors import DataError
-from analysis.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats, kind_of
+from analysis.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats, flows_began_s, kind_of
 from analysis.metrics import CELL, GOODPUT, INDUCED, Probe, covariance_ellipse
 
 STARTUP_S: Final = 20.0  # of the load, not compared: slow start looks the same in every run
@@ -124,8 +124,7 @@ def flow_starts(files: Sequence[RunFile]) -> pd.DataFrame:
     for file in files:
         try:
             with gzip.open(file.data) as stream:
-                content = json.load(stream)
-            begins = _begins(content)
+                begins = flows_began_s(json.load(stream))
             first = min(begins.values())
         except (OSError, LookupError, TypeError, ValueError) as error:
             raise DataError.of(file.data, f"no starts of flows ({error})", RERUN) from error
@@ -135,21 +134,6 @@ def flow_starts(files: Sequence[RunFile]) -> pd.DataFrame:
             for name, begin in sorted(begins.items())
         ]  # fmt: skip
     return pd.DataFrame(rows, columns=["run", *CELL, "seed", "series", "kind", "late_ms"])
-
-
-def _begins(content: dict[str, Any]) -> dict[str, float]:
-    """When each TCP flow began, in s: as its metadata says, or one interval before its first report
-    in a file as flent leaves it."""
-    begins = {}
-    for name, told in content["metadata"]["SERIES_META"].items():
-        if kind_of(name) in TCP_KINDS:
-            reports = content["raw_values"].get(name)
-            begins[name] = float(told["STARTED"]) if "STARTED" in told else _first(reports[0])
-    return begins
-
-
-def _first(report: dict[str, float]) -> float:
-    return float(report["t"]) - float(report.get("dur", 0))
 
 
 def spread_of_means(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:

@@ -124,7 +124,7 @@ def test_foreign_json(data: Path, tmp_path: Path) -> None:
 def test_other_flent_test(data: Path, tmp_path: Path) -> None:
     metadata = synthetic.flent_content(LINK, QDISC, 1)["metadata"] | {"NAME": "tcp_ndown"}
     rewrite(data, metadata=metadata)
-    assert "flent test 'tcp_ndown', not 'rrul_be'. Move it" in refusal(tmp_path)
+    assert "flent test 'tcp_ndown', not one of rrul_be" in refusal(tmp_path)
 
 
 def test_newer_format(data: Path, tmp_path: Path) -> None:
