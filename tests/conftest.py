@@ -1,8 +1,11 @@
-"""What the tests share: the repository's root and the shipped experiment."""
+"""What the tests share: the repository's root, the shipped experiment, the guest's modules."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -26,3 +29,17 @@ def rrul() -> Experiment:
 def gbw2015(root: Path) -> Path:
     """The shipped experiment file."""
     return root / "emulation" / "experiments" / "gbw2015.yaml"
+
+
+@pytest.fixture
+def guest_modules(root: Path) -> Iterator[None]:
+    """The guest's modules can be imported, with nothing in Mininet's place."""
+    absent = ("mininet", "mininet.link", "mininet.net", "mininet.node")
+    path = [str(root / "emulation" / "guest"), *sys.path]
+    with (
+        mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in absent}),
+        mock.patch.object(sys, "path", path),
+    ):
+        for name in ("rig", "traffic"):
+            sys.modules.pop(name, None)
+        yield
