@@ -22,6 +22,7 @@ import pandera.pandas as pa
 
 from analysis.errors import DataError
 from analysis.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
+from emulation.era import ERAS
 from emulation.model import DEFAULT_ERA
 
 FEW_RUNS: Final = 8  # below this, starting processes costs more than it saves
@@ -44,6 +45,12 @@ class RunFile:
     def experiment(self) -> str:
         """`rrul`."""
         return self.variant.partition("@")[0]
+
+    @property
+    def era(self) -> str:
+        """`2014`, `modern+single_drop`."""
+        rest = self.variant.split("@")[1:]
+        return next((part for part in rest if re.split("[+-]", part)[0] in ERAS), DEFAULT_ERA)
 
     @property
     def run(self) -> str:
@@ -250,8 +257,7 @@ def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentF
         kernel = provenance["identity"]["kernel"]
         failed = provenance.get("page_failures")
         row = {
-            **{name: getattr(file, name) for name in IDENTITY if name != "era"},
-            "era": str(provenance["era"]),
+            **{name: getattr(file, name) for name in IDENTITY},
             "kernel_release": str(kernel["release"]),
             "kernel_digest": str(kernel["digest"]),
             "flent_version": flent.flent_version,
@@ -266,10 +272,14 @@ def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentF
             "pages_failed": None if failed is None else sum(one[:1] == "[" for one in failed),
             "base_rtts_ms": [float(one) for one in provenance.get("base_rtts_ms", [])],
         }
+        era_told = str(provenance["era"])
         same_length = float(provenance["length_s"]) == flent.length_s
     except (KeyError, TypeError, ValueError) as error:
         wrong = f"provenance without a usable entry ({type(error).__name__}: {error})"
         raise DataError.of(file.provenance, wrong, RERUN) from error
+    if era_told != file.era:
+        wrong = f"of the era {era_told!r}"
+        raise DataError.of(file.provenance, wrong, f"Move it out of a folder of {file.era!r}")
     if not same_length:
         wrong = f"{provenance['length_s']} s of load here, {flent.length_s:g} s in {file.data.name}"
         raise DataError.of(file.provenance, wrong, RERUN)

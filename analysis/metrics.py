@@ -4,6 +4,7 @@ gbw2015 is T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad a
 AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -21,11 +22,12 @@ LatencyDefinition = Literal["mean_minus_base", "mean_span"]
 GoodputDefinition = Literal["transferred", "step_mean"]
 Probe = Literal["ping_icmp", "ping_udp"]
 
-CELL: Final = ("link", "qdisc", "cc")
+CELL: Final = ("era", "link", "qdisc", "cc")
 RUN: Final = ("run", *CELL, "seed")
 GOODPUT: Final = {"download": "goodput_download_mbit_s", "upload": "goodput_upload_mbit_s"}
 INDUCED: Final = "induced_latency_ms"
-METRICS: Final = (  # column of run_metrics, metric, direction, unit
+Metric = tuple[str, str, str, str]  # column of a table with a row a run, metric, direction, unit
+METRICS: Final[tuple[Metric, ...]] = (
     (INDUCED, "induced_latency", "round_trip", "ms"),
     (GOODPUT["download"], "goodput", "download", "Mbit/s"),
     (GOODPUT["upload"], "goodput", "upload", "Mbit/s"),
@@ -64,7 +66,7 @@ def run_metrics(
     latency: LatencyDefinition = "mean_minus_base",
     goodput: GoodputDefinition = "transferred",
 ) -> pd.DataFrame:
-    """One row a run: run, link, qdisc, cc, seed, two goodputs in Mbit/s, mean_rtt_ms and
+    """One row a run: run, era, link, qdisc, cc, seed, two goodputs in Mbit/s, mean_rtt_ms and
     induced_latency_ms.
 
     Goodput of a direction is the sum over its flows: the paper plots about 90 Mbit/s for four
@@ -138,29 +140,32 @@ def confidence_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(mean, mean - float(half), mean + float(half), int(sample.size))
 
 
-def cell_metrics(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """One row a cell and metric: link, qdisc, cc, metric, direction, unit, n_seeds, median, mean,
-    ci_low, ci_high. The median over runs is the paper's marker (gbw2015, Fig. 2); the interval is
-    that of the mean."""
+def cell_metrics(
+    per_run: pd.DataFrame, metrics: Sequence[Metric] = METRICS, level: float = 0.95
+) -> pd.DataFrame:
+    """One row a cell and metric: era, link, qdisc, cc, metric, direction, unit, n_seeds, median,
+    mean, std, ci_low, ci_high. The median over runs is the paper's marker (gbw2015, Fig. 2); `std`
+    is the standard deviation of the runs, NaN for one; the interval is that of the mean."""
     rows = []
     for cell, group in per_run.groupby(list(CELL), observed=True, sort=False):
-        for column, metric, direction, unit in METRICS:
+        for column, metric, direction, unit in metrics:
             interval = confidence_interval(group[column], level)
-            median = float(group[column].median())
-            spread = (interval.n, median, interval.mean, interval.low, interval.high)
+            middle = (float(group[column].median()), interval.mean, float(group[column].std()))
+            spread = (interval.n, *middle, interval.low, interval.high)
             rows.append((*cell, metric, direction, unit, *spread))
-    names = ["metric", "direction", "unit", "n_seeds", "median", "mean", "ci_low", "ci_high"]
+    names = ["metric", "direction", "unit", "n_seeds", "median", "mean", "std", "ci_low", "ci_high"]
     return pd.DataFrame(rows, columns=[*CELL, *names])
 
 
 def compare(cells: pd.DataFrame, published: pd.DataFrame, one: str = "download") -> pd.DataFrame:
     """One row a published value, in its order: ours beside it.
 
-    `cells` is from cell_metrics, `published` from published.read_published; `one` is the direction
-    taken for goodputs whose direction the paper does not say. Adds n_seeds, ours (median over
-    runs), ci_low, ci_high (of the mean), difference (ours - published, same unit), ratio (ours /
-    published) and agrees: whether the difference is within TOLERANCE or the published value's
-    reading error. Cells without data have n_seeds 0, NaN, and agrees is missing.
+    `cells` is from cell_metrics, of one era and congestion control, `published` from
+    published.read_published; `one` is the direction taken for goodputs whose direction the paper
+    does not say. Adds n_seeds, ours (median over runs), ci_low, ci_high (of the mean), difference
+    (ours - published, same unit), ratio (ours / published) and agrees: whether the difference is
+    within TOLERANCE or the published value's reading error. Cells without data have n_seeds 0,
+    NaN, and agrees is missing.
     """
     wanted = published.assign(direction=published["direction"].replace("one", one))
     keys = ["link", "qdisc", "metric", "direction"]
@@ -201,7 +206,7 @@ def latency_over_time(
     until_s: float = 25,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Point-wise mean over runs: link, qdisc, cc, time_s, rtt_ms, n_seeds, ci_low_ms, ci_high_ms.
+    """Point-wise mean over runs: CELL, time_s, rtt_ms, n_seeds, ci_low_ms, ci_high_ms.
 
     Latency is the probe's whole round trip, base path included, and load starts after flent's
     DELAY (gbw2015, Sec. 6.2.1 and Fig. 7: mean of 30 runs over the first 25 s). Needs samples on
@@ -231,8 +236,8 @@ def transient_metrics(
 ) -> pd.DataFrame:
     """One row a cell of what Fig. 7 of gbw2015 shows, for the table beside it.
 
-    link, qdisc, cc, n_seeds; peak_ms and peak_after_s (highest point of the point-wise mean, and
-    how long after the load's start); mean_ms with ci_low_ms and ci_high_ms (mean over the loaded
+    CELL, n_seeds; peak_ms and peak_after_s (highest point of the point-wise mean, and how long
+    after the load's start); mean_ms with ci_low_ms and ci_high_ms (mean over the loaded
     part until `until_s`); tail_ms (mean over its last `tail_s` seconds). All are round trips with
     the base path included. Of the paper's figure only a spike of about 250 ms of PIE at 10 Mbit/s
     is given in numbers (Sec. 6.2.1).

@@ -46,7 +46,7 @@ def latency_traces(data: Dataset, probe: Probe = "ping_icmp") -> pd.DataFrame:
 
 
 def pairs(data: Dataset, probe: Probe = "ping_icmp", startup_s: float = STARTUP_S) -> pd.DataFrame:
-    """One row a pair of runs of a cell: link, qdisc, cc, seed_a, seed_b, correlation (Pearson's, of
+    """One row a pair of runs of a cell: CELL, seed_a, seed_b, correlation (Pearson's, of
     the latencies after `startup_s` of load), apart_s (see `parts_after`) and same (all latencies
     equal). `startup_s` is at most half the load."""
     traces = latency_traces(data, probe)
@@ -77,7 +77,7 @@ def parts_after(a: Floats, b: Floats, time_s: Floats, window_s: float = WINDOW_S
 
 
 def distinct_traces(data: Dataset, probe: Probe = "ping_icmp") -> pd.DataFrame:
-    """One row a cell: link, qdisc, cc, n_seeds, distinct (latency traces that no other equals)."""
+    """One row a cell: CELL, n_seeds, distinct (latency traces that no other equals)."""
     traces = latency_traces(data, probe)
     digests = {
         run: hashlib.sha256(traces[run].to_numpy().tobytes()).hexdigest() for run in traces.columns
@@ -88,7 +88,7 @@ def distinct_traces(data: Dataset, probe: Probe = "ping_icmp") -> pd.DataFrame:
 
 
 def lock_step(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
-    """One row a run and direction: run, link, qdisc, cc, seed, kind, correlation.
+    """One row a run and direction: run, CELL, seed, kind, correlation.
 
     The correlation is the mean over the pairs of flows of that of their goodputs after `startup_s`
     of load: 1 in lock step, 0 for flows that know nothing of each other, and -1/(n-1) for n flows
@@ -109,13 +109,22 @@ def lock_step(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
             matrix = np.corrcoef(wide.to_numpy(), rowvar=False)
             upper = matrix[np.triu_indices_from(matrix, k=1)]
             rows.append(
-                (run.run, run.link, run.qdisc, run.cc, run.seed, kind, float(np.nanmean(upper)))
+                (
+                    run.run,
+                    run.era,
+                    run.link,
+                    run.qdisc,
+                    run.cc,
+                    run.seed,
+                    kind,
+                    float(np.nanmean(upper)),
+                )
             )
     return pd.DataFrame(rows, columns=["run", *CELL, "seed", "kind", "correlation"])
 
 
 def flow_starts(files: Sequence[RunFile]) -> pd.DataFrame:
-    """One row a TCP flow: run, link, qdisc, cc, seed, series, kind, late_ms.
+    """One row a TCP flow: run, CELL, seed, series, kind, late_ms.
 
     `late_ms` counts from the first flow of the run. Raises DataError for a file that does not say
     when its flows began.
@@ -129,7 +138,7 @@ def flow_starts(files: Sequence[RunFile]) -> pd.DataFrame:
         except (OSError, LookupError, TypeError, ValueError) as error:
             raise DataError.of(file.data, f"no starts of flows ({error})", RERUN) from error
         rows += [
-            (file.run, file.link, file.qdisc, file.cc, file.seed, name, kind_of(name),
+            (file.run, file.era, file.link, file.qdisc, file.cc, file.seed, name, kind_of(name),
              (begin - first) * 1e3)
             for name, begin in sorted(begins.items())
         ]  # fmt: skip
@@ -137,7 +146,7 @@ def flow_starts(files: Sequence[RunFile]) -> pd.DataFrame:
 
 
 def spread_of_means(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """One row a cell: link, qdisc, cc, n_seeds, and how the runs' means spread.
+    """One row a cell: CELL, n_seeds, and how the runs' means spread.
 
     sd_latency_ms with sd_low_ms and sd_high_ms (chi-square interval, for normal means), sd_goodput
     (download, Mbit/s), major and minor (half axes of the 1-sigma ellipse, latency in ms against
@@ -184,7 +193,7 @@ def outlier_behind_ellipse(edge: float, usual: float, runs: int = 30) -> float:
 
 
 def probe_means(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
-    """One row a run and probe: run, link, qdisc, cc, seed, series, mean_ms, excess.
+    """One row a run and probe: run, CELL, seed, series, mean_ms, excess.
 
     Mean of the round trip after `startup_s` of load, less the base path; `excess` is that by the
     median of the cell's probes. A probe that shares a queue with a bulk flow stands out by it.
@@ -225,7 +234,7 @@ def summary(data: Dataset, per_run: pd.DataFrame, starts: pd.DataFrame) -> pd.Da
     )
     for other in (correlated, flows, late, excess):
         table = table.merge(other.reset_index(), on=by, how="left", validate="one_to_one")
-    return table.drop(columns=["link", "cc", "sd_low_ms", "sd_high_ms"])
+    return table.drop(columns=["era", "link", "cc", "sd_low_ms", "sd_high_ms"])
 
 
 def _correlation(a: Floats, b: Floats) -> float:

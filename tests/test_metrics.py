@@ -24,7 +24,8 @@ def made(rtt_ms: list[float], seeds: tuple[int, ...] = (1,)) -> Dataset:
     runs, samples, flows = [], [], []
     for seed in seeds:
         run = f"gbw2015/rrul/10-1/pie/cubic/seed-{seed:03d}"
-        identity = {"run": run, "link": "10/1", "qdisc": "pie", "cc": "cubic", "seed": seed}
+        cell = {"era": "modern", "link": "10/1", "qdisc": "pie", "cc": "cubic"}
+        identity = {"run": run, **cell, "seed": seed}
         runs.append({**identity, "delay_s": 1.0, "length_s": 2.0, "base_rtt_ms": 50.0})
         for second, rtt in enumerate(rtt_ms):
             value = rtt + 10 * (seed - 1)
@@ -157,11 +158,11 @@ def test_compare_puts_the_median_beside_the_published_value() -> None:
 def test_agreement_takes_the_widest_tolerance() -> None:
     def verdict(published: float, error: float, ours: float, metric: str) -> bool:
         direction = "round_trip" if metric == "induced_latency" else "download"
-        cell = {"link": "10/1", "qdisc": "pie", "cc": "cubic", "metric": metric}
+        cell = {"era": "modern", "link": "10/1", "qdisc": "pie", "cc": "cubic", "metric": metric}
         more = {"direction": direction, "unit": "", "n_seeds": 1, "median": ours, "mean": ours}
         cells = pd.DataFrame([{**cell, **more, "ci_low": math.nan, "ci_high": math.nan}])
         value = {"figure": "2c", **cell, "direction": direction, "value": published, "unit": ""}
-        theirs = pd.DataFrame([{**value, "reading_error": error}]).drop(columns="cc")
+        theirs = pd.DataFrame([{**value, "reading_error": error}]).drop(columns=["era", "cc"])
         return bool(metrics.compare(cells, theirs)["agrees"].iloc[0])
 
     assert verdict(100, 1, 114.9, "induced_latency")
