@@ -5,6 +5,7 @@ A file is accepted whole or refused with every problem that it has, each with fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from importlib import resources
 from itertools import product
@@ -165,6 +166,10 @@ def _problems(source: Source, error: Any) -> Iterator[Problem]:
             yield source.problem((*path, *below), what, todo)
     elif kind == "extra_forbidden":
         yield source.problem(path, *unknown("key", str(path[-1]), _keys(path[:-1])))
+    elif kind == "literal_error":
+        noun = next(str(step) for step in reversed(path) if isinstance(step, str))
+        valid = re.findall("'([^']*)'", error["ctx"]["expected"])
+        yield source.problem(path, *unknown(noun.removesuffix("s"), str(error["input"]), valid))
     else:
         what, todo = WORDS.get(kind, (f"is not valid: {error['msg']}", "correct it"))
         yield source.problem(path, what, todo)

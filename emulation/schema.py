@@ -134,9 +134,9 @@ def _bootable(size: Size) -> Size:
     return size
 
 
-def _sysctl(value: Any) -> str:
+def _setting(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise Flaws(((), f"{value!r} is not a sysctl's value", "write a whole number or text"))
+        raise Flaws(((), f"{value!r} is not a setting", "write a whole number or text"))
     return str(value)
 
 
@@ -146,7 +146,7 @@ Span = Annotated[Duration, PlainValidator(_parser(Duration)), AfterValidator(_po
 Spans = Annotated[tuple[Duration, ...], PlainValidator(_durations)]
 Memory = Annotated[Size, PlainValidator(_parser(Size)), AfterValidator(_bootable)]
 TestName = Annotated[str, AfterValidator(_test_name)]
-Sysctl = Annotated[str, BeforeValidator(_sysctl)]
+Setting = Annotated[str, BeforeValidator(_setting)]
 
 
 class Section(BaseModel):
@@ -242,7 +242,7 @@ class RigSection(Section):
 
     base_rtt: Spans
     edge_rate: LinkRate
-    sysctls: dict[str, Sysctl] = Field(default_factory=dict)
+    sysctls: dict[str, Setting] = Field(default_factory=dict)
 
 
 class RigChanges(Section):
@@ -250,7 +250,7 @@ class RigChanges(Section):
 
     base_rtt: Spans | None = None
     edge_rate: LinkRate | None = None
-    sysctls: dict[str, Sysctl] = Field(default_factory=dict)
+    sysctls: dict[str, Setting] = Field(default_factory=dict)
 
 
 class TrafficSection(Section):
@@ -261,8 +261,8 @@ class TrafficSection(Section):
     length: Span
     step: Span
     start_jitter: Span
-    servers: list[SERVERS] = Field(default=["netserver", "irtt"])
-    options: dict[TestName, Sysctl] = Field(default_factory=dict)
+    servers: list[SERVERS] = Field(default=["netserver", "irtt"], min_length=1)
+    options: dict[TestName, Setting] = Field(default_factory=dict)
 
     @field_validator("servers")
     @classmethod

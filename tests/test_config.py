@@ -6,7 +6,7 @@ import pytest
 
 from emulation.config import experiment, experiments, load, select
 from emulation.errors import ConfigError
-from emulation.model import Experiment, Option, Qdisc
+from emulation.model import DEFAULT_MEMORY, Experiment, Option, Qdisc
 from emulation.units import Duration, Packets, Rate, Size
 
 MS = 10**6
@@ -223,7 +223,11 @@ def test_load_a_small_file(tmp_path: Path) -> None:
         ("repetitions: 2", "repetitions: two", "24: experiments.rrul.sweep.repetitions: is not"),
         ("title: RRUL\n", "\n", "16: experiments.rrul.title: is missing; add it"),
         ("title: RRUL", "title: RRUL\n    title: X", "18: experiments.rrul.title: duplicate key"),
-        ("tool: flent", "tool: iperf", "19: experiments.rrul.traffic.tool: "),
+        (
+            "tool: flent",
+            "tool: iperf",
+            "19: experiments.rrul.traffic.tool: unknown tool 'iperf'; valid: flent",
+        ),
         ("paper: mine", "paper: Mine!", "1: paper: 'Mine!' is not a name"),
         ("10 Mbit/s: {", "1000 kbit/s: {", "11: qdiscs.codel.rates.1000 kbit/s: 1 Mbit/s is there"),
         ("limit: 1000 packets", "noecn: 1", "8: qdiscs.codel.options.noecn: 1 is not true or"),
@@ -238,6 +242,87 @@ def test_each_mistake_has_its_line_and_key(tmp_path: Path, old: str, new: str, s
     assert any(line.startswith(said) for line in lines), lines
     expected = 2 if "base_rt:" in new else 1
     assert len(lines) == expected, lines
+
+
+#: What follows the start jitter on its line, and what stands before the sweep.
+BEHIND, BEFORE = "start_jitter: 50 ms}", "    sweep:\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "new", "said"),
+    [
+        (19, "servers: [netserv]", "traffic.servers[0]: unknown server 'netserv'; did you mean"),
+        (19, "servers: [web, ditg, web]", "traffic.servers: 'web' is there twice; remove one of"),
+        (19, "servers: netserver", "traffic.servers: is not a list; write [value, value]"),
+        (19, "servers: []", "traffic.servers: is empty; add at least one entry"),
+        (19, "options: {ipv4: true}", "traffic.options.ipv4: True is not a setting; write a whole"),
+        (19, "options: {a b: 1}", "traffic.options.a b: 'a b' is not the name of a test; write"),
+        (19, "options: [a]", "traffic.options: is not a mapping; write keys with values below it"),
+        (20, "memory: 32 MiB", "memory: '32 MiB' is no memory for a guest; write 64 MiB or more"),
+        (20, "memory: 200 MB", "memory: '200 MB' is no memory for a guest; write 64 MiB or more"),
+        (20, "memory: 192", "memory: '192': a bare number has no unit; write e.g. "),
+        (20, "rig: {base_rtt: [1 ms, 0 ms]}", "rig.base_rtt[1]: '0 ns' must be above zero; write"),
+        (
+            20,
+            "rig: {base_rtt: [1 ms, 5]}",
+            "rig.base_rtt[1]: '5': a bare number has no unit; write",
+        ),
+        (20, "rig: {base_rtt: []}", "rig.base_rtt: has 0 entries; write 1 to 16 of them"),
+        (20, "rig: {edge_rate: 0 bit/s}", "rig.edge_rate: '0 bit/s' is not a possible rate; write"),
+        (20, "rig: {edge_rat: 1 Gbit/s}", "rig.edge_rat: unknown key 'edge_rat'; did you mean"),
+        (
+            20,
+            "rig: {sysctls: {a: 1.5}}",
+            "rig.sysctls.a: 1.5 is not a setting; write a whole number",
+        ),
+        (20, "rig: 5", "rig: is not a mapping; write keys with values below it"),
+    ],
+)
+def test_what_an_experiment_has_of_its_own_is_checked(
+    tmp_path: Path, line: int, new: str, said: str
+) -> None:
+    if line == 19:
+        text = changed(BEHIND, f"{BEHIND.removesuffix('}')}, {new}}}")
+    else:
+        text = changed(BEFORE, f"    {new}\n{BEFORE}")
+    (found,) = refusal(tmp_path, text)
+    assert found.startswith(f"{line}: experiments.rrul.{said}")
+
+
+def test_a_server_has_no_more_addresses_than_there_are_bands(tmp_path: Path) -> None:
+    many = ", ".join(["1 ms"] * 17)
+    (found,) = refusal(tmp_path, changed("base_rtt: 50 ms", f"base_rtt: [{many}]"))
+    assert found == "13: rig.base_rtt: has 17 entries; write 1 to 16 of them"
+
+
+def test_an_experiment_has_what_is_its_own_and_the_files_rig(tmp_path: Path) -> None:
+    text = changed(BEHIND, "start_jitter: 50 ms, servers: [web], options: {urllist: list}}")
+    own = (
+        "    rig: {base_rtt: [10 ms, 50 ms], sysctls: {net.b: 7, net.c: x}}\n    memory: 256 MiB\n"
+    )
+    text = text.replace(BEFORE, own + BEFORE)
+    text = text.replace(
+        "edge_rate: 1 Gbit/s", "edge_rate: 1 Gbit/s\n  sysctls: {net.a: 1, net.b: 2}"
+    )
+    path = tmp_path / "small.yaml"
+    path.write_text(text)
+    (found,) = load(path).experiments
+    assert found.rig.base_rtts == (Duration(10 * MS), Duration(50 * MS))
+    assert found.rig.edge_rate == Rate(10**9)
+    assert dict(found.rig.sysctls) == {"net.a": "1", "net.b": "7", "net.c": "x"}
+    assert found.memory == Size(256 * 2**20)
+    assert (found.traffic.servers, found.traffic.options) == (("web",), (("urllist", "list"),))
+    path.write_text(SMALL)
+    (plain,) = load(path).experiments
+    assert plain.rig.base_rtts == (Duration(50 * MS),)
+    assert plain.traffic.servers == ("netserver", "irtt")
+    assert (plain.traffic.options, plain.memory) == ((), DEFAULT_MEMORY)
+
+
+def test_the_four_round_trips_of_rtt_fairness() -> None:
+    fairness = experiment("gbw2015/rtt_fairness")
+    assert [rtt.ms for rtt in fairness.rig.base_rtts] == [10, 50, 200, 500]  # Sec. 6.1
+    assert fairness.rig.edge_rate == Rate(10**9)
 
 
 def test_all_mistakes_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:

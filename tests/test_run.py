@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from emulation import provenance, run, vm
+from emulation.config import experiment as find_experiment
 from emulation.config import select
 from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
 from emulation.kernel import Kernel
@@ -149,3 +151,26 @@ def test_identity_follows_seed_job_and_kernel(rrul: Experiment) -> None:
     assert of(1) != of(2)
     assert of(1)["job"] != of(1, "pie")["job"]
     assert of(1) != of(1, kernel=other)
+
+
+def test_identity_follows_the_code_that_a_job_needs(
+    rrul: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change of D-ITG's server is another identity for VoIP, none for RRUL."""
+    guest = tmp_path / "guest"
+    shutil.copytree(vm.GUEST_CODE, guest)
+    monkeypatch.setattr(vm, "GUEST_CODE", guest)
+    chosen = {"link": "10/1", "qdisc": "codel", "cc": "reno", "seed": 1}
+    jobs = [
+        select(experiment, **chosen)[0].job()  # type: ignore[arg-type]
+        for experiment in (rrul, find_experiment("gbw2015/voip_1up"))
+    ]
+    before = [provenance.guest_code_digest(job) for job in jobs]
+    with (guest / "ditg.py").open("a") as file:
+        file.write("# changed\n")
+    rrul_now, voip_now = (provenance.guest_code_digest(job) for job in jobs)
+    assert rrul_now == before[0]
+    assert voip_now != before[1]
+    with (guest / "rig.py").open("a") as file:
+        file.write("# changed\n")
+    assert provenance.guest_code_digest(jobs[0]) != before[0]
