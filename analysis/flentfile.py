@@ -166,14 +166,11 @@ def _series(content: dict[str, Any], kinds: Collection[str]) -> list[Series]:
 
 def _pages(content: dict[str, Any], name: str) -> Series:
     """Each page, and not flent's interpolation between them; a time is that of the page's begin,
-    DELAY before the load's begin being 0."""
-    metadata = content["metadata"]
-    delay_s = (float(metadata["TOTAL_LENGTH"]) - float(metadata["LENGTH"])) / 2
-    value = np.asarray([one["val"] for one in content["raw_values"][name]], dtype=np.float64)
-    end_s = np.asarray([one["t"] for one in content["raw_values"][name]], dtype=np.float64)
-    begin_s = end_s - value / 1e3
-    zero_s = began_s(content) - delay_s if delay_s else float(begin_s.min(initial=np.inf))
-    time_s: Floats = np.round(begin_s - zero_s, 6)
+    and the first page, with which the test starts, is at 0."""
+    pages = content["raw_values"][name]
+    value = np.asarray([one["val"] for one in pages], dtype=np.float64)
+    begin_s = np.asarray([one["t"] for one in pages], dtype=np.float64) - value / 1e3
+    time_s: Floats = np.round(begin_s - begin_s.min(initial=np.inf), 6)
     return Series(name, "page", time_s, value, float("nan"))
 
 

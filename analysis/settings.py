@@ -1,0 +1,55 @@
+"""Settings: which Linux and which TCP a figure shows. The paper's comes first, others beside it."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import pandas as pd
+
+from emulation.model import DEFAULT_ERA
+
+TCP: Final = {"cubic": "CUBIC", "reno": "New Reno"}
+
+
+class Setting(NamedTuple):
+    """An era and a congestion control."""
+
+    era: str
+    cc: str
+
+    @property
+    def title(self) -> str:
+        """ "Linux of 2014, CUBIC"."""
+        linux = "today's Linux" if self.era == DEFAULT_ERA else f"Linux of {self.era}"
+        return f"{linux}, {TCP.get(self.cc, self.cc)}"
+
+
+def settings_of(table: pd.DataFrame, eras: Sequence[str], ccs: Sequence[str]) -> list[Setting]:
+    """Those of `eras` and `ccs` that `table` (with columns era and cc) has rows of.
+
+    The first era with the first congestion control comes first, then its other eras.
+    """
+    there = set(table[["era", "cc"]].astype(str).itertuples(index=False, name=None))
+    return [Setting(era, cc) for cc in ccs for era in eras if (era, cc) in there]
+
+
+def of_setting(table: pd.DataFrame, setting: Setting) -> pd.DataFrame:
+    """The rows of one setting."""
+    return table[(table["era"] == setting.era) & (table["cc"] == setting.cc)]
+
+
+def titled(table: pd.DataFrame, settings: Sequence[Setting]) -> pd.DataFrame:
+    """`table` in the order of `settings`, their title in place of era, cc and link."""
+    parts = [of_setting(table, one).assign(setting=one.title) for one in settings]
+    joined = pd.concat(parts, ignore_index=True)
+    columns = [name for name in joined.columns if name not in ("era", "cc", "link", "setting")]
+    return joined[["setting", *columns]]
+
+
+def beside(
+    table: pd.DataFrame, cells: pd.DataFrame, settings: Sequence[Setting], keys: Sequence[str]
+) -> pd.DataFrame:
+    """`table` with a column for each of `settings`: the median of `cells` that has equal `keys`."""
+    for one in settings:
+        other = of_setting(cells, one)[[*keys, "median"]].rename(columns={"median": one.title})
+        table = table.merge(other, on=list(keys), how="left", validate="many_to_one")
+    return table
