@@ -1,8 +1,8 @@
 """Saturate a WiFi link and count: what the driver is compared with theory by.
 
-A case is an access point, stations and traffic that never lets a sender's queue run empty; all
-sockets are in this process, each in its network namespace. The job has a list of cases, an answer
-a case is written to `/job/out/cases.json`.
+A case is an access point, stations, a server behind the access point and traffic that never lets a
+sender's queue run empty; all sockets are in this process, each in its network namespace. The job
+has a list of cases, an answer a case is written to `/job/out/cases.json`.
 """
 
 import contextlib
@@ -11,15 +11,17 @@ import json
 import os
 import selectors
 import socket
+import struct
 import subprocess
 import time
 
 import wifi
 
 _CLONE_NEWNET = 0x40000000
-_SO_SNDBUFFORCE = 32
+_SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
 #: Holds more than a driver's queue, and less than a qdisc: a sender waits, and nothing is dropped.
 _DATAGRAMS = 1 << 18
+_STREAM = 1 << 19
 _PORT = 5001
 _CHUNK = 65536
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -46,17 +48,17 @@ class Namespace:
 
 
 class Node:
-    """A device in a namespace of its own, with the address 10.0.0.`number`."""
+    """A device `name` with an address, in the network namespace `space`."""
 
-    def __init__(self, number, name):
-        self.space = Namespace()
+    def __init__(self, space, name, ip, number):
+        self.space = space
         self.name = name
-        self.ip = f"10.0.0.{number}"
+        self.ip = ip
         self.mac = f"02:00:00:00:00:{number:02x}"
 
     def set_up(self, qdisc):
         with self.space:
-            _run("sysctl", "-q", "-w", "net.ipv6.conf.all.disable_ipv6=1")
+            _run("sysctl", "-q", "-w", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv4.ip_forward=1")
             _run("ip", "address", "add", f"{self.ip}/24", "dev", self.name)
             _run("tc", "qdisc", "replace", "dev", self.name, "root", *qdisc.split())
             _run("ip", "link", "set", self.name, "up")
@@ -66,6 +68,10 @@ class Node:
         with self.space:
             words = ("ip", "neighbour", "replace", other.ip, "lladdr", other.mac)
             _run(*words, "dev", self.name, "nud", "permanent")
+
+    def goes_by(self, gateway):
+        with self.space:
+            _run("ip", "route", "add", "default", "via", gateway.ip)
 
     def socket(self, kind):
         with self.space:
@@ -93,6 +99,8 @@ class Flow:
         self.sink.bind((target.ip, port))
         self.source = source.socket(kind)
         if tcp:
+            self.source.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _STREAM)
+            self.sink.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _STREAM)
             self.sink.listen()
             self.source.connect((target.ip, port))
             listening, (self.sink, _) = self.sink, self.sink.accept()
@@ -107,8 +115,10 @@ class Flow:
             end.setblocking(False)
 
     def close(self):
-        self.source.close()
-        self.sink.close()
+        # At once: what is not sent would hold memory that the next case's sockets wait for.
+        for end in (self.source, self.sink):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            end.close()
 
     def send(self):
         with contextlib.suppress(BlockingIOError):
@@ -124,32 +134,57 @@ def do(case):
     """Run one case; counters of each device and bytes by flow, over its `seconds`.
 
     `access_point`: options; `stations`: options of each; `flows`: [from, to, protocol, bytes a
-    datagram] with 0 the access point; `seconds` measured, after `settle_s`; `qdisc`: of each device
-    and its options; `poll_s`: how often the backlog of the qdiscs is read, 0 for never.
+    datagram] with 0 the access point, stations from 1 and then the server; `delay_ms`: of what the
+    server sends; `seconds` measured, after `settle_s`; `qdisc`: of each device and its options;
+    `poll_s`: how often the backlog of the qdiscs is read, 0 for never.
     """
-    nodes = [Node(1, "ap")] + [Node(2 + i, "sta") for i in range(len(case["stations"]))]
-    access_point = nodes[0]
+    spaces = [Namespace() for _ in range(len(case["stations"]) + 2)]
+    access_point = Node(spaces[0], "ap", "10.0.0.1", 1)
+    stations = [
+        Node(space, "sta", f"10.0.0.{number}", number)
+        for number, space in enumerate(spaces[1:-1], 2)
+    ]
+    nodes = [access_point, *stations]
     flows = []
     try:
         with access_point.space:
             wifi.create_access_point("ap", case["access_point"], access_point.mac)
-            for node, options in zip(nodes[1:], case["stations"], strict=True):
-                wifi.create_station("sta", "ap", options, node.mac, node.space.descriptor)
+            for station, options in zip(stations, case["stations"], strict=True):
+                inside = station.space.descriptor
+                wifi.create_station("sta", "ap", options, station.mac, inside)
         for node in nodes:
             node.set_up(case["qdisc"])
-            if node is not access_point:
-                node.knows(access_point)
-                access_point.knows(node)
+        for station in stations:
+            station.knows(access_point)
+            access_point.knows(station)
+            station.goes_by(access_point)
+        server = add_server(spaces[0], spaces[-1], case.get("delay_ms", 0))
+        ends = [*nodes, server]
         for port, (source, target, protocol, payload) in enumerate(case["flows"], _PORT):
-            flows.append(Flow(nodes[source], nodes[target], port, protocol, payload))
+            flows.append(Flow(ends[source], ends[target], port, protocol, payload))
         return measure(case, nodes, flows)
     finally:
         for flow in flows:
             flow.close()
         with access_point.space:
             subprocess.run(["ip", "link", "delete", "ap"], stdin=subprocess.DEVNULL)
-        for node in nodes:
-            node.space.close()
+        for space in spaces:
+            space.close()
+
+
+def add_server(here, there, delay_ms):
+    """Wire a server in the namespace `there` to the access point's, which is `here`."""
+    gateway = Node(here, "wire", "10.0.1.1", 0xFE)
+    server = Node(there, "wire", "10.0.1.2", 0xFF)
+    with here:
+        _run("ip", "link", "add", "wire", "type", "veth", "peer", "name", "peer")
+        _run("ip", "link", "set", "peer", "netns", f"/proc/{os.getpid()}/fd/{there.descriptor}")
+    with there:
+        _run("ip", "link", "set", "peer", "name", "wire")
+    gateway.set_up("pfifo limit 1000")
+    server.set_up(f"netem delay {delay_ms}ms limit 10000")
+    server.goes_by(gateway)
+    return server
 
 
 def measure(case, nodes, flows):
