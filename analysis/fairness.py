@@ -54,11 +54,11 @@ def round_trips(data: Dataset) -> list[float]:
 def cell_fairness(per_run: pd.DataFrame, rtts_ms: list[float], level: float = 0.95) -> pd.DataFrame:
     """One row a cell and metric over its seeds; the paper's bars are mean and standard deviation.
 
-    metric is jain_index, goodput_total or goodput, direction of the latter `<round trip>ms`.
+    metric is jain_index, goodput_total or goodput, direction of the latter "10 ms".
     """
     metrics: list[Metric] = [
         (JAIN, "jain_index", "upload", ""),
         (TOTAL, "goodput_total", "upload", "Mbit/s"),
-        *((flow_column(rtt), "goodput", f"{rtt:g}ms", "Mbit/s") for rtt in rtts_ms),
+        *((flow_column(rtt), "goodput", f"{rtt:g} ms", "Mbit/s") for rtt in rtts_ms),
     ]
     return cell_metrics(per_run, metrics, level)

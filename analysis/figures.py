@@ -4,6 +4,7 @@ All are drawn inside `style.styled`, whose palette they take.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,8 @@ from matplotlib.patches import Ellipse as EllipsePatch
 
 from analysis.labels import Label, place_at_right, place_beside
 from analysis.metrics import GOODPUT, INDUCED, covariance_ellipse
+from analysis.panels import DASHED, grid, qdisc_legend
+from analysis.settings import Setting, of_setting
 from analysis.style import Palette, in_order, look
 
 SIZE_INCH: Final = (7.6, 5.0)
@@ -27,6 +30,7 @@ def latency_goodput(
     palette: Palette,
     *,
     directions: Sequence[str] = ("download",),
+    settings: Sequence[Setting] = (),
 ) -> Figure:
     """Latency against goodput of one link, as gbw2015 Fig. 2: better is up and right.
 
@@ -34,12 +38,52 @@ def latency_goodput(
     runs, the shade the 1-sigma ellipse of their covariance (three runs or more). `published` is
     from published.read_published: a hollow marker, joined to ours by a thin line. `directions`
     names the goodputs to draw; published values of direction "one" belong to the first of them.
+    With `settings`, a panel each.
     """
-    figure = Figure(figsize=SIZE_INCH, layout="constrained")
-    axes = figure.add_subplot()
-    labels: list[Label] = []
-    obstacles: list[tuple[float, float]] = []
-    ellipses: list[EllipsePatch] = []
+    drawn: list[_Drawn] = []
+
+    def draw(axes: Axes, setting: Setting | None = None) -> None:
+        runs = per_run if setting is None else of_setting(per_run, setting)
+        drawn.append(_points(axes, runs, published, palette, directions))
+        axes.set_xlabel(LATENCY_AXIS)
+        axes.set_ylabel("Mean TCP goodput (Mbit/s)")
+
+    if settings:
+        figure = grid(settings, palette, draw)
+    else:
+        figure = Figure(figsize=SIZE_INCH, layout="constrained")
+        draw(figure.add_subplot())
+    obstacles = [point for one in drawn for point in one.obstacles]
+    outlines = [point for one in drawn for point in _outline(one.ellipses)]
+    for one in drawn:
+        _limits(one.axes, [*obstacles, *outlines], from_zero=len(directions) > 1)
+    shaded = any(one.ellipses for one in drawn)
+    _pair_legend(figure, palette, _runs_per_qdisc(per_run), drawn=shaded)
+    figure.draw_without_rendering()
+    for one in drawn:
+        size = 11 if len(drawn) == 1 else 9.5
+        place_beside(one.axes, one.labels, [*one.obstacles, *_outline(one.ellipses)], size)
+    return figure
+
+
+@dataclass
+class _Drawn:
+    """What is on the axes of a panel."""
+
+    axes: Axes
+    labels: list[Label]
+    obstacles: list[tuple[float, float]]  # points that names must not cover
+    ellipses: list[EllipsePatch]
+
+
+def _points(
+    axes: Axes,
+    per_run: pd.DataFrame,
+    published: pd.DataFrame,
+    palette: Palette,
+    directions: Sequence[str],
+) -> _Drawn:
+    drawn = _Drawn(axes, [], [], [])
     for direction in directions:
         wanted = (direction, "one") if direction == directions[0] else (direction,)
         theirs = _published_points(published, wanted)
@@ -49,33 +93,58 @@ def latency_goodput(
             if not group.empty:
                 goodput = group[GOODPUT[direction]]
                 ours = (float(group[INDUCED].median()), float(goodput.median()))
-                ellipses += _ellipse(axes, group[INDUCED], goodput, palette.color(qdisc))
-            obstacles += _pair(axes, qdisc, ours, theirs.get(qdisc), palette)
+                drawn.ellipses += _ellipse(axes, group[INDUCED], goodput, palette.color(qdisc))
+            drawn.obstacles += _pair(axes, qdisc, ours, theirs.get(qdisc), palette)
             anchor = ours or theirs[qdisc]
-            labels.append(Label(qdisc, *anchor, palette.color(qdisc)))
-    axes.set_xlabel(LATENCY_AXIS)
-    axes.set_ylabel("Mean TCP goodput (Mbit/s)")
-    _limits(axes, obstacles, ellipses, from_zero=len(directions) > 1)
-    _pair_legend(figure, palette, _runs_per_qdisc(per_run), drawn=bool(ellipses))
-    figure.draw_without_rendering()
-    place_beside(axes, labels, [*obstacles, *_outline(ellipses)])
-    return figure
+            drawn.labels.append(Label(qdisc, *anchor, palette.color(qdisc)))
+    return drawn
 
 
 def latency_time(
-    curves: pd.DataFrame, palette: Palette, *, load_starts_s: float = 5, band: bool = True
+    curves: pd.DataFrame,
+    palette: Palette,
+    *,
+    load_starts_s: float = 5,
+    band: bool = True,
+    settings: Sequence[Setting] = (),
 ) -> Figure:
     """Latency over time of one link, as gbw2015 Fig. 7: one line a qdisc.
 
     `curves` is from metrics.latency_over_time. The band is the confidence interval of the
-    point-wise mean, where there is one. A dashed vertical line marks the start of the load.
+    point-wise mean, where there is one. A dashed vertical line marks the start of the load. With
+    several `settings`, a panel each.
     """
+    top = float(curves["rtt_ms"].max()) * 1.08
+
+    def draw(axes: Axes, setting: Setting | None = None) -> list[Label]:
+        here = curves if setting is None else of_setting(curves, setting)
+        labels = _lines(axes, here, palette, band)
+        axes.set_xlim(float(curves["time_s"].min()), float(curves["time_s"].max()))
+        axes.set_ylim(0, top)
+        axes.axvline(load_starts_s, color=palette.soft, linewidth=1, linestyle=DASHED, zorder=1)
+        axes.annotate(
+            "load starts", (load_starts_s, 1), xycoords=("data", "axes fraction"), xytext=(-5, -4),
+            textcoords="offset points", ha="right", va="top", color=palette.soft, fontsize=10,
+        )  # fmt: skip
+        axes.set_xlabel("Time (s)")
+        axes.set_ylabel("Round-trip time (ms)")
+        return labels
+
+    if len(settings) > 1:
+        figure = grid(settings, palette, draw)
+        qdisc_legend(figure, list(curves["qdisc"].astype(str)), palette)
+        return figure
     figure = Figure(figsize=SIZE_INCH)
     axes = figure.add_subplot()
     figure.subplots_adjust(left=0.1, right=0.815, bottom=0.12, top=0.95)
+    place_at_right(axes, draw(axes, *settings))
+    return figure
+
+
+def _lines(axes: Axes, curves: pd.DataFrame, palette: Palette, band: bool) -> list[Label]:
+    """Draw a line a qdisc, and return their names at their ends."""
     labels = []
-    qdiscs = in_order(list(curves["qdisc"].astype(str)))
-    for place, qdisc in enumerate(qdiscs):
+    for place, qdisc in enumerate(in_order(list(curves["qdisc"].astype(str)))):
         points = curves[curves["qdisc"] == qdisc].sort_values("time_s")
         time_s, rtt_ms = points["time_s"].to_numpy(), points["rtt_ms"].to_numpy()
         color = palette.color(qdisc)
@@ -91,17 +160,7 @@ def latency_time(
             low, high = points["ci_low_ms"].to_numpy(), points["ci_high_ms"].to_numpy()
             axes.fill_between(time_s, low, high, color=color, alpha=0.13, linewidth=0, zorder=2)
         labels.append(Label(qdisc, float(time_s[-1]), float(rtt_ms[-1]), color))
-    axes.set_xlim(float(curves["time_s"].min()), float(curves["time_s"].max()))
-    axes.set_ylim(0, float(curves["rtt_ms"].max()) * 1.08)
-    axes.axvline(load_starts_s, color=palette.soft, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-    axes.annotate(
-        "load starts", (load_starts_s, 1), xycoords=("data", "axes fraction"), xytext=(-5, -4),
-        textcoords="offset points", ha="right", va="top", color=palette.soft, fontsize=10,
-    )  # fmt: skip
-    axes.set_xlabel("Time (s)")
-    axes.set_ylabel("Round-trip time (ms)")
-    place_at_right(axes, labels)
-    return figure
+    return labels
 
 
 def describe_latency_goodput(per_run: pd.DataFrame, link: str) -> str:
@@ -189,15 +248,9 @@ def _outline(ellipses: Sequence[EllipsePatch]) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in points]
 
 
-def _limits(
-    axes: Axes,
-    points: Sequence[tuple[float, float]],
-    ellipses: Sequence[EllipsePatch],
-    *,
-    from_zero: bool,
-) -> None:
+def _limits(axes: Axes, points: Sequence[tuple[float, float]], *, from_zero: bool) -> None:
     """Room around everything drawn; latency grows to the left and ends a little past zero."""
-    xy = np.asarray([*points, *_outline(ellipses)], dtype=np.float64).reshape(-1, 2)
+    xy = np.asarray(points, dtype=np.float64).reshape(-1, 2)
     if xy.size == 0:
         return
     low, high = xy.min(axis=0), xy.max(axis=0)
@@ -211,7 +264,8 @@ def _limits(
 
 
 def _runs_per_qdisc(per_run: pd.DataFrame) -> str:
-    counts = sorted(set(per_run["qdisc"].astype(str).value_counts()))
+    by = [name for name in ("era", "cc", "qdisc") if name in per_run]
+    counts = sorted(set(per_run.groupby(by, observed=True).size()))
     if not counts:
         return "ours, no run"
     if counts[-1] == 1:

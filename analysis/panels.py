@@ -1,0 +1,74 @@
+"""A figure of several panels, one a setting: the paper's first, others beside and below it."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from analysis.settings import Setting
+from analysis.style import Palette, in_order, look
+
+SINGLE_INCH: Final = (7.6, 5.0)
+PANEL_INCH: Final = (5.6, 4.2)
+
+DASHED: Final = (0, (4, 3))  # a line that marks a value
+
+Draw = Callable[[Axes, Setting], object]
+
+
+def grid(settings: Sequence[Setting], palette: Palette, draw: Draw) -> Figure:
+    """Draw each setting on axes of its own: eras side by side, one congestion control a row.
+
+    All panels have the same limits. `draw` must not depend on the order of its calls.
+    """
+    eras = list(dict.fromkeys(one.era for one in settings))
+    ccs = list(dict.fromkeys(one.cc for one in settings))
+    if len(settings) == 1:
+        figure = Figure(figsize=SINGLE_INCH, layout="constrained")
+        draw(figure.add_subplot(), settings[0])
+        return figure
+    size = (PANEL_INCH[0] * len(eras), PANEL_INCH[1] * len(ccs))
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(len(ccs), len(eras), sharex=True, sharey=True, squeeze=False)
+    for row, cc in enumerate(ccs):
+        for column, era in enumerate(eras):
+            axes, setting = panels[row][column], Setting(era, cc)
+            if setting not in settings:
+                axes.set_visible(False)
+                continue
+            draw(axes, setting)
+            axes.set_title(setting.title, fontsize=11, color=palette.soft, loc="left")
+            axes.label_outer()
+    return figure
+
+
+def qdisc_legend(figure: Figure, qdiscs: Sequence[str], palette: Palette) -> None:
+    """The qdiscs above all panels, each with its colour, marker and dashes."""
+    names = in_order(list(qdiscs))
+    handles = []
+    for name in names:
+        handle = Line2D(
+            [], [], color=palette.color(name), linewidth=1.8, marker=look(name).marker,
+            markersize=6.5, markeredgecolor=palette.paper, markeredgewidth=0.6,
+        )  # fmt: skip
+        if look(name).dashes:
+            handle.set_dashes(look(name).dashes)
+        handles.append(handle)
+    legend = figure.legend(
+        handles, names, loc="outside upper left", ncols=len(names), handlelength=2.2,
+        columnspacing=1.2, handletextpad=0.5,
+    )  # fmt: skip
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set_color(palette.color(name))
+
+
+def qdisc_ticks(axes: Axes, qdiscs: Sequence[str], palette: Palette) -> None:
+    """The qdiscs along the x axis, one a unit from 0, in their colours."""
+    axes.set_xticks(range(len(qdiscs)), qdiscs, rotation=28, ha="right", fontsize=10)
+    for tick, name in zip(axes.get_xticklabels(), qdiscs, strict=True):
+        tick.set_color(palette.color(name))
+    axes.tick_params(axis="x", length=0, pad=2)
+    axes.grid(visible=False, axis="x")
+    axes.set_xlim(-0.6, len(qdiscs) - 0.4)
