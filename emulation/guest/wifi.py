@@ -60,6 +60,7 @@ CHANNEL = {
     "bad_us": 9,
     "snr_decidb": 10,
 }
+ALL = {**MEDIUM, **DEVICE, **DIRECTIONS}
 TRACE = 11  # list of [us, 0.1 dB]; it cannot be read back
 
 #: Values that have names.
@@ -88,7 +89,7 @@ def load(path=MODULE):
 
 def create_access_point(name, options=None, address=None):
     """Create an access point, and with it a medium, in this network namespace."""
-    netlink.set_link(KIND, encode(options or {}), name=name, address=address)
+    _set(options or {}, name=name, address=address)
 
 
 def create_station(name, access_point, options=None, address=None, space=None):
@@ -97,14 +98,8 @@ def create_station(name, access_point, options=None, address=None, space=None):
     `space`: file descriptor of the network namespace where the station shall be, as of an open
     `/proc/<pid>/ns/net`.
     """
-    netlink.set_link(
-        KIND,
-        encode(options or {}),
-        name=name,
-        link=socket.if_nametoindex(access_point),
-        address=address,
-        space=space,
-    )
+    index = socket.if_nametoindex(access_point)
+    _set(options or {}, name=name, link=index, address=address, space=space)
 
 
 def move(name, space):
@@ -114,7 +109,7 @@ def move(name, space):
 
 def change(name, options):
     """Set options of a link of this network namespace; those not named stay."""
-    netlink.set_link(KIND, encode(options), index=socket.if_nametoindex(name))
+    _set(options, index=socket.if_nametoindex(name))
 
 
 def show(name):
@@ -126,6 +121,33 @@ def counters(name):
     """What `ethtool -S` counts of a link of this network namespace, by name."""
     text = subprocess.run(["ethtool", "-S", name], capture_output=True, text=True, check=True)
     return {key: int(value) for key, value in re.findall(r"(\w+): (\d+)", text.stdout)}
+
+
+def _set(options, **link):
+    """Have the kernel do it; raises `BadOption` with the name of what it refused."""
+    data = encode(options)
+    try:
+        netlink.set_link(KIND, data, **link)
+    except netlink.Refused as refused:
+        name = _name_of(refused.culprit, data)
+        raise BadOption(f"{name}: {refused}" if name else str(refused)) from None
+
+
+def _name_of(culprit, data):
+    """The option that begins where `culprit`, the end of a request, does; empty for no culprit."""
+    behind = 0
+    for one in reversed(data if culprit else []):
+        behind += len(one)
+        if len(culprit) > behind:
+            continue
+        number = int.from_bytes(one[2:4], sys.byteorder) & netlink.NLA_TYPE_MASK
+        outer = next(name for name, value in ALL.items() if value == number)
+        if len(culprit) == behind or outer not in DIRECTIONS:
+            return outer
+        number = int.from_bytes(culprit[2:4], sys.byteorder)
+        inner = next((name for name, value in CHANNEL.items() if value == number), "trace")
+        return f"{outer}.{inner}"
+    return ""
 
 
 def encode(options):

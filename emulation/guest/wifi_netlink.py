@@ -7,13 +7,15 @@ are those of linux/netlink.h, linux/rtnetlink.h and linux/if_link.h.
 import os
 import socket
 import struct
+import sys
 
 RTM_NEWLINK, RTM_GETLINK = 16, 18
 NLM_F_REQUEST, NLM_F_ACK = 0x1, 0x4
 NLM_F_EXCL, NLM_F_CREATE = 0x200, 0x400
 NLM_F_CAPPED, NLM_F_ACK_TLVS = 0x100, 0x200
 NLMSG_ERROR = 2
-NLMSGERR_ATTR_MSG = 1
+NLMSGERR_ATTR_MSG, NLMSGERR_ATTR_OFFS, NLMSGERR_ATTR_POLICY = 1, 2, 4
+NL_POLICY_MIN_VALUE_U, NL_POLICY_MAX_VALUE_U = 4, 5
 SOL_NETLINK, NETLINK_CAP_ACK, NETLINK_EXT_ACK = 270, 10, 11
 NLA_F_NESTED = 0x8000
 NLA_TYPE_MASK = 0x3FFF
@@ -28,7 +30,14 @@ _ANSWER = 1 << 16
 
 
 class Refused(Exception):
-    """The kernel did not do what was asked for; the text is its own, where it gave one."""
+    """The kernel did not do what was asked for; the text is its own, where it gave one.
+
+    `culprit`: the attribute that is at fault and all behind it, empty where the kernel named none.
+    """
+
+    def __init__(self, reason, culprit=b""):
+        super().__init__(reason)
+        self.culprit = culprit
 
 
 def attribute(kind, value):
@@ -87,10 +96,11 @@ def link_data(index, kind):
 
 def _ask(message, flags, body):
     """Send one request and return the body of the answer, empty where that is only yes."""
+    request = _HEADER.pack(_HEADER.size + len(body), message, flags, 1, 0) + body
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as port:
         port.setsockopt(SOL_NETLINK, NETLINK_EXT_ACK, 1)
         port.setsockopt(SOL_NETLINK, NETLINK_CAP_ACK, 1)
-        port.send(_HEADER.pack(_HEADER.size + len(body), message, flags, 1, 0) + body)
+        port.send(request)
         answer = port.recv(_ANSWER)
     length, kind, got, _, _ = _HEADER.unpack_from(answer)
     if kind != NLMSG_ERROR:
@@ -100,6 +110,19 @@ def _ask(message, flags, body):
         told = {}
         if got & NLM_F_ACK_TLVS:  # after the error and the header of the request
             told = attributes(answer[_HEADER.size + 4 + _HEADER.size : length])
-        reason = told.get(NLMSGERR_ATTR_MSG, b"").rstrip(b"\0").decode()
-        raise Refused(reason or os.strerror(-error))
+        raise _refused(error, told, request)
     return b""
+
+
+def _refused(error, told, request):
+    """What the kernel said about an error, with the range that it allows where it tells one."""
+    reason = told.get(NLMSGERR_ATTR_MSG, b"").rstrip(b"\0").decode() or os.strerror(-error)
+    policy = attributes(told.get(NLMSGERR_ATTR_POLICY, b""))
+    if NL_POLICY_MAX_VALUE_U in policy:
+        low, high = (
+            int.from_bytes(policy[one], sys.byteorder)
+            for one in (NL_POLICY_MIN_VALUE_U, NL_POLICY_MAX_VALUE_U)
+        )
+        reason += f", it goes from {low} to {high}"
+    offset = int.from_bytes(told.get(NLMSGERR_ATTR_OFFS, b""), sys.byteorder)
+    return Refused(reason, request[offset:] if offset else b"")
