@@ -34,23 +34,31 @@ needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become s
 LENGTH = Duration.parse("3 s")
 
 
-def rrul(link: str, qdisc: str) -> Work:
-    """TCP both ways, UDP and ICMP over a `link`."""
+def flent(name: str, qdisc: str, link: str = "10/10", cc: str = "cubic") -> Work:
+    """What flent does in an experiment of gbw2015."""
     (run,) = select(
-        experiment("gbw2015/rrul"), link=link, qdisc=qdisc, cc="cubic", seed=1, length=LENGTH
+        experiment(f"gbw2015/{name}"), link=link, qdisc=qdisc, cc=cc, seed=1, length=LENGTH
     )
-    return Work(link, 1, run=run)
+    return Work(name, run.random, run=run)
 
 
+#: One of each kind of traffic.
 WORKS: dict[str, Callable[[], Work]] = {
-    "rrul 10/10": lambda: rrul("10/10", "fq_codel"),
-    "rrul 10/1": lambda: rrul("10/1", "sfq"),
+    "rrul": lambda: flent("rrul", "fq_codel"),  # TCP both ways, UDP and ICMP
+    "voip by D-ITG": lambda: flent("voip_1up", "fq_codel", "10/1"),
+    "voip by irtt": lambda: flent("voip_rrul_irtt", "sfq", cc="reno"),
+    "rtt fairness": lambda: flent("rtt_fairness", "codel"),  # four addresses of the server
+    "web": lambda: flent("web_small_1up", "pie"),  # nginx, dnsmasq and http-getter
     "openvswitch": lambda: Work("openvswitch", 1, code=SWITCH),
 }
 
 #: What must be among the files that are compared.
 TRAFFIC_FILES = {"data.flent.gz", "qdiscs.json", "kernel.log", "status"}
-SWITCH_FILES = {"ping.txt", "flows.txt", "ports.txt", "kernel.log", "status"}
+FILES = {
+    **dict.fromkeys(WORKS, TRAFFIC_FILES),
+    "web": TRAFFIC_FILES | {"http-getter.log", "dnsmasq.log"},
+    "openvswitch": {"ping.txt", "flows.txt", "ports.txt", "kernel.log", "status"},
+}
 
 
 @cache
@@ -75,7 +83,7 @@ def differing(one: Seen, other: Seen) -> list[str]:
 def test_the_surroundings_reach_no_result(name: str) -> None:
     """Full load, stops, signals, another CPU, folder, environment, umask, limits, priority."""
     odd = observe(WORKS[name](), ODD, stage())
-    assert (SWITCH_FILES if name == "openvswitch" else TRAFFIC_FILES) <= odd.files.keys()
+    assert FILES[name] <= odd.files.keys()
     assert odd.stops >= 3
     assert differing(idle(name), odd) == []
 
@@ -85,8 +93,8 @@ def test_the_user_reaches_no_result() -> None:
     """An ordinary user, with a copy of kernel and root file system that somebody else owns."""
     with tempfile.TemporaryDirectory(prefix="stage-") as place:
         copied = stage().copied(Path(place))
-        other = observe(WORKS["rrul 10/10"](), replace(ODD, user=1234, load=False), copied)
-    assert differing(idle("rrul 10/10"), other) == []
+        other = observe(WORKS["rrul"](), replace(ODD, user=1234, load=False), copied)
+    assert differing(idle("rrul"), other) == []
 
 
 @needs_root
@@ -97,29 +105,29 @@ def test_a_container_reaches_no_result() -> None:
 
 
 def test_a_run_of_the_product_has_these_bytes(tmp_path: Path) -> None:
-    run = WORKS["rrul 10/10"]().run
+    run = WORKS["rrul"]().run
     assert run is not None
     result = execute(run, kernel.build(), rootfs.build(), tmp_path)
     told = json.loads(result.provenance.read_text())
-    seen = idle("rrul 10/10").files
+    seen = idle("rrul").files
     assert told["data_sha256"].startswith(seen["data.flent.gz"])
     qdiscs = json.dumps(told["qdiscs"], sort_keys=True).encode()
     assert hashlib.sha256(qdiscs).hexdigest().startswith(seen["qdiscs.json"])
 
 
 def test_another_seed_gives_other_bytes() -> None:
-    other = observe(replace(WORKS["rrul 10/10"](), seed=2), PLAIN, stage())
-    found = differing(idle("rrul 10/10"), other)
+    other = observe(replace(WORKS["rrul"](), seed=2), PLAIN, stage())  # of the random numbers
+    found = differing(idle("rrul"), other)
     assert {"data.flent.gz", "qdiscs.json"} <= set(found)
     assert "kernel.log" not in found  # the seed leaves no trace but its random numbers
 
 
 def test_a_microsecond_of_delay_gives_other_bytes() -> None:
-    work = WORKS["rrul 10/10"]()
+    work = WORKS["rrul"]()
     assert work.run is not None
-    rig = replace(work.run.experiment.rig, base_rtt=Duration.parse("50.002 ms"))
+    rig = replace(work.run.experiment.rig, base_rtts=(Duration.parse("50.002 ms"),))
     run = replace(work.run, experiment=replace(work.run.experiment, rig=rig))
-    found = differing(idle("rrul 10/10"), observe(replace(work, run=run), PLAIN, stage()))
+    found = differing(idle("rrul"), observe(replace(work, run=run), PLAIN, stage()))
     assert {"data.flent.gz", "qdiscs.json"} <= set(found)
 
 

@@ -1,8 +1,10 @@
 """What boots the real kernel: short runs through the public interface, and how they can fail."""
 
+# ruff: noqa: E402
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import multiprocessing
 import os
@@ -20,7 +22,7 @@ import pytest
 
 from analysis.dataset import find_runs, read_runs
 from emulation import kernel, rootfs, vm
-from emulation.config import select
+from emulation.config import experiment, select
 from emulation.errors import GuestFailure, GuestHung, RigMismatch
 from emulation.kernel import Kernel
 from emulation.model import Experiment, Qdisc, Run
@@ -28,29 +30,15 @@ from emulation.rootfs import RootFs
 from emulation.run import execute
 from emulation.units import Duration, Size
 
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # the workflow is no installed package
+from workflow.determinism import SWITCH, replace_work
+
 pytestmark = pytest.mark.kernel
 
 SHORT = Duration.parse("5 s")
 NOBODY = 65534
 SPIN = "while True: pass"  # with time-travel=inf-cpu the clock stands still
-SWITCH = """
-import subprocess
-import switch
-from mininet.net import Mininet
-from mininet.node import OVSBridge
-status('booted')
-switch.start()
-net = Mininet(controller=None, switch=OVSBridge, autoSetMacs=True)
-bridge = net.addSwitch('s1')
-for number in range(1, 5):
-    net.addLink(net.addHost(f'h{number}'), bridge)
-net.start()
-status('switching', handlers=switch.handlers())
-loss = net.pingAll()
-flows = subprocess.run(['ovs-appctl', 'dpctl/dump-flows'], capture_output=True, text=True)
-status('pinged', loss_percent=loss, flows=len(flows.stdout.splitlines()))
-status('done')
-"""
 
 
 @pytest.fixture(scope="module")
@@ -92,21 +80,6 @@ def laid_out(
     folder.mkdir()
     vm.prepare(folder, guest_root.path, short.job())
     yield vm.Machine(built.path, guest_root.path, seed=1), folder
-
-
-def replace_work(folder: Path, code: str) -> None:
-    """Let the guest do the body of a function `code` instead of its job; it has `status`."""
-    guest = folder / "job" / "guest"
-    (guest / "main.py").rename(guest / "product.py")
-    body = "\n".join(f"    {line}" for line in code.splitlines())
-    (guest / "main.py").write_text(
-        "import sys\n"
-        "sys.path.insert(0, '/job/guest')\n"
-        "import product\n"
-        f"def work(status):\n{body}\n"
-        "product.work = work\n"
-        "product.main()\n"
-    )
 
 
 def files(folder: Path) -> list[Path]:
@@ -279,5 +252,56 @@ def test_open_vswitch_forwards_without_loss(laid_out: tuple[vm.Machine, Path]) -
     assert ending.steps[-1]["step"] == "done", ending.steps[-1]
     assert ending.step("switching")["handlers"] > 0
     assert ending.step("pinged")["loss_percent"] == 0
-    assert ending.step("pinged")["flows"] > 0  # in the kernel's datapath, not in a Linux bridge
+    # In the kernel's datapath, not in a Linux bridge.
+    assert len((folder / "job/out/flows.txt").read_text().splitlines()) > 0
     assert ending.wall_s < 60
+
+
+def test_each_address_of_the_server_has_a_round_trip_of_its_own(
+    built: Kernel, guest_root: RootFs, tmp_path: Path
+) -> None:
+    (run,) = select(
+        experiment("gbw2015/rtt_fairness"),
+        link="10/10", qdisc="fq_codel", cc="cubic", seed=1, length=Duration.parse("3 s"),
+    )  # fmt: skip
+    result = execute(run, built, guest_root, tmp_path)
+    told = json.loads(result.provenance.read_text())
+    assert told["base_rtts_ms"] == [10, 50, 200, 500]
+    assert told["measured_base_rtts_ms"] == pytest.approx([10, 50, 200, 500], abs=0.5)
+    installed = {
+        one["handle"]: one
+        for one in told["qdiscs"]["delay delay-r2"]["qdiscs"]
+        if "root" not in one
+    }
+    assert installed.keys() == {"10:", "20:", "30:", "40:"}
+    sent = [installed[f"{band}0:"]["packets"] for band in (1, 2, 3, 4)]
+    assert min(sent) > 50  # every band has a flow's packets
+    with gzip.open(result.data) as stream:
+        results = json.load(stream)["results"]
+    least = {name: min(v for v in values if v) for name, values in results.items()}
+    for address, rtt_ms in ((2, 10), (3, 50), (4, 200), (5, 500)):
+        name = f"Ping (ms) ICMP{address - 1} 10.0.4.{address}"
+        assert least[name] == pytest.approx(rtt_ms, abs=0.5)
+
+
+def test_an_era_that_the_kernel_cannot_have_stops_the_run(
+    laid_out: tuple[vm.Machine, Path], short: Run
+) -> None:
+    machine, folder = laid_out
+    path = "/sys/module/tcp_cubic/parameters/hystart_of_1970"
+    job = {**short.job(), "parameters": {path: "1"}}
+    (folder / "job/job.json").write_text(json.dumps(job))
+    last = vm.run(machine, folder).steps[-1]
+    assert (last["step"], last["cause"]) == ("failed", "rig")
+    assert last["problems"][0].startswith(f"{path} cannot be set to 1: No such file")
+
+
+def test_a_parameter_of_an_era_is_set(laid_out: tuple[vm.Machine, Path], short: Run) -> None:
+    machine, folder = laid_out
+    path = "/sys/module/tcp_cubic/parameters/hystart"
+    shell = {"command": f"cat {path}", "rows": 24, "columns": 80, "term": "dumb"}
+    job = {**short.job(), "parameters": {path: "0"}, "shell": shell}
+    (folder / "job/job.json").write_text(json.dumps(job))
+    shutil.copy(vm.GUEST_CODE / "shell.py", folder / "job/guest")
+    assert vm.run(machine, folder).steps[-1]["step"] == "done"
+    assert (folder / "job/out/shell.txt").read_text() == "0\n"  # it is 1 by itself

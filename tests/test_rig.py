@@ -18,7 +18,7 @@ def test_a_parameter_is_written(rig: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "hystart"
     path.write_text("1\n")
     rig.set_parameters({str(path): "0"})
-    assert path.read_text() == "0"
+    assert path.read_text() == "0\n"
     rig.set_parameters({})
 
 

@@ -57,6 +57,7 @@ bridge = net.addSwitch('s1')
 for number in range(1, 5):
     net.addLink(net.addHost(f'h{number}'), bridge)
 net.start()
+status('switching', handlers=switch.handlers())
 with open('/job/out/ping.txt', 'w') as out:
     for _ in range(3):
         out.write(net.hosts[0].cmd('ping -c 5 -i 0.01', net.hosts[-1].IP()))
@@ -220,18 +221,23 @@ class Stage:
         return replace(self, copy=place)
 
 
+#: (experiment, link, qdisc) of the works: RRUL over the three links with qdiscs of each kind, then
+#: one of each other kind of traffic.
+TRAFFIC = (
+    ("rrul", "10/10", "fq_codel"), ("rrul", "10/1", "sfq"), ("rrul", "100/100", "pie"),
+    ("rrul", "10/10", "ared"), ("rrul", "10/1", "codel"), ("rrul", "10/10", "pfifo_fast"),
+    ("rrul", "100/100", "fq_nocodel"), ("rrul", "10/1", "pie"),
+    ("voip_1up", "10/1", "fq_codel"), ("voip_rrul_irtt", "10/10", "sfq"),
+    ("rtt_fairness", "10/10", "codel"), ("web_small_1up", "10/10", "fq_codel"),
+)  # fmt: skip
+
+
 def works(length: str = "3 s", seeds: int = 2) -> list[Work]:
-    """Mixed traffic: RRUL over the three links with qdiscs of each kind, and Open vSwitch."""
-    rrul = experiment("gbw2015/rrul")
-    pairs = (
-        ("10/10", "fq_codel"), ("10/1", "sfq"), ("100/100", "pie"), ("10/10", "ared"),
-        ("10/1", "codel"), ("10/10", "pfifo_fast"), ("100/100", "fq_nocodel"), ("10/1", "pie"),
-    )  # fmt: skip
+    """Mixed traffic: that of `TRAFFIC`, and Open vSwitch."""
     found = []
-    for index, (link, qdisc) in enumerate(pairs):
-        cc = ("cubic", "reno")[index % 2]
+    for index, (name, link, qdisc) in enumerate(TRAFFIC):
         for run in select(
-            rrul, link=link, qdisc=qdisc, cc=cc,
+            experiment(f"gbw2015/{name}"), link=link, qdisc=qdisc, cc=("cubic", "reno")[index % 2],
             seed=range(1, seeds + 1), length=Duration.parse(length),
         ):  # fmt: skip
             found.append(Work(run.id, run.random, run=run))
@@ -289,19 +295,24 @@ def lay_out(folder: Path, work: Work, conditions: Conditions, stage: Stage) -> N
         root = stage.copy / "root"
     vm.prepare(folder, Path("/guest") if conditions.container else root, _job(work))
     if work.code is not None:
-        guest = folder / "job/guest"
-        shutil.copy(vm.GUEST_CODE / "switch.py", guest)
-        (guest / "main.py").rename(guest / "product.py")
-        body = "\n".join(f"    {line}" for line in work.code.splitlines())
-        (guest / "main.py").write_text(
-            "import sys\nsys.path.insert(0, '/job/guest')\nimport product\n"
-            f"def work(status):\n{body}\nproduct.work = work\nproduct.main()\n"
-        )
+        replace_work(folder, work.code)
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             path.chmod(path.stat().st_mode & ~conditions.umask)
         if conditions.user is not None:
             os.chown(path, conditions.user, conditions.user, follow_symlinks=False)
+
+
+def replace_work(folder: Path, code: str) -> None:
+    """Have the guest laid out in `folder` do the body of a function `code`, which has `status`."""
+    guest = folder / "job" / "guest"
+    shutil.copy(vm.GUEST_CODE / "switch.py", guest)
+    (guest / "main.py").rename(guest / "product.py")
+    body = "\n".join(f"    {line}" for line in code.splitlines())
+    (guest / "main.py").write_text(
+        "import sys\nsys.path.insert(0, '/job/guest')\nimport product\n"
+        f"def work(status):\n{body}\nproduct.work = work\nproduct.main()\n"
+    )
 
 
 def _job(work: Work) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def set_parameters(parameters):
     """Write the kernel's module `parameters` and read them back; `Failure` where one differs."""
     for path, value in parameters.items():
         try:
-            with open(path, "w") as file:
+            with open(path, "r+") as file:  # which creates none
                 file.write(value)
             with open(path) as file:
                 got = file.read().strip()
