@@ -210,18 +210,20 @@ def find_settings(
     link: str | None = None,
     qdiscs: Collection[str] | None = None,
 ) -> list[RunFile]:
-    """Runs of an experiment in every era and with every congestion control that there are runs of.
+    """Runs of an experiment in those of `eras` and with those of `ccs` that there are runs of.
 
-    Raises DataError where there is none in the first era with the first congestion control.
+    Raises DataError, that of the first era and congestion control, where there is none at all.
     """
-    found = []
+    found: list[RunFile] = []
+    lacking = []
     for cc, era in product(ccs, eras):
         try:
             variant = variant_name(experiment, era, length)
             found += find_runs(root, paper, variant, link=link, qdiscs=qdiscs, cc=cc)
-        except DataError:
-            if (cc, era) == (ccs[0], eras[0]):
-                raise
+        except DataError as error:
+            lacking.append(error)
+    if not found:
+        raise lacking[0]
     return found
 
 

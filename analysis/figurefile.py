@@ -1,8 +1,15 @@
 """A figure is a notebook and a parameter file, `notebooks/figures/<paper>/<figure>.yaml`.
 
 Keys: `notebook`, `title`, `caption`, `parameters`. The parameters are those of papermill; of them
-`paper`, `experiment`, `link`, `qdiscs` and `cc` also say which runs the figure needs. A figure of
-measurements that are no runs has `paper` and `table`, a file below the data root, in their place.
+these also say which runs the figure needs, the product of
+
+- `experiment`, or `experiments`, a mapping of what is shown to experiments;
+- `link`, or `links`;
+- `qdiscs`, `eras` and `ccs`; the first era and the first congestion control are the paper's. The
+  eras `switches` are all that differ from another by one switch of `emulation.era`.
+
+`unloaded` names the experiment that gives what the others are divided by, with UNLOADED_QDISC. A
+figure of measurements that are no runs has `paper` and `table`, a file below the data root.
 """
 
 from dataclasses import dataclass
@@ -12,10 +19,15 @@ from typing import Any, Final, NamedTuple
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from analysis.ablation import ablation_eras
+from analysis.dataset import variant_name
 from analysis.errors import DataError
 
 KEYS: Final = ("notebook", "title", "caption", "parameters")
-DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "cc")
+DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
+SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
+UNLOADED_QDISC: Final = "pfifo_fast"
+SWITCHES: Final = "switches"
 
 
 class Cell(NamedTuple):
@@ -23,6 +35,7 @@ class Cell(NamedTuple):
 
     paper: str
     experiment: str
+    era: str
     link: str  # "10/1"
     qdisc: str
     cc: str
@@ -31,7 +44,8 @@ class Cell(NamedTuple):
     def folder(self) -> str:
         """Where the cell's runs lie below the data root."""
         link = self.link.replace("/", "-")
-        return f"{self.paper}/{self.experiment}/{link}/{self.qdisc}/{self.cc}"
+        variant = variant_name(self.experiment, self.era)
+        return f"{self.paper}/{variant}/{link}/{self.qdisc}/{self.cc}"
 
 
 @dataclass(frozen=True)
@@ -49,12 +63,40 @@ class FigureFile:
         """`gbw2015/fig2a`: also the folder of its results."""
         return f"{self.parameters['paper']}/{self.path.stem}"
 
+    @property
+    def ablation(self) -> bool:
+        """Whether it compares eras that differ by one switch, and so needs all of them."""
+        return self.parameters.get("eras") == SWITCHES
+
     def cells(self) -> list[Cell]:
         """The cells that the figure needs, in the order of the file; none where it has a table."""
         if "table" in self.parameters:
             return []
-        paper, experiment, link, qdiscs, cc = (self.parameters[key] for key in DATA_KEYS)
-        return [Cell(paper, experiment, link, qdisc, cc) for qdisc in qdiscs]
+        paper, qdiscs = self.parameters["paper"], self.parameters["qdiscs"]
+        loads = [
+            (experiment, link, qdisc)
+            for experiment in self._several("experiment")
+            for link in self._several("link")
+            for qdisc in qdiscs
+        ]
+        if "unloaded" in self.parameters:
+            unloaded = self.parameters["unloaded"]
+            loads += [(unloaded, link, UNLOADED_QDISC) for link in self._several("link")]
+        return [
+            Cell(paper, experiment, era, link, qdisc, cc)
+            for cc in self.parameters["ccs"]
+            for experiment, link, qdisc in loads
+            for era in self._eras(qdisc)
+        ]
+
+    def _several(self, key: str) -> list[str]:
+        if key in self.parameters:
+            return [self.parameters[key]]
+        several = self.parameters[SEVERAL[key]]
+        return list(several.values() if isinstance(several, dict) else several)
+
+    def _eras(self, qdisc: str) -> list[str]:
+        return ablation_eras(qdisc) if self.ablation else list(self.parameters["eras"])
 
 
 def read_figure(path: Path) -> FigureFile:
@@ -75,7 +117,7 @@ def read_figure(path: Path) -> FigureFile:
         raise DataError.of(path, f"has the keys {given}, not {sorted(KEYS)}", remedy)
     parameters = content["parameters"]
     needed = ("paper",) if "table" in parameters else DATA_KEYS
-    missing = [key for key in needed if key not in parameters]
+    missing = [key for key in needed if not {key, SEVERAL.get(key)} & set(parameters)]
     if missing:
         raise DataError.of(path, f"parameters lack {', '.join(missing)}", remedy)
     notebook = path.parents[2] / f"{content['notebook']}.ipynb"

@@ -1,7 +1,7 @@
 """What a notebook leaves behind for the results page, and how its tables read."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -44,6 +44,27 @@ HEADERS: Final = {
     "minor": "shorter",
     "cv_latency": "σ by mean",
     "excess_max": "Slowest probe by median",
+    "setting": "Setting",
+    "beside": "Beside",
+    "link": "Link",
+    "samples": "Samples",
+    "median_ms": "Median (ms)",
+    "p95_ms": "95th percentile (ms)",
+    "p99_ms": "99th percentile (ms)",
+    "loss_percent": "Loss (%)",
+    "normalised": "Fetch time (unloaded = 1)",
+    "std": "σ over runs",
+    "fetch_s": "Fetch time (s)",
+    "pages": "Pages",
+    "pages_failed": "Pages that failed",
+    "jain_index": "Jain's index",
+    "goodput": "Goodput (Mbit/s)",
+    "round_trip": "Round trip",
+    "switch": "Switch",
+    "base": "On top of",
+    "quantity": "Quantity",
+    "effect": "Effect",
+    "unit": "Unit",
 }
 QUANTITIES: Final = {
     ("induced_latency", "round_trip"): "latency",
@@ -51,6 +72,10 @@ QUANTITIES: Final = {
     ("goodput", "upload"): "upload",
 }
 NONE: Final = "–"
+_COMPARED: Final = {  # columns of metrics.compare
+    "figure", "link", "qdisc", "metric", "direction", "published", "reading_error", "ours",
+    "difference", "ratio", "unit", "agrees", "n_seeds", "ci_low", "ci_high",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,7 +87,7 @@ class Summary:
     title: str
     caption: str
     alt: str
-    cells: list[dict[str, Any]]  # link, qdisc, cc, seeds
+    cells: list[dict[str, Any]]  # experiment, era, link, qdisc, cc, seeds, virtual_s, wall_s
     kernels: list[dict[str, str]]  # release, digest
     eras: list[str]
     flent_versions: list[str]
@@ -75,14 +100,17 @@ class Summary:
 
 
 def data_found(data: Dataset, qdiscs: Sequence[str]) -> pd.DataFrame:
-    """One row a qdisc of `qdiscs`, data or not: qdisc, n_seeds, seeds, era, kernel, flent."""
+    """One row an era, congestion control and qdisc of `qdiscs`, data or not: era, cc, qdisc,
+    n_seeds, seeds, kernel, flent."""
     rows = []
-    for qdisc in in_order(list(qdiscs)):
-        runs = data.runs[data.runs["qdisc"] == qdisc]
-        facts = (", ".join(sorted(set(runs[c].astype(str)))) for c in
-                 ("era", "kernel_release", "flent_version"))  # fmt: skip
-        rows.append((qdisc, len(runs), _ranges(sorted(runs["seed"])), *facts))
-    return pd.DataFrame(rows, columns=["qdisc", "n_seeds", "seeds", "era", "kernel", "flent"])
+    for setting, there in data.runs.groupby(["era", "cc"], observed=True, sort=False):
+        for qdisc in in_order(list(qdiscs)):
+            runs = there[there["qdisc"] == qdisc]
+            facts = (", ".join(sorted(set(runs[c]))) for c in ("kernel_release", "flent_version"))
+            seeds = sorted(set(runs["seed"]))
+            rows.append((*setting, qdisc, len(seeds), ranges(seeds), *facts))
+    columns = ["era", "cc", "qdisc", "n_seeds", "seeds", "kernel", "flent"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def ordered(table: pd.DataFrame) -> pd.DataFrame:
@@ -96,13 +124,18 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     """A table of metrics.compare or metrics.transient_metrics as texts, for people.
 
     Four significant digits; units beside the numbers or in the header; a dash where there is no
-    value. An interval needs two seeds. Of any other table all columns are shown as they are.
+    value. An interval needs two seeds. Medians of other settings (settings.beside) come last. Of
+    any other table all columns are shown as they are.
     """
     if not {"metric", "peak_ms"} & set(table.columns):
         return _plain(table)
     shown = pd.DataFrame(index=table.index)
-    shown["qdisc"] = table["qdisc"].astype(str)
+    for name in ("setting", "qdisc"):
+        if name in table:
+            shown[name] = table[name].astype(str)
+    others: list[str] = []
     if "metric" in table:
+        others = [name for name in table.columns if name not in _COMPARED]
         pairs = zip(table["metric"], table["direction"], strict=True)
         units = zip(pairs, table["unit"], strict=True)
         shown["metric"] = [f"{QUANTITIES[pair]}, {unit}" for pair, unit in units]
@@ -115,28 +148,42 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
         shown["ratio"] = table["ratio"].map(
             lambda value: NONE if pd.isna(value) else f"{value:.2f}"
         )
-        shown["agrees"] = [NONE if pd.isna(v) else "yes" if v else "no" for v in table["agrees"]]
+        shown["agrees"] = table["agrees"].map(_yes)
         bounds = ("ci_low", "ci_high")
     else:
         for column in ("peak_ms", "peak_after_s", "mean_ms", "tail_ms"):
             shown[column] = table[column].map(_number)
         bounds = ("ci_low_ms", "ci_high_ms")
     shown["n_seeds"] = table["n_seeds"].astype(str)
-    shown["interval"] = [
-        NONE if pd.isna(low) else f"{_number(low)} to {_number(high)}"
-        for low, high in zip(table[bounds[0]], table[bounds[1]], strict=True)
-    ]
+    shown["interval"] = intervals(table[bounds[0]], table[bounds[1]])
+    for name in others:
+        shown[name] = table[name].map(_number)
     return shown.rename(columns=HEADERS).reset_index(drop=True)
+
+
+def intervals(low: Iterable[float], high: Iterable[float]) -> list[str]:
+    """Pairs of bounds as texts: "4.1 to 5"; a dash where there is none."""
+    pairs = zip(low, high, strict=True)
+    return [NONE if pd.isna(a) else f"{_number(a)} to {_number(b)}" for a, b in pairs]
 
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:
     shown = {
         HEADERS.get(name, name): [
-            _number(value) if isinstance(value, float) else str(value) for value in table[name]
+            _yes(value) if name == "agrees" else _number(value) if _is_number(value) else str(value)
+            for value in table[name]
         ]
         for name in table.columns
     }
     return pd.DataFrame(shown)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float) or value is pd.NA
+
+
+def _yes(value: object) -> str:
+    return NONE if pd.isna(value) else "yes" if value else "no"  # type: ignore[call-overload]
 
 
 def write_outputs(
@@ -193,14 +240,19 @@ def read_summary(path: Path) -> Summary:
 
 
 def _cells(runs: pd.DataFrame) -> list[dict[str, Any]]:
-    grouped = runs.groupby(["link", "qdisc", "cc"], observed=True)["seed"]
+    by = ["experiment", "era", "link", "qdisc", "cc"]
     return [
-        {"link": link, "qdisc": qdisc, "cc": cc, "seeds": sorted(int(seed) for seed in seeds)}
-        for (link, qdisc, cc), seeds in grouped
+        {
+            **dict(zip(by, cell, strict=True)),
+            "seeds": sorted(int(seed) for seed in of_cell["seed"]),
+            "virtual_s": round(float(of_cell["virtual_s"].sum()), 3),
+            "wall_s": round(float(of_cell["wall_s"].sum()), 3),
+        }
+        for cell, of_cell in runs.groupby(by, observed=True)
     ]
 
 
-def _ranges(numbers: Sequence[int]) -> str:
+def ranges(numbers: Sequence[int]) -> str:
     """1, 2, 3, 7 as "1–3, 7"; a dash for none."""
     parts: list[list[int]] = []
     for number in numbers:

@@ -20,7 +20,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analysis.errors import DataError
 from analysis.execute import PAGE
-from analysis.outputs import FIGURE, SUMMARY, TABLE, Summary, read_summary, readable
+from analysis.outputs import FIGURE, SUMMARY, TABLE, Summary, ranges, read_summary, readable
+from analysis.settings import Setting
+from analysis.style import in_order
 
 PAPERS: Final = {
     "gbw2015": (
@@ -76,10 +78,22 @@ class Shown:
         return f"Fig. {self.summary.figure}" if self.of_paper else self.summary.title
 
     @property
-    def seeds(self) -> str:
-        """Fewest and most seeds of its cells: "3" or "1 to 3"."""
-        counts = sorted({len(cell["seeds"]) for cell in self.summary.cells})
-        return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    def runs(self) -> int:
+        """Of all its cells."""
+        return sum(len(cell["seeds"]) for cell in self.summary.cells)
+
+    @property
+    def ran(self) -> list[str]:
+        """What ran, a line an experiment, era, congestion control and link."""
+        lines: dict[str, dict[str, list[str]]] = {}
+        for cell in self.summary.cells:
+            title = Setting(cell["era"], cell["cc"]).title
+            seeds = lines.setdefault(f"{cell['experiment']}, {title}, {cell['link']} Mbit/s", {})
+            seeds.setdefault(ranges(cell["seeds"]), []).append(cell["qdisc"])
+        return [
+            f"{line}: " + "; ".join(f"seeds {s} of {', '.join(in_order(q))}" for s, q in of.items())
+            for line, of in lines.items()
+        ]
 
 
 def collect(results: Path) -> list[Shown]:
@@ -161,14 +175,17 @@ def duration(seconds: float) -> str:
 def _totals(figures: list[Shown]) -> dict[str, Any]:
     """Facts over all figures of papers; figures that share runs count them once."""
     summaries = [shown.summary for shown in figures if shown.of_paper]
-    shared = {
-        (one.paper, one.eras[0], str(sorted(map(str, one.cells)))): one for one in summaries
+    key = ("experiment", "era", "link", "qdisc", "cc")
+    cells = {
+        (one.paper, tuple(one.lengths_s), *(cell[name] for name in key)): cell
+        for one in summaries
+        for cell in one.cells
     }.values()
     kernels = {(k["release"], k["digest"]) for one in summaries for k in one.kernels}
     return {
-        "runs": sum(len(cell["seeds"]) for one in shared for cell in one.cells),
-        "virtual_s": sum(one.virtual_s for one in shared),
-        "wall_s": sum(one.wall_s for one in shared),
+        "runs": sum(len(cell["seeds"]) for cell in cells),
+        "virtual_s": sum(cell["virtual_s"] for cell in cells),
+        "wall_s": sum(cell["wall_s"] for cell in cells),
         "kernels": sorted(kernels),
         "compared": sum(one.compared for one in summaries),
         "agreeing": sum(one.agreeing for one in summaries),

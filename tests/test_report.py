@@ -143,5 +143,5 @@ def test_durations_as_people_say_them(seconds: float, text: str) -> None:
 
 
 def test_seed_ranges() -> None:
-    assert outputs._ranges([1, 2, 3, 7]) == "1–3, 7"
-    assert outputs._ranges([]) == "–"
+    assert outputs.ranges([1, 2, 3, 7]) == "1–3, 7"
+    assert outputs.ranges([]) == "–"

@@ -1,8 +1,8 @@
-"""Make one figure from runs of a variant of its experiment.
+"""Make one figure from runs of another length than the paper's.
 
-`python -m workflow.figure notebooks/figures/gbw2015/fig2b.yaml --experiment rrul@20s --data
-results/data --results results/emulated-smoke` does what `analysis.execute` does, with that
-experiment's runs in place of the figure's own.
+`python -m workflow.figure notebooks/figures/gbw2015/fig2b.yaml --length 20s --data results/data
+--results results/emulated-smoke` does what `analysis.execute` does, with runs of that length in
+place of the figure's own.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.figure", description=__doc__)
     parser.add_argument("figure", type=Path, help="parameter file of the figure")
-    parser.add_argument("--experiment", required=True, help="the runs' experiment: rrul@20s")
+    parser.add_argument("--length", default="", help="of the runs: 20s (default: the paper's)")
     parser.add_argument("--data", type=Path, required=True, help="root of the runs")
     parser.add_argument("--results", type=Path, required=True, help="where results go")
     given = parser.parse_args(arguments)
     try:
         figure = read_figure(given.figure)
-        chosen = {**figure.parameters, "experiment": given.experiment}
+        chosen = {**figure.parameters, **({"length": given.length} if given.length else {})}
         print(execute(replace(figure, parameters=chosen), given.data, given.results))
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)

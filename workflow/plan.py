@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from analysis.figurefile import FigureFile, read_figure
+from analysis.figurefile import Cell, FigureFile, read_figure
 from emulation.config import experiment, select
 from emulation.errors import ConfigError
 from emulation.model import Run
@@ -34,6 +34,8 @@ class Scale:
     """How much of a figure's sweep is run anew; None is all of it, or the paper's value."""
 
     name: str
+    eras: tuple[str, ...] | None = None
+    ccs: tuple[str, ...] | None = None
     links: tuple[str, ...] | None = None
     seeds: int | None = None
     length: Duration | None = None
@@ -47,10 +49,15 @@ class Scale:
         length = given.get("length")
         return cls(
             name,
-            links=tuple(given["links"]) if "links" in given else None,
+            **{key: tuple(given[key]) for key in ("eras", "ccs", "links") if key in given},
             seeds=given.get("seeds"),
             length=Duration.parse(length) if length else None,
         )
+
+    def has(self, cell: Cell) -> bool:
+        """Whether the cell's runs are among those that are made."""
+        chosen = ((self.eras, cell.era), (self.ccs, cell.cc), (self.links, cell.link))
+        return all(values is None or value in values for values, value in chosen)
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ class Plan:
         assert self.scale is not None
         chosen: list[Run] = []
         for cell in figure.cells():
-            if self.scale.links is not None and cell.link not in self.scale.links:
+            if not self.scale.has(cell) or (figure.ablation and self.scale.eras is not None):
                 continue
             source = experiment(f"{cell.paper}/{cell.experiment}")
             chosen += select(
@@ -92,6 +99,7 @@ class Plan:
                 cc=cell.cc,
                 seed=source.seeds[: self.scale.seeds],
                 length=self.scale.length,
+                era=cell.era,
             )
         return tuple(chosen)
 
@@ -150,10 +158,10 @@ class Plan:
             return [self.runs_root / f"{one}.json" for one in self.all_runs()]
         return sorted(self.data.glob("*/*/*/*/*/seed-*.json"))
 
-    def variant(self, figure: FigureFile) -> str:
-        """The experiment's path segment below the folder of the runs: `rrul@20s`."""
-        runs = self.runs(figure) if self.scale is not None else ()
-        return runs[0].variant if runs else str(figure.parameters.get("experiment", "-"))
+    def length(self) -> str:
+        """How folders of runs name the scale's length: `20s`; empty where it is the paper's."""
+        length = self.scale.length if self.scale is not None else None
+        return str(length).replace(" ", "") if length else ""
 
     def code_files(self, figure: FigureFile) -> list[Path]:
         """What draws `figure`: its parameters, its notebook, the analysis, published values."""

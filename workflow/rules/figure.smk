@@ -11,12 +11,12 @@ rule figure:
         PLAN.pages / "logs/figure/{figure}.log",
     params:
         file=lambda wildcards: PLAN.figures[wildcards.figure].path,
-        experiment=lambda wildcards: PLAN.variant(PLAN.figures[wildcards.figure]),
+        length=f"--length {PLAN.length()}" if PLAN.length() else "",
         data=PLAN.runs_root,
         results=PLAN.pages,
     threads: 1
     resources:
         mem_mb=1000,
     shell:
-        "{PYTHON} -m workflow.figure {params.file} --experiment {params.experiment}"
+        "{PYTHON} -m workflow.figure {params.file} {params.length}"
         " --data {params.data} --results {params.results} >{log} 2>&1"
