@@ -9,6 +9,17 @@ PATH=/qdisc-lab/.venv/bin:$PATH
 [[ -n ${HOME-} && -w $HOME ]] || HOME=$(mktemp -d)
 export PATH HOME
 
+# An image that is mounted read-only has a cache that takes no kernel more, and no lock.
+shipped=$XDG_CACHE_HOME/qdisc-lab
+if [[ ! -w $shipped/kernel ]]; then
+    XDG_CACHE_HOME=$(mktemp -d)
+    for kind in kernel rootfs; do
+        mkdir -p "$XDG_CACHE_HOME/qdisc-lab/$kind"
+        ln -s "$shipped/$kind"/* "$XDG_CACHE_HOME/qdisc-lab/$kind/"
+    done
+    export XDG_CACHE_HOME
+fi
+
 if ! mkdir -p results/.snakemake 2>/dev/null || [[ ! -w results ]]; then
     printf 'container: error: %s\n' "/qdisc-lab/results cannot be written by user $(id -u); for a \
 folder of your own, make it first and add --user \$(id -u):\$(id -g)" >&2
