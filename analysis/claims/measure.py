@@ -8,7 +8,7 @@ when a run of its experiment is there.
 import importlib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,15 +43,13 @@ METRICS: Final = {
     "goodput_upload_mbit_s": Metric("upload goodput", "Mbit/s"),
     "drops_download_percent": Metric("packets dropped downstream", "%"),
     "drops_upload_percent": Metric("packets dropped upstream", "%"),
-    # VoIP
+    # VoIP, web and RTT fairness (analysis.claims.traffic)
     "voip_delay_ms": Metric("mean induced one-way delay", "ms"),
     "voip_delay_median_ms": Metric("median induced one-way delay", "ms"),
     "voip_delay_p99_ms": Metric("99th percentile of the induced one-way delay", "ms"),
     "voip_loss_percent": Metric("VoIP loss", "%"),
-    # web
     "fetch_time_normalised": Metric("normalised fetch time", ""),
     "fetch_time_sd_s": Metric("standard deviation of the fetch time", "s"),
-    # RTT fairness
     "jain_index": Metric("Jain's index", ""),
     "goodput_total_mbit_s": Metric("total goodput", "Mbit/s"),
     "goodput_10ms_mbit_s": Metric("goodput of the flow of 10 ms", "Mbit/s"),
@@ -60,7 +58,16 @@ METRICS: Final = {
     "goodput_500ms_mbit_s": Metric("goodput of the flow of 500 ms", "Mbit/s"),
 }
 
-MEASURES: Final = {"rrul": "analysis.claims.rrul:measure"}
+MEASURES: Final = {
+    "rrul": "analysis.claims.rrul:measure",
+    "voip_1up": "analysis.claims.traffic:measure_voip",
+    "voip_rrul": "analysis.claims.traffic:measure_voip",
+    "web_small_1up": "analysis.claims.traffic:measure_web",
+    "web_small_rrul": "analysis.claims.traffic:measure_web",
+    "web_large_1up": "analysis.claims.traffic:measure_web",
+    "web_large_rrul": "analysis.claims.traffic:measure_web",
+    "rtt_fairness": "analysis.claims.traffic:measure_fairness",
+}
 """Experiment -> the function that measures a run of it."""
 
 NOT_AN_ERA: Final = re.compile(r"@|^linux-|^[0-9.]+(ms|s|min)$")
@@ -82,8 +89,17 @@ MEASURED: Final = pa.DataFrameSchema(
 """One row a run and metric, in the metric's unit."""
 
 
-def measure_paper(data: Path, paper: str, *, jobs: int | None = None) -> pd.DataFrame:
-    """Table of MEASURED of every run of `paper` below `data`, all eras.
+def measure_paper(
+    data: Path,
+    paper: str,
+    *,
+    experiments: Collection[str] = tuple(MEASURES),
+    eras: Collection[str] | None = None,
+    ccs: Collection[str] | None = None,
+    jobs: int | None = None,
+) -> pd.DataFrame:
+    """Table of MEASURED of every run of `paper` below `data`, or of some `experiments`, `eras` and
+    `ccs` only.
 
     Runs of another kernel series or length than the experiment's, whose folder says so, and of
     experiments that MEASURES lacks are left out. `jobs` is the number of processes, by default one
@@ -94,7 +110,10 @@ def measure_paper(data: Path, paper: str, *, jobs: int | None = None) -> pd.Data
         experiment, _, era = folder.name.partition("@")
         if experiment not in MEASURES or NOT_AN_ERA.search(era):
             continue
-        work += [(era or DEFAULT_ERA, run) for run in find_runs(data, paper, folder.name)]
+        era = era or DEFAULT_ERA
+        if experiment in experiments and (eras is None or era in eras):
+            found = find_runs(data, paper, folder.name)
+            work += [(era, run) for run in found if ccs is None or run.cc in ccs]
     if len(work) < FEW_RUNS or jobs == 1:
         rows = [_rows(*one) for one in work]
     else:

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from analysis import metrics
-from analysis.dataset import RunFile, read_runs
+from analysis.dataset import Dataset, RunFile, read_runs
 from analysis.errors import DataError
-from analysis.flentfile import RERUN, Floats
+from analysis.flentfile import RERUN, TCP_KINDS, Floats
 
 STARTUP_S: Final = 20.0  # of load: Fig. 7 of gbw2015 shows 25 s of the test, 5 of them idle
 SMOOTH_S: Final = 1.0  # a spike is one if a second of it, and not one sample, is high
@@ -34,10 +34,17 @@ def measure(run: RunFile) -> dict[str, float]:
         raise DataError.of(run.data, "no probe in the second half of the load", RERUN)
     return {
         metrics.INDUCED: float(row[metrics.INDUCED]),
-        **{column: float(row[column]) for column in metrics.GOODPUT.values()},
+        **goodputs(data),
         **startup(time_s, latency_ms, float(facts["length_s"])),
         **_drops(run),
     }
+
+
+def goodputs(data: Dataset) -> dict[str, float]:
+    """Sums of the TCP flows of each direction that a run has any in."""
+    sums = data.flows.groupby("kind", observed=True)["goodput_mbit_s"].sum()
+    kinds = zip(TCP_KINDS, metrics.GOODPUT.values(), strict=True)
+    return {column: float(sums[kind]) for kind, column in kinds if kind in sums.index}
 
 
 def startup(time_s: Floats, latency_ms: Floats, length_s: float) -> dict[str, float]:
