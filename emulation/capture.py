@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from emulation.errors import ConfigError
-from emulation.topology import Shaper, Topology
+from emulation.topology import Hierarchy, Shaper, Topology
 
 SUFFIX = ".pcap.gz"
 
@@ -43,7 +43,7 @@ def places(topology: Topology) -> list[dict[str, str]]:
     return [
         {"node": port.node, "interface": port.interface}
         for port in topology.ports()
-        if isinstance(port.egress, Shaper) and port.egress.qdisc is not None
+        if isinstance(port.egress, Shaper | Hierarchy) and port.egress.qdisc is not None
     ]
 
 

@@ -200,6 +200,22 @@ def _cross_checks(file: PaperFile, source: Source) -> Iterator[Problem]:
                 if rate not in file.qdiscs[qdisc].rates:
                     what = f"'{qdisc}' has no values for {rate}, a rate of {', '.join(links)}"
                     yield source.problem(path, what, f"add '{rate}' to qdiscs.{qdisc}.rates")
+        yield from _tool_checks(file, source, experiment_name, section)
+
+
+def _tool_checks(
+    file: PaperFile, source: Source, name: str, section: ExperimentSection
+) -> Iterator[Problem]:
+    """What of a tool does not go with the rig."""
+    tools = {"daisy_chain": "flent", "dumbbell": "iperf"}
+    traffic, wanted = section.traffic, tools[file.rig.topology]
+    path = ("experiments", name, "traffic")
+    if traffic.tool != wanted:
+        what = f"'{traffic.tool}' does not run on the rig '{file.rig.topology}'"
+        yield source.problem((*path, "tool"), what, f"write '{wanted}'")
+    if wanted == "iperf" and len(section.rig.base_rtt or file.rig.base_rtt) > 1:
+        what = "has several base RTTs, a dumbbell has one"
+        yield source.problem(("experiments", name, "rig", "base_rtt"), what, "leave one")
 
 
 def _rates(file: PaperFile, section: ExperimentSection) -> dict[str, list[str]]:
@@ -223,12 +239,13 @@ def _rig(file: PaperFile, section: ExperimentSection) -> Rig:
         section.rig.base_rtt or file.rig.base_rtt,
         section.rig.edge_rate or file.rig.edge_rate,
         tuple({**file.rig.sysctls, **section.rig.sysctls}.items()),
+        file.rig.topology,
     )
 
 
 def _traffic(section: ExperimentSection) -> Traffic:
     given = dict(section.traffic)
-    given["servers"] = tuple(given["servers"])
+    given["servers"] = tuple(given["servers"]) if section.traffic.tool == "flent" else ()
     given["options"] = tuple(given["options"].items())
     return Traffic(**given)
 

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulation import era as eras
+from emulation.dumbbell import dumbbell
 from emulation.qdisc import Option, Qdisc
 from emulation.topology import (
     Delay,
     Delays,
+    Hierarchy,
     Link,
     Node,
     Port,
@@ -53,15 +55,17 @@ JOB_FORMAT = 2  # of what `Run.job` returns; the guest refuses any other
 DEFAULT_ERA = eras.MODERN
 DEFAULT_MEMORY = Size(192 * 2**20)
 DEFAULT_KERNEL = "6.12"  # series
+KNOWN_NEIGHBOUR_MS = "36000000"  # no run is that long
 
 
 @dataclass(frozen=True)
 class Rig:
-    """What of the daisy chain an experiment sets beside the bottleneck."""
+    """What an experiment sets beside the bottleneck."""
 
     base_rtts: tuple[Duration, ...]  # of the empty path to each of the server's addresses
     edge_rate: Rate  # of every port but the bottleneck's two
     sysctls: tuple[tuple[str, str], ...] = ()  # (name, value), on client and server
+    kind: str = "daisy_chain"  # or `dumbbell`
 
     @property
     def base_rtt(self) -> Duration:
@@ -71,6 +75,8 @@ class Rig:
     def topology(self, cell: Cell, on: tuple[eras.Switch, ...] = ()) -> Topology:
         """The rig around the bottleneck of `cell`, with the switches that are on."""
         up, down = (eras.restored(qdisc, on) for qdisc in (cell.up, cell.down))
+        if self.kind == "dumbbell":
+            return dumbbell(cell.link, up, self.base_rtt, self.edge_rate)
         return daisy_chain(cell.link, up, down, self.base_rtts, self.edge_rate)
 
 
@@ -78,8 +84,8 @@ class Rig:
 class Traffic:
     """What is sent, and how long."""
 
-    tool: str  # `flent`
-    test: str  # the tool's name of the test: `rrul_be`
+    tool: str  # `flent`, or `iperf` for bulk flows between the pairs of a dumbbell
+    test: str  # flent's name of the test, or of the one whose form iperf's data take: `rrul_be`
     length: Duration  # of the load
     step: Duration  # between two samples
     start_jitter: Duration  # each TCP flow starts up to this much later, as the seed says
@@ -87,6 +93,7 @@ class Traffic:
     options: tuple[tuple[str, str], ...] = ()  # (name, value) of the tool's further options
     client: str = "client"  # the node that runs the tool
     server: str = "server"  # the node that answers it
+    flows: int | None = None  # of iperf, the pairs in turn
 
 
 @dataclass(frozen=True)
@@ -190,23 +197,11 @@ class Run:
         """What the guest builds and sends, ready for JSON: equal runs give equal jobs."""
         topology = self.topology
         rig, traffic = self.experiment.rig, self.experiment.traffic
-        on = eras.switches(self.era)
-        settings = {
-            "net.ipv4.tcp_congestion_control": self.cell.cc,
-            **dict(rig.sysctls),
-            **eras.sysctls(on),
-        }
+        if traffic.tool == "iperf":
+            return self._bulk_job(topology)
         return {
-            "format": JOB_FORMAT,
-            "seed": self.seed,
-            "nodes": [{"name": node.name, "forwards": node.forwards} for node in topology.nodes],
-            "wires": [[_port_job(wire.a), _port_job(wire.b)] for wire in topology.wires],
-            "routes": [
-                {"node": route.node, "to": route.to, "via": route.via}
-                for route in topology.routes()
-            ],
-            "parameters": eras.parameters(on),
-            "sysctls": {host: dict(settings) for host in (traffic.client, traffic.server)},
+            **self._rig_job(topology),
+            "sysctls": {host: self._sysctls() for host in (traffic.client, traffic.server)},
             "traffic": {
                 "tool": traffic.tool,
                 "test": traffic.test,
@@ -227,10 +222,66 @@ class Run:
             },
         }
 
+    def _bulk_job(self, topology: Topology) -> dict[str, Any]:
+        """The job of bulk flows between the pairs of a rig, all of whose packets are captured."""
+        rig, traffic = self.experiment.rig, self.experiment.traffic
+        hosts = (host for pair in topology.pairs for host in pair)
+        sysctls = {host: self._sysctls() for host in hosts}
+        for port in topology.ports():
+            if port.address:
+                # So that no question for an address gets into the queue under test.
+                name = f"net.ipv4.neigh.{port.interface}.base_reachable_time_ms"
+                sysctls.setdefault(port.node, {})[name] = KNOWN_NEIGHBOUR_MS
+        return {
+            **self._rig_job(topology),
+            "sysctls": sysctls,
+            "traffic": {
+                "tool": traffic.tool,
+                "flows": traffic.flows,
+                "length_s": self.length.seconds,
+                "start_jitter_us": round(traffic.start_jitter.us),
+                "base_rtt_ms": rig.base_rtt.ms,
+                "pairs": [
+                    {"sender": sender, "receiver": receiver, "address": topology.port(receiver).ip}
+                    for sender, receiver in topology.pairs
+                ],
+                "captures": [
+                    {"node": node, "interface": interface} for node, interface in topology.observed
+                ],
+            },
+        }
+
+    def _sysctls(self) -> dict[str, str]:
+        """Of a host that sends or receives."""
+        return {
+            "net.ipv4.tcp_congestion_control": self.cell.cc,
+            **dict(self.experiment.rig.sysctls),
+            **eras.sysctls(eras.switches(self.era)),
+        }
+
+    def _rig_job(self, topology: Topology) -> dict[str, Any]:
+        """What the guest builds, and the seed."""
+        return {
+            "format": JOB_FORMAT,
+            "seed": self.seed,
+            "nodes": [_node_job(node) for node in topology.nodes],
+            "wires": [[_port_job(wire.a), _port_job(wire.b)] for wire in topology.wires],
+            "routes": [
+                {"node": route.node, "to": route.to, "via": route.via}
+                for route in topology.routes()
+            ],
+            "parameters": eras.parameters(eras.switches(self.era)),
+        }
+
+
+def _node_job(node: Node) -> dict[str, Any]:
+    job: dict[str, Any] = {"name": node.name, "forwards": node.forwards}
+    return {**job, "switches": True} if node.switches else job
+
 
 def _port_job(port: Port) -> dict[str, Any]:
     """A port of the job, with its qdiscs in the order in which they are installed."""
-    return {
+    job: dict[str, Any] = {
         "node": port.node,
         "interface": port.interface,
         "addresses": list(port.addresses),
@@ -247,3 +298,6 @@ def _port_job(port: Port) -> dict[str, Any]:
         ],
         "filters": list(port.egress.filters()),
     }
+    if isinstance(port.egress, Hierarchy):
+        job["classes"] = list(port.egress.classes())
+    return job

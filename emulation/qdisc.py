@@ -57,6 +57,7 @@ TC_OPTIONS: Mapping[str, Mapping[str, type]] = {
         "drop_batch": Packets,
     },
     "tbf": {"rate": Rate, "burst": Size, "limit": Size},
+    "htb": {"default": int},
     "prio": {"bands": int},
     "netem": {"delay": Duration, "rate": Rate, "limit": Packets},
 }

@@ -29,11 +29,12 @@ from emulation.units import Duration, Packets, Quantity, Rate, Size, UnitError
 
 FASTEST = Rate(100 * 10**9)  # a faster link is taken for a slip
 ADDRESSES = 16  # of a server: the bands that a prio qdisc can have
+MOST_FLOWS = 256  # of iperf, each of which takes a process of the guest
 LEAST_MEMORY = Size(64 * 2**20)  # what a guest boots in, and a little more
 #: What can answer the traffic; each but the first two is a module of `emulation.guest`.
 SERVERS = Literal["netserver", "irtt", "ditg", "web"]
 #: Kinds of the rig itself, not for a queue under test.
-RIG_KINDS = frozenset({"netem", "prio", "tbf"})
+RIG_KINDS = frozenset({"htb", "netem", "prio", "tbf"})
 
 
 #: What is wrong with a value: (path below it, what, what to do).
@@ -238,8 +239,9 @@ def _read_option(expected: type, value: Any) -> Option:
 
 
 class RigSection(Section):
-    """The daisy chain beside its bottleneck."""
+    """The rig beside its bottleneck."""
 
+    topology: Literal["daisy_chain", "dumbbell"] = "daisy_chain"
     base_rtt: Spans
     edge_rate: LinkRate
     sysctls: dict[str, Setting] = Field(default_factory=dict)
@@ -256,8 +258,9 @@ class RigChanges(Section):
 class TrafficSection(Section):
     """What is sent."""
 
-    tool: Literal["flent"]
+    tool: Literal["flent", "iperf"]
     test: TestName
+    flows: int | None = Field(default=None, ge=1, le=MOST_FLOWS, strict=True)
     length: Span
     step: Span
     start_jitter: Span
@@ -271,6 +274,17 @@ class TrafficSection(Section):
         if twice:
             raise Flaws(((), f"'{twice[0]}' is there twice", "remove one of the two"))
         return names
+
+    @model_validator(mode="after")
+    def _tool_fits(self) -> Self:
+        if self.tool == "flent" and self.flows is not None:
+            raise Flaws((("flows",), "is for iperf", "remove it: the test says how many"))
+        if self.tool == "iperf" and self.flows is None:
+            raise Flaws(((), "has no flows", "add 'flows', how many iperf shall send"))
+        given = self.model_fields_set & {"servers", "options"}
+        for name in sorted(given) if self.tool == "iperf" else ():
+            raise Flaws(((name,), "is for flent", "remove it: iperf answers itself"))
+        return self
 
     @model_validator(mode="after")
     def _step_fits(self) -> Self:

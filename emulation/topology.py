@@ -61,6 +61,36 @@ class Shaper:
 
 
 @dataclass(frozen=True)
+class Hierarchy:
+    """A hierarchical token bucket (`htb`) with one class, around the queue under test."""
+
+    rate: Rate  # what leaves
+    burst: Size  # the class's two buckets
+    qdisc: Qdisc  # the queue inside
+
+    def attached(self) -> tuple[Attached, ...]:
+        """The root qdisc and its child."""
+        root = Attached("root", "1:", Qdisc("htb", "htb", (("default", 1),)))
+        return (root, Attached("1:1", "10:", self.qdisc))
+
+    def classes(self) -> tuple[dict[str, str | int], ...]:
+        """The one class, which everything goes to."""
+        return (
+            {
+                "parent": "1:",
+                "classid": "1:1",
+                "kind": "htb",
+                "rate_bit_s": self.rate.bits_per_second,
+                "burst": self.burst.bytes,
+            },
+        )
+
+    def filters(self) -> tuple[str, ...]:
+        """None: all packets take the same way."""
+        return ()
+
+
+@dataclass(frozen=True)
 class Delay:
     """A constant delay (`netem`) with a finite rate."""
 
@@ -110,16 +140,18 @@ def _netem(delay: Duration, rate: Rate, limit: Packets) -> Qdisc:
     return Qdisc("netem", "netem", (("delay", delay), ("rate", rate), ("limit", limit)))
 
 
+#: What a port does to the packets that it sends.
+Egress = Shaper | Hierarchy | Delay | Delays
+
+
 @dataclass(frozen=True)
 class Port:
     """One end of a wire."""
 
     node: str  # whose interface it is
     interface: str  # at most 15 characters (the kernel's IFNAMSIZ)
-    address: str  # with its prefix: `10.0.1.1/24`
-    egress: (
-        Shaper | Delay | Delays
-    )  # what it does to the packets that it sends; always a finite rate
+    address: str  # with its prefix: `10.0.1.1/24`; empty on a switch
+    egress: Egress  # what it does to the packets that it sends; always a finite rate
     more: tuple[str, ...] = ()  # further addresses of the same subnet
 
     def __post_init__(self) -> None:
@@ -135,8 +167,8 @@ class Port:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Every address with its prefix, the first one first."""
-        return (self.address, *self.more)
+        """Every address with its prefix, the first one first; none on a switch."""
+        return (self.address, *self.more) if self.address else ()
 
     @property
     def ips(self) -> tuple[str, ...]:
@@ -170,10 +202,11 @@ class Wire:
 
 @dataclass(frozen=True)
 class Node:
-    """A computer of the rig."""
+    """A computer or a switch of the rig."""
 
     name: str
     forwards: bool  # whether it is a router
+    switches: bool = False  # whether it is a switch: its ports have no addresses
 
 
 @dataclass(frozen=True)
@@ -192,6 +225,9 @@ class Topology:
     name: str
     nodes: tuple[Node, ...]
     wires: tuple[Wire, ...]
+    pairs: tuple[tuple[str, str], ...] = ()  # (sender, receiver), where there are several
+    #: (node, interface) whose packets are all kept: before the queue, behind it, the hosts.
+    observed: tuple[tuple[str, str], ...] = ()
 
     def ports(self) -> Iterator[Port]:
         """Every port, wire by wire."""
@@ -212,6 +248,8 @@ class Topology:
         """
         found: list[Route] = []
         for node in self.nodes:
+            if node.switches:
+                continue
             gateways = self._gateways(node.name)
             if len(set(gateways.values())) == 1:
                 found.append(Route(node.name, "default", next(iter(gateways.values()))))
@@ -228,7 +266,7 @@ class Topology:
         frontier: deque[tuple[str, str]] = deque([(start, "")])
         while frontier:
             name, via = frontier.popleft()
-            for near, far in (ends for wire in self.wires for ends in wire.ends()):
+            for near, far in self._facing():
                 if near.node != name:
                     continue
                 if near.network not in own:
@@ -237,6 +275,20 @@ class Topology:
                     visited.add(far.node)
                     frontier.append((far.node, via or far.ip))
         return gateways
+
+    def _facing(self) -> list[tuple[Port, Port]]:
+        """Each port with an address, and each that its packets reach without a router between."""
+        switches = {node.name for node in self.nodes if node.switches}
+        behind: dict[str, list[Port]] = {name: [] for name in switches}
+        found: list[tuple[Port, Port]] = []
+        for near, far in (ends for wire in self.wires for ends in wire.ends()):
+            if near.node in switches:
+                behind[near.node].append(far)
+            elif far.node not in switches:
+                found.append((near, far))
+        for ports in behind.values():
+            found += [(near, far) for near in ports for far in ports if near is not far]
+        return found
 
 
 def daisy_chain(

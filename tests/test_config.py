@@ -225,8 +225,8 @@ def test_load_a_small_file(tmp_path: Path) -> None:
         ("title: RRUL", "title: RRUL\n    title: X", "18: experiments.rrul.title: duplicate key"),
         (
             "tool: flent",
-            "tool: iperf",
-            "19: experiments.rrul.traffic.tool: unknown tool 'iperf'; valid: flent",
+            "tool: nttcp",
+            "19: experiments.rrul.traffic.tool: unknown tool 'nttcp'; valid: flent",
         ),
         ("paper: mine", "paper: Mine!", "1: paper: 'Mine!' is not a name"),
         ("10 Mbit/s: {", "1000 kbit/s: {", "11: qdiscs.codel.rates.1000 kbit/s: 1 Mbit/s is there"),

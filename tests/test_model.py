@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -327,3 +328,10 @@ def test_the_memory_of_a_guest_is_the_experiments(rrul: Experiment) -> None:
 
 def test_a_link_has_a_name_for_paths() -> None:
     assert Link("10/1", Rate(10), Rate(1)).slug == "10-1"
+
+
+def test_the_jobs_of_rrul_are_the_ones_that_its_data_was_made_from(rrul: Experiment) -> None:
+    """Another job is another run: where that is meant, make the data anew, then this digest."""
+    jobs = (json.dumps(run.job(), sort_keys=True) for run in select(rrul, seed=1))
+    digest = hashlib.sha256("\n".join(jobs).encode()).hexdigest()
+    assert digest[:16] == "f3be840db35d95cc"

@@ -178,3 +178,34 @@ def test_a_band_an_address() -> None:
     assert said.startswith("d eth 20:: netem has delay_us 25100")
     three = {**PRIO, "options": {"bands": 3}}
     assert delayed(three, NETEM, second) == ["d eth 1:: prio has bands 3, not 2"]
+
+
+HTB_CLASS = "class htb 1:1 root leaf 10: prio 0 rate {rate} ceil 10Mbit burst 1600b cburst 1600b \n"
+ASKED_CLASS = {
+    "parent": "1:", "classid": "1:1", "kind": "htb", "rate_bit_s": 10_000_000, "burst": 1600
+}  # fmt: skip
+
+
+def compare_classes(text: str) -> list[str]:
+    port = {"txqueuelen": 1000, "qdiscs": [], "classes": [ASKED_CLASS]}
+    seen = {
+        "qdiscs": [],
+        "offloads_on": [],
+        "txqueuelen": 1000,
+        "classes": readback.classes(text),
+    }
+    found: list[str] = readback.compare({("r", "eth"): port}, {"r eth": seen})
+    return found
+
+
+def test_a_class_is_read_from_the_text_of_tc() -> None:
+    assert compare_classes(HTB_CLASS.format(rate="10Mbit")) == []
+    assert readback.number("9999Kbit", "bit") == 9_999_000
+    assert readback.number("15Kb", "b") == 15360
+    assert readback.number("10Mbit", "b") is None
+
+
+def test_a_class_of_another_rate_or_none_is_refused() -> None:
+    (problem,) = compare_classes(HTB_CLASS.format(rate="9Mbit"))
+    assert problem == "r eth: class 1:1 has rate 9000000.0, not 10000000"
+    assert compare_classes("") == ["r eth: class 1:1 is not installed"]

@@ -5,7 +5,9 @@ wrong without any error. So nothing is sent before what `tc`, `ip` and `ethtool`
 compared with the job.
 """
 
+import itertools
 import json
+import re
 
 #: Features of `ethtool -k` that must be off, by the short names of `ethtool -K`.
 OFFLOADS = {
@@ -37,6 +39,9 @@ def read(rig, statistics=False):
                 "offloads_on": offloads_on(rig.run(node, "ethtool", "-k", interface)),
                 "txqueuelen": links[interface].get("txqlen"),
             }
+            if rig.ports[node, interface].get("classes"):
+                text = rig.run(node, "tc", "class", "show", "dev", interface)
+                found[f"{node} {interface}"]["classes"] = classes(text)
     return found
 
 
@@ -59,6 +64,46 @@ def offloads_on(text):
     ]
 
 
+def classes(text):
+    """The classes in the output of `tc class show`, which has no JSON: a dictionary each."""
+    found = []
+    for line in text.splitlines():
+        _, kind, classid, *words = line.split()
+        seen = {"kind": kind, "classid": classid}
+        values = dict(itertools.pairwise(words))
+        for name, unit in (("rate", "bit"), ("ceil", "bit"), ("burst", "b"), ("cburst", "b")):
+            seen[name] = number(values.get(name, ""), unit)
+        found.append(seen)
+    return found
+
+
+def number(text, unit):
+    """The number that `tc` wrote with `unit` (10Mbit, 1600b, 15Kb); None where it is none."""
+    matched = re.fullmatch(rf"([0-9.]+)([KMG]?){unit}", text)
+    if matched is None:
+        return None
+    base = 1000 if unit == "bit" else 1024
+    return float(matched[1]) * base ** " KMG".index(matched[2] or " ")
+
+
+def compare_class(where, asked, seen):
+    """Each difference between a class of the job and the installed one (None: there is none)."""
+    if seen is None:
+        return [f"{where}: class {asked['classid']} is not installed"]
+    wanted = {
+        "kind": asked["kind"],
+        "rate": asked["rate_bit_s"],
+        "ceil": asked["rate_bit_s"],
+        "burst": asked["burst"],
+        "cburst": asked["burst"],
+    }
+    return [
+        f"{where}: class {asked['classid']} has {name} {seen[name]}, not {value}"
+        for name, value in wanted.items()
+        if not same(value, seen[name])
+    ]
+
+
 def compare(ports, found):
     """Each difference between the job's ports and what was read back, as a sentence."""
     problems = []
@@ -70,6 +115,9 @@ def compare(ports, found):
             problems.append(
                 f"{where}: txqueuelen is {seen['txqueuelen']}, not {port['txqueuelen']}"
             )
+        classes = {one["classid"]: one for one in seen.get("classes", ())}
+        for asked in port.get("classes", ()):
+            problems += compare_class(where, asked, classes.get(asked["classid"]))
         installed = {qdisc["handle"]: qdisc for qdisc in seen["qdiscs"]}
         for asked in port["qdiscs"]:
             one = installed.pop(asked["handle"], None)
@@ -111,6 +159,8 @@ def in_si(seen):
         values["rate_bit_s"] = rate * 8
         values["limit"] = options["lat"] * 1e-6 * rate + options["burst"]
         slack = dict.fromkeys(("burst", "limit"), rate * _TBF_UNIT_S + _TBF_UNIT_B)
+    elif seen["kind"] == "htb":
+        values["default"] = int(str(options["default"]), 16)  # tc: "0x1"
     elif seen["kind"] == "netem":
         values["delay_us"] = options.get("delay", {}).get("delay", 0) * 1e6
         values["rate_bit_s"] = options.get("rate", {}).get("rate", 0) * 8

@@ -40,14 +40,28 @@ class Rig:
     def __init__(self, job):
         Mininet.inited = True  # its init() raises limits for thousands of hosts, a process each
         self.net = Mininet(controller=None, build=False)
-        self.nodes = {
-            node["name"]: self.net.addHost(node["name"], cls=Node, ip=None) for node in job["nodes"]
+        self.switches = [node["name"] for node in job["nodes"] if node.get("switches")]
+        self.nodes = self._switches() | {
+            node["name"]: self.net.addHost(node["name"], cls=Node, ip=None)
+            for node in job["nodes"]
+            if node["name"] not in self.switches
         }
         self.ports = {}
         for number, wire in enumerate(job["wires"]):
             self._connect(number, *wire)
+        for name in self.switches:
+            self.nodes[name].start([])
         for node in job["nodes"]:
             self._set_up(node, job)
+
+    def _switches(self):
+        """Open vSwitch's switches by name; it is started where there are any."""
+        if not self.switches:
+            return {}
+        import switch
+
+        switch.start()
+        return {name: self.net.addSwitch(name, cls=switch.OVSBridge) for name in self.switches}
 
     def interfaces(self, node):
         """The names of the interfaces of `node` that belong to the rig."""
@@ -122,8 +136,17 @@ class Rig:
         self.batch(name, "ip", lines)
         for port in ports:
             lines = [add_qdisc(port, asked) for asked in port["qdiscs"]]
+            # A class stands between the qdisc that has it and the one inside it.
+            lines[1:1] = [add_class(port, asked) for asked in port.get("classes", ())]
             lines += [f"filter add dev {port['interface']} {words}" for words in port["filters"]]
             self.batch(name, "tc", lines)
+
+
+def add_class(port, asked):
+    """The line of `tc -batch` that adds a class of the job."""
+    burst = f"burst {asked['burst']}b cburst {asked['burst']}b"
+    place = f"dev {port['interface']} parent {asked['parent']} classid {asked['classid']}"
+    return f"class add {place} {asked['kind']} rate {asked['rate_bit_s']}bit {burst}"
 
 
 def add_qdisc(port, asked):

@@ -8,6 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from mininet.node import OVSBridge as OVSBridge
+
 #: ovs-vswitchd counts the CPUs when the clock that starts at boot has passed 10 s, and until then
 #: it believes in none: started earlier, it has no handler thread, ever, and every packet is lost.
 READY_S = 11.0
