@@ -4,17 +4,33 @@ gbw2015 is T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad a
 AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from analysis.dataset import Dataset
-from analysis.metrics import RUN, Metric, cell_metrics
+from analysis.metrics import CELL, RUN, Metric, cell_metrics
+from analysis.outputs import intervals
 
 JAIN: Final = "jain_index"
 TOTAL: Final = "goodput_total_mbit_s"
+
+
+class Shown(NamedTuple):
+    """What of a cell's metrics is drawn, and which of its columns tells bars of a group apart."""
+
+    metric: str
+    by: str
+    title: str
+    label: str
+
+
+SHOWN: Final = {
+    "jain": Shown("jain_index", "link", "Link (Mbit/s)", "Jain's fairness index"),
+    "goodput": Shown("goodput", "direction", "Round trip", "Mean goodput (Mbit/s)"),
+}
 
 
 def jain(goodputs: ArrayLike) -> float:
@@ -62,3 +78,19 @@ def cell_fairness(per_run: pd.DataFrame, rtts_ms: list[float], level: float = 0.
         *((flow_column(rtt), "goodput", f"{rtt:g} ms", "Mbit/s") for rtt in rtts_ms),
     ]
     return cell_metrics(per_run, metrics, level)
+
+
+def overview(cells: pd.DataFrame) -> pd.DataFrame:
+    """One row a cell for people: CELL, n_seeds, jain_index, interval, total and flows' goodputs.
+
+    `cells` is from cell_fairness.
+    """
+    index = cells[cells["metric"] == "jain_index"].set_index(list(CELL))
+    table = index[["n_seeds", "mean"]].rename(columns={"mean": JAIN})
+    table["interval"] = intervals(index["ci_low"], index["ci_high"])
+    total = cells[cells["metric"] == "goodput_total"].set_index(list(CELL))["mean"]
+    table["Total (Mbit/s)"] = total
+    flows = cells[cells["metric"] == "goodput"]
+    for rtt, rows in flows.groupby("direction", sort=False):
+        table[f"{rtt} (Mbit/s)"] = rows.set_index(list(CELL))["mean"]
+    return table.reset_index()

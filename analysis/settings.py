@@ -38,18 +38,27 @@ def of_setting(table: pd.DataFrame, setting: Setting) -> pd.DataFrame:
 
 
 def titled(table: pd.DataFrame, settings: Sequence[Setting]) -> pd.DataFrame:
-    """`table` in the order of `settings`, their title in place of era, cc and link."""
+    """`table` in the order of `settings`, their title in place of era and cc; without a link that
+    is the same everywhere."""
     parts = [of_setting(table, one).assign(setting=one.title) for one in settings]
     joined = pd.concat(parts, ignore_index=True)
-    columns = [name for name in joined.columns if name not in ("era", "cc", "link", "setting")]
-    return joined[["setting", *columns]]
+    dropped = {"era", "cc", "setting", *(["link"] if joined["link"].nunique() == 1 else [])}
+    return joined[["setting", *(name for name in joined.columns if name not in dropped)]]
 
 
 def beside(
-    table: pd.DataFrame, cells: pd.DataFrame, settings: Sequence[Setting], keys: Sequence[str]
+    table: pd.DataFrame,
+    cells: pd.DataFrame,
+    settings: Sequence[Setting],
+    keys: Sequence[str],
+    value: str = "median",
 ) -> pd.DataFrame:
-    """`table` with a column for each of `settings`: the median of `cells` that has equal `keys`."""
+    """`table` with a column for each of `settings`: the `value` of `cells` at equal `keys`."""
     for one in settings:
-        other = of_setting(cells, one)[[*keys, "median"]].rename(columns={"median": one.title})
-        table = table.merge(other, on=list(keys), how="left", validate="many_to_one")
+        other = of_setting(cells, one)[[*keys, value]].rename(columns={value: one.title})
+        for key in keys:  # categories of two tables differ, and would not merge
+            other[key] = other[key].astype(str)
+        table = table.astype(dict.fromkeys(keys, str)).merge(
+            other, on=list(keys), how="left", validate="many_to_one"
+        )
     return table

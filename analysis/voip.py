@@ -4,14 +4,20 @@ gbw2015 is T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad a
 AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
 """
 
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
+import pandera.pandas as pa
 
-from analysis.dataset import Dataset
+from analysis.dataset import Dataset, find_settings, read_runs
+from analysis.errors import DataError
 from analysis.flentfile import Floats
 from analysis.metrics import CELL, RUN, Metric, cell_metrics, in_window
+from analysis.outputs import intervals
+from analysis.settings import Setting, of_setting
 
 Delay = Literal["minus_base", "span"]
 
@@ -23,6 +29,19 @@ METRICS: Final[tuple[Metric, ...]] = (
     ("delay_p99_ms", "voip_delay_p99", "upload", "ms"),
     (LOSS, "voip_loss", "upload", "%"),
 )
+LOSSES: Final = pa.DataFrameSchema(
+    {
+        "table": pa.Column(int),
+        "path": pa.Column(str, pa.Check.isin(["wired", "wifi"])),
+        "cross_traffic": pa.Column(str, pa.Check.isin(["tcp", "rrul"])),
+        "link": pa.Column(str),
+        "qdisc": pa.Column(str),
+        "loss_percent": pa.Column(float, pa.Check.in_range(0, 100)),
+    },
+    unique=["table", "cross_traffic", "link", "qdisc"],
+    strict=True,
+)
+"""One row a printed loss; the paper prints 0 as a dash."""
 FACTOR, POINTS = 1.5, 0.2
 """Within which a loss agrees with a printed one: the ratio, or the difference in points."""
 
@@ -82,6 +101,77 @@ def pooled(delays: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
+def overview(delays: pd.DataFrame, per_run: pd.DataFrame) -> pd.DataFrame:
+    """One row a cell for people: quantiles of all samples, and the mean delay and loss over runs.
+
+    CELL, n_seeds, samples, median_ms, p95_ms, p99_ms, mean_ms, interval, loss_percent.
+    """
+    cells = cell_voip(per_run)
+    mean = cells[cells["metric"] == "voip_delay"].set_index(list(CELL))
+    loss = cells[cells["metric"] == "voip_loss"].set_index(list(CELL))["mean"]
+    table = pooled(delays).set_index(list(CELL))
+    table.insert(0, "n_seeds", mean["n_seeds"])
+    table["mean_ms"] = mean["mean"]
+    table["interval"] = pd.Series(intervals(mean["ci_low"], mean["ci_high"]), index=mean.index)
+    return table.assign(loss_percent=loss).reset_index()
+
+
+def other_tool(
+    root: Path, per_run: pd.DataFrame, paper: str, experiment: str, setting: Setting, length: str
+) -> pd.DataFrame:
+    """The cells of `per_run` beside those of `experiment`, which measures with another tool.
+
+    One row a qdisc: median and 99th percentile of the delay in ms and loss in %, means over runs,
+    of the one tool and the other. Empty where `experiment` has no run.
+    """
+    link = str(per_run["link"].iloc[0])
+    try:
+        files = find_settings(
+            root, paper, experiment, eras=[setting.era], ccs=[setting.cc], length=length, link=link
+        )
+    except DataError:
+        return pd.DataFrame(columns=["qdisc"])
+    columns = ["delay_median_ms", "delay_p99_ms", LOSS]
+    ours = of_setting(per_run, setting).groupby("qdisc", observed=True, sort=False)[columns].mean()
+    others = run_voip(read_runs(files, kinds=["voip"])).groupby("qdisc", observed=True)[columns]
+    names = ("irtt", "D-ITG") if not experiment.endswith("_irtt") else ("D-ITG", "irtt")
+    joined = ours.add_suffix(f", {names[0]}").join(others.mean().add_suffix(f", {names[1]}"))
+    return joined.dropna().round(3).reset_index()
+
+
+def cell_losses(data: Dataset, experiments: Mapping[str, str]) -> pd.DataFrame:
+    """One row a cell and experiment: CELL, beside (the name in `experiments`), n_seeds, mean,
+    ci_low and ci_high of the loss in %."""
+    per_run = run_voip(data)
+    experiment = per_run["run"].map(data.runs.set_index("run")["experiment"])
+    parts = []
+    for name, one in experiments.items():
+        cells = cell_voip(per_run[experiment == one]).assign(beside=name)
+        parts.append(cells[cells["metric"] == "voip_loss"])
+    columns = [*CELL, "beside", "n_seeds", "mean", "ci_low", "ci_high"]
+    return pd.concat(parts, ignore_index=True)[columns]
+
+
+def read_losses(path: Path, names: Iterable[str]) -> pd.DataFrame:
+    """Printed losses of the wired VoIP tests (Table 2): beside, link, qdisc, loss_percent.
+
+    `names` are what "one TCP flow" and "RRUL" are called. Raises DataError where the file is not
+    such a table.
+    """
+    try:
+        table = LOSSES.validate(pd.read_csv(path).astype({"loss_percent": float}))
+    except FileNotFoundError as error:
+        raise DataError.of(path, "no such file", "Restore it from the repository") from error
+    except (ValueError, KeyError, pa.errors.SchemaError) as error:
+        wrong = f"not a table of losses ({error})"
+        raise DataError.of(path, wrong, "Restore it from the repository") from error
+    wired = table[table["path"] == "wired"]
+    called = dict(zip(("tcp", "rrul"), names, strict=True))
+    return wired.assign(beside=wired["cross_traffic"].map(called))[
+        ["beside", "link", "qdisc", "loss_percent"]
+    ].reset_index(drop=True)
+
+
 def loss_agrees(ours: float, published: float) -> bool:
     """Whether a loss in % agrees with a printed one: none with none, else by FACTOR or POINTS."""
     if published == 0:
@@ -90,17 +180,15 @@ def loss_agrees(ours: float, published: float) -> bool:
 
 
 def compare_loss(cells: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """One row a cell of a printed table of losses: link, qdisc, published, ours (mean over runs),
-    ci_low, ci_high, agrees, n_seeds. `cells` is from cell_voip, of one setting; `published` has
-    link, qdisc and loss_percent."""
-    losses = cells[cells["metric"] == "voip_loss"][
-        ["link", "qdisc", "mean", "ci_low", "ci_high", "n_seeds"]
-    ]
-    table = published[["link", "qdisc", "loss_percent"]].merge(
-        losses, on=["link", "qdisc"], how="left", validate="one_to_one"
-    )
+    """One row a printed loss: beside, link, qdisc, published, ours (mean over runs), interval,
+    agrees, n_seeds. `cells` is from cell_losses, of one setting, `published` from read_losses."""
+    keys = ["beside", "link", "qdisc"]
+    ours = cells.astype({"link": str, "qdisc": str}).drop(columns=["era", "cc"])
+    table = published.merge(ours, on=keys, how="left", validate="one_to_one")
     table = table.rename(columns={"loss_percent": "published", "mean": "ours"})
     table["n_seeds"] = table["n_seeds"].fillna(0).astype(int)
     pairs = zip(table["ours"], table["published"], strict=True)
     agrees = pd.Series([loss_agrees(*pair) for pair in pairs], index=table.index, dtype="boolean")
-    return table.assign(agrees=agrees.mask(table["ours"].isna()))
+    table["agrees"] = agrees.mask(table["ours"].isna())
+    table["interval"] = intervals(table["ci_low"], table["ci_high"])
+    return table[[*keys, "published", "ours", "interval", "agrees", "n_seeds"]]

@@ -10,7 +10,8 @@ import pandas as pd
 
 from analysis.dataset import Dataset
 from analysis.errors import DataError
-from analysis.metrics import RUN, Metric, cell_metrics, in_window
+from analysis.metrics import CELL, RUN, Metric, cell_metrics, in_window
+from analysis.outputs import intervals
 
 FETCH: Final = "fetch_s"
 NORMALISED: Final = "fetch_normalised"
@@ -64,3 +65,20 @@ def cell_fetch(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """One row a cell and metric: mean and standard deviation over runs of the runs' averages, as
     the paper's bars (Sec. 5.3.1), and an interval; see metrics.cell_metrics."""
     return cell_metrics(per_run, METRICS, level)
+
+
+def overview(per_run: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """One row a cell for people; `per_run` is from normalised, `cells` from cell_fetch.
+
+    CELL, n_seeds, normalised (mean over runs), interval, std, fetch_s, pages, pages_failed.
+    """
+    by_metric = {
+        name: rows.set_index(list(CELL)) for name, rows in cells.groupby("metric", sort=False)
+    }
+    bars = by_metric["fetch_normalised"]
+    table = bars[["n_seeds", "mean"]].rename(columns={"mean": "normalised"})
+    table["interval"] = intervals(bars["ci_low"], bars["ci_high"])
+    table["std"] = bars["std"]
+    table["fetch_s"] = by_metric["fetch"]["mean"]
+    counted = per_run.groupby(list(CELL), observed=True)[["pages", "pages_failed"]].sum()
+    return table.join(counted).reset_index()
