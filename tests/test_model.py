@@ -273,8 +273,8 @@ def test_an_era_reaches_options_and_sysctls(rrul: Experiment) -> None:
     assert restored["expect"] == {**plain["expect"], "drop_batch": 1}
     settings = then.job()["sysctls"]["client"]
     assert settings == then.job()["sysctls"]["server"]
-    assert settings["net.ipv4.tcp_recovery"] == "0"
-    assert "net.ipv4.tcp_recovery" not in today.job()["sysctls"]["client"]
+    assert settings["net.ipv4.tcp_gso"] == "0"
+    assert "net.ipv4.tcp_gso" not in today.job()["sysctls"]["client"]
 
 
 def test_addresses_of_a_server_are_delayed_by_band(rrul: Experiment) -> None:

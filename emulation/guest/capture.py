@@ -12,7 +12,6 @@ import mmap
 import os
 import socket
 import struct
-import time
 import zlib
 
 from rig import Failure
@@ -23,7 +22,6 @@ SNAP_BYTES = 128
 #: Of a place's ring: what 1 s of 100 Mbit/s in both directions takes, twice.
 FRAME_BYTES, RING_BYTES, BLOCK_BYTES = 256, 1 << 24, 1 << 16
 
-_TIMER_ABSTIME = 1  # linux/time.h
 _CLONE_NEWNET = 0x40000000  # linux/sched.h
 _ETH_P_ALL = 3  # linux/if_ether.h
 _SOL_PACKET, _RX_RING, _STATISTICS, _VERSION, _V2 = 263, 5, 6, 10, 1  # linux/if_packet.h
@@ -45,7 +43,6 @@ class Captures:
             _enter(home)
 
     def __enter__(self):
-        settle()
         return self
 
     def __exit__(self, kind, error, trace):
@@ -109,25 +106,6 @@ class Ring:
         self._socket.close()
         if check and lost:
             raise Failure("traffic", f"the capture at {self._node} lost {lost} packets")
-
-
-def settle(step_ns=100_000_000):
-    """Sleep until the guest's clock is at a multiple of `step_ns`.
-
-    Opening a file or a socket reads the clock, and each such read takes 256 ns of virtual time.
-    With this the traffic starts at the same instant with and without captures.
-    """
-    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    until = Timespec(*divmod(now - now % step_ns + step_ns, 10**9))
-    libc = ctypes.CDLL(None)
-    if libc.clock_nanosleep(time.CLOCK_MONOTONIC, _TIMER_ABSTIME, ctypes.byref(until), None):
-        raise OSError("clock_nanosleep")
-
-
-class Timespec(ctypes.Structure):
-    """`struct timespec`."""
-
-    _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
 
 
 def _enter(namespace):
