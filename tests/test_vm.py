@@ -114,7 +114,7 @@ def test_what_the_copied_code_imports_is_copied() -> None:
             asked = {
                 name for name, key in (("shell", "shell"), ("capture", "captures")) if key in job
             }
-            conditional = {"shell", "capture"} - asked
+            conditional = {"shell", "capture", "switch"} - asked
             assert (set(found) & names) - conditional <= copied, path.name
 
 
