@@ -242,7 +242,7 @@ static netdev_tx_t wifi_xmit(struct sk_buff *skb, struct net_device *dev)
 		overflow = make_room(device);
 	was_idle = !wifi_device_contends(device);
 	wifi_path_queue(path, skb, now);
-	rate = wifi_channel_rate(&path->channel);
+	rate = wifi_path_rate(path);
 	wifi_frame(skb)->airtime = wifi_payload_ns(&rate, skb->len);
 	device->pending++;
 	device->pending_bytes += skb->len;
@@ -328,7 +328,6 @@ static int wifi_init(struct net_device *dev)
 {
 	struct wifi_device *device = netdev_priv(dev);
 
-	netdev_lockdep_set_classes(dev);
 	wifi_medium_add(device->medium, device);
 	return 0;
 }

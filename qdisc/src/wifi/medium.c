@@ -13,6 +13,7 @@
 #include <linux/etherdevice.h>
 #include <linux/math64.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 
 #include "wifi.h"
 
@@ -263,6 +264,11 @@ static void finish(struct wifi_medium *medium, struct delivery *delivery)
 	contend(medium, medium->idle_since);
 }
 
+static const u8 *eth_source(const struct sk_buff *skb)
+{
+	return ((const struct ethhdr *)skb->data)->h_source;
+}
+
 static void deliver(struct wifi_medium *medium, struct delivery *delivery)
 {
 	struct wifi_device *device;
@@ -275,7 +281,10 @@ static void deliver(struct wifi_medium *medium, struct delivery *delivery)
 			continue;
 		}
 		list_for_each_entry(device, &medium->devices, node) {
-			copy = device->is_ap ? NULL : skb_clone(skb, GFP_ATOMIC);
+			/* A station ignores what it sent to all, and hears again. */
+			if (device->is_ap || ether_addr_equal(eth_source(skb), device->dev->dev_addr))
+				continue;
+			copy = skb_clone(skb, GFP_ATOMIC);
 			if (copy)
 				wifi_deliver(device, copy, &batch);
 		}
@@ -357,8 +366,12 @@ struct wifi_medium *wifi_medium_create(void)
 	spin_lock_init(&medium->lock);
 	INIT_LIST_HEAD(&medium->devices);
 	INIT_LIST_HEAD(&medium->winners);
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 	hrtimer_init(&medium->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	medium->timer.function = due;
+#else
+	hrtimer_setup(&medium->timer, due, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+#endif
 	prandom_seed_state(&medium->random, get_random_u64());
 	medium->phy = (struct wifi_phy){
 		.band = 5, .slot = 9, .backoff = WIFI_BACKOFF_EDCA, .eifs = 1,

@@ -5,6 +5,7 @@
 
 #include <linux/etherdevice.h>
 #include <linux/log2.h>
+#include <linux/version.h>
 #include <net/net_namespace.h>
 #include <net/netlink.h>
 #include <net/rtnetlink.h>
@@ -198,6 +199,10 @@ static int check(const struct wifi_device *device, const struct change *change,
 		NL_SET_ERR_MSG(extack, "band: 2 or 5 GHz");
 		return -EINVAL;
 	}
+	if (change->phy.band != device->medium->phy.band && device->medium->stations) {
+		NL_SET_ERR_MSG(extack, "band: stations have rates of the old one");
+		return -EBUSY;
+	}
 	if (change->phy.slot != 9 && change->phy.slot != 20) {
 		NL_SET_ERR_MSG(extack, "slot: 9 or 20 us");
 		return -EINVAL;
@@ -319,15 +324,15 @@ static int apply(struct wifi_device *device, const struct change *change)
 	return error;
 }
 
-static int wifi_newlink(struct net *src_net, struct net_device *dev, struct nlattr *tb[],
-			struct nlattr *data[], struct netlink_ext_ack *extack)
+static int create(struct net *net, struct net_device *dev, struct nlattr *tb[],
+		  struct nlattr *data[], struct netlink_ext_ack *extack)
 {
 	struct wifi_device *device = netdev_priv(dev);
 	struct change change = {};
 	int error;
 
 	if (tb[IFLA_LINK]) {
-		struct net_device *ap = __dev_get_by_index(src_net, nla_get_u32(tb[IFLA_LINK]));
+		struct net_device *ap = __dev_get_by_index(net, nla_get_u32(tb[IFLA_LINK]));
 
 		if (!ap || ap->netdev_ops != &wifi_netdev_ops ||
 		    !((struct wifi_device *)netdev_priv(ap))->is_ap) {
@@ -353,6 +358,20 @@ static int wifi_newlink(struct net *src_net, struct net_device *dev, struct nlat
 		kfree(device->medium);	/* NULL where the device had joined and left it */
 	return error;
 }
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+static int wifi_newlink(struct net *net, struct net_device *dev, struct nlattr *tb[],
+			struct nlattr *data[], struct netlink_ext_ack *extack)
+{
+	return create(net, dev, tb, data, extack);
+}
+#else
+static int wifi_newlink(struct net_device *dev, struct rtnl_newlink_params *params,
+			struct netlink_ext_ack *extack)
+{
+	return create(rtnl_newlink_link_net(params), dev, params->tb, params->data, extack);
+}
+#endif
 
 static int wifi_changelink(struct net_device *dev, struct nlattr *tb[], struct nlattr *data[],
 			   struct netlink_ext_ack *extack)

@@ -152,6 +152,18 @@ static bool fits_window(const struct wifi_path *path, struct sk_buff *skb)
 }
 
 /*
+ * wifi_path_rate() - the rate at which most frames go now
+ */
+struct wifi_rate wifi_path_rate(const struct wifi_path *path)
+{
+	struct wifi_rate rate = wifi_channel_rate(&path->channel);
+
+	if (!path->to)
+		return wifi_basic_rate(&rate);
+	return path->minstrel ? path->minstrel->rates[path->minstrel->best].rate : rate;
+}
+
+/*
  * wifi_path_ready() - whether a frame waits and the window has room for it
  */
 bool wifi_path_ready(const struct wifi_path *path)
@@ -195,10 +207,8 @@ static bool choose_rate(struct wifi_path *path, struct wifi_ppdu *ppdu, u64 now)
 {
 	bool is_probe = false;
 
-	ppdu->rate = wifi_channel_rate(&path->channel);
-	if (!path->to) {
-		ppdu->rate = wifi_basic_rate(&ppdu->rate);
-	} else if (path->minstrel) {
+	ppdu->rate = wifi_path_rate(path);
+	if (path->to && path->minstrel) {
 		is_probe = wifi_minstrel_choose(path->minstrel, &path->from->medium->random,
 						ppdu->chain, now);
 		ppdu->stage = 0;

@@ -200,6 +200,7 @@ void wifi_path_init(struct wifi_path *path, struct wifi_device *from, struct wif
 void wifi_path_purge(struct wifi_path *path);
 void wifi_path_queue(struct wifi_path *path, struct sk_buff *skb, u64 now);
 struct sk_buff *wifi_path_overflow(struct wifi_path *path);
+struct wifi_rate wifi_path_rate(const struct wifi_path *path);
 bool wifi_path_ready(const struct wifi_path *path);
 void wifi_path_build(struct wifi_path *path, struct wifi_ppdu *ppdu, u64 now);
 void wifi_path_drop(struct wifi_path *path, struct wifi_ppdu *ppdu);
