@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulation import vm
 from emulation.dumbbell import dumbbell
 from emulation.model import Link, Qdisc
 from emulation.topology import Hierarchy
@@ -50,3 +51,12 @@ def test_what_is_observed_is_before_and_behind_the_queue_and_at_all_hosts() -> N
     assert RIG.observed[:2] == (("aqm", "aqm-senders"), ("aqm", "aqm-delay"))
     hosts = [host for pair in RIG.pairs for host in pair]
     assert sorted(node for node, _ in RIG.observed[2:]) == sorted(hosts)
+
+
+def test_a_guest_gets_the_modules_of_its_switches_and_its_tool_only() -> None:
+    job = {"nodes": [{"switches": True}], "traffic": {"tool": "iperf", "servers": []}}
+    names = {path.name for path in vm.guest_code(job)}
+    assert {"switch.py", "iperf.py", "iperf_frames.py"} < names
+    assert "web.py" not in names
+    plain = {path.name for path in vm.guest_code({"traffic": {"tool": "flent", "servers": []}})}
+    assert not plain & {"switch.py", "iperf.py", "iperf_frames.py"}

@@ -19,8 +19,7 @@ from rig import Failure
 #: Bytes of a packet that are kept: all headers.
 SNAP_BYTES = 128
 
-#: Of a place's ring: what 1 s of 100 Mbit/s in both directions takes, twice.
-FRAME_BYTES, RING_BYTES, BLOCK_BYTES = 256, 1 << 24, 1 << 16
+BLOCK_BYTES = 1 << 16
 
 _CLONE_NEWNET = 0x40000000  # linux/sched.h
 _ETH_P_ALL = 3  # linux/if_ether.h
@@ -31,15 +30,19 @@ _HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, SNAP_BYTES, 1)  # nano
 
 
 class Captures:
-    """The captures at `places` of the job; a context manager around the traffic."""
+    """The captures at `places` of the job; a context manager around the traffic.
 
-    def __init__(self, rig, places):
+    `ring` is the class that takes them, `Ring` where none is given.
+    """
+
+    def __init__(self, rig, places, ring=None):
+        ring = ring or Ring
         self._rings = []
         if places:
             home = os.open("/proc/self/ns/net", os.O_RDONLY)
             for place in places:
                 _enter(os.open(f"/proc/{rig.nodes[place['node']].pid}/ns/net", os.O_RDONLY))
-                self._rings.append(Ring(place["node"], place["interface"]))
+                self._rings.append(ring(place["node"], place["interface"]))
             _enter(home)
 
     def __enter__(self):
@@ -55,32 +58,39 @@ class Captures:
             return status
 
         def beat(step, **details):
-            for ring in self._rings:
-                ring.drain()
+            self.drain()
             status(step, **details)
 
         return beat
+
+    def drain(self):
+        """Empty the rings; how many packets were in them."""
+        return sum(ring.drain() for ring in self._rings)
 
 
 class Ring:
     """A packet socket at `interface` of the present namespace, and the file that it goes to."""
 
+    #: What 1 s of 100 Mbit/s in both directions takes, twice.
+    FRAME_BYTES, RING_BYTES = 256, 1 << 24
+    LEVEL, HEADER, SUFFIX = 6, _HEADER, "pcap.gz"
+
     def __init__(self, node, interface):
-        self._node = node
+        self._node, self._interface = node, interface
         # gzip without name and time: equal captures are equal files.
-        self._gzip = zlib.compressobj(level=6, wbits=31)
-        self._packed = [self._gzip.compress(_HEADER)]
+        self._gzip = zlib.compressobj(level=self.LEVEL, wbits=31)
+        self._packed = [self._gzip.compress(self.HEADER)]
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         self._socket.setsockopt(_SOL_PACKET, _VERSION, _V2)
-        frames = RING_BYTES // FRAME_BYTES
-        request = struct.pack("IIII", BLOCK_BYTES, RING_BYTES // BLOCK_BYTES, FRAME_BYTES, frames)
+        size, ring = self.FRAME_BYTES, self.RING_BYTES
+        request = struct.pack("IIII", BLOCK_BYTES, ring // BLOCK_BYTES, size, ring // size)
         self._socket.setsockopt(_SOL_PACKET, _RX_RING, request)
-        self._ring = mmap.mmap(self._socket.fileno(), RING_BYTES)
+        self._ring = mmap.mmap(self._socket.fileno(), ring)
         self._next = 0
         self._socket.bind((interface, _ETH_P_ALL))
 
     def drain(self):
-        """Take what the kernel has put into the ring since the last time.
+        """Take what the kernel has put into the ring since the last time; how many packets.
 
         It stays in memory until the traffic has ended: writing a file reads the clock.
         """
@@ -93,14 +103,19 @@ class Ring:
             out.append(_PACKET.pack(seconds, nanoseconds, kept, length))
             out.append(ring[at + mac : at + mac + kept])
             ring[at : at + 4] = b"\0\0\0\0"
-            at = (at + FRAME_BYTES) % RING_BYTES
+            at = (at + self.FRAME_BYTES) % self.RING_BYTES
         self._next = at
         self._packed.append(self._gzip.compress(b"".join(out)))
+        return len(out) // 2
+
+    def place(self):
+        """The name of the file, without its end."""
+        return self._node
 
     def close(self, check):
         """Write the rest; where `check`, raise `Failure` if the kernel had no room for a packet."""
         self.drain()
-        with open(f"/job/out/{self._node}.pcap.gz", "wb") as file:
+        with open(f"/job/out/{self.place()}.{self.SUFFIX}", "wb") as file:
             file.writelines([*self._packed, self._gzip.flush()])
         lost = struct.unpack("II", self._socket.getsockopt(_SOL_PACKET, _STATISTICS, 8))[1]
         self._socket.close()

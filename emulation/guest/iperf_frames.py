@@ -21,7 +21,7 @@ class Frames(Ring):
         ring, size, end = self._ring, self.FRAME_BYTES, self.RING_BYTES
         first, at, taken = self._next, self._next, 0
         while ring[at] & _USER:
-            ring[at] = 0
+            ring[at : at + 4] = b"\0\0\0\0"
             taken += 1
             at += size
             if at == end:
