@@ -2,7 +2,8 @@
 /*
  * A WiFi-like link: an access point and stations that share a radio channel.
  *
- * device.c	network devices: from the qdisc into the driver's queue, statistics
+ * device.c	network devices: from the qdisc into the driver's queue, and back
+ * statistics.c	what they count
  * netlink.c	their options
  * path.c	frames from one device to another: queue, A-MPDU, block ack, order
  * medium.c	the channel that all share: contention, collisions, air time
@@ -313,6 +314,10 @@ void wifi_medium_add(struct wifi_medium *medium, struct wifi_device *device);
 bool wifi_medium_remove(struct wifi_medium *medium, struct wifi_device *device);
 void wifi_medium_changed(struct wifi_medium *medium);
 void wifi_medium_arrival(struct wifi_device *device, bool was_idle, u64 now);
+
+/* ---- statistics.c ---- */
+
+extern const struct ethtool_ops wifi_ethtool_ops;
 
 /* ---- netlink.c ---- */
 
