@@ -66,9 +66,10 @@ def qdisc_legend(figure: Figure, qdiscs: Sequence[str], palette: Palette) -> Non
 
 def qdisc_ticks(axes: Axes, qdiscs: Sequence[str], palette: Palette) -> None:
     """The qdiscs along the x axis, one a unit from 0, in their colours."""
+    axes.set_xlim(-0.6, len(qdiscs) - 0.4)
     axes.set_xticks(range(len(qdiscs)), qdiscs, rotation=28, ha="right", fontsize=10)
-    for tick, name in zip(axes.get_xticklabels(), qdiscs, strict=True):
+    # panels above others have no labels
+    for tick, name in zip(axes.get_xticklabels(), qdiscs, strict=False):
         tick.set_color(palette.color(name))
     axes.tick_params(axis="x", length=0, pad=2)
     axes.grid(visible=False, axis="x")
-    axes.set_xlim(-0.6, len(qdiscs) - 0.4)
