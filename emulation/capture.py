@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from emulation.errors import ConfigError
-from emulation.topology import Hierarchy, Shaper, Topology
+from emulation.topology import Topology
 
 SUFFIX = ".pcap.gz"
 
@@ -39,12 +39,8 @@ class Packet:
 
 
 def places(topology: Topology) -> list[dict[str, str]]:
-    """The job's `captures`: the ports that hold a queue under test."""
-    return [
-        {"node": port.node, "interface": port.interface}
-        for port in topology.ports()
-        if isinstance(port.egress, Shaper | Hierarchy) and port.egress.qdisc is not None
-    ]
+    """The ports of `topology` that hold a queue under test, as a job has them."""
+    return [{"node": port.node, "interface": port.interface} for port in topology.queues()]
 
 
 def files(topology: Topology, target: Path) -> dict[str, Path]:

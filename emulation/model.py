@@ -270,6 +270,9 @@ class Run:
                 {"node": route.node, "to": route.to, "via": route.via}
                 for route in topology.routes()
             ],
+            "queues": [
+                {"node": port.node, "interface": port.interface} for port in topology.queues()
+            ],
             "parameters": eras.parameters(eras.switches(self.era)),
         }
 

@@ -65,8 +65,6 @@ def execute(
             ending = boot(run, machine, folder, on_step, captures)
             out = folder / "job" / "out"
             identity = provenance.identity(run, machine, kernel, root)
-            if captures:  # takes a little virtual time, so the bytes are others
-                identity["captures"] = True
             qdiscs = json.loads((out / "qdiscs.json").read_text())
             told = provenance.record(run, identity, ending, qdiscs, out / "data.flent.gz")
         except EmulationError as error:
@@ -108,7 +106,7 @@ def boot(
     """
     job = run.job()
     if captures:
-        job["captures"] = capture.places(run.topology)
+        job["capture"] = True
     vm.prepare(folder, machine.root, job)
     ending = vm.run(machine, folder, on_step, on_poll=on_poll)
     _judge(ending)

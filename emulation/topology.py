@@ -234,6 +234,14 @@ class Topology:
         for wire in self.wires:
             yield from (wire.a, wire.b)
 
+    def queues(self) -> tuple[Port, ...]:
+        """The ports that hold a queue under test, where packets are captured and counted."""
+        return tuple(
+            port
+            for port in self.ports()
+            if isinstance(port.egress, Shaper | Hierarchy) and port.egress.qdisc is not None
+        )
+
     def port(self, node: str) -> Port:
         """The only port of a host; a node with several has no one port (`ValueError`)."""
         found = [port for port in self.ports() if port.node == node]

@@ -152,8 +152,7 @@ def verify(
         return Verdict(one.id, "damaged", False, [f"{one.data.name} has another SHA-256"])
     run = one.run()
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
-        captured = bool(one.record["identity"].get("captures"))
-        result = execute(run, kernel, root, Path(scratch), on_step, captures=captured)
+        result = execute(run, kernel, root, Path(scratch), on_step)
         again = Shipped(result.data, json.loads(result.provenance.read_text()))
         verdict = judge(one, again)
     verdict.kernel_digest, verdict.rootfs_digest = kernel.digest, root.digest

@@ -67,6 +67,7 @@ _EVERY_JOB = (
     "main.py",
     "rig.py",
     "readback.py",
+    "capture.py",
     "traffic.py",
     "flentdata.py",
 )
@@ -141,14 +142,13 @@ def prepare(folder: Path, root: Path, job: dict[str, Any]) -> None:
 def guest_code(job: dict[str, Any]) -> list[Path]:
     """The files of `GUEST_CODE` that `job` needs, by name: the others do not get into the guest.
 
-    What every job needs; `shell.py`, `capture.py` and `switch.py` where there is one; and for the
-    tool and each server that has a module of its name, that one and those named `<name>_*`.
+    What every job needs; `shell.py` and `switch.py` where there is one; and for the tool and each
+    server that has a module of its name, that one and those named `<name>_*`.
     """
     traffic = job.get("traffic", {})
     names = [traffic.get("tool", "flent"), *traffic.get("servers", ())]
     optional = {
         "shell": "shell" in job,
-        "capture": job.get("captures") or traffic.get("captures"),
         "switch": any(node.get("switches") for node in job.get("nodes", ())),
     }
     names += [name for name, there in optional.items() if there]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import struct
 from pathlib import Path
 
@@ -29,7 +31,8 @@ def test_both_queues_under_test_are_captured(codel: Run) -> None:
         {"node": "router_up", "interface": "r1-delay"},
         {"node": "router_down", "interface": "r2-delay"},
     ]
-    assert "captures" not in codel.job()
+    assert codel.job()["queues"] == capture.places(codel.topology)
+    assert "capture" not in codel.job()
     target, _ = paths(codel, Path("data"))
     names = {node: path.name for node, path in capture.files(codel.topology, target).items()}
     assert names["router_up"] == "seed-003.router_up.pcap.gz"
@@ -71,7 +74,7 @@ def test_packets_in_a_line() -> None:
 
 @pytest.mark.kernel
 def test_a_captured_run(codel: Run, tmp_path: Path) -> None:
-    result = execute(codel, kernel.build(), rootfs.build(), tmp_path, captures=True)
+    result = execute(codel, kernel.build(), rootfs.build(), tmp_path / "with", captures=True)
     captured = capture.files(codel.topology, result.data)
     assert sorted(path.name for path in result.data.parent.iterdir()) == sorted(
         [result.data.name, result.provenance.name, *(path.name for path in captured.values())]
@@ -80,3 +83,15 @@ def test_a_captured_run(codel: Run, tmp_path: Path) -> None:
         times = [packet.time_ns for packet in capture.read(path)]
         assert len(times) > 1000
         assert times == sorted(times)
+    plain = execute(codel, kernel.build(), rootfs.build(), tmp_path / "without")
+    assert plain.data.read_bytes() == result.data.read_bytes()
+    told = [json.loads(one.provenance.read_text()) for one in (plain, result)]
+    for name in ("identity", "qdiscs", "virtual_s"):
+        assert told[0][name] == told[1][name]
+
+
+def test_a_capture_of_several_gzip_members_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap.gz"
+    packets = [struct.pack("<IIII", second, 7, 1, 60) + b"a" for second in (1, 2)]
+    path.write_bytes(b"".join(gzip.compress(part) for part in (HEADER, *packets)))
+    assert [packet.time_ns for packet in capture.read(path)] == [1_000_000_007, 2_000_000_007]

@@ -87,15 +87,15 @@ def served(*servers: str) -> dict[str, Any]:
 
 def test_only_the_code_that_a_job_needs_gets_into_the_guest(tmp_path: Path) -> None:
     every = code({})
-    assert {"init.sh", "main.py", "rig.py", "traffic.py"} <= every
-    assert not {"capture.py", "ditg.py", "web.py", "switch.py", "shell.py"} & every
+    assert {"init.sh", "main.py", "rig.py", "capture.py", "traffic.py"} <= every
+    assert not {"ditg.py", "web.py", "switch.py", "shell.py"} & every
     assert code(served("netserver", "irtt")) == every
     assert code(served("ditg")) == every | {"ditg.py", "ditg_pickle.py"}
     web = code(served("netserver", "web")) - every
     assert {"web.py", "web_getter.py", "web_sites.py"} <= web
     assert all(name.startswith("web") for name in web)
     assert code({**served("irtt"), "shell": {}}) == every | {"shell.py"}
-    assert code({**served("irtt"), "captures": [{}]}) == every | {"capture.py"}
+    assert code({**served("irtt"), "capture": True}) == every
 
     folder = tmp_path / "scratch"
     folder.mkdir()
@@ -107,7 +107,7 @@ def test_only_the_code_that_a_job_needs_gets_into_the_guest(tmp_path: Path) -> N
 def test_what_the_copied_code_imports_is_copied() -> None:
     """Each module of the guest that another one names is in the same job."""
     names = {path.stem for path in vm.GUEST_CODE.glob("*.py")}
-    for job in ({}, served("ditg"), served("web"), {"shell": {}}, {"captures": [{}]}):
+    for job in ({}, served("ditg"), served("web"), {"shell": {}}):
         copied = {path.stem for path in vm.guest_code(job)}
         for path in vm.guest_code(job):
             found = re.findall(r"^ *(?:from|import) (\w+)", path.read_text(), re.MULTILINE)

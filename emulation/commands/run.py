@@ -47,8 +47,8 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--capture",
         action="store_true",
-        help="keep the packets at both bottlenecks, as .pcap.gz beside the data; it shifts events "
-        "by parts of a microsecond: bytes equal those of another run with --capture only",
+        help="keep the packets at both bottlenecks, as .pcap.gz beside the data; they take no "
+        "virtual time, and the data stay the same bytes",
     )
     parser.add_argument(
         "--trace",

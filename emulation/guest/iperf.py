@@ -35,7 +35,7 @@ def run(rig, traffic, status):
     servers = [listen(rig, pair["receiver"]) for pair in traffic["pairs"]]
     status("serving", servers=len(servers))
     watched = [port for port in rig.ports.values() if port.get("classes")]
-    with Captures(rig, traffic["captures"], Frames) as captures:
+    with Captures(rig, traffic["captures"], ring=Frames) as captures:
         counters = [read_counters(rig, watched)]
         told = send(
             rig, traffic, captures, lambda: counters.append(read_counters(rig, watched)), status

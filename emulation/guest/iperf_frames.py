@@ -25,9 +25,9 @@ class Frames(Ring):
             taken += 1
             at += size
             if at == end:
-                self._packed.append(self._gzip.compress(ring[first:end]))
+                self._write(ring[first:end])
                 first = at = 0
-        self._packed.append(self._gzip.compress(ring[first:at]))
+        self._write(ring[first:at])
         self._next = at
         return taken
 

@@ -5,7 +5,6 @@ Runs as the guest's first process. `/job/job.json` says what to do (`emulation.m
 `done` or `failed`. Whatever happens, the guest is switched off at the end.
 """
 
-import contextlib
 import ctypes
 import json
 import os
@@ -16,8 +15,6 @@ import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-
-_TIMER_ABSTIME = 1  # linux/time.h
 
 #: Open files a process. mnexec closes all that there could be, each with a failing system call.
 OPEN_FILES = 128
@@ -34,25 +31,6 @@ class Status:
         self._file.write(json.dumps(line, sort_keys=True) + "\n")
 
 
-def settle(step_ns=100_000_000):
-    """Sleep until the guest's clock is at a multiple of `step_ns`.
-
-    Opening a file or a socket reads the clock, and each such read takes 256 ns of virtual time.
-    With this the traffic starts at the same instant with and without captures.
-    """
-    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    until = Timespec(*divmod(now - now % step_ns + step_ns, 10**9))
-    libc = ctypes.CDLL(None)
-    if libc.clock_nanosleep(time.CLOCK_MONOTONIC, _TIMER_ABSTIME, ctypes.byref(until), None):
-        raise OSError("clock_nanosleep")
-
-
-class Timespec(ctypes.Structure):
-    """`struct timespec`."""
-
-    _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
-
-
 def power_off():
     """Switch the guest off (reboot(2), LINUX_REBOOT_CMD_POWER_OFF)."""
     sys.stdout.flush()
@@ -61,6 +39,7 @@ def power_off():
 
 def work(status):
     import traffic
+    from capture import Captures
     from readback import compare, read
     from rig import Rig, set_parameters
 
@@ -86,17 +65,10 @@ def work(status):
         shell.run(rig, job, status)
         status("done")
         return
-    beat = status
-    with contextlib.ExitStack() as until_the_end:
-        if job.get("captures"):
-            from capture import Captures
-
-            captures = until_the_end.enter_context(Captures(rig, job["captures"]))
-            beat = captures.draining(status)
-        settle()
-        traffic.run(rig, job["traffic"], beat)
-    with open("/job/out/qdiscs.json", "w") as file:
-        json.dump(read(rig, statistics=True), file, sort_keys=True)
+    with Captures(rig, job["queues"], job.get("capture", False)) as captures:
+        traffic.run(rig, job["traffic"], captures.draining(status))
+        with open("/job/out/qdiscs.json", "w") as file:
+            json.dump(read(rig, statistics=True), file, sort_keys=True)
     status("done")
 
 
