@@ -20,7 +20,7 @@ import synthetic
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 FIGURES = sorted(NOTEBOOKS.glob("figures/*/*.yaml"))
-SHIPPED = ("rrul", "transient", "spread", "scaling")
+SHIPPED = ("rrul", "transient", "spread", "scaling", "wifi_validation")
 ALL = [path for path in NOTEBOOKS.glob("*.ipynb") if path.stem in SHIPPED]
 SEEDS = 3
 
