@@ -130,6 +130,25 @@ status("done")
 """
 
 
+MININET = """
+from mininet.net import Mininet
+from mininet.node import Node as Host
+Mininet.inited = True
+net = Mininet(controller=None, build=False)
+hosts = {name: net.addHost(name, cls=Host, ip=None) for name in ("router", "client", "other")}
+spaces = {name: f"/proc/{host.pid}/ns/net" for name, host in hosts.items()}
+status("built", problems=wifi.build(job["medium"], spaces))
+for number, host in enumerate(hosts.values(), 1):
+    host.cmd(f"ip address add 10.0.0.{number}/24 dev wlan0; ip link set wlan0 up")
+with wifi.inside(spaces["client"]):
+    shown = wifi.show("wlan0")
+status("shown", options=shown, pings=[
+    "0% packet loss" in hosts["client"].cmd(f"ping -c 2 -q 10.0.0.{number}") for number in (1, 3)
+], differences=wifi.differences({"ring": 5, "up": {"mcs": 3}}, shown))
+status("done")
+"""
+
+
 @pytest.fixture(scope="module")
 def built() -> Kernel:
     """The kernel, from the cache where it is there."""
@@ -291,6 +310,29 @@ def test_stations_reach_each_other_and_a_bridge_behind_the_access_point(
     told = ending.step("pinged")
     assert told["answers"] == {"one two": 0, "two one": 0, "one ap": 0}
     assert told["bridged"] != 0  # a station has three addresses, a bridge needs four
+
+
+def test_a_medium_between_nodes_of_mininet_is_read_back(
+    built: Kernel, own: Module, guest_root: RootFs, tmp_path: Path
+) -> None:
+    def port(node: str, number: int, **options: Any) -> dict[str, Any]:
+        address = f"02:00:00:00:10:{number:02x}"
+        return {"node": node, "interface": "wlan0", "address": address, "options": options}
+
+    channel = {"rate_100kbit_s": 110}
+    medium = {
+        "access_point": port("router", 1, band_ghz=2, cw_max=63),
+        "stations": [
+            port("client", 2, ring=224, wake=190, ahead=0, up={"mcs": 15, "control": "minstrel"}),
+            port("other", 3, up=channel, down=channel),
+        ],
+    }
+    ending, _ = do(MININET, built, own, guest_root, tmp_path, medium=medium)
+    assert ending.step("built")["problems"] == []
+    told = ending.step("shown")
+    assert told["pings"] == [True, True]
+    assert told["options"]["up"]["control"] == "minstrel"
+    assert told["differences"] == ["ring is 224, not 5", "up.mcs is 15, not 3"]
 
 
 def test_links_go_away_in_the_middle_of_traffic(

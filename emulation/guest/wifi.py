@@ -7,6 +7,7 @@ program, it shows or changes a link of the network namespace that it runs in:
     python3 wifi.py set wlan0 '{"ring": 51}'
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -18,6 +19,10 @@ import sys
 
 import wifi_netlink as netlink
 
+_CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+_BEFORE_MOVE = "before-move"
 KIND = "wifi"
 MODULE = "/job/modules/wifi.ko"
 
@@ -80,11 +85,58 @@ class BadOption(Exception):
 
 def load(path=MODULE):
     """Put the module into the kernel (finit_module(2)); `OSError` where it does not take it."""
-    libc = ctypes.CDLL(None, use_errno=True)
     with open(path, "rb") as file:
-        if libc.syscall(313, file.fileno(), b"", 0):
+        if _libc.syscall(313, file.fileno(), b"", 0):
             error = ctypes.get_errno()
             raise OSError(error, f"{path}: {os.strerror(error)}")
+
+
+@contextlib.contextmanager
+def inside(namespace):
+    """Be in the network namespace with that path, as `/proc/<pid>/ns/net`, for a while."""
+    with open("/proc/self/ns/net") as outer, open(namespace) as inner:
+        _libc.setns(inner.fileno(), _CLONE_NEWNET)
+        try:
+            yield
+        finally:
+            _libc.setns(outer.fileno(), _CLONE_NEWNET)
+
+
+def build(medium, namespaces):
+    """Make an access point and its stations, each in the namespace of its node, and read them back.
+
+    `medium`: {"access_point": port, "stations": [port, ...]}; a port has `node`, `interface`,
+    `address` (MAC) and `options`. `namespaces`: path by node. Returns each difference between what
+    was asked for and what the kernel has, as a sentence; raises `BadOption`.
+    """
+    access_point = medium["access_point"]
+    # The kernel refuses a new link with a name that there is here, wherever it shall go.
+    create_access_point(_BEFORE_MOVE, access_point["options"], access_point["address"])
+    for port in medium["stations"]:
+        with open(namespaces[port["node"]]) as space:
+            where = {"address": port["address"], "space": space.fileno()}
+            create_station(port["interface"], _BEFORE_MOVE, port["options"], **where)
+    with open(namespaces[access_point["node"]]) as space:
+        move(_BEFORE_MOVE, space.fileno(), access_point["interface"])
+    problems = []
+    for port in (access_point, *medium["stations"]):
+        with inside(namespaces[port["node"]]):
+            shown = show(port["interface"])
+        where = f"{port['node']} {port['interface']}"
+        problems += [f"{where}: {one}" for one in differences(port["options"], shown)]
+    return problems
+
+
+def differences(asked, shown):
+    """Each option that is not as asked for, as a sentence. A trace is not read back."""
+    found = []
+    for name, value in asked.items():
+        if isinstance(value, dict):
+            inner = differences(value, shown.get(name, {}))
+            found += [f"{name}.{one}" for one in inner]
+        elif name != "trace" and shown.get(name) != value:
+            found.append(f"{name} is {shown.get(name)}, not {value}")
+    return found
 
 
 def create_access_point(name, options=None, address=None):
@@ -102,9 +154,10 @@ def create_station(name, access_point, options=None, address=None, space=None):
     _set(options or {}, name=name, link=index, address=address, space=space)
 
 
-def move(name, space):
+def move(name, space, new_name=None):
     """Move a link of this network namespace into the one with the file descriptor `space`."""
-    netlink.set_link(KIND, None, index=socket.if_nametoindex(name), space=space)
+    index = socket.if_nametoindex(name)
+    netlink.set_link(KIND, None, name=new_name or name, index=index, space=space)
 
 
 def change(name, options):
