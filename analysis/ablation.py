@@ -10,15 +10,22 @@ from typing import Final
 import pandas as pd
 
 from analysis.metrics import CELL, GOODPUT, INDUCED, confidence_interval
-from emulation.era import SWITCHES, Switch
+from analysis.outputs import intervals
+from emulation.era import ERAS, SWITCHES, Switch
 from emulation.model import DEFAULT_ERA
 
 PAPER_ERA: Final = "2014"
+ALL: Final = "all"  # the switches of 2014 together
 KINDS: Final = {"fq_nocodel": "fq_codel", "ared": "red"}  # of tc, by the paper's name of a qdisc
 EFFECTS: Final = {  # column of metrics.run_metrics -> unit
     INDUCED: "ms",
     GOODPUT["download"]: "Mbit/s",
     GOODPUT["upload"]: "Mbit/s",
+}
+QUANTITIES: Final = {
+    INDUCED: "induced latency",
+    GOODPUT["download"]: "download",
+    GOODPUT["upload"]: "upload",
 }
 
 
@@ -35,7 +42,8 @@ def ablation_eras(qdisc: str) -> list[str]:
     """Today's Linux and that of 2014, then each with one switch added or taken away."""
     names = [switch.name for switch in SWITCHES if matters(switch, qdisc)]
     added = [f"{DEFAULT_ERA}+{name}" for name in names]
-    return [DEFAULT_ERA, PAPER_ERA, *added, *(f"{PAPER_ERA}-{name}" for name in names)]
+    taken = [f"{PAPER_ERA}-{name}" for name in names if name in ERAS[PAPER_ERA]]
+    return [DEFAULT_ERA, PAPER_ERA, *added, *taken]
 
 
 def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -49,7 +57,7 @@ def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """
     keys = ["link", "qdisc", "cc", "seed"]
     by_era = {str(era): rows.set_index(keys) for era, rows in per_run.groupby("era", observed=True)}
-    pairs = [("all", DEFAULT_ERA, PAPER_ERA, DEFAULT_ERA)]
+    pairs = [(ALL, DEFAULT_ERA, PAPER_ERA, DEFAULT_ERA)]
     for name in (switch.name for switch in SWITCHES):
         pairs += [(name, DEFAULT_ERA, f"{DEFAULT_ERA}+{name}", DEFAULT_ERA),
                   (name, PAPER_ERA, PAPER_ERA, f"{PAPER_ERA}-{name}")]  # fmt: skip
@@ -66,3 +74,15 @@ def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
                 found.append((link, qdisc, cc, name, base, column, *effect))
     names = ["switch", "base", "quantity", "unit", "n_seeds", "effect", "ci_low", "ci_high"]
     return pd.DataFrame(found, columns=[*CELL[1:], *names])
+
+
+def overview(found: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `effects` for people: what each switch restores, and intervals as texts."""
+    restores = {switch.name: switch.restores for switch in SWITCHES}
+    table = found.assign(
+        interval=intervals(found["ci_low"], found["ci_high"]),
+        quantity=found["quantity"].map(QUANTITIES),
+        restores=found["switch"].map(restores).fillna("all of these"),
+    )
+    columns = ["switch", "restores", "qdisc", "base", "quantity", "effect", "unit", "interval"]
+    return table[[*columns, "n_seeds"]]

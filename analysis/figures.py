@@ -16,7 +16,7 @@ from matplotlib.patches import Ellipse as EllipsePatch
 
 from analysis.labels import Label, place_at_right, place_beside
 from analysis.metrics import GOODPUT, INDUCED, covariance_ellipse
-from analysis.panels import DASHED, grid, qdisc_legend
+from analysis.panels import DASHED, common_top, grid, qdisc_legend
 from analysis.settings import Setting, of_setting
 from analysis.style import Palette, in_order, look
 
@@ -114,7 +114,8 @@ def latency_time(
     point-wise mean, where there is one. A dashed vertical line marks the start of the load. With
     several `settings`, a panel each.
     """
-    top = float(curves["rtt_ms"].max()) * 1.08
+    first = of_setting(curves, settings[0]) if settings else curves
+    top = common_top(float(first["rtt_ms"].max()), float(curves["rtt_ms"].max()))
 
     def draw(axes: Axes, setting: Setting | None = None) -> list[Label]:
         here = curves if setting is None else of_setting(curves, setting)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.panels import DASHED, grid, qdisc_ticks
+from analysis.panels import DASHED, common_top, grid, qdisc_ticks
 from analysis.settings import Setting, of_setting
 from analysis.style import Palette, in_order
 
@@ -29,7 +29,7 @@ def bars(
     `cells` has mean and std (metrics.cell_metrics, one metric); a dashed line is at `reference`.
     """
     qdiscs = in_order(list(cells["qdisc"].astype(str)))
-    top = _top(cells)
+    top = _top(cells, settings)
 
     def draw(axes: Axes, setting: Setting) -> None:
         here = of_setting(cells, setting).set_index("qdisc")
@@ -66,6 +66,7 @@ def grouped_bars(
     qdiscs = in_order(list(cells["qdisc"].astype(str)))
     width = 0.84 / len(names)
     shades = np.linspace(0.25, 0.95, len(names))
+    top = _top(cells, settings)
 
     def draw(axes: Axes, setting: Setting) -> None:
         here = of_setting(cells, setting).set_index(["qdisc", by])
@@ -78,7 +79,7 @@ def grouped_bars(
                     face = (color, float(shades[number]))
                     axes.bar(x, mean, 0.92 * width, color=face, edgecolor=color, linewidth=0.7)
                     _whisker(axes, x, mean, std, palette)
-        axes.set_ylim(0, _top(cells))
+        axes.set_ylim(0, top)
         axes.set_ylabel(label)
         qdisc_ticks(axes, qdiscs, palette)
 
@@ -114,8 +115,10 @@ def describe_grouped(cells: pd.DataFrame, by: str, what: str, unit: str) -> str:
     return f"Bar chart of {what}, a group of bars a qdisc: {'; '.join(parts)}."
 
 
-def _top(cells: pd.DataFrame) -> float:
-    return 1.12 * float((cells["mean"] + cells["std"].fillna(0)).max())
+def _top(cells: pd.DataFrame, settings: Sequence[Setting]) -> float:
+    reach = cells["mean"] + cells["std"].fillna(0)
+    first = reach[of_setting(cells, settings[0]).index]
+    return common_top(float(first.max()), float(reach.max()))
 
 
 def _whisker(axes: Axes, x: float, mean: float, std: float, palette: Palette) -> None:
@@ -126,6 +129,11 @@ def _whisker(axes: Axes, x: float, mean: float, std: float, palette: Palette) ->
 
 
 def _value(axes: Axes, x: float, mean: float, std: float, top: float, palette: Palette) -> None:
+    """The bar's value above it; of a bar that goes beyond the axis, inside it with an arrow."""
     above = mean + (std if np.isfinite(std) else 0) + 0.012 * top
     text = f"{mean:.2f}" if mean < 10 else f"{mean:.1f}"
-    axes.text(x, above, text, ha="center", va="bottom", fontsize=9, color=palette.soft)
+    if mean > 0.94 * top:
+        above, text = 0.94 * top, f"{text} ↑"
+    axes.text(
+        x, min(above, 0.95 * top), text, ha="center", va="bottom", fontsize=9, color=palette.ink
+    )

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,7 +60,11 @@ HEADERS: Final = {
     "jain_index": "Jain's index",
     "goodput": "Goodput (Mbit/s)",
     "round_trip": "Round trip",
+    "parameter": "Parameter",
+    "rate": "Rate",
+    "note": "Note",
     "switch": "Switch",
+    "restores": "Restores",
     "base": "On top of",
     "quantity": "Quantity",
     "effect": "Effect",
@@ -201,11 +205,8 @@ def write_outputs(
 
     The summary is written last: a figure's results exist when it does.
     """
-    files = save(draw, folder / FIGURE)
-    table.to_csv(folder / TABLE, index=False, float_format="%.6g")
     runs = data.runs
     kernels = runs[["kernel_release", "kernel_digest"]].drop_duplicates()
-    agrees = table["agrees"].dropna() if "agrees" in table else pd.Series(dtype=bool)
     summary = Summary(
         paper=str(runs["paper"].iloc[0]),
         figure=figure,
@@ -222,13 +223,45 @@ def write_outputs(
         lengths_s=sorted(set(runs["length_s"])),
         virtual_s=round(float(runs["virtual_s"].sum()), 3),
         wall_s=round(float(runs["wall_s"].sum()), 3),
+    )
+    return _write(folder, draw, table, summary)
+
+
+def write_facts(
+    folder: Path,
+    draw: Callable[[Palette], Figure],
+    table: pd.DataFrame,
+    *,
+    paper: str,
+    figure: str,
+    title: str,
+    caption: str,
+    alt: str,
+) -> Summary:
+    """Write what write_outputs does, of something that was not run."""
+    nothing: Any = {"cells": [], "kernels": [], "eras": [], "flent_versions": [], "lengths_s": []}
+    summary = Summary(
+        paper=paper, figure=figure, title=title, caption=caption, alt=alt, **nothing,
+        virtual_s=0.0, wall_s=0.0,
+    )  # fmt: skip
+    return _write(folder, draw, table, summary)
+
+
+def _write(
+    folder: Path, draw: Callable[[Palette], Figure], table: pd.DataFrame, summary: Summary
+) -> Summary:
+    files = save(draw, folder / FIGURE)
+    table.to_csv(folder / TABLE, index=False, float_format="%.6g")
+    agrees = table["agrees"].dropna() if "agrees" in table else pd.Series(dtype=bool)
+    whole = replace(
+        summary,
         compared=len(agrees),
         agreeing=int(agrees.sum()),
         files=[path.name for path in files],
     )
-    text = json.dumps(asdict(summary), indent=1, sort_keys=True, ensure_ascii=False)
+    text = json.dumps(asdict(whole), indent=1, sort_keys=True, ensure_ascii=False)
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
-    return summary
+    return whole
 
 
 def read_summary(path: Path) -> Summary:

@@ -44,6 +44,12 @@ def grid(settings: Sequence[Setting], palette: Palette, draw: Draw) -> Figure:
     return figure
 
 
+def common_top(first: float, every: float) -> float:
+    """Where the y axis of all panels ends: at `every`, the highest value of all of them, but at no
+    more than twice `first`, that of the paper's setting, which has to stay readable."""
+    return 1.1 * min(every, 2 * first)
+
+
 def qdisc_legend(figure: Figure, qdiscs: Sequence[str], palette: Palette) -> None:
     """The qdiscs above all panels, each with its colour, marker and dashes."""
     names = in_order(list(qdiscs))

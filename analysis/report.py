@@ -74,8 +74,11 @@ class Shown:
 
     @property
     def label(self) -> str:
-        """ "Fig. 2a", or the title of a figure that no paper has."""
-        return f"Fig. {self.summary.figure}" if self.of_paper else self.summary.title
+        """ "Fig. 2a", "Table 2", or the title of a figure that no paper has."""
+        name = self.summary.figure
+        if not self.of_paper:
+            return self.summary.title
+        return f"Fig. {name}" if name[:1].isdigit() else name
 
     @property
     def runs(self) -> int:

@@ -1,0 +1,109 @@
+"""The parameters of queue disciplines: what the paper prints, and what an experiment sets."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import pandera.pandas as pa
+from matplotlib.figure import Figure
+
+from analysis.errors import DataError
+from analysis.style import Palette, in_order
+from emulation.model import Cell, Qdisc
+from emulation.units import Rate
+
+PRINTED: Final = pa.DataFrameSchema(
+    {
+        "qdisc": pa.Column(str),
+        "parameter": pa.Column(str),
+        "rate": pa.Column(str),
+        "value": pa.Column(str),
+        "note": pa.Column(str, nullable=True),
+    },
+    unique=["qdisc", "parameter", "rate"],
+    strict=True,
+)
+"""One row a printed parameter, at one rate of the bottleneck; values with their units."""
+ROW_INCH: Final = 0.3
+
+
+def read_printed(path: Path) -> pd.DataFrame:
+    """Table of PRINTED (gbw2015, Table 1); raises DataError for anything else."""
+    try:
+        return PRINTED.validate(pd.read_csv(path, dtype=str))
+    except FileNotFoundError as error:
+        raise DataError.of(path, "no such file", "Restore it from the repository") from error
+    except (ValueError, KeyError, pa.errors.SchemaError) as error:
+        wrong = f"not a table of parameters ({error})"
+        raise DataError.of(path, wrong, "Restore it from the repository") from error
+
+
+def in_force(cells: Iterable[Cell]) -> dict[tuple[str, str, str], str]:
+    """The value of each parameter by qdisc, parameter and rate, of both directions of all links."""
+    found: dict[tuple[str, str, str], str] = {}
+    for cell in cells:
+        for qdisc, rate in ((cell.up, cell.link.up), (cell.down, cell.link.down)):
+            found.update(_parameters(cell.qdisc, qdisc, rate))
+    return found
+
+
+def _parameters(name: str, qdisc: Qdisc, rate: Rate) -> dict[tuple[str, str, str], str]:
+    values = dict(qdisc.options)
+    found = {(name, option, str(rate)): str(value) for option, value in values.items()}
+    if qdisc.txqueuelen is not None:
+        found[name, "txqueuelen", str(rate)] = str(qdisc.txqueuelen)
+    return found
+
+
+def compare(printed: pd.DataFrame, cells: Iterable[Cell]) -> pd.DataFrame:
+    """One row a printed parameter: qdisc, parameter, rate, published, ours, agrees, note."""
+    ours = in_force(cells)
+    keys = printed[["qdisc", "parameter", "rate"]].itertuples(index=False, name=None)
+    table = printed.rename(columns={"value": "published"})
+    table["ours"] = [ours.get(key, "–") for key in keys]
+    table["agrees"] = table["ours"] == table["published"]
+    table["note"] = table["note"].fillna("")
+    return table[["qdisc", "parameter", "rate", "published", "ours", "agrees", "note"]]
+
+
+def parameter_table(table: pd.DataFrame, palette: Palette) -> Figure:
+    """The parameters as the paper lays them out: a row a parameter, a column a rate.
+
+    `table` is from compare. A value that differs from the printed one stands before it.
+    """
+    rates = list(dict.fromkeys(table["rate"]))
+    rows = list(dict.fromkeys(table[["qdisc", "parameter"]].itertuples(index=False, name=None)))
+    order = in_order([qdisc for qdisc, _ in rows])
+    rows.sort(key=lambda row: order.index(row[0]))
+    keys = table[["qdisc", "parameter", "rate"]].itertuples(index=False, name=None)
+    known = dict(zip(keys, table.to_dict("records"), strict=True))
+    figure = Figure(figsize=(7.6, 0.5 + ROW_INCH * (len(rows) + 1)))
+    axes = figure.add_axes((0.02, 0.01, 0.96, 0.98))
+    axes.set_axis_off()
+    axes.set_xlim(0, 1)
+    axes.set_ylim(len(rows) + 0.5, -0.9)
+    places = [0.4 + 0.2 * number for number in range(len(rates))]
+    for x, rate in zip(places, rates, strict=True):
+        axes.text(x, -0.35, rate, ha="left", va="center", color=palette.soft, fontsize=11)
+    for y, (qdisc, parameter) in enumerate(rows):
+        if y == 0 or rows[y - 1][0] != qdisc:
+            axes.axhline(y + 0.1, color=palette.grid, linewidth=0.9)
+            axes.text(0, y + 0.6, qdisc, va="center", color=palette.color(qdisc),
+                      fontweight="bold", fontsize=11)  # fmt: skip
+        axes.text(0.2, y + 0.6, parameter, va="center", fontsize=11)
+        for x, rate in zip(places, rates, strict=True):
+            if (qdisc, parameter, rate) in known:
+                text = _shown(known[qdisc, parameter, rate])
+                axes.text(x, y + 0.6, text, va="center", fontsize=11)
+    return figure
+
+
+def _shown(row: Mapping[Any, Any]) -> str:
+    return str(row["ours"]) if row["agrees"] else f"{row['ours']} ({row['published']})"
+
+
+def describe_parameters(table: pd.DataFrame) -> str:
+    """The text that stands for parameter_table."""
+    parts = [f"{row.qdisc} {row.parameter} at {row.rate} {row.ours}" for row in table.itertuples()]
+    return f"Table of the qdiscs' parameters: {'; '.join(parts)}."
