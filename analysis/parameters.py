@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from analysis.errors import DataError
 from analysis.style import Palette, in_order
-from emulation.model import Cell, Qdisc
-from emulation.units import Rate
+from emulation.model import Cell, Option, Qdisc
+from emulation.units import Quantity, Rate
 
 PRINTED: Final = pa.DataFrameSchema(
     {
@@ -39,30 +39,32 @@ def read_printed(path: Path) -> pd.DataFrame:
         raise DataError.of(path, wrong, "Restore it from the repository") from error
 
 
-def in_force(cells: Iterable[Cell]) -> dict[tuple[str, str, str], str]:
+def in_force(cells: Iterable[Cell]) -> dict[tuple[str, str, str], Option]:
     """The value of each parameter by qdisc, parameter and rate, of both directions of all links."""
-    found: dict[tuple[str, str, str], str] = {}
+    found: dict[tuple[str, str, str], Option] = {}
     for cell in cells:
         for qdisc, rate in ((cell.up, cell.link.up), (cell.down, cell.link.down)):
             found.update(_parameters(cell.qdisc, qdisc, rate))
     return found
 
 
-def _parameters(name: str, qdisc: Qdisc, rate: Rate) -> dict[tuple[str, str, str], str]:
-    values = dict(qdisc.options)
-    found = {(name, option, str(rate)): str(value) for option, value in values.items()}
+def _parameters(name: str, qdisc: Qdisc, rate: Rate) -> dict[tuple[str, str, str], Option]:
+    found = {(name, option, str(rate)): value for option, value in qdisc.options}
     if qdisc.txqueuelen is not None:
-        found[name, "txqueuelen", str(rate)] = str(qdisc.txqueuelen)
+        found[name, "txqueuelen", str(rate)] = qdisc.txqueuelen
     return found
 
 
 def compare(printed: pd.DataFrame, cells: Iterable[Cell]) -> pd.DataFrame:
     """One row a printed parameter: qdisc, parameter, rate, published, ours, agrees, note."""
-    ours = in_force(cells)
+    values = in_force(cells)
     keys = printed[["qdisc", "parameter", "rate"]].itertuples(index=False, name=None)
+    ours = [values.get(key) for key in keys]
     table = printed.rename(columns={"value": "published"})
-    table["ours"] = [ours.get(key, "–") for key in keys]
-    table["agrees"] = table["ours"] == table["published"]
+    table["ours"] = ["–" if value is None else str(value) for value in ours]
+    pairs = zip(ours, table["published"], strict=True)
+    # 125 kB is 125000 B
+    table["agrees"] = [isinstance(a, Quantity) and type(a).parse(b) == a for a, b in pairs]
     table["note"] = table["note"].fillna("")
     return table[["qdisc", "parameter", "rate", "published", "ours", "agrees", "note"]]
 
@@ -100,7 +102,7 @@ def parameter_table(table: pd.DataFrame, palette: Palette) -> Figure:
 
 
 def _shown(row: Mapping[Any, Any]) -> str:
-    return str(row["ours"]) if row["agrees"] else f"{row['ours']} ({row['published']})"
+    return str(row["published"]) if row["agrees"] else f"{row['ours']} ({row['published']})"
 
 
 def describe_parameters(table: pd.DataFrame) -> str:
