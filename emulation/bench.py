@@ -158,7 +158,7 @@ def resident_kib(smaps_rollup: str) -> int:
 def guest(scenario: Scenario, seed: int, length_s: float, built: Kernel, root: RootFs) -> Guest:
     """Run one guest of `scenario`."""
     run = scenario.run(seed, length_s)
-    machine = vm.Machine(built.path, root.path, seed)
+    machine = vm.Machine(built.path, root.path, run.random, run.memory_mib)
     with vm.scratch() as folder:
         if not scenario.link:
             vm.prepare(folder, root.path, {"boot": True})

@@ -20,7 +20,7 @@ from emulation.rootfs import RootFs
 #: Packages whose versions are spelled out; the digest of the root file system covers all.
 SPELLED_OUT = ("flent", "netperf", "irtt", "fping", "mininet", "iproute2", "python3.11", "libc6")
 
-FORMAT = 1
+FORMAT = 2
 
 
 def digest(content: bytes) -> str:
@@ -45,7 +45,11 @@ def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: RootFs) -> dic
         "root": {"digest": root.digest, "tools": {n: root.packages[n] for n in SPELLED_OUT}},
         "guest": guest_code_digest(job),
         "job": digest(json.dumps(job, sort_keys=True).encode()),
-        "boot": digest("\0".join(boot).encode()),
+        "boot": {
+            "memory_mib": machine.memory_mib,
+            "seed": machine.seed,
+            "digest": digest("\0".join(boot).encode()),
+        },
     }
 
 
@@ -55,8 +59,9 @@ def record(
     ending: vm.Ending,
     qdiscs: dict[str, Any],
     data: Path,
+    log: Path,
 ) -> dict[str, Any]:
-    """The provenance of a run that succeeded."""
+    """The provenance of a run that succeeded, with its `data` and its kernel's `log`."""
     cell = run.cell
     web = "web" in run.experiment.traffic.servers
     return {
@@ -79,6 +84,7 @@ def record(
         "wall_s": round(ending.wall_s, 3),
         "cpu_s": round(ending.cpu_s, 3),
         "kernel_log": "clean",
+        "kernel_log_sha256": hashlib.sha256(log.read_bytes()).hexdigest(),
         # No fetch time shows a page that failed.
         **({"page_failures": ending.step("fetched")["failures"]} if web else {}),
         "qdiscs": qdiscs,

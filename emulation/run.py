@@ -35,6 +35,11 @@ def paths(run: Run, data: Path) -> tuple[Path, Path]:
     return data / f"{run.id}.flent.gz", data / f"{run.id}.json"
 
 
+def kernel_log(sha256: str) -> Path:
+    """Where the guest's kernel log with that digest is below the data; most runs have the same."""
+    return Path("kernel-logs", f"{sha256[:16]}.log.gz")
+
+
 def execute(
     run: Run,
     kernel: Kernel,
@@ -66,7 +71,8 @@ def execute(
             out = folder / "job" / "out"
             identity = provenance.identity(run, machine, kernel, root)
             qdiscs = json.loads((out / "qdiscs.json").read_text())
-            told = provenance.record(run, identity, ending, qdiscs, out / "data.flent.gz")
+            files = (out / "data.flent.gz", out / "kernel.log")
+            told = provenance.record(run, identity, ending, qdiscs, *files)
         except EmulationError as error:
             error.where = f"{run.id}: {error.where}" if error.where else run.id
             if keep is not None:
@@ -80,6 +86,7 @@ def execute(
         for node, path in packets.items() if captures else ():
             _store(out / f"{node}{capture.SUFFIX}", path)
         _store(out / "data.flent.gz", target)
+        _keep_log(out / "kernel.log", data / kernel_log(told["kernel_log_sha256"]))
         history.unlink(missing_ok=True)
         if traced:
             shutil.move(out / "trace", history)
@@ -144,6 +151,14 @@ def check_flows(file: Path, run: Run) -> None:
             where=file.name,
             todo="look at flent.log",
         )
+
+
+def _keep_log(log: Path, target: Path) -> None:
+    """Keep the guest's kernel `log`, compressed, unless another run has left the same."""
+    if not target.exists():
+        packed = log.with_suffix(".log.gz")
+        packed.write_bytes(gzip.compress(log.read_bytes(), mtime=0))
+        _store(packed, target)
 
 
 def _store(source: Path, target: Path) -> None:

@@ -27,7 +27,7 @@ from emulation.errors import GuestFailure, GuestHung, RigMismatch
 from emulation.kernel import Kernel
 from emulation.model import Experiment, Qdisc, Run
 from emulation.rootfs import RootFs
-from emulation.run import execute
+from emulation.run import execute, kernel_log
 from emulation.units import Duration, Size
 
 ROOT = Path(__file__).parents[1]
@@ -99,9 +99,12 @@ def guests(kernel_path: Path) -> set[int]:
 
 
 def test_a_run_is_data_that_the_analysis_reads(short: Run, data: Path) -> None:
-    assert sorted(path.name for path in files(data)) == ["seed-001.flent.gz", "seed-001.json"]
     told = json.loads((data / f"{short.id}.json").read_text())
+    log = data / kernel_log(told["kernel_log_sha256"])
+    names = sorted(path.name for path in files(data))
+    assert names == sorted(["seed-001.flent.gz", "seed-001.json", log.name])
     assert told["kernel_log"] == "clean"
+    assert "Linux version 6.12" in gzip.decompress(log.read_bytes()).decode()
     assert told["measured_base_rtts_ms"] == [pytest.approx(50, abs=0.5)]
     assert told["virtual_s"] > 5
     bottleneck = told["qdiscs"]["router_up r1-delay"]["qdiscs"]

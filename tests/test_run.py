@@ -129,7 +129,9 @@ def test_provenance_has_what_the_analysis_reads(codel: Run, tmp_path: Path) -> N
     steps = [{"step": "reached", "base_rtts_ms": [50.2], "virtual_s": 1.0}]
     machine = vm.Machine(KERNEL.path, ROOT.path, codel.random)
     identity = provenance.identity(codel, machine, KERNEL, ROOT)
-    told = provenance.record(codel, identity, vm.Ending(steps), {}, data)
+    log = tmp_path / "kernel.log"
+    log.write_bytes(b"y")
+    told = provenance.record(codel, identity, vm.Ending(steps), {}, data, log)
     assert told["run"] == codel.id
     assert (told["link"], told["qdisc"], told["cc"], told["seed"]) == ("10/1", "codel", "reno", 3)
     assert (told["base_rtts_ms"], told["measured_base_rtts_ms"]) == ([50.0], [50.2])
@@ -138,6 +140,20 @@ def test_provenance_has_what_the_analysis_reads(codel: Run, tmp_path: Path) -> N
     }  # fmt: skip
     sha256_of_x = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
     assert told["data_sha256"] == sha256_of_x
+    assert told["kernel_log_sha256"].startswith("a1fce4363854ff88")  # of "y"
+    assert told["identity"]["boot"]["memory_mib"] == 192
+
+
+def test_a_kernel_log_is_kept_once(tmp_path: Path) -> None:
+    log = tmp_path / "kernel.log"
+    log.write_text("6,0,0,-;Linux version 6.12\n")
+    target = tmp_path / "data" / run.kernel_log("0123456789abcdef" + 48 * "0")
+    assert target.name == "0123456789abcdef.log.gz"
+    run._keep_log(log, target)
+    assert gzip.decompress(target.read_bytes()) == log.read_bytes()
+    before = target.read_bytes(), target.stat().st_mtime_ns
+    run._keep_log(log, target)
+    assert (target.read_bytes(), target.stat().st_mtime_ns) == before
 
 
 def test_identity_follows_seed_job_and_kernel(rrul: Experiment) -> None:
