@@ -130,7 +130,7 @@ def scratch(parent: Path | None = None) -> Iterator[Path]:
 
 def prepare(folder: Path, root: Path, job: dict[str, Any]) -> None:
     """Lay out the scratch `folder` of a guest: its root, its job and the code that does it."""
-    (folder / "root").symlink_to(root)
+    (folder / "root").symlink_to(root.resolve())  # hostfs follows one link and no more
     (folder / "uml").mkdir()
     (folder / "job" / "guest").mkdir(parents=True)
     for path in guest_code(job):
