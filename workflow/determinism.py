@@ -40,9 +40,12 @@ from emulation.units import Duration
 
 NOBODY = 65534
 
-#: What a process may get without anybody's intent. SIGWINCH is not among them: only processes of a
-#: terminal get it, a guest is none, and the kernel takes it as an interrupt.
-SIGNALS = (signal.SIGCONT, signal.SIGURG, signal.SIGCHLD)
+#: What a process may get without anybody's intent.
+SIGNALS = (signal.SIGCONT, signal.SIGURG, signal.SIGCHLD, signal.SIGWINCH)
+
+#: Wall seconds after which a guest's user processes get them, too: a kernel that starts tries the
+#: host's ptrace on a process of its own, which has to be left alone.
+STARTED_S = 1.0
 
 #: Switches that work with Open vSwitch; the work of a guest in place of a rig and its traffic.
 SWITCH = """
@@ -100,8 +103,8 @@ class Conditions:
     name: str
     cpu: int | None = None  # of those that this process may use, by place; None takes a free one
     load: bool = False  # a busy loop on each CPU meanwhile
-    stops: float = 0.0  # seconds between two stops of the guest's kernel, on average; 0: none
-    signals: bool = False  # those of `SIGNALS` to its kernel, as often
+    stops: float = 0.0  # seconds between two stops of the guest, on average; 0: none
+    signals: bool = False  # those of `SIGNALS` to it, as often
     user: int | None = None  # who runs it; None is this process's user
     new_user_namespace: bool = False  # `unshare -Ur`
     container: bool = False  # a root folder and namespaces of its own, process number 1
@@ -417,24 +420,29 @@ def _call(status: int, what: str) -> None:
 
 
 class Disturb:
-    """Stops the guest's kernel and sends it signals, at times that are different each time."""
+    """Stops the guest and sends it signals, at times that are different each time.
+
+    Its kernel and its user processes get them, as from a batch scheduler.
+    """
 
     def __init__(self, conditions: Conditions) -> None:
         self.stops = 0
         self._conditions = conditions
         self._chance = random.SystemRandom()
-        self._next = time.monotonic() + self._chance.uniform(0, conditions.stops)
+        self._begin = time.monotonic()
+        self._next = self._begin + self._chance.uniform(0, conditions.stops)
 
     def __call__(self, pid: int) -> None:
         every = self._conditions.stops
         if not every or time.monotonic() < self._next:
             return
+        send = os.killpg if time.monotonic() > self._begin + STARTED_S else os.kill
         if self._conditions.signals:
             for number in SIGNALS:
-                os.kill(pid, number)
-        os.kill(pid, signal.SIGSTOP)
+                send(pid, number)
+        send(pid, self._chance.choice((signal.SIGSTOP, signal.SIGTSTP)))
         time.sleep(self._chance.uniform(0.001, 0.05))
-        os.kill(pid, signal.SIGCONT)
+        send(pid, signal.SIGCONT)
         self.stops += 1
         self._next = time.monotonic() + self._chance.uniform(0, 2 * every)
 
