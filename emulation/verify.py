@@ -1,7 +1,8 @@
 """Runs done again and compared with the shipped ones: byte for byte, or by their statistics.
 
 Equal identity means equal bytes. Where this machine has another kernel, other tools or newer code
-of the guest, bytes say nothing, and the values are held against the spread over the shipped seeds.
+of the guest, other bytes say nothing, and the values are held against the spread over the shipped
+seeds; bytes that are equal all the same say more than any statistics.
 """
 
 from __future__ import annotations
@@ -38,8 +39,18 @@ LEVEL = 0.999
 
 #: What is allowed in any case (share of the value, least difference): with one or two seeds, and
 #: where seeds happen to lie closer together than any change of a kernel would leave them.
-FEW_SEEDS = {"goodput": (0.05, 0.05), "latency": (0.25, 3.0)}
-NARROW = {"goodput": (0.01, 0.02), "latency": (0.02, 0.5)}
+FEW_SEEDS = {
+    "goodput": (0.05, 0.05),
+    "latency": (0.25, 3.0),
+    "delay": (0.25, 3.0),
+    "fetch": (0.25, 50.0),
+}
+NARROW = {
+    "goodput": (0.01, 0.02),
+    "latency": (0.02, 0.5),
+    "delay": (0.02, 0.5),
+    "fetch": (0.02, 5.0),
+}
 
 #: Columns of `data/verified.csv`.
 COLUMNS = (
@@ -47,7 +58,20 @@ COLUMNS = (
     "runs_equal", "runs_compared", "how",
 )  # fmt: skip
 
-_UNITS = {"goodput": "Mbit/s", "latency": "ms"}
+#: Of a metric's first word.
+_UNITS = {"goodput": "Mbit/s", "latency": "ms", "delay": "ms", "fetch": "ms"}
+
+#: What the parts of an identity are called: (path of keys or its beginning, in words).
+_NOUNS = (
+    ("kernel", "kernel"),
+    ("root.tools", "tools"),
+    ("root", "tools"),
+    ("guest", "code in the guest"),
+    ("job", "job"),
+    ("boot.memory_mib", "memory in MiB"),
+    ("boot.seed", "seed of the random numbers"),
+    ("boot", "command line of the kernel"),
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +90,16 @@ class Shipped:
     def cell(self) -> Path:
         """The folder of all seeds of the cell."""
         return self.data.parent
+
+    @property
+    def series(self) -> str:
+        """Of the kernel that it was done with."""
+        return str(self.record["identity"]["kernel"]["series"])
+
+    @property
+    def base_rtts_ms(self) -> list[float]:
+        """Of the empty path to each address of the server."""
+        return self.record.get("base_rtts_ms") or [self.record["base_rtt_ms"]]
 
     @cached_property
     def damaged(self) -> bool:
@@ -86,7 +120,7 @@ class Shipped:
             seed=told["seed"],
             length=Duration.parse(f"{told['length_s']:g} s"),
             era=told["era"],
-            kernel=told["identity"]["kernel"]["series"],
+            kernel=self.series,
         )
         return found
 
@@ -161,12 +195,14 @@ def verify(
 
 def judge(old: Shipped, new: Shipped) -> Verdict:
     """Compare two executions of a run."""
-    reasons = other_identity(old.record["identity"], new.record["identity"])
+    reasons = ", ".join(other_identity(old.record["identity"], new.record["identity"]))
+    found = compare.compare(compare.load(old.data), compare.load(new.data))
+    if reasons and found.equal:
+        return Verdict(old.id, "bytes", True, [f"in spite of a different {reasons}"])
     if reasons:
         equal, notes = compatible(old, new)
-        how = f"different {', '.join(reasons)}: comparing statistically"
+        how = f"different {reasons}: comparing statistically"
         return Verdict(old.id, "statistics", equal, [how, *notes])
-    found = compare.compare(compare.load(old.data), compare.load(new.data))
     notes = []
     if not found.equal:
         notes = [str(one) for one in (found.sample, found.metadata, *found.counters[:1]) if one][:1]
@@ -174,30 +210,33 @@ def judge(old: Shipped, new: Shipped) -> Verdict:
 
 
 def other_identity(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """What the two are made of that is not the same, in words."""
-    reasons = []
+    """What the two are made of that is not the same, in words.
+
+    A digest is named only where nothing that says more differs beside it.
+    """
+    found: dict[str, dict[str, str]] = {}  # part -> {path: in words}
     for difference in compare.differences(old, new):
-        name, _, below = difference.where.partition(".")
-        reasons.append((name, below, f"({difference.left} against {difference.right})"))
-    words = []
-    for name in dict.fromkeys(name for name, _, _ in reasons):
-        parts = {below: values for one, below, values in reasons if one == name}
-        noun = {"guest": "code in the guest", "root": "tools", "boot": "memory or boot"}.get(
-            name, name
-        )
-        if "release" in parts:  # says more than the digest, which differs too
-            parts.pop("digest", None)
-        tools = {below.removeprefix("tools."): v for below, v in parts.items() if "tools." in below}
-        shown = [f"{tool} {values}" for tool, values in tools.items()] or list(parts.values())
-        words.append(f"{noun} {', '.join(shown)}")
-    return words
+        path = difference.where
+        part = path.partition(".")[0]
+        noun = next((noun for start, noun in _NOUNS if path.startswith(start)), path)
+        if path.startswith("root.tools."):
+            noun += f" {path.removeprefix('root.tools.')}"
+        found.setdefault(part, {})[path] = f"{noun} ({difference.left} against {difference.right})"
+    for part, words in found.items():
+        if len(words) > 1:
+            words.pop(f"{part}.digest", None)
+        if "kernel.release" in words:
+            words.pop("kernel.series", None)
+    return [text for words in found.values() for text in words.values()]
 
 
-def metrics(data: Path, base_rtt_ms: float) -> dict[str, float]:
-    """Goodput of each direction (Mbit/s) and mean induced latency (ms) of a flent file.
+def metrics(data: Path, base_rtts_ms: list[float]) -> dict[str, float]:
+    """What a flent file says in few numbers.
 
-    Goodput is the bytes of the flows by their durations, induced latency the mean of the ICMP probe
-    under load less the round trip of the empty path (gbw2015, Sec. 5.1).
+    Goodput of each direction (Mbit/s) is the bytes of its flows by their durations. Means under
+    load, in ms: induced latency, by ICMP and for each address of the server, is the round trip less
+    that of the empty path (gbw2015, Sec. 5.1); the one-way delay of a VoIP flow (Sec. 5.2); the
+    time that a page takes (Sec. 5.3).
     """
     with gzip.open(data) as stream:
         content = json.load(stream)
@@ -209,28 +248,35 @@ def metrics(data: Path, base_rtt_ms: float) -> dict[str, float]:
             counter = "BYTES_SENT" if flow[1] == "upload" else "BYTES_RECVD"
             rate = float(about[counter]) * 8e-6 / float(about["ELAPSED_TIME"])
             found[f"goodput {flow[1]}"] = found.get(f"goodput {flow[1]}", 0.0) + rate
-    begin = (float(meta["TOTAL_LENGTH"]) - float(meta["LENGTH"])) / 2
-    probes = [
-        value
-        for time, value in zip(
-            content["x_values"], content["results"]["Ping (ms) ICMP"], strict=True
-        )
-        if value is not None and begin <= time < begin + float(meta["LENGTH"])
-    ]
-    found["latency induced"] = statistics.fmean(probes) - base_rtt_ms
+    pings = sorted(name for name in content["results"] if name.startswith("Ping (ms) ICMP"))
+    for name, base_rtt_ms in zip(pings, base_rtts_ms, strict=bool(pings)):
+        address = name.removeprefix("Ping (ms) ICMP")
+        found[f"latency induced{address and f' {address}'}"] = _mean(content, name) - base_rtt_ms
+    for name, series in (("delay VoIP", "VoIP::delay"), ("fetch page", "HTTP latency")):
+        if series in content["results"]:
+            found[name] = _mean(content, series)
     return found
+
+
+def _mean(content: dict[str, Any], series: str) -> float:
+    """Mean of a flent series under load."""
+    length = float(content["metadata"]["LENGTH"])
+    begin = (float(content["metadata"]["TOTAL_LENGTH"]) - length) / 2
+    pairs = zip(content["x_values"], content["results"][series], strict=True)
+    values = [one for time, one in pairs if one is not None and begin <= time < begin + length]
+    return statistics.fmean(values) if values else math.nan
 
 
 def compatible(old: Shipped, new: Shipped) -> tuple[bool, list[str]]:
     """Whether the values of `new` are ones that the cell of `old` could have given, and why."""
     seeds = [one for one in shipped_cell(old) if not one.damaged]
-    known = [metrics(one.data, one.record["base_rtt_ms"]) for one in seeds]
+    known = [metrics(one.data, one.base_rtts_ms) for one in seeds]
     few = len(seeds) < ENOUGH_SEEDS
     notes = [f"{len(seeds)} seed{'s' * (len(seeds) != 1)}, " + (
         "within stated tolerances" if few else f"{LEVEL:.1%} prediction interval"
     )]  # fmt: skip
-    fits = True
-    for name, value in metrics(new.data, new.record["base_rtt_ms"]).items():
+    fits = bool(known and known[0])  # nothing to compare is no agreement
+    for name, value in metrics(new.data, new.base_rtts_ms).items():
         values = [one[name] for one in known]
         centre, slack = interval(name, values)
         inside = abs(value - centre) <= slack

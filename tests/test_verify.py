@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,8 @@ IDENTITY = {
     "guest": "g",
     "job": "j",
     "kernel": {"digest": "k", "release": "6.12.117", "series": "6.12"},
-    "memory_mib": 192,
+    "boot": {"memory_mib": 192, "seed": 1, "digest": "b"},
     "root": {"digest": "r", "tools": {"flent": "2.1.1-1"}},
-    "seed": 1,
 }
 
 
@@ -66,7 +66,7 @@ def write_run(
         "seed": seed,
         "era": "modern",
         "length_s": 140.0,
-        "base_rtt_ms": 50.0,
+        "base_rtts_ms": [50.0],
         "identity": {**IDENTITY, **identity},
         "data_sha256": hashlib.sha256(data.read_bytes()).hexdigest(),
         "qdiscs": {"r1": {"qdiscs": [{"drops": drops}]}},
@@ -101,6 +101,15 @@ def test_other_bytes_or_counters_are_not_reproduced(tmp_path: Path, other: Any) 
     verdict = verify.judge(write_run(tmp_path / "a"), write_run(tmp_path / "b", **other))
     assert (verdict.how, verdict.equal) == ("bytes", False)
     assert "NOT REPRODUCED; " in str(verdict)
+
+
+def test_equal_bytes_in_spite_of_another_kernel_are_equal_bytes(tmp_path: Path) -> None:
+    newer = {"digest": "o", "release": "6.12.120", "series": "6.12"}
+    verdict = verify.judge(write_run(tmp_path / "a"), write_run(tmp_path / "b", kernel=newer))
+    assert (verdict.how, verdict.equal) == ("bytes", True)
+    assert str(verdict).endswith(
+        "the same bytes; in spite of a different kernel (6.12.117 against 6.12.120)"
+    )
 
 
 def test_another_kernel_is_compared_statistically(tmp_path: Path) -> None:
@@ -139,9 +148,81 @@ def test_every_ingredient_that_differs_is_named() -> None:
     assert verify.other_identity(IDENTITY, other) == ["kernel (k against o)"]
 
 
+@pytest.mark.parametrize(
+    ("part", "value", "said"),
+    [
+        ("job", "i", ["job (j against i)"]),
+        (
+            "boot",
+            {"memory_mib": 256, "seed": 1, "digest": "c"},
+            ["memory in MiB (192 against 256)"],
+        ),
+        (
+            "boot",
+            {"memory_mib": 192, "seed": 2, "digest": "c"},
+            ["seed of the random numbers (1 against 2)"],
+        ),
+        (
+            "boot",
+            {"memory_mib": 192, "seed": 1, "digest": "c"},
+            ["command line of the kernel (b against c)"],
+        ),
+        ("root", {"digest": "s", "tools": {"flent": "2.1.1-1"}}, ["tools (r against s)"]),
+        (
+            "root",
+            {"digest": "s", "tools": {"flent": "2.1.1-1", "irtt": "0.9"}},
+            ["tools irtt ((absent) against 0.9)"],
+        ),
+        (
+            "kernel",
+            {"digest": "o", "release": "7.3.4", "series": "7.3"},
+            ["kernel (6.12.117 against 7.3.4)"],
+        ),
+    ],
+)
+def test_each_difference_has_its_words(part: str, value: Any, said: list[str]) -> None:
+    assert verify.other_identity(IDENTITY, {**IDENTITY, part: value}) == said
+
+
 def test_metrics_of_a_file(tmp_path: Path) -> None:
-    found = verify.metrics(write_run(tmp_path).data, 50.0)
+    found = verify.metrics(write_run(tmp_path).data, [50.0])
     assert found == {"goodput upload": 1.0, "goodput download": 9.0, "latency induced": 10.0}
+
+
+def write_series(path: Path, results: dict[str, list[float | None]]) -> Path:
+    """A flent file whose second and third of four steps are under load."""
+    meta = {"LENGTH": 10, "TOTAL_LENGTH": 20, "SERIES_META": {}}
+    content = {"metadata": meta, "x_values": [0.0, 5.0, 10.0, 15.0], "results": results}
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    return path
+
+
+def test_metrics_of_other_traffic(tmp_path: Path) -> None:
+    call = write_series(tmp_path / "voip", {"VoIP::delay": [1, 25, 35, 99], "VoIP::loss": [0] * 4})
+    assert verify.metrics(call, [50.0]) == {"delay VoIP": 30}
+    page = write_series(tmp_path / "web", {"HTTP latency": [None, 400, 500, None]})
+    assert verify.metrics(page, [50.0]) == {"fetch page": 450}
+    pings: dict[str, list[float | None]] = {
+        f"Ping (ms) ICMP{number} 10.0.4.{number + 1}": [0, rtt + 1, rtt + 3, 0]
+        for number, rtt in ((1, 10.0), (2, 500.0))
+    }
+    fair = write_series(tmp_path / "fair", {**pings, "Ping (ms) avg": [9] * 4})
+    assert verify.metrics(fair, [10.0, 500.0]) == {
+        "latency induced 1 10.0.4.2": 2,
+        "latency induced 2 10.0.4.3": 2,
+    }
+
+
+def test_nothing_to_compare_is_no_agreement(tmp_path: Path) -> None:
+    runs = []
+    for name, guest in (("a", "g"), ("b", "h")):
+        one = write_run(tmp_path / name, guest=guest, rtt=60.0 + (name == "b"))
+        write_series(one.data, {"Other": [1 + (name == "b")] * 4})
+        one.record["data_sha256"] = hashlib.sha256(one.data.read_bytes()).hexdigest()
+        one.data.with_name("seed-001.json").write_text(json.dumps(one.record))
+        runs.append(one)
+    verdict = verify.judge(*runs)
+    assert (verdict.how, verdict.equal) == ("statistics", False)
 
 
 def test_a_shipped_run_is_found_in_the_experiments(tmp_path: Path) -> None:
@@ -197,7 +278,7 @@ def test_a_status_a_cause(
         write_run(tmp_path, number)
     queue = list(verdicts)
     monkeypatch.setattr(command, "verify", lambda *_: queue.pop(0))
-    monkeypatch.setattr(kernel, "build", lambda **_: None)
+    monkeypatch.setattr(kernel, "build", lambda series: None)
     monkeypatch.setattr(rootfs, "build", lambda: None)
     assert cli.main(["verify", "--all", "--data", str(tmp_path), "--record"]) == status
     shown = capsys.readouterr()
@@ -213,8 +294,18 @@ def test_a_run_is_reproduced_and_damage_is_found(
     length = Duration.parse("3 s")
     (run,) = select(rrul, link="10/10", qdisc="codel", cc="cubic", seed=2, length=length)
     result = execute(run, kernel.build(), rootfs.build(), tmp_path)
-    assert cli.main(["verify", "--data", str(tmp_path)]) == 0
-    assert f"{run.id}: the same bytes" in capsys.readouterr().out
+    again = replace(run, seed=3)
+    execute(again, kernel.build(), rootfs.build(), tmp_path)
+    record = result.provenance.with_name("seed-003.json")
+    told = json.loads(record.read_text())
+    told["identity"]["guest"] = "a comment was another one"
+    record.write_text(json.dumps(told))
+    assert cli.main(["verify", "--all", "--jobs", "2", "--record", "--data", str(tmp_path)]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"{run.id}: the same bytes"
+    assert second.startswith(f"{again.id}: the same bytes; in spite of a different code in the")
+    (row,) = csv.DictReader((tmp_path / "verified.csv").read_text().splitlines())
+    assert (row["how"], row["runs_equal"], row["runs_compared"]) == ("bytes", "2", "2")
 
     copied = tmp_path / "copy" / result.data.parent.relative_to(tmp_path)
     shutil.copytree(result.data.parent, copied)

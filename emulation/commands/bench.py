@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from emulation import bench, host, kernel, rootfs
 from emulation.bench import QUANTITIES
+from emulation.commands.arguments import positive
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -34,7 +35,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--scenario", action="append", metavar="NAME", help=", ".join(bench.SCENARIOS)
     )
-    parser.add_argument("--repeat", type=_positive, default=1, metavar="N", help="(default: 1)")
+    parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="(default: 1)")
     parser.add_argument(
         "--length", type=float, default=bench.LENGTH_S, help="of the load in s (default: 60)"
     )
@@ -42,13 +43,6 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "--compare", metavar="KERNEL", help="a second kernel, in turn: a binary, or a digest"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
-    return number
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulation import kernel
+from emulation.commands.arguments import positive
 from emulation.kernel import module
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     build = actions.add_parser("build", help="build a kernel, if the cache lacks it")
     build.add_argument("--series", help="series of releases, as 6.12 (default: see KERNEL.toml)")
     build.add_argument("--source", type=Path, help="a tarball or .deb instead of Debian's package")
-    build.add_argument("--jobs", type=_positive, help="processes (default: one a processor)")
+    build.add_argument("--jobs", type=positive, help="processes (default: one a processor)")
     build.add_argument("--keep-source", action="store_true", help="keep the patched source")
     build.add_argument("--json", action="store_true", help="print what went into the kernel")
     own = actions.add_parser("module", help="build a module, as a qdisc of your own")
@@ -32,13 +33,6 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     own.add_argument("--series", help="the kernel to build it for (default: see KERNEL.toml)")
     listing = actions.add_parser("list", help="kernels in the cache")
     listing.add_argument("--json", action="store_true", help="print what went into each")
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
-    return number
 
 
 def run(args: argparse.Namespace) -> int:
