@@ -1,4 +1,4 @@
-"""Requests to rtnetlink: just enough to create links with options and to read them back.
+"""Requests to rtnetlink: to create links with options, to read them and the qdiscs' backlog back.
 
 The guest's `ip` sends no options of a kind of link that it does not know. Messages and attributes
 are those of linux/netlink.h, linux/rtnetlink.h and linux/if_link.h.
@@ -9,8 +9,8 @@ import socket
 import struct
 import sys
 
-RTM_NEWLINK, RTM_GETLINK = 16, 18
-NLM_F_REQUEST, NLM_F_ACK = 0x1, 0x4
+RTM_NEWLINK, RTM_GETLINK, RTM_GETQDISC = 16, 18, 38
+NLM_F_REQUEST, NLM_F_ACK, NLM_F_ECHO = 0x1, 0x4, 0x8
 NLM_F_EXCL, NLM_F_CREATE = 0x200, 0x400
 NLM_F_CAPPED, NLM_F_ACK_TLVS = 0x100, 0x200
 NLMSG_ERROR = 2
@@ -23,10 +23,15 @@ NLA_TYPE_MASK = 0x3FFF
 IFLA_ADDRESS, IFLA_IFNAME, IFLA_LINK, IFLA_LINKINFO, IFLA_NET_NS_FD = 1, 3, 5, 18, 28
 IFLA_INFO_KIND, IFLA_INFO_DATA = 1, 2
 
+TC_H_ROOT = 0xFFFFFFFF
+TCA_STATS2, TCA_STATS_QUEUE = 7, 3
+
 _HEADER = struct.Struct("=IHHII")  # nlmsghdr
 _LINK = struct.Struct("=BxHiII")  # ifinfomsg
+_QDISC = struct.Struct("=BxxxiIII")  # tcmsg
 _ATTRIBUTE = struct.Struct("=HH")
 _ANSWER = 1 << 16
+_PATIENCE_S = 1.0
 
 
 class Refused(Exception):
@@ -94,12 +99,21 @@ def link_data(index, kind):
     return attributes(info.get(IFLA_INFO_DATA, b""))
 
 
+def backlog(index):
+    """Packets in the root qdisc of the link with `index`."""
+    body = _QDISC.pack(socket.AF_UNSPEC, index, 0, TC_H_ROOT, 0)
+    answer = _ask(RTM_GETQDISC, NLM_F_REQUEST | NLM_F_ECHO, body)
+    statistics = attributes(attributes(answer[_QDISC.size :])[TCA_STATS2])
+    return int.from_bytes(statistics[TCA_STATS_QUEUE][:4], sys.byteorder)
+
+
 def _ask(message, flags, body):
     """Send one request and return the body of the answer, empty where that is only yes."""
     request = _HEADER.pack(_HEADER.size + len(body), message, flags, 1, 0) + body
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as port:
         port.setsockopt(SOL_NETLINK, NETLINK_EXT_ACK, 1)
         port.setsockopt(SOL_NETLINK, NETLINK_CAP_ACK, 1)
+        port.settimeout(_PATIENCE_S)
         port.send(request)
         answer = port.recv(_ANSWER)
     length, kind, got, _, _ = _HEADER.unpack_from(answer)

@@ -16,6 +16,7 @@ import subprocess
 import time
 
 import wifi
+import wifi_netlink
 
 _CLONE_NEWNET = 0x40000000
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
@@ -84,8 +85,7 @@ class Node:
     def backlog(self):
         """Packets in the qdisc."""
         with self.space:
-            text = _run("tc", "-j", "-s", "qdisc", "show", "dev", self.name)
-        return json.loads(text)[0]["qlen"]
+            return wifi_netlink.backlog(socket.if_nametoindex(self.name))
 
 
 class Flow:
