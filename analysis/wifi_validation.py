@@ -63,7 +63,7 @@ def read_wifi(path: Path) -> pd.DataFrame:
     """The table of WIFI; raises DataError for any other file."""
     try:
         numbers = [name for name, one in WIFI.columns.items() if str(one.dtype) == "float64"]
-        text = pd.read_csv(path, dtype={"kernel": str, "module": str})
+        text = pd.read_csv(path, dtype=dict.fromkeys(("kernel", "module", "below"), str))
         return WIFI.validate(text.astype(dict.fromkeys(numbers, float)))
     except (OSError, ValueError, KeyError, pa.errors.SchemaError) as error:
         remedy = "Measure with `python -m workflow.wifi`"
