@@ -20,7 +20,11 @@ def test_every_file_has_its_checksum(data: Path) -> None:
     sums = dict(
         reversed(line.split("  ", 1)) for line in (data / "SHA256SUMS").read_text().splitlines()
     )
-    shipped = [path for name in ("gbw2015", "published") for path in (data / name).rglob("*")]
+    shipped = [
+        path
+        for name in ("gbw2015", "kernel-logs", "published")
+        for path in (data / name).rglob("*")
+    ]
     files = {str(path.relative_to(data)) for path in shipped if path.is_file()}
     assert files == set(sums)
     for name, expected in sums.items():
