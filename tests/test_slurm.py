@@ -168,7 +168,13 @@ class Campaign:
             shutil.copy(ROOT / name, folder / name)
         yaml = YAML()
         config = yaml.load(folder / "workflow/config.yaml")
-        config["scales"]["tiny"] = {"links": ["10/10"], "seeds": 4, "length": "3 s"}
+        config["scales"]["tiny"] = {
+            "eras": ["modern"],
+            "ccs": ["cubic"],
+            "links": ["10/10"],
+            "seeds": 4,
+            "length": "3 s",
+        }
         yaml.dump(config, folder / "workflow/config.yaml")
         self.process: subprocess.Popen[bytes] | None = None
 
