@@ -6,6 +6,7 @@ The system's package lists and installed packages are neither read nor changed. 
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -27,6 +28,9 @@ Acquire::Languages "none";
 Acquire::Retries "3";
 Debug::NoLocking "1";
 """
+
+#: What apt takes from the environment, besides the configuration of the system.
+_PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
 
 class PrivateApt:
@@ -73,7 +77,7 @@ class PrivateApt:
 
     def download(self, packages: tuple[str, ...]) -> tuple[Path, ...]:
         """Download `packages` and all that they depend on; return the .deb files, sorted."""
-        self._run("update")
+        self._run("update", "--option=APT::Update::Error-Mode=any")  # it only warns otherwise
         self._run("install", "--yes", "--download-only", *packages)
         return tuple(sorted((self.folder / "cache/archives").glob("*.deb")))
 
@@ -81,6 +85,7 @@ class PrivateApt:
         done = subprocess.run(
             ["apt-get", "-qq", *arguments],
             env={
+                **{name: os.environ[name] for name in _PROXIES if name in os.environ},
                 "APT_CONFIG": str(self.folder / "apt.conf"),
                 "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
                 "LC_ALL": "C.UTF-8",

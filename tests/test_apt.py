@@ -69,3 +69,14 @@ def test_its_state_is_its_own(tmp_path: Path) -> None:
     text = (private.folder / "parts/sources.list").read_text()
     assert text == "deb http://mirror.example/debian bookworm main non-free\n"
     assert f'Dir::State "{private.folder}"' in (private.folder / "apt.conf").read_text()
+
+
+def test_a_proxy_of_the_environment_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    etc = tmp_path / "etc"
+    etc.mkdir()
+    (etc / "sources.list").write_text("deb http://mirror.example/debian bookworm main\n")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nobody listens there
+    with pytest.raises(MissingTool, match=r"127\.0\.0\.1"):
+        PrivateApt(tmp_path / "apt", etc=etc).download(("hello",))
