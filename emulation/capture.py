@@ -19,6 +19,7 @@ from emulation.errors import ConfigError
 from emulation.topology import Topology
 
 SUFFIX = ".pcap.gz"
+TABLE = ".packets.parquet"  # of a run whose every packet is followed (`emulation.packets`)
 
 _MAGIC = {0xA1B23C4D: 1, 0xA1B2C3D4: 1000}  # pcap(5): nanoseconds in a unit of the second field
 _HEADER = 24
@@ -44,12 +45,14 @@ def places(topology: Topology) -> list[dict[str, str]]:
 
 
 def files(topology: Topology, target: Path) -> dict[str, Path]:
-    """Node -> where its capture is, beside the run's data file `target`."""
+    """Node -> where its capture is, beside the run's data file `target`.
+
+    Where nodes are observed at several interfaces, `<node>.<interface>`.
+    """
     stem = target.name.removesuffix(".flent.gz")
-    return {
-        place["node"]: target.with_name(f"{stem}.{place['node']}{SUFFIX}")
-        for place in places(topology)
-    }
+    names = [f"{node}.{interface}" for node, interface in topology.observed]
+    names = names or [place["node"] for place in places(topology)]
+    return {name: target.with_name(f"{stem}.{name}{SUFFIX}") for name in names}
 
 
 def read(path: Path) -> Iterator[Packet]:

@@ -89,3 +89,15 @@ def record(
         **({"page_failures": ending.step("fetched")["failures"]} if web else {}),
         "qdiscs": qdiscs,
     }
+
+
+def observed(run: Run, packets: Path, counts: Path, qdiscs: dict[str, Any]) -> dict[str, Any]:
+    """What the provenance of a run has besides, or otherwise, whose every packet was followed."""
+    routers = {node.name for node in run.topology.nodes if node.forwards}
+    return {
+        "flows": run.experiment.traffic.flows,
+        "packets": json.loads(counts.read_text()),
+        "packets_sha256": hashlib.sha256(packets.read_bytes()).hexdigest(),
+        # The captures tell what hosts and switches sent.
+        "qdiscs": {port: seen for port, seen in qdiscs.items() if port.split()[0] in routers},
+    }

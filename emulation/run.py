@@ -17,6 +17,9 @@ from emulation.kernel import Kernel
 from emulation.model import Run
 from emulation.rootfs import RootFs
 
+#: Of a run whose every packet is followed: the table, and what was counted of it.
+PACKETS, COUNTS = f"run{capture.TABLE}", "packets.json"
+
 #: Status of the guest -> the error that it is. Anything else is a failure of the guest's own code.
 _CAUSES: dict[str, type[EmulationError]] = {"rig": RigMismatch, "traffic": TrafficFailure}
 
@@ -61,7 +64,10 @@ def execute(
     target, record = paths(run, data)
     packets = capture.files(run.topology, target)
     history = data / f"{run.id}{trace.SUFFIX}"
+    table = data / f"{run.id}{capture.TABLE}"
+    observed = bool(run.topology.observed)
     wanted = [target, record, *(packets.values() if captures else ()), *([history] * traced)]
+    wanted += [table] * observed
     if all(path.exists() for path in wanted) and not again:
         return Result(target, record, None)
     machine = vm.Machine(kernel.path, root.path, run.random, run.memory_mib, trace=traced)
@@ -73,6 +79,8 @@ def execute(
             qdiscs = json.loads((out / "qdiscs.json").read_text())
             files = (out / "data.flent.gz", out / "kernel.log")
             told = provenance.record(run, identity, ending, qdiscs, *files)
+            if observed:
+                told |= provenance.observed(run, out / PACKETS, out / COUNTS, qdiscs)
         except EmulationError as error:
             error.where = f"{run.id}: {error.where}" if error.where else run.id
             if keep is not None:
@@ -85,6 +93,8 @@ def execute(
         capture.remove(packets)
         for node, path in packets.items() if captures else ():
             _store(out / f"{node}{capture.SUFFIX}", path)
+        if observed:
+            _store(out / PACKETS, table)
         _store(out / "data.flent.gz", target)
         _keep_log(out / "kernel.log", data / kernel_log(told["kernel_log_sha256"]))
         history.unlink(missing_ok=True)
@@ -112,15 +122,35 @@ def boot(
     Raises an `EmulationError` of the cause where it fails.
     """
     job = run.job()
-    if captures:
+    if captures and not run.topology.observed:
         job["capture"] = True
     vm.prepare(folder, machine.root, job)
     ending = vm.run(machine, folder, on_step, on_poll=on_poll)
     _judge(ending)
     if machine.trace and not (folder / "job" / "out" / "trace").exists():
         raise GuestFailure("this kernel leaves no trace", str(machine.kernel), "use series 6.12")
-    check_flows(folder / "job" / "out" / "data.flent.gz", run)
+    out = folder / "job" / "out"
+    if run.topology.observed:
+        reduce_captures(run, out, raw=captures)
+    else:
+        check_flows(out / "data.flent.gz", run)
     return ending
+
+
+def reduce_captures(run: Run, out: Path, raw: bool) -> None:
+    """Make the flent file, the table of packets and their counts of what a guest left in `out`.
+
+    With `raw` also a pcap file of each capture.
+    """
+    from emulation import packets, packets_flent  # pyarrow and pandas take a second to import
+
+    reduced = packets.reduce(run, out)
+    packets.write(reduced.packets, out / PACKETS)
+    (out / COUNTS).write_text(json.dumps(reduced.counts))
+    packets_flent.write(run, reduced, out / "data.flent.gz")
+    for node, interface in run.topology.observed if raw else ():
+        name = f"{node}.{interface}"
+        (out / f"{name}{capture.SUFFIX}").write_bytes(packets.pcap(out, name))
 
 
 def _judge(ending: vm.Ending) -> None:

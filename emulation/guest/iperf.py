@@ -17,12 +17,16 @@ from traffic import AROUND_S, BEAT_S, check_base_rtt, wait_listening
 
 PORT = 5001  # iperf's own
 
+#: After so long no neighbour is asked back: delay_first_probe_time and up to three questions.
+CERTAIN_S = 9.0
+
 #: How long nothing may be captured until the network counts as empty, in beats.
 QUIET_BEATS = 2
 
 
 def run(rig, traffic, status):
     """Send `traffic` (the job's) and keep what was seen of it in /job/out."""
+    meet(rig, traffic["pairs"])
     found = [
         check_base_rtt(
             rig,
@@ -32,7 +36,7 @@ def run(rig, traffic, status):
         for pair in traffic["pairs"]
     ]
     status("reached", base_rtt_ms=found[0], base_rtts_ms=found)
-    servers = [listen(rig, pair["receiver"]) for pair in traffic["pairs"]]
+    servers = [listen(rig, pair["receiver"], traffic["length_s"]) for pair in traffic["pairs"]]
     status("serving", servers=len(servers))
     watched = [port for port in rig.ports.values() if port.get("classes")]
     with Captures(rig, traffic["captures"], ring=Frames) as captures:
@@ -51,13 +55,29 @@ def run(rig, traffic, status):
             json.dump(content, file, sort_keys=True)
 
 
-def listen(rig, node):
-    """iperf's server in `node`; it reports each flow as a line of CSV at its end."""
+def meet(rig, pairs):
+    """Have all neighbours know each other's addresses, and know for sure.
+
+    One who was asked believes the asker for 5 s and then asks back; the job's sysctls make that the
+    last question of a run. None may be asked under load: it would go through the queue under test.
+    """
+    for pair in pairs:
+        rig.run(pair["sender"], "ping", "-c", "1", "-W", "5", pair["address"])
+    time.sleep(CERTAIN_S)
+
+
+def listen(rig, node, length_s):
+    """iperf's server in `node`; it reports each flow as a line of CSV at its end.
+
+    -C: there is no header before the data. Without it a server closes a connection whose first
+    bytes take more than 4 s, and reads from no other meanwhile, which congestion makes happen. With
+    it a server waits no longer than -t for a next connection.
+    """
+    command = ["iperf", "-s", "-C", "-y", "C", "-t", f"{length_s + AROUND_S:g}"]
     with open(f"/job/out/iperf-{node}.csv", "w") as log:
         server = subprocess.Popen(
-            rig.inside(node, "iperf", "-s", "-y", "C"),
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-        )  # fmt: skip
+            rig.inside(node, *command), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
     wait_listening(rig, node, "tcp", PORT)
     return server
 
@@ -100,7 +120,7 @@ def start_times(flows, jitter_us):
 def start_flow(rig, pair, number, length_s):
     """The client of one flow of `pair`."""
     log = f"/job/out/iperf-flow{number}.log"
-    command = ["iperf", "-c", pair["address"], "-t", f"{length_s:g}"]
+    command = ["iperf", "-C", "-c", pair["address"], "-t", f"{length_s:g}"]
     with open(log, "w") as file:
         flow = subprocess.Popen(
             rig.inside(pair["sender"], *command),

@@ -1,0 +1,114 @@
+"""A flent data file of a run whose packets were captured: its series at common steps.
+
+flent (`doc/data-format.rst`) opens and plots it as a `tcp_nup` test. The value of a step at t is
+that of the time since the step before: goodput of each flow, the mean round trip of all synthetic
+packet pairs that began then, and what the qdisc under test said of itself at t.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from emulation.model import Run
+from emulation.packets import Reduced
+
+VERSION = 4  # of flent's data format
+FLENT = "2.1.1"  # the release whose form this is
+DECIMALS = 3
+
+RTT = "RTT (ms) SPP"
+#: Series of the qdisc's own: (what tc calls it in any kind, factor to the series' unit).
+BELIEVED = {
+    "AQM delay (ms)": (("ldelay", "delay"), 1e-3),
+    "AQM probability": (("prob",), 1.0),
+    "AQM queue (packets)": (("qlen",), 1.0),
+}
+
+
+def write(run: Run, reduced: Reduced, path: Path) -> None:
+    """Write the flent file of `run` to `path`; equal input gives equal bytes."""
+    text = json.dumps(content(run, reduced), sort_keys=True, separators=(",", ":"))
+    with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+        packed.write(text.encode())
+
+
+def content(run: Run, reduced: Reduced) -> dict[str, Any]:
+    """What the file holds."""
+    traffic = run.experiment.traffic
+    step_s = traffic.step.seconds
+    flows, steps = reduced.delivered.shape
+    rates = reduced.delivered * 8 / 1e6 / step_s
+    results: dict[str, list[float | None]] = {
+        f"TCP upload::{number}": [None, *_rounded(rates[number - 1])]
+        for number in range(1, flows + 1)
+    }
+    results["TCP upload sum"] = [None, *_rounded(rates.sum(axis=0))]
+    results["TCP upload avg"] = [None, *_rounded(rates.mean(axis=0))]
+    results[RTT] = [None, *_rtt_ms(run, reduced, steps)]
+    results |= _believed(reduced.believed, step_s, steps)
+    began = datetime.fromtimestamp(reduced.began_ns // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    started = reduced.packets.groupby("flow")["arrived_ms"].min() / 1000
+    about = {
+        name: {"UNITS": "Mbits/s", "RUNNER": "iperf", "STARTED": float(started.loc[index])}
+        for index, name in enumerate(f"TCP upload::{number}" for number in range(1, flows + 1))
+    }
+    return {
+        "version": VERSION,
+        "x_values": _rounded(np.arange(steps + 1) * step_s),
+        "results": results,
+        "raw_values": {},
+        "metadata": {
+            "NAME": traffic.test,
+            "TITLE": run.id,
+            "DATA_FILENAME": f"{run.id.replace('/', '_')}.flent.gz",
+            "FLENT_VERSION": FLENT,
+            "LENGTH": run.length.seconds,
+            "TOTAL_LENGTH": run.length.seconds,
+            "STEP_SIZE": step_s,
+            "T0": f"{began}.{reduced.began_ns % 10**9 // 1000:06d}Z",
+            "TIME": f"{began}.{reduced.began_ns % 10**9 // 1000:06d}Z",
+            "TEST_PARAMETERS": {"upload_streams": str(flows)},
+            "HOST": "receiver1",
+            "HOSTS": ["receiver1"],
+            "LOCAL_HOST": "sender1",
+            "IP_VERSION": 4,
+            "FAILED_RUNNERS": 0,
+            "SERIES_META": about,
+        },
+    }
+
+
+def _rtt_ms(run: Run, reduced: Reduced, steps: int) -> list[float | None]:
+    """The mean round trip of each step; None where no pair began in it."""
+    pairs = reduced.packets.dropna(subset="elsewhere_us")
+    rtt_us = run.experiment.rig.base_rtt.us + pairs["sojourn_us"] + pairs["elsewhere_us"]
+    step = (pairs["arrived_ms"] // run.experiment.traffic.step.ms).astype(int)
+    mean = (rtt_us / 1000).groupby(step).mean().reindex(range(steps))
+    return _rounded(mean.to_numpy())
+
+
+def _believed(
+    samples: list[dict[str, Any]], step_s: float, steps: int
+) -> dict[str, list[float | None]]:
+    """The series of `BELIEVED` that the qdisc has, at the steps that there is a sample of."""
+    found: dict[str, list[float | None]] = {}
+    for series, (names, factor) in BELIEVED.items():
+        values: list[float | None] = [None] * (steps + 1)
+        for sample in samples:
+            (value,) = [sample[name] for name in names if name in sample] or [None]
+            at = sample["time_s"] / step_s
+            if value is not None and abs(at - round(at)) < 1e-3 and round(at) <= steps:
+                values[round(at)] = round(value * factor, 6)
+        if any(value is not None for value in values):
+            found[series] = values
+    return found
+
+
+def _rounded(values: Any) -> list[float | None]:
+    return [None if np.isnan(value) else round(float(value), DECIMALS) for value in values]
