@@ -57,13 +57,15 @@ missing_packages() {
     done
 }
 
-# Run a command with its output in the log; where it fails, show the end of it.
+# Run a command with its output in the log; where it fails, show the end of it. $1: what to do then.
 logged() {
+    local advice=$1
+    shift
     mkdir -p "${SETUP_LOG%/*}"
     printf '$ %s\n' "$*" >>"$SETUP_LOG"
     if ! "$@" >>"$SETUP_LOG" 2>&1 </dev/null; then
         tail -n 20 "$SETUP_LOG" >&2
-        die "'$*' failed; all of its output is in $SETUP_LOG"
+        die "'$*' failed; all of its output is in $SETUP_LOG; $advice"
     fi
 }
 
@@ -83,8 +85,9 @@ setup_packages() {
         fi
     fi
     say "installing ${packages[*]}"
-    logged "${prefix[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q update
-    logged "${prefix[@]}" env DEBIAN_FRONTEND=noninteractive \
+    local advice="check that this machine reaches its Debian mirror, then run it again"
+    logged "$advice" "${prefix[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q update
+    logged "$advice" "${prefix[@]}" env DEBIAN_FRONTEND=noninteractive \
         apt-get -q install --yes --no-install-recommends "${packages[@]}"
 }
 
@@ -99,10 +102,11 @@ setup_venv() {
     else
         python=$(usable_python) || die "no Python 3.11 or newer with venv and ensurepip" 3
         say "making $VENV with $python"
-        logged "$python" -m venv --clear "$VENV"
+        logged "see whether $python can make one elsewhere" "$python" -m venv --clear "$VENV"
     fi
     say "installing the Python packages of pyproject.toml$extras (a minute or two)"
-    logged "$VENV/bin/python" -m pip install --disable-pip-version-check --quiet \
+    logged "check that this machine reaches pypi.org, then run it again" \
+        "$VENV/bin/python" -m pip install --disable-pip-version-check --quiet \
         --constraint "$CONSTRAINTS" --editable ".$extras"
     printf '%s\n' "$wanted" >"$stamp"
 }
