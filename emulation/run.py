@@ -104,8 +104,11 @@ def execute(
         _store(out / "record.json", record)
     ports = [f"{place['node']} {place['interface']}" for place in capture.places(run.topology)]
     if not captures:
-        mbit = speed.carried_mbit(qdiscs, ports)
-        speed.remember(speed.Measured(kernel.digest, ending.virtual_s, ending.wall_s, mbit))
+        about = run.experiment
+        expected = speed.expected_packets(about.traffic, run.cell.link, run.length.seconds)
+        carried = speed.carried_packets(qdiscs, ports)
+        spent = (ending.virtual_s, ending.wall_s, carried, expected)
+        speed.remember(speed.Measured(kernel.digest, about.id, *spent))
     return Result(target, record, ending)
 
 

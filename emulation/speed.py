@@ -1,29 +1,40 @@
 """How fast guests run on this machine: what was measured, and what it says about runs to come.
 
-A run costs wall time for its beginning and end, for being there and for what it carries, so the
-model has three parameters. They are fitted to the runs that this machine has done, the latest the
-most, beginning from values of another machine.
+A run costs wall time for its beginning and end, for being there and for the packets that it
+carries, so the model has three parameters, and a factor for each experiment, whose tools cost more
+or less than others. They are fitted to the runs that this machine has done, the latest the most,
+beginning from values of another machine.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from emulation import host
 from emulation.cache import cache_dir
+from emulation.model import Cell, Experiment, Link, Traffic
 
 #: Virtual seconds that a guest lives beside its load: flent's pauses, and what is done around them.
-AROUND_LOAD_S = 22.0
+AROUND_LOAD_S = 20.0
 
-#: Weight of the prior's values against a measured run's: it decides what the runs leave open.
-PULL = 0.002
+#: Packets a Mbit of a loaded direction: full segments, and an acknowledgment for every second one.
+PER_MBIT = 127.0
+
+#: Weight of the prior's values, as this machine scales them, against a measured run's: runs of one
+#: link or one length leave open what packets cost and what time does.
+PULL = 1.0
+
+#: So many runs of an experiment leave half of what they cost otherwise in doubt.
+DOUBT = 0.25
 
 #: Runs after which a run counts half.
 HALF_LIFE = 20
@@ -38,19 +49,22 @@ class Model:
 
     per_run: float
     per_virtual_s: float
-    per_mbit: float  # carried by the bottleneck, both directions together
+    per_packet: float  # that leaves the bottleneck, of both directions
+    factors: tuple[tuple[str, float], ...] = ()  # (experiment, what it costs more than this)
 
-    def wall_s(self, virtual_s: float, mbit: float) -> float:
-        """Of a run that lives `virtual_s` and carries `mbit`."""
-        return self.per_run + self.per_virtual_s * virtual_s + self.per_mbit * mbit
+    def wall_s(self, virtual_s: float, packets: float, experiment: str = "") -> float:
+        """Of a run that lives `virtual_s` and carries `packets`."""
+        cost = self.per_run + self.per_virtual_s * virtual_s + self.per_packet * packets
+        return dict(self.factors).get(experiment, 1.0) * cost
 
-    def predict(self, length_s: float, mbit_per_s: float) -> float:
-        """Of a run whose load takes `length_s` and fills a bottleneck of `mbit_per_s`."""
-        return self.wall_s(length_s + AROUND_LOAD_S, length_s * mbit_per_s)
+    def predict(self, experiment: Experiment, cell: Cell, length_s: float) -> float:
+        """Of a run of `cell` whose load takes `length_s`."""
+        packets = expected_packets(experiment.traffic, cell.link, length_s)
+        return self.wall_s(length_s + AROUND_LOAD_S, packets, experiment.id)
 
 
-#: Where nothing was measured: RRUL on one core of a server of 2023.
-PRIOR = Model(per_run=2.0, per_virtual_s=0.01, per_mbit=0.0005)
+#: Where nothing was measured: flent's tests on one core of a server of 2023.
+PRIOR = Model(per_run=3.5, per_virtual_s=0.005, per_packet=4.5e-6)
 
 
 @dataclass(frozen=True)
@@ -58,9 +72,21 @@ class Measured:
     """One finished run."""
 
     kernel: str  # digest
+    experiment: str  # id
     virtual_s: float
     wall_s: float
-    mbit: float  # carried by the bottleneck, both directions together
+    packets: float  # that left the bottleneck, of both directions
+    expected: float  # by `expected_packets`
+
+
+def expected_packets(traffic: Traffic, link: Link, length_s: float) -> float:
+    """How many packets `traffic` sends over `link`: TCP fills the directions that it is sent in.
+
+    Which ones they are is in the name of the test; calls, probes and pages alone send few.
+    """
+    up = "up" in traffic.test or "rrul" in traffic.test or traffic.tool != "flent"
+    down = "down" in traffic.test or "rrul" in traffic.test
+    return PER_MBIT * length_s * (up * link.up.mbit_per_s + down * link.down.mbit_per_s)
 
 
 def remember(measured: Measured) -> None:
@@ -91,13 +117,20 @@ def memory() -> list[Measured]:
 
 def model() -> Model:
     """The model of this machine."""
-    return fit(memory())
+    return _fitted(tuple(memory()))
+
+
+@lru_cache(maxsize=1)
+def _fitted(runs: tuple[Measured, ...]) -> Model:
+    return fit(runs)
 
 
 def fit(runs: Iterable[Measured], prior: Model = PRIOR) -> Model:
     """The model with the least squares of relative errors, drawn towards the prior; never below 0.
 
-    The last of `runs` counts the most.
+    The prior's costs are first scaled, all by the same, to what `runs` took. The last of `runs`
+    counts the most. What the runs of an experiment cost otherwise becomes its factor, the more of
+    them there are.
     """
     measured = list(runs)
     if not measured:
@@ -105,14 +138,28 @@ def fit(runs: Iterable[Measured], prior: Model = PRIOR) -> Model:
     import numpy as np
     from scipy.optimize import nnls
 
-    unit = np.array([prior.per_run, prior.per_virtual_s, prior.per_mbit])
-    terms = np.array([[1.0, run.virtual_s, run.mbit] for run in measured]) * unit
     age = np.arange(len(measured))[::-1]
     weight = 0.5 ** (age / HALF_LIFE / 2)  # of a residual, whose square counts
+    logs = [math.log(run.wall_s / prior.wall_s(run.virtual_s, run.packets)) for run in measured]
+    scale = math.exp(np.average(logs, weights=weight**2))  # of this machine
+    unit = scale * np.array([prior.per_run, prior.per_virtual_s, prior.per_packet])
+    terms = np.array([[1.0, run.virtual_s, run.packets] for run in measured]) * unit
     rows = terms / np.array([[run.wall_s] for run in measured]) * weight[:, None]
     pull = np.sqrt(PULL)
     found, _ = nnls(np.vstack([rows, pull * np.eye(3)]), np.concatenate([weight, np.full(3, pull)]))
-    return Model(*(float(value) for value in found * unit))
+    per_run, per_virtual_s, per_packet = (float(value) for value in found * unit)
+    common = Model(per_run, per_virtual_s, per_packet)
+    return replace(common, factors=tuple(sorted(_factors(measured, common).items())))
+
+
+def _factors(measured: list[Measured], common: Model) -> dict[str, float]:
+    """Experiment -> how much more than the `common` model expects its latest runs cost."""
+    ratios: dict[str, list[float]] = {}
+    for run in reversed(measured):
+        told = ratios.setdefault(run.experiment, [])
+        if len(told) < HALF_LIFE:
+            told.append(math.log(run.wall_s / common.wall_s(run.virtual_s, run.expected)))
+    return {name: math.exp(sum(logs) / (len(logs) + DOUBT)) for name, logs in ratios.items()}
 
 
 def carried_mbit(qdiscs: dict[str, Any], ports: Iterable[str]) -> float:

@@ -230,12 +230,7 @@ def run_seconds(plan: Plan) -> float:
     from emulation.commands.list import wall_seconds
 
     runs = plan.all_runs().values()
-    costs = [
-        AROUND_RUN_S
-        + wall_seconds(run.experiment, [run.cell])
-        * (run.length.seconds / run.experiment.traffic.length.seconds)
-        for run in runs
-    ]
+    costs = [AROUND_RUN_S + wall_seconds(run.experiment, [run.cell], run.length) for run in runs]
     return sum(costs) / len(costs) if costs else STEP_S["run"]
 
 

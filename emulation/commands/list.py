@@ -42,12 +42,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def wall_seconds(experiment: Experiment, cells: Iterable[Cell]) -> float:
-    """How long one repetition of `cells` takes on one core of this machine, in seconds."""
-    length_s = experiment.traffic.length.seconds
-    rates = [cell.link.down.mbit_per_s + cell.link.up.mbit_per_s for cell in cells]
+def wall_seconds(
+    experiment: Experiment, cells: Iterable[Cell], length: Duration | None = None
+) -> float:
+    """How long one repetition of `cells` takes on one core of this machine, in seconds.
+
+    `length`: of the load, the experiment's where None.
+    """
     model = speed.model()
-    return sum(model.predict(length_s, rate) for rate in rates)
+    length_s = (length or experiment.traffic.length).seconds
+    return sum(model.predict(experiment, cell, length_s) for cell in cells)
 
 
 def _experiment_row(found: Experiment) -> dict[str, Any]:

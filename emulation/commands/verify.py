@@ -34,8 +34,8 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "verify",
         description="Do shipped runs again, spread over the cells, and compare data and counters "
-        "byte for byte. Where kernel, tools or code differ, and the bytes do, compare values with the "
-        "spread over the shipped seeds, and say so. Exit "
+        "byte for byte. Where kernel, tools or code differ, and the bytes do, compare values with "
+        "the spread over the shipped seeds, and say so. Exit "
         f"status: {NotReproduced.exit_status} other bytes from the same ingredients, "
         f"{NotCompatible.exit_status} values outside the spread, "
         f"{DamagedData.exit_status} a data file that is not the recorded one.",
