@@ -1,14 +1,18 @@
 """What each switch of `emulation.era` does: eras that differ by one, compared run by run.
 
 A switch is added to today's Linux, `modern+<switch>`, and taken away from that of 2014,
-`2014-<switch>`. Runs of one seed draw the same random numbers in all eras, so that effects are
-differences of pairs.
+`2014-<switch>`; one that is not part of that era is added to it, `2014+<switch>`. Runs of one seed
+draw the same random numbers in all eras, so that effects are differences of pairs.
 """
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
+from analysis.dataset import RunFile, find_settings
+from analysis.errors import DataError
 from analysis.metrics import CELL, GOODPUT, INDUCED, confidence_interval
 from analysis.outputs import intervals
 from emulation.era import ERAS, SWITCHES, Switch
@@ -42,8 +46,38 @@ def ablation_eras(qdisc: str) -> list[str]:
     """Today's Linux and that of 2014, then each with one switch added or taken away."""
     names = [switch.name for switch in SWITCHES if matters(switch, qdisc)]
     added = [f"{DEFAULT_ERA}+{name}" for name in names]
-    taken = [f"{PAPER_ERA}-{name}" for name in names if name in ERAS[PAPER_ERA]]
-    return [DEFAULT_ERA, PAPER_ERA, *added, *taken]
+    return [DEFAULT_ERA, PAPER_ERA, *added, *(_other_era(name) for name in names)]
+
+
+def _other_era(switch: str) -> str:
+    """The era that differs from that of 2014 by `switch`."""
+    return f"{PAPER_ERA}{'-' if switch in ERAS[PAPER_ERA] else '+'}{switch}"
+
+
+def find_ablation(
+    root: Path,
+    paper: str,
+    experiment: str,
+    *,
+    qdiscs: Sequence[str],
+    ccs: Sequence[str],
+    link: str,
+    length: str = "",
+) -> list[RunFile]:
+    """The runs of `ablation_eras` that there are; raises DataError where there is none at all."""
+    found: list[RunFile] = []
+    lacking = []
+    for qdisc in qdiscs:
+        try:
+            found += find_settings(
+                root, paper, experiment, eras=ablation_eras(qdisc), ccs=ccs, length=length,
+                link=link, qdiscs=[qdisc],
+            )  # fmt: skip
+        except DataError as error:
+            lacking.append(error)
+    if not found:
+        raise lacking[0]
+    return found
 
 
 def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -52,15 +86,17 @@ def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
     `per_run` is from metrics.run_metrics, of the eras of `ablation_eras`. The effect is the mean
     over seeds of the value with the switch on minus that with it off: on top of today's Linux
-    (`base` is modern) and within that of 2014. The switch `all` is the 2014 era as a whole. The
-    interval is Student's t of the differences; one seed has none.
+    (`base` is modern) and within or on top of that of 2014. The switch `all` is the 2014 era as a
+    whole. The interval is Student's t of the differences; one seed has none.
     """
     keys = ["link", "qdisc", "cc", "seed"]
     by_era = {str(era): rows.set_index(keys) for era, rows in per_run.groupby("era", observed=True)}
     pairs = [(ALL, DEFAULT_ERA, PAPER_ERA, DEFAULT_ERA)]
     for name in (switch.name for switch in SWITCHES):
+        other = _other_era(name)
+        in_2014 = (PAPER_ERA, other) if name in ERAS[PAPER_ERA] else (other, PAPER_ERA)
         pairs += [(name, DEFAULT_ERA, f"{DEFAULT_ERA}+{name}", DEFAULT_ERA),
-                  (name, PAPER_ERA, PAPER_ERA, f"{PAPER_ERA}-{name}")]  # fmt: skip
+                  (name, PAPER_ERA, *in_2014)]  # fmt: skip
     found = []
     for name, base, with_it, without in pairs:
         if with_it not in by_era or without not in by_era:

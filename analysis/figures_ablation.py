@@ -29,7 +29,7 @@ def switch_effects(effects: pd.DataFrame, palette: Palette, quantities: Sequence
     """One row a switch, one panel a quantity: the change that the switch makes, with its interval.
 
     `effects` is from ablation.effects, `quantities` are columns of it. A filled marker is the
-    switch added to today's Linux, a hollow one the switch taken away from that of 2014.
+    switch added to today's Linux, a hollow one the switch within or on top of that of 2014.
     """
     names = [one for one in (ALL, *(s.name for s in SWITCHES)) if one in set(effects["switch"])]
     qdiscs = in_order(list(effects["qdisc"].astype(str)))
@@ -100,5 +100,5 @@ def _legend(figure: Figure, palette: Palette) -> None:
         )
         for face in (palette.soft, palette.paper)
     ]  # fmt: skip
-    names = ["added to today's Linux", "within that of 2014"]
+    names = ["added to today's Linux", "with that of 2014"]
     figure.legend(handles, names, loc="outside lower left", ncols=2, handletextpad=0.3)

@@ -34,7 +34,7 @@ def read_printed(path: Path) -> pd.DataFrame:
         return PRINTED.validate(pd.read_csv(path, dtype=str))
     except FileNotFoundError as error:
         raise DataError.of(path, "no such file", "Restore it from the repository") from error
-    except (ValueError, KeyError, pa.errors.SchemaError) as error:
+    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
         wrong = f"not a table of parameters ({error})"
         raise DataError.of(path, wrong, "Restore it from the repository") from error
 

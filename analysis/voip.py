@@ -162,7 +162,7 @@ def read_losses(path: Path, names: Iterable[str]) -> pd.DataFrame:
         table = LOSSES.validate(pd.read_csv(path).astype({"loss_percent": float}))
     except FileNotFoundError as error:
         raise DataError.of(path, "no such file", "Restore it from the repository") from error
-    except (ValueError, KeyError, pa.errors.SchemaError) as error:
+    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
         wrong = f"not a table of losses ({error})"
         raise DataError.of(path, wrong, "Restore it from the repository") from error
     wired = table[table["path"] == "wired"]

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -14,13 +15,20 @@ from analysis.execute import execute, main
 from analysis.figurefile import Cell, read_figure
 from analysis.outputs import read_summary
 from analysis.style import QDISC_ORDER
+from emulation import config
+from emulation.config import select
+from emulation.model import Experiment
 
 sys.path.insert(0, str(Path(__file__).parent / "data"))
 import synthetic
+import synthetic_traffic as traffic
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 FIGURES = sorted(NOTEBOOKS.glob("figures/*/*.yaml"))
-SHIPPED = ("rrul", "transient", "spread", "scaling", "wifi_validation")
+SHIPPED = (
+    "rrul", "transient", "spread", "voip", "loss", "web", "fairness", "parameters", "ablation",
+    "scaling", "wifi_validation",
+)  # fmt: skip
 ALL = [path for path in NOTEBOOKS.glob("*.ipynb") if path.stem in SHIPPED]
 SEEDS = 3
 
@@ -57,15 +65,51 @@ def test_parameter_files_name_known_parameters(path: Path) -> None:
         assert figure.cells() == []
         return
     cells = figure.cells()
-    assert [one.qdisc for one in cells] == list(QDISC_ORDER)
-    assert {one.link.replace("/", "-") for one in cells} <= set(synthetic.LEVELS)
+    assert len(cells) == len(set(cells))
+    assert {one.qdisc for one in cells} <= set(QDISC_ORDER)
+    for one in cells:  # the experiment has it
+        selected = select(
+            experiment(f"{one.paper}/{one.experiment}"),
+            link=one.link, qdisc=one.qdisc, cc=one.cc, era=one.era, seed=1,
+        )  # fmt: skip
+        assert [f"{one.folder}/seed-001"] == [run.id for run in selected]
+
+
+@cache
+def experiment(name: str) -> Experiment:
+    return config.experiment(name)
 
 
 def test_cells_name_their_folder() -> None:
     figure = read_figure(NOTEBOOKS / "figures" / "gbw2015" / "fig2c.yaml")
     assert figure.name == "gbw2015/fig2c"
-    assert figure.cells()[0] == Cell("gbw2015", "rrul", "10/1", "pfifo_fast", "cubic")
-    assert figure.cells()[0].folder == "gbw2015/rrul/10-1/pfifo_fast/cubic"
+    cells = figure.cells()
+    assert cells[:2] == [
+        Cell("gbw2015", "rrul", "2014", "10/1", "pfifo_fast", "cubic"),
+        Cell("gbw2015", "rrul", "modern", "10/1", "pfifo_fast", "cubic"),
+    ]
+    assert cells[0].folder == "gbw2015/rrul@2014/10-1/pfifo_fast/cubic"
+    assert cells[1].folder == "gbw2015/rrul/10-1/pfifo_fast/cubic"
+    assert len(cells) == 2 * 2 * 7
+
+
+def test_cells_of_several_experiments_and_of_what_they_are_divided_by() -> None:
+    losses = read_figure(NOTEBOOKS / "figures/gbw2015/table2.yaml").cells()
+    assert {(one.experiment, one.link) for one in losses} == {
+        (name, link) for name in ("voip_1up", "voip_rrul") for link in ("10/1", "10/10", "100/100")
+    }
+    page = read_figure(NOTEBOOKS / "figures/gbw2015/fig4b.yaml").cells()
+    unloaded = [one for one in page if one.experiment == "web_small_idle"]
+    assert {one.qdisc for one in unloaded} == {"pfifo_fast"}
+    assert {(one.era, one.cc) for one in unloaded} == {(one.era, one.cc) for one in page}
+
+
+def test_an_ablation_has_the_eras_of_each_qdisc() -> None:
+    cells = read_figure(NOTEBOOKS / "figures/gbw2015/switchesb.yaml").cells()
+    eras = {qdisc: {one.era for one in cells if one.qdisc == qdisc} for qdisc in ("pie", "codel")}
+    assert "2014-pie_rate" in eras["pie"]
+    assert "2014-pie_rate" not in eras["codel"]
+    assert "modern+no_gso" in eras["pie"] & eras["codel"]
 
 
 def test_rrul_writes_the_compared_table(data: Path, tmp_path: Path) -> None:
@@ -96,6 +140,62 @@ def test_transient_writes_the_peaks(data: Path, tmp_path: Path) -> None:
     assert 280 < table.loc["pie", "peak_ms"] < 400
     assert table.loc["fq_codel", "peak_ms"] < 55
     assert json.loads((folder / "summary.json").read_text())["compared"] == 0
+
+
+def test_settings_stand_side_by_side(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    traffic.write_tree(data, "voip_rrul", "10-10", seeds=2)
+    traffic.write_tree(data, "voip_rrul", "10-10", seeds=1, era="modern")
+    traffic.write_tree(data, "voip_rrul", "10-10", seeds=1, cc="reno")
+    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/fig3d.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv")
+    titles = ["Linux of 2014, CUBIC", "today's Linux, CUBIC", "Linux of 2014, New Reno"]
+    assert list(dict.fromkeys(table["setting"])) == titles
+    assert len(table) == 3 * 7
+    codel = table[table["qdisc"] == "codel"].set_index("setting")
+    assert codel["n_seeds"].tolist() == [2, 1, 1]
+    assert codel["mean_ms"].between(8, 11).all()
+    summary = read_summary(folder / "summary.json")
+    assert summary.eras == ["2014", "modern"]
+    assert sum(len(cell["seeds"]) for cell in summary.cells) == 4 * 7
+    page = (folder / "notebook.html").read_text()
+    assert "all one-way delays" in page  # a claim
+
+
+def test_losses_beside_the_printed_ones(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for experiment_name in ("voip_1up", "voip_rrul"):
+        traffic.write_tree(data, experiment_name, "10-1", seeds=2)
+    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/table2.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv").set_index(["beside", "qdisc"])
+    assert len(table) == 2 * 7
+    assert table.loc[("one TCP flow", "ared"), "published"] == 7.95
+    assert read_summary(folder / "summary.json").compared == 14
+
+
+def test_pages_and_fairness(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for experiment_name in ("web_small_1up", "web_small_idle", "rtt_fairness"):
+        traffic.write_tree(data, experiment_name, "10-10", seeds=2)
+    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/fig4b.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv").set_index("qdisc")
+    assert list(table.index) == list(QDISC_ORDER)
+    assert table.loc["ared", "normalised"] == pytest.approx(7.5, rel=0.05)
+    assert table.loc["ared", "pages_failed"] == 2
+    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/fig6c.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv").set_index("qdisc")
+    assert table.loc["sfq", "jain_index"] == 1
+
+
+def test_switches_one_at_a_time(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for era in ("modern", "2014", "modern+no_gso", "2014-no_gso"):
+        for seed in (1, 2):
+            synthetic.write_run(data, "10-10", "codel", seed, era=era)
+    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/switchesb.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv")
+    assert set(table["switch"]) == {"all", "no_gso"}
+    assert set(table["n_seeds"]) == {2}
 
 
 def test_spread_writes_a_row_a_qdisc(data: Path, tmp_path: Path) -> None:

@@ -98,8 +98,10 @@ def test_page_says_what_ran(results: Path) -> None:
     page = Page((results / "index.html").read_text())
     assert synthetic.KERNEL["digest"] in page.text
     assert synthetic.KERNEL["release"] in page.text
-    assert "codel (cubic, 10/10 Mbit/s): seeds 1, 2" in page.text
-    assert "pie (cubic, 10/1 Mbit/s): seed 4" in page.text
+    assert (
+        "rrul, today's Linux, CUBIC, 10/10 Mbit/s: seeds 1–2 of codel; seeds 1 of pie" in page.text
+    )
+    assert "rrul, today's Linux, CUBIC, 10/1 Mbit/s: seeds 4 of pie" in page.text
     assert "Title <of> a figure" in page.text  # escaped, not swallowed
 
 

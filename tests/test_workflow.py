@@ -74,7 +74,9 @@ def touch_run(data: Path, run: str) -> None:
 def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
     touch_run(tmp_path, "gbw2015/rrul/10-10/codel/cubic/seed-001")
     plan = make_plan(config(data=str(tmp_path)))
-    assert set(plan.figures) == {"gbw2015/fig2b", "gbw2015/fig7b", "gbw2015/spreadb"}
+    assert set(plan.figures) == {
+        "gbw2015/fig2b", "gbw2015/fig7b", "gbw2015/spreadb", "gbw2015/switchesb"
+    }  # fmt: skip
     figure = plan.figures["gbw2015/fig2b"]
     assert [path.name for path in plan.data_files(figure)] == ["seed-001.flent.gz", "seed-001.json"]
     assert plan.pages == Path("results")
@@ -85,21 +87,36 @@ def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
         make_plan(config(data=str(tmp_path), figures=["gbw2015/fig2a"]))
 
 
-@pytest.mark.parametrize(("scale", "figures", "runs"), [("smoke", 3, 7), ("quick", 9, 21),
-                                                        ("paper", 9, 630)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("scale", "figures", "runs"),
+    [
+        ("smoke", 12, 8 * 3 + 2),
+        ("quick", 32, 8 * 21 + 2 * 3),
+        ("paper", 32, (8 * 21 + 2 * 3) * 2 * 30),
+    ],
+)
 def test_scales(scale: str, figures: int, runs: int) -> None:
-    plan = make_plan(config(emulate=True, scale=scale))
+    plan = make_plan(config(emulate=True, scale=scale, papers=["gbw2015"]))
     assert len(plan.figures) == figures
     assert len(plan.all_runs()) == runs
+    assert {run.era for run in plan.all_runs().values()} == {"2014"}
     assert plan.pages == Path(f"results/emulated-{scale}")
+
+
+def test_an_ablation_is_run_whole_or_not_at_all() -> None:
+    with pytest.raises(ConfigError, match="has no run of gbw2015/switchesb"):
+        make_plan(config(emulate=True, scale="paper", figures=["gbw2015/switchesb"]))
+    plan = make_plan(config(emulate=True, scale="all", figures=["gbw2015/switchesb"]))
+    eras = {run.era for run in plan.all_runs().values()}
+    assert {"modern", "2014", "modern+no_gso", "2014-no_gso"} <= eras
 
 
 def test_short_runs_are_read_from_their_own_folder() -> None:
     plan = make_plan(config(emulate=True, scale="smoke"))
     figure = plan.figures["gbw2015/fig2b"]
-    assert plan.variant(figure) == "rrul@20s"
+    assert plan.length() == "20s"
     assert plan.data_files(figure)[0] == Path(
-        "results/data/gbw2015/rrul@20s/10-10/pfifo_fast/cubic/seed-001.flent.gz"
+        "results/data/gbw2015/rrul@2014@20s/10-10/pfifo_fast/cubic/seed-001.flent.gz"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,10 @@ PRODUCTS = (
 )
 
 
+#: A figure has many cells of one experiment, and reading its file takes a while.
+_experiment = cache(experiment)
+
+
 @dataclass(frozen=True)
 class Scale:
     """How much of a figure's sweep is run anew; None is all of it, or the paper's value."""
@@ -37,6 +42,7 @@ class Scale:
     eras: tuple[str, ...] | None = None
     ccs: tuple[str, ...] | None = None
     links: tuple[str, ...] | None = None
+    qdiscs: tuple[str, ...] | None = None
     seeds: int | None = None
     length: Duration | None = None
 
@@ -49,15 +55,22 @@ class Scale:
         length = given.get("length")
         return cls(
             name,
-            **{key: tuple(given[key]) for key in ("eras", "ccs", "links") if key in given},
+            **{
+                key: tuple(given[key]) for key in ("eras", "ccs", "links", "qdiscs") if key in given
+            },
             seeds=given.get("seeds"),
             length=Duration.parse(length) if length else None,
         )
 
     def has(self, cell: Cell) -> bool:
         """Whether the cell's runs are among those that are made."""
-        chosen = ((self.eras, cell.era), (self.ccs, cell.cc), (self.links, cell.link))
-        return all(values is None or value in values for values, value in chosen)
+        pairs = (
+            (self.eras, cell.era),
+            (self.ccs, cell.cc),
+            (self.links, cell.link),
+            (self.qdiscs, cell.qdisc),
+        )
+        return all(values is None or value in values for values, value in pairs)
 
 
 @dataclass(frozen=True)
@@ -91,7 +104,7 @@ class Plan:
         for cell in figure.cells():
             if not self.scale.has(cell) or (figure.ablation and self.scale.eras is not None):
                 continue
-            source = experiment(f"{cell.paper}/{cell.experiment}")
+            source = _experiment(f"{cell.paper}/{cell.experiment}")
             chosen += select(
                 source,
                 link=cell.link,

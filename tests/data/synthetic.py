@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+QUEUES = ("router_up r1-delay", "router_down r2-delay")
 STEP_S = 0.2
 DELAY_S = 5
 BASE_RTT_MS = 50.0
@@ -88,19 +89,22 @@ def flent_content(link: str, qdisc: str, seed: int, length_s: int = 20) -> dict[
 
 
 def write_run(
-    root: Path, link: str, qdisc: str, seed: int, length_s: int = 20, experiment: str = "rrul"
-) -> Path:
+    root: Path, link: str, qdisc: str, seed: int, length_s: int = 20, experiment: str = "rrul",
+    era: str = "modern",
+) -> Path:  # fmt: skip
     """Write one run's two files below `root`, and return the data file's path."""
-    run = f"gbw2015/{experiment}/{link}/{qdisc}/cubic/seed-{seed:03d}"
+    variant = experiment if era == "modern" else f"{experiment}@{era}"
+    run = f"gbw2015/{variant}/{link}/{qdisc}/cubic/seed-{seed:03d}"
     path = root / f"{run}.flent.gz"
     path.parent.mkdir(parents=True, exist_ok=True)
     with gzip.open(path, "wt", compresslevel=1) as stream:
         json.dump(flent_content(link, qdisc, seed, length_s), stream, sort_keys=True)
     provenance = {
         "run": run, "seed": seed, "link": link.replace("-", "/"), "qdisc": qdisc, "cc": "cubic",
-        "experiment": experiment, "paper": "gbw2015", "era": "modern",
+        "experiment": experiment, "paper": "gbw2015", "era": era,
         "identity": {"kernel": KERNEL}, "virtual_s": length_s + 12.5, "wall_s": 3.0,
-        "length_s": length_s, "base_rtt_ms": BASE_RTT_MS, "qdiscs": [],
+        "length_s": length_s, "base_rtt_ms": BASE_RTT_MS,
+        "qdiscs": {queue: {"qdiscs": [{"drops": 1, "packets": 99}]} for queue in QUEUES},
     }  # fmt: skip
     path.with_name(f"seed-{seed:03d}.json").write_text(json.dumps(provenance))
     return path
