@@ -137,6 +137,10 @@ SWITCHES: tuple[Switch, ...] = (*_PIE, *_FQ_CODEL, *_TCP, *_RECOVERY)
 ERAS: dict[str, tuple[str, ...]] = {
     MODERN: (),
     "2014": tuple(switch.name for switch in (*_PIE, *_FQ_CODEL, *_TCP)),
+    # khademi2013 (Sec. 3.1.3): senders of Linux 3.8 that counted bytes (RFC 3465), which 3.9 lost.
+    "2013": tuple(
+        switch.name for switch in (*_PIE, *_FQ_CODEL, *_TCP) if switch.name != "count_acks"
+    ),
 }
 
 _BY_NAME = {switch.name: switch for switch in SWITCHES}

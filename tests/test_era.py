@@ -99,3 +99,8 @@ def test_restored_options_go_behind_the_experiments_own() -> None:
     assert era.restored(bare, ()) == bare
     fifo = Qdisc("q", "pfifo_fast", ())
     assert era.restored(fifo, (ONE, OTHER)) == fifo
+
+
+def test_2013_is_2014_with_windows_that_grow_by_bytes() -> None:
+    assert set(names("2014")) - set(names("2013")) == {"count_acks"}
+    assert set(names("2013")) < set(names("2014"))
