@@ -40,7 +40,11 @@ def grid(settings: Sequence[Setting], palette: Palette, draw: Draw) -> Figure:
                 continue
             draw(axes, setting)
             axes.set_title(setting.title, fontsize=11, color=palette.soft, loc="left")
-            axes.label_outer()
+            below = any(Setting(era, other) in settings for other in ccs[row + 1 :])
+            before = any(Setting(other, cc) in settings for other in eras[:column])
+            axes.tick_params(labelbottom=not below, labelleft=not before)
+            axes.set_xlabel("" if below else axes.get_xlabel())
+            axes.set_ylabel("" if before else axes.get_ylabel())
     return figure
 
 
