@@ -38,7 +38,8 @@ rule batch:
         guest=lambda wildcards: guest_code_digest(BATCHES[wildcards.batch][0].job()),
     threads: 1
     resources:
-        mem_mb=1000,
+        # Snakemake twice, as sbatch and srun start it, 171 MiB each; the guest's memory
+        mem_mb=lambda wildcards: 600 + BATCHES[wildcards.batch][0].memory_mib,
         runtime=lambda wildcards: batch_minutes(wildcards.batch),
     shell:
         "{PYTHON} -m workflow.batch {output} {params.selection:q}"
