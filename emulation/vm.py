@@ -25,6 +25,7 @@ from typing import Any
 
 from emulation.cpus import claim
 from emulation.errors import GuestFailure, GuestHung, MissingTool
+from emulation.patience import Patience
 
 #: Midnight UTC, 1 January 2015, when every guest starts, in nanoseconds since 1970.
 START_NS = 1_420_070_400_000_000_000
@@ -54,7 +55,7 @@ PINNED = (
     "PYTHONHASHSEED=0",
 )
 
-#: Wall seconds without a line of status after which a guest counts as hung.
+#: Wall seconds without a line of status after which a guest counts as hung (`emulation.patience`).
 HANG_S = 120.0
 
 #: Wall seconds between two looks at the status.
@@ -192,9 +193,10 @@ def run(
     """Boot the guest that `prepare` laid out in `folder` and wait until it is switched off.
 
     `on_step` gets each line of status as it comes; `on_poll` gets the process id of the guest's
-    kernel every `POLL_S`. Raises `GuestFailure` where the kernel
-    complained or the guest ended without a last word, `GuestHung` where virtual time stood still
-    for `hang_s` wall seconds. The guest dies with this process, whatever kills it.
+    kernel every `POLL_S`. Raises `GuestFailure` where the kernel complained or the guest ended
+    without a last word, `GuestHung` where virtual time stood still for `hang_s` wall seconds in
+    which the guest had a processor or did not want one. The guest dies with this process, whatever
+    kills it.
     """
     ending = Ending()
     began, spent_s = time.monotonic(), _children_s()
@@ -257,7 +259,7 @@ def _watch(
 ) -> None:
     """Follow the status until the guest ends."""
     status = folder / "job" / "status"
-    position, heard = 0, time.monotonic()
+    position, patience = 0, Patience(process.pid)
     while True:
         ended = process.poll() is not None
         text = status.read_bytes()[position:] if status.exists() else b""
@@ -266,10 +268,10 @@ def _watch(
         for line in whole.splitlines():
             ending.steps.append(json.loads(line))
             on_step(ending.steps[-1])
-            heard = time.monotonic()
+            patience.heard()
         if ended:
             return
-        if time.monotonic() - heard > hang_s:
+        if patience.waited_s() >= hang_s:
             raise GuestHung(
                 what=f"virtual time stands still at {ending.virtual_s:.3f} s since {hang_s:g} s",
                 where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
