@@ -34,21 +34,22 @@ needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become s
 LENGTH = Duration.parse("3 s")
 
 
-def flent(name: str, qdisc: str, link: str = "10/10", cc: str = "cubic") -> Work:
-    """What flent does in an experiment of gbw2015."""
-    (run,) = select(
-        experiment(f"gbw2015/{name}"), link=link, qdisc=qdisc, cc=cc, seed=1, length=LENGTH
-    )
+def traffic(name: str, qdisc: str, link: str = "10/10", cc: str = "cubic") -> Work:
+    """What a run of the experiment `name` does."""
+    (run,) = select(experiment(name), link=link, qdisc=qdisc, cc=cc, seed=1, length=LENGTH)
     return Work(name, run.random, run=run)
 
 
 #: One of each kind of traffic.
 WORKS: dict[str, Callable[[], Work]] = {
-    "rrul": lambda: flent("rrul", "fq_codel"),  # TCP both ways, UDP and ICMP
-    "voip by D-ITG": lambda: flent("voip_1up", "fq_codel", "10/1"),
-    "voip by irtt": lambda: flent("voip_rrul_irtt", "sfq", cc="reno"),
-    "rtt fairness": lambda: flent("rtt_fairness", "codel"),  # four addresses of the server
-    "web": lambda: flent("web_small_1up", "pie"),  # nginx, dnsmasq and http-getter
+    "rrul": lambda: traffic("gbw2015/rrul", "fq_codel"),  # TCP both ways, UDP and ICMP
+    "voip by D-ITG": lambda: traffic("gbw2015/voip_1up", "fq_codel", "10/1"),
+    "voip by irtt": lambda: traffic("gbw2015/voip_rrul_irtt", "sfq", cc="reno"),
+    "rtt fairness": lambda: traffic(
+        "gbw2015/rtt_fairness", "codel"
+    ),  # four addresses of the server
+    "web": lambda: traffic("gbw2015/web_small_1up", "pie"),  # nginx, dnsmasq and http-getter
+    "bulk flows": lambda: traffic("khademi2013/flows_4", "codel_5ms", cc="reno"),  # iperf
     "openvswitch": lambda: Work("openvswitch", 1, code=SWITCH),
 }
 
@@ -57,6 +58,7 @@ TRAFFIC_FILES = {"data.flent.gz", "qdiscs.json", "kernel.log", "status"}
 FILES = {
     **dict.fromkeys(WORKS, TRAFFIC_FILES),
     "web": TRAFFIC_FILES | {"http-getter.log", "dnsmasq.log"},
+    "bulk flows": {"aqm.aqm-delay.frames.gz", "counters.json", "iperf.json", "qdiscs.json"},
     "openvswitch": {"ping.txt", "flows.txt", "ports.txt", "kernel.log", "status"},
 }
 

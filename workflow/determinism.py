@@ -43,10 +43,6 @@ NOBODY = 65534
 #: What a process may get without anybody's intent.
 SIGNALS = (signal.SIGCONT, signal.SIGURG, signal.SIGCHLD, signal.SIGWINCH)
 
-#: Wall seconds after which a guest's user processes get them, too: a kernel that starts tries the
-#: host's ptrace on a process of its own, which has to be left alone.
-STARTED_S = 1.0
-
 #: Switches that work with Open vSwitch; the work of a guest in place of a rig and its traffic.
 SWITCH = """
 import subprocess
@@ -224,25 +220,37 @@ class Stage:
         return replace(self, copy=place)
 
 
-#: (experiment, link, qdisc) of the works: RRUL over the three links with qdiscs of each kind, then
-#: one of each other kind of traffic.
+#: (experiment, link, qdisc, congestion control) of the works: RRUL over the three links with qdiscs
+#: of each kind, then one of each other kind of traffic.
 TRAFFIC = (
-    ("rrul", "10/10", "fq_codel"), ("rrul", "10/1", "sfq"), ("rrul", "100/100", "pie"),
-    ("rrul", "10/10", "ared"), ("rrul", "10/1", "codel"), ("rrul", "10/10", "pfifo_fast"),
-    ("rrul", "100/100", "fq_nocodel"), ("rrul", "10/1", "pie"),
-    ("voip_1up", "10/1", "fq_codel"), ("voip_rrul_irtt", "10/10", "sfq"),
-    ("rtt_fairness", "10/10", "codel"), ("web_small_1up", "10/10", "fq_codel"),
-)  # fmt: skip
+    ("gbw2015/rrul", "10/10", "fq_codel", "cubic"),
+    ("gbw2015/rrul", "10/1", "sfq", "reno"),
+    ("gbw2015/rrul", "100/100", "pie", "cubic"),
+    ("gbw2015/rrul", "10/10", "ared", "reno"),
+    ("gbw2015/rrul", "10/1", "codel", "cubic"),
+    ("gbw2015/rrul", "10/10", "pfifo_fast", "reno"),
+    ("gbw2015/rrul", "100/100", "fq_nocodel", "cubic"),
+    ("gbw2015/rrul", "10/1", "pie", "reno"),
+    ("gbw2015/voip_1up", "10/1", "fq_codel", "cubic"),
+    ("gbw2015/voip_rrul_irtt", "10/10", "sfq", "reno"),
+    ("gbw2015/rtt_fairness", "10/10", "codel", "cubic"),
+    ("gbw2015/web_small_1up", "10/10", "fq_codel", "reno"),
+    ("khademi2013/flows_4", "10/10", "codel_5ms", "reno"),
+)
 
 
 def works(length: str = "3 s", seeds: int = 2) -> list[Work]:
     """Mixed traffic: that of `TRAFFIC`, and Open vSwitch."""
     found = []
-    for index, (name, link, qdisc) in enumerate(TRAFFIC):
+    for name, link, qdisc, cc in TRAFFIC:
         for run in select(
-            experiment(f"gbw2015/{name}"), link=link, qdisc=qdisc, cc=("cubic", "reno")[index % 2],
-            seed=range(1, seeds + 1), length=Duration.parse(length),
-        ):  # fmt: skip
+            experiment(name),
+            link=link,
+            qdisc=qdisc,
+            cc=cc,
+            seed=range(1, seeds + 1),
+            length=Duration.parse(length),
+        ):
             found.append(Work(run.id, run.random, run=run))
     found += [Work(f"openvswitch/seed-{n:03d}", n, code=SWITCH) for n in range(1, seeds + 1)]
     return found
@@ -265,7 +273,7 @@ def observe(work: Work, conditions: Conditions, stage: Stage) -> Seen:
         if child.exitcode:
             said = parent / "error"
             raise RuntimeError(said.read_text() if said.exists() else f"status {child.exitcode}")
-        if work.run is not None:
+        if work.run is not None and not work.run.topology.observed:
             check_flows(folder / "job/out/data.flent.gz", work.run)
         return Seen(digests(folder, conditions), int((parent / "stops").read_text()))
     finally:
@@ -343,7 +351,7 @@ def _child(work: Work, conditions: Conditions, stage: Stage, folder: Path) -> No
             os.setgroups([])
             os.setresgid(conditions.user, conditions.user, conditions.user)
             os.setresuid(conditions.user, conditions.user, conditions.user)
-        disturb = Disturb(conditions)
+        disturb = Disturb(conditions, folder / "job" / "status")
         with mock.patch.object(vm, "PINNED", pinned(conditions)):
             ending = vm.run(machine, folder, on_poll=disturb)
         os.write(stops, str(disturb.stops).encode())
@@ -422,21 +430,22 @@ def _call(status: int, what: str) -> None:
 class Disturb:
     """Stops the guest and sends it signals, at times that are different each time.
 
-    Its kernel and its user processes get them, as from a batch scheduler.
+    Its kernel and its user processes get them, as from a batch scheduler. The latter do from the
+    first line of `status` on: a kernel that starts tries the host's ptrace on a process of its own,
+    which has to be left alone.
     """
 
-    def __init__(self, conditions: Conditions) -> None:
+    def __init__(self, conditions: Conditions, status: Path) -> None:
         self.stops = 0
-        self._conditions = conditions
+        self._conditions, self._status = conditions, status
         self._chance = random.SystemRandom()
-        self._begin = time.monotonic()
-        self._next = self._begin + self._chance.uniform(0, conditions.stops)
+        self._next = time.monotonic() + self._chance.uniform(0, conditions.stops)
 
     def __call__(self, pid: int) -> None:
         every = self._conditions.stops
         if not every or time.monotonic() < self._next:
             return
-        send = os.killpg if time.monotonic() > self._begin + STARTED_S else os.kill
+        send = os.killpg if self._status.exists() else os.kill
         if self._conditions.signals:
             for number in SIGNALS:
                 send(pid, number)
