@@ -83,11 +83,11 @@ def waiting(waits: pd.DataFrame, palette: Palette) -> Figure:
         axes.annotate(f"{mbit_s:.0f} Mbit/s", (end, label), xytext=(4, 0), va="center",
                       textcoords="offset points", fontsize=8, color=palette.soft)  # fmt: skip
     axes.invert_yaxis()
-    axes.margins(x=0.12)
+    axes.margins(x=0.15)
     axes.set_xlabel("Mean wait of a packet at the access point (ms)", fontsize=10)
     axes.tick_params(labelsize=9)
     axes.grid(axis="y", visible=False)
-    axes.legend(fontsize=9, loc="lower right")
+    figure.legend(fontsize=9, loc="outside upper center", ncols=len(PLACES))
     return figure
 
 

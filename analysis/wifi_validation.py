@@ -117,7 +117,7 @@ def theory(row: pd.Series) -> float:
 
 def verdicts(compared: pd.DataFrame) -> pd.DataFrame:
     """The largest errors: columns `compared`, `cases`, `largest_error`, `limit`, `holds`."""
-    saturation = compared[compared["set"] == "saturation"]
+    saturation = compared[(compared["set"] == "saturation") & (compared["sender"] == ALL_SENDERS)]
     goodput = saturation[saturation["quantity"] == "goodput_mbit_s"]
     many = saturation[
         (saturation["quantity"] == "collision_probability") & (saturation["stations"] > 1)
