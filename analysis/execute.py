@@ -42,7 +42,7 @@ def execute(figure: FigureFile, data_root: Path, results: Path, *, progress: boo
     try:
         papermill.execute_notebook(
             str(figure.notebook), str(written), parameters, progress_bar=progress,
-            cwd=str(figure.notebook.parent), kernel_name="python3",
+            cwd=str(figure.notebook.parent), kernel_name="python3", start_timeout=600,
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         (folder / SUMMARY).unlink(missing_ok=True)

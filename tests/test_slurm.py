@@ -8,6 +8,7 @@ no root and no munge, and touches no Slurm that the machine may have.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -27,6 +28,7 @@ from emulation import kernel, rootfs
 from emulation.errors import MissingTool
 from workflow import cluster
 from workflow.plan import make_plan
+from workflow.progress import STEP_S, Work
 
 DAEMONS = ("slurmctld", "slurmd")
 CLIENTS = ("sbatch", "srun", "squeue", "scancel", "sinfo", "scontrol", "sacct")
@@ -303,12 +305,52 @@ def test_batches_hold_seeds_of_one_cell(monkeypatch: pytest.MonkeyPatch) -> None
     runs = [run.id for batch in batches.values() for run in batch]
     assert sorted(runs) == sorted(plan.all_runs())
     assert {len({run.cell for run in batch}) for batch in batches.values()} == {1}
-    one = batches["gbw2015/rrul/10-10/codel/cubic/seeds-011-020"]
-    assert [run.seed for run in one] == list(range(11, 21))
-    figure = plan.figures["gbw2015/fig2b"]
-    assert Path("results/batches/gbw2015/rrul/10-10/codel/cubic/seeds-011-020.json") in (
-        plan.data_files(figure)
-    )
+    stamps = [str(path) for path in plan.data_files(plan.figures["gbw2015/fig2b"])]
+    (stamp,) = [one for one in stamps if one.endswith("/10-10/codel/cubic/seeds-011-020.json")]
+    batch = batches[stamp.removeprefix("results/batches/").removesuffix(".json")]
+    assert [run.seed for run in batch] == list(range(11, 21))
+
+
+GROUP = """\
+Job stats:
+job       count
+------  -------
+batch         2
+all           1
+total         3
+
+[Sat Nov 21 09:16:03 2026] Group job batches (jobs in lexicogr. order):
+
+    [Sat Nov 21 09:16:03 2026]
+    rule batch:
+        jobid: 7
+        wildcards: batch=gbw2015/rrul/10-10/codel/cubic/seeds-001-010
+    [Sat Nov 21 09:16:03 2026]
+    rule batch:
+        jobid: 8
+        wildcards: batch=gbw2015/rrul/10-10/pie/cubic/seeds-001-010
+Job 97efac49 has been submitted with SLURM jobid 1 (log: x/1.log).
+[Sat Nov 21 09:17:33 2026]
+Finished jobid: 7 (Rule: batch)
+    [Sat Nov 21 09:17:33 2026]
+    Error in rule batch:
+        message: None
+        jobid: 8
+"""
+
+
+def test_progress_is_read_off_groups() -> None:
+    work = Work(cores=2)
+    finished = [name for line in GROUP.splitlines() if (name := work.read(line))]
+    assert finished == ["batch gbw2015/rrul/10-10/codel/cubic/seeds-001-010"]
+    assert work.failures == ["batch gbw2015/rrul/10-10/pie/cubic/seeds-001-010"]
+    assert work.steps() == 2
+    assert work.summary().startswith("2 batches of runs: about ")
+
+
+def test_every_rule_has_a_time() -> None:
+    text = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    assert set(re.findall(r"^rule (\w+):", text, re.MULTILINE)) == set(STEP_S)
 
 
 def test_jobs_are_long_but_leave_none_idle() -> None:

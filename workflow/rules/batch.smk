@@ -7,12 +7,12 @@ from emulation.commands.list import wall_seconds
 BATCHES = PLAN.batches()
 
 
-def batch_minutes(batch):
-    """A limit of time: three times what the runs should take, and a minute."""
+def batch_minutes(batch, attempt):
+    """A limit of time: three times what the runs should take, and time to start; more each time."""
     runs = BATCHES[batch]
     whole = wall_seconds(runs[0].experiment, [runs[0].cell])
     share = runs[0].length.seconds / runs[0].experiment.traffic.length.seconds
-    return 1 + round(3 * len(runs) * max(5, whole * share) / 60)
+    return attempt * (2 + round(3 * len(runs) * max(5, whole * share) / 60))
 
 
 def batch_selection(batch):
@@ -40,7 +40,7 @@ rule batch:
     resources:
         # Snakemake twice, as sbatch and srun start it, 171 MiB each; the guest's memory
         mem_mb=lambda wildcards: 600 + BATCHES[wildcards.batch][0].memory_mib,
-        runtime=lambda wildcards: batch_minutes(wildcards.batch),
+        runtime=lambda wildcards, attempt: batch_minutes(wildcards.batch, attempt),
     shell:
         "{PYTHON} -m workflow.batch {output} {params.selection:q}"
         " --data {params.data} --keep {params.failed} >{log} 2>&1"
