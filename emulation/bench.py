@@ -23,24 +23,25 @@ import statistics
 import time
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from emulation import capture, host, kernel, speed, vm
 from emulation.config import experiment, select
 from emulation.errors import ConfigError, GuestFailure
-from emulation.kernel import Kernel
-from emulation.model import Run
+from emulation.kernel import Kernel, module
+from emulation.model import Link, Run
 from emulation.rootfs import RootFs
 from emulation.run import boot
 from emulation.schema import unknown
-from emulation.units import Duration
+from emulation.units import Duration, Rate
 
 #: Of the report.
 FORMAT = 1
 
 EXPERIMENT = "gbw2015/rrul"
+WIFI_EXPERIMENT = "gbw2015/wifi_rrul"
 LENGTH_S = 60.0  # of the load
 
 #: Wall seconds between two looks at the memory.
@@ -54,19 +55,26 @@ class Scenario:
     name: str
     link: str = ""  # empty: the guest is booted and switched off
     everywhere: bool = False  # one guest a core at once
+    experiment: str = EXPERIMENT
+    #: Of the bottleneck, in Mbit/s, where the experiment has no such link: download, upload.
+    rates: tuple[int, int] | None = None
 
     def run(self, seed: int, length_s: float) -> Run:
         """The run of one guest."""
         length = Duration.parse(f"{length_s:g} s")
         (found,) = select(
-            experiment(EXPERIMENT),
+            experiment(self.experiment),
             link=self.link or "10/10",
             qdisc="fq_codel",
             cc="cubic",
             seed=seed,
             length=length,
         )
-        return found
+        if self.rates is None:
+            return found
+        down, up = (Rate.parse(f"{rate} Mbit/s") for rate in self.rates)
+        link = Link(f"{self.rates[0]}/{self.rates[1]}", down, up)
+        return replace(found, cell=replace(found.cell, link=link))
 
 
 SCENARIOS = {
@@ -77,6 +85,9 @@ SCENARIOS = {
         Scenario("rrul-100", "100/100"),
         Scenario("rrul-10-all", "10/10", everywhere=True),
         Scenario("rrul-100-all", "100/100", everywhere=True),
+        Scenario("rrul-wifi", "100/100", experiment=WIFI_EXPERIMENT),
+        # An Ethernet link that carries about what the WiFi link does.
+        Scenario("rrul-40-3", "10/1", rates=(40, 3)),
     )
 }
 
@@ -158,7 +169,8 @@ def resident_kib(smaps_rollup: str) -> int:
 def guest(scenario: Scenario, seed: int, length_s: float, built: Kernel, root: RootFs) -> Guest:
     """Run one guest of `scenario`."""
     run = scenario.run(seed, length_s)
-    machine = vm.Machine(built.path, root.path, run.random, run.memory_mib)
+    modules = module.needed(built, run.job())
+    machine = vm.Machine(built.path, root.path, run.random, run.memory_mib, modules=modules)
     with vm.scratch() as folder:
         if not scenario.link:
             vm.prepare(folder, root.path, {"boot": True})

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+from emulation import storage
 from emulation.errors import INTERRUPTED, ConfigError, EmulationError
 
 #: Subcommand -> what `emulate --help` says about it; a module of `emulation.commands` each.
@@ -71,15 +72,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except EmulationError as error:
-        for line in str(error).splitlines():
-            print(f"emulate: error: {line}", file=sys.stderr)
-        return error.exit_status
-    except KeyboardInterrupt:
-        print("emulate: error: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return _tell(error)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
+    except OSError as error:
+        return _tell(storage.of(error))
+    except KeyboardInterrupt:
+        print("emulate: error: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _tell(error: EmulationError) -> int:
+    for line in str(error).splitlines():
+        print(f"emulate: error: {line}", file=sys.stderr)
+    return error.exit_status
 
 
 def _version() -> str:

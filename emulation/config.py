@@ -5,17 +5,16 @@ A file is accepted whole or refused with every problem that it has, each with fi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from importlib import resources
 from itertools import product
 from pathlib import Path as FilePath
-from typing import Any, TypeVar, get_args
-
-from pydantic import BaseModel, ValidationError
+from typing import Any, TypeVar
 
 from emulation import era as eras
+from emulation import own
 from emulation.errors import ConfigError, Problem
+from emulation.load import Change, Load
 from emulation.model import (
     DEFAULT_ERA,
     DEFAULT_KERNEL,
@@ -29,22 +28,19 @@ from emulation.model import (
     Run,
     Traffic,
 )
-from emulation.schema import ExperimentSection, Flaws, PaperFile, QdiscSection, unknown
+from emulation.problems import validated
+from emulation.schema import (
+    ExperimentSection,
+    PaperFile,
+    QdiscSection,
+    WifiSection,
+    unknown,
+)
 from emulation.source import Path, Source
 from emulation.units import Duration, Rate
+from emulation.wifi import Wifi, options
 
 T = TypeVar("T", str, int)
-
-#: What pydantic finds, in our words: type -> (what is wrong, what to do).
-WORDS = {
-    "missing": ("is missing", "add it"),
-    "string_type": ("is not text", "write text, in quotes where YAML takes it for a number"),
-    "int_type": ("is not a whole number", "write a whole number"),
-    "dict_type": ("is not a mapping", "write keys with values below it"),
-    "model_type": ("is not a mapping", "write keys with values below it"),
-    "list_type": ("is not a list", "write [value, value]"),
-    "too_short": ("is empty", "add at least one entry"),
-}
 
 
 def load(path: FilePath) -> Paper:
@@ -65,9 +61,9 @@ def load(path: FilePath) -> Paper:
 
 
 def papers() -> tuple[Paper, ...]:
-    """The papers of the shipped files, by name."""
+    """The papers of the shipped files, by name, with the user's own qdiscs (`emulation.own`)."""
     folder = FilePath(str(resources.files("emulation") / "experiments"))
-    return tuple(load(path) for path in sorted(folder.glob("*.yaml")))
+    return own.extended(tuple(load(path) for path in sorted(folder.glob("*.yaml"))))
 
 
 def experiments() -> tuple[Experiment, ...]:
@@ -138,52 +134,12 @@ def _chosen(
 
 def _validate(source: Source) -> PaperFile | None:
     """The file's sections; None, with the problems in `source`, where they are not valid."""
-    if not isinstance(source.value, dict):
-        if not source.problems:
-            source.problems.append(
-                source.problem((), "is no experiment file", "start with 'paper:'")
-            )
-        return None
+    value = source.value if isinstance(source.value, dict) else {}
     defined = {
-        noun: list(section) if isinstance(section := source.value.get(f"{noun}s"), dict) else None
-        for noun in ("link", "qdisc")
+        noun: list(section) if isinstance(section := value.get(key, {}), dict) else None
+        for noun, key in (("link", "links"), ("qdisc", "qdiscs"), ("wifi", "wifi"))
     }
-    try:
-        return PaperFile.model_validate(source.value, context=defined)
-    except ValidationError as invalid:
-        for error in invalid.errors():
-            source.problems += _problems(source, error)
-        return None
-
-
-def _problems(source: Source, error: Any) -> Iterator[Problem]:
-    """An error of pydantic in our words."""
-    path: Path = tuple(step for step in error["loc"] if step != "[key]")
-    kind = error["type"]
-    flaws = error.get("ctx", {}).get("error")
-    if isinstance(flaws, Flaws):
-        for below, what, todo in flaws.flaws:
-            yield source.problem((*path, *below), what, todo)
-    elif kind == "extra_forbidden":
-        yield source.problem(path, *unknown("key", str(path[-1]), _keys(path[:-1])))
-    elif kind == "literal_error":
-        noun = next(str(step) for step in reversed(path) if isinstance(step, str))
-        valid = re.findall("'([^']*)'", error["ctx"]["expected"])
-        yield source.problem(path, *unknown(noun.removesuffix("s"), str(error["input"]), valid))
-    else:
-        what, todo = WORDS.get(kind, (f"is not valid: {error['msg']}", "correct it"))
-        yield source.problem(path, what, todo)
-
-
-def _keys(path: Path) -> list[str]:
-    """The keys that the section at `path` may have."""
-    section: Any = PaperFile
-    for step in path:
-        if isinstance(section, type) and issubclass(section, BaseModel):
-            section = section.model_fields[str(step)].annotation
-        else:
-            section = get_args(section)[-1]
-    return list(section.model_fields)
+    return validated(source, PaperFile, "paper", defined)
 
 
 def _cross_checks(file: PaperFile, source: Source) -> Iterator[Problem]:
@@ -207,14 +163,42 @@ def _tool_checks(
     file: PaperFile, source: Source, name: str, section: ExperimentSection
 ) -> Iterator[Problem]:
     """What of a tool does not go with the rig."""
-    tools = {"daisy_chain": "flent", "dumbbell": "iperf"}
+    tools = {"daisy_chain": "flent", "dumbbell": "iperf", "gateways": "mix"}
     traffic, wanted = section.traffic, tools[file.rig.topology]
+    if traffic.tool == "window" and wanted == "mix":
+        wanted = "window"
+        if section.rig.mtu is None:
+            todo = "write e.g. 'mtu: 1500 B'"
+            yield source.problem(("experiments", name, "rig"), "has no mtu", todo)
     path = ("experiments", name, "traffic")
     if traffic.tool != wanted:
         what = f"'{traffic.tool}' does not run on the rig '{file.rig.topology}'"
         yield source.problem((*path, "tool"), what, f"write '{wanted}'")
-    if wanted == "iperf" and len(section.rig.base_rtt or file.rig.base_rtt) > 1:
-        what = "has several base RTTs, a dumbbell has one"
+    wifi = section.rig.wifi or file.rig.wifi
+    if wifi is not None:
+        where: Path = ("experiments", name, "rig", "wifi")
+        where = where if section.rig.wifi else ("rig", "wifi")
+        stations = len(file.wifi[wifi].stations)
+        if file.rig.topology != "daisy_chain":
+            what = f"the rig '{file.rig.topology}' has no WiFi link"
+            yield source.problem(where, what, "remove it, or write topology: daisy_chain")
+        elif stations != 1:
+            what = f"'{wifi}' has {stations} stations, a daisy chain has one client"
+            yield source.problem(where, what, "leave one")
+    for index, load in enumerate(traffic.loads):
+        if load not in file.loads:
+            yield source.problem((*path, "loads", index), *unknown("load", load, file.loads))
+    changed = [key for key in ("mtu", "schedule") if getattr(section.rig, key)]
+    for key in changed if file.rig.topology != "gateways" else ():
+        what = f"'{key}' is for the rig 'gateways'"
+        yield source.problem(("experiments", name, "rig", key), what, "remove it")
+    moments = [change.at for change in section.rig.schedule]
+    if moments != sorted(set(moments)) or any(at >= traffic.length for at in moments):
+        what = f"moments {', '.join(map(str, moments))} do not rise within {traffic.length}"
+        where = ("experiments", name, "rig", "schedule")
+        yield source.problem(where, what, "order them, and end before the load does")
+    if wanted != "flent" and len(section.rig.base_rtt or file.rig.base_rtt) > 1:
+        what = f"has several base RTTs, the rig '{file.rig.topology}' has one"
         yield source.problem(("experiments", name, "rig", "base_rtt"), what, "leave one")
 
 
@@ -235,18 +219,28 @@ def _paper(file: PaperFile) -> Paper:
 
 def _rig(file: PaperFile, section: ExperimentSection) -> Rig:
     """The file's rig with what the experiment has otherwise."""
+    wifi = section.rig.wifi or file.rig.wifi
     return Rig(
         section.rig.base_rtt or file.rig.base_rtt,
         section.rig.edge_rate or file.rig.edge_rate,
         tuple({**file.rig.sysctls, **section.rig.sysctls}.items()),
         file.rig.topology,
+        wifi=None if wifi is None else _wifi(wifi, file.wifi[wifi]),
+        mtu=section.rig.mtu,
+        schedule=tuple(Change(change.at, change.rate) for change in section.rig.schedule),
     )
 
 
-def _traffic(section: ExperimentSection) -> Traffic:
+def _wifi(name: str, section: WifiSection) -> Wifi:
+    stations = tuple(options(station) for station in section.stations)
+    return Wifi(name, options(section.access_point), stations)
+
+
+def _traffic(file: PaperFile, section: ExperimentSection) -> Traffic:
     given = dict(section.traffic)
     given["servers"] = tuple(given["servers"]) if section.traffic.tool == "flent" else ()
     given["options"] = tuple(given["options"].items())
+    given["loads"] = tuple(Load(load, **dict(file.loads[load])) for load in given["loads"])
     return Traffic(**given)
 
 
@@ -268,10 +262,10 @@ def _experiment(file: PaperFile, name: str, section: ExperimentSection) -> Exper
         title=section.title,
         section=section.section,
         rig=_rig(file, section),
-        traffic=_traffic(section),
+        traffic=_traffic(file, section),
         cells=cells,
         seeds=tuple(range(1, section.sweep.repetitions + 1)),
-        memory=section.memory or DEFAULT_MEMORY,
+        memory=section.memory or file.memory or DEFAULT_MEMORY,
     )
 
 

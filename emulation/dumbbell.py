@@ -22,8 +22,10 @@ EDGE_BURST = Size(1514)  # of a network card: one frame
 HTB_BURST = Size(1600)  # tc's own where nothing is said, about one frame
 
 
-def dumbbell(link: Link, qdisc: Qdisc, base_rtt: Duration, edge_rate: Rate) -> Topology:
-    """Four senders – switch – `aqm` – `delay` – switch – four receivers.
+def dumbbell(
+    link: Link, qdisc: Qdisc, base_rtt: Duration, edge_rate: Rate, pairs: int = PAIRS
+) -> Topology:
+    """`pairs` senders – switch – `aqm` – `delay` – switch – as many receivers.
 
     `aqm` limits what goes to the receivers with an HTB around the qdisc under test; `delay` adds
     the base round-trip time, half in each direction; what comes back crosses the same link at its
@@ -33,8 +35,8 @@ def dumbbell(link: Link, qdisc: Qdisc, base_rtt: Duration, edge_rate: Rate) -> T
     edge = Shaper(edge_rate, EDGE_BURST, SHAPER_LIMIT)
     there = Duration(base_rtt.nanoseconds // 2)
     back = Duration(base_rtt.nanoseconds - there.nanoseconds)
-    senders = [f"sender{number}" for number in range(1, PAIRS + 1)]
-    receivers = [f"receiver{number}" for number in range(1, PAIRS + 1)]
+    senders = [f"sender{number}" for number in range(1, pairs + 1)]
+    receivers = [f"receiver{number}" for number in range(1, pairs + 1)]
     before = Port("aqm", "aqm-senders", "10.0.1.254/24", edge)
     behind = Port("aqm", "aqm-delay", "10.0.2.1/24", Hierarchy(link.up, HTB_BURST, qdisc))
     wires = (

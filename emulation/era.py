@@ -29,6 +29,7 @@ class Switch:
     parameters: tuple[tuple[str, str], ...] = ()  # (`sch_pie.name`, value), of the whole guest
     sysctls: tuple[tuple[str, str], ...] = ()  # (name, value), on client and server
     options: tuple[tuple[str, str, Option], ...] = ()  # (kind of tc, option, value)
+    module: str = ""  # of the kernel, a folder of qdisc/src
 
 
 _PIE = (
@@ -130,8 +131,18 @@ _RECOVERY = (
     ),
 )
 
+#: Receivers. In no era yet: the shipped runs are without (docs/eras.md).
+_RECEIVER = (
+    Switch(
+        "quickack",
+        "after a segment out of order a receiver acknowledges up to 16 segments one by one",
+        "4.18, a3893637e1eb",
+        module="quickack",
+    ),
+)
+
 #: Every switch that there is.
-SWITCHES: tuple[Switch, ...] = (*_PIE, *_FQ_CODEL, *_TCP, *_RECOVERY)
+SWITCHES: tuple[Switch, ...] = (*_PIE, *_FQ_CODEL, *_TCP, *_RECOVERY, *_RECEIVER)
 
 #: The switches of each era.
 ERAS: dict[str, tuple[str, ...]] = {
@@ -181,6 +192,11 @@ def parameters(on: Iterable[Switch]) -> dict[str, str]:
 def sysctls(on: Iterable[Switch]) -> dict[str, str]:
     """Value by sysctl that `on` sets on the hosts."""
     return {name: value for switch in on for name, value in switch.sysctls}
+
+
+def modules(on: Iterable[Switch]) -> tuple[str, ...]:
+    """Folders of qdisc/src whose kernel modules `on` needs."""
+    return tuple(switch.module for switch in on if switch.module)
 
 
 def restored(qdisc: Qdisc, on: Iterable[Switch]) -> Qdisc:

@@ -131,6 +131,12 @@ class NotCompatible(EmulationError):
     exit_status = 11
 
 
+class StorageError(EmulationError):
+    """A disk is full, or a folder cannot be written."""
+
+    exit_status = 12
+
+
 class Interrupted(EmulationError):
     """The user stopped it."""
 

@@ -10,15 +10,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulation import era as eras
-from emulation.dumbbell import dumbbell
-from emulation.qdisc import Option, Qdisc
+from emulation.dumbbell import PAIRS, dumbbell
+from emulation.gateways import gateways
+from emulation.kernel import module
+from emulation.load import Change, Load, traffic_job
+from emulation.qdisc import ModuleSource, Option, Qdisc
 from emulation.topology import (
     Delay,
     Delays,
     Hierarchy,
     Link,
+    Medium,
     Node,
     Port,
+    Radio,
     Route,
     Shaper,
     Topology,
@@ -26,6 +31,9 @@ from emulation.topology import (
     daisy_chain,
 )
 from emulation.units import Duration, Rate, Size
+from emulation.wifi import DRIVER, Wifi, for_json
+from emulation.wifi_chain import over_wifi
+from emulation.window import window_job
 
 __all__ = [
     "DEFAULT_ERA",
@@ -35,18 +43,23 @@ __all__ = [
     "Delay",
     "Delays",
     "Experiment",
+    "Hierarchy",
     "Link",
+    "Medium",
+    "ModuleSource",
     "Node",
     "Option",
     "Paper",
     "Port",
     "Qdisc",
+    "Radio",
     "Rig",
     "Route",
     "Run",
     "Shaper",
     "Topology",
     "Traffic",
+    "Wifi",
     "Wire",
     "daisy_chain",
 ]
@@ -55,6 +68,8 @@ JOB_FORMAT = 2  # of what `Run.job` returns; the guest refuses any other
 DEFAULT_ERA = eras.MODERN
 DEFAULT_MEMORY = Size(192 * 2**20)
 DEFAULT_KERNEL = "6.12"  # series
+#: Pages of all hosts together, never reached: 128 MiB. A guest's own would be a few MB.
+TCP_MEMORY = {"/proc/sys/net/ipv4/tcp_mem": "16384\t24576\t32768"}
 KNOWN_NEIGHBOUR_MS = "36000000"  # no run is that long
 
 
@@ -65,7 +80,11 @@ class Rig:
     base_rtts: tuple[Duration, ...]  # of the empty path to each of the server's addresses
     edge_rate: Rate  # of every port but the bottleneck's two
     sysctls: tuple[tuple[str, str], ...] = ()  # (name, value), on client and server
-    kind: str = "daisy_chain"  # or `dumbbell`
+    kind: str = "daisy_chain"  # or `dumbbell`, `gateways`
+    pairs: int = PAIRS  # of a dumbbell: senders, and as many receivers
+    wifi: Wifi | None = None  # of a daisy chain: the link between the client and `router_up`
+    mtu: Size | None = None  # of every port of gateways, in whole IP packets; None: Ethernet's
+    schedule: tuple[Change, ...] = ()  # how the rate of the link between gateways changes
 
     @property
     def base_rtt(self) -> Duration:
@@ -76,15 +95,18 @@ class Rig:
         """The rig around the bottleneck of `cell`, with the switches that are on."""
         up, down = (eras.restored(qdisc, on) for qdisc in (cell.up, cell.down))
         if self.kind == "dumbbell":
-            return dumbbell(cell.link, up, self.base_rtt, self.edge_rate)
-        return daisy_chain(cell.link, up, down, self.base_rtts, self.edge_rate)
+            return dumbbell(cell.link, up, self.base_rtt, self.edge_rate, self.pairs)
+        if self.kind == "gateways":
+            return gateways(cell.link, up, down, self.base_rtt, self.edge_rate)
+        chain = daisy_chain(cell.link, up, down, self.base_rtts, self.edge_rate)
+        return chain if self.wifi is None else over_wifi(chain, self.wifi, up, down)
 
 
 @dataclass(frozen=True)
 class Traffic:
     """What is sent, and how long."""
 
-    tool: str  # `flent`, or `iperf` for bulk flows between the pairs of a dumbbell
+    tool: str  # `flent`, `iperf` for bulk flows between the pairs of a dumbbell, `mix` or `window`
     test: str  # flent's name of the test, or of the one whose form iperf's data take: `rrul_be`
     length: Duration  # of the load
     step: Duration  # between two samples
@@ -94,6 +116,10 @@ class Traffic:
     client: str = "client"  # the node that runs the tool
     server: str = "server"  # the node that answers it
     flows: int | None = None  # of iperf, the pairs in turn
+    ping_interval: Duration | None = None  # beside iperf's flows, from the first sender
+    loads: tuple[Load, ...] = ()  # of mix; the repetitions take them in turn
+    window: int = 0  # of the tool `window`: packets in flight
+    ack_every: int = 1  # and of how many the receiver acknowledges the last
 
 
 @dataclass(frozen=True)
@@ -184,9 +210,27 @@ class Run:
         return int.from_bytes(hashlib.sha256("/".join(parts).encode()).digest()[:8], "big")
 
     @property
+    def load(self) -> Load:
+        """What `mix` sends: repetitions take the experiment's loads in turn."""
+        loads = self.experiment.traffic.loads
+        return loads[(self.seed - 1) % len(loads)]
+
+    @property
     def memory_mib(self) -> int:
         """The guest's memory."""
         return self.experiment.memory.bytes >> 20
+
+    @property
+    def modules(self) -> tuple[ModuleSource, ...]:
+        """What brings qdiscs and behaviour that the kernel does not have, each once."""
+        found = (
+            attached.qdisc.module
+            for port in self.topology.ports()
+            for attached in port.egress.attached()
+        )
+        folders = eras.modules(eras.switches(self.era))
+        of_era = (module.source(module.SOURCES / folder) for folder in folders)
+        return tuple(dict.fromkeys((*(one for one in found if one is not None), *of_era)))
 
     @property
     def topology(self) -> Topology:
@@ -199,6 +243,10 @@ class Run:
         rig, traffic = self.experiment.rig, self.experiment.traffic
         if traffic.tool == "iperf":
             return self._bulk_job(topology)
+        if traffic.tool == "mix":
+            return self._mix_job(topology)
+        if traffic.tool == "window":
+            return self._window_job(topology)
         return {
             **self._rig_job(topology),
             "sysctls": {host: self._sysctls() for host in (traffic.client, traffic.server)},
@@ -225,22 +273,18 @@ class Run:
     def _bulk_job(self, topology: Topology) -> dict[str, Any]:
         """The job of bulk flows between the pairs of a rig, all of whose packets are captured."""
         rig, traffic = self.experiment.rig, self.experiment.traffic
-        hosts = (host for pair in topology.pairs for host in pair)
-        sysctls = {host: self._sysctls() for host in hosts}
-        for port in topology.ports():
-            if port.address:
-                # So that no question for an address gets into the queue under test.
-                name = f"net.ipv4.neigh.{port.interface}.base_reachable_time_ms"
-                sysctls.setdefault(port.node, {})[name] = KNOWN_NEIGHBOUR_MS
+        every = traffic.ping_interval
+        pings = {"ping_interval_s": every.seconds} if every else {}
         return {
             **self._rig_job(topology),
-            "sysctls": sysctls,
+            "sysctls": self._sysctls_of_pairs(topology),
             "traffic": {
                 "tool": traffic.tool,
                 "flows": traffic.flows,
                 "length_s": self.length.seconds,
                 "start_jitter_us": round(traffic.start_jitter.us),
                 "base_rtt_ms": rig.base_rtt.ms,
+                **pings,
                 "pairs": [
                     {"sender": sender, "receiver": receiver, "address": topology.port(receiver).ip}
                     for sender, receiver in topology.pairs
@@ -250,6 +294,56 @@ class Run:
                 ],
             },
         }
+
+    def _mix_job(self, topology: Topology) -> dict[str, Any]:
+        """The job of a load between gateways, whose queues are captured."""
+        about, rig = self.experiment, self._rig_job(topology)
+        return {
+            **rig,
+            "parameters": {**rig["parameters"], **TCP_MEMORY},
+            "sysctls": self._sysctls_of_pairs(topology),
+            "traffic": traffic_job(
+                self.load,
+                topology,
+                # The same whatever the qdisc: qdiscs are compared by the same sessions.
+                draw=f"{about.id}/{self.cell.link.slug}/{self.seed}",
+                base_rtt=about.rig.base_rtt,
+                length=self.length,
+                start_jitter=about.traffic.start_jitter,
+                mtu=about.rig.mtu.bytes if about.rig.mtu else None,
+                schedule=about.rig.schedule,
+            ),
+        }
+
+    def _window_job(self, topology: Topology) -> dict[str, Any]:
+        """The job of one connection between gateways, whose packets are all captured."""
+        rig, traffic = self.experiment.rig, self.experiment.traffic
+        assert rig.mtu is not None
+        return {
+            **self._rig_job(topology),
+            "sysctls": self._sysctls_of_pairs(topology),
+            "traffic": window_job(
+                topology,
+                window=traffic.window,
+                ack_every=traffic.ack_every,
+                base_rtt=rig.base_rtt,
+                length=self.length,
+                mtu=rig.mtu,
+            ),
+        }
+
+    def _sysctls_of_pairs(self, topology: Topology) -> dict[str, dict[str, str]]:
+        """Of every node: those of hosts, and that no question for an address is asked under load.
+
+        It would get into the queue under test.
+        """
+        hosts = (host for pair in topology.pairs for host in pair)
+        sysctls = {host: self._sysctls() for host in hosts}
+        for port in topology.ports():
+            if port.address:
+                name = f"net.ipv4.neigh.{port.interface}.base_reachable_time_ms"
+                sysctls.setdefault(port.node, {})[name] = KNOWN_NEIGHBOUR_MS
+        return sysctls
 
     def _sysctls(self) -> dict[str, str]:
         """Of a host that sends or receives."""
@@ -261,11 +355,18 @@ class Run:
 
     def _rig_job(self, topology: Topology) -> dict[str, Any]:
         """What the guest builds, and the seed."""
+        modules = [{"name": one.name, "digest": one.digest} for one in self.modules]
+        wires = [(wire.a, wire.b) for wire in topology.wires]
         return {
             "format": JOB_FORMAT,
             "seed": self.seed,
             "nodes": [_node_job(node) for node in topology.nodes],
-            "wires": [[_port_job(wire.a), _port_job(wire.b)] for wire in topology.wires],
+            # A radio channel is a wire with an end more a station, the access point's first.
+            "wires": [
+                [_port_job(port) for port in ends]
+                for ends in (*wires, *(medium.ports() for medium in topology.media))
+            ],
+            **({"drivers": [DRIVER]} if topology.media else {}),
             "routes": [
                 {"node": route.node, "to": route.to, "via": route.via}
                 for route in topology.routes()
@@ -274,6 +375,7 @@ class Run:
                 {"node": port.node, "interface": port.interface} for port in topology.queues()
             ],
             "parameters": eras.parameters(eras.switches(self.era)),
+            **({"modules": modules} if modules else {}),
         }
 
 
@@ -303,4 +405,6 @@ def _port_job(port: Port) -> dict[str, Any]:
     }
     if isinstance(port.egress, Hierarchy):
         job["classes"] = list(port.egress.classes())
+    if isinstance(port.egress, Radio):
+        job["wifi"] = for_json(port.egress.options)
     return job

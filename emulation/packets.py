@@ -14,49 +14,30 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from emulation import packets_frames as frames
 from emulation.errors import GuestFailure, TrafficFailure
 from emulation.model import Run
+from emulation.packets_flight import flights
+from emulation.packets_pings import read_pings
+from emulation.packets_table import FATES, TICK_NS, summary, write
+
+__all__ = ["Reduced", "pcap", "reduce", "write"]
 
 SERVICE = 5001  # iperf's port
 HANDLE = "10:"  # of the qdisc under test
-FATES = ("sent", "marked", "dropped")
-
-SCHEMA = pa.schema(
-    [
-        pa.field("arrived_ms", pa.int32(), nullable=False),  # at the queue, since the load began
-        pa.field("flow", pa.uint16(), nullable=False),  # from 0, by address and port of its sender
-        pa.field("length", pa.uint16(), nullable=False),  # of the Ethernet frame, bytes
-        pa.field("fate", pa.uint8(), nullable=False),  # an index of FATES
-        pa.field("sojourn_us", pa.int32()),  # in the queue; of a dropped packet null
-        # Of the round trip that ends a synthetic packet pair that begins with this packet: what is
-        # left of it without base RTT and sojourn time; null where no pair begins.
-        pa.field("elsewhere_us", pa.int32()),
-    ]
-)
-#: In which each column gets smallest, by trial.
-_ENCODING = {
-    "arrived_ms": "DELTA_BINARY_PACKED",
-    "flow": "BYTE_STREAM_SPLIT",
-    "length": "PLAIN",
-    "fate": "PLAIN",
-    "sojourn_us": "PLAIN",
-    "elsewhere_us": "BYTE_STREAM_SPLIT",
-}
 
 
 @dataclass(frozen=True)
 class Reduced:
     """What a run's captures come to."""
 
-    packets: pd.DataFrame  # columns of SCHEMA
+    packets: pd.DataFrame  # of packets_table.COLUMNS
     delivered: NDArray[np.int64]  # [flow, step]: payload bytes new to the receiver
-    counts: dict[str, int]  # packets by fate, and what else was counted
+    counts: dict[str, Any]  # packets by fate, and what else was counted
     believed: list[dict[str, Any]]  # counters of the qdisc under test once a second, `time_s` added
+    pings: pd.DataFrame  # sent_ns (since the load began) and answer_ms, as ping printed it, or NaN
     began_ns: int  # when the load began, since 1970
 
 
@@ -68,8 +49,9 @@ def reduce(run: Run, out: Path) -> Reduced:
     """
     topology = run.topology
     (before, behind), hosts = topology.observed[:2], topology.observed[2:]
+    pinged = run.experiment.traffic.ping_interval is not None
     tables = {
-        place: frames.read(out / f"{place[0]}.{place[1]}{frames.SUFFIX}", SERVICE)
+        place: frames.read(out / f"{place[0]}.{place[1]}{frames.SUFFIX}", SERVICE, pinged)
         for place in topology.observed
     }
     senders = [host for host in hosts if host[0] in {pair[0] for pair in topology.pairs}]
@@ -93,53 +75,54 @@ def reduce(run: Run, out: Path) -> Reduced:
     back = pd.concat([_directed(tables[host], forward=False) for host in receivers])
     back = follow(back, pd.concat([_directed(tables[host], forward=False) for host in senders]), "")
     pairs = round_trips(data, back)
-    sojourn_ns = queued["time_ns_then"] - queued["time_ns"]
     keyed = queued[list(frames.KEY)].merge(pairs, on=list(frames.KEY), how="left")
+    sojourn_ns = queued["time_ns_then"] - queued["time_ns"]
     elsewhere_ns = keyed["rtt_ns"] - sojourn_ns - run.experiment.rig.base_rtt.nanoseconds
     table = pd.DataFrame(
         {
-            "arrived_ms": (queued["time_ns"] - began) // 10**6,
+            "arrived_100us": (queued["time_ns"] - began) // TICK_NS,
+            "left_100us": (queued["time_ns_then"] - began) // TICK_NS,
             "flow": queued["flow"],
             "length": queued["length"],
             "fate": np.where(sent, np.where(marked, 1, 0), 2),
-            "sojourn_us": (sojourn_ns / 1000).round(),
-            "elsewhere_us": (elsewhere_ns / 1000).round(),
+            "elsewhere_100us": (elsewhere_ns / TICK_NS).round(),
         }
     )
     steps = -(-run.length.nanoseconds // run.experiment.traffic.step.nanoseconds)
+    of_flows = data["port"] != frames.PING
     delivered, totals = _delivered(
-        data, offered, began, run.experiment.traffic.step.nanoseconds, steps
+        data[of_flows],
+        offered[offered["port"] != frames.PING],
+        began,
+        run.experiment.traffic.step.nanoseconds,
+        steps,
     )
     check_iperf(out, totals)
-    counts = {name: int((table["fate"] == index).sum()) for index, name in enumerate(FATES)}
+    counts: dict[str, Any] = {
+        name: int((table["fate"] == index).sum()) for index, name in enumerate(FATES)
+    }
     counts |= {
         "pairs": len(pairs),
         "flows": len(totals),
         "payload_bytes": int(sum(totals.values())),
+        "flight_bytes": flights(data[of_flows], back[back["port"] != frames.PING]),
     }
     if len(delivered) != run.experiment.traffic.flows or not delivered.any():
-        what = f"{len(delivered)} flows began, not {run.experiment.traffic.flows}"
+        what = f"{len(delivered)} flows came to the queue, not {run.experiment.traffic.flows}"
         raise TrafficFailure(what, "captures", "look at iperf-*.log")
-    return Reduced(table, delivered, counts, _believed(counters, began), began)
+    loaded = queued["time_ns"].sub(began).between(0, run.length.nanoseconds, inclusive="left")
+    loaded &= queued["port"] != frames.PING
+    counts["sojourn_us"] = summary(sojourn_ns[loaded].to_numpy(dtype=float))
+    counts["rtt_us"] = summary(keyed.loc[loaded, "rtt_ns"].to_numpy(dtype=float))
+    pings = read_pings(out, data[~of_flows], began)
+    if pinged:
+        counts |= {"pings": len(pings), "pings_answered": int(pings["answer_ms"].notna().sum())}
+    return Reduced(table, delivered, counts, _believed(counters, began), pings, began)
 
 
 def pcap(out: Path, name: str) -> bytes:
     """The capture `name` of what a guest left in `out`, as a gzipped pcap file."""
     return frames.to_pcap(out / f"{name}{frames.SUFFIX}")
-
-
-def write(table: pd.DataFrame, path: Path) -> None:
-    """Write a table of `SCHEMA` to `path`; equal tables give equal bytes."""
-    pq.write_table(
-        pa.Table.from_pandas(table, SCHEMA, preserve_index=False).replace_schema_metadata(None),
-        path,
-        compression="brotli",  # an eighth smaller than zstd at its best
-        compression_level=11,
-        use_dictionary=False,
-        column_encoding=_ENCODING,
-        write_statistics=False,
-        store_schema=False,
-    )
 
 
 def round_trips(data: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
@@ -204,8 +187,10 @@ def _directed(table: pd.DataFrame, *, forward: bool) -> pd.DataFrame:
 
 
 def _flows(table: pd.DataFrame) -> NDArray[np.int64]:
-    """The number of each packet's flow, by address and port of its sender."""
-    return np.asarray(table.groupby(["sender", "port"], sort=True).ngroup(), dtype=np.int64)
+    """The number of each packet's flow, by address and port of its sender; pings are the last."""
+    last = (table["port"] == frames.PING).rename("last")
+    flows = table.groupby([last, "sender", "port"], sort=True).ngroup()
+    return np.asarray(flows, dtype=np.int64)
 
 
 def follow(seen: pd.DataFrame, then: pd.DataFrame, where: str) -> pd.DataFrame:
@@ -280,7 +265,8 @@ def check_counters(
 def _delivered(
     data: pd.DataFrame, offered: pd.DataFrame, began_ns: int, step_ns: int, steps: int
 ) -> tuple[NDArray[np.int64], dict[tuple[int, int], int]]:
-    """New payload bytes by flow and step, and the total of each flow, by address and port."""
+    """New payload bytes by flow and step, and the total of each flow that ever reached its
+    receiver, by address and port."""
     named = offered.drop_duplicates("flow")
     numbers = {
         (int(sender), int(port)): int(flow)
@@ -292,8 +278,10 @@ def _delivered(
     for (sender, port), number in numbers.items():
         packets = arrived[(arrived["sender"] == sender) & (arrived["port"] == port)]
         begin = packets.loc[(packets["flags"] & frames.SYN) != 0, "seq"]
+        if begin.empty and packets.empty:
+            continue  # the queue dropped each of its SYNs
         if begin.empty:
-            raise TrafficFailure(f"flow {number} never began", "captures", "look at iperf-*.log")
+            raise TrafficFailure(f"flow {number} has no SYN", "captures", "look at iperf-*.log")
         with_data = packets[packets["payload"] > 0]
         offset = ((with_data["seq"] - begin.iloc[0] - 1) % 2**32).to_numpy()
         new = new_bytes(offset, with_data["payload"].to_numpy())

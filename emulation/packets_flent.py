@@ -17,12 +17,13 @@ import numpy as np
 
 from emulation.model import Run
 from emulation.packets import Reduced
+from emulation.packets_table import TICK_NS
 
 VERSION = 4  # of flent's data format
 FLENT = "2.1.1"  # the release whose form this is
 DECIMALS = 3
 
-RTT = "RTT (ms) SPP"
+RTT, PING = "RTT (ms) SPP", "Ping (ms) ICMP"
 #: Series of the qdisc's own: (what tc calls it in any kind, factor to the series' unit).
 BELIEVED = {
     "AQM delay (ms)": (("ldelay", "delay"), 1e-3),
@@ -51,9 +52,11 @@ def content(run: Run, reduced: Reduced) -> dict[str, Any]:
     results["TCP upload sum"] = [None, *_rounded(rates.sum(axis=0))]
     results["TCP upload avg"] = [None, *_rounded(rates.mean(axis=0))]
     results[RTT] = [None, *_rtt_ms(run, reduced, steps)]
+    if len(reduced.pings):
+        results[PING] = [None, *_pings_ms(reduced, step_s, steps)]
     results |= _believed(reduced.believed, step_s, steps)
     began = datetime.fromtimestamp(reduced.began_ns // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    started = reduced.packets.groupby("flow")["arrived_ms"].min() / 1000
+    started = reduced.packets.groupby("flow")["arrived_100us"].min() * TICK_NS / 10**9
     about = {
         name: {"UNITS": "Mbits/s", "RUNNER": "iperf", "STARTED": float(started.loc[index])}
         for index, name in enumerate(f"TCP upload::{number}" for number in range(1, flows + 1))
@@ -62,7 +65,8 @@ def content(run: Run, reduced: Reduced) -> dict[str, Any]:
         "version": VERSION,
         "x_values": _rounded(np.arange(steps + 1) * step_s),
         "results": results,
-        "raw_values": {},
+        # flent takes a file without any for empty.
+        "raw_values": {RTT: []} | ({PING: _raw_pings(reduced)} if len(reduced.pings) else {}),
         "metadata": {
             "NAME": traffic.test,
             "TITLE": run.id,
@@ -86,11 +90,28 @@ def content(run: Run, reduced: Reduced) -> dict[str, Any]:
 
 def _rtt_ms(run: Run, reduced: Reduced, steps: int) -> list[float | None]:
     """The mean round trip of each step; None where no pair began in it."""
-    pairs = reduced.packets.dropna(subset="elsewhere_us")
-    rtt_us = run.experiment.rig.base_rtt.us + pairs["sojourn_us"] + pairs["elsewhere_us"]
-    step = (pairs["arrived_ms"] // run.experiment.traffic.step.ms).astype(int)
-    mean = (rtt_us / 1000).groupby(step).mean().reindex(range(steps))
-    return _rounded(mean.to_numpy())
+    pairs = reduced.packets.dropna(subset="elsewhere_100us")
+    pairs = pairs[pairs["flow"] < run.experiment.traffic.flows]
+    beyond = pairs["left_100us"] - pairs["arrived_100us"] + pairs["elsewhere_100us"]
+    rtt_ms = run.experiment.rig.base_rtt.ms + beyond * TICK_NS / 10**6
+    step = pairs["arrived_100us"] * TICK_NS // run.experiment.traffic.step.nanoseconds
+    return _rounded(rtt_ms.groupby(step.astype(int)).mean().reindex(range(steps)).to_numpy())
+
+
+def _pings_ms(reduced: Reduced, step_s: float, steps: int) -> list[float | None]:
+    """The mean of what ping said in each step; None where it had no answer."""
+    step = (reduced.pings["sent_ns"] / 1e9 // step_s).astype(int)
+    return _rounded(reduced.pings["answer_ms"].groupby(step).mean().reindex(range(steps)))
+
+
+def _raw_pings(reduced: Reduced) -> list[dict[str, float]]:
+    """Each answer, as flent keeps ping's: `t` is when the request was sent, since 1970."""
+    answered = reduced.pings.dropna(subset="answer_ms")
+    times = (reduced.began_ns + answered["sent_ns"]) / 1e9
+    return [
+        {"seq": int(seq), "t": round(float(t), 6), "val": float(value)}
+        for seq, t, value in zip(answered.index, times, answered["answer_ms"], strict=True)
+    ]
 
 
 def _believed(

@@ -44,6 +44,7 @@ def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: RootFs) -> dic
         "kernel": {"series": kernel.series, "release": kernel.release, "digest": kernel.digest},
         "root": {"digest": root.digest, "tools": {n: root.packages[n] for n in SPELLED_OUT}},
         "guest": guest_code_digest(job),
+        **({"modules": {m.name: m.digest for m in machine.modules}} if machine.modules else {}),
         "job": digest(json.dumps(job, sort_keys=True).encode()),
         "boot": {
             "memory_mib": machine.memory_mib,
@@ -89,6 +90,13 @@ def record(
         **({"page_failures": ending.step("fetched")["failures"]} if web else {}),
         "qdiscs": qdiscs,
     }
+
+
+def queues(run: Run, about: Path, qdiscs: dict[str, Any]) -> dict[str, Any]:
+    """What the provenance of a run between gateways has besides, or otherwise."""
+    ports = {f"{port.node} {port.interface}" for port in run.topology.queues()}
+    told: dict[str, Any] = json.loads(about.read_text())
+    return {**told, "qdiscs": {port: seen for port, seen in qdiscs.items() if port in ports}}
 
 
 def observed(run: Run, packets: Path, counts: Path, qdiscs: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from emulation.units import Duration, Packets, Rate, Size
 
@@ -69,6 +70,15 @@ NOT_READ_BACK: Mapping[str, frozenset[str]] = {
 
 
 @dataclass(frozen=True)
+class ModuleSource:
+    """The kernel module that brings a kind of qdisc, as source."""
+
+    name: str  # as the guest's kernel calls it: `sch_ramp`
+    folder: Path  # its Kbuild and C files
+    digest: str  # of those
+
+
+@dataclass(frozen=True)
 class Qdisc:
     """A queue discipline with its options."""
 
@@ -76,6 +86,7 @@ class Qdisc:
     kind: str  # the kind of `tc`: `red`, `fq_codel`
     options: tuple[tuple[str, Option], ...] = ()  # in the order in which `tc` gets them
     txqueuelen: Packets | None = None  # of the interface below it; None leaves the rig's own
+    module: ModuleSource | None = None  # of a qdisc of the user's own (`emulation.own`)
 
     def tc_arguments(self) -> tuple[str, ...]:
         """What follows `tc qdisc add dev X parent 1:1 handle 10:`, the kind first."""

@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation import capture, provenance, speed, trace, vm
+from emulation import capture, provenance, speed, storage, trace, vm
 from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
-from emulation.kernel import Kernel
+from emulation.kernel import Kernel, module
 from emulation.model import Run
 from emulation.rootfs import RootFs
 
 #: Of a run whose every packet is followed: the table, and what was counted of it.
 PACKETS, COUNTS = f"run{capture.TABLE}", "packets.json"
+
+#: Of a load between gateways: what their queues did.
+QUEUES = "queues.json"
 
 #: Status of the guest -> the error that it is. Anything else is a failure of the guest's own code.
 _CAUSES: dict[str, type[EmulationError]] = {"rig": RigMismatch, "traffic": TrafficFailure}
@@ -53,13 +56,14 @@ def execute(
     again: bool = False,
     captures: bool = False,
     traced: bool = False,
+    on_poll: Callable[[int], None] = lambda pid: None,
 ) -> Result:
     """Do `run` unless the folder `data` has it already.
 
     `on_step` gets each line of the guest's status; `keep` takes the whole scratch folder of a run
     that failed; `again` does a run anew that is there; `captures` keeps the packets at both queues
-    under test; `traced` keeps a trace of simulated time. Raises an `EmulationError` of the cause,
-    and then leaves nothing in `data`.
+    under test; `traced` keeps a trace of simulated time; `on_poll` is that of `vm.run`. Raises an
+    `EmulationError` of the cause, and then leaves nothing in `data`.
     """
     target, record = paths(run, data)
     packets = capture.files(run.topology, target)
@@ -70,10 +74,14 @@ def execute(
     wanted += [table] * observed
     if all(path.exists() for path in wanted) and not again:
         return Result(target, record, None)
-    machine = vm.Machine(kernel.path, root.path, run.random, run.memory_mib, trace=traced)
+    storage.require_room(data)
+    modules = module.needed(kernel, run.job(), run.modules)
+    machine = vm.Machine(
+        kernel.path, root.path, run.random, run.memory_mib, trace=traced, modules=modules
+    )
     with vm.scratch() as folder:
         try:
-            ending = boot(run, machine, folder, on_step, captures)
+            ending = boot(run, machine, folder, on_step, captures, on_poll)
             out = folder / "job" / "out"
             identity = provenance.identity(run, machine, kernel, root)
             qdiscs = json.loads((out / "qdiscs.json").read_text())
@@ -81,6 +89,8 @@ def execute(
             told = provenance.record(run, identity, ending, qdiscs, *files)
             if observed:
                 told |= provenance.observed(run, out / PACKETS, out / COUNTS, qdiscs)
+            if (out / QUEUES).exists():
+                told |= provenance.queues(run, out / QUEUES, qdiscs)
         except EmulationError as error:
             error.where = f"{run.id}: {error.where}" if error.where else run.id
             if keep is not None:
@@ -112,6 +122,13 @@ def execute(
     return Result(target, record, ending)
 
 
+def today(run: Run, kernel: Kernel, root: RootFs) -> dict[str, Any]:
+    """The identity that `run` would have if it were done now. Builds its modules."""
+    modules = module.needed(kernel, run.job(), run.modules)
+    machine = vm.Machine(kernel.path, root.path, run.random, run.memory_mib, modules=modules)
+    return provenance.identity(run, machine, kernel, root)
+
+
 def boot(
     run: Run,
     machine: vm.Machine,
@@ -127,7 +144,7 @@ def boot(
     job = run.job()
     if captures and not run.topology.observed:
         job["capture"] = True
-    vm.prepare(folder, machine.root, job)
+    vm.prepare(folder, machine.root, job, machine.modules)
     ending = vm.run(machine, folder, on_step, on_poll=on_poll)
     _judge(ending)
     if machine.trace and not (folder / "job" / "out" / "trace").exists():
@@ -135,6 +152,10 @@ def boot(
     out = folder / "job" / "out"
     if run.topology.observed:
         reduce_captures(run, out, raw=captures)
+    elif run.experiment.traffic.loads:
+        reduce_queues(run, out)
+    elif run.experiment.traffic.window:
+        reduce_window(run, out)
     else:
         check_flows(out / "data.flent.gz", run)
     return ending
@@ -154,6 +175,22 @@ def reduce_captures(run: Run, out: Path, raw: bool) -> None:
     for node, interface in run.topology.observed if raw else ():
         name = f"{node}.{interface}"
         (out / f"{name}{capture.SUFFIX}").write_bytes(packets.pcap(out, name))
+
+
+def reduce_queues(run: Run, out: Path) -> None:
+    """Make the flent file and `QUEUES` of what a guest left in `out`."""
+    from emulation import packets_queue  # pandas takes a second to import
+
+    content, about = packets_queue.reduce(run, out)
+    packets_queue.write(content, out / "data.flent.gz")
+    (out / QUEUES).write_text(json.dumps(about))
+
+
+def reduce_window(run: Run, out: Path) -> None:
+    """Make the flent file of what a guest left of one connection in `out`."""
+    from emulation import packets_queue, packets_window  # pandas takes a second to import
+
+    packets_queue.write(packets_window.reduce(run, out), out / "data.flent.gz")
 
 
 def _judge(ending: vm.Ending) -> None:
@@ -203,5 +240,8 @@ def _store(source: Path, target: Path) -> None:
         with partial.open("rb") as stream:
             os.fsync(stream.fileno())
         partial.replace(target)
+    except OSError as error:
+        error.filename = str(target)
+        raise
     finally:
         partial.unlink(missing_ok=True)

@@ -26,13 +26,16 @@ from pydantic import (
 from emulation.qdisc import TC_OPTIONS, Option
 from emulation.source import Path
 from emulation.units import Duration, Packets, Quantity, Rate, Size, UnitError
+from emulation.wifi import flaws as wifi_flaws
 
 FASTEST = Rate(100 * 10**9)  # a faster link is taken for a slip
 ADDRESSES = 16  # of a server: the bands that a prio qdisc can have
+MOST_PACKETS = 44  # of a window: what fits the first one that a receiver offers, 64 kB
 MOST_FLOWS = 256  # of iperf, each of which takes a process of the guest
 LEAST_MEMORY = Size(64 * 2**20)  # what a guest boots in, and a little more
+LEAST_MTU, MOST_MTU = Size(68), Size(1500)  # RFC 791, Ethernet
 #: What can answer the traffic; each but the first two is a module of `emulation.guest`.
-SERVERS = Literal["netserver", "irtt", "ditg", "web"]
+SERVERS = Literal["netserver", "irtt", "ditg", "web", "flood"]
 #: Kinds of the rig itself, not for a queue under test.
 RIG_KINDS = frozenset({"htb", "netem", "prio", "tbf"})
 
@@ -135,10 +138,24 @@ def _bootable(size: Size) -> Size:
     return size
 
 
+def _carried(mtu: Size) -> Size:
+    if not LEAST_MTU <= mtu <= MOST_MTU:
+        todo = f"write {LEAST_MTU} to {MOST_MTU}"
+        raise Flaws(((), f"'{mtu}' is no MTU of IPv4 over Ethernet", todo))
+    return mtu
+
+
 def _setting(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise Flaws(((), f"{value!r} is not a setting", "write a whole number or text"))
     return str(value)
+
+
+def _wifi_name(name: str, info: ValidationInfo) -> str:
+    defined = (info.context or {}).get("wifi")
+    if defined is not None and name not in defined:
+        raise Flaws(((), *unknown("WiFi link", name, defined)))
+    return name
 
 
 Name = Annotated[str, AfterValidator(_name)]
@@ -148,6 +165,7 @@ Spans = Annotated[tuple[Duration, ...], PlainValidator(_durations)]
 Memory = Annotated[Size, PlainValidator(_parser(Size)), AfterValidator(_bootable)]
 TestName = Annotated[str, AfterValidator(_test_name)]
 Setting = Annotated[str, BeforeValidator(_setting)]
+WifiName = Annotated[str, AfterValidator(_wifi_name)]
 
 
 class Section(BaseModel):
@@ -238,13 +256,35 @@ def _read_option(expected: type, value: Any) -> Option:
     raise Flaws(((), f"{value!r} is not {nouns[expected]}", f"write {nouns[expected]}"))
 
 
+class WifiSection(Section):
+    """A WiFi link: options of its access point, the medium's among them, and of each station."""
+
+    access_point: dict[str, Any] = Field(default_factory=dict)
+    stations: list[dict[str, Any]] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _right_options(self) -> Self:
+        found = list(wifi_flaws(self.access_point, list(self.stations)))
+        if found:
+            raise Flaws(*found)
+        return self
+
+
+class ChangeSection(Section):
+    """From a moment of the load on, another rate of the link, in both directions."""
+
+    at: Span
+    rate: LinkRate
+
+
 class RigSection(Section):
     """The rig beside its bottleneck."""
 
-    topology: Literal["daisy_chain", "dumbbell"] = "daisy_chain"
+    topology: Literal["daisy_chain", "dumbbell", "gateways"] = "daisy_chain"
     base_rtt: Spans
     edge_rate: LinkRate
     sysctls: dict[str, Setting] = Field(default_factory=dict)
+    wifi: WifiName | None = None
 
 
 class RigChanges(Section):
@@ -253,17 +293,40 @@ class RigChanges(Section):
     base_rtt: Spans | None = None
     edge_rate: LinkRate | None = None
     sysctls: dict[str, Setting] = Field(default_factory=dict)
+    wifi: WifiName | None = None
+    mtu: Annotated[Size, PlainValidator(_parser(Size)), AfterValidator(_carried)] | None = None
+    schedule: list[ChangeSection] = Field(default_factory=list)
+
+
+class LoadSection(Section):
+    """A mix of what is sent; senders to receivers is forward."""
+
+    bulk: int = Field(default=0, ge=0, le=MOST_FLOWS, strict=True)
+    web: int = Field(default=0, ge=0, le=MOST_FLOWS, strict=True)
+    cbr: int = Field(default=0, ge=0, le=MOST_FLOWS, strict=True)
+    cbr_back: int = Field(default=0, ge=0, le=MOST_FLOWS, strict=True)
+    uploads: int = Field(default=0, ge=0, le=MOST_FLOWS, strict=True)
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not any(dict(self).values()):
+            raise Flaws(((), "sends nothing", "add e.g. 'bulk: 1'"))
+        return self
 
 
 class TrafficSection(Section):
     """What is sent."""
 
-    tool: Literal["flent", "iperf"]
+    tool: Literal["flent", "iperf", "mix", "window"]
     test: TestName
     flows: int | None = Field(default=None, ge=1, le=MOST_FLOWS, strict=True)
     length: Span
     step: Span
     start_jitter: Span
+    ping_interval: Span | None = None
+    loads: list[Name] = Field(default_factory=list)
+    window: int = Field(default=0, ge=0, le=MOST_PACKETS, strict=True)
+    ack_every: int = Field(default=1, ge=1, le=MOST_PACKETS, strict=True)
     servers: list[SERVERS] = Field(default=["netserver", "irtt"], min_length=1)
     options: dict[TestName, Setting] = Field(default_factory=dict)
 
@@ -277,13 +340,26 @@ class TrafficSection(Section):
 
     @model_validator(mode="after")
     def _tool_fits(self) -> Self:
-        if self.tool == "flent" and self.flows is not None:
-            raise Flaws((("flows",), "is for iperf", "remove it: the test says how many"))
+        if self.tool != "iperf" and self.flows is not None:
+            raise Flaws((("flows",), "is for iperf", "remove it: test or loads say how many"))
+        if self.tool != "mix" and self.loads:
+            raise Flaws((("loads",), "are for mix", "remove them"))
+        if self.tool == "mix" and not self.loads:
+            raise Flaws(((), "has no loads", "add 'loads', names of the file's loads"))
+        if (self.tool == "window") != bool(self.window):
+            raise Flaws(
+                (("window",), "is for the tool window, which needs it", "e.g. 'window: 25'")
+            )
+        if self.ack_every > max(1, self.window):
+            todo = f"write {max(1, self.window)} at most"
+            raise Flaws((("ack_every",), "would wait for more than can be in flight", todo))
+        if self.tool == "flent" and self.ping_interval is not None:
+            raise Flaws((("ping_interval",), "is for iperf", "remove it: the test has its pings"))
         if self.tool == "iperf" and self.flows is None:
             raise Flaws(((), "has no flows", "add 'flows', how many iperf shall send"))
         given = self.model_fields_set & {"servers", "options"}
-        for name in sorted(given) if self.tool == "iperf" else ():
-            raise Flaws(((name,), "is for flent", "remove it: iperf answers itself"))
+        for name in sorted(given) if self.tool != "flent" else ():
+            raise Flaws(((name,), "is for flent", f"remove it: {self.tool} answers itself"))
         return self
 
     @model_validator(mode="after")
@@ -339,5 +415,8 @@ class PaperFile(Section):
     doi: str = ""
     links: dict[str, LinkSection] = Field(min_length=1)
     qdiscs: dict[Name, QdiscSection] = Field(min_length=1)
+    wifi: dict[Name, WifiSection] = Field(default_factory=dict)
+    loads: dict[Name, LoadSection] = Field(default_factory=dict)
     rig: RigSection
+    memory: Memory | None = None
     experiments: dict[Name, ExperimentSection] = Field(min_length=1)

@@ -14,7 +14,7 @@ from typing import Any
 
 from emulation import vm
 from emulation.errors import EmulationError, GuestFailure, RigMismatch
-from emulation.kernel import Kernel
+from emulation.kernel import Kernel, module
 from emulation.model import Run
 from emulation.rootfs import RootFs
 
@@ -33,16 +33,20 @@ def interact(run: Run, kernel: Kernel, root: RootFs) -> int:
     The guest's clock is the host's: virtual time does not wait for somebody who types.
     """
     machine = vm.Machine(kernel.path, root.path, run.random, run.memory_mib, terminal=True)
+    wanted = job(run, None)
+    modules = module.needed(kernel, wanted, run.modules)
     with vm.scratch() as folder, _raw_terminal():
-        vm.prepare(folder, root.path, job(run, None))
+        vm.prepare(folder, root.path, wanted, modules)
         return _status(vm.run(machine, folder, hang_s=math.inf))
 
 
 def command(run: Run, kernel: Kernel, root: RootFs, text: str) -> tuple[int, str]:
     """Run `text` with bash in the rig of `run`, in virtual time; (exit status, output)."""
     machine = vm.Machine(kernel.path, root.path, run.random, run.memory_mib)
+    wanted = job(run, text)
+    modules = module.needed(kernel, wanted, run.modules)
     with vm.scratch() as folder:
-        vm.prepare(folder, root.path, job(run, text))
+        vm.prepare(folder, root.path, wanted, modules)
         status = _status(vm.run(machine, folder))
         out = folder / "job" / "out" / "shell.txt"
         return status, _text(out)

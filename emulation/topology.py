@@ -9,6 +9,7 @@ from ipaddress import IPv4Interface, IPv4Network
 
 from emulation.qdisc import Qdisc
 from emulation.units import Duration, Packets, Rate, Size
+from emulation.wifi import Options
 
 BURST = Size(1514)  # of the bottleneck's tbf: one full Ethernet frame (gbw2015 batch file)
 EDGE_BURST = Size(64 * 1024)  # of the edges' tbf
@@ -67,11 +68,18 @@ class Hierarchy:
     rate: Rate  # what leaves
     burst: Size  # the class's two buckets
     qdisc: Qdisc  # the queue inside
+    between: Qdisc | None = None  # the class and the queue
 
     def attached(self) -> tuple[Attached, ...]:
-        """The root qdisc and its child."""
+        """The root qdisc and its child, or its child's child."""
         root = Attached("root", "1:", Qdisc("htb", "htb", (("default", 1),)))
-        return (root, Attached("1:1", "10:", self.qdisc))
+        if self.between is None:
+            return (root, Attached("1:1", "10:", self.qdisc))
+        return (
+            root,
+            Attached("1:1", "5:", self.between),
+            Attached("5:1", "10:", self.qdisc),
+        )
 
     def classes(self) -> tuple[dict[str, str | int], ...]:
         """The one class, which everything goes to."""
@@ -140,8 +148,27 @@ def _netem(delay: Duration, rate: Rate, limit: Packets) -> Qdisc:
     return Qdisc("netem", "netem", (("delay", delay), ("rate", rate), ("limit", limit)))
 
 
+@dataclass(frozen=True)
+class Radio:
+    """A WiFi device under the queue under test: it sends as fast as the air and the others let it.
+
+    The queue below the qdisc, the rates and the channel are `options` (docs/wifi.md).
+    """
+
+    qdisc: Qdisc
+    options: Options = ()
+
+    def attached(self) -> tuple[Attached, ...]:
+        """The queue under test, right on the device."""
+        return (Attached("root", "10:", self.qdisc),)
+
+    def filters(self) -> tuple[str, ...]:
+        """None: all packets take the same way."""
+        return ()
+
+
 #: What a port does to the packets that it sends.
-Egress = Shaper | Hierarchy | Delay | Delays
+Egress = Shaper | Hierarchy | Delay | Delays | Radio
 
 
 @dataclass(frozen=True)
@@ -151,13 +178,13 @@ class Port:
     node: str  # whose interface it is
     interface: str  # at most 15 characters (the kernel's IFNAMSIZ)
     address: str  # with its prefix: `10.0.1.1/24`; empty on a switch
-    egress: Egress  # what it does to the packets that it sends; always a finite rate
+    egress: Egress  # what it does to the packets that it sends; a finite rate, or the air's
     more: tuple[str, ...] = ()  # further addresses of the same subnet
 
     def __post_init__(self) -> None:
         if not 0 < len(self.interface) <= 15:
             raise ValueError(f"interface name {self.interface!r} must have 1 to 15 characters")
-        if not self.egress.rate.bits_per_second:
+        if not isinstance(self.egress, Radio) and not self.egress.rate.bits_per_second:
             raise ValueError(f"{self.node} {self.interface}: a port needs a rate above zero")
 
     @property
@@ -201,6 +228,33 @@ class Wire:
 
 
 @dataclass(frozen=True)
+class Medium:
+    """A radio channel: an access point and the stations that have it in common.
+
+    The port of the access point may belong to a switch, which then joins it to the wired side.
+    """
+
+    access_point: Port
+    stations: tuple[Port, ...]
+
+    def __post_init__(self) -> None:
+        if not self.stations:
+            raise ValueError(f"{self.access_point.node}: an access point without a station")
+        for port in self.ports():
+            if not isinstance(port.egress, Radio):
+                raise ValueError(f"{port.node} {port.interface}: what is on the air has a Radio")
+
+    def ports(self) -> tuple[Port, ...]:
+        """The access point's, then the stations'."""
+        return (self.access_point, *self.stations)
+
+    def ends(self) -> tuple[tuple[Port, Port], ...]:
+        """Each port with each one that it faces: a station sends to the access point alone."""
+        there = self.access_point
+        return tuple(pair for one in self.stations for pair in ((there, one), (one, there)))
+
+
+@dataclass(frozen=True)
 class Node:
     """A computer or a switch of the rig."""
 
@@ -220,7 +274,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Topology:
-    """Nodes and the wires between them."""
+    """Nodes and the wires and radio channels between them."""
 
     name: str
     nodes: tuple[Node, ...]
@@ -228,18 +282,21 @@ class Topology:
     pairs: tuple[tuple[str, str], ...] = ()  # (sender, receiver), where there are several
     #: (node, interface) whose packets are all kept: before the queue, behind it, the hosts.
     observed: tuple[tuple[str, str], ...] = ()
+    media: tuple[Medium, ...] = ()
 
     def ports(self) -> Iterator[Port]:
-        """Every port, wire by wire."""
+        """Every port, wire by wire, then medium by medium."""
         for wire in self.wires:
             yield from (wire.a, wire.b)
+        for medium in self.media:
+            yield from medium.ports()
 
     def queues(self) -> tuple[Port, ...]:
         """The ports that hold a queue under test, where packets are captured and counted."""
         return tuple(
             port
             for port in self.ports()
-            if isinstance(port.egress, Shaper | Hierarchy) and port.egress.qdisc is not None
+            if isinstance(port.egress, Shaper | Hierarchy | Radio) and port.egress.qdisc is not None
         )
 
     def port(self, node: str) -> Port:
@@ -289,7 +346,8 @@ class Topology:
         switches = {node.name for node in self.nodes if node.switches}
         behind: dict[str, list[Port]] = {name: [] for name in switches}
         found: list[tuple[Port, Port]] = []
-        for near, far in (ends for wire in self.wires for ends in wire.ends()):
+        joined: tuple[Wire | Medium, ...] = (*self.wires, *self.media)
+        for near, far in (ends for one in joined for ends in one.ends()):
             if near.node in switches:
                 behind[near.node].append(far)
             elif far.node not in switches:

@@ -67,6 +67,7 @@ _NOUNS = (
     ("root.tools", "tools"),
     ("root", "tools"),
     ("guest", "code in the guest"),
+    ("modules", "module of the kernel"),
     ("job", "job"),
     ("boot.memory_mib", "memory in MiB"),
     ("boot.seed", "seed of the random numbers"),

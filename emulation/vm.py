@@ -25,6 +25,7 @@ from typing import Any
 
 from emulation.cpus import claim
 from emulation.errors import GuestFailure, GuestHung, MissingTool
+from emulation.kernel import module
 from emulation.patience import Patience
 
 #: Midnight UTC, 1 January 2015, when every guest starts, in nanoseconds since 1970.
@@ -72,6 +73,14 @@ _EVERY_JOB = (
     "traffic.py",
     "flentdata.py",
 )
+
+_WIFI = ("wifi.py", "wifi_main.py", "wifi_netlink.py", "wifi_rig.py")
+
+#: A guest starts `main.py`; a job with a WiFi link needs another one first, which then does that.
+_WIFI_NAMES = {"wifi_main.py": "main.py", "main.py": "wired_main.py"}
+
+#: The same of a job with modules, which are loaded first of all.
+_MODULES_NAMES = {"modules_main.py": "main.py", "main.py": "wired_main.py"}
 _PR_SET_PDEATHSIG = 1
 
 
@@ -82,7 +91,7 @@ class Machine:
     `kernel`: the binary; `root`: the folder of the root file system; `memory_mib`: of the guest;
     `seed`: of all its random numbers; `terminal`: its console is the standard input and output of
     this process and its clock the host's, for a person to type at; `trace`: it leaves a trace of
-    simulated time in `job/out/trace` (`emulation.trace`).
+    simulated time in `job/out/trace` (`emulation.trace`); `modules`: what its kernel loads.
     """
 
     kernel: Path
@@ -91,6 +100,7 @@ class Machine:
     memory_mib: int = 192
     terminal: bool = False
     trace: bool = False
+    modules: tuple[module.Module, ...] = ()
 
 
 @dataclass
@@ -129,13 +139,18 @@ def scratch(parent: Path | None = None) -> Iterator[Path]:
         yield Path(name)
 
 
-def prepare(folder: Path, root: Path, job: dict[str, Any]) -> None:
+def prepare(
+    folder: Path, root: Path, job: dict[str, Any], modules: tuple[module.Module, ...] = ()
+) -> None:
     """Lay out the scratch `folder` of a guest: its root, its job and the code that does it."""
     (folder / "root").symlink_to(root.resolve())  # hostfs follows one link and no more
     (folder / "uml").mkdir()
     (folder / "job" / "guest").mkdir(parents=True)
+    names = _WIFI_NAMES if has_wifi(job) else {}
+    names = _MODULES_NAMES if "modules" in job else names
     for path in guest_code(job):
-        shutil.copyfile(path, folder / "job" / "guest" / path.name)
+        shutil.copyfile(path, folder / "job" / "guest" / names.get(path.name, path.name))
+    module.put(modules, folder / "job")
     (folder / "job" / "out").mkdir()
     (folder / "job" / "job.json").write_text(json.dumps(job, sort_keys=True, indent=1))
 
@@ -143,8 +158,8 @@ def prepare(folder: Path, root: Path, job: dict[str, Any]) -> None:
 def guest_code(job: dict[str, Any]) -> list[Path]:
     """The files of `GUEST_CODE` that `job` needs, by name: the others do not get into the guest.
 
-    What every job needs; `shell.py` and `switch.py` where there is one; and for the tool and each
-    server that has a module of its name, that one and those named `<name>_*`.
+    What every job needs; `shell.py`, `switch.py` and those of a WiFi link where there is one; and
+    for the tool and each server that has a module of its name, that one and those named `<name>_*`.
     """
     traffic = job.get("traffic", {})
     names = [traffic.get("tool", "flent"), *traffic.get("servers", ())]
@@ -153,9 +168,16 @@ def guest_code(job: dict[str, Any]) -> list[Path]:
         "switch": any(node.get("switches") for node in job.get("nodes", ())),
     }
     names += [name for name, there in optional.items() if there]
-    patterns = [*_EVERY_JOB, *(f"{name}{end}" for name in names for end in (".py", "_*.*"))]
+    fixed = [*_EVERY_JOB, *(_WIFI if has_wifi(job) else ())]
+    fixed += ["modules_main.py"] if "modules" in job else []
+    patterns = [*fixed, *(f"{name}{end}" for name in names for end in (".py", "_*.*"))]
     found = {path for pattern in patterns for path in GUEST_CODE.glob(pattern)}
     return sorted(found)
+
+
+def has_wifi(job: dict[str, Any]) -> bool:
+    """Whether the rig of `job` has a WiFi link."""
+    return "wifi" in job.get("drivers", ())
 
 
 def command(machine: Machine) -> list[str]:
@@ -312,4 +334,10 @@ def _verdict(folder: Path, ending: Ending, status: int) -> None:
         raise GuestFailure(
             what=f"the guest ended with status {status}: " + " / ".join(tail),
             where=f"{ending.virtual_s:.3f} s",
+            todo=(
+                "something killed it: look whether the host ran out of memory (dmesg), and run it"
+                " again, with fewer at once (--jobs)"
+                if status == -signal.SIGKILL
+                else ""
+            ),
         )

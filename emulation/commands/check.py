@@ -1,4 +1,4 @@
-"""`emulate check FILE...`: validate experiment files without running anything."""
+"""`emulate check FILE...`: validate experiment files, or `own.yaml`, without running anything."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from emulation.config import load
 from emulation.errors import ConfigError
+from emulation.own import load as load_own
+from emulation.ownfile import FILE
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -35,6 +37,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _report(path: Path) -> dict[str, Any]:
     try:
+        if path.name == FILE.name:
+            own = load_own(path)
+            qdiscs = [one.name for one in own.qdiscs]
+            return {"file": str(path), "valid": True, "papers": own.papers, "qdiscs": qdiscs}
         paper = load(path)
     except ConfigError as error:
         fields = ("line", "key", "what", "todo")
@@ -61,5 +67,7 @@ def _print(report: dict[str, Any]) -> None:
         for line in report["errors"]:
             print(f"emulate: error: {line}", file=sys.stderr)
         return
-    for found in report["experiments"]:
+    if "qdiscs" in report:
+        print(f"{report['file']}: {', '.join(report['qdiscs'])} in {', '.join(report['papers'])}")
+    for found in report.get("experiments", ()):
         print(f"{report['file']}: {found['id']}: {found['cells']} cells, {found['runs']} runs")

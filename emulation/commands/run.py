@@ -14,9 +14,12 @@ from emulation import kernel, rootfs
 from emulation.cache import cache_dir
 from emulation.config import experiment, select
 from emulation.errors import ConfigError
+from emulation.kernel import Kernel
 from emulation.model import DEFAULT_ERA, DEFAULT_KERNEL, Run
-from emulation.run import Result, execute
+from emulation.rootfs import RootFs
+from emulation.run import Result, execute, today
 from emulation.units import Duration, UnitError
+from emulation.verify import other_identity
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -71,7 +74,11 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         "--length", help="of the load: 20 (seconds) or '20 s' (default: the paper's)"
     )
     parser.add_argument("--era", default=DEFAULT_ERA, help="behaviour of the kernel")
-    parser.add_argument("--kernel", default=DEFAULT_KERNEL, help="series of the kernel: 6.12")
+    parser.add_argument(
+        "--kernel",
+        default=DEFAULT_KERNEL,
+        help="series of the kernel, 6.12, or the digest of one that 'emulate kernel list' shows",
+    )
 
 
 def selection(args: argparse.Namespace) -> tuple[Run, ...]:
@@ -104,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
         for one in runs:
             print(json.dumps({"run": one.id, "job": one.job()}) if args.json else one.id)
         return 0
-    built = kernel.build(series=args.kernel)
+    built = kernel.named(args.kernel)
     root = rootfs.build()
     for number, one in enumerate(runs, start=1):
         with _progress(one, f"{number}/{len(runs)}", sys.stderr.isatty()) as on_step:
@@ -120,7 +127,21 @@ def run(args: argparse.Namespace) -> int:
                 traced=args.trace,
             )
         _print(one, result, args.json)
+        if result.ending is None:
+            _warn_stale(one, result, built, root)
     return 0
+
+
+def _warn_stale(run: Run, result: Result, built: Kernel, root: RootFs) -> None:
+    """Say so where a run that was there already is not what it would be today."""
+    old = json.loads(result.provenance.read_text())["identity"]
+    differences = other_identity(old, today(run, built, root))
+    if differences:
+        print(
+            f"note: {run.id} was made with a different {', '.join(differences)}; "
+            "--again makes it anew",
+            file=sys.stderr,
+        )
 
 
 def _print(run: Run, result: Result, as_json: bool) -> None:

@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if text is None and not terminal:
         text = sys.stdin.read()
     one = selection(args)[0]
-    built, root = kernel.build(series=args.kernel), rootfs.build()
+    built, root = kernel.named(args.kernel), rootfs.build()
     if text is None:
         return shell.interact(one, built, root)
     status, out = shell.command(one, built, root, text)

@@ -86,7 +86,8 @@ def send(rig, traffic, captures, on_beat, status):
     """Start every flow and wait for its end; returns what was sent and when (ns since 1970)."""
     starts = start_times(traffic["flows"], traffic["start_jitter_us"])
     began_ns = time.time_ns()
-    began, flows = time.monotonic(), []
+    began = time.monotonic()
+    flows = [start_pings(rig, traffic)] if "ping_interval_s" in traffic else []
     for number, late_s in starts:
         time.sleep(max(0.0, began + late_s - time.monotonic()))
         pair = traffic["pairs"][number % len(traffic["pairs"])]
@@ -104,7 +105,8 @@ def send(rig, traffic, captures, on_beat, status):
             raise Failure("traffic", f"iperf has not ended {AROUND_S:g} s after its load")
     for flow in flows:
         if flow.returncode:
-            raise Failure("traffic", f"iperf ended with {flow.returncode}: {said(flow)}")
+            program = os.path.basename(flow.log)
+            raise Failure("traffic", f"{program}: ended with {flow.returncode}: {said(flow)}")
     return {"began_ns": began_ns, "starts_s": [late_s for _, late_s in starts]}
 
 
@@ -130,8 +132,23 @@ def start_flow(rig, pair, number, length_s):
     return flow
 
 
+def start_pings(rig, traffic):
+    """ping from the first sender to its receiver while the load lasts."""
+    pair, every_s = traffic["pairs"][0], traffic["ping_interval_s"]
+    count = int(traffic["length_s"] / every_s)
+    command = ["ping", "-n", "-i", f"{every_s:g}", "-c", f"{count}", "-W", "5", pair["address"]]
+    log = "/job/out/ping.log"
+    with open(log, "w") as file:
+        pings = subprocess.Popen(
+            rig.inside(pair["sender"], *command),
+            stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+        )  # fmt: skip
+    pings.log = log
+    return pings
+
+
 def said(flow):
-    """The end of what a flow's client said."""
+    """The end of what a client said."""
     with open(flow.log) as file:
         return file.read()[-600:].strip()
 

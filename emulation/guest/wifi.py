@@ -27,7 +27,7 @@ KIND = "wifi"
 MODULE = "/job/modules/wifi.ko"
 
 #: Numbers are those of wifi_netlink.h. Options of the medium, which an access point has.
-MEDIUM = {"band_ghz": 1, "slot_us": 2, "backoff": 3, "eifs": 4, "short_preamble": 5}
+MEDIUM = {"band_ghz": 1, "slot_us": 2, "backoff": 3, "eifs": 4, "short_preamble": 5, "apart_us": 26}
 
 #: Options of each device.
 DEVICE = {

@@ -31,6 +31,8 @@ from emulation.kernel.source import Source
 #: The option, and its value, of a kernel that takes modules.
 MODULES = ("CONFIG_MODULES", "y")
 
+_DIGEST = re.compile(r"[0-9a-f]{16}")
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -70,6 +72,21 @@ def kernels(cache: Path | None = None) -> tuple[Kernel, ...]:
 
 def _age(kernel: Kernel) -> tuple[list[int], str]:
     return [int(number) for number in re.findall(r"\d+", kernel.release)], kernel.digest
+
+
+def named(name: str, progress: Progress = _quiet, cache: Path | None = None) -> Kernel:
+    """The kernel of a series, built where the cache lacks it, or the one of the cache with that
+    digest; `KernelBuildError` where there is none."""
+    if not _DIGEST.fullmatch(name):
+        return build(series=name, progress=progress, cache=cache)
+    for kernel in kernels(cache):
+        if kernel.digest == name:
+            return kernel
+    raise KernelBuildError(
+        what=f"no kernel '{name}' is in the cache",
+        where=str(cache or cache_dir("kernel")),
+        todo="`emulate kernel list` shows those that are",
+    )
 
 
 def find(

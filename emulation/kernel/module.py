@@ -2,24 +2,28 @@
 
 A module is a folder with C files and a `Kbuild` file that names it (`obj-m := NAME.o`): the link
 drivers in `qdisc/src`, a qdisc that somebody is writing. It is built once for a kernel and its
-sources, and kept in the user's cache in a folder named by the digest of both.
+sources, and kept in the user's cache in a folder named by the digest of both. A file `q_<kind>.c`
+beside it is a plugin that teaches the options of a qdisc to `tc`, and becomes `q_<kind>.so`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from emulation.cache import cache_dir
 from emulation.errors import KernelBuildError
 from emulation.kernel import make
 from emulation.kernel.builder import Kernel
 from emulation.kernel.recipe import RECIPE_DIR
+from emulation.qdisc import ModuleSource
 
 #: Where the product's own modules are, a folder each.
 SOURCES = RECIPE_DIR / "src"
@@ -28,6 +32,8 @@ SOURCES = RECIPE_DIR / "src"
 PLACE = "modules"
 
 _INPUTS = ("Kbuild", "*.c", "*.h")
+_NAMED = re.compile(r"^obj-m\s*[:+]?=\s*([\w-]+)\.o\s*$", re.MULTILINE)
+_TC_PLUGIN = "q_*.c"
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,23 @@ class Module:
     name: str  # as the guest's kernel calls it
     path: Path  # the .ko file
     digest: str  # of its sources and the kernel; the name of its folder
+    plugins: tuple[Path, ...] = ()  # of tc: .so files
+
+
+def source(folder: Path) -> ModuleSource:
+    """What the module in `folder` is called and made of; `KernelBuildError` where it is none."""
+    files = _sources(folder)
+    named = _NAMED.findall((folder / "Kbuild").read_text())
+    if len(named) != 1:
+        raise KernelBuildError(
+            what=f"it names {len(named)} modules, not one",
+            where=str(folder / "Kbuild"),
+            todo="write one line `obj-m := NAME.o`",
+        )
+    total = hashlib.sha256()
+    for path in files:
+        total.update(f"{path.name} {_sha256(path)}\n".encode())
+    return ModuleSource(named[0].replace("-", "_"), folder, total.hexdigest()[:16])
 
 
 def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
@@ -61,10 +84,13 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
     with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as scratch:
         place = Path(scratch) / "result"
         (built,) = _compile(tree, sources, place, cache / f"failed-{digest}.log")
+        plugins = [
+            _compile_plugin(path, cache / f"failed-{digest}.log") for path in _plugins(place)
+        ]
         told = {"kernel": kernel.digest, "sources": {one.name: _sha256(one) for one in sources}}
         (place / "module.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
         for path in place.iterdir():
-            if path.name not in (built.name, "module.json"):
+            if path not in (built, place / "module.json", *plugins):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         if not (cache / digest).exists():  # another process may have been faster
             place.rename(cache / digest)
@@ -74,11 +100,23 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
     return module
 
 
+def needed(
+    kernel: Kernel, job: dict[str, Any], sources: Iterable[ModuleSource] = ()
+) -> tuple[Module, ...]:
+    """The drivers of the links of `job` and the modules of its qdiscs' `sources`, built.
+
+    None for most jobs. Raises as `build`.
+    """
+    folders = [SOURCES / name for name in job.get("drivers", ())]
+    return tuple(build(kernel, folder) for folder in (*folders, *(one.folder for one in sources)))
+
+
 def put(modules: Iterable[Module], job: Path) -> None:
     """Lay `modules` into the folder of a guest's `job`, where the guest loads them from."""
     for module in modules:
         (job / PLACE).mkdir(exist_ok=True)
-        shutil.copyfile(module.path, job / PLACE / module.path.name)
+        for path in (module.path, *module.plugins):
+            shutil.copyfile(path, job / PLACE / path.name)
 
 
 def _sources(folder: Path) -> list[Path]:
@@ -105,7 +143,27 @@ def _sha256(path: Path) -> str:
 
 def _find(place: Path) -> Module | None:
     files = list(place.glob("*.ko"))
-    return Module(files[0].stem, files[0], place.name) if len(files) == 1 else None
+    if len(files) != 1:
+        return None
+    return Module(files[0].stem, files[0], place.name, tuple(sorted(place.glob("*.so"))))
+
+
+def _plugins(place: Path) -> list[Path]:
+    return sorted(place.glob(_TC_PLUGIN))
+
+
+def _compile_plugin(path: Path, kept: Path) -> Path:
+    """Make the plugin of tc at `path`; its .so file. What the compiler said goes to `kept`."""
+    made = path.with_suffix(".so")
+    command = ["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror=implicit"]
+    log = path.with_suffix(".log")
+    if make.run([*command, "-o", made.name, path.name], path.parent, log):
+        shutil.copyfile(log, kept)
+        fault = make.first_error(log.read_text()) or "the compiler failed"
+        raise KernelBuildError(
+            what=f"the plugin of tc does not build: {fault}", where=str(kept), todo="see the log"
+        )
+    return made
 
 
 def _compile(tree: Path, sources: list[Path], place: Path, kept: Path) -> list[Path]:

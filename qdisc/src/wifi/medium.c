@@ -269,6 +269,49 @@ static const u8 *eth_source(const struct sk_buff *skb)
 	return ((const struct ethhdr *)skb->data)->h_source;
 }
 
+/*
+ * A receiver gets the frames of an A-MPDU while they arrive, and a process that
+ * waits for them reads some before the last one is there. Here all of an A-MPDU
+ * is known at its end; with a time between them they are at least not one
+ * burst, of which TCP acknowledges no more than the last segment.
+ */
+static void hand_over(struct wifi_medium *medium, struct list_head *batch)
+{
+	struct sk_buff *skb, *next;
+	u64 apart = 1000ULL * READ_ONCE(medium->phy.apart);
+
+	if (!apart) {
+		netif_receive_skb_list(batch);
+		return;
+	}
+	spin_lock(&medium->lock);
+	list_for_each_entry_safe(skb, next, batch, list) {
+		skb_list_del_init(skb);
+		__skb_queue_tail(&medium->received, skb);
+	}
+	if (!skb_queue_empty(&medium->received) && !hrtimer_is_queued(&medium->hand_over))
+		hrtimer_start(&medium->hand_over, ns_to_ktime(ktime_get_ns() + apart),
+			      HRTIMER_MODE_ABS_SOFT);
+	spin_unlock(&medium->lock);
+}
+
+static enum hrtimer_restart hand_over_one(struct hrtimer *timer)
+{
+	struct wifi_medium *medium = container_of(timer, struct wifi_medium, hand_over);
+	struct sk_buff *skb;
+	bool more;
+
+	spin_lock(&medium->lock);
+	skb = __skb_dequeue(&medium->received);
+	more = !skb_queue_empty(&medium->received);
+	if (more)
+		hrtimer_forward_now(timer, ns_to_ktime(1000ULL * max(medium->phy.apart, 1U)));
+	spin_unlock(&medium->lock);
+	if (skb)
+		netif_receive_skb(skb);
+	return more ? HRTIMER_RESTART : HRTIMER_NORESTART;
+}
+
 static void deliver(struct wifi_medium *medium, struct delivery *delivery)
 {
 	struct wifi_device *device;
@@ -290,7 +333,7 @@ static void deliver(struct wifi_medium *medium, struct delivery *delivery)
 		}
 		consume_skb(skb);
 	}
-	netif_receive_skb_list(&batch);
+	hand_over(medium, &batch);
 }
 
 static enum hrtimer_restart due(struct hrtimer *timer)
@@ -337,6 +380,8 @@ bool wifi_medium_remove(struct wifi_medium *medium, struct wifi_device *device)
 	bool last;
 
 	hrtimer_cancel(&medium->timer);
+	hrtimer_cancel(&medium->hand_over);
+	skb_queue_purge(&medium->received);
 	spin_lock_bh(&medium->lock);
 	if (medium->ap)
 		wifi_device_forget(medium->ap, &device->down);
@@ -366,11 +411,15 @@ struct wifi_medium *wifi_medium_create(void)
 	spin_lock_init(&medium->lock);
 	INIT_LIST_HEAD(&medium->devices);
 	INIT_LIST_HEAD(&medium->winners);
+	skb_queue_head_init(&medium->received);
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 	hrtimer_init(&medium->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	medium->timer.function = due;
+	hrtimer_init(&medium->hand_over, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	medium->hand_over.function = hand_over_one;
 #else
 	hrtimer_setup(&medium->timer, due, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	hrtimer_setup(&medium->hand_over, hand_over_one, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 #endif
 	prandom_seed_state(&medium->random, get_random_u64());
 	medium->phy = (struct wifi_phy){

@@ -30,6 +30,7 @@ static const struct option medium_options[] = {
 	MEDIUM_OPTION(BACKOFF, backoff),
 	MEDIUM_OPTION(EIFS, eifs),
 	MEDIUM_OPTION(SHORT_PREAMBLE, short_preamble),
+	MEDIUM_OPTION(APART, apart),
 };
 
 static const struct option device_options[] = {
@@ -113,6 +114,7 @@ static const struct nla_policy wifi_policy[IFLA_WIFI_MAX + 1] = {
 	[IFLA_WIFI_OVERHEAD]		= NLA_POLICY_MAX(NLA_U32, 64),
 	[IFLA_WIFI_UP]			= NLA_POLICY_NESTED(channel_policy),
 	[IFLA_WIFI_DOWN]		= NLA_POLICY_NESTED(channel_policy),
+	[IFLA_WIFI_APART]		= NLA_POLICY_MAX(NLA_U32, 1000),
 };
 
 /* What a request makes of a device; it takes effect when all of it is right. */
@@ -245,7 +247,7 @@ static int read(const struct wifi_device *device, struct nlattr **data, struct c
 		return 0;
 	if (parse(&change->phy, medium_options, ARRAY_SIZE(medium_options), data) &&
 	    !device->is_ap) {
-		NL_SET_ERR_MSG(extack, "band, slot, backoff, eifs, short_preamble: of the access point");
+		NL_SET_ERR_MSG(extack, "band, slot, backoff, eifs, short_preamble, apart: of the access point");
 		return -EINVAL;
 	}
 	parse(&change->params, device_options, ARRAY_SIZE(device_options), data);

@@ -46,6 +46,7 @@ struct wifi_phy {
 	u32	backoff;	/* enum wifi_backoff */
 	u32	eifs;
 	u32	short_preamble;
+	u32	apart;		/* us */
 };
 
 bool wifi_rate_valid(const struct wifi_phy *phy, const struct wifi_rate *rate);
@@ -294,6 +295,8 @@ enum wifi_state { WIFI_IDLE, WIFI_CONTENTION, WIFI_BUSY };
 struct wifi_medium {
 	spinlock_t lock;
 	struct hrtimer timer;
+	struct hrtimer hand_over;
+	struct sk_buff_head received;	/* frames that are handed over one by one */
 	struct wifi_phy phy;
 	struct rnd_state random;
 	struct list_head devices;

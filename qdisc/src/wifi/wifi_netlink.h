@@ -41,6 +41,8 @@ enum {
 	/* of a station: the channel in each direction */
 	IFLA_WIFI_UP,			/* nest of IFLA_WIFI_CHANNEL_*: to the access point */
 	IFLA_WIFI_DOWN,			/* nest of IFLA_WIFI_CHANNEL_*: from it */
+	/* of the medium */
+	IFLA_WIFI_APART,		/* us between frames that one PPDU brings; 0: all at once */
 	__IFLA_WIFI_MAX,
 };
 #define IFLA_WIFI_MAX (__IFLA_WIFI_MAX - 1)

@@ -1,0 +1,64 @@
+"""flent's traffic, to be watched: what its tools have printed so far is copied out as it goes.
+
+The tools' output is in files without a name until flent reads it at the end. With each beat of the
+status its new part is appended to `/job/live/<pid>`, whose first line is the tool's command line.
+"""
+
+import os
+
+import traffic as ordinary
+
+PLACE = "/job/live"
+TOOLS = ("netperf", "fping")
+
+
+class Options(dict):
+    """Options of flent; one with several words as its value is given once a word."""
+
+    def items(self):
+        return [(name, word) for name, value in super().items() for word in value.split()]
+
+
+class Outputs:
+    """The outputs of the tools that run, or ran."""
+
+    def __init__(self):
+        os.makedirs(PLACE)
+        self._open = {}  # by process id: the output and its copy
+
+    def copying(self, status):
+        """`status`, which first copies what is new."""
+
+        def copied(step, **details):
+            self._copy()
+            status(step, **details)
+
+        return copied
+
+    def _copy(self):
+        for pid in os.listdir("/proc"):
+            if pid.isdigit() and pid not in self._open:
+                self._find(pid)
+        for output, copy in self._open.values():
+            copy.write(output.read())
+            copy.flush()
+
+    def _find(self, pid):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+            if os.path.basename(words[0]).decode() in TOOLS:
+                output = open(f"/proc/{pid}/fd/1", "rb")
+                copy = open(f"{PLACE}/{pid}", "wb")
+                copy.write(b" ".join(words) + b"\n")
+                self._open[pid] = output, copy
+        except (FileNotFoundError, ProcessLookupError):  # it has ended
+            pass
+
+
+def run(rig, traffic, status):
+    """What `traffic` asks for, as if its tool were flent."""
+    asked = {**traffic, "tool": "flent", "options": Options(traffic["options"])}
+    outputs = Outputs()
+    ordinary.run(rig, asked, outputs.copying(status))
+    outputs.copying(status)("watched")
