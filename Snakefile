@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, workflow.basedir)
 
-from workflow.plan import PRODUCTS, make_plan
+from workflow.plan import PRODUCTS, claims_code, make_plan, report_code
 
 
 configfile: "workflow/config.yaml"

@@ -25,6 +25,7 @@ from analysis.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, r
 from emulation.era import ERAS
 from emulation.model import DEFAULT_ERA
 
+KERNEL: Final = "linux-"  # before the series or the digest of a kernel
 FEW_RUNS: Final = 8  # below this, starting processes costs more than it saves
 
 
@@ -48,9 +49,10 @@ class RunFile:
 
     @property
     def era(self) -> str:
-        """`2014`, `modern+single_drop`."""
+        """`2014`, `modern+single_drop`; with another kernel than the default `2014@linux-7.3`."""
         rest = self.variant.split("@")[1:]
-        return next((part for part in rest if re.split("[+-]", part)[0] in ERAS), DEFAULT_ERA)
+        era = next((part for part in rest if re.split("[+-]", part)[0] in ERAS), DEFAULT_ERA)
+        return "@".join([era, *(part for part in rest if part.startswith(KERNEL))])
 
     @property
     def run(self) -> str:
@@ -148,9 +150,12 @@ object."""
 
 
 def variant_name(experiment: str, era: str = DEFAULT_ERA, length: str = "") -> str:
-    """The folder of runs: `rrul@2014@20s`; an empty `length` is the experiment's own."""
-    parts = [experiment, *([era] if era != DEFAULT_ERA else []), *([length] if length else [])]
-    return "@".join(parts)
+    """The folder of runs: `rrul@2014@20s`; an empty `length` is the experiment's own.
+
+    `era` is as in `RunFile`, with the kernel where it is not the default.
+    """
+    parts = [one for one in era.split("@") if one != DEFAULT_ERA]
+    return "@".join([experiment, *parts, *([length] if length else [])])
 
 
 def find_runs(
@@ -279,7 +284,7 @@ def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentF
     except (KeyError, TypeError, ValueError) as error:
         wrong = f"provenance without a usable entry ({type(error).__name__}: {error})"
         raise DataError.of(file.provenance, wrong, RERUN) from error
-    if era_told != file.era:
+    if era_told != file.era.partition("@")[0]:
         wrong = f"of the era {era_told!r}"
         raise DataError.of(file.provenance, wrong, f"Move it out of a folder of {file.era!r}")
     if not same_length:

@@ -10,13 +10,12 @@ import shutil
 import sys
 from pathlib import Path
 
-import nbformat
 import papermill
-from nbconvert import HTMLExporter
 
+from analysis import notebookpage
 from analysis.errors import DataError
 from analysis.figurefile import FigureFile, read_figure
-from analysis.outputs import SUMMARY
+from analysis.outputs import SUMMARY, read_summary
 
 NOTEBOOK = "notebook.ipynb"
 PAGE = "notebook.html"
@@ -48,11 +47,9 @@ def execute(figure: FigureFile, data_root: Path, results: Path, *, progress: boo
         (folder / SUMMARY).unlink(missing_ok=True)
         wrong = f"cell {error.exec_count} failed: {error.ename}: {error.evalue}".rstrip(".")
         raise DataError.of(figure.path, wrong, f"{written} shows the cell") from error
-    node = nbformat.read(written, as_version=4)  # type: ignore[no-untyped-call]
-    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
-        exclude_input_prompt=True, exclude_output_prompt=True
-    )
-    page, _ = exporter.from_notebook_node(node)
+    summary = folder / SUMMARY
+    alt = read_summary(summary).alt if summary.is_file() else ""
+    page = notebookpage.render(written, figure.title, alt)
     (folder / PAGE).write_text(page, encoding="utf-8")
     return folder
 

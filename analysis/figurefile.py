@@ -5,11 +5,13 @@ these also say which runs the figure needs, the product of
 
 - `experiment`, or `experiments`, a mapping of what is shown to experiments;
 - `link`, or `links`;
-- `qdiscs`, `eras` and `ccs`; the first era and the first congestion control are the paper's. The
+- `qdiscs`, or a mapping of experiments to qdiscs where they differ;
+- `eras` and `ccs`; the first era and the first congestion control are the paper's. The
   eras `switches` are all that differ from another by one switch of `emulation.era`.
 
 `unloaded` names the experiment that gives what the others are divided by, with UNLOADED_QDISC. A
 figure of measurements that are no runs has `paper` and `table`, a file below the data root.
+A list of several qdiscs is longer by those of the user's own (`qdisc/own.yaml`).
 """
 
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from ruamel.yaml.error import YAMLError
 from analysis.ablation import ablation_eras
 from analysis.dataset import variant_name
 from analysis.errors import DataError
+from emulation.ownfile import names
 
 KEYS: Final = ("notebook", "title", "caption", "parameters")
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
@@ -77,7 +80,7 @@ class FigureFile:
             (experiment, link, qdisc)
             for experiment in self._several("experiment")
             for link in self._several("link")
-            for qdisc in qdiscs
+            for qdisc in (qdiscs[experiment] if isinstance(qdiscs, dict) else qdiscs)
         ]
         if "unloaded" in self.parameters:
             unloaded = self.parameters["unloaded"]
@@ -123,4 +126,15 @@ def read_figure(path: Path) -> FigureFile:
     notebook = path.parents[2] / f"{content['notebook']}.ipynb"
     if not notebook.is_file():
         raise DataError.of(path, f"names the notebook {notebook}, which does not exist", remedy)
+    parameters = _with_own(parameters)
     return FigureFile(path, notebook, content["title"], content["caption"].strip(), parameters)
+
+
+def _with_own(parameters: dict[str, Any]) -> dict[str, Any]:
+    """`parameters` with the user's own qdiscs behind those of the paper (`qdisc/own.yaml`)."""
+    named = parameters.get("qdiscs", [])
+    switched = parameters.get("eras") == SWITCHES  # which are Linux's
+    if not isinstance(named, list) or len(named) < 2 or switched:
+        return parameters
+    more = [name for name in names(parameters["paper"]) if name not in named]
+    return {**parameters, "qdiscs": [*named, *more]}

@@ -21,6 +21,7 @@ from analysis.settings import Setting, of_setting
 from analysis.style import Palette, in_order, look
 
 SIZE_INCH: Final = (7.6, 5.0)
+PUBLISHED_CC: Final = "cubic"  # gbw2015, Sec. 3: results with New Reno are not shown
 LATENCY_AXIS: Final = "Mean induced latency (ms) – less is further right"
 
 
@@ -36,15 +37,17 @@ def latency_goodput(
 
     `per_run` is from metrics.run_metrics: the filled marker of a qdisc is the median over its
     runs, the shade the 1-sigma ellipse of their covariance (three runs or more). `published` is
-    from published.read_published: a hollow marker, joined to ours by a thin line. `directions`
-    names the goodputs to draw; published values of direction "one" belong to the first of them.
-    With `settings`, a panel each.
+    from published.read_published, of CUBIC: a hollow marker, joined to ours by a thin line, and
+    none beside New Reno. `directions` names the goodputs to draw; published values of direction
+    "one" belong to the first of them. With `settings`, a panel each.
     """
     drawn: list[_Drawn] = []
 
     def draw(axes: Axes, setting: Setting | None = None) -> None:
         runs = per_run if setting is None else of_setting(per_run, setting)
-        drawn.append(_points(axes, runs, published, palette, directions))
+        shown = setting is None or setting.cc == PUBLISHED_CC
+        theirs = published if shown else published.iloc[:0]
+        drawn.append(_points(axes, runs, theirs, palette, directions))
         axes.set_xlabel(LATENCY_AXIS)
         axes.set_ylabel("Mean TCP goodput (Mbit/s)")
 
@@ -58,7 +61,7 @@ def latency_goodput(
     for one in drawn:
         _limits(one.axes, [*obstacles, *outlines], from_zero=len(directions) > 1)
     shaded = any(one.ellipses for one in drawn)
-    _pair_legend(figure, palette, _runs_per_qdisc(per_run), drawn=shaded)
+    _pair_legend(figure, palette, _runs_per_qdisc(per_run), bool(len(published)), drawn=shaded)
     figure.draw_without_rendering()
     for one in drawn:
         size = 11 if len(drawn) == 1 else 9.5
@@ -275,9 +278,11 @@ def _runs_per_qdisc(per_run: pd.DataFrame) -> str:
     return f"ours, median of {spread} runs"
 
 
-def _pair_legend(figure: Figure, palette: Palette, ours: str, *, drawn: bool) -> None:
+def _pair_legend(figure: Figure, palette: Palette, ours: str, theirs: bool, *, drawn: bool) -> None:
     """What filled, hollow and shade mean; the qdiscs are named beside their markers."""
-    looks = [(palette.soft, 9, 1.0, ours), (palette.paper, 9, 1.0, "published")]
+    looks = [(palette.soft, 9, 1.0, ours)]
+    if theirs:
+        looks.append((palette.paper, 9, 1.0, "published"))
     if drawn:
         looks.append((palette.soft, 13, 0.35, "ours, 1-σ ellipse of runs"))
     handles = [

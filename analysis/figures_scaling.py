@@ -9,12 +9,12 @@ from analysis.style import Palette
 
 
 def scaling(table: pd.DataFrame, cost: Cost, palette: Palette) -> Figure:
-    """Real-time factor against rate, flows and guests, and memory against flows.
+    """Real-time factor against rate, flows, hosts and guests, memory against flows and hosts.
 
     `table` is from scaling.read_scaling, `cost` from scaling.fit_cost: the dashed lines.
     """
-    figure = Figure(figsize=(7.6, 5.6), layout="constrained")
-    (rate, flows), (guests, memory) = figure.subplots(2, 2)
+    figure = Figure(figsize=(7.6, 8.2), layout="constrained")
+    (rate, flows), (guests, hosts), (memory, hosts_memory) = figure.subplots(3, 2)
     good = table[table["problem"] == ""]
     label = "Virtual by CPU seconds"
     for axes, sweep, of, name in (
@@ -41,6 +41,16 @@ def scaling(table: pd.DataFrame, cost: Cost, palette: Palette) -> Figure:
     if guests.lines:
         guests.legend(fontsize=9)
     _labels(guests, "Guests side by side", "Virtual by wall seconds,\nall guests together")
+    rows = good[good["sweep"] == "hosts"].sort_values("hosts")
+    for axes, of in ((hosts, "core_factor"), (hosts_memory, "memory_mib")):
+        _line(
+            axes, rows["hosts"], rows[of], palette.color("codel" if axes is hosts else "fq_codel")
+        )
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(list(rows["hosts"]), [f"{one:d}" for one in rows["hosts"]])
+    hosts.axhline(1, color=palette.soft, linewidth=0.9, linestyle=(0, (1, 2)))
+    _labels(hosts, "Hosts (32 flows, 100 Mbit/s)", label)
+    _labels(hosts_memory, "Hosts (32 flows, 100 Mbit/s)", "Memory of the guest (MiB)")
     rows = good[good["sweep"] == "flows"].sort_values("flows")
     _line(memory, rows["flows"], rows["memory_mib"], palette.color("fq_codel"))
     memory.set_xscale("log")

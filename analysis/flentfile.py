@@ -25,10 +25,10 @@ Floats = NDArray[np.float64]
 
 FORMAT_VERSION: Final = 4  # the newest that flent 2.1.1 writes
 KINDS: Final[dict[str, re.Pattern[str]]] = {
-    "tcp_download": re.compile(r"TCP download( BE\d*)?"),
-    "tcp_upload": re.compile(r"TCP upload( BE\d*( [0-9.]+)?)?"),
+    "tcp_download": re.compile(r"TCP download( BE\d*| BK| CS5| EF)?"),
+    "tcp_upload": re.compile(r"TCP upload( BE\d*( [0-9.]+)?| BK| CS5| EF)?"),
     "ping_icmp": re.compile(r"Ping \(ms\) ICMP(\d* [0-9.]+)?"),
-    "ping_udp": re.compile(r"Ping \(ms\) UDP BE\d*"),
+    "ping_udp": re.compile(r"Ping \(ms\) UDP (BE\d*|BK|EF)"),
     "voip": re.compile(r"VoIP::delay"),
     "page": re.compile(r"HTTP latency"),
 }
@@ -38,6 +38,9 @@ TCP_KINDS: Final = ("tcp_download", "tcp_upload")
 PING_KINDS: Final = ("ping_icmp", "ping_udp")
 TESTS: Final[dict[str, tuple[str, ...]]] = {
     "rrul_be": (*TCP_KINDS, "ping_icmp"),
+    "rrul": (*TCP_KINDS, "ping_icmp"),
+    "tcp_bidirectional": (*TCP_KINDS, "ping_icmp"),
+    "udp_flood": ("ping_icmp",),
     "voip-1up": ("tcp_upload", "voip"),
     "voip-rrul": (*TCP_KINDS, "ping_icmp", "voip"),
     "http": ("page",),

@@ -165,9 +165,10 @@ def compare(cells: pd.DataFrame, published: pd.DataFrame, one: str = "download")
     does not say. Adds n_seeds, ours (median over runs), ci_low, ci_high (of the mean), difference
     (ours - published, same unit), ratio (ours / published) and agrees: whether the difference is
     within TOLERANCE or the published value's reading error. Cells without data have n_seeds 0,
-    NaN, and agrees is missing.
+    NaN, and agrees is missing. Qdiscs that the paper does not have come last, nothing beside them.
     """
     wanted = published.assign(direction=published["direction"].replace("one", one))
+    wanted = pd.concat([wanted, _not_published(cells, wanted)], ignore_index=True)
     keys = ["link", "qdisc", "metric", "direction"]
     merged = wanted.merge(cells.drop(columns="unit"), on=keys, how="left", validate="one_to_many")
     merged = merged.rename(columns={"value": "published", "median": "ours"})
@@ -178,9 +179,17 @@ def compare(cells: pd.DataFrame, published: pd.DataFrame, one: str = "download")
     absolute = merged["metric"].map(lambda metric: TOLERANCE[metric][1])
     allowed = np.maximum.reduce([relative * merged["published"], absolute, merged["reading_error"]])
     agrees = (merged["difference"].abs() <= allowed).astype("boolean")
-    merged["agrees"] = agrees.mask(merged["ours"].isna())
+    merged["agrees"] = agrees.mask(merged["difference"].isna())
     values = ["published", "reading_error", "ours", "difference", "ratio", "unit", "agrees"]
     return merged[["figure", *keys, *values, "n_seeds", "ci_low", "ci_high"]]
+
+
+def _not_published(cells: pd.DataFrame, wanted: pd.DataFrame) -> pd.DataFrame:
+    """Rows like those of `wanted`, without a value, for each other qdisc of `cells`."""
+    kinds = wanted.drop_duplicates(["link", "metric", "direction"])
+    other = sorted(set(cells["qdisc"].astype(str)) - set(wanted["qdisc"]))
+    rows = [kinds.assign(qdisc=qdisc, value=np.nan, reading_error=np.nan) for qdisc in other]
+    return pd.concat(rows) if rows else wanted.iloc[:0]
 
 
 def covariance_ellipse(x: ArrayLike, y: ArrayLike, n_sigma: float = 1) -> Ellipse | None:

@@ -124,6 +124,14 @@ def ordered(table: pd.DataFrame) -> pd.DataFrame:
     return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
 
 
+class Whole(pd.DataFrame):
+    """A table that a notebook shows with all of its rows and the whole of its texts."""
+
+    def _repr_html_(self) -> str:
+        with pd.option_context("display.max_rows", None, "display.max_colwidth", None):
+            return str(super()._repr_html_())  # type: ignore[misc]
+
+
 def readable(table: pd.DataFrame) -> pd.DataFrame:
     """A table of metrics.compare or metrics.transient_metrics as texts, for people.
 
@@ -132,7 +140,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     any other table all columns are shown as they are.
     """
     if not {"metric", "peak_ms"} & set(table.columns):
-        return _plain(table)
+        return Whole(_plain(table))
     shown = pd.DataFrame(index=table.index)
     for name in ("setting", "qdisc"):
         if name in table:
@@ -144,7 +152,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
         units = zip(pairs, table["unit"], strict=True)
         shown["metric"] = [f"{QUANTITIES[pair]}, {unit}" for pair, unit in units]
         shown["published"] = [
-            f"{value:g} ± {error:g}"
+            NONE if pd.isna(value) else f"{value:g} ± {error:g}"
             for value, error in zip(table["published"], table["reading_error"], strict=True)
         ]
         shown["ours"] = table["ours"].map(_number)
@@ -162,7 +170,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     shown["interval"] = intervals(table[bounds[0]], table[bounds[1]])
     for name in others:
         shown[name] = table[name].map(_number)
-    return shown.rename(columns=HEADERS).reset_index(drop=True)
+    return Whole(shown.rename(columns=HEADERS).reset_index(drop=True))
 
 
 def intervals(low: Iterable[float], high: Iterable[float]) -> list[str]:

@@ -13,6 +13,8 @@ from analysis.style import Palette, in_order, look
 SINGLE_INCH: Final = (7.6, 5.0)
 PANEL_INCH: Final = (5.6, 4.2)
 
+ENTRY_INCH: Final = 1.55  # that the longest name of a qdisc takes in a legend
+
 DASHED: Final = (0, (4, 3))  # a line that marks a value
 
 Draw = Callable[[Axes, Setting], object]
@@ -55,7 +57,8 @@ def common_top(first: float, every: float) -> float:
 
 
 def qdisc_legend(figure: Figure, qdiscs: Sequence[str], palette: Palette) -> None:
-    """The qdiscs above all panels, each with its colour, marker and dashes."""
+    """The qdiscs above all panels, each with its colour, marker and dashes, in as many lines as
+    the figure's width asks for."""
     names = in_order(list(qdiscs))
     handles = []
     for name in names:
@@ -66,8 +69,10 @@ def qdisc_legend(figure: Figure, qdiscs: Sequence[str], palette: Palette) -> Non
         if look(name).dashes:
             handle.set_dashes(look(name).dashes)
         handles.append(handle)
+    columns = max(1, int(figure.get_figwidth() / ENTRY_INCH))
+    lines = -(-len(names) // columns)
     legend = figure.legend(
-        handles, names, loc="outside upper left", ncols=len(names), handlelength=2.2,
+        handles, names, loc="outside upper left", ncols=-(-len(names) // lines), handlelength=2.2,
         columnspacing=1.2, handletextpad=0.5,
     )  # fmt: skip
     for text, name in zip(legend.get_texts(), names, strict=True):
@@ -78,8 +83,8 @@ def qdisc_ticks(axes: Axes, qdiscs: Sequence[str], palette: Palette) -> None:
     """The qdiscs along the x axis, one a unit from 0, in their colours."""
     axes.set_xlim(-0.6, len(qdiscs) - 0.4)
     axes.set_xticks(range(len(qdiscs)), qdiscs, rotation=28, ha="right", fontsize=10)
-    # panels above others have no labels
-    for tick, name in zip(axes.get_xticklabels(), qdiscs, strict=False):
-        tick.set_color(palette.color(name))
+    # a panel of the upper row may get its labels only later, where none is below it
+    for tick, name in zip(axes.xaxis.get_major_ticks(), qdiscs, strict=True):
+        tick.label1.set_color(palette.color(name))
     axes.tick_params(axis="x", length=0, pad=2)
     axes.grid(visible=False, axis="x")

@@ -64,9 +64,13 @@ def compare(printed: pd.DataFrame, cells: Iterable[Cell]) -> pd.DataFrame:
     table["ours"] = ["–" if value is None else str(value) for value in ours]
     pairs = zip(ours, table["published"], strict=True)
     # 125 kB is 125000 B
-    table["agrees"] = [isinstance(a, Quantity) and type(a).parse(b) == a for a, b in pairs]
+    table["agrees"] = [_equal(a, b) for a, b in pairs]
     table["note"] = table["note"].fillna("")
     return table[["qdisc", "parameter", "rate", "published", "ours", "agrees", "note"]]
+
+
+def _equal(ours: Option | None, printed: str) -> bool:
+    return type(ours).parse(printed) == ours if isinstance(ours, Quantity) else str(ours) == printed
 
 
 def parameter_table(table: pd.DataFrame, palette: Palette) -> Figure:

@@ -52,3 +52,16 @@ def read_published(
         known = ", ".join(sorted(table["figure"].unique()))
         raise DataError.of(path, f"no figure {figure!r}", f"It has {known}")
     return chosen
+
+
+def nothing(
+    figure: str, link: str, qdiscs: Collection[str], directions: Collection[str]
+) -> pd.DataFrame:
+    """A table like PUBLISHED whose values are NaN, for a figure that the paper prints no values of:
+    latency and the goodput of each of `directions` of each qdisc."""
+    kinds = [("induced_latency", "round_trip", "ms")]
+    kinds += [("goodput", direction, "Mbit/s") for direction in directions]
+    rows = [(figure, link, qdisc, *kind, float("nan")) for qdisc in qdiscs for kind in kinds]
+    names = ["figure", "link", "qdisc", "metric", "direction", "unit", "value"]
+    table = pd.DataFrame(rows, columns=names).assign(reading_error=float("nan"))
+    return table[list(PUBLISHED.columns)]

@@ -1,151 +1,32 @@
-"""The results page: `python -m analysis.report --results results` writes results/index.html.
+"""The pages of `results/`: `python -m analysis.report --results results --data data` writes them.
 
-It shows the figures that `analysis.execute` left in `<results>/<paper>/<figure>/`, and leads to the
-page of the claims where `analysis.claims` left one; the page needs no network and no script, and
-follows the reader's light or dark setting. Exit status 1 when there is nothing to show.
+`analysis.pages` says which there are. They show the figures that `analysis.execute` left in
+`<results>/<paper>/<figure>/`, lead to the page of the claims where `analysis.claims` left one, and
+tell of every run below the folder of the data. Exit status 1 when there is nothing to show.
 """
 
 import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
+from analysis import pages
 from analysis.errors import DataError
-from analysis.execute import PAGE
-from analysis.outputs import FIGURE, SUMMARY, TABLE, Summary, ranges, read_summary, readable
-from analysis.settings import Setting
-from analysis.style import in_order
+from analysis.ran import Variant, variants, write_runs
+from analysis.shown import Shown, collect
+from analysis.style import LOOKS
 
-PAPERS: Final = {
-    "gbw2015": (
-        "The Good, the Bad and the WiFi",
-        "Høiland-Jørgensen, Hurtig, Brunstrom, Computer Networks 89 (2015)",
-        "https://doi.org/10.1016/j.comnet.2015.07.014",
-    ),
-    "khademi2013": (
-        "The New AQM Kids on the Block",
-        "Khademi, Ros, Welzl, Technical Report 434, University of Oslo (2013)",
-        "https://www.duo.uio.no/handle/10852/37381",
-    ),
-    "codel2012": (
-        "Controlling Queue Delay",
-        "Nichols, Jacobson, Communications of the ACM 55(7) (2012)",
-        "https://queue.acm.org/detail.cfm?id=2209336",
-    ),
-    "battling2013": (
-        "Battling Bufferbloat",
-        "Høiland-Jørgensen, student project, Roskilde University (2013)",
-        "",
-    ),
-}
-"""paper -> title, authors and place, address"""
-OWN: Final = ("The emulation itself", "Measurements of this project, of no paper", "")
 CLAIMS: Final = "claims.json"
 
-
-@dataclass(frozen=True)
-class Shown:
-    """One figure as the template takes it."""
-
-    anchor: str
-    folder: str  # relative to the page
-    summary: Summary
-    headers: list[str]
-    rows: list[list[str]]
-    has_page: bool
-
-    @property
-    def figure(self) -> str:
-        """File stem of the image, relative to the page."""
-        return f"{self.folder}/{FIGURE}"
-
-    @property
-    def of_paper(self) -> bool:
-        """Whether it stands for a figure of a paper, made of runs."""
-        return self.summary.paper in PAPERS
-
-    @property
-    def label(self) -> str:
-        """ "Fig. 2a", "Table 2", or the title of a figure that no paper has."""
-        name = self.summary.figure
-        if not self.of_paper:
-            return self.summary.title
-        return f"Fig. {name}" if name[:1].isdigit() else name
-
-    @property
-    def runs(self) -> int:
-        """Of all its cells."""
-        return sum(len(cell["seeds"]) for cell in self.summary.cells)
-
-    @property
-    def ran(self) -> list[str]:
-        """What ran, a line an experiment, era, congestion control and link."""
-        lines: dict[str, dict[str, list[str]]] = {}
-        for cell in self.summary.cells:
-            title = Setting(cell["era"], cell["cc"]).title
-            seeds = lines.setdefault(f"{cell['experiment']}, {title}, {cell['link']} Mbit/s", {})
-            seeds.setdefault(ranges(cell["seeds"]), []).append(cell["qdisc"])
-        return [
-            f"{line}: " + "; ".join(f"seeds {s} of {', '.join(in_order(q))}" for s, q in of.items())
-            for line, of in lines.items()
-        ]
+Claims = dict[str, dict[str, Any]]
 
 
-def collect(results: Path) -> list[Shown]:
-    """The figures below `results`, in the order of papers and figures.
-
-    Raises DataError when there is none.
-    """
-    found = []
-    for path in sorted(results.glob(f"*/*/{SUMMARY}")):
-        summary = read_summary(path)
-        table = readable(pd.read_csv(path.with_name(TABLE)))
-        found.append(
-            Shown(
-                anchor=f"{summary.paper}-{path.parent.name}",
-                folder=path.parent.relative_to(results).as_posix(),
-                summary=summary,
-                headers=list(table.columns),
-                rows=table.to_numpy().tolist(),
-                has_page=path.with_name(PAGE).is_file(),
-            )
-        )
-    if not found:
-        raise DataError.of(results, "no figure in it", "Make one with `python -m analysis.execute`")
-    return found
-
-
-def environment() -> Environment:
-    """What pages are rendered with."""
-    loader = PackageLoader("analysis", "templates")
-    found = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    found.filters["duration"] = duration
-    return found
-
-
-def render(figures: list[Shown], verdicts: Mapping[str, int] | None = None) -> str:
-    """The page's HTML; `verdicts` are the numbers of claims by verdict, where there are any."""
-    papers = []
-    for paper, group in groupby(figures, key=lambda shown: shown.summary.paper):
-        title, source, address = PAPERS.get(paper, OWN)
-        papers.append({"title": title, "source": source, "address": address, "figures": [*group]})
-    template = environment().get_template("report.html")
-    return template.render(papers=papers, verdicts=verdicts or {}, **_totals(figures))
-
-
-def read_verdicts(results: Path) -> dict[str, int]:
-    """How many claims have come to which verdict; empty where they were not assessed.
+def read_claims(results: Path) -> Claims:
+    """The assessed claims by their ids; none where they were not assessed.
 
     Raises DataError for a file that is not what `analysis.claims` writes.
     """
@@ -153,29 +34,102 @@ def read_verdicts(results: Path) -> dict[str, int]:
     if not path.is_file():
         return {}
     try:
-        return dict(Counter(one["verdict"] for one in json.loads(path.read_text())))
+        content = json.loads(path.read_text(encoding="utf-8"))
+        for one in content:
+            _ = one["paper"], one["verdict"], one["statement"]
+        return {one["id"]: one for one in content}
     except (ValueError, KeyError, TypeError) as error:
         remedy = "Make it again with `python -m analysis.claims`"
         raise DataError.of(path, f"not a list of claims ({error})", remedy) from error
 
 
-def write_report(results: Path) -> Path:
-    """Write `<results>/index.html` and return its path."""
-    page = results / "index.html"
-    page.write_text(render(collect(results), read_verdicts(results)), encoding="utf-8")
-    return page
+def verdicts(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """How many of `claims` have come to which verdict."""
+    return dict(Counter(one["verdict"] for one in claims))
 
 
-def duration(seconds: float) -> str:
-    """Seconds as people say them: "48 s", "12 min", "3.4 h"."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
+def render_index(figures: list[Shown], claims: Claims, there: set[str]) -> str:
+    """The HTML of the page that leads to all others; `there` are those beside it."""
+    papers = []
+    for name, group in groupby(figures, key=lambda shown: shown.summary.paper):
+        own = [*group]
+        papers.append(
+            {
+                "name": name,
+                "paper": pages.of_paper(name),
+                "figures": own,
+                "cover": max(own, key=lambda one: one.summary.compared > 0),
+                "verdicts": verdicts(one for one in claims.values() if one["paper"] == name),
+                **_agreement(own),
+            }
+        )
+    of_papers = [one for one in figures if one.of_paper]
+    return pages.render(
+        "index.html", here=pages.INDEX, there=there, papers=papers, figures=len(of_papers),
+        verdicts=verdicts(claims.values()), looks=LOOKS, **totals(figures),
+    )  # fmt: skip
 
 
-def _totals(figures: list[Shown]) -> dict[str, Any]:
+def render_paper(
+    name: str, figures: list[Shown], claims: Claims, there: set[str], ran: Iterable[Variant] = ()
+) -> str:
+    """The HTML of the page of a paper, or of what is of none; `ran` has pages of its own."""
+    shown = []
+    for one in figures:
+        own = [claims[id_] for id_ in one.claim_ids if id_ in claims]
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts(own).items())
+        shown.append(_WithClaims(one, own, counts))
+    groups = groupby(figures, key=lambda one: one.group[0])
+    return pages.render(
+        "paper.html", "../", here="", there=there, name=name, paper=pages.of_paper(name),
+        figures=shown,
+        groups=[(group, [(one.group[1], one) for one in own]) for group, own in groups],
+        verdicts=verdicts(one for one in claims.values() if one["paper"] == name),
+        variants={one.name for one in ran if one.paper == name}, **totals(figures),
+    )  # fmt: skip
+
+
+class _WithClaims:
+    """A figure and the claims that it settles, for a template."""
+
+    def __init__(self, shown: Shown, claims: list[dict[str, Any]], verdicts: str) -> None:
+        self._shown, self.claims, self.verdicts = shown, claims, verdicts
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._shown, name)
+
+
+def write_report(results: Path, data: Path) -> list[Path]:
+    """Write all pages but that of the claims into `results`, and return their paths.
+
+    `data` is the folder that the figures' runs are in. Raises DataError where there is no figure,
+    and for a file that cannot be used.
+    """
+    figures = collect(results)
+    claims = read_claims(results)
+    ran = variants(data)
+    there = {pages.INDEX}
+    there |= {pages.RUNS_PAGE} if ran else set()
+    there |= {pages.CLAIMS_PAGE} if (results / pages.CLAIMS_PAGE).is_file() else set()
+    written = write_runs(ran, results, there)
+    for name, group in groupby(figures, key=lambda shown: shown.summary.paper):
+        page = results / name / pages.INDEX
+        page.write_text(render_paper(name, [*group], claims, there, ran), encoding="utf-8")
+        written.append(page)
+    index = results / pages.INDEX
+    index.write_text(render_index(figures, claims, there), encoding="utf-8")
+    return [index, *written]
+
+
+def _agreement(figures: Iterable[Shown]) -> dict[str, int]:
+    summaries = [shown.summary for shown in figures if shown.of_paper]
+    return {
+        "compared": sum(one.compared for one in summaries),
+        "agreeing": sum(one.agreeing for one in summaries),
+    }
+
+
+def totals(figures: list[Shown]) -> dict[str, Any]:
     """Facts over all figures of papers; figures that share runs count them once."""
     summaries = [shown.summary for shown in figures if shown.of_paper]
     key = ("experiment", "era", "link", "qdisc", "cc")
@@ -190,8 +144,7 @@ def _totals(figures: list[Shown]) -> dict[str, Any]:
         "virtual_s": sum(cell["virtual_s"] for cell in cells),
         "wall_s": sum(cell["wall_s"] for cell in cells),
         "kernels": sorted(kernels),
-        "compared": sum(one.compared for one in summaries),
-        "agreeing": sum(one.agreeing for one in summaries),
+        **_agreement(figures),
     }
 
 
@@ -199,9 +152,10 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m analysis.report", description=__doc__)
     parser.add_argument("--results", type=Path, default=Path("results"), help="where figures are")
+    parser.add_argument("--data", type=Path, default=Path("data"), help="root of the runs")
     given = parser.parse_args(arguments)
     try:
-        print(write_report(given.results))
+        print(write_report(given.results, given.data)[0])
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -24,10 +24,11 @@ SCALING: Final = pa.DataFrameSchema(
         "cpu_model": pa.Column(str),
         "cpus": pa.Column(int, pa.Check.gt(0)),
         "kernel": pa.Column(str),
-        "sweep": pa.Column(str, pa.Check.isin(["rate", "flows", "guests"])),
+        "sweep": pa.Column(str, pa.Check.isin(["rate", "flows", "hosts", "guests"])),
         "rate_mbit_s": pa.Column(float, pa.Check.gt(0)),
         "flows": pa.Column(int, pa.Check.gt(0)),
         "guests": pa.Column(int, pa.Check.gt(0)),
+        "hosts": pa.Column(int, pa.Check.gt(0)),
         "guest_memory_mib": pa.Column(int),
         "length_s": pa.Column(float),
         **{
@@ -80,11 +81,12 @@ def read_scaling(path: Path) -> pd.DataFrame:
 
 
 def fit_cost(table: pd.DataFrame) -> Cost:
-    """Least squares of relative errors over single guests; no cost is negative.
+    """Least squares of relative errors over single guests with two hosts; no cost is negative.
 
     Raises ValueError for fewer than three measurements.
     """
-    single = table[(table["guests"] == 1) & (table["problem"] == "")]
+    chain = table["sweep"] != "hosts"
+    single = table[chain & (table["guests"] == 1) & (table["problem"] == "")]
     if len(single) < 3:
         raise ValueError("a fit needs three measurements")
     # the exchange of scales keeps the solver's tolerances meaningful
@@ -101,7 +103,11 @@ def fit_cost(table: pd.DataFrame) -> Cost:
 def where_it_ends(table: pd.DataFrame) -> list[str]:
     """A sentence each: where a guest falls behind real time, and where one could not run."""
     sentences = []
-    for sweep, of, unit in (("rate", "rate_mbit_s", "Mbit/s"), ("flows", "flows", "flows")):
+    for sweep, of, unit in (
+        ("rate", "rate_mbit_s", "Mbit/s"),
+        ("flows", "flows", "flows"),
+        ("hosts", "hosts", "hosts"),
+    ):
         rows = table[(table["sweep"] == sweep) & (table["problem"] == "")].sort_values(of)
         slow = rows[rows["core_factor"] < 1]
         if not rows.empty:
@@ -127,8 +133,9 @@ def write_scaling(
 ) -> None:
     """Write what analysis.outputs.write_outputs does, of measurements that are no runs."""
     files = save(draw, folder / FIGURE)
-    columns = ["sweep", "rate_mbit_s", "flows", "guests", "guest_memory_mib", "core_factor",
-               "factor", "cpu_s", "packets", "memory_mib", "others_cpus", "problem"]  # fmt: skip
+    columns = ["sweep", "rate_mbit_s", "flows", "guests", "hosts", "guest_memory_mib",
+               "core_factor", "factor", "cpu_s", "packets", "memory_mib", "others_cpus",
+               "problem"]  # fmt: skip
     table[columns].to_csv(folder / TABLE, index=False, float_format="%.4g")
     links = sorted({f"{rate:g}/{rate:g}" for rate in table["rate_mbit_s"]})
     seeds = list(range(1, int(table["guests"].max()) + 1))

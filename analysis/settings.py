@@ -18,9 +18,10 @@ class Setting(NamedTuple):
 
     @property
     def title(self) -> str:
-        """ "Linux of 2014, CUBIC"."""
-        linux = "today's Linux" if self.era == DEFAULT_ERA else f"Linux of {self.era}"
-        return f"{linux}, {TCP.get(self.cc, self.cc)}"
+        """ "Linux of 2014, CUBIC"; "today's Linux, linux-7.3, CUBIC"."""
+        era, _, kernel = self.era.partition("@")
+        linux = "today's Linux" if era == DEFAULT_ERA else f"Linux of {era}"
+        return ", ".join(filter(None, (linux, kernel, TCP.get(self.cc, self.cc))))
 
 
 def settings_of(table: pd.DataFrame, eras: Sequence[str], ccs: Sequence[str]) -> list[Setting]:

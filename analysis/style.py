@@ -5,6 +5,7 @@ yellow, which is too pale on paper; each qdisc has a marker and a dash pattern a
 figure depends on colour alone.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from typing import Any, Final, Literal
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+
+from emulation.ownfile import drawn
 
 Theme = Literal["light", "dark"]
 
@@ -37,10 +40,13 @@ LOOKS: Final[dict[str, Look]] = {
     "fq_nocodel": Look("#56B4E9", "#8ccdf3", "P", (2, 1.2)),
     "fq_codel": Look("#009E73", "#2cc598", "X", ()),
 }
-"""In the order in which gbw2015 introduces them; other qdiscs get OTHER."""
+"""In the order in which gbw2015 introduces them; the user's own say theirs, others get OTHER."""
 
+OWN_DASHES: Final = (8, 1.5, 2, 1.5)
 OTHER: Final = Look("#666666", "#aaaaaa", "h", (1, 1))
 QDISC_ORDER: Final = tuple(LOOKS)
+
+_SIZE: Final = re.compile(r'width="([\d.]+pt)" height="[\d.]+pt"')
 
 _INK: Final[dict[Theme, dict[str, str]]] = {
     "light": {"ink": "#1c1c1c", "soft": "#5c5c5c", "grid": "#e4e4e4", "paper": "#ffffff"},
@@ -60,13 +66,16 @@ class Palette:
 
     def color(self, qdisc: str) -> str:
         """Colour of a qdisc in this theme."""
-        look = LOOKS.get(qdisc, OTHER)
-        return look.color if self.theme == "light" else look.dark_color
+        drawn = look(qdisc)
+        return drawn.color if self.theme == "light" else drawn.dark_color
 
 
 def look(qdisc: str) -> Look:
-    """Marker and dashes of a qdisc, known or new."""
-    return LOOKS.get(qdisc, OTHER)
+    """How a qdisc is drawn: one of the papers, of the user's own (`qdisc/own.yaml`), or new."""
+    if qdisc in LOOKS:
+        return LOOKS[qdisc]
+    mine = drawn().get(qdisc)
+    return Look(mine.color, mine.dark_color, mine.marker, OWN_DASHES) if mine else OTHER
 
 
 def in_order(qdiscs: Iterator[str] | list[str] | set[str]) -> list[str]:
@@ -110,7 +119,14 @@ def styled(theme: Theme = "light") -> Iterator[Palette]:
 
 
 def svg(draw: Callable[[Palette], Figure], theme: Theme = "light") -> str:
-    """The figure as the text of an SVG document; the same figure gives the same text."""
+    """The figure as the text of an SVG document, no wider than where it is shown.
+
+    The same figure gives the same text.
+    """
+    return _SIZE.sub(r'width="100%" style="max-width: \1"', _svg(draw, theme), count=1)
+
+
+def _svg(draw: Callable[[Palette], Figure], theme: Theme) -> str:
     text = StringIO()
     with styled(theme) as palette:
         draw(palette).savefig(text, format="svg", metadata={"Date": None, "Creator": None})
@@ -128,7 +144,7 @@ def save(draw: Callable[[Palette], Figure], stem: Path) -> list[Path]:
     themes: tuple[tuple[Theme, str], ...] = (("light", ""), ("dark", "-dark"))
     for theme, suffix in themes:
         path = stem.with_name(f"{stem.name}{suffix}.svg")
-        path.write_text(svg(draw, theme), encoding="utf-8")
+        path.write_text(_svg(draw, theme), encoding="utf-8")
         written.append(path)
     png = stem.with_name(f"{stem.name}.png")
     with styled("light") as palette:

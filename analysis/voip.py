@@ -152,8 +152,9 @@ def cell_losses(data: Dataset, experiments: Mapping[str, str]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)[columns]
 
 
-def read_losses(path: Path, names: Iterable[str]) -> pd.DataFrame:
-    """Printed losses of the wired VoIP tests (Table 2): beside, link, qdisc, loss_percent.
+def read_losses(path: Path, names: Iterable[str], over: str = "wired") -> pd.DataFrame:
+    """Printed losses of the VoIP tests `over` the wire (Table 2) or `wifi` (Table 3): beside, link,
+    qdisc, loss_percent.
 
     `names` are what "one TCP flow" and "RRUL" are called. Raises DataError where the file is not
     such a table.
@@ -165,9 +166,9 @@ def read_losses(path: Path, names: Iterable[str]) -> pd.DataFrame:
     except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
         wrong = f"not a table of losses ({error})"
         raise DataError.of(path, wrong, "Restore it from the repository") from error
-    wired = table[table["path"] == "wired"]
+    chosen = table[table["path"] == over]
     called = dict(zip(("tcp", "rrul"), names, strict=True))
-    return wired.assign(beside=wired["cross_traffic"].map(called))[
+    return chosen.assign(beside=chosen["cross_traffic"].map(called))[
         ["beside", "link", "qdisc", "loss_percent"]
     ].reset_index(drop=True)
 

@@ -14,7 +14,7 @@ import os
 import sys
 from pathlib import Path
 
-from emulation import kernel, provenance, rootfs, vm
+from emulation import kernel, provenance, rootfs, storage, vm
 from emulation.commands.run import add_selection, selection
 from emulation.errors import EmulationError
 from emulation.kernel import Kernel
@@ -75,14 +75,18 @@ def main(arguments: list[str] | None = None) -> int:
         failures = do(
             runs, kernel.build(series=given.kernel), rootfs.build(), given.data, given.keep
         )
+        if not failures:
+            write(given.stamp, runs, given.data)
+            return 0
     except EmulationError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_status
-    if failures:
-        print(f"{len(failures)} of {len(runs)} runs failed:", *failures, sep="\n", file=sys.stderr)
-        return 1
-    write(given.stamp, runs, given.data)
-    return 0
+    except OSError as error:
+        told = storage.of(error)
+        print(f"error: {told}", file=sys.stderr)
+        return told.exit_status
+    print(f"{len(failures)} of {len(runs)} runs failed:", *failures, sep="\n", file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":

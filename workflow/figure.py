@@ -15,6 +15,7 @@ from pathlib import Path
 from analysis.errors import DataError
 from analysis.execute import execute
 from analysis.figurefile import read_figure
+from emulation import storage
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,6 +33,10 @@ def main(arguments: list[str] | None = None) -> int:
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except OSError as error:
+        told = storage.of(error)
+        print(f"error: {told}", file=sys.stderr)
+        return told.exit_status
     return 0
 
 

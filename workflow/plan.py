@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from analysis.claims.measure import MEASURES
+from analysis.claims.statement import PAPERS
+from analysis.dataset import variant_name
 from analysis.figurefile import Cell, FigureFile, read_figure
-from emulation.config import experiment, select
+from emulation import ownfile
+from emulation.config import experiment, experiments, select
 from emulation.errors import ConfigError
-from emulation.model import Run
+from emulation.model import Experiment, Run
 from emulation.units import Duration
+from workflow.imports import closure
 
 FIGURES = Path("notebooks/figures")
 
-#: Of the analysis package, what only the results page needs.
-_PAGE_ONLY = ("report.py", "templates")
+#: What draws a figure beside its notebook, and what makes the pages of claims and results.
+EXECUTE = Path("analysis/execute.py")
+CLAIMS = Path("analysis/claims/__main__.py")
+REPORT = Path("analysis/report.py")
+SETTLED = Path("analysis/claims/settled.py")
+TEMPLATES = Path("analysis/templates")
+NOTEBOOK_TEMPLATES = ("base.html", "notebook.html", "page.css", "picture.html")
+PUBLISHED = Path("data/published")
 
 #: What `analysis.execute` leaves of a figure and later steps use.
 PRODUCTS = (
@@ -30,8 +41,28 @@ PRODUCTS = (
 )
 
 
-#: A figure has many cells of one experiment, and reading its file takes a while.
-_experiment = cache(experiment)
+@cache  # reading the files takes a while
+def _experiments() -> dict[str, Experiment]:
+    return {one.id: one for one in experiments()}
+
+
+@cache  # several figures show a cell
+def _runs(cell: Cell, seeds: int | None, length: Duration | None) -> tuple[Run, ...]:
+    """The runs of `cell`: of its first `seeds`, or of all; of loads that the repetitions take in
+    turn so many of each, and of runs that are shortened to see whether they work the first ones."""
+    name = f"{cell.paper}/{cell.experiment}"
+    source = _experiments().get(name) or experiment(name)  # which says what is wrong with it
+    if seeds is not None and length is None:
+        seeds *= max(1, len(source.traffic.loads))
+    return select(
+        source,
+        link=cell.link,
+        qdisc=cell.qdisc,
+        cc=cell.cc,
+        seed=source.seeds[:seeds],
+        length=length,
+        era=cell.era,
+    )
 
 
 @dataclass(frozen=True)
@@ -62,13 +93,20 @@ class Scale:
             length=Duration.parse(length) if length else None,
         )
 
+    def of_figure(self, figure: FigureFile) -> Scale:
+        """This scale where the figure has one of its congestion controls, otherwise with all of the
+        figure's: a paper that shows one alone shows it at every scale."""
+        shown = figure.parameters.get("ccs", ())
+        return self if set(shown) & set(self.ccs or shown) else replace(self, ccs=None)
+
     def has(self, cell: Cell) -> bool:
-        """Whether the cell's runs are among those that are made."""
+        """Whether the cell's runs are among those that are made; a qdisc of the user's own is."""
+        qdiscs = None if cell.qdisc in ownfile.drawn() else self.qdiscs
         pairs = (
             (self.eras, cell.era),
             (self.ccs, cell.cc),
             (self.links, cell.link),
-            (self.qdiscs, cell.qdisc),
+            (qdiscs, cell.qdisc),
         )
         return all(values is None or value in values for values, value in pairs)
 
@@ -100,24 +138,20 @@ class Plan:
     def runs(self, figure: FigureFile) -> tuple[Run, ...]:
         """The runs that `figure` needs at the plan's scale."""
         assert self.scale is not None
-        chosen: list[Run] = []
-        for cell in figure.cells():
-            if not self.scale.has(cell) or (figure.ablation and self.scale.eras is not None):
-                continue
-            source = _experiment(f"{cell.paper}/{cell.experiment}")
-            chosen += select(
-                source,
-                link=cell.link,
-                qdisc=cell.qdisc,
-                cc=cell.cc,
-                seed=source.seeds[: self.scale.seeds],
-                length=self.scale.length,
-                era=cell.era,
-            )
-        return tuple(chosen)
+        scale = self.scale.of_figure(figure)
+        return tuple(
+            run
+            for cell in figure.cells()
+            if scale.has(cell) and not (figure.ablation and scale.eras is not None)
+            for run in _runs(cell, self.scale.seeds, self.scale.length)
+        )
 
     def all_runs(self) -> dict[str, Run]:
         """Every run of every figure, by its id; none where shipped runs are used."""
+        return self._all_runs
+
+    @cached_property
+    def _all_runs(self) -> dict[str, Run]:
         if self.scale is None:
             return {}
         return {run.id: run for figure in self.figures.values() for run in self.runs(figure)}
@@ -142,23 +176,52 @@ class Plan:
         return [self.results / "batches" / f"{name}.json" for name in names]
 
     def data_files(self, figure: FigureFile) -> list[Path]:
-        """The data and the provenance of each run of `figure`: those that are there, or will be.
+        """The files of each run of `figure`: those that are there, or the two that will be.
 
         Where runs are done in batches, what the batches leave.
         """
-        if self.scale is not None and self.batch:
-            return self._stamps(self.runs(figure))
         if self.scale is not None:
-            ids = [run.id for run in self.runs(figure)]
-            return [self.runs_root / f"{one}{end}" for one in ids for end in (".flent.gz", ".json")]
+            return self._files(self.runs(figure))
         if "table" in figure.parameters:
             return [path for path in [self.data / figure.parameters["table"]] if path.is_file()]
-        return [
-            path
-            for cell in figure.cells()
-            for pattern in ("seed-*.flent.gz", "seed-*.json")
-            for path in sorted((self.data / cell.folder).glob(pattern))
-        ]
+        return [path for cell in figure.cells() for path in self._there(cell.folder)]
+
+    def claims_files(self, figure: FigureFile) -> list[Path]:
+        """The provenance of the runs that the claims at the end of `figure` are assessed on.
+
+        Those of its experiments in its first setting, at any link and of any qdisc; of new runs,
+        those that the plan has anyway.
+        """
+        cells = figure.cells()
+        if not cells or SETTLED not in self.code_files(figure):
+            return []
+        if self.scale is not None:
+            found = {(one.paper, one.experiment, one.era, one.cc) for one in cells}
+            runs = [
+                run
+                for run in self.all_runs().values()
+                if (*run.experiment.id.split("/"), run.era, run.cell.cc) in found
+            ]
+            if self.batch:
+                return self._stamps(runs)
+            return [self.runs_root / f"{run.id}.json" for run in runs]
+        first = next((one for one in cells if self._there(one.folder)), None)
+        if first is None:
+            return []
+        variants = dict.fromkeys(
+            variant_folder(one, first.era) for one in cells if one.cc == first.cc
+        )
+        return [path for one in variants for path in self._there(f"{one}/*/*/{first.cc}", ".json")]
+
+    def _files(self, runs: Iterable[Run]) -> list[Path]:
+        if self.batch:
+            return self._stamps(runs)
+        ids = [run.id for run in runs]
+        return [self.runs_root / f"{one}{end}" for one in ids for end in (".flent.gz", ".json")]
+
+    def _there(self, folder: str, end: str = "") -> list[Path]:
+        """The files of the runs in a folder of `data`, or in those that the pattern fits."""
+        return sorted(self.data.glob(f"{folder}/seed-*{end}"))
 
     def provenances(self) -> list[Path]:
         """The provenance of every run that the claims are assessed on: there already, or to be.
@@ -171,41 +234,102 @@ class Plan:
             return [self.runs_root / f"{one}.json" for one in self.all_runs()]
         return sorted(self.data.glob("*/*/*/*/*/seed-*.json"))
 
+    def records(self) -> list[Path]:
+        """The provenance of each run of the figures that is there now."""
+        if self.scale is not None:
+            paths = [self.runs_root / f"{one}.json" for one in self.all_runs()]
+            return [path for path in paths if path.is_file()]
+        files = (path for one in self.figures.values() for path in self.data_files(one))
+        return sorted({path for path in files if path.suffix == ".json"})
+
     def length(self) -> str:
         """How folders of runs name the scale's length: `20s`; empty where it is the paper's."""
         length = self.scale.length if self.scale is not None else None
         return str(length).replace(" ", "") if length else ""
 
     def code_files(self, figure: FigureFile) -> list[Path]:
-        """What draws `figure`: its parameters, its notebook, the analysis, published values."""
-        published = figure.parameters.get("published_values")
-        return [
-            figure.path,
-            figure.notebook,
-            *(
-                path
-                for path in sorted(Path("analysis").glob("*.py"))
-                if path.name not in _PAGE_ONLY
-            ),
-            *([Path("data/published") / published] if published else []),
+        """What draws `figure`: its parameters and notebook, the code that they need, and tables.
+
+        A change of a module makes those figures stale that it is part of, and no others.
+        """
+        paper = figure.parameters["paper"]
+        measures = {
+            MEASURES[one.experiment] for one in figure.cells() if one.experiment in MEASURES
+        }
+        others = [f"analysis.claims.{one}" for one in PAPERS if one != paper]
+        code = closure([figure.notebook], (), others)
+        if SETTLED in code:
+            code = closure([figure.notebook], measures, others)
+            code.append(PUBLISHED / f"claims-{paper}.csv")
+        # The parameter file, which it reads, is there as a file.
+        code += closure([EXECUTE], (), ["analysis.figurefile"])
+        code += [TEMPLATES / name for name in NOTEBOOK_TEMPLATES]
+        if Path("emulation/config.py") in code:
+            code.append(Path(f"emulation/experiments/{paper}.yaml"))
+        tables = [
+            folder / value
+            for value in _texts(figure.parameters)
+            for folder in (PUBLISHED, self.data)
+            if "." in value and (folder / value).is_file()
         ]
+        own = ownfile.path()
+        drawn = own is not None and set(ownfile.drawn()) & set(figure.parameters.get("qdiscs", ()))
+        return sorted({figure.path, *code, *tables, *([own] if own and drawn else [])})
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a value of YAML."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+
+
+def variant_folder(cell: Cell, era: str) -> str:
+    """The folder of the experiment of `cell` in an era: `gbw2015/rrul@2014`."""
+    return f"{cell.paper}/{variant_name(cell.experiment, era)}"
+
+
+def claims_code() -> list[Path]:
+    """What the page of the claims is made by."""
+    return sorted({*closure([CLAIMS], sorted(set(MEASURES.values()))), *TEMPLATES.glob("*")})
+
+
+def report_code() -> list[Path]:
+    """What the other pages are made by."""
+    return sorted({*closure([REPORT]), *TEMPLATES.glob("*")})
 
 
 def figure_files(papers: Iterable[str] = (), figures: Iterable[str] = ()) -> list[FigureFile]:
-    """The figures of that name, or of these papers, or all; `ConfigError` for an unknown name."""
+    """The figures of these papers and with these names, or all of them.
+
+    A name may lack what tells parts of a figure apart: `gbw2015/fig3` is `fig3a` to `fig3f`. Raises
+    `ConfigError` for an unknown name.
+    """
     known = {f"{path.parent.name}/{path.stem}": path for path in sorted(FIGURES.glob("*/*.yaml"))}
-    wanted = list(figures)
+    wanted = [name for given in figures for name in _named(given, known)]
     for paper in papers:
         of_paper = [name for name in known if name.startswith(f"{paper}/")]
         if not of_paper:
             raise ConfigError(f"no figure of the paper '{paper}'", str(FIGURES))
-        wanted += [] if any(name.startswith(f"{paper}/") for name in figures) else of_paper
-    for name in wanted:
-        if name not in known:
-            raise ConfigError(
-                f"no figure '{name}'", str(FIGURES), f"choose from {', '.join(known)}"
-            )
+        wanted += [] if any(name.startswith(f"{paper}/") for name in wanted) else of_paper
     return [read_figure(known[name]) for name in dict.fromkeys(wanted or known)]
+
+
+def _named(given: str, known: Iterable[str]) -> list[str]:
+    """The figures that a name stands for: itself, or those that it begins."""
+    names = list(known)
+    if given in names:
+        return [given]
+    found = [one for one in names if one.startswith(given) and not one[len(given)].isdigit()]
+    if not found or given.endswith("/"):
+        todo = f"choose from {', '.join(names)}"
+        raise ConfigError(f"no figure '{given}'", str(FIGURES), todo)
+    return found
 
 
 def make_plan(config: Mapping[str, Any]) -> Plan:
@@ -232,7 +356,8 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
         name: figure for name, figure in everything.figures.items() if everything.data_files(figure)
     }
     lacking = [name for name in everything.figures if name not in drawn]
-    if not drawn or any(name in lacking for name in config["figures"]):
+    asked = [_named(given, everything.figures) for given in config["figures"]]
+    if not drawn or any(set(names) <= set(lacking) for names in asked):
         if scale is not None:
             todo = "take a larger --scale"
             raise ConfigError(

@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulation.errors import INTERRUPTED, EmulationError
-from workflow import cluster
+from workflow import cluster, stale
 
 if TYPE_CHECKING:
+    from emulation.model import Cell, Run
+    from emulation.units import Duration
     from workflow.plan import Plan
 
 #: Seconds on one core of a step of each rule; of a run, see `run_seconds`. The kernel and the root
@@ -40,6 +42,12 @@ STEP_S = {
 #: Seconds of a run that do not depend on its length: Python, the boot, flent's pauses.
 AROUND_RUN_S = 2.5
 
+#: What the largest step asks for (workflow/rules); it has to fit.
+LARGEST_STEP_MB = 1000
+
+#: How many of the files that have changed a dry run names.
+MOST_LINES = 12
+
 #: What the summary counts: rule, one of it, several.
 PARTS = {
     "run": ("run", "runs"),
@@ -51,6 +59,7 @@ _STATS = re.compile(r"^(\w+) +(\d+)$")
 _STARTED = re.compile(r"^ *(?:local)?rule (\w+):$")  # indented in a group of steps
 _NAMED = re.compile(r"^ {4,}wildcards: \w+=(\S+)$")
 _JOB = re.compile(r"^ {4,}jobid: (\d+)$")
+_REASON = re.compile(r"^ {4,}reason: (.*)$")
 _FINISHED = re.compile(r"^Finished jobid: (\d+) \(Rule: (\w+)\)$")
 _FAILED = re.compile(r"^ *Error in rule (\w+)")
 _RULER = "=" * 80
@@ -65,6 +74,7 @@ class Work:
     total: dict[str, int] = field(default_factory=dict)  # steps by rule
     done: dict[str, int] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)  # of jobs that started
+    reasons: dict[int, str] = field(default_factory=dict)  # of those jobs
     failures: list[str] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)  # what failed steps, or Snakemake, said
     _rule: str = ""
@@ -91,6 +101,8 @@ class Work:
             self.names.setdefault(self._job, self.title)
             if self._error:
                 self.failures.append(self.names[self._job])
+        elif found := _REASON.match(line):
+            self.reasons[self._job] = found[1]
         elif re.match(r"^\w*(Error|Exception)( in |:)", line) and "CalledProcess" not in line:
             self._error = True
             self.messages.append(line)
@@ -138,6 +150,50 @@ class Work:
         if not self.steps():
             return ""
         return f"{', '.join(parts) or 'the page'}: about {clock(self.left_s(0))}"
+
+
+def runs_to_do(plan: Plan, work: Work) -> list[str]:
+    """Of each experiment how many runs are to be done, and how long one core takes for them."""
+    all_runs, batches = plan.all_runs(), plan.batches()
+    found: dict[str, list[float]] = {}
+    for title in dict.fromkeys(work.names.values()):
+        rule, _, name = title.partition(" ")
+        one = [all_runs[name]] if rule == "run" and name in all_runs else []
+        for run in one or (batches.get(name, ()) if rule == "batch" else ()):
+            found.setdefault(run.experiment.id, []).append(_seconds(run))
+    return [
+        f"{name}: {len(costs)} run{'s' if len(costs) > 1 else ''}, {clock(sum(costs))} of one core"
+        for name, costs in sorted(found.items())
+    ]
+
+
+def what_changed(work: Work) -> list[str]:
+    """Which files make which figures stale, a line a file; off the reasons that Snakemake gives."""
+    found: dict[str, set[str]] = {}
+    for job, reason in work.reasons.items():
+        rule, _, name = work.names[job].partition(" ")
+        if rule != "figure" or "Missing output files" in reason:
+            continue
+        for part in reason.split("; "):
+            said, _, files = part.partition(": ")
+            if said == "Updated input files":
+                for file in files.split(", "):
+                    found.setdefault(_source(file), set()).add(name)
+            elif said.startswith("Set of input files"):
+                found.setdefault("what there is of runs and modules", set()).add(name)
+    lines = [
+        f"{file} changed: {', '.join(sorted(names)[:6])}"
+        + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        for file, names in sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
+    ]
+    rest = len(lines) - MOST_LINES
+    return [*lines[:MOST_LINES], *([f"and {rest} more files"] if rest > 0 else [])]
+
+
+def _source(file: str) -> str:
+    """What people call the source of a figure: a run by its folder, anything else by its path."""
+    run = re.match(r"(.*/[^/]+/[^/]+)/[^/]+/[^/]+/[^/]+/seed-\d+\.", file)
+    return f"runs in {run[1]}" if run else file
 
 
 def clock(seconds: float) -> str:
@@ -235,11 +291,41 @@ def plan_of(settings: list[str]) -> Plan:
 
 def run_seconds(plan: Plan) -> float:
     """Seconds on one core of a run of `plan`, on average."""
+    costs = [_seconds(run) for run in plan.all_runs().values()]
+    return sum(costs) / len(costs) if costs else STEP_S["run"]
+
+
+_known_s: dict[tuple[str, Cell, Duration], float] = {}
+
+
+def _seconds(run: Run) -> float:
+    """Seconds on one core of a run; the same for all seeds of a cell."""
     from emulation.commands.list import wall_seconds
 
-    runs = plan.all_runs().values()
-    costs = [AROUND_RUN_S + wall_seconds(run.experiment, [run.cell], run.length) for run in runs]
-    return sum(costs) / len(costs) if costs else STEP_S["run"]
+    key = (run.experiment.id, run.cell, run.length)
+    if key not in _known_s:
+        _known_s[key] = AROUND_RUN_S + wall_seconds(run.experiment, [run.cell], run.length)
+    return _known_s[key]
+
+
+def tell_stale(plan: Plan) -> None:
+    """Say which runs are not what would be made today, and what becomes of them."""
+    then = (
+        "they are made again" if plan.scale is not None
+        else "figures show what they measured; --emulate makes new ones"
+    )  # fmt: skip
+    for line in stale.sentences(stale.causes(plan.records()), plan.runs_root):
+        print(f"==> {line}; {then}", flush=True)
+
+
+def memory_mb() -> int:
+    """Megabytes that steps may take together: what this machine, or this container, has left."""
+    told = re.search(r"^MemAvailable: +(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    found = [int(told[1]) * 1024] if told else []
+    limit = Path("/sys/fs/cgroup/memory.max")
+    if limit.is_file() and (text := limit.read_text().strip()).isdigit():
+        found.append(int(text))
+    return max(LARGEST_STEP_MB, round(0.9 * min(found, default=0) / 1e6))
 
 
 def on_slurm(plan: Plan, batch_s: float, jobs: int) -> list[str]:
@@ -268,13 +354,19 @@ def main(arguments: list[str]) -> int:
         return error.exit_status
     if slurm:
         arguments = [*on_slurm(plan, work.step_s["batch"], at_once), *arguments]
+    else:
+        arguments = ["--resources", f"mem_mb={memory_mb()}", *arguments]
     dry = "--dry-run" in arguments
     log = Path("results/logs/snakemake.log")
     command = [sys.executable, "-m", "snakemake", "--profile", f"workflow/profiles/{profile}"]
     if dry:
         status = run([*command, *arguments], work, log, lambda step: None)
         print(work.summary() or "nothing to do" if not status else "\n".join(work.messages))
+        for line in [*runs_to_do(plan, work), *what_changed(work)]:
+            print(f"    {line}")
+        tell_stale(plan)
         return status
+    tell_stale(plan)
     with display(work, sys.stdout.isatty()) as show:
         status = run([*command, *arguments], work, log, show)
     if status == INTERRUPTED:

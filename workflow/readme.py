@@ -1,9 +1,9 @@
-"""Write the generated tables of the README: `python -m workflow.readme --results results`.
+"""Write the generated tables of the README and docs/agreement.md: `python -m workflow.readme`.
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`; everything else is left as it is.
-`figures` has a row a figure, `values` a row a published value, `claims` counts the verdicts on what
-the papers state and lists what does not agree. `--check` writes nothing and fails where the README
-has other tables.
+`figures` has a row a group of figures, `claims` counts the verdicts on what the papers state;
+`values` has a row a published value, `disagreements` one a claim that does not agree. `--check`
+writes nothing and fails where a page has other tables.
 """
 
 from __future__ import annotations
@@ -16,37 +16,66 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from analysis.errors import DataError
-from analysis.report import CLAIMS, Shown, collect
+from analysis.report import CLAIMS
+from analysis.shown import Shown, collect
 
 README = Path("README.md")
+AGREEMENT = Path("docs/agreement.md")
+
+_LINK = re.compile(r",? [\d/]+ Mbit/s$")
 
 
-def figures_table(figures: list[Shown]) -> str:
-    """Paper, figure, what it shows and how many of its published values ours agree with."""
-    lines = ["| paper | figure | shows | agrees |", "| --- | --- | --- | --- |"]
+def figures_table(figures: list[Shown], claims: list[dict[str, Any]]) -> str:
+    """Paper, figures, what they show, and how much of what the paper says agrees.
+
+    The parts of a figure, `2a` to `2c`, are one row, as long as they are parts of one number.
+    """
+    verdicts = {one["id"]: one["verdict"] for one in claims}
+    groups: dict[tuple[str, str, str], list[Shown]] = {}
     for shown in figures:
         one = shown.summary
-        match = f"{one.agreeing} of {one.compared}" if one.compared else "no values printed"
-        match = match if shown.of_paper else "of no paper"
-        lines.append(f"| {one.paper} | {one.figure} | {one.title} | {match} |")
+        number, rest = re.fullmatch(r"(\d*)(?:[a-z]\b)?(.*)", one.figure, re.DOTALL).groups()  # type: ignore[union-attr]
+        groups.setdefault((one.paper, number, rest), []).append(shown)
+    lines = [
+        "| paper | figure | shows | printed values that agree | its claims that agree |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for (paper, *_), group in groups.items():
+        titles = dict.fromkeys(_LINK.sub("", shown.summary.title) for shown in group)
+        compared = sum(shown.summary.compared for shown in group)
+        agreeing = sum(shown.summary.agreeing for shown in group)
+        ids = dict.fromkeys(one for shown in group for one in shown.claim_ids)
+        said = [verdicts.get(one) for one in ids]
+        decided = sum(one in ("agrees", "disagrees", "explained") for one in said)
+        names = [shown.summary.figure for shown in group]
+        lines.append(
+            _row(
+                (
+                    paper if group[0].of_paper else "–",
+                    names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}",
+                    "; ".join(titles),
+                    f"{agreeing} of {compared}" if compared else "–",
+                    f"{said.count('agrees')} of {decided}" if decided else "–",
+                )
+            )
+        )
     return "\n".join(lines)
 
 
 def values_table(figures: list[Shown]) -> str:
-    """Every published value beside ours."""
+    """Every published value beside ours, a table a kind of figure."""
     lines: list[str] = []
+    before: list[str] = []
     for shown in figures:
         if not shown.summary.compared:
             continue
-        table = pd.DataFrame(shown.rows, columns=shown.headers)
-        table.insert(0, "Figure", shown.summary.figure)
-        if not lines:
-            lines += [_row(table.columns), _row("---" for _ in table.columns)]
-        lines += [_row(row) for row in table.itertuples(index=False)]
-    return "\n".join(lines)
+        columns = ["Paper", "Figure", *shown.headers]
+        if columns != before:
+            lines += ["", _row(columns), _row("---" for _ in columns)]
+        before = columns
+        lines += [_row((shown.summary.paper, shown.summary.figure, *row)) for row in shown.rows]
+    return "\n".join(lines[1:])
 
 
 #: Heading -> whether a claim of claims.json counts there.
@@ -62,15 +91,19 @@ CLAIM_COLUMNS: dict[str, Callable[[dict[str, Any]], bool]] = {
 
 
 def claims_table(claims: list[dict[str, Any]]) -> str:
-    """How many claims of each paper have come to what, then a row a claim that does not agree."""
+    """How many claims of each paper have come to what."""
     lines = [_row(("paper", *CLAIM_COLUMNS)), _row("---" for _ in ("paper", *CLAIM_COLUMNS))]
     for paper in dict.fromkeys(one["paper"] for one in claims):
         own = [one for one in claims if one["paper"] == paper]
         lines.append(_row((paper, *(sum(map(of, own)) for of in CLAIM_COLUMNS.values()))))
-    off = [one for one in claims if one["verdict"] in ("disagrees", "explained")]
-    if off:
-        lines += ["", _row(("claim", "statement", "verdict", "era", "why")), _row(["---"] * 5)]
-        for one in off:
+    return "\n".join(lines)
+
+
+def disagreements_table(claims: list[dict[str, Any]]) -> str:
+    """A row a claim that does not agree, with what was measured."""
+    lines = [_row(("claim", "statement", "verdict", "era", "why")), _row(["---"] * 5)]
+    for one in claims:
+        if one["verdict"] in ("disagrees", "explained"):
             era = f"{one['era']}, {one['cc']}"
             lines.append(_row((one["id"], one["statement"], one["verdict"], era, one["why"])))
     return "\n".join(lines)
@@ -100,13 +133,20 @@ def main(arguments: list[str] | None = None) -> int:
     except (DataError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    before = README.read_text(encoding="utf-8")
-    after = fill(before, "figures", figures_table(figures))
-    after = fill(after, "values", values_table(figures))
-    after = fill(after, "claims", claims_table(claims))
+    tables = {
+        README: {"figures": figures_table(figures, claims), "claims": claims_table(claims)},
+        AGREEMENT: {"values": values_table(figures), "disagreements": disagreements_table(claims)},
+    }
+    other = False
+    for page, named in tables.items():
+        before = after = page.read_text(encoding="utf-8")
+        for name, table in named.items():
+            after = fill(after, name, table)
+        other |= before != after
+        if not given.check:
+            page.write_text(after, encoding="utf-8")
     if given.check:
-        return int(before != after)
-    README.write_text(after, encoding="utf-8")
+        return int(other)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Measure how the cost of a guest grows: with the rate, with the flows, with guests side by side.
+"""Measure how the cost of a guest grows: with rate, flows, hosts, and guests side by side.
 
     python -m workflow.scaling --output data/rig/scaling.csv
 
@@ -8,6 +8,8 @@ not run leaves a row with a `problem`, and is tried again with more memory.
 
 The rig is that of gbw2015/rrul with fq_codel, other rates at the bottleneck and faster edges.
 `rate` and `guests` send flent's `rrul_be` (four flows each way), `flows` its `tcp_nup` (uploads).
+`hosts` has pairs of hosts at two switches of Open vSwitch around the same bottleneck, as that of
+khademi2013, and iperf's flows divided among them.
 """
 
 from __future__ import annotations
@@ -44,8 +46,10 @@ RATES = (1, 4, 10, 30, 100, 300, 1000)  # Mbit/s, both ways; 4, for tbf rounds i
 FLOWS = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # uploads
 FLOWS_RATE = 100
 GUESTS_RATES = (10, 100)
+HOSTS = (2, 4, 8, 16, 32)  # half of them send
+HOSTS_FLOWS = 32
 RRUL_FLOWS = 8
-MEMORY_MIB = 192  # of a guest
+MEMORY_MIB = 384  # of a guest
 MORE_MIB = 1024  # where that is too little
 
 #: A flent test that is another one with a parameter, and as many open files as its tools need.
@@ -62,10 +66,11 @@ include("tcp_nup.conf")
 class Point:
     """What is measured."""
 
-    sweep: str  # `rate`, `flows` or `guests`: which of the three below is varied
+    sweep: str  # `rate`, `flows`, `guests` or `hosts`: which of the four below is varied
     rate_mbit_s: int
     flows: int  # of one guest
     guests: int
+    hosts: int = 2  # of one guest, beside routers and switches
     guest_memory_mib: int = MEMORY_MIB
 
     def run(self, seed: int) -> Run:
@@ -81,6 +86,9 @@ class Point:
         if self.sweep == "flows":
             traffic = replace(traffic, test="/job/scale")
         rig = replace(source.rig, edge_rate=EDGE_RATE)
+        if self.sweep == "hosts":
+            rig = replace(rig, kind="dumbbell", pairs=self.hosts // 2)
+            traffic = replace(traffic, tool="iperf", flows=self.flows)
         return Run(replace(source, rig=rig, traffic=traffic), cell, seed, LENGTH)
 
 
@@ -95,6 +103,7 @@ class Row:
     rate_mbit_s: int
     flows: int
     guests: int
+    hosts: int
     guest_memory_mib: int
     length_s: float  # of the load
     virtual_s: float = math.nan  # sum over guests
@@ -124,6 +133,7 @@ def points(cpus: int) -> list[Point]:
     return [
         *(Point("rate", rate, RRUL_FLOWS, 1) for rate in RATES),
         *(Point("flows", FLOWS_RATE, flows, 1) for flows in FLOWS),
+        *(Point("hosts", FLOWS_RATE, HOSTS_FLOWS, 1, hosts) for hosts in HOSTS),
         *(
             Point("guests", rate, RRUL_FLOWS, guests)
             for rate in GUESTS_RATES
@@ -138,7 +148,10 @@ def take(point: Point, seed: int, built: Kernel, root: RootFs) -> Taken:
     machine = vm.Machine(built.path, root.path, run.random, memory_mib=point.guest_memory_mib)
     watch = Watch()
     with vm.scratch() as folder:
-        vm.prepare(folder, root.path, run.job())
+        job = run.job()
+        if point.sweep == "hosts":
+            job["traffic"]["captures"] = []  # they would be most of the cost
+        vm.prepare(folder, root.path, job)
         (folder / "job" / "scale.conf").write_text(CONF.format(flows=point.flows))
         ending = vm.run(machine, folder, watch.step, HANG_S, watch.poll)
         last = ending.steps[-1]
@@ -263,7 +276,9 @@ def main(arguments: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--output", type=Path, required=True, help="the table; it grows")
-    parser.add_argument("--sweep", choices=("rate", "flows", "guests"), help="only this one")
+    parser.add_argument(
+        "--sweep", choices=("rate", "flows", "hosts", "guests"), help="only this one"
+    )
     given = parser.parse_args(arguments)
     built, root, about = kernel.build(), rootfs.build(), host.about()
     while True:

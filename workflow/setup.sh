@@ -91,6 +91,22 @@ setup_packages() {
         apt-get -q install --yes --no-install-recommends "${packages[@]}"
 }
 
+# A browser to look at the pages with, which the tests do without where it cannot be had.
+setup_browser() {
+    local prefix=()
+    ! command -v chromium >/dev/null || return 0
+    if command -v apt-get >/dev/null && { ((EUID == 0)) || sudo -n true 2>/dev/null; }; then
+        ((EUID == 0)) || prefix=(sudo -n)
+        say "installing chromium"
+        mkdir -p "${SETUP_LOG%/*}"
+        { "${prefix[@]}" apt-get -q update && "${prefix[@]}" env DEBIAN_FRONTEND=noninteractive \
+            apt-get -q install --yes --no-install-recommends chromium; } >>"$SETUP_LOG" 2>&1 \
+            </dev/null || true
+    fi
+    command -v chromium >/dev/null ||
+        say "no chromium: the pages are not looked at (as root: apt-get install chromium)"
+}
+
 # The virtual environment. $1: '' or the extras of pyproject.toml, as '[dev]'. The stamp, written
 # last, has the digest of all that the environment depends on.
 setup_venv() {

@@ -85,7 +85,8 @@ class Check:
             return f"order of qdiscs, {_where(first)} and {_where(other)}"
         if self.statistic is GROWTH:
             other = self.quantities[2]
-            return f"{_where(first)} to {other.link}: {names[0]} − {names[1]}"
+            to = other.link if other.experiment == first.experiment else _place(other)
+            return f"{_where(first)} to {to}: {names[0]} − {names[1]}"
         if any(other.metric != first.metric for other in self.quantities):
             titles = [METRICS[one.metric].title for one in self.quantities]
             return f"{first.qdisc}, {_place(first)}: {' / '.join(titles)}"

@@ -6,12 +6,15 @@ data, or what they measured is a table of `measure.MEASURED`, `data/ablation/<na
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import pandas as pd
 import pandera.pandas as pa
 
 from analysis.claims.measure import MEASURED
 from analysis.errors import DataError
+
+SHIPPED: Final = Path(__file__).parents[2] / "data"
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,8 @@ class Explanation:
 
     era: str  # in which the claim disagrees
     instead: str  # `2014-no_rack`
-    file: Path | None = None  # below the data folder; None: runs of that era are in the data
+    file: Path | None = None  # below the data folder, that of other runs or the repository's;
+    # None: runs of that era are in the data
 
     def __str__(self) -> str:
         return f"era {self.instead}" + (f" ({self.file.as_posix()})" if self.file else "")
@@ -32,7 +36,8 @@ class Explanation:
         such a table or lacks the era; without a file there may be none.
         """
         if self.file is not None:
-            table = _read(data / self.file)
+            own = data / self.file
+            table = _read(own if own.exists() else SHIPPED / self.file)
         chosen = table[table["era"] == self.instead]
         if chosen.empty and self.file is not None:
             known = ", ".join(sorted(table["era"].unique()))

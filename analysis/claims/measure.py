@@ -17,6 +17,7 @@ from typing import Any, Final
 import pandas as pd
 import pandera.pandas as pa
 
+from analysis import drops
 from analysis.dataset import FEW_RUNS, RunFile, find_runs
 from analysis.errors import DataError
 from emulation.model import DEFAULT_ERA
@@ -43,6 +44,11 @@ METRICS: Final = {
     "goodput_upload_mbit_s": Metric("upload goodput", "Mbit/s"),
     "drops_download_percent": Metric("packets dropped downstream", "%"),
     "drops_upload_percent": Metric("packets dropped upstream", "%"),
+    "probe_rtt_ms": Metric("mean round trip of all probes", "ms"),
+    # A UDP flood (analysis.battling)
+    "unanswered_percent": Metric("steps without an answer to a ping", "%"),
+    # RRUL over WiFi (analysis.claims.wifi)
+    "below_qdiscs_ms": Metric("wait below the qdiscs", "ms"),
     # VoIP, web and RTT fairness (analysis.claims.traffic)
     "voip_delay_ms": Metric("mean induced one-way delay", "ms"),
     "voip_delay_median_ms": Metric("median induced one-way delay", "ms"),
@@ -56,10 +62,74 @@ METRICS: Final = {
     "goodput_50ms_mbit_s": Metric("goodput of the flow of 50 ms", "Mbit/s"),
     "goodput_200ms_mbit_s": Metric("goodput of the flow of 200 ms", "Mbit/s"),
     "goodput_500ms_mbit_s": Metric("goodput of the flow of 500 ms", "Mbit/s"),
+    # Captures of the upload's queue (analysis.drops, data/captures)
+    "ack_drops_percent": Metric("acknowledgments of downloads dropped upstream", "%"),
+    "late_syn_percent": Metric("connections whose first SYN was dropped", "%"),
+    "timeouts_10ms": Metric("timeouts of the flow of 10 ms", ""),
+    "timeouts_10ms_in_a_row": Metric("timeouts of the flow of 10 ms in a row", ""),
+    "drops_together_500ms": Metric(
+        "packets of the flow of 500 ms dropped within a round trip", "packets"
+    ),
+    # Every packet of khademi2013 (analysis.claims.packets)
+    "queuing_p10_ms": Metric("10th percentile of the queuing delay", "ms"),
+    "queuing_median_ms": Metric("median queuing delay", "ms"),
+    "queuing_p90_ms": Metric("90th percentile of the queuing delay", "ms"),
+    "queuing_tail_ms": Metric("queuing delay from the 10th to the 90th percentile", "ms"),
+    "queuing_most_ms": Metric("greatest queuing delay", "ms"),
+    "queuing_off_target_ms": Metric("median queuing delay off its target", "ms"),
+    "goodput_mean_mbit_s": Metric("mean goodput", "Mbit/s"),
+    "goodput_median_mbit_s": Metric("median goodput of 5 s", "Mbit/s"),
+    "packets_marked": Metric("packets marked", ""),
+    "packets_dropped": Metric("packets dropped", ""),
+    "sawtooth_kb": Metric("a flow's data in flight from the 10th to the 90th percentile", "kB"),
+    "converged_s": Metric("time until 90 % of the median goodput", "s"),
+    "flow_median_ms": Metric("median queuing delay of one flow", "ms"),
+    "flow_tail_ms": Metric("queuing delay of one flow from the 10th to the 90th percentile", "ms"),
+    # One connection with a fixed window of codel2012 (analysis.window)
+    "second_waits_ms": Metric("how long the second packet waits", "ms"),
+    "third_waits_ms": Metric("how long the third packet waits", "ms"),
+    "pipe_packets": Metric("packets that fill the pipe", "packets"),
+    "excess_packets": Metric("packets more than fill the pipe", "packets"),
+    "queue_least_packets": Metric("least standing queue", "packets"),
+    "queue_most_packets": Metric("greatest standing queue", "packets"),
+    "arrivals_by_departures": Metric("arrivals by departures of the queue", ""),
+    "busy_percent": Metric("time that the bottleneck sends", "%"),
+    "empty_percent": Metric("time that the queue is empty", "%"),
+    # Queues between gateways of codel2012 (analysis.claims.queues)
+    "queue_median_ms": Metric("median packet delay", "ms"),
+    "queue_p75_ms": Metric("75th percentile of the packet delay", "ms"),
+    "queue_p95_ms": Metric("95th percentile of the packet delay", "ms"),
+    "queue_longest_ms": Metric("longest packet delay", "ms"),
+    "queue_mean_ms": Metric("mean packet delay", "ms"),
+    "bulk_median_ms": Metric("median packet delay, bulk transfers alone", "ms"),
+    "bursty_median_ms": Metric("median packet delay, with bursty traffic", "ms"),
+    "utilisation_percent": Metric("utilisation", "%"),
+    "queue_dropped_percent": Metric("packets dropped by the queue", "%"),
+    "used_dropped_percent": Metric("packets dropped where more than 60 % are used", "%"),
+    "queue_megabytes": Metric("sent by the queue", "MB"),
+    "drop_share_jain": Metric("Jain's index of drop shares", ""),
+    "back_mean_ms": Metric("mean packet delay, other direction", "ms"),
+    "back_dropped_percent": Metric("packets dropped by the queue, other direction", "%"),
+    "back_megabytes": Metric("sent by the queue, other direction", "MB"),
+    "below_90ms_percent": Metric("time with no delay of 90 ms or more", "%"),
+    "full_percent": Metric("time with the buffer at least half full", "%"),
+    "start_longest_ms": Metric("longest delay of the first 10 s", "ms"),
+    "fall_1_times": Metric("longest delay after the rate's first fall, by that before", ""),
+    "fall_2_times": Metric("longest delay after the rate's second fall, by that before", ""),
+    "fall_3_times": Metric("longest delay after the rate's third fall, by that before", ""),
+    "after_falls_ms": Metric("mean delay of the 10 s after the rate's falls", "ms"),
+    "first_drop_ms": Metric("until the first drop after a fall of the rate", "ms"),
+    "after_rises_megabytes": Metric("sent in the 10 s after the rate's rises", "MB"),
+    "elsewhere_megabytes": Metric("sent at other times", "MB"),
 }
 
 MEASURES: Final = {
     "rrul": "analysis.claims.rrul:measure",
+    **dict.fromkeys(
+        ("tcp_bidirectional", "rrul_links", "rrul_10ms", "rrul_50ms", "rrul_buffers", "rrul_irtt"),
+        "analysis.claims.rrul:measure",
+    ),
+    "udp_flood": "analysis.battling:measure_flood",
     "voip_1up": "analysis.claims.traffic:measure_voip",
     "voip_rrul": "analysis.claims.traffic:measure_voip",
     "web_small_1up": "analysis.claims.traffic:measure_web",
@@ -67,6 +137,29 @@ MEASURES: Final = {
     "web_large_1up": "analysis.claims.traffic:measure_web",
     "web_large_rrul": "analysis.claims.traffic:measure_web",
     "rtt_fairness": "analysis.claims.traffic:measure_fairness",
+    "wifi_rrul": "analysis.claims.wifi:measure",
+    **dict.fromkeys(("wifi_voip_1up", "wifi_voip_rrul"), "analysis.claims.traffic:measure_voip"),
+    **dict.fromkeys(
+        [f"wifi_web_{site}_{load}" for site in ("small", "large") for load in ("1up", "rrul")],
+        "analysis.claims.traffic:measure_web",
+    ),
+    **dict.fromkeys(
+        [f"flows_{flows}" for flows in (1, 4, 16, 32, 64)]
+        + [f"flows_{flows}_rtt_{rtt}ms" for flows in (4, 16, 64) for rtt in (5, 500)]
+        + [f"flows_{flows}_ecn" for flows in (4, 16, 32, 64)],
+        "analysis.claims.packets:measure",
+    ),
+    **dict.fromkeys(
+        ("window_20", "window_25", "window_20_at_once", "window_40_at_once"),
+        "analysis.window:measure",
+    ),
+    "dynamic": "analysis.claims.queues:measure_dynamic",
+    **dict.fromkeys(
+        [f"static_rtt_{rtt}ms" for rtt in (10, 30, 100, 200, 500)]
+        + [f"low_{mtu}_rtt_{rtt}ms" for mtu in (500, 1500) for rtt in (30, 50, 100)]
+        + ["constants", "low_web", "edge"],
+        "analysis.claims.queues:measure",
+    ),
 }
 """Experiment -> the function that measures a run of it."""
 
@@ -102,7 +195,8 @@ def measure_paper(
     `ccs` only.
 
     Runs of another kernel series or length than the experiment's, whose folder says so, and of
-    experiments that MEASURES lacks are left out. `jobs` is the number of processes, by default one
+    experiments that MEASURES lacks are left out. What was captured at the upload's queue, in runs
+    of its own, is in `data`/captures. `jobs` is the number of processes, by default one
     a core. Raises DataError for a run that cannot be read.
     """
     work: list[tuple[str, RunFile]] = []
@@ -120,6 +214,11 @@ def measure_paper(
         with ProcessPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
             rows = list(pool.map(_rows, *zip(*work, strict=True), chunksize=4))
     table = pd.DataFrame([row for part in rows for row in part], columns=list(MEASURED.columns))
+    captured = drops.measured(data / "captures" / f"{paper}.csv")
+    for column, wanted in (("experiment", experiments), ("era", eras), ("cc", ccs)):
+        if wanted is not None:
+            captured = captured[captured[column].isin(wanted)]
+    table = pd.concat([table, captured]) if len(captured) else table
     types = dict.fromkeys(MEASURED.columns, str) | {"seed": int, "value": float}
     return MEASURED.validate(table.astype(types))
 

@@ -4,13 +4,11 @@ import json
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Final
 
+from analysis import pages
 from analysis.claims.summary import as_json, count, effect_text, era_text, printed, why
 from analysis.claims.verdict import ALPHA, Assessment, Verdict
-from analysis.report import CLAIMS, PAPERS, environment
-
-PAGE: Final = "claims.html"
+from analysis.report import CLAIMS
 
 
 def write_claims(results: Path, assessments: Sequence[Assessment]) -> Path:
@@ -18,7 +16,7 @@ def write_claims(results: Path, assessments: Sequence[Assessment]) -> Path:
     results.mkdir(parents=True, exist_ok=True)
     text = json.dumps(as_json(assessments), indent=1, ensure_ascii=False)
     (results / CLAIMS).write_text(text + "\n", encoding="utf-8")
-    page = results / PAGE
+    page = results / pages.CLAIMS_PAGE
     page.write_text(render(assessments), encoding="utf-8")
     return page
 
@@ -26,17 +24,17 @@ def write_claims(results: Path, assessments: Sequence[Assessment]) -> Path:
 def render(assessments: Sequence[Assessment]) -> str:
     """The page's HTML."""
     filters = {"why": why, "era": era_text, "effect": effect_text, "printed": printed}
-    pages = environment()
-    pages.filters.update(filters)
+    environment = pages.environment()
+    environment.filters.update(filters)
     counts = {one.paper: one for one in count(assessments)}
     papers = []
     for paper, group in groupby(assessments, key=lambda one: one.claim.paper):
-        title, source, address = PAPERS[paper]
-        facts = {"title": title, "source": source, "address": address}
-        papers.append({**facts, "count": counts[paper], "assessments": [*group]})
+        about = {"paper": pages.of_paper(paper), "count": counts[paper]}
+        papers.append({**about, "assessments": [*group]})
     totals = {v: sum(one.by_verdict[v] for one in counts.values()) for v in Verdict}
     lacks = sorted({kind for one in counts.values() for kind in one.by_lack})
-    return pages.get_template(PAGE).render(
+    return environment.get_template(pages.CLAIMS_PAGE).render(
+        root="", here=pages.CLAIMS_PAGE, there=[pages.INDEX, pages.CLAIMS_PAGE, pages.RUNS_PAGE],
         papers=papers, verdicts=list(Verdict), totals=totals, lacks=lacks,
         claims=len(assessments), level=round(100 * (1 - ALPHA)),
     )  # fmt: skip

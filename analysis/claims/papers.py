@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from analysis.claims import gbw2015
+from analysis.claims import battling2013, codel2012, gbw2015, khademi2013
 from analysis.claims.explanation import Explanation
 from analysis.claims.measure import measure_paper
 from analysis.claims.statement import PAPERS, read_claims
@@ -19,7 +19,12 @@ class Rules(NamedTuple):
     explanations: Mapping[str, Explanation]
 
 
-RULES: Final = {"gbw2015": Rules(gbw2015.RULES, gbw2015.EXPLANATIONS)}
+RULES: Final = {
+    "battling2013": Rules(battling2013.RULES, battling2013.EXPLANATIONS),
+    "codel2012": Rules(codel2012.RULES, codel2012.EXPLANATIONS),
+    "gbw2015": Rules(gbw2015.RULES, gbw2015.EXPLANATIONS),
+    "khademi2013": Rules(khademi2013.RULES, khademi2013.EXPLANATIONS),
+}
 """Papers without an entry have no rules yet."""
 
 

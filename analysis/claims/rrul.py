@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis import metrics
+from analysis import battling, metrics
 from analysis.dataset import Dataset, RunFile, read_runs
 from analysis.errors import DataError
 from analysis.flentfile import RERUN, TCP_KINDS, Floats
@@ -34,7 +34,9 @@ def measure(run: RunFile) -> dict[str, float]:
         raise DataError.of(run.data, "no probe in the second half of the load", RERUN)
     return {
         metrics.INDUCED: float(row[metrics.INDUCED]),
-        **goodputs(data),
+        **(found := goodputs(data)),
+        battling.TOTAL: sum(found.values()),
+        battling.LATENCY: float(battling.probes_ms(data).iloc[0]),
         **startup(time_s, latency_ms, float(facts["length_s"])),
         **_drops(run),
     }

@@ -12,6 +12,7 @@ from analysis.claims.statement import Claim, read_claims
 from analysis.claims.summary import printed, why
 from analysis.claims.verdict import assess
 from analysis.dataset import Dataset
+from analysis.outputs import Whole
 
 
 def settled(
@@ -41,6 +42,26 @@ def settled(
         if looks_at and set(looks_at) <= set(experiments) and _stands_in(claim, places):
             chosen.append(claim)
     table = measure_paper(data_root, paper, experiments=experiments, eras=[era], ccs=[cc])
+    return _judged(chosen, paper, table)
+
+
+def settled_by(
+    table: pd.DataFrame, paper: str, published: Path = Path("../data/published")
+) -> pd.DataFrame:
+    """The same of the claims whose rules look at metrics in `table`, of MEASURED, and no others."""
+    known = set(table["metric"])
+    rules = RULES[paper].rules
+    chosen = []
+    for claim in read_claims(published, paper):
+        given = rules.get(claim.id)
+        rule = given(claim) if callable(given) else given
+        metrics = {q.metric for check in checks(rule) for q in check.quantities} if rule else set()
+        if metrics and metrics <= known:
+            chosen.append(claim)
+    return _judged(chosen, paper, table)
+
+
+def _judged(claims: list[Claim], paper: str, table: pd.DataFrame) -> pd.DataFrame:
     rows = [
         (
             one.claim.id,
@@ -49,9 +70,9 @@ def settled(
             str(one.headline.verdict),
             why(one.headline),
         )
-        for one in assess(chosen, rules, table)
+        for one in assess(claims, RULES[paper].rules, table)
     ]
-    return pd.DataFrame(rows, columns=["Claim", "Statement", "Printed", "Verdict", "Why"])
+    return Whole(rows, columns=["Claim", "Statement", "Printed", "Verdict", "Why"])
 
 
 def _stands_in(claim: Claim, places: Collection[str]) -> bool:

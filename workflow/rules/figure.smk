@@ -5,6 +5,7 @@ rule figure:
     input:
         code=lambda wildcards: PLAN.code_files(PLAN.figures[wildcards.figure]),
         data=lambda wildcards: PLAN.data_files(PLAN.figures[wildcards.figure]),
+        claims=lambda wildcards: PLAN.claims_files(PLAN.figures[wildcards.figure]),
     output:
         [PLAN.pages / "{figure}" / name for name in PRODUCTS],
     log:

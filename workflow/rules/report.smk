@@ -1,15 +1,11 @@
-# The page of the claims, and the page that shows all figures.
+# The page of the claims, and the pages that show all figures and what ran.
 
 
 rule claims:
     input:
         runs=PLAN.provenances(),
         statements=sorted(Path("data/published").glob("claims-*.csv")),
-        code=[
-            *sorted(Path("analysis/claims").rglob("*.py")),
-            *(Path("analysis") / f"{name}.py" for name in ("dataset", "flentfile", "metrics")),
-            *sorted(Path("analysis/templates").glob("*")),
-        ],
+        code=claims_code(),
     output:
         PLAN.pages / "claims.html",
         PLAN.pages / "claims.json",
@@ -28,12 +24,14 @@ rule report:
     input:
         figures=[PLAN.pages / name / product for name in PLAN.figures for product in PRODUCTS],
         claims=rules.claims.output,
-        code=["analysis/report.py", *sorted(Path("analysis/templates").glob("*"))],
+        runs=PLAN.provenances(),
+        code=report_code(),
     output:
         PLAN.pages / "index.html",
     log:
         PLAN.pages / "logs/report.log",
     params:
+        data=PLAN.runs_root,
         results=PLAN.pages,
     shell:
-        "{PYTHON} -m analysis.report --results {params.results} >{log} 2>&1"
+        "{PYTHON} -m analysis.report --data {params.data} --results {params.results} >{log} 2>&1"

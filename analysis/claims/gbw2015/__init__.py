@@ -1,5 +1,6 @@
 """What each claim of gbw2015 means as a condition on measured values."""
 
+from pathlib import Path
 from typing import Final
 
 from analysis.claims.explanation import Explanation
@@ -16,5 +17,11 @@ RULES: Final[dict[str, Rule]] = {
     **wifi.RULES,
 }
 
-EXPLANATIONS: Final[dict[str, Explanation]] = {}
+#: Acknowledgments as before Linux 4.18 (docs/eras.md).
+_ACKS: Final = Explanation(
+    era="2014",
+    instead="2014+quickack+no_sack_compression",
+    file=Path("ablation/gbw2015-testbed.csv"),
+)
+EXPLANATIONS: Final[dict[str, Explanation]] = {"g059": _ACKS, "g071": _ACKS, "g073": _ACKS}
 """Claim that disagrees -> the experiment that shows why."""

@@ -24,6 +24,7 @@ from analysis.claims.gbw2015.words import (
     LOW,
     QDISCS,
     SCHEDULERS,
+    SEVERAL,
     order,
 )
 from analysis.claims.verdict import Rule
@@ -76,7 +77,12 @@ RULES: Final[dict[str, Rule]] = {
     ),
     "g143": AQM_WORSE,
     "g144": order(FLOWS[-1], AQM, (FIFO,), experiments=(FAIRNESS,)),
-    "g145": Lacking("captures that show when the flow of 500 ms loses packets"),
+    "g145": every(  # captured at 10/1
+        *(
+            less(of("drops_together_500ms", "10/1", aqm), of("drops_together_500ms", "10/1", FIFO))
+            for aqm in AQM
+        )
+    ),
     "g146": at_least(VERY_GOOD, FQ, LINKS),
     "g147": at_least(PERFECT, SCHEDULERS, LOW),  # g149 has the exception
     "g148": order(JAIN, ("fq_codel",), SCHEDULERS, LOW, experiments=(FAIRNESS,)),
@@ -88,8 +94,8 @@ RULES: Final[dict[str, Rule]] = {
         )
     ),
     "g151": Lacking("a capture of the flow of 10 ms at 10/1 under pfifo_fast"),
-    "g152": Lacking("retransmission timeouts of the flow of 10 ms", "metric"),
-    "g153": Lacking("retransmission timeouts of the flow of 10 ms", "metric"),
+    "g152": within(of("timeouts_10ms_in_a_row", "10/1", "ared"), low=SEVERAL),
+    "g153": within(of("timeouts_10ms", "10/1", "fq_codel"), low=1),
     "g154": setting("arithmetic: a quarter of 1 Mbit/s for 10 ms is 312.5 B"),
     "g155": _share("10/1", "ared", 0.85, 0.90),
     "g156": _share("10/1", "fq_codel", 0.93, 0.97),

@@ -29,6 +29,7 @@ from analysis.claims.gbw2015.words import (
 )
 from analysis.claims.verdict import Rule
 
+ACK_DROPS: Final = "ack_drops_percent"
 ZERO_MS: Final = 3.0  # "very close to zero": what README's figures allow as a difference
 
 
@@ -73,7 +74,10 @@ RULES: Final[dict[str, Rule]] = {
         ),
     ),
     "g035": order(DOWN, (FIFO,), FQ, ("10/1",)),
-    "g036": Lacking("captures of the upstream queue, which tell acknowledgments from data"),
+    "g036": every(  # it drops some, and more than the queues that get more goodput
+        within(in_rrul(ACK_DROPS, "10/1", FIFO), low=1),
+        order(ACK_DROPS, FQ, (FIFO,), ("10/1",)),
+    ),
     "g037": every(
         order(DOWN, ("ared",), (FIFO,), ("10/1",)), order(LATENCY, ("ared",), (FIFO,), ("10/1",))
     ),

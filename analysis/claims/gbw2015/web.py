@@ -80,7 +80,13 @@ RULES: Final[dict[str, Rule]] = {
             )
         ),
     ),
-    "g118": Lacking("captures that show lost SYN packets"),
+    "g118": order(  # captured at 10/1
+        "late_syn_percent",
+        [one for one in QDISCS if one != "ared"],
+        ("ared",),
+        ("10/1",),
+        experiments=(SMALL_ONE, SMALL_RRUL),
+    ),
     "g119": every(
         *(
             less(Quantity(FETCH, large, link, "ared"), Quantity(FETCH, small, link, "ared"))

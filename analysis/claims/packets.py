@@ -1,0 +1,40 @@
+"""What a run measured whose every packet was followed: delays, goodput, marks and drops."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from analysis.dataset import RunFile
+from analysis.packets import goodput_intervals, read_packets, run_quantiles
+from analysis.sensitivity import parameters
+
+PERCENTILES: Final = {"p10": "p10", "p50": "median", "p90": "p90"}
+AVAILABLE: Final = 0.9
+"""Of the median goodput, what a run has converged to for the first time."""
+
+
+def measure(run: RunFile) -> Mapping[str, float]:
+    """Percentiles of the queuing delay, goodput, marks and drops; raises DataError."""
+    row = run_quantiles([run], ["queuing"], jobs=1).iloc[0]
+    goodput = goodput_intervals(run)
+    ordered = sorted(goodput)
+    middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    target_ms = parameters(run.qdisc).target_ms
+    each_second = goodput_intervals(run, 1.0)
+    packets = read_packets(run)
+    one_flow = packets.loc[packets["flow"] == 0, "queuing_ms"].dropna()
+    return {
+        **{f"queuing_{name}_ms": float(row[one]) for one, name in PERCENTILES.items()},
+        "queuing_most_ms": float(row["most"]),
+        "queuing_tail_ms": float(row["p90"] - row["p10"]),
+        "queuing_off_target_ms": abs(float(row["p50"]) - target_ms),
+        "goodput_mean_mbit_s": float(goodput.mean()),
+        "goodput_median_mbit_s": float(middle),
+        "packets_marked": float(row["packets_marked"]),
+        "packets_dropped": float(row["packets_dropped"]),
+        "sawtooth_kb": float(row["flight_p90"] - row["flight_p10"]) / 1000,
+        "converged_s": 1.0 + float((each_second >= AVAILABLE * np.median(each_second)).argmax()),
+        "flow_median_ms": float(one_flow.median()),
+        "flow_tail_ms": float(one_flow.quantile(0.9) - one_flow.quantile(0.1)),
+    }

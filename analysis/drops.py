@@ -1,0 +1,164 @@
+"""What the upload's queue drops, packet by packet: the table of `workflow/drops.py`.
+
+gbw2015 says from its captures that ACKs get lost upstream (Sec. 5.1.1), SYN packets (5.3.1), many
+packets in a row, and that the flow of 10 ms waits for its retransmission timer (6.1.1).
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.errors import DataError
+from analysis.metrics import confidence_interval
+
+_COUNTS: Final = (
+    "flows", "packets", "dropped", "bursts", "longest_burst", "events", "timeouts",
+    "timeouts_in_a_row", "connections", "late_connections",
+)  # fmt: skip
+_FLOATS: Final = ("length_s", "wait_ms", "longest_wait_ms")
+_KEY: Final = ("experiment", "era", "link", "qdisc", "cc", "seed")
+DROPS: Final = pa.DataFrameSchema(
+    {
+        **{name: pa.Column(str) for name in ("experiment", "era", "link", "qdisc", "cc", "kind")},
+        "seed": pa.Column(int, pa.Check.ge(0)),
+        "length_s": pa.Column(float, pa.Check.gt(0)),
+        **{name: pa.Column(float, pa.Check.ge(0)) for name in ("wait_ms", "longest_wait_ms")},
+        **{name: pa.Column(int, pa.Check.ge(0)) for name in _COUNTS},
+    },
+    unique=[*_KEY, "kind"],
+    strict=True,
+)
+"""One row a run and kind of packets that the client sent; see workflow/drops.py for the columns."""
+
+UPLOAD: Final = "upload, "  # of the kinds of four uploads, before their round trips
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What a panel shows: a group of bars a qdisc, of experiments, of kinds or of columns."""
+
+    experiments: tuple[str, ...]
+    kinds: tuple[str, ...]  # those that begin so
+    columns: tuple[str, ...]
+    label: str  # of the axis
+
+
+SHOWN: Final = {
+    "acks": Panel(
+        ("rrul",), ("acknowledgment", "upload"), ("dropped_percent",), "packets dropped (%)"
+    ),
+    "syn": Panel(
+        ("web_small_1up", "web_small_rrul"), ("syn",), ("late_percent",),
+        "connections whose first SYN was dropped (%)",
+    ),
+    "timeouts": Panel(
+        ("rtt_fairness",), (UPLOAD,), ("timeouts_a_minute",), "retransmission timeouts a minute"
+    ),
+    "row": Panel(
+        ("rtt_fairness",), (UPLOAD,), ("timeouts_in_a_row",), "timeouts in a row, at most"
+    ),
+    "together": Panel(
+        ("rtt_fairness",), (UPLOAD,), ("drops_an_event",),
+        "packets dropped within a round trip, mean",
+    ),
+    "probes": Panel(
+        ("rrul",), ("probe",), ("wait_ms", "longest_wait_ms"), "mean wait of probes (ms)"
+    ),
+}  # fmt: skip
+
+COLLISION: Final = 1.4
+"""A probe that waits so many times as long as all probes of its run shares its queue with a flow
+that fills it, where each flow has a queue (`spread` looks at latencies with the same bound)."""
+
+
+def read_drops(path: Path, link: str | None = None) -> pd.DataFrame:
+    """Table of DROPS with dropped_percent, late_percent (connections whose first SYN was dropped),
+    timeouts_a_minute (of a flow) and drops_an_event (packets of a flow dropped within a base round
+    trip), NaN where a kind has none of it. Raises DataError for anything else."""
+    try:
+        table = DROPS.validate(
+            pd.read_csv(path, dtype={"era": str, **dict.fromkeys(_FLOATS, float)})
+        )
+    except FileNotFoundError as error:
+        todo = f"Make it with `python -m workflow.drops --output {path}`"
+        raise DataError.of(path, "no such file", todo) from error
+    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
+        raise DataError.of(path, f"not a table of drops ({error})", "Make it again") from error
+    table = table[table["link"] == link] if link else table
+    minutes = table["flows"] * table["length_s"] / 60
+    return table.assign(
+        dropped_percent=100 * table["dropped"] / table["packets"],
+        late_percent=100 * table["late_connections"] / table["connections"].where(lambda n: n > 0),
+        timeouts_a_minute=table["timeouts"] / minutes,
+        drops_an_event=table["dropped"] / table["events"].where(lambda n: n > 0),
+    )
+
+
+def panel(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """What the panel `name` of SHOWN draws: qdisc, group, n_seeds, mean, std, interval bounds."""
+    shown = SHOWN[name]
+    rows = table[table["experiment"].isin(shown.experiments)]
+    rows = rows[rows["kind"].str.startswith(shown.kinds)]
+    by = ["qdisc", "seed", "experiment", "kind"]
+    long = rows.melt(by, list(shown.columns), var_name="column", value_name="value")
+    group = "column" if len(shown.columns) > 1 else "kind"
+    long["group"] = long["experiment" if len(shown.experiments) > 1 else group]
+    found = []
+    for (qdisc, of), values in long.groupby(["qdisc", "group"], sort=False):
+        known = values["value"].dropna().astype(float)
+        if not known.empty:
+            one = confidence_interval(known)
+            std = float(known.std())
+            found.append((qdisc, of, one.n, one.mean, std, one.low, one.high))
+    names = ["qdisc", "group", "n_seeds", "mean", "std", "ci_low", "ci_high"]
+    return pd.DataFrame(found, columns=names)
+
+
+def overview(table: pd.DataFrame) -> pd.DataFrame:
+    """All panels as one table: quantity, qdisc, group, mean, ci_low, ci_high, n_seeds."""
+    parts = [panel(table, name).assign(quantity=SHOWN[name].label) for name in SHOWN]
+    columns = ["quantity", "qdisc", "group", "mean", "ci_low", "ci_high", "n_seeds"]
+    return pd.concat(parts, ignore_index=True)[columns]
+
+
+def collisions(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of queues a flow in which one probe waits more than COLLISION times the mean of all:
+    experiment, qdisc, seed, wait_ms, longest_wait_ms, and runs, how many were looked at."""
+    rows = table[(table["kind"] == "probe") & table["qdisc"].isin(QUEUES_A_FLOW)]
+    runs = rows.groupby(["experiment", "qdisc"])["seed"].transform("size")
+    found = rows.assign(runs=runs)[rows["longest_wait_ms"] > COLLISION * rows["wait_ms"]]
+    return found[["experiment", "qdisc", "seed", "wait_ms", "longest_wait_ms", "runs"]]
+
+
+QUEUES_A_FLOW: Final = ("sfq", "fq_nocodel", "fq_codel")
+
+#: metric of analysis.claims.measure -> experiments, kind, column
+_CLAIMED: Final = {
+    "ack_drops_percent": (("rrul",), "acknowledgment", "dropped_percent"),
+    "late_syn_percent": (("web_small_1up", "web_small_rrul"), "syn", "late_percent"),
+    "timeouts_10ms": (("rtt_fairness",), f"{UPLOAD}10 ms", "timeouts"),
+    "timeouts_10ms_in_a_row": (("rtt_fairness",), f"{UPLOAD}10 ms", "timeouts_in_a_row"),
+    "drops_together_500ms": (("rtt_fairness",), f"{UPLOAD}500 ms", "drops_an_event"),
+}
+
+
+def measured(path: Path) -> pd.DataFrame:
+    """What claims ask of the table at `path`: _KEY, metric, value; no row where there is no file.
+
+    Raises DataError for anything but a table of DROPS.
+    """
+    columns = [*_KEY, "metric", "value"]
+    if not path.exists():
+        return pd.DataFrame(columns=columns)
+    table = read_drops(path)
+    parts = [
+        table[table["experiment"].isin(experiments) & (table["kind"] == kind)]
+        .rename(columns={column: "value"})
+        .assign(metric=metric)[columns]
+        .dropna()
+        for metric, (experiments, kind, column) in _CLAIMED.items()
+    ]
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,240 @@
+"""Runs whose every packet was followed: their tables, as quantities with a unit.
+
+Beside the flent file of such a run lies `seed-NNN.packets.parquet`, a row a packet that came to the
+queue under test (`emulation.packets` makes it, `data/README.md` describes it).
+"""
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.dataset import FEW_RUNS, Dataset, RunFile, find_settings
+from analysis.errors import DataError
+from analysis.flentfile import RERUN, Floats
+from analysis.outputs import ranges
+
+SUFFIX: Final = ".packets.parquet"
+TIMES: Final = ("arrived_after_100us", "left_after_100us")
+"""Stored as what they are after the row before that has one; the first after the load's start."""
+FATES: Final = ("sent", "marked", "dropped")
+SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
+"""Of a box and its whiskers: khademi2013's end at the 10th and 90th percentiles (Fig. 2)."""
+QUANTILES: Final = tuple(f"p{share * 100:g}" for share in SHARES)
+INTERVAL_S: Final = 5.0
+"""khademi2013 gives goodput in intervals of 5 s (Sec. 4)."""
+QUANTITIES: Final = {  # name -> (what it is, unit)
+    "sojourn": ("Sojourn time", "ms"),
+    "rtt": ("Round-trip time", "ms"),
+    "queuing": ("Queuing delay", "ms"),
+    "goodput": ("Goodput in intervals of 5 s", "Mbit/s"),
+}
+RUN: Final = ("run", "paper", "experiment", "era", "link", "qdisc", "cc", "seed")
+
+
+def read_packets(file: RunFile) -> pd.DataFrame:
+    """The packets that came to the queue under test while the load ran, in their order.
+
+    Columns: arrived_ms (since the load began), flow, length (bytes of the Ethernet frame), fate (of
+    FATES), sojourn_ms (NaN where dropped), rtt_ms (of the synthetic packet pair that it begins,
+    NaN where it begins none) and queuing_ms, the latter without the base RTT, which is what
+    khademi2013 calls queuing delay (Sec. 4.1.1). Raises DataError where there is no such table.
+    """
+    path = file.data.with_name(file.data.name.removesuffix(".flent.gz") + SUFFIX)
+    provenance = json.loads(file.provenance.read_text())
+    try:
+        table = pq.read_table(path).to_pandas()
+        base_ms, length_ms = provenance["base_rtt_ms"], provenance["length_s"] * 1000
+        arrived_ms, left_ms = (table[name].cumsum() / 10 for name in TIMES)
+        elsewhere_ms = table["elsewhere_100us"] / 10
+    except FileNotFoundError as error:
+        raise DataError.of(path, "no such file", RERUN) from error
+    except (KeyError, pa.ArrowException) as error:
+        wrong = f"no table of packets ({type(error).__name__}: {error})"
+        raise DataError.of(path, wrong, RERUN) from error
+    sojourn_ms = left_ms - arrived_ms
+    queuing_ms = sojourn_ms + elsewhere_ms
+    found = pd.DataFrame(
+        {
+            "arrived_ms": arrived_ms,
+            "flow": table["flow"],
+            "length": table["length"],
+            "fate": pd.Categorical.from_codes(
+                table["fate"].to_numpy(dtype=np.int64), categories=pd.Index(FATES)
+            ),
+            "sojourn_ms": sojourn_ms,
+            "rtt_ms": base_ms + queuing_ms,
+            "queuing_ms": queuing_ms,
+        }
+    )
+    inside: pd.DataFrame = found[found["arrived_ms"].between(0, length_ms, inclusive="left")]
+    return inside
+
+
+def read_content(file: RunFile) -> dict[str, Any]:
+    """What the run's flent file holds; raises DataError where it cannot be read."""
+    try:
+        with gzip.open(file.data, "rt") as stream:
+            content: dict[str, Any] = json.load(stream)
+        return content
+    except FileNotFoundError as error:
+        raise DataError.of(file.data, "no such file", RERUN) from error
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise DataError.of(file.data, f"not a flent data file ({error})", RERUN) from error
+
+
+def read_series(file: RunFile) -> dict[str, Floats]:
+    """The series of the run's flent file by name, NaN where there is no value, and `time_s`."""
+    content = read_content(file)
+    try:
+        series = {
+            name: np.array([np.nan if one is None else one for one in values], dtype=np.float64)
+            for name, values in content["results"].items()
+        }
+        return {"time_s": np.asarray(content["x_values"], dtype=np.float64), **series}
+    except (ValueError, KeyError) as error:
+        raise DataError.of(file.data, f"not a flent data file ({error})", RERUN) from error
+
+
+def goodput_intervals(file: RunFile, interval_s: float = INTERVAL_S) -> Floats:
+    """Goodput of all flows together in each whole interval of the load, in Mbit/s.
+
+    Payload that is new to its receiver; the paper's is tcptrace's (Sec. 3.1.3).
+    """
+    series = read_series(file)
+    time_s, total = series["time_s"], series["TCP upload sum"]
+    per = round(interval_s / (time_s[1] - time_s[0]))
+    steps = total[1:]  # each step has what came since the one before
+    whole = steps[: len(steps) // per * per].reshape(-1, per)
+    return np.asarray(whole.mean(axis=1))
+
+
+def run_row(file: RunFile) -> dict[str, Any]:
+    """What the figures' summaries need to know of a run: dataset.RUNS without VoIP and pages,
+    flows, the counts of packets, and percentiles of what a flow has in flight (bytes)."""
+    try:
+        told = json.loads(file.provenance.read_text())
+        kernel = told["identity"]["kernel"]
+        return {
+            **{name: getattr(file, name) for name in RUN},
+            "kernel_release": str(kernel["release"]),
+            "kernel_digest": str(kernel["digest"]),
+            "flent_version": "–",
+            "length_s": float(told["length_s"]),
+            "base_rtt_ms": float(told["base_rtt_ms"]),
+            "virtual_s": float(told["virtual_s"]),
+            "wall_s": float(told["wall_s"]),
+            "flows": int(told["flows"]),
+            **{f"packets_{name}": int(told["packets"][name]) for name in FATES},
+            **{
+                f"flight_{name}": int(value)
+                for name, value in told["packets"]["flight_bytes"].items()
+            },
+        }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        wrong = f"not the provenance of such a run ({error})"
+        raise DataError.of(file.provenance, wrong, RERUN) from error
+
+
+def find(
+    root: Path,
+    paper: str,
+    experiments: Collection[str],
+    *,
+    eras: Sequence[str],
+    ccs: Sequence[str],
+    qdiscs: Collection[str] | Mapping[str, Collection[str]],
+    length: str = "",
+) -> list[RunFile]:
+    """Runs of several experiments; `qdiscs` is a mapping where they differ between these.
+
+    Experiments without any run are left out; raises DataError where there is none at all.
+    """
+    found: list[RunFile] = []
+    lacking: list[DataError] = []
+    for experiment in experiments:
+        names = qdiscs[experiment] if isinstance(qdiscs, Mapping) else qdiscs
+        try:
+            found += find_settings(
+                root, paper, experiment, eras=eras, ccs=ccs, qdiscs=names, length=length
+            )
+        except DataError as error:
+            lacking.append(error)
+    if not found:
+        raise lacking[0]
+    return found
+
+
+def dataset(files: Sequence[RunFile]) -> Dataset:
+    """The runs, for outputs.write_outputs; samples and flows are empty."""
+    return Dataset(pd.DataFrame(), pd.DataFrame(), pd.DataFrame([run_row(file) for file in files]))
+
+
+def data_found(data: Dataset) -> pd.DataFrame:
+    """One row an era, congestion control and experiment: qdiscs, n_seeds, seeds, kernel."""
+    rows = []
+    for key, runs in data.runs.groupby(["era", "cc", "experiment"], observed=True, sort=False):
+        seeds = sorted(set(runs["seed"]))
+        kernel = ", ".join(sorted(set(runs["kernel_release"])))
+        rows.append((*key, runs["qdisc"].nunique(), len(seeds), ranges(seeds), kernel))
+    columns = ["era", "cc", "experiment", "qdiscs", "n_seeds", "seeds", "kernel"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def run_quantiles(
+    files: Sequence[RunFile],
+    quantities: Collection[str] = tuple(QUANTITIES),
+    jobs: int | None = None,
+) -> pd.DataFrame:
+    """One row a run and quantity: columns of run_row, quantity, QUANTILES, mean, most and count.
+
+    In the unit of QUANTITIES. `jobs` is the number of processes, by default one a core.
+    """
+    if not files:
+        raise ValueError("no runs to read")
+    wanted = tuple(quantities)
+    if len(files) < FEW_RUNS or jobs == 1:
+        parts = [_quantiles(file, wanted) for file in files]
+    else:
+        with ProcessPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
+            parts = list(pool.map(_quantiles, files, repeat(wanted), chunksize=2))
+    return pd.DataFrame([row for part in parts for row in part])
+
+
+def _quantiles(file: RunFile, quantities: Sequence[str]) -> list[dict[str, Any]]:
+    about = run_row(file)
+    packets = read_packets(file) if set(quantities) - {"goodput"} else pd.DataFrame({"flow": []})
+    packets = packets[packets["flow"] < about["flows"]]  # without pings
+    rows = []
+    for name in quantities:
+        if name == "goodput":
+            values = goodput_intervals(file)
+        else:
+            values = packets[f"{name}_ms"].dropna().to_numpy()
+        if not values.size:
+            raise DataError.of(file.data, f"no value of {name}", RERUN)
+        quantiles = dict(zip(QUANTILES, np.quantile(values, SHARES), strict=True))
+        rest = {"mean": values.mean(), "most": values.max(), "count": values.size}
+        rows.append({**about, "quantity": name, **quantiles, **rest})
+    return rows
+
+
+def mean_quantiles(per_run: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """One row a group of `by`: the means over runs of QUANTILES, mean and most, and n_seeds.
+
+    The paper's boxes are averages of all runs (Sec. 3.1.3). `by` includes `quantity`.
+    """
+    columns: Mapping[str, Any] = {name: (name, "mean") for name in (*QUANTILES, "mean", "most")}
+    grouped = per_run.groupby(list(by), observed=True, sort=False)
+    found: pd.DataFrame = grouped.agg(n_seeds=("seed", "nunique"), **columns).reset_index()
+    return found

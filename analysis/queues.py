@@ -1,0 +1,225 @@
+"""Runs between two gateways: what their queues did (codel2012).
+
+The provenance of such a run tells of each queue whose packets were followed; its flent file has the
+delay, the rate and the drops by step. `emulation.packets_queue` makes both, `data/README.md`
+describes them.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from analysis.dataset import Dataset, RunFile, find_settings
+from analysis.errors import DataError
+from analysis.flentfile import RERUN
+
+DIRECTIONS: Final = ("forward", "reverse")
+ALIKE: Final = {"codel": "codel", "red": "ared", "tail_drop": "pfifo_fast"}
+"""The beginning of a qdisc's name -> the qdisc of other papers that it is drawn like."""
+NAMES: Final = {"codel": "CoDel", "red": "RED", "tail_drop": "Tail Drop"}
+RUN: Final = ("run", "paper", "experiment", "era", "link", "qdisc", "cc", "seed")
+QUANTILES: Final = {"p25": "p25_ms", "p50": "median_ms", "p75": "p75_ms", "p95": "p95_ms"}
+BULK: Final = "bulk"
+UNSHARED: Final = ("other",)  # acknowledgments and requests are of no source of their own
+
+
+def find(
+    root: Path,
+    paper: str,
+    experiments: Collection[str],
+    *,
+    eras: Sequence[str],
+    ccs: Sequence[str],
+    qdiscs: Collection[str] | Mapping[str, Collection[str]],
+    links: Collection[str] = (),
+    length: str = "",
+) -> list[RunFile]:
+    """Runs of several experiments, of all `links` where none is named.
+
+    `qdiscs` is a mapping where they differ between experiments.
+    Experiments without any run are left out; raises DataError where there is none at all.
+    """
+    found: list[RunFile] = []
+    lacking: list[DataError] = []
+    for experiment in experiments:
+        names = qdiscs[experiment] if isinstance(qdiscs, Mapping) else qdiscs
+        try:
+            runs = find_settings(
+                root, paper, experiment, eras=eras, ccs=ccs, qdiscs=names, length=length
+            )
+            found += [run for run in runs if not links or run.link in links]
+        except DataError as error:
+            lacking.append(error)
+    if not found:
+        raise lacking[0]
+    return found
+
+
+def jain(values: Sequence[float]) -> float:
+    """Jain's index of fairness: 1 where all are equal, 1/n where one has all; NaN of nothing."""
+    taken = np.asarray(values, dtype=float)
+    if taken.size < 2 or not taken.any():
+        return float("nan")
+    return float(taken.sum() ** 2 / (taken.size * (taken**2).sum()))
+
+
+def drop_shares(sources: Mapping[str, Mapping[str, int]]) -> list[float]:
+    """Of each source the drops for its packets: equal where drops are in proportion to packets.
+
+    A source is a bulk transfer, a flow of constant bit rate, all uploads or all web sessions
+    (codel2012, Metrics: "per source").
+    """
+    return [
+        one["dropped"] / one["packets"]
+        for name, one in sources.items()
+        if name not in UNSHARED and one["packets"]
+    ]
+
+
+def read_run(file: RunFile) -> list[dict[str, Any]]:
+    """A row a queue: what dataset.RUNS has of a run, the load, and what the queue did.
+
+    Delays in ms of the packets that were sent while the load lasted; dropped_percent of those that
+    came. Raises DataError where the provenance does not tell.
+    """
+    try:
+        told = json.loads(file.provenance.read_text())
+        kernel = told["identity"]["kernel"]
+        about = {
+            **{name: getattr(file, name) for name in RUN},
+            "kernel_release": str(kernel["release"]),
+            "kernel_digest": str(kernel["digest"]),
+            "flent_version": "–",
+            "length_s": float(told["length_s"]),
+            "base_rtt_ms": float(told["base_rtt_ms"]),
+            "virtual_s": float(told["virtual_s"]),
+            "wall_s": float(told["wall_s"]),
+            "load": str(told["load"]),
+            "mtu_link": _mtu_link(file),
+        }
+        return [{**about, **_queue(name, one)} for name, one in told["queues"].items()]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        wrong = f"not the provenance of a run between gateways ({error!r})"
+        raise DataError.of(file.provenance, wrong, RERUN) from error
+
+
+def _mtu_link(file: RunFile) -> str:
+    """`128 kbit/s 500 B`."""
+    mtu = 500 if "_500_" in file.experiment else 1500
+    return f"{_bandwidth(_rate(file.link))} {mtu}\xa0B"
+
+
+def _queue(direction: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    sent, dropped = int(told["sent"]), int(told["dropped"])
+    delay = told["delay_ms"]
+    return {
+        "direction": direction,
+        "sent": sent,
+        "dropped": dropped,
+        "kilobytes": told["bytes"] / 1000,
+        "utilisation_percent": 100 * told["utilisation"],
+        "dropped_percent": 100 * dropped / max(1, sent + dropped),
+        "jain": jain(drop_shares(told["sources"])),
+        **{name: float(delay[key]) for key, name in QUANTILES.items()},
+        "longest_ms": float(delay["p100"]),
+        "mean_ms": float(told["mean_delay_ms"]),
+    }
+
+
+def read_runs(files: Sequence[RunFile]) -> pd.DataFrame:
+    """The rows of read_run of all `files`; raises ValueError for none."""
+    if not files:
+        raise ValueError("no runs to read")
+    return pd.DataFrame([row for file in files for row in read_run(file)])
+
+
+def dataset(table: pd.DataFrame) -> Dataset:
+    """The runs of read_runs' `table`, for outputs.write_outputs; samples and flows are empty."""
+    return Dataset(pd.DataFrame(), pd.DataFrame(), table.drop_duplicates("run", ignore_index=True))
+
+
+def data_found(table: pd.DataFrame) -> pd.DataFrame:
+    """One row an era, congestion control and experiment: links, qdiscs, loads, runs, kernel."""
+    rows = []
+    for key, runs in table.groupby(["era", "cc", "experiment"], observed=True, sort=False):
+        counts = [runs[name].nunique() for name in ("link", "qdisc", "load", "run")]
+        rows.append((*key, *counts, ", ".join(sorted(set(runs["kernel_release"])))))
+    columns = ["era", "cc", "experiment", "links", "qdiscs", "loads", "runs", "kernel"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def family(qdisc: str) -> str:
+    """`codel` of `codel_830`."""
+    return next((name for name in ALIKE if qdisc.startswith(name)), qdisc)
+
+
+def overview(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Medians over runs of each quantity, with quartiles of the median delay and of utilisation."""
+    rows = []
+    for key, runs in table.groupby(list(by), observed=True, sort=False):
+        rows.append(
+            {
+                **dict(zip(by, key, strict=True)),
+                "runs": len(runs),
+                **{
+                    f"{name} ({unit})": f"{low:.3g} – {middle:.3g} – {high:.3g}"
+                    for name, unit, (low, middle, high) in (
+                        ("Median delay", "ms", runs["median_ms"].quantile([0.25, 0.5, 0.75])),
+                        (
+                            "Utilisation",
+                            "%",
+                            runs["utilisation_percent"].quantile([0.25, 0.5, 0.75]),
+                        ),
+                    )
+                },
+                "Jain's index of drop shares": runs["jain"].median(),
+                "Dropped (%)": runs["dropped_percent"].median(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def ticks(table: pd.DataFrame, by: str) -> tuple[dict[object, str], str]:
+    """The values of the column `by` in their order with what to call them, and a title for them.
+
+    `mtu_link` is the link and the largest packet, of which the name of the experiment tells.
+    """
+    if by == "base_rtt_ms":
+        return {
+            value: f"{value:g}" for value in sorted(set(table[by]))
+        }, "RTT of the empty path (ms)"
+    values = sorted(set(table[by]), key=lambda value: (_rate(value), str(value)))
+    if by == "mtu_link":
+        return {value: value.replace(" ", "\n") for value in values}, "Bandwidth and MTU"
+    return {value: _bandwidth(_rate(value)) for value in values}, "Bandwidth"
+
+
+def _rate(link: str) -> float:
+    """In Mbit/s, of `10/10` or of a value of mtu_link."""
+    text = str(link)
+    if "bit/s" in text:
+        return float(text.split("\xa0")[0]) * (1e-3 if "kbit" in text else 1)
+    return float(text.partition("/")[0])
+
+
+def _bandwidth(mbit_s: float) -> str:
+    return f"{mbit_s:g}\xa0Mbit/s" if mbit_s >= 1 else f"{1000 * mbit_s:g}\xa0kbit/s"
+
+
+def by_load(table: pd.DataFrame) -> pd.DataFrame:
+    """One row a load and qdisc: runs, and medians over them."""
+    rows = [
+        (
+            load,
+            qdisc,
+            len(runs),
+            *(runs[name].median() for name in ("median_ms", "utilisation_percent", "jain")),
+        )
+        for (load, qdisc), runs in table.groupby(["load", "qdisc"], observed=True)
+    ]
+    names = ["Median delay (ms)", "Utilisation (%)", "Jain's index of drop shares"]
+    return pd.DataFrame(rows, columns=["Load", "qdisc", "Runs", *names])

@@ -1,0 +1,188 @@
+"""What target, interval, load, base RTT and ECN do to an AQM, as khademi2013 varies them.
+
+khademi2013 is N. Khademi, D. Ros, M. Welzl, "The New AQM Kids on the Block: Much Ado About
+Nothing?", Technical Report 434, University of Oslo, 2013.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import pandas as pd
+
+from analysis.dataset import RunFile
+from analysis.errors import DataError
+from analysis.metrics import confidence_interval
+from analysis.outputs import intervals
+from analysis.packets import QUANTILES, mean_quantiles, read_packets, run_row
+from analysis.settings import Setting
+
+AQMS: Final = ("codel", "pie", "ared", "fq_codel")
+LOADS: Final = {4: "light", 16: "moderate", 64: "heavy"}
+"""Flows and the paper's word for them (Sec. 4.1.1)."""
+CELL: Final = ("era", "experiment", "qdisc", "flows", "base_rtt_ms")
+
+_QDISC: Final = re.compile(
+    r"(?P<aqm>fq_codel|codel|pie|ared)_(?P<target>[0-9]+)ms"
+    r"(?:_(?P<knob>interval|tupdate)_(?P<value>[0-9]+)ms)?(?P<ecn>_ecn)?"
+)
+_DEFAULT_MS: Final = {"codel": 100, "fq_codel": 100, "pie": 30, "ared": 500}  # Sec. 2
+
+
+class Parameters(NamedTuple):
+    """What the name of a qdisc of khademi2013 says."""
+
+    aqm: str  # of AQMS
+    target_ms: int
+    interval_ms: int  # of CoDel and FQ-CoDel, tupdate of PIE, interval of ARED
+    ecn: bool
+
+
+def parameters(qdisc: str) -> Parameters:
+    """Of a qdisc's name, `pie_5ms_tupdate_100ms`; DataError for a name that is none."""
+    match = _QDISC.fullmatch(qdisc)
+    if match is None:
+        raise DataError.of(qdisc, "no qdisc of khademi2013", "Name it as codel_5ms_ecn")
+    aqm = match["aqm"]
+    interval = int(match["value"] or _DEFAULT_MS[aqm])
+    return Parameters(aqm, int(match["target"]), interval, match["ecn"] is not None)
+
+
+def with_parameters(per_run: pd.DataFrame) -> pd.DataFrame:
+    """`per_run` (with columns qdisc, flows and base_rtt_ms) with what its qdiscs' names say:
+    aqm, target_ms, interval_ms and ecn."""
+    read = {name: parameters(str(name)) for name in set(per_run["qdisc"].astype(str))}
+    columns = {
+        field: [getattr(read[str(name)], field) for name in per_run["qdisc"]]
+        for field in Parameters._fields
+    }
+    return per_run.assign(**columns)
+
+
+AXES: Final = {  # what the x axis shows -> its title
+    "target_ms": "Target delay (ms)",
+    "interval_ms": "Interval (ms)",
+    "flows": "Flows",
+    "base_rtt_ms": "Base RTT (ms)",
+}
+
+
+def boxes(per_run: pd.DataFrame, x: Sequence[str], series: Sequence[str]) -> pd.DataFrame:
+    """One row a box: era, x and series (texts), quantity, n_seeds, QUANTILES, mean and most (means
+    over runs), and ci_low and ci_high of the median over runs (Student's t).
+
+    `per_run` is from packets.run_quantiles. `x` and `series` name columns of AXES, `aqm` or `ecn`;
+    several are joined.
+    """
+    table = with_parameters(per_run)
+    order = [*x, *series]
+    keys = ["era", "cc", *order, "quantity"]
+    table = table.sort_values(order, key=_rank)
+    found = mean_quantiles(table, keys)
+    bounds, marked = [], []
+    for _, group in table.groupby(keys, observed=True, sort=False):
+        interval = confidence_interval(group["p50"])
+        bounds.append((interval.low, interval.high))
+        marked.append([_only(group[name]) for name in ("target_ms", "base_rtt_ms")])
+    found["ci_low"], found["ci_high"] = zip(*bounds, strict=True)
+    found["box_target_ms"], found["box_base_rtt_ms"] = zip(*marked, strict=True)
+    names = {
+        name: [_label(row, columns) for _, row in found.iterrows()]
+        for name, columns in (("x", x), ("series", series))
+    }
+    return found.assign(**names)
+
+
+def targets(found: pd.DataFrame, quantity: str) -> dict[str, float]:
+    """Where the target lies at each name of x, in ms; none at those with several, or where the
+    quantity is no delay. `found` is from boxes."""
+    if quantity == "goodput":
+        return {}
+    above = found["box_base_rtt_ms"] if quantity == "rtt" else 0.0
+    at = (found["box_target_ms"] + above).groupby(found["x"], sort=False)
+    return {str(x): float(values.iloc[0]) for x, values in at if values.nunique() == 1}
+
+
+def reductions(per_run: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
+    """By how many percent percentiles of the queuing delay are lower with `second`.
+
+    Than with `first`. One row an era, number of flows and percentile: percent, interval (Student's
+    t over the seeds that both have, which are compared pairwise) and n_seeds. Negative where it is
+    higher.
+    """
+    rows = []
+    queuing = per_run[per_run["quantity"] == "queuing"]
+    for (era, flows), there in queuing.groupby(["era", "flows"], observed=True, sort=True):
+        for percentile in ("p10", "p50", "p90"):
+            wide = there.pivot_table(index="seed", columns="qdisc", values=percentile)
+            if not {first, second} <= set(wide.columns):
+                continue
+            both = wide[[first, second]].dropna()
+            lower = confidence_interval(100 * (1 - both[second] / both[first]))
+            rows.append((era, flows, percentile, lower.mean, lower.low, lower.high, lower.n))
+    columns = ["era", "flows", "percentile", "percent", "low", "high", "n_seeds"]
+    table = pd.DataFrame(rows, columns=columns)
+    table["interval"] = intervals(table["low"], table["high"])
+    return table[["era", "flows", "percentile", "percent", "interval", "n_seeds"]]
+
+
+def one_flow(files: Sequence[RunFile], setting: Setting, seed: int) -> pd.DataFrame:
+    """The round trips of the first flow of each run of a seed: time_s, rtt_ms, qdisc, aqm, flows.
+
+    As khademi2013, Fig. 12. Raises DataError where there is no run of that seed.
+    """
+    parts = []
+    for file in files:
+        if (file.era, file.cc, file.seed) != (*setting, seed):
+            continue
+        packets = read_packets(file)
+        of_flow = packets[(packets["flow"] == 0) & packets["rtt_ms"].notna()]
+        flows = int(run_row(file)["flows"])
+        parts.append(
+            pd.DataFrame(
+                {
+                    "time_s": of_flow["arrived_ms"] / 1000,
+                    "rtt_ms": of_flow["rtt_ms"],
+                    "qdisc": file.qdisc,
+                    "aqm": parameters(file.qdisc).aqm,
+                    "flows": flows,
+                }
+            )
+        )
+    if not parts:
+        raise DataError.of(f"seed {seed}", "no run of it", "Take a seed that there are runs of")
+    return pd.concat(parts, ignore_index=True)
+
+
+def overview(found: pd.DataFrame) -> pd.DataFrame:
+    """A table of boxes for people: quantiles, greatest value, and the interval of the median."""
+    table = found.assign(interval=intervals(found["ci_low"], found["ci_high"]))
+    columns = ["era", "cc", "x", "series", "quantity", *QUANTILES, "most", "interval", "n_seeds"]
+    return table[columns].reset_index(drop=True)
+
+
+def _only(column: pd.Series) -> float:
+    """The value that all rows share, NaN where there are several."""
+    return float(column.iloc[0]) if column.nunique() == 1 else float("nan")
+
+
+def _rank(column: pd.Series) -> pd.Series:
+    if column.name == "aqm":
+        return column.map({name: rank for rank, name in enumerate(AQMS)})
+    return column
+
+
+def _label(row: pd.Series, names: Sequence[str]) -> str:
+    """`codel, ECN`, `16 flows`, `5`."""
+    words = []
+    for name in names:
+        value = row[name]
+        if name == "ecn":
+            words += ["ECN"] if value else []
+        elif name == "flows" and len(names) > 1:
+            words.append(f"{value} flows")
+        elif isinstance(value, float):
+            words.append(f"{value:g}")
+        else:
+            words.append(str(value))
+    return ", ".join(words)

@@ -1,0 +1,120 @@
+"""Which files of this project a notebook or a module is made of: what it imports, and so on.
+
+Read off the sources, nothing is imported. A change of a file then makes those figures stale that
+its code is part of, and no others.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+#: The packages of this project that notebooks import.
+PACKAGES = ("analysis", "emulation")
+
+#: Of this one the analysis uses names and constants: what its modules import in turn is no part of
+#: a figure, unless the notebook itself imports the package.
+NAMES_ONLY = "emulation"
+
+
+def closure(
+    start: Iterable[Path], names: Iterable[str] = (), without: Iterable[str] = ()
+) -> list[Path]:
+    """The files that the files of `start` and the functions `names` ("module:function") import.
+
+    With those of `start`, sorted. A module or package of `without` is left out, with what only it
+    imports.
+    """
+    left_out = tuple(without)
+    found = set(start)
+    open_ = [(module, True) for path in found for module in _imports(path)]
+    for name in names:
+        module, _, function = name.partition(":")
+        path = _file(module)
+        if path is not None:
+            found.add(path)
+            open_ += [(one, not _names_only(one)) for one in _imports(path, function)]
+    while open_:
+        module, follow = open_.pop()
+        if any(module == one or module.startswith(f"{one}.") for one in left_out):
+            continue
+        path = _file(module)
+        if path is None or path in found:
+            continue
+        found.add(path)
+        if follow:
+            inside = _names_only(module)
+            open_ += [(one, inside or not _names_only(one)) for one in _imports(path)]
+    return sorted(found)
+
+
+def _names_only(module: str) -> bool:
+    return module.partition(".")[0] == NAMES_ONLY
+
+
+@cache
+def _file(module: str) -> Path | None:
+    """The source of `module`, relative to the working directory; None where it is not ours."""
+    if module.split(".")[0] not in PACKAGES:
+        return None
+    path = Path(*module.split("."))
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+@cache
+def _imports(path: Path, function: str = "") -> tuple[str, ...]:
+    """The modules that a notebook, a module or one `function` of a module names in imports."""
+    tree = ast.parse(_source(path))
+    nodes = list(ast.walk(tree)) if not function else list(_reachable(tree, function))
+    found = dict.fromkeys(module for node in nodes for module in _named(node))
+    return tuple(found)
+
+
+def _source(path: Path) -> str:
+    if path.suffix != ".ipynb":
+        return path.read_text(encoding="utf-8")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return "\n".join("".join(one["source"]) for one in cells if one["cell_type"] == "code")
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    """The modules of an import, each with the packages that it is in."""
+    names: list[str] = []
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        names = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
+    elif isinstance(node, ast.Import):
+        names = [one.name for one in node.names]
+    for name in names:
+        parts = name.split(".")
+        yield from (".".join(parts[: end + 1]) for end in range(len(parts)))
+
+
+def _reachable(tree: ast.Module, function: str) -> Iterator[ast.AST]:
+    """The imports that `function` uses, itself or through what else the module defines."""
+    defined: dict[str, ast.stmt] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            defined[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            defined |= {one.id: node for one in targets if isinstance(one, ast.Name)}
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            for one in node.names:
+                name = one.asname or one.name.partition(".")[0]
+                defined[name] = type(node)(**{**vars(node), "names": [one]})
+    seen, open_ = set(), [function]
+    while open_:
+        name = open_.pop()
+        if name in seen or name not in defined:
+            continue
+        seen.add(name)
+        for part in ast.walk(defined[name]):
+            yield part
+            if isinstance(part, ast.Name):
+                open_.append(part.id)

@@ -1,0 +1,120 @@
+"""Which runs are no longer what would be made today, and why.
+
+`python -m workflow.stale data` tells of the runs below a folder. A run is stale where the kernel,
+the guest's tools, the code in the guest or what the guest is told to do have changed since: its
+provenance names what it was made of. Stale runs are data like others; figures show what they
+measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from emulation import kernel, provenance, rootfs
+from emulation.config import experiments, select
+from emulation.errors import ConfigError
+from emulation.model import Experiment, Run
+
+#: Part of a run's identity -> how people call it.
+PARTS = {
+    "kernel": "the kernel or its patches",
+    "root": "the guest's tools",
+    "guest": "the code in the guest",
+    "job": "the experiment",
+}
+
+
+def causes(files: Iterable[Path]) -> Counter[str]:
+    """How many of the runs with these provenances are stale for which reason.
+
+    The keys are those of `PARTS`, "gone" for a run of a cell that there is no longer, and
+    "current". A run counts once, for the first reason.
+    """
+    known = {one.id: one for one in experiments()}
+    found = rootfs.find()
+    root = found.digest if found else None
+    kernels: dict[str, str | None] = {}
+    counted: Counter[str] = Counter()
+    for path in files:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        run = _run(told, known)
+        if run is None:
+            counted["gone"] += 1
+            continue
+        now = _today(run, _kernel(run.kernel, kernels), root)
+        then = _made_of(told["identity"])
+        counted[next((part for part in PARTS if now[part] != then[part]), "current")] += 1
+    return counted
+
+
+def sentences(counted: Counter[str], where: Path) -> list[str]:
+    """What to tell the user: a sentence a reason; none where all runs are current."""
+    total = counted.total()
+    return [
+        f"{count} of {total} runs in {where} are stale: "
+        + (f"{PARTS[part]} changed" if part in PARTS else "there is no such cell any more")
+        for part, count in counted.items()
+        if part != "current"
+    ]
+
+
+def _kernel(series: str, found: dict[str, str | None]) -> str | None:
+    """The digest of today's kernel of `series`; `found` remembers those that were looked up."""
+    if series not in found:
+        built = kernel.find(series)
+        found[series] = built.digest if built else None
+    return found[series]
+
+
+def _today(run: Run, kernel_digest: str | None, root: str | None) -> dict[str, str | None]:
+    """Digest by part of what `run` would be made of; None where that is not built yet."""
+    job = run.job()
+    return {
+        "kernel": kernel_digest,
+        "root": root,
+        "guest": provenance.guest_code_digest(job),
+        "job": provenance.digest(json.dumps(job, sort_keys=True).encode()),
+    }
+
+
+def _made_of(identity: dict[str, Any]) -> dict[str, str]:
+    """The same of a run that was made, from its provenance."""
+    parts = {"kernel": identity["kernel"]["digest"], "root": identity["root"]["digest"]}
+    return {**parts, "guest": identity["guest"], "job": identity["job"]}
+
+
+def _run(told: dict[str, Any], known: dict[str, Experiment]) -> Run | None:
+    """The run that a provenance tells of, as it would be done today."""
+    source = known.get(f"{told['paper']}/{told['experiment']}")
+    if source is None:
+        return None
+    length = source.traffic.length
+    chosen = {key: told[key] for key in ("link", "qdisc", "cc", "seed", "era")}
+    series = told["identity"]["kernel"]["series"]
+    if length.seconds != told["length_s"]:
+        length = type(length)(round(told["length_s"] * 10**9))
+    try:
+        return select(source, **chosen, length=length, kernel=series)[0]
+    except ConfigError:
+        return None
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m workflow.stale", description=__doc__)
+    parser.add_argument("data", type=Path, nargs="?", default=Path("data"))
+    given = parser.parse_args(arguments)
+    counted = causes(sorted(given.data.glob("*/*/*/*/*/seed-*.json")))
+    for line in sentences(counted, given.data) or [f"{counted.total()} runs, none of them stale"]:
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

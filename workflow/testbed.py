@@ -1,0 +1,191 @@
+"""What the testbed had that eras lack, one thing at a time: runs with kernel modules, as a table.
+
+    python -m workflow.testbed --output data/ablation/gbw2015-testbed.csv
+
+- `quickack`, `no_sack_compression`, `fack`: switches of `emulation.era`.
+- `ticks_1ms`, `ticks_4ms`: the latency inducer's packets leave at ticks of a clock, as dummynet's
+  (`qdisc/src/ticks`), with the same delay on average. It ran on Debian's stock kernel 3.2, whose
+  timer has 250 Hz.
+
+- `send_buffer`: 4 MB of it hold 963 segments. Linux 3.14 took 4352 bytes for a segment where
+  scatter-gather was off, like all offloads; today's takes 2763, as measured by what gets in flight.
+
+A row is a metric of a run of the era `2014+<variation>`; the table grows, and has the columns of
+`analysis.claims.measure.MEASURED`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pandas as pd
+
+from analysis.claims.measure import MEASURED, measure_paper
+from emulation import kernel, rootfs, vm
+from emulation.config import experiment, select
+from emulation.kernel import module
+from emulation.model import Run
+from emulation.qdisc import ModuleSource
+from emulation.run import execute
+
+ERA, CC = "2014", "cubic"
+AQMS = ("codel", "ared", "pie")
+REST = ("pfifo_fast", "fq_codel", "sfq", "fq_nocodel")
+#: experiment, link, qdiscs
+PLAN = (
+    ("voip_1up", "10/1", AQMS),
+    ("rrul", "10/10", AQMS),
+    ("rrul", "10/1", AQMS),
+    ("voip_rrul", "10/1", (*AQMS, "sfq")),
+    ("rrul", "100/100", AQMS),
+    ("rrul", "10/10", REST),
+    ("rrul", "10/1", REST),
+    ("voip_rrul", "10/10", ("pfifo_fast",)),
+    ("voip_1up", "100/100", ("pfifo_fast",)),
+    ("web_small_1up", "100/100", ("pfifo_fast",)),
+)
+SLACK, WIDER_SLACK_MS = "RTT_SLACK_MS = 2.0", 10.0  # of the guest's check of the idle path
+PARAMETERS = "/sys/module/sch_ticks/parameters"
+
+
+@dataclass(frozen=True)
+class Variation:
+    """What is different from the era."""
+
+    name: str
+    switches: str = ""  # further ones of emulation.era
+    tick_us: int = 0  # of the delay's clock; 0: netem, which has none
+    sysctls: tuple[tuple[str, str], ...] = ()  # of client and server
+
+    @property
+    def era(self) -> str:
+        """The era of its runs."""
+        return ERA + self.switches
+
+    @property
+    def modules(self) -> tuple[ModuleSource, ...]:
+        """The modules that make it so, beside those of its era."""
+        return (module.source(module.SOURCES / "ticks"),) if self.tick_us else ()
+
+
+VARIATIONS = {
+    one.name: one
+    for one in (
+        Variation("quickack", "+quickack"),
+        Variation("send_buffer", sysctls=(("net.ipv4.tcp_wmem", f"4096 16384 {963 * 2763}"),)),
+        Variation("ticks_1ms", tick_us=1000),
+        Variation("ticks_4ms", tick_us=4000),
+        Variation("quickack+no_sack_compression", "+quickack+no_sack_compression"),
+        Variation(
+            "quickack+no_sack_compression+ticks_4ms",
+            "+quickack+no_sack_compression",
+            tick_us=4000,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Varied(Run):
+    """A run with a variation."""
+
+    variation: Variation = Variation("none")
+
+    @property
+    def modules(self) -> tuple[ModuleSource, ...]:
+        """The variation's beside those of the qdiscs."""
+        return (*super().modules, *self.variation.modules)
+
+    def job(self) -> dict[str, Any]:
+        """The run's; with a clock, `ticks` where it has netem and the same delay on average."""
+        job = super().job()
+        for settings in job["sysctls"].values():
+            settings |= dict(self.variation.sysctls)
+        tick_us = self.variation.tick_us
+        if not tick_us:
+            return job
+        for wire in job["wires"]:
+            for port in wire:
+                for qdisc in port["qdiscs"]:
+                    if qdisc["kind"] == "netem":
+                        qdisc |= {"kind": "ticks", "arguments": [], "expect": {"kind": "ticks"}}
+        hold_us = round(500 * self.experiment.rig.base_rtt.ms) - tick_us // 2
+        values = {"hold_us": hold_us, "tick_us": tick_us}
+        written = {f"{PARAMETERS}/{name}": str(value) for name, value in values.items()}
+        job["parameters"] = {**job["parameters"], **written}
+        for host in job["traffic"]["hosts"]:  # the least that a ping may take
+            host["base_rtt_ms"] -= tick_us / 1000
+        return job
+
+
+def _prepare(folder: Path, *arguments: Any, **more: Any) -> None:
+    """Lay out the guest, which lets an idle path take as much longer as ticks can make it."""
+    _PREPARE(folder, *arguments, **more)
+    path = folder / "job" / "guest" / "traffic.py"
+    text = path.read_text()
+    if SLACK not in text:
+        raise ValueError(f"{path.name} no longer says {SLACK!r}")
+    path.write_text(text.replace(SLACK, f"RTT_SLACK_MS = {WIDER_SLACK_MS}"))
+
+
+_PREPARE = vm.prepare
+
+
+def wanted(names: list[str], seeds: list[int]) -> Iterator[tuple[str, Varied]]:
+    """The runs of PLAN, each with the name of its era in the table."""
+    for name, link, qdiscs in PLAN:
+        about = experiment(f"gbw2015/{name}")
+        for variation in (VARIATIONS[one] for one in names):
+            for run in select(about, link=link, qdisc=qdiscs, cc=CC, seed=seeds, era=variation.era):
+                given = (run.experiment, run.cell, run.seed, run.length, run.era, run.kernel)
+                yield f"{ERA}+{variation.name}", Varied(*given, variation=variation)
+
+
+def measure(run: Varied, era: str, built: kernel.Kernel, root: rootfs.RootFs) -> pd.DataFrame:
+    """Do `run`; its rows of MEASURED. Raises an `EmulationError` where it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        with patch.object(vm, "prepare", _prepare):
+            execute(run, built, root, Path(folder))
+        return measure_paper(Path(folder), run.experiment.paper, jobs=1).assign(era=era)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m workflow.testbed",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--output", type=Path, required=True, help="the table; it grows")
+    parser.add_argument("--seed", type=int, action="append", help="a repetition (default: 1)")
+    parser.add_argument("--variation", action="append", choices=VARIATIONS, help="default: all")
+    given = parser.parse_args(arguments)
+    built, root = kernel.build(), rootfs.build()
+    given.output.parent.mkdir(parents=True, exist_ok=True)
+    key = ["era", "experiment", "link", "qdisc", "cc", "seed"]
+    table = pd.DataFrame(columns=list(MEASURED.columns))
+    if given.output.exists():
+        table = pd.read_csv(given.output, dtype={"era": str})
+    for era, run in wanted(given.variation or list(VARIATIONS), given.seed or [1]):
+        cell = run.cell
+        about = (era, run.experiment.name, cell.link.name, cell.qdisc, cell.cc, run.seed)
+        if about in set(table[key].itertuples(index=False, name=None)):
+            continue
+        rows = measure(run, era, built, root).round({"value": 6})
+        rows.to_csv(
+            given.output, mode="a", header=not given.output.exists(), index=False,
+            lineterminator="\n",
+        )  # fmt: skip
+        print(era, run.id, file=sys.stderr, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
