@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +10,11 @@ from unittest import mock
 
 import pytest
 
+from emulation import ownfile
 from emulation.config import experiment
 from emulation.model import Experiment
+
+os.environ[ownfile.VARIABLE] = ""  # tests are about what is shipped, whatever qdisc/own.yaml has
 
 
 @pytest.fixture(scope="session")

@@ -117,3 +117,10 @@ def test_short_scenarios(capfd: pytest.CaptureFixture[str]) -> None:
     assert rrul["load_factor"]["median"] > 0
     assert rrul["packets_per_s"]["median"] > 0
     assert 10 < rrul["memory_mib"]["median"] < 300
+
+
+def test_an_ethernet_link_of_the_rates_that_a_wifi_link_carries() -> None:
+    wired = bench.SCENARIOS["rrul-40-3"].run(1, 60).topology
+    rates = {port.node: port.egress.rate.mbit_per_s for port in wired.queues()}  # type: ignore[union-attr]
+    assert rates == {"router_up": 3, "router_down": 40}
+    assert bench.SCENARIOS["rrul-wifi"].run(1, 60).topology.media

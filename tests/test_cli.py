@@ -119,6 +119,7 @@ def test_each_cause_has_its_exit_status() -> None:
         "NotReproduced": 9,
         "DamagedData": 10,
         "NotCompatible": 11,
+        "StorageError": 12,
         "Interrupted": 130,
     }
 

@@ -172,8 +172,11 @@ def test_the_sweep_of_rrul(rrul: Experiment) -> None:
     assert rrul.rig.edge_rate == Rate(10**9)
     assert rrul.rig.sysctls == (
         ("net.ipv4.tcp_ecn", "0"),
+        ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
+        ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
         ("net.ipv4.tcp_recv_batch_ms", "5"),
     )
+    assert rrul.memory == Size(384 * 2**20)  # of the paper
     assert rrul.traffic.start_jitter == Duration(50 * MS)
     links = {cell.link.name: (cell.link.down, cell.link.up) for cell in rrul.cells}
     assert links == {

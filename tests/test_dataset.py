@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from analysis import dataset
-from analysis.dataset import find_runs, read_runs
+from analysis.dataset import RunFile, find_runs, read_runs, variant_name
 from analysis.errors import DataError
 from analysis.flentfile import kind_of, read_flent
+from analysis.settings import Setting
 
 sys.path.insert(0, str(Path(__file__).parent / "data"))
 import synthetic
@@ -191,3 +192,14 @@ def test_golden_file_of_a_real_run() -> None:
         moved = [one.transferred_mbit_s for one in flent.series if one.kind == kind]
         assert len(moved) == 4
         assert 0 < sum(moved) < 10
+
+
+def test_another_kernel_is_part_of_the_era() -> None:
+    assert variant_name("rrul", "modern@linux-7.3") == "rrul@linux-7.3"
+    assert variant_name("rrul", "2014@linux-7.3", "20s") == "rrul@2014@linux-7.3@20s"
+    nowhere = Path("nowhere")
+    for era in ("modern", "2014", "modern@linux-7.3", "2014-no_gso@linux-0123456789abcdef"):
+        variant = variant_name("rrul", era, "20s")
+        file = RunFile("gbw2015", variant, "10/1", "codel", "cubic", 1, nowhere, nowhere)
+        assert file.era == era
+    assert Setting("2014@linux-7.3", "cubic").title == "Linux of 2014, linux-7.3, CUBIC"

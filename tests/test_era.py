@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from emulation import era
+from emulation.config import select
 from emulation.era import SWITCHES, Switch
+from emulation.kernel import module
+from emulation.model import Experiment
 from emulation.qdisc import TC_OPTIONS, Qdisc
 from emulation.units import Packets
 
@@ -64,7 +67,8 @@ def test_every_switch_says_what_it_does_and_does_something() -> None:
     assert len(set(ALL)) == len(ALL)
     for switch in SWITCHES:
         assert switch.restores and switch.changed
-        assert switch.parameters or switch.sysctls or switch.options
+        assert switch.parameters or switch.sysctls or switch.options or switch.module
+        assert not switch.module or module.source(module.SOURCES / switch.module).name
         assert not set(switch.name) - set("abcdefghijklmnopqrstuvwxyz0123456789_")
         for kind, option, _ in switch.options:
             assert option in TC_OPTIONS[kind]
@@ -104,3 +108,10 @@ def test_restored_options_go_behind_the_experiments_own() -> None:
 def test_2013_is_2014_with_windows_that_grow_by_bytes() -> None:
     assert set(names("2014")) - set(names("2013")) == {"count_acks"}
     assert set(names("2013")) < set(names("2014"))
+
+
+def test_a_switch_can_be_a_module_of_the_kernel(rrul: Experiment) -> None:
+    (run,) = select(rrul, link="10/10", qdisc="codel", cc="cubic", seed=1, era="2014+quickack")
+    assert [one["name"] for one in run.job()["modules"]] == ["quickack"]
+    (plain,) = select(rrul, link="10/10", qdisc="codel", cc="cubic", seed=1, era="2014")
+    assert "modules" not in plain.job()

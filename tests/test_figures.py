@@ -2,18 +2,21 @@
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from matplotlib.text import Annotation, Text
 
-from analysis import figures, style
+from analysis import figures, panels, style
 from analysis.published import read_published
+from analysis.settings import Setting
 
 FIGURE_2 = Path(__file__).parents[1] / "data" / "published" / "gbw2015-fig2.csv"
 
@@ -143,6 +146,38 @@ def test_looks_are_distinct() -> None:
     assert len({look.marker for look in style.LOOKS.values()}) == 7
 
 
+#: What those see who lack a kind of cones; of linear RGB (Machado, Oliveira and Fernandes, "A
+#: Physiologically-based Model for Simulation of Color Vision Deficiency", 2009, severity 1.0).
+EYES = {
+    "all cones": np.eye(3),
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+                   [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                     [-0.011820, 0.042940, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+                   [0.004733, 0.691367, 0.303900]],
+}  # fmt: skip
+
+
+def lab(color: str, eye: Any) -> Any:
+    """CIE L*a*b* (D65) of a colour, as `eye` sees it."""
+    srgb = np.array(to_rgb(color))
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750],
+                       [0.0193339, 0.1191920, 0.9503041]])  # fmt: skip
+    xyz = to_xyz @ np.clip(np.asarray(eye) @ linear, 0, 1) / [0.95047, 1, 1.08883]
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("eye", EYES.values(), ids=EYES)
+@pytest.mark.parametrize("theme", ["color", "dark_color"])
+def test_colours_are_told_apart_by_all_eyes(theme: str, eye: Any) -> None:
+    seen = {name: lab(getattr(look, theme), eye) for name, look in style.LOOKS.items()}
+    for one, other in itertools.combinations(seen, 2):  # a difference of 2.3 is just seen
+        assert np.linalg.norm(seen[one] - seen[other]) > 10, (one, other)
+
+
 def test_new_qdiscs_come_last_and_have_a_look() -> None:
     assert style.in_order(["mine", "fq_codel", "ared", "fq_codel"]) == ["ared", "fq_codel", "mine"]
     assert style.look("mine") == style.OTHER
@@ -166,3 +201,43 @@ def test_descriptions_name_values() -> None:
     text = figures.describe_latency_goodput(per_run("2b", 1), "10/10")
     assert "10/10 Mbit/s" in text
     assert all(qdisc in text for qdisc in style.QDISC_ORDER)
+
+
+def test_published_values_are_not_drawn_beside_new_reno() -> None:
+    runs = per_run("2b", 1)
+    both = [runs.assign(era="2014", cc=cc) for cc in ("cubic", "reno")]
+    shown = [Setting("2014", "cubic"), Setting("2014", "reno")]
+    with style.styled() as palette:
+        drawn = figures.latency_goodput(
+            pd.concat(both), read_published(FIGURE_2, "2b"), palette, settings=shown
+        )
+    hollow = [
+        sum(line.get_markerfacecolor() == palette.paper for line in axes.lines)
+        for axes in drawn.axes
+    ]
+    assert hollow == [7, 0]
+
+
+@pytest.mark.parametrize(("eras", "ccs"), [(1, 1), (1, 2), (2, 1), (2, 2)])
+def test_the_legend_of_qdiscs_is_on_the_page(eras: int, ccs: int) -> None:
+    shown = [
+        Setting(era, cc) for era in ("2014", "modern")[:eras] for cc in ("cubic", "reno")[:ccs]
+    ]
+    with style.styled() as palette:
+        drawn = panels.grid(shown, palette, lambda axes, setting: axes.plot([0, 1], [0, 1]))
+        panels.qdisc_legend(drawn, style.QDISC_ORDER, palette)
+        renderer = FigureCanvasAgg(drawn).get_renderer()
+        drawn.draw(renderer)
+        box = drawn.legends[0].get_window_extent(renderer)
+    assert drawn.bbox.x0 <= box.x0 and box.x1 <= drawn.bbox.x1
+
+
+def test_qdiscs_have_their_colours_on_a_panel_of_the_upper_row() -> None:
+    shown = [Setting("2014", "cubic"), Setting("modern", "cubic"), Setting("2014", "reno")]
+    with style.styled() as palette:
+        drawn = panels.grid(
+            shown, palette, lambda axes, setting: panels.qdisc_ticks(axes, ["ared", "pie"], palette)
+        )
+        drawn.draw_without_rendering()
+    colors = [tick.label1.get_color() for tick in drawn.axes[1].xaxis.get_major_ticks()]
+    assert colors == [palette.color("ared"), palette.color("pie")]

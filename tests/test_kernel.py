@@ -426,3 +426,8 @@ def test_kernel_of_the_project_builds() -> None:
     made = builds.build()
     assert made.release.startswith(f"{made.series}.")
     assert builds.find() == made
+
+
+def test_a_kernel_of_the_cache_by_its_digest(tmp_path: Path) -> None:
+    with pytest.raises(KernelBuildError, match="no kernel '0123456789abcdef' is in the cache"):
+        builds.named("0123456789abcdef", cache=tmp_path)

@@ -222,6 +222,8 @@ def test_the_job_is_json_and_has_the_fixed_form(rrul: Experiment) -> None:
     host = {
         "net.ipv4.tcp_congestion_control": "reno",
         "net.ipv4.tcp_ecn": "0",
+        "net.ipv4.tcp_rmem": "4096 131072 6291456",
+        "net.ipv4.tcp_wmem": "4096 16384 4194304",
         "net.ipv4.tcp_recv_batch_ms": "5",
     }
     assert job["sysctls"] == {"client": host, "server": host}
@@ -322,7 +324,9 @@ def test_several_addresses_change_no_other_port(rrul: Experiment) -> None:
 
 
 def test_the_memory_of_a_guest_is_the_experiments(rrul: Experiment) -> None:
-    assert the_run(rrul, qdisc="codel").memory_mib == 192 == DEFAULT_MEMORY.bytes >> 20
+    assert the_run(rrul, qdisc="codel").memory_mib == 384  # the paper's
+    small = replace(rrul, memory=DEFAULT_MEMORY)
+    assert replace(the_run(rrul, qdisc="codel"), experiment=small).memory_mib == 192
     large = replace(rrul, memory=Size.parse("256 MiB"))
     assert replace(the_run(rrul, qdisc="codel"), experiment=large).memory_mib == 256
 
@@ -335,4 +339,4 @@ def test_the_jobs_of_rrul_are_the_ones_that_its_data_was_made_from(rrul: Experim
     """Another job is another run: where that is meant, make the data anew, then this digest."""
     jobs = (json.dumps(run.job(), sort_keys=True) for run in select(rrul, seed=1))
     digest = hashlib.sha256("\n".join(jobs).encode()).hexdigest()
-    assert digest[:16] == "ed13a015f3ffa3c9"
+    assert digest[:16] == "edb4384b135f4bb9"

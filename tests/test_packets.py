@@ -12,10 +12,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from emulation import packets
+from emulation import packets, packets_flight, packets_pings, packets_table
 from emulation import packets_frames as frames
 from emulation.capture import read as read_pcap
-from emulation.errors import GuestFailure
+from emulation.errors import GuestFailure, TrafficFailure
 
 SENDER, RECEIVER = bytes((10, 0, 1, 1)), bytes((10, 0, 3, 1))
 MAC_AT = 66  # where the kernel puts the packet into its frame
@@ -168,26 +168,44 @@ def test_bytes_that_iperf_read_otherwise_are_an_error(tmp_path: Path) -> None:
         packets.check_iperf(tmp_path, {})
 
 
-def test_a_table_is_written_small_and_equal_tables_equally(tmp_path: Path) -> None:
-    rows = 10_000
-    written = pd.DataFrame(
+def queued(rows: int) -> pd.DataFrame:
+    """A table of packets that wait 5 ms; each seventh is dropped."""
+    arrived = np.arange(rows) * 12
+    return pd.DataFrame(
         {
-            "arrived_ms": np.arange(rows) * 6 // 5,
+            "arrived_100us": arrived,
+            "left_100us": np.where(np.arange(rows) % 7, arrived + 50.0, np.nan),
             "flow": np.arange(rows) % 4,
             "length": 1514,
-            "fate": 0,
-            "sojourn_us": np.where(np.arange(rows) % 7, 5000.0, np.nan),
-            "elsewhere_us": np.nan,
+            "fate": np.where(np.arange(rows) % 7, 0, 2),
+            "elsewhere_100us": np.where(np.arange(rows) % 2, 3.0, np.nan),
         }
     )
+
+
+def test_a_table_is_written_small_and_equal_tables_equally(tmp_path: Path) -> None:
+    written = queued(10_000)
     files = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     for file in files:
-        packets.write(written, file)
+        packets_table.write(written, file)
     assert files[0].read_bytes() == files[1].read_bytes()
-    assert files[0].stat().st_size < rows
-    back = pq.read_table(files[0]).to_pandas()
-    assert list(back) == packets.SCHEMA.names
+    assert files[0].stat().st_size < len(written)
+    back = packets_table.read(files[0])
+    assert list(back) == list(packets_table.COLUMNS)
     pd.testing.assert_frame_equal(back, written, check_dtype=False)
+
+
+def test_times_are_stored_as_what_they_are_after_the_row_before(tmp_path: Path) -> None:
+    packets_table.write(queued(4), tmp_path / "a.parquet")
+    stored = pq.read_table(tmp_path / "a.parquet").to_pydict()
+    assert stored["arrived_after_100us"] == [0, 12, 12, 12]
+    assert stored["left_after_100us"] == [None, 62, 12, 12]  # the first was dropped
+
+
+def test_a_summary_is_of_what_there_is() -> None:
+    found = packets_table.summary(np.array([1e6, np.nan, 3e6, 2e6]))
+    assert (found["p10"], found["p50"], found["most"]) == (1200, 2000, 3000)
+    assert packets_table.summary(np.array([np.nan])) == {}
 
 
 def test_counters_are_those_of_the_qdisc_under_test(tmp_path: Path) -> None:
@@ -196,3 +214,61 @@ def test_counters_are_those_of_the_qdisc_under_test(tmp_path: Path) -> None:
     (tmp_path / "counters.json").write_text(json.dumps([sample]))
     (found,) = packets.read_counters(tmp_path, "aqm aqm-delay")
     assert (found["packets"], found["time_ns"]) == (5, 7)
+
+
+def ping_frame(time_ns: int, kind: int, number: int) -> bytes:
+    """A frame as the kernel keeps it, of a ping (kind 8) or its answer (0)."""
+    ends = (SENDER, RECEIVER) if kind else (RECEIVER, SENDER)
+    ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 84, 11, 0, 64, 1, 0, *ends)
+    packet = bytes(12) + b"\x08\x00" + ip + struct.pack("!BBHHH", kind, 0, 0, 700, number)
+    head = struct.pack("<IIIHHII", 1, 98, 62, MAC_AT, 80, *divmod(time_ns, 10**9))
+    return (head.ljust(MAC_AT, b"\0") + packet).ljust(frames.FRAME_BYTES, b"\0")
+
+
+def test_pings_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
+    path = capture(tmp_path / "a.frames.gz", ping_frame(5, 8, 3), ping_frame(9, 0, 3), frame(12))
+    there, back, other = frames.read(path, packets.SERVICE, pings=True).to_dict("records")
+    assert (there["forward"], there["port"], there["seq"], there["payload"]) == (True, 0, 3, 56)
+    assert (back["forward"], back["sender"]) == (False, there["sender"])
+    assert other["port"] == 40000
+    with pytest.raises(GuestFailure, match="2 packets are of no flow"):
+        frames.read(path, packets.SERVICE)
+
+
+def test_what_ping_printed_goes_to_the_requests_that_were_captured(tmp_path: Path) -> None:
+    answer = "64 bytes from 10.0.3.1: icmp_seq=2 ttl=62 time=104 ms\n"
+    (tmp_path / packets_pings.LOG).write_text("PING 10.0.3.1\n" + answer)
+    sent = pd.DataFrame({"seq": [1, 2], "time_ns": [1000, 1100]})
+    found = packets_pings.read_pings(tmp_path, sent, began_ns=900)
+    assert found["sent_ns"].tolist() == [100, 200]
+    assert found["answer_ms"].fillna(-1).tolist() == [-1, 104]
+    with pytest.raises(GuestFailure, match="an answer to 2, which was not sent"):
+        packets_pings.read_pings(tmp_path, sent[:1], began_ns=900)
+
+
+def test_in_flight_is_what_is_sent_and_not_acknowledged() -> None:
+    def sent(time_ns: int, seq: int, payload: int, flags: int = 0x10) -> dict[str, object]:
+        about = {"sender": 1, "port": 2, "time_ns": time_ns}
+        return {**about, "seq": seq, "payload": payload, "flags": flags}
+
+    data = pd.DataFrame(
+        [sent(0, 99, 0, flags=2), *(sent(10 + step, 100 + 10 * step, 10) for step in range(4))]
+    )
+    acks = pd.DataFrame({"sender": 1, "port": 2, "time_ns_then": [12.5], "ack": [120]})
+    # As each is sent: nothing, 10, 20 and 30; then the first two are acknowledged: 20.
+    assert packets_flight.flights(data, acks) == {"p10": 4, "p50": 20, "p90": 26}
+
+
+def test_a_flow_whose_every_syn_was_dropped_is_there_and_delivers_nothing() -> None:
+    def packet(port: int, then: float, **other: int) -> dict[str, object]:
+        about = {"sender": 1, "port": port, "seq": 0, "payload": 0, "flags": frames.SYN}
+        return {**about, "time_ns_then": then, "flow": port - 2, **other}
+
+    sent = [packet(2, 5e8), packet(2, 6e8, seq=1, payload=100, flags=16), packet(3, np.nan)]
+    table = pd.DataFrame(sent)
+    delivered, totals = packets._delivered(table, table, 0, 10**9, 2)
+    assert delivered.tolist() == [[100, 0], [0, 0]]
+    assert totals == {(1, 2): 100}
+    broken = pd.DataFrame([packet(2, 5e8, payload=100, flags=16)])
+    with pytest.raises(TrafficFailure, match="flow 0 has no SYN"):
+        packets._delivered(broken, broken, 0, 10**9, 2)

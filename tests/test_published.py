@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import DataError
-from analysis.published import read_published
+from analysis.published import PUBLISHED, nothing, read_published
 from analysis.style import QDISC_ORDER
 
 FIGURE_2 = Path(__file__).parents[1] / "data" / "published" / "gbw2015-fig2.csv"
@@ -57,3 +57,11 @@ def test_damaged_table_is_refused(tmp_path: Path) -> None:
     damaged.write_text(FIGURE_2.read_text().replace(",ms,", ",s,"))
     with pytest.raises(DataError, match=r"fig2\.csv: not a table of published values"):
         read_published(damaged)
+
+
+def test_a_figure_without_printed_values_has_a_row_a_quantity() -> None:
+    table = nothing("9", "100/100", ["codel", "sfq"], ["download", "upload"])
+    assert list(table.columns) == list(PUBLISHED.columns)
+    assert len(table) == 2 * (1 + 2)
+    assert table["value"].isna().all()
+    assert set(table["direction"]) == {"round_trip", "download", "upload"}

@@ -1,21 +1,20 @@
-"""The results page: everything that it links exists, and what it says is what was found."""
+"""The pages of the results: everything that they link exists, and they say what was found."""
 
 import json
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
+import pandas as pd
 import pytest
 
-from analysis import figures, metrics, outputs, report
-from analysis.dataset import find_runs, read_runs
+from analysis import figures, notebookpage, outputs, pages, ran, report, shown, style
 from analysis.errors import DataError
-from analysis.published import read_published
 
 sys.path.insert(0, str(Path(__file__).parent / "data"))
 import synthetic
-
-FIGURE_2 = Path(__file__).parents[1] / "data" / "published" / "gbw2015-fig2.csv"
+from synthetic_results import write_data, write_notebook, write_results
 
 
 class Page(HTMLParser):
@@ -42,92 +41,174 @@ class Page(HTMLParser):
         self.text += data
 
 
-def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:
-    data = read_runs(find_runs(data_root, "gbw2015", "rrul", link=link))
-    values = read_published(FIGURE_2, figure)
-    per_run = metrics.run_metrics(data)
-    folder = results / "gbw2015" / f"fig{figure}"
-    outputs.write_outputs(
-        folder,
-        lambda palette: figures.latency_goodput(per_run, values, palette),
-        metrics.compare(metrics.cell_metrics(per_run), values),
-        data,
-        figure=figure,
-        title="Title <of> a figure",
-        caption="Caption.",
-        alt=figures.describe_latency_goodput(per_run, link),
-    )
-    return folder
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_data(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    data, results = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("results")
-    for seed in (1, 2):
-        synthetic.write_run(data, "10-10", "codel", seed)
-    synthetic.write_run(data, "10-10", "pie", 1)
-    synthetic.write_run(data, "10-1", "pie", 4)
-    make_figure(results, data, "2b", "10/10")
-    folder = make_figure(results, data, "2c", "10/1")
-    (folder / "notebook.html").write_text("<html></html>")
-    report.write_report(results)
-    return results
+def results(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
+    return write_results(tmp_path_factory.mktemp("results"), data)
 
 
 def test_every_link_leads_somewhere(results: Path) -> None:
-    page = Page((results / "index.html").read_text())
-    local = [link for link in page.links if not link.startswith("https://")]
-    assert len(local) > 10
-    for link in local:
-        if link.startswith("#"):
-            assert link[1:] in page.ids
-        else:
-            assert (results / link).is_file(), link
+    found = [*results.rglob("*.html")]
+    assert {str(path.relative_to(results)) for path in found} == {
+        "index.html", "runs.html", "claims.html", "gbw2015/index.html",
+        "gbw2015/fig2c/notebook.html", "runs/gbw2015/rrul.html",
+    }  # fmt: skip
+    local = 0
+    for path in found:
+        for link in Page(path.read_text()).links:
+            if link.startswith("https://"):
+                continue
+            local += 1
+            target, _, anchor = unquote(link).partition("#")
+            other = path.parent / target.partition("?")[0] if target else path
+            assert other.is_file(), f"{path}: {link}"
+            if anchor:
+                assert anchor in Page(other.read_text()).ids, f"{path}: {link}"
+    assert local > 40
 
 
 def test_figures_have_alternative_texts_and_dark_images(results: Path) -> None:
-    page = Page((results / "index.html").read_text())
+    page = Page((results / "gbw2015/index.html").read_text())
     assert len(page.alts) == 2
     assert all("mean induced latency" in alt for alt in page.alts)
-    assert "gbw2015/fig2b/figure-dark.svg" in page.links
-    assert "gbw2015/fig2c/notebook.html" in page.links
-    assert "gbw2015/fig2b/notebook.html" not in page.links  # was never rendered
+    assert "fig2b/figure-dark.svg" in page.links
+    assert "fig2c/notebook.html" in page.links
+    assert "fig2b/notebook.html" not in page.links  # was never rendered
 
 
-def test_page_says_what_ran(results: Path) -> None:
-    page = Page((results / "index.html").read_text())
+def test_pages_need_nothing_from_elsewhere(results: Path) -> None:
+    for path in results.rglob("*.html"):
+        text = path.read_text()
+        assert path.name == "claims.html" or "<script" not in text
+        assert "<link" not in text
+        assert "@import" not in text
+        assert all(not link.startswith("http") or "doi.org" in link for link in Page(text).links)
+
+
+def test_paper_says_what_ran_and_leads_to_it(results: Path) -> None:
+    page = Page((results / "gbw2015/index.html").read_text())
     assert synthetic.KERNEL["digest"] in page.text
     assert synthetic.KERNEL["release"] in page.text
     assert (
         "rrul, today's Linux, CUBIC, 10/10 Mbit/s: seeds 1–2 of codel; seeds 1 of pie" in page.text
     )
     assert "rrul, today's Linux, CUBIC, 10/1 Mbit/s: seeds 4 of pie" in page.text
+    assert "../runs/gbw2015/rrul.html#10-1" in page.links
     assert "Title <of> a figure" in page.text  # escaped, not swallowed
 
 
-def test_runs_shared_by_figures_count_once(results: Path, tmp_path: Path) -> None:
-    totals = report._totals(report.collect(results))
+def test_paper_shows_the_claims_that_a_notebook_ends_with(results: Path) -> None:
+    page = Page((results / "gbw2015/index.html").read_text())
+    assert page.links.count("../claims.html#g038") == 1
+    assert "Claims: 1 agrees" in page.text
+    statement = report.read_claims(results)["g038"]["statement"]
+    assert page.text.count(statement) == 1
+    index = Page((results / "index.html").read_text())
+    assert "claims: 1 agree, 1 disagree" in index.text
+    assert "claims.html?paper=gbw2015" in index.links
+
+
+def test_runs_shared_by_figures_count_once(results: Path) -> None:
+    totals = report.totals(shown.collect(results))
     assert totals["runs"] == 4
-    both = [*report.collect(results), *report.collect(results)]
-    assert report._totals(both)["runs"] == 4
+    both = [*shown.collect(results), *shown.collect(results)]
+    assert report.totals(both)["runs"] == 4
     assert totals["compared"] == 2 * 2 + 3
 
 
 def test_table_shows_published_and_ours(results: Path) -> None:
-    shown = next(one for one in report.collect(results) if one.summary.figure == "2b")
-    codel = next(row for row in shown.rows if row[0] == "codel")
-    cells = dict(zip(shown.headers, codel, strict=True))
+    one = next(one for one in shown.collect(results) if one.summary.figure == "2b")
+    codel = next(row for row in one.rows if row[0] == "codel")
+    cells = dict(zip(one.headers, codel, strict=True))
     assert cells["Published"] == "35 ± 1"
     assert cells["Seeds"] == "2"
     assert " to " in cells["95 % interval"]
-    pie = next(row for row in shown.rows if row[0] == "pie")
-    assert dict(zip(shown.headers, pie, strict=True))["95 % interval"] == "–"
-    sfq = next(row for row in shown.rows if row[0] == "sfq")
-    assert dict(zip(shown.headers, sfq, strict=True))["Ours"] == "–"
+    pie = next(row for row in one.rows if row[0] == "pie")
+    assert dict(zip(one.headers, pie, strict=True))["95 % interval"] == "–"
+    sfq = next(row for row in one.rows if row[0] == "sfq")
+    assert dict(zip(one.headers, sfq, strict=True))["Ours"] == "–"
+
+
+def test_every_run_is_told(results: Path, data: Path) -> None:
+    page = Page((results / "runs/gbw2015/rrul.html").read_text())
+    (variant,) = ran.variants(data)
+    assert len(variant.rows) == 4
+    assert len({row.identity for row in variant.rows}) == 3  # of the kernel and the seed
+    for row in variant.rows:
+        assert row.identity in page.text
+        assert (row.virtual_s, row.wall_s, row.kernel) == (32.5, 3.0, synthetic.KERNEL["digest"])
+    assert page.text.count("clean") == 4
+    assert "10.8" in page.text  # 32.5 / 3
+    assert variant.facts["seeds"] == "1–2, 4"
+
+
+def test_a_damaged_file_is_seen(tmp_path: Path) -> None:
+    path = synthetic.write_run(tmp_path, "10-10", "codel", 1)
+    synthetic.write_run(tmp_path, "10-10", "codel", 2)
+    path.write_bytes(path.read_bytes()[:-1])
+    (variant,) = ran.variants(tmp_path)
+    assert [row.verdict for row in variant.rows] == ["data damaged", "clean"]
+    results = tmp_path / "results"
+    results.mkdir()
+    ran.write_runs([variant], results, set())
+    assert "1 damaged" in Page((results / "runs.html").read_text()).text
+    path.with_name("seed-001.json").write_text("{}")
+    with pytest.raises(DataError, match=r"seed-001\.json: provenance without a usable entry"):
+        ran.variants(tmp_path)
+
+
+def test_pages_of_runs_that_are_gone_go(tmp_path: Path) -> None:
+    synthetic.write_run(tmp_path / "data", "10-10", "codel", 1)
+    ran.write_runs(ran.variants(tmp_path / "data"), tmp_path, set())
+    assert (tmp_path / "runs/gbw2015/rrul.html").is_file()
+    assert ran.write_runs([], tmp_path, set()) == []
+    assert not (tmp_path / "runs").exists()
+    assert not (tmp_path / "runs.html").exists()
+
+
+def test_a_notebook_refers_to_its_figure(results: Path) -> None:
+    text = (results / "gbw2015/fig2c/notebook.html").read_text()
+    page = Page(text)
+    assert {"figure.svg", "figure-dark.svg"} <= set(page.links)
+    assert page.alts == ["What is seen"]
+    assert "image/svg+xml" not in text
+    assert "answer" in page.text
+    assert len(text) < 40_000
+
+
+def test_another_image_stays_in_the_notebook(tmp_path: Path) -> None:
+    def draw(palette: style.Palette) -> figures.Figure:
+        return figures.Figure(figsize=(2, 2))
+
+    style.save(draw, tmp_path / "figure")
+    notebook = write_notebook(tmp_path)
+    drawing = (tmp_path / "figure.svg").read_text()
+    (tmp_path / "figure.svg").write_text(drawing.replace('width="144', 'width="145'))
+    assert "image/svg+xml" in notebookpage.render(notebook, "A title")
+
+
+def test_figures_come_in_their_order(results: Path) -> None:
+    names = ["fig10a", "fig2b", "table1", "fig2a"]
+    assert sorted(names, key=shown._natural) == ["fig2a", "fig2b", "fig10a", "table1"]
+    assert pages.in_order({"rig", "codel2012", "gbw2015"}) == ["gbw2015", "codel2012", "rig"]
+
+
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [("2a", ("Fig. 2", "a")), ("2a spread", ("Fig. 2", "a spread")), ("Table 1", ("Table 1", ""))],
+)
+def test_neighbours_share_a_label(results: Path, name: str, group: tuple[str, str]) -> None:
+    one, *_ = shown.collect(results)
+    object.__setattr__(one.summary, "figure", name)
+    assert one.group == group
 
 
 def test_empty_results_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert report.main(["--results", str(tmp_path)]) == 1
+    assert report.main(["--results", str(tmp_path), "--data", str(tmp_path)]) == 1
     assert "no figure in it" in capsys.readouterr().err
 
 
@@ -136,14 +217,21 @@ def test_damaged_summary_is_named(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "summary.json").write_text(json.dumps({"figure": "2a"}))
     with pytest.raises(DataError, match=r"fig2a/summary\.json: not a summary"):
-        report.collect(tmp_path)
+        shown.collect(tmp_path)
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(48, "48 s"), (720, "12 min"), (12240, "3.4 h")])
 def test_durations_as_people_say_them(seconds: float, text: str) -> None:
-    assert report.duration(seconds) == text
+    assert pages.duration(seconds) == text
 
 
 def test_seed_ranges() -> None:
     assert outputs.ranges([1, 2, 3, 7]) == "1–3, 7"
     assert outputs.ranges([]) == "–"
+
+
+def test_a_notebook_shows_tables_whole() -> None:
+    rows = pd.DataFrame({"qdisc": [f"q{number}" for number in range(200)], "text": "long " * 50})
+    html = outputs.readable(rows)._repr_html_()  # type: ignore[operator]
+    assert html.count("<tr>") == 200  # the head's has a style
+    assert html.count(" ".join(["long"] * 50)) == 200

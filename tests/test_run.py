@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from emulation import provenance, run, vm
+from emulation.commands import run as commands_run
 from emulation.config import experiment as find_experiment
 from emulation.config import select
 from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
@@ -190,3 +191,19 @@ def test_identity_follows_the_code_that_a_job_needs(
     with (guest / "rig.py").open("a") as file:
         file.write("# changed\n")
     assert provenance.guest_code_digest(jobs[0]) != before[0]
+
+
+def test_a_run_of_another_kernel_is_told(
+    codel: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = tmp_path / "seed-001.json"
+    old = {"kernel": {"digest": "old", "release": "6.12.1"}, "guest": "g"}
+    record.write_text(json.dumps({"identity": old}))
+    result = run.Result(tmp_path / "seed-001.flent.gz", record, None)
+    monkeypatch.setattr(commands_run, "today", lambda *about: old)
+    commands_run._warn_stale(codel, result, KERNEL, ROOT)
+    assert capsys.readouterr().err == ""
+    new = {"kernel": {"digest": "new", "release": "6.12.1"}, "guest": "g"}
+    monkeypatch.setattr(commands_run, "today", lambda *about: new)
+    commands_run._warn_stale(codel, result, KERNEL, ROOT)
+    assert "was made with a different kernel (old against new); --again" in capsys.readouterr().err

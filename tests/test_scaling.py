@@ -40,7 +40,7 @@ def test_the_cost_is_found_again(table: Path) -> None:
     with styled() as palette:
         figure = scaling(measured, cost, palette)
         figure.draw_without_rendering()
-    assert len(figure.axes) == 4
+    assert len(figure.axes) == 6
     with pytest.raises(ValueError, match="three measurements"):
         fit_cost(measured[:2])
 
@@ -65,6 +65,10 @@ def test_the_rig_has_the_rate_and_the_test(tmp_path: Path) -> None:
     assert job["traffic"]["test"] == "/job/scale"
     assert "300000000" in str(job) or "300" in str(job["wires"])
     assert Point("rate", 4, 8, 1).run(1).job()["traffic"]["test"] == "rrul_be"
+    job = Point("hosts", 100, 32, 1, hosts=16).run(1).job()
+    hosts = [one["name"] for one in job["nodes"] if one["name"].startswith(("sender", "receiver"))]
+    assert len(hosts) == 16
+    assert (len(job["traffic"]["pairs"]), job["traffic"]["flows"]) == (8, 32)
     stat = tmp_path / "stat"
     stat.write_text("cpu  100 0 100 500 100 0 0 0 0 0\n")
     assert busy_s(stat) == pytest.approx(2)

@@ -98,6 +98,22 @@ def test_without_apt_the_packages_are_named(machine: Machine) -> None:
     assert "flex" in done.stderr
 
 
+def test_a_browser_is_installed_where_that_is_possible_and_done_without_elsewhere(
+    machine: Machine,
+) -> None:
+    done = machine.run("setup_browser")
+    assert done.returncode == 0
+    assert "no chromium: the pages are not looked at (as root: apt-get" in done.stdout
+    if os.getuid() == 0:
+        machine.add("apt-get", '#!/bin/sh\necho "apt-get $*" >>"$CALLS"\nexit 1\n')
+        done = machine.run("setup_browser")  # no mirror in reach
+        assert done.returncode == 0
+        assert "no chromium" in done.stdout
+        assert any("apt-get -q update" in call for call in machine.calls)
+    machine.add("chromium", "#!/bin/sh\n")
+    assert machine.run("setup_browser").stdout == ""
+
+
 def test_packages_are_installed_once(machine: Machine) -> None:
     machine.add("python3", PYTHON)
     first = machine.run("setup_venv ''")

@@ -82,6 +82,10 @@ def test_agreement(ours: float, published: float, agrees: bool) -> None:
 def test_printed_losses_beside_ours(data: Dataset) -> None:
     printed = voip.read_losses(PRINTED, ["one TCP flow", "RRUL"])
     assert len(printed) == 42  # and none of the WiFi's
+    table_3 = voip.read_losses(PRINTED, ["one TCP flow", "RRUL"], "wifi")
+    assert len(table_3) == 14
+    pie = table_3[(table_3["qdisc"] == "pie") & (table_3["beside"] == "RRUL")]
+    assert pie["loss_percent"].tolist() == [27.52]
     cells = voip.cell_losses(data, {"one TCP flow": "voip_1up"})
     here = printed[(printed["link"] == "10/1") & (printed["beside"] == "one TCP flow")]
     table = voip.compare_loss(cells, here).set_index("qdisc")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from emulation.kernel.make import TOOLS
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the workflow is no installed package
-from workflow.plan import make_plan
-from workflow.progress import Work, clock
+from workflow import imports
+from workflow.plan import figure_files, make_plan
+from workflow.progress import Work, clock, runs_to_do, what_changed
 from workflow.readme import fill
 
 OUTPUT = """\
@@ -74,7 +76,7 @@ def touch_run(data: Path, run: str) -> None:
 def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
     touch_run(tmp_path, "gbw2015/rrul/10-10/codel/cubic/seed-001")
     plan = make_plan(config(data=str(tmp_path)))
-    assert set(plan.figures) == {
+    assert set(plan.figures) >= {
         "gbw2015/fig2b", "gbw2015/fig7b", "gbw2015/spreadb", "gbw2015/switchesb"
     }  # fmt: skip
     figure = plan.figures["gbw2015/fig2b"]
@@ -83,6 +85,7 @@ def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
     assert plan.all_runs() == {}
     assert {Path("notebooks/rrul.ipynb"), Path("analysis/metrics.py")} <= {*plan.code_files(figure)}
     assert Path("analysis/report.py") not in plan.code_files(figure)
+    assert plan.records() == [tmp_path / "gbw2015/rrul/10-10/codel/cubic/seed-001.json"]
     with pytest.raises(ConfigError, match="no run of gbw2015/fig2a"):
         make_plan(config(data=str(tmp_path), figures=["gbw2015/fig2a"]))
 
@@ -96,11 +99,21 @@ def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
     ],
 )
 def test_scales(scale: str, figures: int, runs: int) -> None:
-    plan = make_plan(config(emulate=True, scale=scale, papers=["gbw2015"]))
+    wired = [f"gbw2015/{name}" for name in (*(f"fig{n}" for n in range(2, 8)), "spread", "table2")]
+    plan = make_plan(config(emulate=True, scale=scale, figures=wired))
     assert len(plan.figures) == figures
     assert len(plan.all_runs()) == runs
     assert {run.era for run in plan.all_runs().values()} == {"2014"}
     assert plan.pages == Path(f"results/emulated-{scale}")
+
+
+def test_each_load_of_a_design_is_run_as_often() -> None:
+    plan = make_plan(config(emulate=True, scale="quick", figures=["codel2012/fig5"]))
+    # 5 RTTs, 4 rates, 2 qdiscs and 6 loads, once.
+    assert len(plan.all_runs()) == 5 * 4 * 2 * 6
+    assert Counter(run.load.name for run in plan.all_runs().values())["bulk_20"] == 40
+    plan = make_plan(config(emulate=True, scale="paper", figures=["codel2012/fig5"]))
+    assert len(plan.all_runs()) == 5 * 4 * 2 * 48
 
 
 def test_an_ablation_is_run_whole_or_not_at_all() -> None:
@@ -163,9 +176,12 @@ def test_tables_go_between_their_markers() -> None:
 
 
 def test_readme_has_all_markers() -> None:
-    text = (ROOT / "README.md").read_text()
-    for name in ("figures", "values", "speed"):
-        fill(text, name, "")
+    for page, names in {
+        "README.md": ("figures", "claims", "speed"),
+        "docs/agreement.md": ("values", "disagreements"),
+    }.items():
+        for name in names:
+            fill((ROOT / page).read_text(), name, "")
 
 
 def test_the_script_knows_the_kernels_tools() -> None:
@@ -179,8 +195,11 @@ def test_the_script_knows_the_kernels_tools() -> None:
     [
         (["--foo"], "unknown option '--foo'"),
         (["figure"], "unknown option 'figure'"),
-        (["--emulate", "--scale", "huge"], "--scale is smoke, quick, paper or all, not 'huge'"),
-        (["--emulate", "--scale=huge"], "--scale is smoke, quick, paper or all, not 'huge'"),
+        (
+            ["--emulate", "--scale", "huge"],
+            "--scale is smoke, short, quick, paper or all, not 'huge'",
+        ),
+        (["--emulate", "--scale=huge"], "--scale is smoke, short, quick, paper or all, not 'huge'"),
         (["--scale", "smoke"], "it needs --emulate"),
         (["--figure", "gbw2015/fig99"], "no figure 'gbw2015/fig99'"),
         (["--figure", "../x/y"], "no figure '../x/y'"),
@@ -200,3 +219,123 @@ def test_help() -> None:
     for command in ("./reproduce-all", "./run-tests"):
         done = subprocess.run([command, "--help"], capture_output=True, text=True, check=True)
         assert done.stdout.startswith(("Usage", "Check"))
+
+
+def test_a_name_stands_for_the_parts_of_a_figure() -> None:
+    plan = make_plan(config(emulate=True, scale="quick", figures=["gbw2015/fig3"]))
+    assert list(plan.figures) == [f"gbw2015/fig3{part}" for part in "abcdef"]
+    experiments = {run.experiment.id for run in plan.all_runs().values()}
+    assert experiments == {"gbw2015/voip_1up", "gbw2015/voip_rrul"}
+    assert figure_files(figures=["gbw2015/table1"])[0].name == "gbw2015/table1"
+    with pytest.raises(ConfigError, match="no figure 'gbw2015/fig99'"):
+        figure_files(figures=["gbw2015/fig99"])
+    with pytest.raises(ConfigError, match="no figure 'gbw2015/'"):
+        figure_files(figures=["gbw2015/"])
+
+
+def drawn_with(file: str) -> set[str]:
+    """The figures of gbw2015 that a file is part of."""
+    plan = make_plan(config(emulate=True, scale="quick", papers=["gbw2015"]))
+    figures = plan.figures.values()
+    return {
+        one.name.partition("/")[2].rstrip("abcdef")
+        for one in figures
+        if Path(file) in plan.code_files(one)
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "inside", "outside"),
+    [
+        ("analysis/web.py", {"fig4", "fig5"}, {"fig2", "fig3", "fig6", "fig7"}),
+        ("analysis/voip.py", {"fig3", "tabl"}, {"fig2", "fig4", "fig5", "fig6", "fig7"}),
+        ("analysis/fairness.py", {"fig6"}, {"fig2", "fig3", "fig4", "fig5", "fig7"}),
+        ("analysis/metrics.py", {"fig2", "fig3", "fig4", "fig5", "fig6", "fig7"}, set()),
+        ("data/published/gbw2015-fig2.csv", {"fig2"}, {"fig3", "fig4", "fig7"}),
+        ("data/published/claims-gbw2015.csv", {"fig2", "fig3", "fig7"}, set()),
+        ("analysis/claims/khademi2013/words.py", set(), {"fig2", "fig3", "fig7"}),
+        ("analysis/report.py", set(), {"fig2", "fig3", "fig7"}),
+        ("notebooks/web.ipynb", {"fig4", "fig5"}, {"fig2", "fig3", "fig7"}),
+    ],
+)
+def test_a_change_makes_its_figures_stale_alone(
+    file: str, inside: set[str], outside: set[str]
+) -> None:
+    drawn = drawn_with(file)
+    assert {name[:4] if name[:3] == "tab" else name for name in drawn} >= inside
+    assert not drawn & outside
+
+
+def test_claims_wait_for_all_runs_that_they_are_about() -> None:
+    plan = make_plan(config(emulate=True, scale="quick", figures=["gbw2015/fig2", "gbw2015/fig4a"]))
+    figure = plan.figures["gbw2015/fig2b"]
+    links = {path.parts[4] for path in plan.data_files(figure)}
+    assert links == {"10-10"}
+    assert {path.parts[4] for path in plan.claims_files(figure)} == {"10-1", "10-10", "100-100"}
+    assert {path.parts[3] for path in plan.claims_files(figure)} == {"rrul@2014"}
+    assert len(plan.claims_files(figure)) == 21
+
+
+def test_a_dry_run_says_what_changed() -> None:
+    lines = [
+        "rule figure:",
+        "    jobid: 3",
+        "    reason: Updated input files: analysis/voip.py, data/gbw2015/voip_1up@2014/10-1/pie/"
+        "cubic/seed-001.json, data/gbw2015/voip_1up@2014/10-1/pie/cubic/seed-002.flent.gz",
+        "    wildcards: figure=gbw2015/fig3a",
+        "rule figure:",
+        "    jobid: 4",
+        "    reason: Missing output files: results/gbw2015/fig3b/table.csv; Updated input files: x",
+        "    wildcards: figure=gbw2015/fig3b",
+        "rule run:",
+        "    jobid: 5",
+        "    reason: Missing output files: x",
+        "    wildcards: run=gbw2015/rrul@2014/10-10/codel/cubic/seed-001",
+    ]
+    work = Work(cores=1)
+    for line in lines:
+        work.read(line)
+    assert what_changed(work) == [
+        "analysis/voip.py changed: gbw2015/fig3a",
+        "runs in data/gbw2015/voip_1up@2014 changed: gbw2015/fig3a",
+    ]
+    plan = make_plan(config(emulate=True, scale="quick", figures=["gbw2015/fig2b"]))
+    (line,) = runs_to_do(plan, work)
+    assert re.fullmatch(r"gbw2015/rrul: 1 run, \d+ s of one core", line)
+
+
+def test_imports_are_followed_as_far_as_a_function_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "analysis/__init__.py": "",
+        "analysis/one.py": "from analysis import two\nfrom emulation import model\n",
+        "analysis/two.py": "import numpy\n",
+        "analysis/both.py": "from analysis import one\nfrom analysis.three import f as g\n\n\n"
+        "def a():\n    return b()\n\n\ndef b() -> None:\n    g()\n\n\ndef c():\n    one.x\n",
+        "analysis/three.py": "",
+        "emulation/__init__.py": "",
+        "emulation/model.py": "from emulation import deep\n",
+        "emulation/deep.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(imports, "_file", imports._file.__wrapped__)
+    monkeypatch.setattr(imports, "_imports", imports._imports.__wrapped__)
+    start = tmp_path / "n.ipynb"
+    start.write_text(
+        '{"cells": [{"cell_type": "code", "source": ["from analysis import one\\n"]}]}'
+    )
+
+    def names(found: list[Path]) -> set[str]:
+        return {path.stem for path in found if path.stem != "__init__"} - {"n"}
+
+    assert names(imports.closure([start])) == {"one", "two", "model"}  # of emulation names only
+    assert names(imports.closure([start], ["analysis.both:a"])) == {
+        "one", "two", "model", "both", "three",
+    }  # fmt: skip
+    assert names(imports.closure([], ["analysis.both:a"])) == {"both", "three"}
+    assert names(imports.closure([], ["analysis.both:c"])) == {"both", "one", "two", "model"}
+    assert names(imports.closure([start], (), ["analysis.two"])) == {"one", "model"}

@@ -5,6 +5,7 @@ a function of its seed.
 """
 
 import gzip
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -102,8 +103,10 @@ def write_run(
     provenance = {
         "run": run, "seed": seed, "link": link.replace("-", "/"), "qdisc": qdisc, "cc": "cubic",
         "experiment": experiment, "paper": "gbw2015", "era": era,
-        "identity": {"kernel": KERNEL}, "virtual_s": length_s + 12.5, "wall_s": 3.0,
-        "length_s": length_s, "base_rtt_ms": BASE_RTT_MS,
+        "identity": {"kernel": KERNEL, "root": {"tools": {"flent": "2.1.1-1"}}, "seed": seed},
+        "data_sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "kernel_log": "clean",
+        "virtual_s": length_s + 12.5, "wall_s": 3.0, "length_s": length_s,
+        "base_rtt_ms": BASE_RTT_MS,
         "qdiscs": {queue: {"qdiscs": [{"drops": 1, "packets": 99}]} for queue in QUEUES},
     }  # fmt: skip
     path.with_name(f"seed-{seed:03d}.json").write_text(json.dumps(provenance))

@@ -1,0 +1,81 @@
+"""Runs whose packets were followed, made up: of the form of real ones, with delays chosen here."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from emulation import packets
+from emulation.config import experiment, select
+from emulation.model import Run
+
+STEP_S = 1
+
+
+def write_run(data: Path, run: Run, sojourn_ms: float, *, packets_s: int = 50) -> None:
+    """Sojourn times are log-normal around `sojourn_ms`; each 40th packet is dropped or marked."""
+    rng = np.random.default_rng(run.random % 2**32)
+    flows, length_s = run.experiment.traffic.flows or 1, int(run.length.seconds)
+    count = packets_s * length_s
+    lost = np.arange(count) % 40 == 7
+    ecn = run.cell.qdisc.endswith("_ecn")
+    arrived = np.arange(count) * 10_000 // packets_s
+    sojourn = 10 * sojourn_ms * rng.lognormal(0, 0.4, count)
+    table = pd.DataFrame(
+        {
+            "arrived_100us": arrived,
+            "left_100us": np.where(lost & (not ecn), np.nan, arrived + sojourn.round()),
+            "flow": np.arange(count) % flows,
+            "length": 1514,
+            "fate": np.where(lost, 1 if ecn else 2, 0),
+            "elsewhere_100us": np.where(np.arange(count) % 2, np.nan, 2.0),
+        }
+    )
+    path = data / f"{run.id}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    packets.write(table, path.with_name(f"{path.stem}.packets.parquet"))
+    rate = 9.0 - 0.01 * sojourn_ms + rng.normal(0, 0.05, length_s)
+    content = {
+        "version": 4,
+        "metadata": {"NAME": "tcp_nup", "LENGTH": length_s, "STEP_SIZE": STEP_S},
+        "x_values": list(range(length_s + 1)),
+        "results": {"TCP upload sum": [None, *rate.tolist()]},
+    }
+    with gzip.open(path.with_name(f"{path.stem}.flent.gz"), "wt") as file:
+        json.dump(content, file)
+    cell = run.cell
+    told = {
+        "run": run.id,
+        "paper": run.experiment.paper,
+        "experiment": run.experiment.name,
+        "link": cell.link.name,
+        "qdisc": cell.qdisc,
+        "cc": cell.cc,
+        "seed": run.seed,
+        "era": run.era,
+        "length_s": run.length.seconds,
+        "base_rtt_ms": run.experiment.rig.base_rtt.ms,
+        "identity": {"kernel": {"release": "6.12.0", "digest": "0" * 16}},
+        "virtual_s": 90.0,
+        "wall_s": 3.0,
+        "flows": flows,
+        "packets": {
+            "sent": int((~lost).sum()),
+            "marked": int(lost.sum()) * ecn,
+            "dropped": int(lost.sum()) * (not ecn),
+            "flight_bytes": {"p10": 10_000, "p50": 20_000, "p90": 30_000},
+        },
+    }
+    path.write_text(json.dumps(told))
+
+
+def write_experiment(
+    data: Path, name: str, sojourn_ms: dict[str, float], *, seeds: int = 2, era: str = "2013"
+) -> None:
+    """Runs of an experiment of khademi2013, with a delay for each of some qdiscs."""
+    found = experiment(f"khademi2013/{name}")
+    for qdisc, delay in sojourn_ms.items():
+        for run in select(found, qdisc=qdisc, seed=range(1, seeds + 1), era=era):
+            write_run(data, run, delay)

@@ -1,0 +1,80 @@
+"""A small results folder with every kind of page, made of synthetic runs."""
+
+from pathlib import Path
+
+import nbformat
+import synthetic
+from IPython.display import SVG
+
+from analysis import figures, metrics, notebookpage, outputs, report
+from analysis.claims import check
+from analysis.claims.check import Quantity
+from analysis.claims.measure import measure_paper
+from analysis.claims.page import write_claims
+from analysis.claims.statement import read_claims
+from analysis.claims.verdict import assess
+from analysis.dataset import find_runs, read_runs
+from analysis.published import read_published
+
+PUBLISHED = Path(__file__).parents[2] / "data" / "published"
+
+
+def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:
+    data = read_runs(find_runs(data_root, "gbw2015", "rrul", link=link))
+    values = read_published(PUBLISHED / "gbw2015-fig2.csv", figure)
+    per_run = metrics.run_metrics(data)
+    folder = results / "gbw2015" / f"fig{figure}"
+    outputs.write_outputs(
+        folder,
+        lambda palette: figures.latency_goodput(per_run, values, palette),
+        metrics.compare(metrics.cell_metrics(per_run), values),
+        data,
+        figure=figure,
+        title="Title <of> a figure",
+        caption="Caption.",
+        alt=figures.describe_latency_goodput(per_run, link),
+    )
+    return folder
+
+
+def write_notebook(folder: Path) -> Path:
+    """An executed notebook that shows the figure of `folder`, code and a claim."""
+    drawing = (folder / "figure.svg").read_text()
+    table = "<table><th>Claim</th><tr><td>g038</td><td>ARED is low.</td></tr></table>"
+    result = nbformat.v4.new_output
+    cells = [
+        nbformat.v4.new_markdown_cell("# A title"),
+        nbformat.v4.new_code_cell(
+            "answer = 42",
+            outputs=[
+                result("display_data", {"image/svg+xml": SVG(drawing).data}),
+                result("execute_result", {"text/html": table}),
+            ],
+        ),
+    ]
+    path = folder / "notebook.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+def write_data(root: Path) -> Path:
+    """Four runs: two of CoDel and one of PIE at 10/10, one of PIE at 10/1."""
+    for seed in (1, 2):
+        synthetic.write_run(root, "10-10", "codel", seed)
+    synthetic.write_run(root, "10-10", "pie", 1)
+    synthetic.write_run(root, "10-1", "pie", 4)
+    return root
+
+
+def write_results(results: Path, data: Path) -> Path:
+    """Figures 2b and 2c, the latter with a notebook, the claims of gbw2015 and all pages."""
+    make_figure(results, data, "2b", "10/10")
+    folder = make_figure(results, data, "2c", "10/1")
+    page = notebookpage.render(write_notebook(folder), "A title", "What is seen")
+    (folder / "notebook.html").write_text(page)
+    latency = Quantity("induced_latency_ms", "rrul", "10/10", "codel")
+    rules = {"g038": check.within(latency, high=1000), "g039": check.within(latency, high=1)}
+    claims = read_claims(PUBLISHED, "gbw2015")
+    write_claims(results, assess(claims, rules, measure_paper(data, "gbw2015", jobs=1)))
+    report.write_report(results, data)
+    return results

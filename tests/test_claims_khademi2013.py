@@ -1,0 +1,103 @@
+"""The rules of khademi2013: against Table 5, and that each looks at cells which there are."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.claims.check import Check, checks
+from analysis.claims.khademi2013 import EXPLANATIONS, RULES
+from analysis.claims.khademi2013.ecn import TABLE_5
+from analysis.claims.measure import MEASURED, MEASURES, METRICS
+from analysis.claims.statement import read_claims
+from analysis.claims.verdict import Verdict, assess
+from emulation.config import experiments
+
+PUBLISHED = Path(__file__).parents[1] / "data" / "published"
+CLAIMS = {one.id: one for one in read_claims(PUBLISHED, "khademi2013")}
+NOISE = np.array([-1.0, 0.0, 1.0])  # of three seeds
+
+
+def rule_checks(number: str) -> tuple[Check, ...]:
+    rule = RULES[number]
+    return tuple(checks(rule(CLAIMS[number]) if callable(rule) else rule))
+
+
+def test_every_rule_has_its_claim() -> None:
+    assert set(RULES) <= set(CLAIMS)
+    assert set(EXPLANATIONS) <= set(RULES)
+
+
+@pytest.mark.parametrize("number", sorted(RULES))
+def test_a_rule_looks_at_cells_that_are_run_and_at_metrics_that_are_measured(number: str) -> None:
+    cells = {
+        (one.name, cell.link.name, cell.qdisc)
+        for one in experiments()
+        if one.paper == "khademi2013"
+        for cell in one.cells
+    }
+    for check in rule_checks(number):
+        for one in check.quantities:
+            assert (one.experiment, one.link, one.qdisc) in cells
+            assert one.metric in METRICS
+            assert one.experiment in MEASURES
+        assert check.low < check.high
+
+
+def table(*rows: tuple[str, str, str, float]) -> pd.DataFrame:
+    """Three seeds that differ by 0.1 %: (experiment, qdisc, metric, value) each."""
+    made = [
+        ("2013", experiment, "10/10", qdisc, "reno", seed, metric, value * (1 + 0.001 * noise))
+        for experiment, qdisc, metric, value in rows
+        for seed, noise in enumerate(NOISE, start=1)
+    ]
+    return pd.DataFrame(made, columns=list(MEASURED.columns))
+
+
+def verdict(number: str, *rows: tuple[str, str, str, float]) -> Verdict:
+    (found,) = assess([CLAIMS[number]], RULES, table(*rows))
+    return found.headline.verdict
+
+
+def test_table_5_is_read_row_by_row() -> None:
+    printed = pd.read_csv(PUBLISHED / "khademi2013-table5.csv")
+    assert len(printed) == len(TABLE_5)
+    for number, (flows, aqm, value) in zip(
+        TABLE_5, printed.itertuples(index=False, name=None), strict=True
+    ):
+        assert CLAIMS[number].value_low == value
+        where, drops = f"flows_{4 * flows}", 1000.0
+        dropped = (where, f"{aqm}_5ms", "packets_dropped", drops)
+
+        def with_marks(
+            marks: float, where: str = where, aqm: str = aqm
+        ) -> tuple[str, str, str, float]:
+            return (f"{where}_ecn", f"{aqm}_5ms_ecn", "packets_marked", marks)
+
+        assert verdict(number, dropped, with_marks(value * drops)) is Verdict.AGREES
+        assert verdict(number, dropped, with_marks(2 * value * drops)) is Verdict.DISAGREES
+
+
+def test_reductions_have_the_sign_of_the_paper() -> None:
+    """Sec. 6: FQ-CoDel reduces the median by 25 to 57 %."""
+    rows = [
+        (f"flows_{flows}", qdisc, "queuing_median_ms", value)
+        for flows in (4, 16, 32, 64)
+        for qdisc, value in (("codel_5ms", 10.0), ("fq_codel_5ms", 6.0))
+    ]
+    assert verdict("k053", *rows) is Verdict.AGREES
+    swapped = [(a, b, c, 16.0 - value) for a, b, c, value in rows]
+    assert verdict("k053", *swapped) is Verdict.DISAGREES
+
+
+def test_delay_above_the_target_breaks_a_claim() -> None:
+    def medians(excess: float) -> list[tuple[str, str, str, float]]:
+        return [
+            ("flows_1", f"{aqm}_{target}ms", "queuing_median_ms", target * excess)
+            for aqm in ("codel", "pie", "ared")
+            for target in (5, 10, 20, 30)
+        ]
+
+    assert verdict("k005", *medians(0.9)) is Verdict.AGREES
+    assert verdict("k005", *medians(1.1)) is Verdict.DISAGREES

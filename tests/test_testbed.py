@@ -1,0 +1,58 @@
+"""What the testbed had besides: the jobs of its variations, and the shipped table."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.claims.measure import MEASURED
+from emulation import vm
+from workflow import testbed
+from workflow.testbed import VARIATIONS, Varied
+
+
+def run(variation: str) -> Varied:
+    return next(one for era, one in testbed.wanted([variation], [1]) if era == f"2014+{variation}")
+
+
+def test_a_clock_takes_the_place_of_netem_with_the_same_mean_delay() -> None:
+    job = run("ticks_4ms").job()
+    kinds = [one["kind"] for wire in job["wires"] for port in wire for one in port["qdiscs"]]
+    assert "netem" not in kinds
+    assert kinds.count("ticks") == 2
+    values = {path.rsplit("/", 1)[1]: int(value) for path, value in job["parameters"].items()
+              if path.startswith(testbed.PARAMETERS)}  # fmt: skip
+    assert values["hold_us"] + values["tick_us"] / 2 == 25_000
+    assert [one["name"] for one in job["modules"]] == ["sch_ticks"]
+
+
+def test_a_variation_changes_nothing_else() -> None:
+    varied = run("send_buffer")
+    plain = super(Varied, varied).job()
+    job = varied.job()
+    for host in ("client", "server"):
+        assert job["sysctls"][host].pop("net.ipv4.tcp_wmem") == "4096 16384 2660769"
+        plain["sysctls"][host].pop("net.ipv4.tcp_wmem")
+    assert job == plain
+
+
+def test_together_they_need_both_modules() -> None:
+    modules = run("quickack+no_sack_compression+ticks_4ms").job()["modules"]
+    assert sorted(one["name"] for one in modules) == ["quickack", "sch_ticks"]
+
+
+def test_the_guest_has_the_check_that_is_widened(tmp_path: Path) -> None:
+    assert testbed.SLACK in (vm.GUEST_CODE / "traffic.py").read_text()
+
+
+def test_the_shipped_table_has_known_variations(root: Path) -> None:
+    table = pd.read_csv(root / "data/ablation/gbw2015-testbed.csv", dtype={"era": str})
+    MEASURED.validate(table)
+    assert {era.removeprefix("2014+") for era in table["era"]} <= set(VARIATIONS)
+    assert table["value"].notna().all()
+
+
+@pytest.mark.parametrize("name", VARIATIONS)
+def test_every_variation_differs_from_the_era(name: str) -> None:
+    varied = run(name)
+    assert varied.job() != super(Varied, varied).job() or varied.era != testbed.ERA
