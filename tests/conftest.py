@@ -10,11 +10,18 @@ from unittest import mock
 
 import pytest
 
-from emulation import ownfile
+from emulation import ownfile, speed
 from emulation.config import experiment
 from emulation.model import Experiment
 
 os.environ[ownfile.VARIABLE] = ""  # tests are about what is shipped, whatever qdisc/own.yaml has
+
+
+@pytest.fixture(autouse=True)
+def own_speed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What tests run, made up or under load, is not remembered as this machine's speed."""
+    path = tmp_path_factory.mktemp("speed") / "runs.jsonl"
+    monkeypatch.setattr(speed, "_path", lambda: path)
 
 
 @pytest.fixture(scope="session")

@@ -21,11 +21,6 @@ from emulation.units import Duration
 CLOSE = 0.25
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
-
 def times(factor: float) -> Model:
     values = (PRIOR.per_run, PRIOR.per_virtual_s, PRIOR.per_packet)
     return Model(*(factor * value for value in values))
