@@ -6,13 +6,13 @@ draw the same random numbers in all eras, so that effects are differences of pai
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
-from analysis.dataset import RunFile, find_settings
-from analysis.errors import DataError
+from analysis.dataset import RunFile, find_settings, gathered
 from analysis.metrics import CELL, GOODPUT, INDUCED, confidence_interval
 from analysis.outputs import intervals
 from emulation.era import ERAS, SWITCHES, Switch
@@ -65,19 +65,13 @@ def find_ablation(
     length: str = "",
 ) -> list[RunFile]:
     """The runs of `ablation_eras` that there are; raises DataError where there is none at all."""
-    found: list[RunFile] = []
-    lacking = []
-    for qdisc in qdiscs:
-        try:
-            found += find_settings(
-                root, paper, experiment, eras=ablation_eras(qdisc), ccs=ccs, length=length,
-                link=link, qdiscs=[qdisc],
-            )  # fmt: skip
-        except DataError as error:
-            lacking.append(error)
-    if not found:
-        raise lacking[0]
-    return found
+    return gathered(
+        partial(
+            find_settings, root, paper, experiment, eras=ablation_eras(qdisc), ccs=ccs,
+            length=length, link=link, qdiscs=[qdisc],
+        )
+        for qdisc in qdiscs
+    )  # fmt: skip
 
 
 def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:

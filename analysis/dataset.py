@@ -9,9 +9,11 @@ being written, and is passed over.
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import product, repeat
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -219,12 +221,49 @@ def find_settings(
 
     Raises DataError, that of the first era and congestion control, where there is none at all.
     """
+    return gathered(
+        partial(
+            find_runs, root, paper, variant_name(experiment, era, length),
+            link=link, qdiscs=qdiscs, cc=cc,
+        )
+        for cc, era in product(ccs, eras)
+    )  # fmt: skip
+
+
+def find_several(
+    root: Path,
+    paper: str,
+    experiments: Iterable[str],
+    *,
+    eras: Sequence[str],
+    ccs: Sequence[str],
+    qdiscs: Collection[str] | Mapping[str, Collection[str]] | None = None,
+    links: Collection[str] = (),
+    length: str = "",
+) -> list[RunFile]:
+    """Runs of several experiments, of all `links` where none is named.
+
+    `qdiscs` is a mapping where they differ between experiments. Experiments without any run are
+    left out; raises DataError, that of the first, where there is none at all.
+    """
+    found = gathered(
+        partial(
+            find_settings, root, paper, experiment, eras=eras, ccs=ccs, length=length,
+            qdiscs=qdiscs[experiment] if isinstance(qdiscs, Mapping) else qdiscs,
+        )
+        for experiment in experiments
+    )  # fmt: skip
+    return [run for run in found if not links or run.link in links]
+
+
+def gathered(searches: Iterable[Callable[[], list[RunFile]]]) -> list[RunFile]:
+    """What all `searches` find; a search without any run (DataError) is passed over, unless all
+    are: then the error of the first is raised."""
     found: list[RunFile] = []
-    lacking = []
-    for cc, era in product(ccs, eras):
+    lacking: list[DataError] = []
+    for search in searches:
         try:
-            variant = variant_name(experiment, era, length)
-            found += find_runs(root, paper, variant, link=link, qdiscs=qdiscs, cc=cc)
+            found += search()
         except DataError as error:
             lacking.append(error)
     if not found:
@@ -258,52 +297,72 @@ def read_runs(
 
 
 def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentFile]:
-    provenance = _provenance(file)
+    record = read_record(file)
     flent = read_flent(file.data, kinds)
-    try:
-        kernel = provenance["identity"]["kernel"]
-        failed = provenance.get("page_failures")
+    with usable(file):
+        failed = record.get("page_failures")
         row = {
-            **{name: getattr(file, name) for name in IDENTITY},
-            "kernel_release": str(kernel["release"]),
-            "kernel_digest": str(kernel["digest"]),
+            **facts(file, record),
             "flent_version": flent.flent_version,
-            "length_s": flent.length_s,
             "delay_s": flent.delay_s,
-            "base_rtt_ms": float(provenance["base_rtt_ms"]),
-            "virtual_s": float(provenance["virtual_s"]),
-            "wall_s": float(provenance["wall_s"]),
             "voip_packets": flent.loss.packets if flent.loss else None,
             "voip_lost": flent.loss.lost if flent.loss else None,
             # A line that is not indented is a page, those below it are the reasons.
             "pages_failed": None if failed is None else sum(one[:1] == "[" for one in failed),
-            "base_rtts_ms": [float(one) for one in provenance.get("base_rtts_ms", [])],
+            "base_rtts_ms": [float(one) for one in record.get("base_rtts_ms", [])],
         }
-        era_told = str(provenance["era"])
-        same_length = float(provenance["length_s"]) == flent.length_s
-    except (KeyError, TypeError, ValueError) as error:
-        wrong = f"provenance without a usable entry ({type(error).__name__}: {error})"
-        raise DataError.of(file.provenance, wrong, RERUN) from error
+        era_told = str(record["era"])
     if era_told != file.era.partition("@")[0]:
         wrong = f"of the era {era_told!r}"
         raise DataError.of(file.provenance, wrong, f"Move it out of a folder of {file.era!r}")
-    if not same_length:
-        wrong = f"{provenance['length_s']} s of load here, {flent.length_s:g} s in {file.data.name}"
+    if row["length_s"] != flent.length_s:
+        wrong = f"{row['length_s']:g} s of load here, {flent.length_s:g} s in {file.data.name}"
         raise DataError.of(file.provenance, wrong, RERUN)
     return row, flent
 
 
-def _provenance(file: RunFile) -> dict[str, Any]:
+def read_record(file: RunFile) -> dict[str, Any]:
+    """The provenance of a run; raises DataError where it is none, or that of another run."""
     try:
-        provenance = json.loads(file.provenance.read_text())
-        named = provenance["run"]
-    except (ValueError, KeyError, TypeError) as error:
+        record = json.loads(file.provenance.read_text())
+        named = record["run"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError.of(file.provenance, "not the provenance of a run", RERUN) from error
     if named != file.run:
         raise DataError.of(
             file.provenance, f"describes the run {named!r}", f"Move it to its place, not {file.run}"
         )
-    return dict(provenance)
+    return dict(record)
+
+
+@contextmanager
+def usable(file: RunFile) -> Iterator[None]:
+    """Inside, an entry that the provenance of `file` lacks, or that is of another kind, raises
+    DataError."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        wrong = f"provenance without a usable entry ({type(error).__name__}: {error})"
+        raise DataError.of(file.provenance, wrong, RERUN) from error
+
+
+def facts(file: RunFile, record: Mapping[str, Any]) -> dict[str, Any]:
+    """What RUNS has of every run; `record` is its provenance. For use within `usable`."""
+    kernel = record["identity"]["kernel"]
+    return {
+        **{name: getattr(file, name) for name in IDENTITY},
+        "kernel_release": str(kernel["release"]),
+        "kernel_digest": str(kernel["digest"]),
+        "flent_version": "–",
+        **{
+            name: float(record[name]) for name in ("length_s", "base_rtt_ms", "virtual_s", "wall_s")
+        },
+    }
+
+
+def runs_alone(runs: pd.DataFrame) -> Dataset:
+    """Runs whose samples and flows are not looked at, for outputs.write_outputs."""
+    return Dataset(pd.DataFrame(), pd.DataFrame(), runs)
 
 
 def _runs_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:

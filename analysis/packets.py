@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +18,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.dataset import FEW_RUNS, Dataset, RunFile, find_settings
+from analysis.dataset import (
+    FEW_RUNS,
+    Dataset,
+    RunFile,
+    facts,
+    read_record,
+    runs_alone,
+    usable,
+)
 from analysis.errors import DataError
 from analysis.flentfile import RERUN, Floats
 from analysis.outputs import ranges
@@ -39,7 +46,6 @@ QUANTITIES: Final = {  # name -> (what it is, unit)
     "queuing": ("Queuing delay", "ms"),
     "goodput": ("Goodput in intervals of 5 s", "Mbit/s"),
 }
-RUN: Final = ("run", "paper", "experiment", "era", "link", "qdisc", "cc", "seed")
 
 
 def read_packets(file: RunFile) -> pd.DataFrame:
@@ -122,62 +128,20 @@ def goodput_intervals(file: RunFile, interval_s: float = INTERVAL_S) -> Floats:
 def run_row(file: RunFile) -> dict[str, Any]:
     """What the figures' summaries need to know of a run: dataset.RUNS without VoIP and pages,
     flows, the counts of packets, and percentiles of what a flow has in flight (bytes)."""
-    try:
-        told = json.loads(file.provenance.read_text())
-        kernel = told["identity"]["kernel"]
+    record = read_record(file)
+    with usable(file):
+        packets = record["packets"]
         return {
-            **{name: getattr(file, name) for name in RUN},
-            "kernel_release": str(kernel["release"]),
-            "kernel_digest": str(kernel["digest"]),
-            "flent_version": "–",
-            "length_s": float(told["length_s"]),
-            "base_rtt_ms": float(told["base_rtt_ms"]),
-            "virtual_s": float(told["virtual_s"]),
-            "wall_s": float(told["wall_s"]),
-            "flows": int(told["flows"]),
-            **{f"packets_{name}": int(told["packets"][name]) for name in FATES},
-            **{
-                f"flight_{name}": int(value)
-                for name, value in told["packets"]["flight_bytes"].items()
-            },
+            **facts(file, record),
+            "flows": int(record["flows"]),
+            **{f"packets_{name}": int(packets[name]) for name in FATES},
+            **{f"flight_{name}": int(value) for name, value in packets["flight_bytes"].items()},
         }
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        wrong = f"not the provenance of such a run ({error})"
-        raise DataError.of(file.provenance, wrong, RERUN) from error
-
-
-def find(
-    root: Path,
-    paper: str,
-    experiments: Collection[str],
-    *,
-    eras: Sequence[str],
-    ccs: Sequence[str],
-    qdiscs: Collection[str] | Mapping[str, Collection[str]],
-    length: str = "",
-) -> list[RunFile]:
-    """Runs of several experiments; `qdiscs` is a mapping where they differ between these.
-
-    Experiments without any run are left out; raises DataError where there is none at all.
-    """
-    found: list[RunFile] = []
-    lacking: list[DataError] = []
-    for experiment in experiments:
-        names = qdiscs[experiment] if isinstance(qdiscs, Mapping) else qdiscs
-        try:
-            found += find_settings(
-                root, paper, experiment, eras=eras, ccs=ccs, qdiscs=names, length=length
-            )
-        except DataError as error:
-            lacking.append(error)
-    if not found:
-        raise lacking[0]
-    return found
 
 
 def dataset(files: Sequence[RunFile]) -> Dataset:
-    """The runs, for outputs.write_outputs; samples and flows are empty."""
-    return Dataset(pd.DataFrame(), pd.DataFrame(), pd.DataFrame([run_row(file) for file in files]))
+    """The runs, for outputs.write_outputs."""
+    return runs_alone(pd.DataFrame([run_row(file) for file in files]))
 
 
 def data_found(data: Dataset) -> pd.DataFrame:

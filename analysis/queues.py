@@ -5,66 +5,23 @@ delay, the rate and the drops by step. `emulation.packets_queue` makes both, `da
 describes them.
 """
 
-import json
-from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from analysis.dataset import Dataset, RunFile, find_settings
-from analysis.errors import DataError
-from analysis.flentfile import RERUN
+from analysis.dataset import Dataset, RunFile, facts, read_record, runs_alone, usable
+from analysis.fairness import jain
 
 DIRECTIONS: Final = ("forward", "reverse")
 ALIKE: Final = {"codel": "codel", "red": "ared", "tail_drop": "pfifo_fast"}
 """The beginning of a qdisc's name -> the qdisc of other papers that it is drawn like."""
 NAMES: Final = {"codel": "CoDel", "red": "RED", "tail_drop": "Tail Drop"}
-RUN: Final = ("run", "paper", "experiment", "era", "link", "qdisc", "cc", "seed")
+
 QUANTILES: Final = {"p25": "p25_ms", "p50": "median_ms", "p75": "p75_ms", "p95": "p95_ms"}
 BULK: Final = "bulk"
 UNSHARED: Final = ("other",)  # acknowledgments and requests are of no source of their own
-
-
-def find(
-    root: Path,
-    paper: str,
-    experiments: Collection[str],
-    *,
-    eras: Sequence[str],
-    ccs: Sequence[str],
-    qdiscs: Collection[str] | Mapping[str, Collection[str]],
-    links: Collection[str] = (),
-    length: str = "",
-) -> list[RunFile]:
-    """Runs of several experiments, of all `links` where none is named.
-
-    `qdiscs` is a mapping where they differ between experiments.
-    Experiments without any run are left out; raises DataError where there is none at all.
-    """
-    found: list[RunFile] = []
-    lacking: list[DataError] = []
-    for experiment in experiments:
-        names = qdiscs[experiment] if isinstance(qdiscs, Mapping) else qdiscs
-        try:
-            runs = find_settings(
-                root, paper, experiment, eras=eras, ccs=ccs, qdiscs=names, length=length
-            )
-            found += [run for run in runs if not links or run.link in links]
-        except DataError as error:
-            lacking.append(error)
-    if not found:
-        raise lacking[0]
-    return found
-
-
-def jain(values: Sequence[float]) -> float:
-    """Jain's index of fairness: 1 where all are equal, 1/n where one has all; NaN of nothing."""
-    taken = np.asarray(values, dtype=float)
-    if taken.size < 2 or not taken.any():
-        return float("nan")
-    return float(taken.sum() ** 2 / (taken.size * (taken**2).sum()))
 
 
 def drop_shares(sources: Mapping[str, Mapping[str, int]]) -> list[float]:
@@ -86,25 +43,10 @@ def read_run(file: RunFile) -> list[dict[str, Any]]:
     Delays in ms of the packets that were sent while the load lasted; dropped_percent of those that
     came. Raises DataError where the provenance does not tell.
     """
-    try:
-        told = json.loads(file.provenance.read_text())
-        kernel = told["identity"]["kernel"]
-        about = {
-            **{name: getattr(file, name) for name in RUN},
-            "kernel_release": str(kernel["release"]),
-            "kernel_digest": str(kernel["digest"]),
-            "flent_version": "–",
-            "length_s": float(told["length_s"]),
-            "base_rtt_ms": float(told["base_rtt_ms"]),
-            "virtual_s": float(told["virtual_s"]),
-            "wall_s": float(told["wall_s"]),
-            "load": str(told["load"]),
-            "mtu_link": _mtu_link(file),
-        }
-        return [{**about, **_queue(name, one)} for name, one in told["queues"].items()]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        wrong = f"not the provenance of a run between gateways ({error!r})"
-        raise DataError.of(file.provenance, wrong, RERUN) from error
+    record = read_record(file)
+    with usable(file):
+        about = {**facts(file, record), "load": str(record["load"]), "mtu_link": _mtu_link(file)}
+        return [{**about, **_queue(name, one)} for name, one in record["queues"].items()]
 
 
 def _mtu_link(file: RunFile) -> str:
@@ -115,7 +57,7 @@ def _mtu_link(file: RunFile) -> str:
 
 def _queue(direction: str, told: Mapping[str, Any]) -> dict[str, Any]:
     sent, dropped = int(told["sent"]), int(told["dropped"])
-    delay = told["delay_ms"]
+    delay, shares = told["delay_ms"], drop_shares(told["sources"])
     return {
         "direction": direction,
         "sent": sent,
@@ -123,7 +65,7 @@ def _queue(direction: str, told: Mapping[str, Any]) -> dict[str, Any]:
         "kilobytes": told["bytes"] / 1000,
         "utilisation_percent": 100 * told["utilisation"],
         "dropped_percent": 100 * dropped / max(1, sent + dropped),
-        "jain": jain(drop_shares(told["sources"])),
+        "jain": jain(shares) if len(shares) > 1 else np.nan,
         **{name: float(delay[key]) for key, name in QUANTILES.items()},
         "longest_ms": float(delay["p100"]),
         "mean_ms": float(told["mean_delay_ms"]),
@@ -138,8 +80,8 @@ def read_runs(files: Sequence[RunFile]) -> pd.DataFrame:
 
 
 def dataset(table: pd.DataFrame) -> Dataset:
-    """The runs of read_runs' `table`, for outputs.write_outputs; samples and flows are empty."""
-    return Dataset(pd.DataFrame(), pd.DataFrame(), table.drop_duplicates("run", ignore_index=True))
+    """The runs of read_runs' `table`, for outputs.write_outputs."""
+    return runs_alone(table.drop_duplicates("run", ignore_index=True))
 
 
 def data_found(table: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.dataset import Dataset, RunFile, find_settings
+from analysis.dataset import Dataset, RunFile
 from analysis.errors import DataError
 from analysis.flentfile import RERUN
 from analysis.metrics import GOODPUT, INDUCED, confidence_interval, run_metrics
@@ -79,20 +79,6 @@ def read_below(run: RunFile) -> dict[str, float]:
     ):
         both = sum(one[counter] for one in counted.values())
         found[column] = 100 * counted["station"][counter] / both
-    return found
-
-
-def find(root: Path, paper: str, rigs: Mapping[str, str], **where: Any) -> list[RunFile]:
-    """The runs of the experiments of `rigs`, of those that there are runs of; `where` is for
-    dataset.find_settings. Raises DataError where there is none at all."""
-    found: list[RunFile] = []
-    for experiment in rigs.values():
-        try:
-            found += find_settings(root, paper, experiment, **where)
-        except DataError as error:
-            missing = error
-    if not found:
-        raise missing
     return found
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.measure import METRICS
-from analysis.dataset import Dataset, RunFile
+from analysis.dataset import Dataset, RunFile, facts, read_record, runs_alone, usable
 from analysis.errors import DataError
 from analysis.flentfile import RERUN, Floats
 
@@ -134,26 +134,13 @@ def measure(run: RunFile) -> dict[str, float]:
 
 
 def dataset(files: Sequence[RunFile]) -> Dataset:
-    """The runs of `files`, for outputs.write_outputs; samples and flows are empty."""
-    return Dataset(pd.DataFrame(), pd.DataFrame(), pd.DataFrame([_row(file) for file in files]))
+    """The runs of `files`, for outputs.write_outputs."""
+    return runs_alone(pd.DataFrame([_row(file) for file in files]))
 
 
 def _row(file: RunFile) -> dict[str, Any]:
-    try:
-        told = json.loads(file.provenance.read_text())
-        kernel = told["identity"]["kernel"]
-        names = ("run", "paper", "experiment", "era", "link", "qdisc", "cc", "seed")
-        return {
-            **{name: getattr(file, name) for name in names},
-            "kernel_release": str(kernel["release"]),
-            "kernel_digest": str(kernel["digest"]),
-            "flent_version": "–",
-            "length_s": float(told["length_s"]),
-            "virtual_s": float(told["virtual_s"]),
-            "wall_s": float(told["wall_s"]),
-        }
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError.of(file.provenance, f"not a run's provenance ({error!r})", RERUN) from error
+    with usable(file):
+        return facts(file, read_record(file))
 
 
 def described(measured: pd.DataFrame) -> pd.DataFrame:

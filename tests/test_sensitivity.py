@@ -9,7 +9,7 @@ import pytest
 
 from analysis import ecn, packets, sensitivity
 from analysis.claims.packets import measure
-from analysis.dataset import RunFile, find_runs
+from analysis.dataset import RunFile, find_runs, find_several
 from analysis.errors import DataError
 from analysis.settings import Setting
 
@@ -31,7 +31,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def files(root: Path) -> list[RunFile]:
-    return packets.find(
+    return find_several(
         root, PAPER, ["flows_4", "flows_16"], eras=["2013", "modern"], ccs=["reno"],
         qdiscs=["codel_5ms", "fq_codel_5ms"],
     )  # fmt: skip
@@ -77,7 +77,7 @@ def test_runs_of_several_experiments_are_found_and_none_is_an_error(
     assert len(files) == 2 * 2 * 2
     assert {file.era for file in files} == {"2013"}
     with pytest.raises(DataError, match="no run of codel_1ms reno"):
-        packets.find(root, PAPER, ["flows_4"], eras=["2013"], ccs=["reno"], qdiscs=["codel_1ms"])
+        find_several(root, PAPER, ["flows_4"], eras=["2013"], ccs=["reno"], qdiscs=["codel_1ms"])
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_one_flow_is_that_of_one_seed(files: list[RunFile]) -> None:
 
 
 def test_marks_are_divided_by_the_drops_of_the_same_seed_without_ecn(root: Path) -> None:
-    files = packets.find(
+    files = find_several(
         root, PAPER, ["flows_4", "flows_4_ecn"], eras=["2013"], ccs=["reno"],
         qdiscs={"flows_4": ["codel_5ms"], "flows_4_ecn": ["codel_5ms_ecn"]},
     )  # fmt: skip
