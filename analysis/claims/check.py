@@ -174,6 +174,14 @@ def ratio(a: Quantity, b: Quantity, low: float = -np.inf, high: float = np.inf) 
     return Check(RATIO, (a, b), low, high)
 
 
+def all_less(pairs: Iterable[tuple[Quantity, Quantity]], factor: float | None = None) -> Every:
+    """Of each of `pairs` the first is less than the second or, with `factor`, at most that many
+    times it."""
+    if factor is None:
+        return every(*(less(a, b) for a, b in pairs))
+    return every(*(ratio(a, b, high=factor) for a, b in pairs))
+
+
 def rising(*quantities: Quantity) -> Every:
     """Each mean is less than the next: a trend, over links for instance."""
     pairs = itertools.pairwise(quantities)

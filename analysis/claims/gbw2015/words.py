@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from analysis.claims.check import Every, Quantity, Some, every, less, ratio, some
+from analysis.claims.check import Every, Quantity, Some, all_less, less, some
 
 LINKS: Final = ("100/100", "10/10", "10/1")
 LOW: Final = ("10/10", "10/1")  # "low(er) bandwidths"
@@ -51,9 +51,7 @@ def order(
         for a in smaller
         for b in above
     ]
-    if factor is None:
-        return every(*(less(a, b) for a, b in pairs))
-    return every(*(ratio(a, b, high=factor) for a, b in pairs))
+    return all_less(pairs, factor)
 
 
 def better_somehow(link: str, better: str, other: str) -> Some:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from analysis.claims.check import Every, Quantity, every, less, ratio
+from analysis.claims.check import Every, Quantity, all_less
 
 LINK: Final = "10/10"
 TARGETS: Final = (1, 5, 10, 20, 30)  # ms; the paper names these and says "1 to 30"
@@ -57,6 +57,4 @@ def below(
         for target in wanted
         for other in others
     ]
-    if factor is None:
-        return every(*(less(a, b) for a, b in pairs))
-    return every(*(ratio(a, b, high=factor) for a, b in pairs))
+    return all_less(pairs, factor)
