@@ -21,9 +21,12 @@ sys.path.insert(0, str(Path(__file__).parent / "data"))
 from synthetic_results import write_data, write_results
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"
+    ),
+    pytest.mark.xdist_group("browser"),  # one Chromium at a time, and the pages are found once
+]
 
 WIDTHS = {"phone": 360, "desk": 1400}
 THEMES = ("light", "dark")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -11,19 +12,48 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, Route, expect, sync_playwright
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
 )
-PATIENCE_MS = 300_000  # a machine may be busy
+PATIENCE_S = 600  # a machine may be busy
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not BROWSER, reason="there is no Chromium: apt-get install chromium"),
+    pytest.mark.xdist_group("browser"),  # one Chromium at a time is load enough
 ]
+
+#: Cells are all attached, whether in sight or not; nothing is asked of the network.
+SETTINGS = {
+    "notebook-extension/tracker": {"windowingMode": "none"},
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+}
+
+#: The open notebook, as JupyterLab itself knows it.
+STATE = """() => {
+  const panel = window.jupyterapp?.shell.currentWidget;
+  if (!panel?.content?.model || !panel.sessionContext) return null;
+  const kernel = panel.sessionContext.session?.kernel;
+  const cells = panel.content.widgets.filter((one) => one.model.type === "code");
+  return {
+    ready: panel.context.isReady && panel.sessionContext.isReady,
+    kernel: kernel?.status ?? "none",
+    connection: kernel?.connectionStatus ?? "none",
+    cells: cells.map((one) => ({
+      count: one.model.executionCount,
+      state: one.model.executionState,
+      outputs: one.model.outputs.toJSON().map((output) => output.output_type
+        + (output.name ? ` ${output.name}: ${[output.text].flat().join("").slice(-500)}` : "")
+        + (output.ename ? ` ${output.ename}: ${output.evalue}` : "")),
+    })),
+    dialogs: [...document.querySelectorAll(".jp-Dialog")].map((one) => one.innerText),
+  };
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +70,14 @@ def lab(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         for name in ("CONFIG", "DATA", "RUNTIME")
     }
     folders["PYTHONPATH"] = str(root)
+    for name, settings in SETTINGS.items():
+        file = place / f"jupyter-config/lab/user-settings/@jupyterlab/{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(settings))
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}",
         "--ServerApp.token=", "--LabApp.news_url=None", "--ServerApp.disable_check_xsrf=True",
+        "--expose-app-in-browser",
     ]  # fmt: skip
     with (place / "log").open("wb") as log:
         server = subprocess.Popen(
@@ -50,7 +85,7 @@ def lab(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
     address = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(600):
+        for _ in range(10 * PATIENCE_S):
             assert server.poll() is None, (place / "log").read_text()
             try:
                 urllib.request.urlopen(f"{address}/api", timeout=5).close()
@@ -69,22 +104,58 @@ def page() -> Iterator[Page]:
     with sync_playwright() as playwright:
         options = {"executable_path": BROWSER, "args": ["--no-sandbox"]}
         with playwright.chromium.launch(**options) as browser:
-            # Tall, as JupyterLab does not render what is out of sight.
-            page = browser.new_page(viewport={"width": 1400, "height": 4000})
-            page.set_default_timeout(PATIENCE_MS)
-            expect.set_options(timeout=PATIENCE_MS)
+            page = browser.new_page(viewport={"width": 1400, "height": 1000})
+            page.set_default_timeout(1000 * PATIENCE_S)
+            expect.set_options(timeout=1000 * PATIENCE_S)
             yield page
+
+
+def state(page: Page) -> dict[str, Any]:
+    """What JupyterLab says of the open notebook; empty where none is open yet."""
+    return dict(page.evaluate(STATE) or {})
+
+
+def tell(page: Page, what: str) -> str:
+    """`what` went wrong, with all that helps to find out why; leaves a picture beside it."""
+    picture = Path(os.environ.get("TMPDIR", "/tmp")) / f"jupyterlab-{os.getpid()}.png"  # noqa: S108
+    page.screenshot(path=picture)
+    return f"{what}; picture in {picture}; {json.dumps(state(page), indent=1)}"
+
+
+def wait_until(page: Page, what: str, key: Any) -> dict[str, Any]:
+    """The state of the notebook for which `key` holds; fails with the last one."""
+    end = time.monotonic() + PATIENCE_S
+    while not (found := state(page)) or not key(found):
+        gone = found.get("kernel") in ("dead", "autorestarting")
+        if gone or time.monotonic() > end:
+            pytest.fail(tell(page, f"the kernel is gone before {what}" if gone else f"not {what}"))
+        time.sleep(0.2)
+    return found
+
+
+def connected(found: dict[str, Any]) -> bool:
+    return bool(found["ready"]) and (found["connection"], found["kernel"]) == ("connected", "idle")
+
+
+def executed(found: dict[str, Any]) -> bool:
+    """Whether nothing goes on: also where a cell raised and those after it were left out."""
+    started = found["cells"][0]["count"] is not None
+    return started and connected(found) and all(one["state"] == "idle" for one in found["cells"])
 
 
 def run_all(page: Page, lab: str, notebook: str) -> None:
     """Open `notebook` and execute its cells, as somebody would."""
     page.goto(f"{lab}/lab/tree/{notebook}?reset")
-    page.wait_for_selector(".jp-Notebook .jp-CodeCell")
-    expect(page.locator(".jp-NotebookPanel .jp-Notebook-ExecutionIndicator")).to_have_attribute(
-        "data-status", "idle"
-    )
+    # The indicator shows "idle" before there is a session, too, and what is run then is lost
+    # without a word: JupyterLab itself has to say that the kernel is there.
+    wait_until(page, "connected", connected)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).first.click()
+    cells = wait_until(page, "executed", executed)["cells"]
+    outputs = [output for one in cells for output in one["outputs"]]
+    wrong = [one for one in outputs if one.startswith(("error", "stream stderr"))]
+    if wrong or any(one["count"] is None for one in cells):
+        pytest.fail(tell(page, f"{notebook} does not run"))
 
 
 def choose(page: Page, label: str, value: str) -> None:
@@ -95,10 +166,21 @@ def choose(page: Page, label: str, value: str) -> None:
 
 def test_a_notebook_runs_on_the_shipped_data(page: Page, lab: str) -> None:
     run_all(page, lab, "rrul.ipynb")
-    heading = page.get_by_role("columnheader", name="Published", exact=True)
-    heading.wait_for()
+    expect(page.get_by_role("columnheader", name="Published", exact=True)).to_have_count(1)
+    expect(page.locator(".jp-RenderedSVG img")).to_have_count(1)
+    drawn = "(one) => one.decode().then(() => one.naturalWidth)"
+    assert page.locator(".jp-RenderedSVG img").evaluate(drawn) > 0
     assert page.locator('[data-mime-type="application/vnd.jupyter.stderr"]').count() == 0
-    assert page.locator(".jp-RenderedSVG").count() == 1
+
+
+def test_cells_are_run_once_the_kernel_is_there(page: Page, lab: str) -> None:
+    def later(route: Route) -> None:
+        if route.request.method == "POST":
+            time.sleep(5)
+        route.continue_()
+
+    page.route("**/api/sessions*", later)
+    run_all(page, lab, "facts.ipynb")
 
 
 @pytest.mark.kernel
