@@ -39,11 +39,15 @@ def test_the_grid_of_rrul_is_whole_and_of_one_kernel(data: Path, variant: str) -
     ]
     seeds = Counter((one["link"], one["qdisc"]) for one in records if one["cc"] == "cubic")
     assert len(seeds) == 3 * 7
-    assert min(seeds.values()) >= 3
+    assert set(seeds.values()) == {5}
     assert {one["length_s"] for one in records} == {140.0}
     assert {one["kernel_log"] for one in records} == {"clean"}
-    of_all = ("kernel", "root", "guest")
-    made_with = {json.dumps([one["identity"][part] for part in of_all]) for one in records}
+    # Of the root file system the tools' versions: what Debian mended elsewhere between two days
+    # makes another digest.
+    made_with = {
+        json.dumps([of["kernel"], of["guest"], of["root"]["tools"]])
+        for of in (one["identity"] for one in records)
+    }
     assert len(made_with) == 1
 
 
