@@ -65,7 +65,7 @@ _UNITS = {"goodput": "Mbit/s", "latency": "ms", "delay": "ms", "fetch": "ms"}
 _NOUNS = (
     ("kernel", "kernel"),
     ("root.tools", "tools"),
-    ("root", "tools"),
+    ("root", "root file system"),
     ("guest", "code in the guest"),
     ("modules", "module of the kernel"),
     ("job", "job"),

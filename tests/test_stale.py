@@ -67,8 +67,14 @@ def test_another_patch_makes_all_runs_stale(
 def test_each_part_is_told(
     made: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    newer = replace(ROOT, digest="o" * 16, packages={**ROOT.packages, "netperf": "1.1"})
+    monkeypatch.setattr(rootfs, "find", lambda: newer)
+    assert stale.causes(made) == {"tools": 3}
     monkeypatch.setattr(rootfs, "find", lambda: replace(ROOT, digest="o" * 16))
-    assert stale.causes(made) == {"root": 3}
+    assert stale.sentences(stale.causes(made), Path("data")) == [
+        "3 of 3 runs in data had the same tools among other packages of Debian: 'emulate verify' "
+        "compares"
+    ]
     monkeypatch.setattr(rootfs, "find", lambda: ROOT)
     change(made[0], qdisc="tail_drop")
     change(made[1], length_s=20.0)  # the job says how long

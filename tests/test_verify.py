@@ -167,7 +167,11 @@ def test_every_ingredient_that_differs_is_named() -> None:
             {"memory_mib": 192, "seed": 1, "digest": "c"},
             ["command line of the kernel (b against c)"],
         ),
-        ("root", {"digest": "s", "tools": {"flent": "2.1.1-1"}}, ["tools (r against s)"]),
+        (
+            "root",
+            {"digest": "s", "tools": {"flent": "2.1.1-1"}},
+            ["root file system (r against s)"],
+        ),
         (
             "root",
             {"digest": "s", "tools": {"flent": "2.1.1-1", "irtt": "0.9"}},

@@ -20,25 +20,28 @@ from emulation import kernel, provenance, rootfs
 from emulation.config import experiments, select
 from emulation.errors import ConfigError
 from emulation.model import Experiment, Run
+from emulation.rootfs import RootFs
 
 #: Part of a run's identity -> how people call it.
 PARTS = {
     "kernel": "the kernel or its patches",
-    "root": "the guest's tools",
+    "tools": "the guest's tools",
     "guest": "the code in the guest",
     "job": "the experiment",
 }
+
+#: Where all of PARTS is the same, and the guest's Debian got another package beside the tools.
+MENDED = "root"
 
 
 def causes(files: Iterable[Path]) -> Counter[str]:
     """How many of the runs with these provenances are stale for which reason.
 
-    The keys are those of `PARTS`, "gone" for a run of a cell that there is no longer, and
-    "current". A run counts once, for the first reason.
+    The keys are those of `PARTS`, `MENDED`, "gone" for a run of a cell that there is no longer,
+    and "current". A run counts once, for the first reason.
     """
     known = {one.id: one for one in experiments()}
     found = rootfs.find()
-    root = found.digest if found else None
     kernels: dict[str, str | None] = {}
     counted: Counter[str] = Counter()
     for path in files:
@@ -47,18 +50,22 @@ def causes(files: Iterable[Path]) -> Counter[str]:
         if run is None:
             counted["gone"] += 1
             continue
-        now = _today(run, _kernel(run.kernel, kernels), root)
+        now = _today(run, _kernel(run.kernel, kernels), found)
         then = _made_of(told["identity"])
-        counted[next((part for part in PARTS if now[part] != then[part]), "current")] += 1
+        differs = (part for part in (*PARTS, MENDED) if now[part] != then[part])
+        counted[next(differs, "current")] += 1
     return counted
 
 
 def sentences(counted: Counter[str], where: Path) -> list[str]:
     """What to tell the user: a sentence a reason; none where all runs are current."""
     total = counted.total()
+    said = {part: f"are stale: {what} changed" for part, what in PARTS.items()} | {
+        "gone": "are stale: there is no such cell any more",
+        MENDED: "had the same tools among other packages of Debian: 'emulate verify' compares",
+    }
     return [
-        f"{count} of {total} runs in {where} are stale: "
-        + (f"{PARTS[part]} changed" if part in PARTS else "there is no such cell any more")
+        f"{count} of {total} runs in {where} {said[part]}"
         for part, count in counted.items()
         if part != "current"
     ]
@@ -72,21 +79,25 @@ def _kernel(series: str, found: dict[str, str | None]) -> str | None:
     return found[series]
 
 
-def _today(run: Run, kernel_digest: str | None, root: str | None) -> dict[str, str | None]:
-    """Digest by part of what `run` would be made of; None where that is not built yet."""
+def _today(run: Run, kernel_digest: str | None, root: RootFs | None) -> dict[str, Any]:
+    """By part what `run` would be made of, as a digest or versions; None where that is not built
+    yet."""
     job = run.job()
     return {
         "kernel": kernel_digest,
-        "root": root,
+        "tools": {one: root.packages[one] for one in provenance.SPELLED_OUT} if root else None,
+        "root": root.digest if root else None,
         "guest": provenance.guest_code_digest(job),
         "job": provenance.digest(json.dumps(job, sort_keys=True).encode()),
     }
 
 
-def _made_of(identity: dict[str, Any]) -> dict[str, str]:
+def _made_of(identity: dict[str, Any]) -> dict[str, Any]:
     """The same of a run that was made, from its provenance."""
-    parts = {"kernel": identity["kernel"]["digest"], "root": identity["root"]["digest"]}
-    return {**parts, "guest": identity["guest"], "job": identity["job"]}
+    root = {"tools": identity["root"]["tools"], "root": identity["root"]["digest"]}
+    return {"kernel": identity["kernel"]["digest"], **root} | {
+        part: identity[part] for part in ("guest", "job")
+    }
 
 
 def _run(told: dict[str, Any], known: dict[str, Experiment]) -> Run | None:
