@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -289,6 +290,27 @@ def test_a_status_a_cause(
     assert len(shown.out.splitlines()) == len(verdicts)
     assert (status == 0) == ("error" not in shown.err)
     assert (tmp_path / "verified.csv").exists()
+
+
+def test_what_was_compared_before_an_interrupt_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from emulation.commands import verify as command
+
+    def first_only(one: Shipped, *_: object) -> Verdict:
+        if one.data.name != "seed-001.flent.gz":
+            raise KeyboardInterrupt
+        return Verdict("a", "bytes", True)
+
+    for number in (1, 2):
+        write_run(tmp_path, number)
+    monkeypatch.setattr(command, "verify", first_only)
+    monkeypatch.setattr(kernel, "build", lambda series: None)
+    monkeypatch.setattr(rootfs, "build", lambda: None)
+    with suppress(KeyboardInterrupt):  # the command line may turn it into a status
+        cli.main(["verify", "--all", "--data", str(tmp_path), "--record"])
+    (line,) = (tmp_path / "verified.csv").read_text().splitlines()[1:]
+    assert line.endswith(",1,1,bytes")
 
 
 @pytest.mark.kernel

@@ -60,11 +60,13 @@ def run(args: argparse.Namespace) -> int:
     series = {one.series for one in chosen}
     kernels = {name: kernel.build(series=name) for name in sorted(series)}
     verdicts = []
-    for verdict in _verdicts(chosen, kernels, root, args.jobs):
-        verdicts.append(verdict)
-        print(json.dumps(vars(verdict)) if args.json else verdict, flush=True)
-    if args.record:
-        add_evidence(args.data / EVIDENCE, verdicts)
+    try:
+        for verdict in _verdicts(chosen, kernels, root, args.jobs):
+            verdicts.append(verdict)
+            print(json.dumps(vars(verdict)) if args.json else verdict, flush=True)
+    finally:  # what was compared before ^C is evidence, too
+        if args.record:
+            add_evidence(args.data / EVIDENCE, verdicts)
     if not args.json:
         print(summary(verdicts), file=sys.stderr)
     if (error := worst(verdicts)) is not None:
