@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from matplotlib import image
 
 PAPERS = ("gbw2015", "khademi2013", "codel2012", "battling2013")
 RRUL_MIB = 25  # what data/gbw2015/rrul may take
@@ -69,3 +72,24 @@ def test_runs_of_khademi2013_have_their_packets_and_are_small(data: Path) -> Non
         (tested,) = [one for one in counted if one["handle"] == "10:"]
         assert tested["drops"] == told["packets"]["dropped"]
         assert tested.get("ecn_mark", tested.get("marked", 0)) == told["packets"]["marked"]
+
+
+@pytest.mark.parametrize(
+    ("run", "plot"),
+    [
+        ("gbw2015/rrul@2014/10-10/codel/cubic", "all_scaled"),
+        ("gbw2015/voip_1up@2014/10-1/codel/cubic", "bandwidth"),
+        ("battling2013/rrul@2013/10-10/codel/cubic", "all_scaled"),
+        ("khademi2013/flows_16@2013/10-10/codel_5ms/reno", "upload_scaled"),
+    ],
+)
+def test_flents_own_plotter_opens_it(data: Path, tmp_path: Path, run: str, plot: str) -> None:
+    flent = Path(sys.executable).parent / "flent"
+    command = [flent, "-i", data / run / "seed-001.flent.gz", "-p", plot, "-o", tmp_path / "a.png"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert not {"ERROR", "WARNING"} & set(said.replace(":", " ").split()), said
+    pixels = image.imread(tmp_path / "a.png")[:, :, :3]
+    coloured = pixels.max(axis=2) - pixels.min(axis=2) > 0.3  # lines; the rest is grey
+    assert coloured.mean() > 0.005

@@ -31,7 +31,7 @@ from analysis.figurefile import read_figure
 from emulation import cli, provenance, run, storage, vm
 from emulation.commands import verify
 from emulation.config import select
-from emulation.errors import GuestFailure, MissingTool, StorageError
+from emulation.errors import INTERRUPTED, GuestFailure, MissingTool, StorageError
 from emulation.kernel import Kernel, make
 from emulation.model import Experiment, Run
 from emulation.rootfs import RootFs
@@ -259,6 +259,23 @@ def test_a_notebook_that_raises_is_told_with_its_cell(tmp_path: Path) -> None:
     assert f"{kept} shows the cell" in str(told.value)
     assert "no such column" in kept.read_text()
     assert not (kept.parent / "summary.json").exists()
+
+
+def test_who_is_told_to_end_ends_what_it_started(tmp_path: Path) -> None:
+    """`kill` reaches reproduce-all's own process alone, not Snakemake."""
+    code = "print('total 1', flush=True); import time; time.sleep(600)"
+    told: list[str] = []
+
+    def show(step: str) -> None:
+        told.append(step)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    began = time.monotonic()
+    status = progress.run([sys.executable, "-c", code], progress.Work(1), tmp_path / "log", show)
+    assert (status, told) == (INTERRUPTED, [""])
+    assert time.monotonic() - began < 300
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_what_failed_is_named_and_the_rest_goes_on(capsys: pytest.CaptureFixture[str]) -> None:

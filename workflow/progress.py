@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from emulation.errors import INTERRUPTED, EmulationError
 from workflow import cluster, stale
@@ -209,6 +209,7 @@ def run(command: list[str], work: Work, log: Path, show: Callable[[str], None]) 
 
     `show` is called with the name of each step that has finished, at first with ''. ^C reaches
     Snakemake too, which ends its steps and removes what they left half-made; we wait for that.
+    SIGTERM, which comes to this process alone, is passed on: Snakemake finishes the steps at work.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -218,7 +219,13 @@ def run(command: list[str], work: Work, log: Path, show: Callable[[str], None]) 
         ) as process,
     ):
         interrupts: list[int] = []
-        before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+
+        def stop(number: int, _: Any) -> None:
+            interrupts.append(number)
+            if number == signal.SIGTERM:
+                process.terminate()
+
+        before = {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}
         try:
             assert process.stdout is not None
             announced = False
@@ -231,7 +238,8 @@ def run(command: list[str], work: Work, log: Path, show: Callable[[str], None]) 
             status = process.wait()
             return INTERRUPTED if interrupts else status
         finally:
-            signal.signal(signal.SIGINT, before)
+            for one, handler in before.items():
+                signal.signal(one, handler)
 
 
 @contextmanager
