@@ -29,6 +29,6 @@ _BUFFER: Final = Explanation(
 )
 EXPLANATIONS: Final[dict[str, Explanation]] = {
     **dict.fromkeys(("g059", "g071", "g073"), _ACKS),
-    **dict.fromkeys(("g064", "g125", "g131"), _BUFFER),
+    **dict.fromkeys(("g064", "g084", "g125"), _BUFFER),
 }
 """Claim that disagrees -> the experiment that shows why."""
