@@ -60,7 +60,23 @@ def test_other_code_and_other_functions_measure_again(
     assert len(CALLS) == 2 * count
     run = find_runs(data, "gbw2015", "rrul")[0]
     assert kept.key(run, "a:b") != kept.key(run, "a:c")
-    assert kept.key(run, "a:b") != kept.key(run, "a:b", [run])
+
+
+def test_a_page_is_measured_again_when_the_unloaded_one_changes(tmp_path: Path) -> None:
+    """Fetch times are multiples of those without load."""
+    for experiment in ("web_small_1up", "web_small_idle"):
+        folder = tmp_path / "gbw2015" / f"{experiment}@2014" / "10-1" / "pfifo_fast" / "cubic"
+        folder.mkdir(parents=True)
+        (folder / "seed-001.json").write_text(experiment)
+    (page,) = find_runs(tmp_path, "gbw2015", "web_small_1up@2014")
+    (idle,) = find_runs(tmp_path, "gbw2015", "web_small_idle@2014")
+    before = kept.key(page, "a:b"), kept.key(idle, "a:b")
+    idle.provenance.write_text("another")
+    assert kept.key(page, "a:b") != before[0]
+    page.provenance.write_text("another, too")
+    known = kept.key(idle, "a:b")
+    page.provenance.write_text("a third")
+    assert kept.key(idle, "a:b") == known != before[1]
 
 
 def test_without_a_cache_runs_are_measured(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from emulation.cache import cache_dir
 PACKAGE: Final = Path(__file__).parents[1]
 FOLDER: Final = "measured"
 OLD_S: Final = 30 * 24 * 3600.0  # after which what other code measured is thrown away
+IDLE: Final = "idle"
 WAIT_S: Final = 30.0  # for another process that writes
 
 Values = Mapping[str, float]
@@ -34,16 +35,25 @@ def code() -> str:
     return digest.hexdigest()[:16]
 
 
-def key(run: RunFile, how: str, beside: Iterable[RunFile] = ()) -> str:
-    """What the measurements of a run are known by: `how` names the function that measures, those
-    `beside` are other runs that they depend on."""
+def key(run: RunFile, how: str) -> str:
+    """What the measurements of a run are known by; `how` names the function that measures."""
     digest = hashlib.sha256(how.encode())
-    for one in (run, *beside):
-        digest.update(one.provenance.read_bytes())
-        for file in sorted(one.provenance.parent.glob(f"{one.provenance.stem}.*")):
+    for provenance in (run.provenance, *_unloaded(run)):
+        digest.update(provenance.read_bytes())
+        for file in sorted(provenance.parent.glob(f"{provenance.stem}.*")):
             about = file.stat()
             digest.update(f"{file.name} {about.st_size} {about.st_mtime_ns}\0".encode())
     return digest.hexdigest()
+
+
+def _unloaded(run: RunFile) -> list[Path]:
+    """The runs without load that pages are measured by, which `traffic.measure_web` finds."""
+    site, _, load = run.experiment.rpartition("_")
+    if "web" not in site.split("_") or load == IDLE:
+        return []
+    variant = run.variant.replace(run.experiment, f"{site}_{IDLE}", 1)
+    base = run.provenance.parents[3].with_name(variant) / run.provenance.parents[2].name
+    return sorted(base.glob(f"*/{run.cc}/*.json"))
 
 
 def kept(keys: Sequence[str]) -> dict[str, Values]:

@@ -18,7 +18,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis import drops
-from analysis.claims import kept, traffic
+from analysis.claims import kept
 from analysis.dataset import FEW_RUNS, RunFile, find_runs
 from analysis.errors import DataError
 from emulation.model import DEFAULT_ERA
@@ -219,7 +219,7 @@ def measure_paper(
         if experiment in experiments and (eras is None or era in eras):
             found = find_runs(data, paper, folder.name)
             work += [(era, run) for run in found if ccs is None or run.cc in ccs]
-    keys = [kept.key(run, MEASURES[run.experiment], traffic.beside(run)) for _, run in work]
+    keys = [kept.key(run, MEASURES[run.experiment]) for _, run in work]
     known = kept.kept(keys)
     todo = {key: run for key, (_, run) in zip(keys, work, strict=True) if key not in known}
     if len(todo) < FEW_RUNS or jobs == 1:

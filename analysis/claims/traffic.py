@@ -1,5 +1,7 @@
 """What a run of the VoIP, web and RTT fairness tests measured."""
 
+import pandas as pd
+
 from analysis import fairness, voip, web
 from analysis.claims.rrul import goodputs
 from analysis.dataset import Dataset, RunFile, find_runs, read_runs
@@ -27,22 +29,19 @@ def measure_web(run: RunFile) -> dict[str, float]:
     are none.
     """
     loaded = web.run_fetch(read_runs([run], kinds=["page"], jobs=1))
-    unloaded = web.run_fetch(read_runs(beside(run), kinds=["page"], jobs=1))
-    row = web.normalised(loaded, unloaded).iloc[0]
+    row = web.normalised(loaded, _unloaded(run)).iloc[0]
     return {
         "fetch_time_normalised": float(row[web.NORMALISED]),
         "fetch_time_sd_s": float(row["fetch_sd_s"]),
     }
 
 
-def beside(run: RunFile) -> list[RunFile]:
-    """The other runs that those of `run` are measured by: of a page, those without load."""
-    if "web_" not in run.experiment or "_idle" in run.experiment:
-        return []
+def _unloaded(run: RunFile) -> pd.DataFrame:
     site = run.experiment.rpartition("_")[0]
     variant = run.variant.replace(run.experiment, f"{site}_idle", 1)
     root = run.provenance.parents[5]
-    return find_runs(root, run.paper, variant, link=run.link, qdiscs=[UNLOADED_QDISC], cc=run.cc)
+    found = find_runs(root, run.paper, variant, link=run.link, qdiscs=[UNLOADED_QDISC], cc=run.cc)
+    return web.run_fetch(read_runs(found, kinds=["page"], jobs=1))
 
 
 def measure_fairness(run: RunFile) -> dict[str, float]:
