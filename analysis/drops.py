@@ -19,13 +19,15 @@ _COUNTS: Final = (
     "timeouts_in_a_row", "connections", "late_connections",
 )  # fmt: skip
 _FLOATS: Final = ("length_s", "wait_ms", "longest_wait_ms")
+_LATER: Final = ("behind_packets", "first_series")  # runs of before have none
 _KEY: Final = ("experiment", "era", "link", "qdisc", "cc", "seed")
 DROPS: Final = pa.DataFrameSchema(
     {
         **{name: pa.Column(str) for name in ("experiment", "era", "link", "qdisc", "cc", "kind")},
         "seed": pa.Column(int, pa.Check.ge(0)),
         "length_s": pa.Column(float, pa.Check.gt(0)),
-        **{name: pa.Column(float, pa.Check.ge(0)) for name in ("wait_ms", "longest_wait_ms")},
+        **{name: pa.Column(float, pa.Check.ge(0)) for name in _FLOATS[1:]},
+        **{name: pa.Column(float, pa.Check.ge(0), nullable=True) for name in _LATER},
         **{name: pa.Column(int, pa.Check.ge(0)) for name in _COUNTS},
     },
     unique=[*_KEY, "kind"],
@@ -80,7 +82,7 @@ def read_drops(path: Path, link: str | None = None) -> pd.DataFrame:
     trip), NaN where a kind has none of it. Raises DataError for anything else."""
     try:
         table = DROPS.validate(
-            pd.read_csv(path, dtype={"era": str, **dict.fromkeys(_FLOATS, float)})
+            pd.read_csv(path, dtype={"era": str, **dict.fromkeys((*_FLOATS, *_LATER), float)})
         )
     except FileNotFoundError as error:
         todo = f"Make it with `python -m workflow.drops --output {path}`"
@@ -133,6 +135,18 @@ def collisions(table: pd.DataFrame) -> pd.DataFrame:
     return found[["experiment", "qdisc", "seed", "wait_ms", "longest_wait_ms", "runs"]]
 
 
+ALL: Final = "all"  # kinds of packets together
+
+
+def _with_all(table: pd.DataFrame) -> pd.DataFrame:
+    """`table` and a row a run of ALL kinds: interval_ms, mean time between packets that left."""
+    left = (table["packets"] - table["dropped"]).rename("left")
+    runs = table.assign(left=left).groupby([*_KEY, "length_s"], as_index=False)["left"].sum()
+    every = runs.assign(kind=ALL, interval_ms=1000 * runs["length_s"] / runs["left"])
+    whole: pd.DataFrame = pd.concat([table, every.drop(columns="left")], ignore_index=True)
+    return whole
+
+
 QUEUES_A_FLOW: Final = ("sfq", "fq_nocodel", "fq_codel")
 
 #: metric of analysis.claims.measure -> experiments, kind, column
@@ -142,6 +156,10 @@ _CLAIMED: Final = {
     "timeouts_10ms": (("rtt_fairness",), f"{UPLOAD}10 ms", "timeouts"),
     "timeouts_10ms_in_a_row": (("rtt_fairness",), f"{UPLOAD}10 ms", "timeouts_in_a_row"),
     "drops_together_500ms": (("rtt_fairness",), f"{UPLOAD}500 ms", "drops_an_event"),
+    "upload_wait_ms": (("rrul",), "upload", "wait_ms"),
+    "probe_behind_packets": (("rrul",), "probe", "behind_packets"),
+    "first_congestions_10ms": (("rtt_fairness",), f"{UPLOAD}10 ms", "first_series"),
+    "departure_interval_ms": (("web_small_1up", "web_small_rrul"), ALL, "interval_ms"),
 }
 
 
@@ -153,7 +171,7 @@ def measured(path: Path) -> pd.DataFrame:
     columns = [*_KEY, "metric", "value"]
     if not path.exists():
         return pd.DataFrame(columns=columns)
-    table = read_drops(path)
+    table = _with_all(read_drops(path))
     parts = [
         table[table["experiment"].isin(experiments) & (table["kind"] == kind)]
         .rename(columns={column: "value"})

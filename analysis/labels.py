@@ -99,8 +99,9 @@ def place_at_right(axes: Axes, labels: Sequence[Label], size: float = 11) -> lis
 
 
 def _renderer(axes: Axes) -> RendererBase:
-    canvas = FigureCanvasAgg(axes.figure.get_figure(root=True))
-    canvas.draw()  # type: ignore[no-untyped-call]
+    figure = axes.figure.get_figure(root=True)
+    figure.draw_without_rendering()  # lays out
+    canvas = FigureCanvasAgg(figure)
     renderer: RendererBase = canvas.get_renderer()  # type: ignore[no-untyped-call]
     return renderer
 

@@ -93,13 +93,28 @@ def test_drops_within_a_round_trip_are_one_event() -> None:
     assert followed.events([], 50 * MS) == 0
 
 
+def test_a_series_ends_where_a_flow_has_time_to_recover() -> None:
+    dropped = [0, 10 * MS, 60 * MS, 240 * MS, 450 * MS, 460 * MS]
+    assert followed.first_series(dropped, 50 * MS) == 3  # 0 and 10 are one event
+    assert followed.first_series(dropped, 100 * MS) == 3  # so are 0 to 60
+    assert followed.first_series([], 50 * MS) == 0
+
+
+def test_full_packets_that_leave_meanwhile_go_ahead() -> None:
+    full = [10, 20, 30, 40]
+    assert followed.behind([(10, 30)], full) == 1  # neither the one that left as it came nor after
+    assert followed.behind([(5, 45)] * 2 + [(1, 2)] * 98, full) == 4
+    assert followed.behind([(5, 45)] + [(1, 2)] * 99, full) == 0  # the 99th of 100
+    assert followed.behind([], full) == 0
+
+
 def row(**changes: object) -> dict[str, object]:
     one: dict[str, object] = {
         "experiment": "rrul", "era": "2014", "link": "10/1", "qdisc": "ared", "cc": "cubic",
         "seed": 1, "length_s": 60.0, "kind": "acknowledgment", "flows": 4, "packets": 200,
         "dropped": 50, "bursts": 20, "longest_burst": 5, "events": 25, "wait_ms": 4.0,
         "longest_wait_ms": 5.0, "timeouts": 0, "timeouts_in_a_row": 0, "connections": 0,
-        "late_connections": 0,
+        "late_connections": 0, "behind_packets": 0.0, "first_series": 0,
     }  # fmt: skip
     return one | changes
 
@@ -144,8 +159,11 @@ def test_a_probe_that_waits_longer_shares_its_queue(table: Path) -> None:
 def test_claims_take_the_table(table: Path) -> None:
     measured = drops.measured(table)
     assert set(measured["metric"]) == {
-        "ack_drops_percent", "timeouts_10ms", "timeouts_10ms_in_a_row", "late_syn_percent"
+        "ack_drops_percent", "timeouts_10ms", "timeouts_10ms_in_a_row", "late_syn_percent",
+        "probe_behind_packets", "departure_interval_ms", "first_congestions_10ms",
     }  # fmt: skip
+    intervals = measured[measured["metric"] == "departure_interval_ms"]
+    assert set(intervals["experiment"]) == {"web_small_1up"}
     judged = settled_by(measured, "gbw2015", PUBLISHED).set_index("Claim")["Verdict"]
     assert judged["g152"] == "agrees"  # 4, 5 and 6 in a row
     assert drops.measured(table.with_name("none.csv")).empty

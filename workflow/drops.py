@@ -14,12 +14,14 @@ import json
 import socket
 import struct
 import sys
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from itertools import chain, groupby
+from math import ceil
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 
 from emulation import capture, kernel, rootfs, vm
 from emulation.config import experiment, select
@@ -51,6 +53,14 @@ RTO_MIN_NS = 200_000_000
 
 #: Of what the qdisc drops, at most so much is the router's own: it asks for the next one's address.
 ARP_PART = 0.005
+
+#: Payload of a full packet of TCP, at least.
+FULL_BYTES = 1400
+#: Round trips without a drop after which a flow of 1 Mbit/s has its window back: CUBIC needs
+#: cbrt(0.3 x 40 / 0.4) = 3.1 s for one of 40 packets; a round trip takes 1 s, with a full queue.
+RECOVERY = 4
+#: Kinds of packets of which a flow sends few.
+SPARSE = ("probe", "voip")
 
 SYN = 0x02
 HTTP, DNS, DITG = 80, 53, 9001
@@ -84,6 +94,9 @@ class Row:
     timeouts_in_a_row: int  # at most, without anything acknowledged between
     connections: int  # syn: that were tried
     late_connections: int  # syn: whose first SYN was dropped
+    behind_packets: float  # full packets of other flows that leave while one of a flow waits: 99th
+    # percentile, median of the flows
+    first_series: int  # congestion events in a row, from the first on, of the flow with most
 
 
 @dataclass(frozen=True)
@@ -227,6 +240,30 @@ def events(dropped_ns: list[int], base_rtt_ns: int) -> int:
     return found
 
 
+def first_series(dropped_ns: list[int], round_trip_ns: float) -> int:
+    """How many congestion events there are from the first drop on until the flow has RECOVERY round
+    trips without one; drops within a round trip are one event."""
+    found, first, last = 0, 0, None
+    for time_ns in dropped_ns:
+        if last is not None and time_ns - last > RECOVERY * round_trip_ns:
+            break
+        if last is None or time_ns - first > round_trip_ns:
+            found, first = found + 1, time_ns
+        last = time_ns
+    return found
+
+
+def behind(waits: list[tuple[int, int]], full_ns: list[int]) -> float:
+    """How many of the packets that left at `full_ns`, in order, left while a packet waited, which
+    came and left at `waits`: the 99th percentile."""
+    if not waits:
+        return 0.0
+    counts = sorted(
+        bisect_left(full_ns, left) - bisect_right(full_ns, came) for came, left in waits
+    )
+    return float(counts[ceil(0.99 * len(counts)) - 1])
+
+
 def rows(
     run: Run, before: list[Sent], left: list[int | None], answered: Mapping[Flow, list[Answer]]
 ) -> Iterator[Row]:
@@ -241,6 +278,12 @@ def rows(
         by_kind.setdefault(kind, defaultdict(list))[packet.flow].append((packet, when))
     cell = run.cell
     about = (run.experiment.name, run.era, cell.link.name, cell.qdisc, cell.cc, run.seed)
+    full = [
+        (when, packet.flow)
+        for packet, when in zip(before, left, strict=True)
+        if when is not None and packet.payload > FULL_BYTES and kind_of[packet.flow][:6] == "upload"
+    ]
+    full.sort()
     for kind, flows in sorted(by_kind.items()):
         together = [
             len(list(group))
@@ -280,6 +323,24 @@ def rows(
             timeouts_in_a_row=max((most for _, most in fired), default=0),
             connections=len(flows) if is_syn else 0,
             late_connections=sum(one[0][1] is None for one in flows.values()) if is_syn else 0,
+            behind_packets=median(
+                behind(
+                    [(packet.time_ns, when) for packet, when in packets if when is not None],
+                    [when for when, other in full if other != flow],
+                )
+                for flow, packets in flows.items()
+            )
+            if kind in SPARSE
+            else 0.0,
+            first_series=max(
+                first_series(
+                    [one.time_ns for one, when in packets if when is None],
+                    rtts[flow[1]].nanoseconds + 1e6 * fmean(wait or [0.0]),
+                )
+                for (flow, packets), wait in zip(flows.items(), waits_ms, strict=True)
+            )
+            if kind.startswith("upload")
+            else 0,
         )
 
 

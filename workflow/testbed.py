@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from unittest.mock import patch
 
 import pandas as pd
 
+from analysis.claims.explanation import SHIPPED
 from analysis.claims.measure import MEASURED, measure_paper
 from emulation import kernel, rootfs, vm
 from emulation.config import experiment, select
@@ -37,19 +38,27 @@ from emulation.run import execute
 
 ERA, CC = "2014", "cubic"
 AQMS = ("codel", "ared", "pie")
-REST = ("pfifo_fast", "fq_codel", "sfq", "fq_nocodel")
+SCHEDULERS = ("sfq", "fq_nocodel")
+REST = ("pfifo_fast", "fq_codel", *SCHEDULERS)
 #: experiment, link, qdiscs
 PLAN = (
     ("voip_1up", "10/1", AQMS),
     ("rrul", "10/10", AQMS),
     ("rrul", "10/1", AQMS),
-    ("voip_rrul", "10/1", (*AQMS, "sfq")),
+    ("voip_rrul", "10/1", (*AQMS, *REST)),
     ("rrul", "100/100", AQMS),
     ("rrul", "10/10", REST),
     ("rrul", "10/1", REST),
+    ("voip_1up", "10/1", REST),
     ("voip_rrul", "10/10", ("pfifo_fast",)),
     ("voip_1up", "100/100", ("pfifo_fast",)),
     ("web_small_1up", "100/100", ("pfifo_fast",)),
+    ("web_large_1up", "100/100", ("pfifo_fast",)),
+    ("voip_1up_irtt", "10/1", AQMS),
+    ("voip_rrul_irtt", "10/1", AQMS),
+    ("rtt_fairness", "10/1", ("fq_codel", "fq_nocodel", "ared")),
+    ("rtt_fairness", "100/100", SCHEDULERS),
+    ("web_large_rrul", "10/10", (*AQMS, *REST)),
 )
 SLACK, WIDER_SLACK_MS = "RTT_SLACK_MS = 2.0", 10.0  # of the guest's check of the idle path
 PARAMETERS = "/sys/module/sch_ticks/parameters"
@@ -138,22 +147,49 @@ def _prepare(folder: Path, *arguments: Any, **more: Any) -> None:
 _PREPARE = vm.prepare
 
 
-def wanted(names: list[str], seeds: list[int]) -> Iterator[tuple[str, Varied]]:
-    """The runs of PLAN, each with the name of its era in the table."""
+def wanted(
+    names: list[str], seeds: list[int], only: Sequence[str] = ()
+) -> Iterator[tuple[str, Varied]]:
+    """The runs of PLAN, each with the name of its era in the table; `only` has experiments, links
+    and qdiscs, of which some are wanted only."""
     for name, link, qdiscs in PLAN:
+        chosen = [one for one in qdiscs if _chosen(only, (name, link, one))]
+        if not chosen:
+            continue
         about = experiment(f"gbw2015/{name}")
         for variation in (VARIATIONS[one] for one in names):
-            for run in select(about, link=link, qdisc=qdiscs, cc=CC, seed=seeds, era=variation.era):
+            for run in select(about, link=link, qdisc=chosen, cc=CC, seed=seeds, era=variation.era):
                 given = (run.experiment, run.cell, run.seed, run.length, run.era, run.kernel)
                 yield f"{ERA}+{variation.name}", Varied(*given, variation=variation)
 
 
+def _chosen(only: Sequence[str], cell: tuple[str, ...]) -> bool:
+    """Whether of each kind that `only` names anything of, it names that of `cell`."""
+    kinds = [
+        {row[0] for row in PLAN},
+        {row[1] for row in PLAN},
+        {q for row in PLAN for q in row[2]},
+    ]
+    return all(
+        one in only or not known.intersection(only) for one, known in zip(cell, kinds, strict=True)
+    )
+
+
 def measure(run: Varied, era: str, built: kernel.Kernel, root: rootfs.RootFs) -> pd.DataFrame:
-    """Do `run`; its rows of MEASURED. Raises an `EmulationError` where it fails."""
+    """Do `run`; its rows of MEASURED. Raises an `EmulationError` where it fails.
+
+    Fetch times are multiples of the era's without load, which are shipped: an unloaded path drops
+    nothing and fills no buffer that a variation changes.
+    """
     with tempfile.TemporaryDirectory() as folder:
+        paper, name = run.experiment.paper, run.experiment.name
+        if name.startswith("web_"):
+            idle = f"{name.rpartition('_')[0]}_idle@"
+            Path(folder, paper).mkdir()
+            Path(folder, paper, idle + run.era).symlink_to(SHIPPED / paper / (idle + ERA))
         with patch.object(vm, "prepare", _prepare):
             execute(run, built, root, Path(folder))
-        return measure_paper(Path(folder), run.experiment.paper, jobs=1).assign(era=era)
+        return measure_paper(Path(folder), paper, jobs=1).assign(era=era)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -166,6 +202,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, required=True, help="the table; it grows")
     parser.add_argument("--seed", type=int, action="append", help="a repetition (default: 1)")
     parser.add_argument("--variation", action="append", choices=VARIATIONS, help="default: all")
+    parser.add_argument(
+        "--only", action="append", default=[],
+        choices=sorted({one for row in PLAN for one in (*row[:2], *row[2])}),
+        help="an experiment, link or qdisc; of each kind that none is given of, all",
+    )  # fmt: skip
     given = parser.parse_args(arguments)
     built, root = kernel.build(), rootfs.build()
     given.output.parent.mkdir(parents=True, exist_ok=True)
@@ -173,7 +214,7 @@ def main(arguments: list[str] | None = None) -> int:
     table = pd.DataFrame(columns=list(MEASURED.columns))
     if given.output.exists():
         table = pd.read_csv(given.output, dtype={"era": str})
-    for era, run in wanted(given.variation or list(VARIATIONS), given.seed or [1]):
+    for era, run in wanted(given.variation or list(VARIATIONS), given.seed or [1], given.only):
         cell = run.cell
         about = (era, run.experiment.name, cell.link.name, cell.qdisc, cell.cc, run.seed)
         if about in set(table[key].itertuples(index=False, name=None)):

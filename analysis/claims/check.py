@@ -29,6 +29,7 @@ class Quantity:
     link: str  # "10/1"
     qdisc: str
     cc: str = ""  # congestion control; empty: the one that is asked about
+    median: bool = False  # of the runs, where the paper draws that; otherwise their mean
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,12 @@ class Check:
 
     @property
     def text(self) -> str:
-        """What is looked at: "mean induced latency, 10/10: codel − pfifo_fast"."""
+        """What is looked at: "mean induced latency, 10/10: codel − pfifo_fast (medians)"."""
+        medians = any(one.median for one in self.quantities)
+        return f"{self._about} (medians)" if medians else self._about
+
+    @property
+    def _about(self) -> str:
         first = self.quantities[0]
         names = _parts(self.quantities)
         if self.statistic is RANKS:

@@ -35,8 +35,9 @@ class Effect:
         return self.value - reach, self.value + reach
 
 
-def effect(samples: Sequence[Floats], statistic: Statistic) -> Effect:
-    """`statistic` of the means of `samples`, with its bootstrap standard error.
+def effect(samples: Sequence[Floats], statistic: Statistic, medians: Sequence[bool] = ()) -> Effect:
+    """`statistic` of the means of `samples`, with its bootstrap standard error; of their medians
+    where `medians` says so.
 
     Each sample has a quantity's values, in the order of the same seeds: seeds are drawn, and with
     each all of its values, because runs of one seed share their random numbers. The percentiles of
@@ -49,12 +50,15 @@ def effect(samples: Sequence[Floats], statistic: Statistic) -> Effect:
     if statistic.logarithmic and not (table > 0).all():
         raise ValueError("a factor of values that are not all positive")
     seeds = table.shape[1]
-    value = float(statistic.of(table.mean(axis=1)))
+    centres = [np.median if one else np.mean for one in medians or [False] * len(table)]
+    middle = [centre(row) for centre, row in zip(centres, table, strict=True)]
+    value = float(statistic.of(np.array(middle)))
     if seeds < 2:
         return Effect(value, float("nan"), seeds, statistic.logarithmic)
 
     def of(*drawn: Floats, axis: int = -1) -> Floats:
-        found = statistic.of(np.stack([one.mean(axis=axis) for one in drawn]))
+        each = zip(centres, drawn, strict=True)
+        found = statistic.of(np.stack([centre(one, axis=axis) for centre, one in each]))
         return np.log(found) if statistic.logarithmic else found
 
     drawn = stats.bootstrap(

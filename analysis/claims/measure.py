@@ -18,6 +18,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis import drops
+from analysis.claims import kept
 from analysis.dataset import FEW_RUNS, RunFile, find_runs
 from analysis.errors import DataError
 from emulation.model import DEFAULT_ERA
@@ -67,6 +68,12 @@ METRICS: Final = {
     "late_syn_percent": Metric("connections whose first SYN was dropped", "%"),
     "timeouts_10ms": Metric("timeouts of the flow of 10 ms", ""),
     "timeouts_10ms_in_a_row": Metric("timeouts of the flow of 10 ms in a row", ""),
+    "upload_wait_ms": Metric("wait of the uploads' own packets", "ms"),
+    "probe_behind_packets": Metric("full packets ahead of a probe, 99th percentile", "packets"),
+    "departure_interval_ms": Metric("mean time between packets that leave the queue", "ms"),
+    "first_congestions_10ms": Metric(
+        "congestion events in a row of the flow of 10 ms, from the first on", ""
+    ),
     "drops_together_500ms": Metric(
         "packets of the flow of 500 ms dropped within a round trip", "packets"
     ),
@@ -124,14 +131,18 @@ METRICS: Final = {
 }
 
 MEASURES: Final = {
-    "rrul": "analysis.claims.rrul:measure",
+    **dict.fromkeys(
+        ("rrul", "rrul_short_queue", "rrul_few_queues"), "analysis.claims.rrul:measure"
+    ),
     **dict.fromkeys(
         ("tcp_bidirectional", "rrul_links", "rrul_10ms", "rrul_50ms", "rrul_buffers", "rrul_irtt"),
         "analysis.claims.rrul:measure",
     ),
     "udp_flood": "analysis.battling:measure_flood",
-    "voip_1up": "analysis.claims.traffic:measure_voip",
-    "voip_rrul": "analysis.claims.traffic:measure_voip",
+    **dict.fromkeys(
+        ("voip_1up", "voip_rrul", "voip_1up_irtt", "voip_rrul_irtt", "voip_rrul_few_queues"),
+        "analysis.claims.traffic:measure_voip",
+    ),
     "web_small_1up": "analysis.claims.traffic:measure_web",
     "web_small_rrul": "analysis.claims.traffic:measure_web",
     "web_large_1up": "analysis.claims.traffic:measure_web",
@@ -208,11 +219,18 @@ def measure_paper(
         if experiment in experiments and (eras is None or era in eras):
             found = find_runs(data, paper, folder.name)
             work += [(era, run) for run in found if ccs is None or run.cc in ccs]
-    if len(work) < FEW_RUNS or jobs == 1:
-        rows = [_rows(*one) for one in work]
+    keys = [kept.key(run, MEASURES[run.experiment]) for _, run in work]
+    known = kept.kept(keys)
+    todo = {key: run for key, (_, run) in zip(keys, work, strict=True) if key not in known}
+    if len(todo) < FEW_RUNS or jobs == 1:
+        values = [_values(run) for run in todo.values()]
     else:
         with ProcessPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
-            rows = list(pool.map(_rows, *zip(*work, strict=True), chunksize=4))
+            values = list(pool.map(_values, todo.values(), chunksize=4))
+    new = dict(zip(todo, values, strict=True))
+    kept.keep(new)
+    by_key = {**known, **new}
+    rows = [_rows(era, run, by_key[key]) for (era, run), key in zip(work, keys, strict=True)]
     table = pd.DataFrame([row for part in rows for row in part], columns=list(MEASURED.columns))
     captured = drops.measured(data / "captures" / f"{paper}.csv")
     for column, wanted in (("experiment", experiments), ("era", eras), ("cc", ccs)):
@@ -229,16 +247,19 @@ def contexts(table: pd.DataFrame) -> Sequence[tuple[str, str]]:
     return sorted((str(era), str(cc)) for era, cc in pairs.itertuples(index=False))
 
 
-def _rows(era: str, run: RunFile) -> list[tuple[Any, ...]]:
-    experiment = run.experiment.partition("@")[0]
-    cell = (era, experiment, run.link, run.qdisc, run.cc, run.seed)
-    values = _function(MEASURES[experiment])(run)
+def _values(run: RunFile) -> Mapping[str, float]:
+    values = _function(MEASURES[run.experiment])(run)
     unknown = sorted(set(values) - set(METRICS))
     if unknown:
         raise DataError.of(
-            MEASURES[experiment], f"unknown metric {', '.join(unknown)}", "Add it to METRICS"
+            MEASURES[run.experiment], f"unknown metric {', '.join(unknown)}", "Add it to METRICS"
         )
-    return [(*cell, name, float(value)) for name, value in values.items()]
+    return {name: float(value) for name, value in values.items()}
+
+
+def _rows(era: str, run: RunFile, values: Mapping[str, float]) -> list[tuple[Any, ...]]:
+    cell = (era, run.experiment, run.link, run.qdisc, run.cc, run.seed)
+    return [(*cell, name, value) for name, value in values.items()]
 
 
 def _function(where: str) -> Measure:

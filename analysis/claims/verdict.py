@@ -154,7 +154,8 @@ def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
         return Finding(check, None, None, ("seeds", f"{check.text}: no seed in common"))
     samples: list[Floats] = [np.array([found[seed] for seed in seeds]) for found in by_seed]
     try:
-        found_effect = effect(samples, check.statistic)
+        medians = [quantity.median for quantity in check.quantities]
+        found_effect = effect(samples, check.statistic, medians)
     except ValueError as error:
         return Finding(check, None, None, ("metric", f"{check.text}: {error}"))
     holds = decide(check, found_effect, hold, fail)

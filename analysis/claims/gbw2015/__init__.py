@@ -23,5 +23,12 @@ _ACKS: Final = Explanation(
     instead="2014+quickack+no_sack_compression",
     file=Path("ablation/gbw2015-testbed.csv"),
 )
-EXPLANATIONS: Final[dict[str, Explanation]] = {"g059": _ACKS, "g071": _ACKS, "g073": _ACKS}
+#: A send buffer that holds as many segments as that of Linux 3.14 (docs/eras.md).
+_BUFFER: Final = Explanation(
+    era="2014", instead="2014+send_buffer", file=Path("ablation/gbw2015-testbed.csv")
+)
+EXPLANATIONS: Final[dict[str, Explanation]] = {
+    **dict.fromkeys(("g059", "g071", "g073"), _ACKS),
+    **dict.fromkeys(("g064", "g084", "g125"), _BUFFER),
+}
 """Claim that disagrees -> the experiment that shows why."""

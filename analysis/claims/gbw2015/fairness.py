@@ -6,7 +6,6 @@ from typing import Final
 from analysis.claims.check import (
     Condition,
     Every,
-    Lacking,
     Quantity,
     every,
     less,
@@ -86,14 +85,25 @@ RULES: Final[dict[str, Rule]] = {
     "g146": at_least(VERY_GOOD, FQ, LINKS),
     "g147": at_least(PERFECT, SCHEDULERS, LOW),  # g149 has the exception
     "g148": order(JAIN, ("fq_codel",), SCHEDULERS, LOW, experiments=(FAIRNESS,)),
-    "g149": every(*(within(of(JAIN, "100/100", one), 0, PERFECT) for one in SCHEDULERS)),
+    "g149": every(  # less than at the rates where it is perfect, and long round trips get least
+        *(
+            less(of(JAIN, "100/100", one), of(JAIN, link, one))
+            for one in SCHEDULERS
+            for link in LOW
+        ),
+        *(
+            less(of(FLOWS[-1], "100/100", one), of(flow, "100/100", one))
+            for one in SCHEDULERS
+            for flow in FLOWS[:-1]
+        ),
+    ),
     "g150": every(
         *(
             less(of(FLOWS[0], "10/1", qdisc), of(FLOWS[1], "10/1", qdisc))
             for qdisc in (FIFO, "ared", "fq_codel")
         )
     ),
-    "g151": Lacking("a capture of the flow of 10 ms at 10/1 under pfifo_fast"),
+    "g151": within(of("first_congestions_10ms", "10/1", FIFO), low=SEVERAL),
     "g152": within(of("timeouts_10ms_in_a_row", "10/1", "ared"), low=SEVERAL),
     "g153": within(of("timeouts_10ms", "10/1", "fq_codel"), low=1),
     "g154": setting("arithmetic: a quarter of 1 Mbit/s for 10 ms is 312.5 B"),

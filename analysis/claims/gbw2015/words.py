@@ -27,9 +27,14 @@ PRACTICALLY_ZERO: Final = 0.05  # of the FIFO's
 SEVERAL: Final = 2.0
 
 
-def in_rrul(metric: str, link: str, qdisc: str) -> Quantity:
-    """The metric in the RRUL test."""
-    return Quantity(metric, "rrul", link, qdisc)
+#: What Fig. 2 draws, as the median of the runs' means; other figures draw means of runs.
+FIG_2: Final = (LATENCY, DOWN, UP)
+
+
+def in_rrul(metric: str, link: str, qdisc: str, experiment: str = "rrul") -> Quantity:
+    """The metric in the RRUL test, or in another."""
+    median = experiment == "rrul" and metric in FIG_2
+    return Quantity(metric, experiment, link, qdisc, median=median)
 
 
 def order(
@@ -45,7 +50,7 @@ def order(
     there is a `factor`, at most so many times it."""
     above = tuple(greater)
     pairs = [
-        (Quantity(metric, experiment, link, a), Quantity(metric, experiment, link, b))
+        (in_rrul(metric, link, a, experiment), in_rrul(metric, link, b, experiment))
         for experiment in experiments
         for link in links
         for a in smaller

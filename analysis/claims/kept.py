@@ -1,0 +1,92 @@
+"""What runs measured, kept in the user's cache folder: many figures ask the same runs the same.
+
+A run is known by its provenance, which has the digest of its data, and by its files' sizes and
+times; what it measured holds as long as the code that measures does.
+"""
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from analysis.dataset import RunFile
+from emulation.cache import cache_dir
+
+PACKAGE: Final = Path(__file__).parents[1]
+FOLDER: Final = "measured"
+OLD_S: Final = 30 * 24 * 3600.0  # after which what other code measured is thrown away
+IDLE: Final = "idle"
+WAIT_S: Final = 30.0  # for another process that writes
+
+Values = Mapping[str, float]
+
+
+@cache
+def code() -> str:
+    """Digest of the sources that a measurement may depend on."""
+    digest = hashlib.sha256()
+    for path in sorted([*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "emulation").glob("*.py")]):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def key(run: RunFile, how: str) -> str:
+    """What the measurements of a run are known by; `how` names the function that measures."""
+    digest = hashlib.sha256(how.encode())
+    for provenance in (run.provenance, *_unloaded(run)):
+        digest.update(provenance.read_bytes())
+        for file in sorted(provenance.parent.glob(f"{provenance.stem}.*")):
+            about = file.stat()
+            digest.update(f"{file.name} {about.st_size} {about.st_mtime_ns}\0".encode())
+    return digest.hexdigest()
+
+
+def _unloaded(run: RunFile) -> list[Path]:
+    """The runs without load that pages are measured by, which `traffic.measure_web` finds."""
+    site, _, load = run.experiment.rpartition("_")
+    if "web" not in site.split("_") or load == IDLE:
+        return []
+    variant = run.variant.replace(run.experiment, f"{site}_{IDLE}", 1)
+    base = run.provenance.parents[3].with_name(variant) / run.provenance.parents[2].name
+    return sorted(base.glob(f"*/{run.cc}/*.json"))
+
+
+def kept(keys: Sequence[str]) -> dict[str, Values]:
+    """The measurements that are kept, of those that `keys` are of."""
+    try:
+        with closing(_open()) as store:
+            rows = store.execute("SELECT key, value FROM measured").fetchall()
+    except (OSError, sqlite3.Error):  # whatever is wrong with it, runs can be measured again
+        return {}
+    wanted = set(keys)
+    return {one: json.loads(value) for one, value in rows if one in wanted}
+
+
+def keep(measured: Mapping[str, Values]) -> None:
+    """Keep measurements by their keys."""
+    if not measured:
+        return
+    rows = [(one, json.dumps(dict(values))) for one, values in measured.items()]
+    try:
+        with closing(_open()) as store, store:
+            store.executemany("INSERT OR REPLACE INTO measured VALUES (?, ?)", rows)
+    except (OSError, sqlite3.Error):  # a full disk, or no folder that can be written
+        return
+
+
+def _open() -> sqlite3.Connection:
+    """The store of today's code; others that are old are removed as it is made."""
+    folder = cache_dir(FOLDER)
+    path = folder / f"{code()}.sqlite"
+    if not path.exists():
+        for other in folder.glob("*.sqlite"):
+            if time.time() - other.stat().st_mtime > OLD_S:
+                other.unlink(missing_ok=True)
+    store = sqlite3.connect(path, timeout=WAIT_S)
+    store.execute("CREATE TABLE IF NOT EXISTS measured (key TEXT PRIMARY KEY, value TEXT)")
+    return store
