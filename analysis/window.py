@@ -88,6 +88,17 @@ class Connection:
         return min(1.0, float(sends) / (until_ms - since_ms))
 
 
+def least(moments: Floats, waiting: Floats, span_ms: float) -> Floats:
+    """At each of `moments` the least that waited since `span_ms` before; 0 before the first one."""
+    first = np.searchsorted(moments, moments - span_ms, side="right") - 1
+    return np.array(
+        [
+            0.0 if start < 0 else waiting[start : index + 1].min()
+            for index, start in enumerate(first)
+        ]
+    )
+
+
 def read_connection(path: Path) -> Connection:
     """Read a run's data file; raises DataError where it is not one of such a connection."""
     try:
