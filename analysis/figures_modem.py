@@ -35,12 +35,12 @@ def modem(palette: Palette, *, ethernet_mbit_s: float, upstream_mbit_s: float) -
         axes.text(left + BOX_WIDTH / 2, 1.05, name, ha="center", fontsize=11.5, color=palette.ink)
     _queue(axes, 3.55, 1, fast, palette)
     _queue(axes, 6.55, PACKETS, slow, palette)
-    rate = f"{ethernet_mbit_s:g} Mbit/s to 1 Gbit/s"
-    axes.text(4.15, -0.95, rate, ha="center", va="top", fontsize=10.5, color=fast)
+    rate = f"{ethernet_mbit_s:g} Mbit/s\nto 1 Gbit/s"
+    axes.text(5.65, -0.45, rate, ha="center", va="top", fontsize=10.5, color=fast)
     slower = f"{upstream_mbit_s:g} Mbit/s"
     axes.text(8.85, -0.3, slower, ha="center", va="top", fontsize=10.5, color=slow)
     axes.text(
-        4.15, -1.4, "managed, and empty", ha="center", va="top", fontsize=10.5,
+        4.15, -0.95, "managed, and empty", ha="center", va="top", fontsize=10.5,
         color=palette.soft,
     )  # fmt: skip
     axes.text(
@@ -48,7 +48,7 @@ def modem(palette: Palette, *, ethernet_mbit_s: float, upstream_mbit_s: float) -
         color=palette.soft,
     )  # fmt: skip
     axes.set_xlim(0, 11.7)
-    axes.set_ylim(-1.85, 1.5)
+    axes.set_ylim(-1.4, 1.5)
     axes.set_axis_off()
     return figure
 

@@ -40,8 +40,9 @@ def boxes(
     """A row of axes a value, and in it for each of `ticks` a box a qdisc over all of its runs.
 
     `table` is from queues.read_runs; `ticks` maps the values of the column `by`, in their order, to
-    labels below the boxes, `title` is below those; what has the same first line stands together. A box has the quartiles and the median, its
-    whiskers reach the last run within 1.5 of its height (Tukey), the others are dots.
+    labels below the boxes, `title` is below those; what has the same first line stands together.
+    A box has the quartiles and the median, its whiskers reach the last run within 1.5 of its
+    height (Tukey), the others are dots.
     """
     qdiscs = [name for name in ORDER if name in set(table["qdisc"].map(family))]
     figure = Figure(figsize=(8.2, 2.7 * len(values) + 0.6), layout="constrained")

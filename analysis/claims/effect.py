@@ -36,7 +36,7 @@ class Effect:
 
 
 def effect(samples: Sequence[Floats], statistic: Statistic) -> Effect:
-    """`statistic` of the means of `samples`, with its bootstrap standard error.
+    """`statistic` of the means (or spreads) of `samples`, with its bootstrap standard error.
 
     Each sample has a quantity's values, in the order of the same seeds: seeds are drawn, and with
     each all of its values, because runs of one seed share their random numbers. The percentiles of
@@ -49,12 +49,13 @@ def effect(samples: Sequence[Floats], statistic: Statistic) -> Effect:
     if statistic.logarithmic and not (table > 0).all():
         raise ValueError("a factor of values that are not all positive")
     seeds = table.shape[1]
-    value = float(statistic.of(table.mean(axis=1)))
+    reduce = np.std if statistic.spread else np.mean
+    value = float(statistic.of(reduce(table, axis=1)))
     if seeds < 2:
         return Effect(value, float("nan"), seeds, statistic.logarithmic)
 
     def of(*drawn: Floats, axis: int = -1) -> Floats:
-        found = statistic.of(np.stack([one.mean(axis=axis) for one in drawn]))
+        found = statistic.of(np.stack([reduce(one, axis=axis) for one in drawn]))
         return np.log(found) if statistic.logarithmic else found
 
     drawn = stats.bootstrap(

@@ -126,7 +126,15 @@ METRICS: Final = {
 MEASURES: Final = {
     "rrul": "analysis.claims.rrul:measure",
     **dict.fromkeys(
-        ("tcp_bidirectional", "rrul_links", "rrul_10ms", "rrul_50ms", "rrul_buffers", "rrul_irtt"),
+        (
+            "tcp_bidirectional",
+            "tcp_bidirectional_links",
+            "rrul_links",
+            "rrul_10ms",
+            "rrul_50ms",
+            "rrul_buffers",
+            "rrul_irtt",
+        ),
         "analysis.claims.rrul:measure",
     ),
     "udp_flood": "analysis.battling:measure_flood",
@@ -150,14 +158,20 @@ MEASURES: Final = {
         "analysis.claims.packets:measure",
     ),
     **dict.fromkeys(
-        ("window_20", "window_25", "window_20_at_once", "window_40_at_once"),
+        (
+            "window_20",
+            "window_25",
+            "window_20_at_once",
+            "window_30_at_once",
+            "window_40_at_once",
+        ),
         "analysis.window:measure",
     ),
     "dynamic": "analysis.claims.queues:measure_dynamic",
     **dict.fromkeys(
-        [f"static_rtt_{rtt}ms" for rtt in (10, 30, 100, 200, 500)]
+        [f"static_rtt_{rtt}ms" for rtt in (10, 30, 100, 200, 500, 1000)]
         + [f"low_{mtu}_rtt_{rtt}ms" for mtu in (500, 1500) for rtt in (30, 50, 100)]
-        + ["constants", "low_web", "edge"],
+        + ["constants", "low_web", "edge", "edge_down"],
         "analysis.claims.queues:measure",
     ),
 }
