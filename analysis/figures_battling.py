@@ -40,7 +40,7 @@ def cells(
     panels = figure.subplots(2, len(titles), squeeze=False)
     for column, (experiment, title) in enumerate(titles.items()):
         here = table[table["experiment"] == experiment]
-        qdiscs = _in_order(set(here["qdisc"].astype(str)))[::-1]
+        qdiscs = in_families(set(here["qdisc"].astype(str)))[::-1]
         for row, quantity in enumerate(shown[experiment]):
             axes = panels[row][column]
             values = here[here["quantity"] == quantity]
@@ -76,7 +76,7 @@ def _named(qdisc: str) -> str:
     return qdisc if name == qdisc else f"{name}, {qdisc.rpartition('_')[2]} packets"
 
 
-def _in_order(qdiscs: set[str]) -> list[str]:
+def in_families(qdiscs: set[str]) -> list[str]:
     """Families as everywhere, in each the one without a number first, then by buffer."""
     families = in_order({_family(name) for name in qdiscs})
     numbers = {name: name.rpartition("_")[2] for name in qdiscs}
