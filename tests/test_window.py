@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from analysis import figures_window, style, window
+from analysis.dataset import RunFile
 from analysis.errors import DataError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "emulation" / "guest"))
@@ -98,6 +99,15 @@ def test_a_window_beyond_the_pipe_stands_in_the_queue(tmp_path: Path) -> None:
     assert set(queue[moments > 900]) == {5}
     assert one.busy(900, 1900) == 1
     assert one.allowed()[25] == 400  # by the first acknowledgment
+
+
+def test_the_mean_queue_counts_how_long_it_lasts(tmp_path: Path) -> None:
+    path = tmp_path / "one.flent.gz"
+    for every, size, expected in ((1, 25, 5.0), (20, 40, 9.5)):
+        write(connection(200, size, every), path)
+        file = RunFile("a", "b", "1.2/1.2", "fifo", "cubic", 1, path, path)
+        # Five stand all the time; of 20 that come at once 19 wait, then one less each 10 ms.
+        assert window.measure(file)["queue_mean_packets"] == pytest.approx(expected, abs=0.9)
 
 
 def test_an_acknowledgment_a_window_leaves_the_link_idle_half_of_the_time() -> None:

@@ -92,6 +92,7 @@ METRICS: Final = {
     "excess_packets": Metric("packets more than fill the pipe", "packets"),
     "queue_least_packets": Metric("least standing queue", "packets"),
     "queue_most_packets": Metric("greatest standing queue", "packets"),
+    "queue_mean_packets": Metric("mean standing queue", "packets"),
     "arrivals_by_departures": Metric("arrivals by departures of the queue", ""),
     "busy_percent": Metric("time that the bottleneck sends", "%"),
     "empty_percent": Metric("time that the queue is empty", "%"),

@@ -50,7 +50,7 @@ RULES: Final[dict[str, Rule]] = {
     ),
     "c009": within(of("empty_percent", AT_ONCE), high=NEVER),
     "c010": every(
-        less(of("queue_most_packets", FEWER), of("queue_most_packets", TWICE)),
+        less(of("queue_mean_packets", FEWER), of("queue_mean_packets", TWICE)),
         ratio(of("busy_percent", FEWER), of("busy_percent", TWICE), high=UNDERUSED),
     ),
 }
