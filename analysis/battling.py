@@ -6,7 +6,7 @@ battling2013 is T. Høiland-Jørgensen, "Battling Bufferbloat: An experimental c
 approaches to queue management in Linux", Roskilde University (2013); its abstract is public.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from analysis.errors import DataError
 from analysis.flentfile import PING_KINDS, RERUN
 from analysis.metrics import RUN, confidence_interval, in_window
 from analysis.outputs import intervals
+from analysis.settings import Setting, linux_of
 
 LATENCY: Final = "probe_rtt_ms"
 TOTAL: Final = "goodput_total_mbit_s"
@@ -110,6 +111,22 @@ def per_setting(numbers: pd.DataFrame) -> pd.DataFrame:
         }
     )
     return table.reset_index()
+
+
+def rows_of(
+    experiments: Mapping[str, str], links: Sequence[str], settings: Sequence[Setting]
+) -> dict[tuple[str, str, str], str]:
+    """What to call each (experiment, link, era), in their order; `experiments` by their titles.
+
+    Links are named where there are several, eras other than that of the first of `settings`.
+    """
+    return {
+        (experiment, link, shown.era): (f"{link} {title}" if len(links) > 1 else title)
+        + ("" if shown == settings[0] else f", {linux_of(shown.era)}")
+        for title, experiment in experiments.items()
+        for link in links
+        for shown in settings
+    }
 
 
 def summarised(table: pd.DataFrame, values: list[str], by: list[str]) -> pd.DataFrame:

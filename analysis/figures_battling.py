@@ -40,7 +40,7 @@ def cells(
     panels = figure.subplots(2, len(titles), squeeze=False)
     for column, (experiment, title) in enumerate(titles.items()):
         here = table[table["experiment"] == experiment]
-        qdiscs = in_order(list(here["qdisc"].astype(str)))[::-1]
+        qdiscs = in_families(set(here["qdisc"].astype(str)))[::-1]
         for row, quantity in enumerate(shown[experiment]):
             axes = panels[row][column]
             values = here[here["quantity"] == quantity]
@@ -53,9 +53,9 @@ def cells(
                 _marks(axes, of_setting(values, setting), qdiscs, palette, place)
             axes.set_xlabel(AXES[quantity], fontsize=10)
             axes.set_ylim(-0.6, len(qdiscs) - 0.4)
-            axes.set_yticks(range(len(qdiscs)), qdiscs if column == 0 else [])
+            axes.set_yticks(range(len(qdiscs)), map(_named, qdiscs) if column == 0 else [])
             for tick, name in zip(axes.get_yticklabels(), qdiscs, strict=False):
-                tick.set_color(palette.color(name))
+                tick.set_color(palette.color(_family(name)))
             axes.tick_params(axis="y", length=0)
         panels[0][column].set_title(title, fontsize=11, color=palette.soft, loc="left")
     if len(settings) > 1:
@@ -65,15 +65,41 @@ def cells(
     return figure
 
 
+def _family(qdisc: str) -> str:
+    """`sfq` of `sfq_1000`, which is the same with another buffer."""
+    name, _, packets = qdisc.rpartition("_")
+    return name if packets.isdigit() else qdisc
+
+
+def _named(qdisc: str) -> str:
+    name = _family(qdisc)
+    return qdisc if name == qdisc else f"{name}, {qdisc.rpartition('_')[2]} packets"
+
+
+def in_families(qdiscs: set[str]) -> list[str]:
+    """Families as everywhere, in each the one without a number first, then by buffer."""
+    families = in_order({_family(name) for name in qdiscs})
+    numbers = {name: name.rpartition("_")[2] for name in qdiscs}
+    return sorted(
+        qdiscs,
+        key=lambda name: (
+            families.index(_family(name)),
+            int(numbers[name]) if numbers[name].isdigit() else 0,
+        ),
+    )
+
+
 def _limits(table: pd.DataFrame, quantity: str) -> tuple[float, float]:
-    """Of the axis of a quantity, the same in all panels; an interval may go beyond."""
-    mean = table.loc[table["quantity"] == quantity, "mean"]
+    """Of the axis of a quantity, the same in all panels; of a latency an interval may go beyond."""
+    chosen = table[table["quantity"] == quantity]
+    mean = chosen["mean"]
     if quantity == LATENCY:
         return 0.8 * float(mean.min()), 1.5 * float(mean.max())
     if quantity == SILENT:
         return -4, 100
-    room = 0.1 * float(mean.max() - mean.min())
-    return float(mean.min()) - room, float(mean.max()) + room
+    ends = pd.concat([mean, chosen["ci_low"], chosen["ci_high"]])
+    room = 0.05 * float(ends.max() - ends.min())
+    return float(ends.min()) - room, float(ends.max()) + room
 
 
 def _marks(
@@ -82,11 +108,12 @@ def _marks(
     """The mark and the interval of each qdisc, those of a further setting a little lower."""
     for _, one in values.iterrows():
         y = qdiscs.index(str(one["qdisc"])) - 0.22 * place
-        color = palette.color(str(one["qdisc"]))
+        family = _family(str(one["qdisc"]))
+        color = palette.color(family)
         if np.isfinite(one["ci_low"]):
             low = max(float(one["ci_low"]), axes.get_xlim()[0])
             axes.plot([low, one["ci_high"]], [y, y], color=color, linewidth=1.4, zorder=2)
-        mark = _mark(look(str(one["qdisc"])).marker, color, palette, place)
+        mark = _mark(look(family).marker, color, palette, place)
         mark.set_data([one["mean"]], [y])
         axes.add_line(mark)
 

@@ -74,9 +74,10 @@ def delays(edge: pd.DataFrame, palette: Palette) -> Figure:
     """
     groups = list(dict.fromkeys(edge[["link", "direction"]].itertuples(index=False, name=None)))
     qdiscs = [name for name in NAMES if name in set(edge["qdisc"])]
-    figure = Figure(figsize=(8.4, 1.25 * len(groups) + 1.2), layout="constrained")
+    figure = Figure(figsize=(8.8, 1.25 * len(groups) + 1.2), layout="constrained")
     axes = figure.add_subplot()
     most = float(edge["p95_ms"].max())
+    columns = ((1.10, "dropped"), (1.24, "sent"))  # right of the axes, of their width
     for row, (link, way) in enumerate(groups):
         here = edge[(edge["link"] == link) & (edge["direction"] == way)]
         for one in here.itertuples(index=False):
@@ -86,19 +87,26 @@ def delays(edge: pd.DataFrame, palette: Palette) -> Figure:
             ends = [max(LEAST_MS, one.p25_ms), max(LEAST_MS, one.p95_ms)]
             axes.plot(ends, [y, y], color=ink, linewidth=3, linestyle=dashed, alpha=0.55)
             axes.plot(max(LEAST_MS, one.median_ms), y, "o", color=ink, markersize=7)
-            axes.text(
-                1.8 * most, y, f"{one.dropped_percent:.3g} %   {one.kilobytes / 1000:.3g} MB",
-                va="center", fontsize=9.5, color=ink,
-            )  # fmt: skip
-    axes.text(1.8 * most, -0.62, "dropped, sent", va="center", fontsize=9.5, color=palette.soft)
+            texts = (f"{one.dropped_percent:.1f} %", f"{one.kilobytes / 1000:.1f} MB")
+            for (x, _), text in zip(columns, texts, strict=True):
+                axes.text(x, y, text, transform=axes.get_yaxis_transform(), ha="right",
+                          va="center", fontsize=9.5, color=ink)  # fmt: skip
+        if row:
+            axes.axhline(row - 0.5, color=palette.grid, linewidth=0.8)
+    for x, text in columns:
+        axes.text(x, -0.68, text, transform=axes.get_yaxis_transform(), ha="right", va="center",
+                  fontsize=9.5, color=palette.soft)  # fmt: skip
     axes.set_xscale("log")
-    axes.set_xlim(LEAST_MS / 1.2, 12 * most)
+    axes.set_xlim(LEAST_MS / 1.1, 1.3 * most)
     axes.set_ylim(len(groups) - 0.5, -0.8)
     axes.set_yticks(
         range(len(groups)),
         [f"{link.partition('/')[0]} Mbit/s\n{WAYS[way]}" for link, way in groups],
     )
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda number, _: f"{'≤ ' if number == LEAST_MS else ''}{number:g}")
+    )
+    axes.set_xticks([LEAST_MS, 1, 10, 100])
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("Queue delay (ms): 25th percentile, median, 95th percentile")

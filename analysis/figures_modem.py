@@ -19,7 +19,7 @@ PACKETS: Final = 7  # drawn in the modem's buffer
 
 def modem(palette: Palette, *, ethernet_mbit_s: float, upstream_mbit_s: float) -> Figure:
     """Links as wide as they are fast (not to scale), and the packets where they wait."""
-    figure = Figure(figsize=(9.4, 3.3), layout="constrained")
+    figure = Figure(figsize=(9.4, 3.0), layout="constrained")
     axes = figure.add_subplot()
     fast, slow = palette.color("codel"), palette.color("pie")
     for left, right in ((1.9, 3.4), (4.9, 6.4)):
@@ -35,20 +35,20 @@ def modem(palette: Palette, *, ethernet_mbit_s: float, upstream_mbit_s: float) -
         axes.text(left + BOX_WIDTH / 2, 1.05, name, ha="center", fontsize=11.5, color=palette.ink)
     _queue(axes, 3.55, 1, fast, palette)
     _queue(axes, 6.55, PACKETS, slow, palette)
-    rate = f"{ethernet_mbit_s:g} Mbit/s to 1 Gbit/s"
-    axes.text(4.15, -1.2, rate, ha="center", va="top", fontsize=10.5, color=fast)
+    rate = f"{ethernet_mbit_s:g} Mbit/s\nto 1 Gbit/s"
+    axes.text(5.65, -0.45, rate, ha="center", va="top", fontsize=10.5, color=fast)
     slower = f"{upstream_mbit_s:g} Mbit/s"
-    axes.text(8.85, -1.2, slower, ha="center", va="top", fontsize=10.5, color=slow)
+    axes.text(8.85, -0.3, slower, ha="center", va="top", fontsize=10.5, color=slow)
     axes.text(
-        4.15, -1.75, "managed, and empty", ha="center", va="top", fontsize=10.5,
+        4.15, -0.95, "managed, and empty", ha="center", va="top", fontsize=10.5,
         color=palette.soft,
     )  # fmt: skip
     axes.text(
-        7.15, -1.75, "full, and out of reach", ha="center", va="top", fontsize=10.5,
+        7.15, -0.95, "full, and out of reach", ha="center", va="top", fontsize=10.5,
         color=palette.soft,
     )  # fmt: skip
     axes.set_xlim(0, 11.7)
-    axes.set_ylim(-2.2, 1.5)
+    axes.set_ylim(-1.4, 1.5)
     axes.set_axis_off()
     return figure
 

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from analysis.queues import ALIKE, NAMES, family
 from analysis.style import Palette
@@ -40,8 +40,9 @@ def boxes(
     """A row of axes a value, and in it for each of `ticks` a box a qdisc over all of its runs.
 
     `table` is from queues.read_runs; `ticks` maps the values of the column `by`, in their order, to
-    labels below the boxes, `title` is below those. A box has the quartiles and the median, its
-    whiskers reach the last run within 1.5 of its height (Tukey), the others are dots.
+    labels below the boxes, `title` is below those; what has the same first line stands together.
+    A box has the quartiles and the median, its whiskers reach the last run within 1.5 of its
+    height (Tukey), the others are dots.
     """
     qdiscs = [name for name in ORDER if name in set(table["qdisc"].map(family))]
     figure = Figure(figsize=(8.2, 2.7 * len(values) + 0.6), layout="constrained")
@@ -53,9 +54,12 @@ def boxes(
             groups = [of_qdisc.loc[of_qdisc[by] == tick, value].dropna() for tick in ticks]
             at = np.arange(len(ticks)) + (place - (len(qdiscs) - 1) / 2) * width * 1.12
             _boxes(axes, groups, at, width, color(name, palette), palette)
+        _bands(axes, list(ticks.values()), palette)
         if value in LOGARITHMIC:
             axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.yaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
+            axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_ylabel(SHOWN[value])
         axes.grid(visible=False, axis="x")
         axes.tick_params(axis="x", length=0)
@@ -63,6 +67,19 @@ def boxes(
     rows[-1].set_xlabel(title)
     legend(figure, qdiscs, palette)
     return figure
+
+
+def _bands(axes: Axes, labels: Sequence[str], palette: Palette) -> None:
+    """A band behind every second group of labels that have the first of several lines in common."""
+    groups = [label.partition("\n")[0] for label in labels]
+    names = list(dict.fromkeys(groups))
+    if len(names) == len(labels):
+        return
+    for name in names[1::2]:
+        first = groups.index(name)
+        last = first + groups.count(name)
+        axes.axvspan(first - 0.5, last - 0.5, color=palette.grid, alpha=0.55, linewidth=0, zorder=0)
+    axes.set_xlim(-0.5, len(labels) - 0.5)
 
 
 def _boxes(

@@ -102,7 +102,9 @@ def family(qdisc: str) -> str:
 def overview(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Medians over runs of each quantity, with quartiles of the median delay and of utilisation."""
     rows = []
-    for key, runs in table.groupby(list(by), observed=True, sort=False):
+    groups = dict(list(table.groupby(list(by), observed=True)))
+    for key in sorted(groups, key=_place):
+        runs = groups[key]
         rows.append(
             {
                 **dict(zip(by, key, strict=True)),
@@ -123,6 +125,16 @@ def overview(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def _place(key: Sequence[object]) -> tuple[tuple[float, str], ...]:
+    """To sort by: links by their rate, other numbers by value, names as they are."""
+    places = []
+    for part in key:
+        name = str(part)
+        number = part if isinstance(part, float) else _rate(name) if name[0].isdigit() else 0.0
+        places.append((number, name))
+    return tuple(places)
 
 
 def ticks(table: pd.DataFrame, by: str) -> tuple[dict[object, str], str]:

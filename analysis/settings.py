@@ -19,9 +19,14 @@ class Setting(NamedTuple):
     @property
     def title(self) -> str:
         """ "Linux of 2014, CUBIC"; "today's Linux, linux-7.3, CUBIC"."""
-        era, _, kernel = self.era.partition("@")
-        linux = "today's Linux" if era == DEFAULT_ERA else f"Linux of {era}"
-        return ", ".join(filter(None, (linux, kernel, TCP.get(self.cc, self.cc))))
+        return f"{linux_of(self.era)}, {TCP.get(self.cc, self.cc)}"
+
+
+def linux_of(era: str) -> str:
+    """ "Linux of 2014"; "today's Linux, linux-7.3"."""
+    era, _, kernel = era.partition("@")
+    linux = "today's Linux" if era == DEFAULT_ERA else f"Linux of {era}"
+    return ", ".join(filter(None, (linux, kernel)))
 
 
 def settings_of(table: pd.DataFrame, eras: Sequence[str], ccs: Sequence[str]) -> list[Setting]:

@@ -88,6 +88,17 @@ class Connection:
         return min(1.0, float(sends) / (until_ms - since_ms))
 
 
+def least(moments: Floats, waiting: Floats, span_ms: float) -> Floats:
+    """At each of `moments` the least that waited since `span_ms` before; 0 before the first one."""
+    first = np.searchsorted(moments, moments - span_ms, side="right") - 1
+    return np.array(
+        [
+            0.0 if start < 0 else waiting[start : index + 1].min()
+            for index, start in enumerate(first)
+        ]
+    )
+
+
 def read_connection(path: Path) -> Connection:
     """Read a run's data file; raises DataError where it is not one of such a connection."""
     try:
@@ -114,7 +125,8 @@ def measure(run: RunFile) -> dict[str, float]:
     since = one.began_ms + 2 * one.base_rtt_ms + one.window * one.packet_ms
     moments, queue = one.changes()
     spans = np.diff(np.append(moments, one.length_ms))
-    standing = queue[moments >= since]
+    later = moments >= since
+    standing = queue[later]
     rates = [
         float(1 / np.mean(np.diff(times[(times >= since) & (times < one.length_ms)])))
         for times in (one.packets["queued"].to_numpy(), one.packets["left"].to_numpy())
@@ -126,9 +138,10 @@ def measure(run: RunFile) -> dict[str, float]:
         "excess_packets": one.window - one.pipe,
         "queue_least_packets": float(standing.min()),
         "queue_most_packets": float(standing.max()),
+        "queue_mean_packets": float(np.average(standing, weights=spans[later])),
         "arrivals_by_departures": rates[0] / rates[1],
         "busy_percent": 100 * one.busy(since, one.length_ms),
-        "empty_percent": 100 * float(spans[(moments >= since) & (queue == 0)].sum())
+        "empty_percent": 100 * float(spans[later & (queue == 0)].sum())
         / (one.length_ms - since),
     }  # fmt: skip
 

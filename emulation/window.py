@@ -50,12 +50,6 @@ def window_job(
     }
 
 
-def _places(topology: Topology) -> list[tuple[str, str]]:
-    """Where a packet is seen on its way: sender, before the queue, behind it, receiver."""
-    sender, receiver = topology.pairs[-1]
-    return [(sender, "eth0"), ("left", f"left-{BULK_PAIRS + 1}"), LEFT, (receiver, "eth0")]
-
-
 def places(topology: Topology) -> list[tuple[str, str]]:
     """Where a packet is seen on its way: sender, before the queue, behind it, receiver."""
     sender, receiver = topology.pairs[-1]

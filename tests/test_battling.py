@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import battling
+from analysis import battling, figures_battling
 from analysis.claims.battling2013 import RULES
 from analysis.claims.check import checks
 from analysis.claims.statement import read_claims
 from analysis.dataset import Dataset, find_runs, read_runs
 from analysis.flentfile import kind_of
+from analysis.settings import Setting
 from emulation import vm
 from emulation.config import experiment, load, select
 
@@ -154,3 +155,28 @@ def test_a_flood_starves_a_ping_in_codel_and_not_in_fq_codel(tmp_path: Path) -> 
         latency[qdisc] = battling.run_numbers(found)[battling.LATENCY].iloc[0]
     assert latency["fq_codel"] < 5
     assert latency["codel"] > 20 * latency["fq_codel"]
+
+
+def test_rows_are_named_by_what_differs() -> None:
+    paper, today = Setting("2013", "cubic"), Setting("modern", "cubic")
+    assert battling.rows_of({"1 ms": "rrul"}, ["10/10"], [paper, today]) == {
+        ("rrul", "10/10", "2013"): "1 ms",
+        ("rrul", "10/10", "modern"): "1 ms, today's Linux",
+    }
+    assert battling.rows_of({"Mbit/s": "rrul"}, ["10/10", "1/1"], [paper]) == {
+        ("rrul", "10/10", "2013"): "10/10 Mbit/s",
+        ("rrul", "1/1", "2013"): "1/1 Mbit/s",
+    }
+
+
+def test_the_same_qdisc_with_other_buffers_stands_together() -> None:
+    names = {"sfq_1000", "pfifo_fast_300", "fq_codel", "pfifo_fast", "sfq", "pfifo_fast_100"}
+    found = figures_battling.in_families(names)
+    assert found == [
+        "pfifo_fast",
+        "pfifo_fast_100",
+        "pfifo_fast_300",
+        "sfq",
+        "sfq_1000",
+        "fq_codel",
+    ]

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -11,7 +12,17 @@ import pytest
 from scipy import stats
 
 from analysis.claims import check, papers, verdict
-from analysis.claims.check import DIFFERENCE, RANKS, RATIO, VALUE, Check, Quantity, every, some
+from analysis.claims.check import (
+    DIFFERENCE,
+    RANKS,
+    RATIO,
+    SPREAD,
+    VALUE,
+    Check,
+    Quantity,
+    every,
+    some,
+)
 from analysis.claims.effect import Effect, effect
 from analysis.claims.explanation import Explanation
 from analysis.claims.measure import MEASURED, MEASURES, measure_paper
@@ -126,6 +137,15 @@ def test_rank_correlation_against_scipy() -> None:
     expected = stats.spearmanr(mean[:4], mean[4:]).statistic
     assert float(RANKS.of(mean)) == pytest.approx(expected)
     assert RANKS.of(np.column_stack([mean, mean])).shape == (2,)
+
+
+def test_a_spread_is_the_standard_deviation_over_seeds() -> None:
+    narrow, wide = np.array([9.0, 10, 11, 9, 10, 11]), np.array([2.0, 10, 18, 2, 10, 18])
+    found = effect([narrow, wide], SPREAD)
+    assert found.value == pytest.approx(-7 * np.sqrt(2 / 3))
+    low, high = found.interval()
+    assert low < found.value < high < 0  # six seeds tell such a difference
+    assert effect([narrow, narrow + 100], SPREAD).value == pytest.approx(0)
 
 
 def test_one_seed_has_no_interval() -> None:
@@ -290,6 +310,31 @@ def test_an_experiment_explains_only_what_it_makes_agree(
         (one,) = assess([claim()], {"g038": rule}, known, {"g038": reason}, tmp_path)
         assert one.headline.verdict == expected
         assert one.headline.explained_by == (str(reason) if expected == "explained" else "")
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (("rrul_10ms", "10/10", "codel"), Verdict.EXPLAINED),
+        (("rrul_10ms", "10/10", ""), Verdict.EXPLAINED),
+        (("rrul_10ms", "10/10", "pie"), Verdict.DISAGREES),
+        (("rrul", "10/10", ""), Verdict.DISAGREES),
+    ],
+)
+def test_another_setting_of_the_paper_explains(
+    place: tuple[str, str, str], expected: Verdict
+) -> None:
+    shorter = replace(CODEL, experiment="rrul_10ms")
+    longer = replace(PIE, experiment="rrul_10ms")
+    table = measured({CODEL: HIGH, shorter: LOW, longer: HIGH}, era="2014")
+    of = (CODEL.experiment, CODEL.link, place[2] and CODEL.qdisc)
+    reason = Explanation("2014", "2014", cells={of: place})
+    rules = {"g038": check.within(CODEL, high=2)}
+    (one,) = assess([claim()], rules, table, {"g038": reason})
+    assert one.headline.verdict == expected
+    if expected == Verdict.EXPLAINED:
+        named = " ".join(part for part in place if part)
+        assert one.headline.explained_by.startswith(f"{named} in place of rrul 10/10")
 
 
 def test_an_explanation_without_its_result_is_an_error(tmp_path: Path) -> None:

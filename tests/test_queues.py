@@ -170,3 +170,17 @@ def test_figures_can_be_drawn(tmp_path: Path) -> None:
     assert "CoDel at 3\xa0Mbit/s: 6 ms" in figures_queues.describe_boxes(
         table, "link", ticks, title
     )
+
+
+def test_an_overview_is_sorted_by_rate_and_not_by_letters() -> None:
+    rows = [
+        {"link": link, "qdisc": qdisc, "median_ms": 5.0, "utilisation_percent": 90.0, "jain": 1.0,
+         "dropped_percent": 1.0}
+        for link in ("10/10", "100/100", "3/3", "0.512/0.512")
+        for qdisc in ("red", "codel")
+    ]  # fmt: skip
+    found = queues.overview(pd.DataFrame(rows), ["link", "qdisc"])
+    assert found["link"].tolist()[::2] == ["0.512/0.512", "3/3", "10/10", "100/100"]
+    assert found["qdisc"].tolist()[:2] == ["codel", "red"]
+    by_rtt = pd.DataFrame(rows[:3]).assign(base_rtt_ms=[500.0, 30.0, 100.0])
+    assert queues.overview(by_rtt, ["base_rtt_ms"])["base_rtt_ms"].tolist() == [30, 100, 500]

@@ -6,10 +6,12 @@ import struct
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from analysis import figures_window, style, window
+from analysis.dataset import RunFile
 from analysis.errors import DataError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "emulation" / "guest"))
@@ -17,6 +19,7 @@ import window_receiver as receiver
 
 THIN, FAT, THERE, BACK = 10.0, 1.0, 100.0, 100.0  # ms
 MTU = 1486
+SLOT = figures_window.SLOT * FAT
 ADDRESS, SENDER = "10.2.5.9", "10.1.5.2"
 
 
@@ -98,6 +101,15 @@ def test_a_window_beyond_the_pipe_stands_in_the_queue(tmp_path: Path) -> None:
     assert one.allowed()[25] == 400  # by the first acknowledgment
 
 
+def test_the_mean_queue_counts_how_long_it_lasts(tmp_path: Path) -> None:
+    path = tmp_path / "one.flent.gz"
+    for every, size, expected in ((1, 25, 5.0), (20, 40, 9.5)):
+        write(connection(200, size, every), path)
+        file = RunFile("a", "b", "1.2/1.2", "fifo", "cubic", 1, path, path)
+        # Five stand all the time; of 20 that come at once 19 wait, then one less each 10 ms.
+        assert window.measure(file)["queue_mean_packets"] == pytest.approx(expected, abs=0.9)
+
+
 def test_an_acknowledgment_a_window_leaves_the_link_idle_half_of_the_time() -> None:
     one = connection(100, 20, every=20)
     assert one.packets["sent"][20] == pytest.approx(200 + 19 * THIN + THERE + BACK)
@@ -123,3 +135,24 @@ def test_every_packet_that_is_under_way_is_drawn_with_the_same_area() -> None:
     # acknowledgment.
     packets = sum(areas) - FAT * figures_window.ACK_HIGH
     assert packets == pytest.approx(24 * THIN * 1.0, rel=0.01)
+
+
+def test_what_stands_is_the_least_of_the_last_round_trip() -> None:
+    moments = np.array([0.0, 100, 150, 200, 320, 400])
+    waiting = np.array([0.0, 9, 6, 4, 5, 3])
+    # from 100 on at 300, so at 320 the least of 9, 6, 4 and 5; at 200 still that of the start
+    assert window.least(moments, waiting, 200).tolist() == [0, 0, 0, 0, 4, 3]
+
+
+def test_a_packet_is_on_the_senders_link_until_it_reaches_the_queue() -> None:
+    one = connection(30, 25)
+    late = one.packets.assign(queued=one.packets["sent"] + FAT)
+    one = window.Connection(one.window, late, one.acks, one.length_ms)
+    with style.styled() as palette:
+        axes = figures_window.pipes(one, [203.5], palette).axes[0]
+    (drawn,) = axes.collections
+    left = sorted(path.get_extents().x0 for path in drawn.get_paths())
+    # The first is in the bottleneck, two wait next to it, the fourth is half-way to them.
+    assert left[-4:-2] == [-2 * SLOT, -SLOT]
+    sender = -26 * SLOT - figures_window.LINK_MS
+    assert left[-5] == pytest.approx((sender - 3 * SLOT - FAT) / 2)

@@ -34,11 +34,15 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Statistic:
-    """A function of the quantities' means, of shape (quantities, …) to (…)."""
+    """A function of the quantities' means, of shape (quantities, …) to (…).
+
+    Where `spread` is set, of their standard deviations over seeds in place of the means.
+    """
 
     name: str
     of: Callable[[Floats], Floats]
     logarithmic: bool = False  # its error is that of a factor; needs positive values
+    spread: bool = False
 
 
 VALUE: Final = Statistic("mean", lambda mean: mean[0])
@@ -46,6 +50,11 @@ DIFFERENCE: Final = Statistic("difference", lambda mean: mean[0] - mean[1])
 RATIO: Final = Statistic("ratio", lambda mean: mean[0] / mean[1], logarithmic=True)
 GROWTH: Final = Statistic(
     "growth of the difference", lambda mean: (mean[2] - mean[3]) - (mean[0] - mean[1])
+)
+
+
+SPREAD: Final = Statistic(
+    "difference of the standard deviations", lambda spread: spread[0] - spread[1], spread=True
 )
 
 
@@ -89,6 +98,8 @@ class Check:
             half = len(self.quantities) // 2
             other = self.quantities[half]
             return f"order of qdiscs, {_where(first)} and {_where(other)}"
+        if self.statistic is SPREAD:
+            return f"spread over runs of {_where(first)}: {' − '.join(names)}"
         if self.statistic is GROWTH:
             other = self.quantities[2]
             to = other.link if other.experiment == first.experiment else _place(other)
@@ -197,6 +208,11 @@ def rising(*quantities: Quantity) -> Every:
 def widening(a: Quantity, b: Quantity, c: Quantity, d: Quantity) -> Check:
     """c − d is more than a − b."""
     return Check(GROWTH, (a, b, c, d), low=0, strict=True)
+
+
+def steadier(a: Quantity, b: Quantity) -> Check:
+    """a varies less over its runs than b."""
+    return Check(SPREAD, (a, b), high=0, strict=True)
 
 
 def same_order(first: Iterable[Quantity], second: Iterable[Quantity], low: float) -> Check:

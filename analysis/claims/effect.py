@@ -37,7 +37,7 @@ class Effect:
 
 def effect(samples: Sequence[Floats], statistic: Statistic, medians: Sequence[bool] = ()) -> Effect:
     """`statistic` of the means of `samples`, with its bootstrap standard error; of their medians
-    where `medians` says so.
+    where `medians` says so, of their standard deviations where the statistic is of spreads.
 
     Each sample has a quantity's values, in the order of the same seeds: seeds are drawn, and with
     each all of its values, because runs of one seed share their random numbers. The percentiles of
@@ -50,7 +50,8 @@ def effect(samples: Sequence[Floats], statistic: Statistic, medians: Sequence[bo
     if statistic.logarithmic and not (table > 0).all():
         raise ValueError("a factor of values that are not all positive")
     seeds = table.shape[1]
-    centres = [np.median if one else np.mean for one in medians or [False] * len(table)]
+    usual = np.std if statistic.spread else np.mean
+    centres = [np.median if one else usual for one in medians or [False] * len(table)]
     middle = [centre(row) for centre, row in zip(centres, table, strict=True)]
     value = float(statistic.of(np.array(middle)))
     if seeds < 2:

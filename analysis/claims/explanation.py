@@ -1,10 +1,12 @@
 """Why a claim disagrees: an experiment that changes one thing and makes it agree.
 
-Such an experiment is an era with one switch more or less, as `2014-no_rack`: its runs are in the
-data, or what they measured is a table of `measure.MEASURED`, `data/ablation/<name>.csv`.
+Such an experiment is an era with one switch more or less, as `2014-no_rack`, or one of the paper's
+with another setting: its runs are in the data, or what they measured is a table of
+`measure.MEASURED`, `data/ablation/<name>.csv`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -14,20 +16,30 @@ import pandera.pandas as pa
 from analysis.claims.measure import MEASURED
 from analysis.errors import DataError
 
+Place = tuple[str, str, str]
+"""Experiment, link and qdisc; no qdisc: each."""
+PLACE: Final = ("experiment", "link", "qdisc")  # columns of MEASURED
 SHIPPED: Final = Path(__file__).parents[2] / "data"
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Measurements of the era `instead` are taken in place of those of `era`, where it has any."""
+    """Measurements of the era `instead` are taken in place of those of `era`, where it has any.
+
+    Where `cells` are given, they are taken in place of others, and nothing else is.
+    """
 
     era: str  # in which the claim disagrees
     instead: str  # `2014-no_rack`
     file: Path | None = None  # below the data folder, that of other runs or the repository's;
     # None: runs of that era are in the data
+    cells: Mapping[Place, Place] = field(default_factory=dict)  # of the rule -> taken in its place
 
     def __str__(self) -> str:
-        return f"era {self.instead}" + (f" ({self.file.as_posix()})" if self.file else "")
+        era = "" if self.instead == self.era else f"era {self.instead}"
+        taken = ", ".join(f"{_named(to)} in place of {_named(of)}" for of, to in self.cells.items())
+        file = f"({self.file.as_posix()})" if self.file else ""
+        return " ".join(part for part in (era, taken, file) if part)
 
     def measured(self, data: Path, table: pd.DataFrame) -> pd.DataFrame:
         """The experiment's measurements as a table of MEASURED with the name of `era`.
@@ -42,7 +54,26 @@ class Explanation:
         if chosen.empty and self.file is not None:
             known = ", ".join(sorted(table["era"].unique()))
             raise DataError.of(data / self.file, f"no era {self.instead!r}", f"It has {known}")
-        return chosen.assign(era=self.era)
+        if not self.cells:
+            return chosen.assign(era=self.era)
+        parts = [
+            _taken(chosen, to).assign(
+                experiment=of[0], link=of[1], **({"qdisc": of[2]} if of[2] else {})
+            )
+            for of, to in self.cells.items()
+        ]
+        return pd.concat(parts).assign(era=self.era)
+
+
+def _named(place: Place) -> str:
+    return " ".join(part for part in place if part)
+
+
+def _taken(table: pd.DataFrame, place: Place) -> pd.DataFrame:
+    """The rows of `table` of that place."""
+    names = [name for name, value in zip(PLACE, place, strict=True) if value]
+    values = [value for value in place if value]
+    return table[(table[names] == values).all(axis=1)]
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -99,6 +99,7 @@ METRICS: Final = {
     "excess_packets": Metric("packets more than fill the pipe", "packets"),
     "queue_least_packets": Metric("least standing queue", "packets"),
     "queue_most_packets": Metric("greatest standing queue", "packets"),
+    "queue_mean_packets": Metric("mean standing queue", "packets"),
     "arrivals_by_departures": Metric("arrivals by departures of the queue", ""),
     "busy_percent": Metric("time that the bottleneck sends", "%"),
     "empty_percent": Metric("time that the queue is empty", "%"),
@@ -135,7 +136,15 @@ MEASURES: Final = {
         ("rrul", "rrul_short_queue", "rrul_few_queues"), "analysis.claims.rrul:measure"
     ),
     **dict.fromkeys(
-        ("tcp_bidirectional", "rrul_links", "rrul_10ms", "rrul_50ms", "rrul_buffers", "rrul_irtt"),
+        (
+            "tcp_bidirectional",
+            "tcp_bidirectional_links",
+            "rrul_links",
+            "rrul_10ms",
+            "rrul_50ms",
+            "rrul_buffers",
+            "rrul_irtt",
+        ),
         "analysis.claims.rrul:measure",
     ),
     "udp_flood": "analysis.battling:measure_flood",
@@ -161,14 +170,20 @@ MEASURES: Final = {
         "analysis.claims.packets:measure",
     ),
     **dict.fromkeys(
-        ("window_20", "window_25", "window_20_at_once", "window_40_at_once"),
+        (
+            "window_20",
+            "window_25",
+            "window_20_at_once",
+            "window_30_at_once",
+            "window_40_at_once",
+        ),
         "analysis.window:measure",
     ),
     "dynamic": "analysis.claims.queues:measure_dynamic",
     **dict.fromkeys(
-        [f"static_rtt_{rtt}ms" for rtt in (10, 30, 100, 200, 500)]
+        [f"static_rtt_{rtt}ms" for rtt in (10, 30, 100, 200, 500, 1000)]
         + [f"low_{mtu}_rtt_{rtt}ms" for mtu in (500, 1500) for rtt in (30, 50, 100)]
-        + ["constants", "low_web", "edge"],
+        + ["constants", "low_web", "edge", "edge_down"],
         "analysis.claims.queues:measure",
     ),
 }

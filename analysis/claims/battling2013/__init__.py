@@ -112,5 +112,15 @@ RULES: Final[dict[str, Rule]] = {
     ),
 }
 
-EXPLANATIONS: Final[dict[str, Explanation]] = {}
+EXPLANATIONS: Final[dict[str, Explanation]] = {
+    # Over a link like ADSL, where acknowledgments wait behind a slow upload.
+    "b001": Explanation(
+        era="2013",
+        instead="2013",
+        cells={
+            ("tcp_bidirectional", LINK, ""): ("tcp_bidirectional_links", "10/1", ""),
+            ("rrul", LINK, ""): ("rrul_links", "10/1", ""),
+        },
+    ),
+}
 """Claim that disagrees -> the experiment that shows why."""

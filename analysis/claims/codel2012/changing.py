@@ -4,7 +4,7 @@ from typing import Final
 
 from analysis.claims.check import (
     Condition,
-    Lacking,
+    Quantity,
     apart,
     every,
     less,
@@ -34,6 +34,11 @@ SCHEMES: Final = ("codel", "tail_drop", "red")
 STEP_MS: Final = 50.0  # of the series that the first drop is looked for in
 FOUND: Final = 1.1  # a printed number is met within a tenth
 ABOUT: Final = 0.05  # a share that the paper calls "about" so large
+
+
+def alone(metric: str, link: str) -> Quantity:
+    """The metric of CoDel at the edge, without traffic in the other direction."""
+    return Quantity(metric, "edge_down", link, "codel")
 
 
 def longest(qdisc: str, ms: float) -> Condition:
@@ -131,7 +136,16 @@ RULES: Final[dict[str, Rule]] = {
             )
         )
     ),
-    "c061": Lacking("runs of the same without traffic in the other direction"),
+    "c061": every(
+        *(
+            part
+            for link in EDGE
+            for part in (
+                less(alone("queue_mean_ms", link), edge("queue_mean_ms", link, "codel")),
+                less(edge(SENT, link, "codel"), alone(SENT, link)),
+            )
+        )
+    ),
     "c062": every(
         *(ratio(edge(SENT, link, "codel"), edge(SENT, link, TAIL_DROP), CLOSE) for link in EDGE)
     ),

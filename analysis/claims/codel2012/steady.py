@@ -4,7 +4,6 @@ from typing import Final
 
 from analysis.claims.check import (
     Condition,
-    Lacking,
     Quantity,
     every,
     less,
@@ -12,6 +11,7 @@ from analysis.claims.check import (
     ratio,
     setting,
     some,
+    steadier,
     widening,
     within,
 )
@@ -37,6 +37,7 @@ from analysis.claims.statement import Claim
 from analysis.claims.verdict import Rule
 
 FASTER: Final = FAST[1:]  # "10Mbps and above"
+LONGEST: Final = 1000  # ms
 USUAL: Final = (10, 30, 100, 200)  # all but 500 ms
 
 
@@ -120,7 +121,9 @@ RULES: Final[dict[str, Rule]] = {
             for qdisc in ("codel_10ms", "codel_20ms")
         )
     ),
-    "c014": Lacking("runs at an RTT of 1 s"),
+    "c014": at_each(
+        (*RTTS, LONGEST), FAST, lambda rtt, link: within(static(USE, rtt, link, "codel"), GOOD_USE)
+    ),
     "c015": every(
         *(
             less(static(USE, 500, link, "codel"), static(USE, rtt, link, "codel"))
@@ -232,6 +235,12 @@ RULES: Final[dict[str, Rule]] = {
     "c056": every(
         *(less(static(USE, 500, link, "codel"), static(USE, 10, link, "codel")) for link in FAST)
     ),
-    "c057": Lacking("how much runs of one cell vary, as a number of each run", "metric"),
+    "c057": at_each(
+        USUAL,
+        FAST,
+        lambda rtt, link: steadier(
+            static(USE, rtt, link, "codel"), static(USE, 500, link, "codel")
+        ),
+    ),
     "c058": at_each(RTTS, FAST, shared_more_fairly),
 }

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from analysis.claims.check import Lacking, Quantity, apart, every, less, ratio, within
+from analysis.claims.check import Quantity, apart, every, less, ratio, within
 from analysis.claims.verdict import Rule
 
 LINK: Final = "1.2/1.2"
@@ -10,12 +10,15 @@ QDISC: Final = "fifo_100"
 FULL: Final = "window_25"
 EXACT: Final = "window_20"
 AT_ONCE: Final = "window_20_at_once"
+TWICE: Final = "window_40_at_once"  # the queue of Fig. 4
+FEWER: Final = "window_30_at_once"
 
 MARGIN: Final = (
     0.2  # of a wait in ms and of a number of packets: a fiftieth and a fifth of a packet
 )
 AS_FAST: Final = (0.99, 1.01)
 NEVER: Final = 1.0  # percent of the time
+UNDERUSED: Final = 0.95  # times what was sent: at most
 
 
 def of(metric: str, experiment: str = FULL) -> Quantity:
@@ -46,5 +49,8 @@ RULES: Final[dict[str, Rule]] = {
         ratio(of("busy_percent"), of("busy_percent", EXACT), *AS_FAST),
     ),
     "c009": within(of("empty_percent", AT_ONCE), high=NEVER),
-    "c010": Lacking("runs of such a receiver with a shorter queue"),
+    "c010": every(
+        less(of("queue_mean_packets", FEWER), of("queue_mean_packets", TWICE)),
+        ratio(of("busy_percent", FEWER), of("busy_percent", TWICE), high=UNDERUSED),
+    ),
 }
