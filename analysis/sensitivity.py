@@ -96,9 +96,9 @@ def boxes(per_run: pd.DataFrame, x: Sequence[str], series: Sequence[str]) -> pd.
 def targets(found: pd.DataFrame, quantity: str) -> dict[str, float]:
     """Where the target lies at each name of x, in ms; none at those with several, or where the
     quantity is no delay. `found` is from boxes."""
-    if quantity == "goodput":
+    if quantity.endswith("goodput"):
         return {}
-    above = found["box_base_rtt_ms"] if quantity == "rtt" else 0.0
+    above = found["box_base_rtt_ms"] if quantity.endswith("rtt") else 0.0
     at = (found["box_target_ms"] + above).groupby(found["x"], sort=False)
     return {str(x): float(values.iloc[0]) for x, values in at if values.nunique() == 1}
 
