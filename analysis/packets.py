@@ -54,7 +54,8 @@ def read_packets(file: RunFile) -> pd.DataFrame:
     Columns: arrived_ms (since the load began), flow, length (bytes of the Ethernet frame), fate (of
     FATES), sojourn_ms (NaN where dropped), rtt_ms (of the synthetic packet pair that it begins or,
     of an acknowledgment, ends; NaN where there is none) and queuing_ms, the latter without the base
-    RTT, which is what khademi2013 calls queuing delay (Sec. 4.1.1). Raises DataError where there is no such table.
+    RTT, which is what khademi2013 calls queuing delay (Sec. 4.1.1). Raises DataError where there is
+    no such table.
     """
     path = file.data.with_name(file.data.name.removesuffix(".flent.gz") + SUFFIX)
     provenance = json.loads(file.provenance.read_text())
