@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -290,6 +291,21 @@ def test_an_experiment_explains_only_what_it_makes_agree(
         (one,) = assess([claim()], {"g038": rule}, known, {"g038": reason}, tmp_path)
         assert one.headline.verdict == expected
         assert one.headline.explained_by == (str(reason) if expected == "explained" else "")
+
+
+def test_another_rig_explains_what_it_makes_agree() -> None:
+    rule = check.within(CODEL, high=2)
+    reason = Explanation("2014", "2014", experiments=((CODEL.experiment, "another_rig"),))
+    for changed, expected in ((LOW, "explained"), (HIGH, "disagrees")):
+        other = measured({replace(CODEL, experiment="another_rig"): changed}, era="2014")
+        table = pd.concat([measured({CODEL: HIGH}, era="2014"), other])
+        (one,) = assess([claim()], {"g038": rule}, table, {"g038": reason})
+        assert one.headline.verdict == expected
+        assert one.headline.explained_by == ("another_rig" if expected == "explained" else "")
+    # Without a run of it nothing is explained.
+    table = measured({CODEL: HIGH}, era="2014")
+    (one,) = assess([claim()], {"g038": rule}, table, {"g038": reason})
+    assert one.headline.verdict == Verdict.DISAGREES
 
 
 def test_an_explanation_without_its_result_is_an_error(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Why a claim disagrees: an experiment that changes one thing and makes it agree.
 
-Such an experiment is an era with one switch more or less, as `2014-no_rack`: its runs are in the
-data, or what they measured is a table of `measure.MEASURED`, `data/ablation/<name>.csv`.
+Such an experiment is an era with one switch more or less, as `2014-no_rack`, or the same traffic
+over another rig, as `wifi_rrul_at_once` for `wifi_rrul`: its runs are in the data, or what they
+measured is a table of `measure.MEASURED`, `data/ablation/<name>.csv`.
 """
 
 from dataclasses import dataclass
@@ -25,9 +26,13 @@ class Explanation:
     instead: str  # `2014-no_rack`
     file: Path | None = None  # below the data folder, that of other runs or the repository's;
     # None: runs of that era are in the data
+    experiments: tuple[tuple[str, str], ...] = ()  # (one, and which is taken in its place)
 
     def __str__(self) -> str:
-        return f"era {self.instead}" + (f" ({self.file.as_posix()})" if self.file else "")
+        rigs = ", ".join(other for _, other in self.experiments)
+        era = "" if rigs and self.instead == self.era else f"era {self.instead}"
+        what = ", ".join(part for part in (era, rigs) if part)
+        return what + (f" ({self.file.as_posix()})" if self.file else "")
 
     def measured(self, data: Path, table: pd.DataFrame) -> pd.DataFrame:
         """The experiment's measurements as a table of MEASURED with the name of `era`.
@@ -42,6 +47,10 @@ class Explanation:
         if chosen.empty and self.file is not None:
             known = ", ".join(sorted(table["era"].unique()))
             raise DataError.of(data / self.file, f"no era {self.instead!r}", f"It has {known}")
+        if self.experiments:
+            chosen = chosen[chosen["experiment"].isin([other for _, other in self.experiments])]
+            names = {other: one for one, other in self.experiments}
+            chosen = chosen.assign(experiment=chosen["experiment"].replace(names))
         return chosen.assign(era=self.era)
 
 
