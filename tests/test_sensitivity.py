@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import ecn, packets, sensitivity
+from analysis import ecn, figures_sensitivity, packets, sensitivity, style
 from analysis.claims.packets import measure, measure_wireless
 from analysis.dataset import RunFile, find_runs
 from analysis.errors import DataError
@@ -227,3 +227,29 @@ def test_a_run_over_wifi_is_measured_by_direction(wireless: dict[str, RunFile]) 
     assert down["packets_dropped_percent"] == pytest.approx(2.5)
     assert mixed["acks_dropped_percent"] + mixed["packets_dropped_percent"] == pytest.approx(5)
     assert mixed["ack_wait_p10_ms"] < mixed["ack_wait_median_ms"] < mixed["ack_wait_p90_ms"]
+
+
+def test_printed_medians_stand_beside_their_boxes(wireless: dict[str, RunFile]) -> None:
+    printed = sensitivity.read_medians(PUBLISHED / "khademi2013-wifi.csv")
+    per_run = packets.run_quantiles([wireless["wifi_mixed_4"]], ["up_rtt", "up_goodput"])
+    boxes = sensitivity.with_medians(sensitivity.boxes(per_run, ["flows"], ["aqm"]), printed)
+    by_quantity = boxes.set_index("quantity")
+    assert tuple(by_quantity.loc["up_rtt", ["printed_low", "printed_high"]]) == (440, 530)
+    assert np.isnan(by_quantity.at["up_goodput", "printed_low"])
+    assert {"printed_low", "printed_high"} <= set(sensitivity.overview(boxes))
+    with style.styled() as palette:
+        figure = figures_sensitivity.whisker_boxes(
+            boxes, [Setting("2013", "reno")], palette, quantity="up_rtt", title="Flows"
+        )
+    (axes,) = figure.axes
+    (marks,) = [line for line in axes.lines if line.get_marker() == "D"]
+    assert list(np.asarray(marks.get_ydata())) == [440, 530]
+
+
+def test_a_damaged_table_of_medians_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "medians.csv"
+    with pytest.raises(DataError, match=r"medians\.csv: no such file"):
+        sensitivity.read_medians(path)
+    path.write_text("quantity,flows,aqm,low,high\nrumour,4,codel,1,2\n")
+    with pytest.raises(DataError, match="not a table of medians"):
+        sensitivity.read_medians(path)
