@@ -151,6 +151,7 @@ MEASURES: Final = {
     "web_large_rrul": "analysis.claims.traffic:measure_web",
     "rtt_fairness": "analysis.claims.traffic:measure_fairness",
     "wifi_rrul": "analysis.claims.wifi:measure",
+    "wifi_rrul_at_once": "analysis.claims.wifi:measure",
     **dict.fromkeys(("wifi_voip_1up", "wifi_voip_rrul"), "analysis.claims.traffic:measure_voip"),
     **dict.fromkeys(
         [f"wifi_web_{site}_{load}" for site in ("small", "large") for load in ("1up", "rrul")],
@@ -163,7 +164,8 @@ MEASURES: Final = {
         "analysis.claims.packets:measure",
     ),
     **dict.fromkeys(
-        [f"wifi_{way}_{flows}" for way in ("down", "mixed") for flows in (4, 16, 64)],
+        [f"wifi_{way}_{flows}" for way in ("down", "mixed") for flows in (4, 16, 64)]
+        + ["wifi_down_4_protected"],
         "analysis.claims.packets:measure_wireless",
     ),
     **dict.fromkeys(

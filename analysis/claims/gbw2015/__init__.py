@@ -23,5 +23,14 @@ _ACKS: Final = Explanation(
     instead="2014+quickack+no_sack_compression",
     file=Path("ablation/gbw2015-testbed.csv"),
 )
-EXPLANATIONS: Final[dict[str, Explanation]] = {"g059": _ACKS, "g071": _ACKS, "g073": _ACKS}
+#: The station gets the frames of an A-MPDU at once, and acknowledges less often (docs/wifi.md).
+_AT_ONCE: Final = Explanation(
+    era="2014", instead="2014", experiments=(("wifi_rrul", "wifi_rrul_at_once"),)
+)
+EXPLANATIONS: Final[dict[str, Explanation]] = {
+    "g004": _AT_ONCE,
+    "g059": _ACKS,
+    "g071": _ACKS,
+    "g073": _ACKS,
+}
 """Claim that disagrees -> the experiment that shows why."""

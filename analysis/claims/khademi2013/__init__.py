@@ -14,5 +14,9 @@ RULES: Final[dict[str, Rule]] = {
     **ecn.RULES,
 }
 
-EXPLANATIONS: Final[dict[str, Explanation]] = {}
+#: A CTS before each frame, as where 802.11b is about (docs/khademi2013.md).
+_PROTECTED: Final = Explanation(
+    era="2013", instead="2013", experiments=(("wifi_down_4", "wifi_down_4_protected"),)
+)
+EXPLANATIONS: Final[dict[str, Explanation]] = dict.fromkeys(("k037", "k038", "k039"), _PROTECTED)
 """Claim that disagrees -> the experiment that shows why."""
