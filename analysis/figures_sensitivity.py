@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from analysis.packets import QUANTITIES
@@ -37,7 +39,7 @@ def whisker_boxes(
     """Boxes of one quantity, grouped along x, a colour a qdisc; one panel a setting.
 
     `found` is from sensitivity.boxes, with cc. `marked` has a value for names of x, drawn as a line
-    through the group: a target.
+    through the group: a target. Where `found` has printed_low and printed_high, they are drawn.
     """
     shown = found[found["quantity"] == quantity]
     names = list(dict.fromkeys(shown["x"]))
@@ -56,6 +58,8 @@ def whisker_boxes(
                 [_stats(of_series.loc[name]) for name in present],
                 0.85 * GROUP / len(series), aqms[one], filled=_filled(one),
             )  # fmt: skip
+            for name in present if "printed_low" in of_series else ():
+                _printed(axes, palette, names.index(name) + offset, of_series.loc[name])
         for name, value in (marked or {}).items():
             at = names.index(name)
             axes.hlines(value, at - 0.5, at + 0.5, colors=palette.soft, linestyles="dashed", lw=1)
@@ -68,7 +72,8 @@ def whisker_boxes(
         axes.grid(visible=False, axis="x")
 
     figure = grid(settings, palette, panel)
-    _legend(figure, palette, series, aqms)
+    printed = "printed_low" in shown and shown["printed_low"].notna().any()
+    _legend(figure, palette, series, aqms, printed=printed)
     return figure
 
 
@@ -177,17 +182,35 @@ def _draw(
     )  # fmt: skip
 
 
+def _printed(axes: Axes, palette: Palette, at: float, row: pd.Series) -> None:
+    """A printed median, a diamond; of a range a line between two. Nothing where none is printed."""
+    ends = [row["printed_low"], row["printed_high"]]
+    axes.plot([at, at], ends, linewidth=1, zorder=4, **_diamond(palette))
+
+
+def _diamond(palette: Palette) -> dict[str, Any]:
+    return {
+        "color": palette.ink, "marker": "D", "markersize": 6,
+        "markerfacecolor": palette.paper, "markeredgecolor": palette.ink,
+    }  # fmt: skip
+
+
 def _filled(series: str) -> bool:
     """Series that are another's with ECN are open boxes."""
     return not series.endswith("ECN")
 
 
-def _legend(figure: Figure, palette: Palette, series: list[str], aqms: dict[str, str]) -> None:
-    handles = [
+def _legend(
+    figure: Figure, palette: Palette, series: list[str], aqms: dict[str, str], *, printed: bool
+) -> None:
+    handles: list[Artist] = [
         Patch(
             facecolor=to_rgba(palette.color(aqms[one]), 0.45) if _filled(one) else palette.paper,
             edgecolor=palette.color(aqms[one]), linewidth=1.4,
         )
         for one in series
     ]  # fmt: skip
-    figure.legend(handles, series, loc="outside upper left", ncols=min(len(series), 6))
+    if printed:
+        handles.append(Line2D([], [], linestyle="none", **_diamond(palette)))
+    names = [*series, *(["published median"] if printed else [])]
+    figure.legend(handles, names, loc="outside upper left", ncols=min(len(names), 6))

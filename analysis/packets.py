@@ -45,16 +45,23 @@ QUANTITIES: Final = {  # name -> (what it is, unit)
     "rtt": ("Round-trip time", "ms"),
     "queuing": ("Queuing delay", "ms"),
     "goodput": ("Goodput in intervals of 5 s", "Mbit/s"),
+    # Of flows the other way, whose acknowledgments are what comes to the queue.
+    "up_sojourn": ("Sojourn time of acknowledgments", "ms"),
+    "up_rtt": ("Round-trip time of uploads", "ms"),
+    "up_goodput": ("Goodput of uploads in intervals of 5 s", "Mbit/s"),
 }
+UP: Final = "up_"
+"""How the quantities of flows the other way begin, which runs with traffic both ways have."""
 
 
 def read_packets(file: RunFile) -> pd.DataFrame:
     """The packets that came to the queue under test while the load ran, in their order.
 
     Columns: arrived_ms (since the load began), flow, length (bytes of the Ethernet frame), fate (of
-    FATES), sojourn_ms (NaN where dropped), rtt_ms (of the synthetic packet pair that it begins,
-    NaN where it begins none) and queuing_ms, the latter without the base RTT, which is what
-    khademi2013 calls queuing delay (Sec. 4.1.1). Raises DataError where there is no such table.
+    FATES), sojourn_ms (NaN where dropped), rtt_ms (of the synthetic packet pair that it begins or,
+    of an acknowledgment, ends; NaN where there is none) and queuing_ms, the latter without the base
+    RTT, which is what khademi2013 calls queuing delay (Sec. 4.1.1). Raises DataError where there is
+    no such table.
     """
     path = file.data.with_name(file.data.name.removesuffix(".flent.gz") + SUFFIX)
     provenance = json.loads(file.provenance.read_text())
@@ -112,13 +119,21 @@ def read_series(file: RunFile) -> dict[str, Floats]:
         raise DataError.of(file.data, f"not a flent data file ({error})", RERUN) from error
 
 
-def goodput_intervals(file: RunFile, interval_s: float = INTERVAL_S) -> Floats:
+def goodput_intervals(
+    file: RunFile, interval_s: float = INTERVAL_S, *, uploads: bool = False
+) -> Floats:
     """Goodput of all flows together in each whole interval of the load, in Mbit/s.
 
-    Payload that is new to its receiver; the paper's is tcptrace's (Sec. 3.1.3).
+    Of those whose data come to the queue under test, or of `uploads` from WiFi stations, which send
+    the other way: DataError where there are none. Payload that is new to its receiver; the
+    paper's is tcptrace's (Sec. 3.1.3).
     """
     series = read_series(file)
-    time_s, total = series["time_s"], series["TCP upload sum"]
+    wireless = "TCP download sum" in series
+    name = "TCP upload sum" if uploads or not wireless else "TCP download sum"
+    if name not in series or (uploads and not wireless):
+        raise DataError.of(file.data, "no flows the other way", "Take a run with traffic both ways")
+    time_s, total = series["time_s"], series[name]
     per = round(interval_s / (time_s[1] - time_s[0]))
     steps = total[1:]  # each step has what came since the one before
     whole = steps[: len(steps) // per * per].reshape(-1, per)
@@ -157,7 +172,7 @@ def data_found(data: Dataset) -> pd.DataFrame:
 
 def run_quantiles(
     files: Sequence[RunFile],
-    quantities: Collection[str] = tuple(QUANTITIES),
+    quantities: Collection[str],
     jobs: int | None = None,
 ) -> pd.DataFrame:
     """One row a run and quantity: columns of run_row, quantity, QUANTILES, mean, most and count.
@@ -177,14 +192,16 @@ def run_quantiles(
 
 def _quantiles(file: RunFile, quantities: Sequence[str]) -> list[dict[str, Any]]:
     about = run_row(file)
-    packets = read_packets(file) if set(quantities) - {"goodput"} else pd.DataFrame({"flow": []})
-    packets = packets[packets["flow"] < about["flows"]]  # without pings
+    of_packets = [name for name in quantities if not name.endswith("goodput")]
+    packets = read_packets(file) if of_packets else pd.DataFrame({"flow": []})
     rows = []
     for name in quantities:
-        if name == "goodput":
-            values = goodput_intervals(file)
-        else:
-            values = packets[f"{name}_ms"].dropna().to_numpy()
+        column, uploads = name.removeprefix(UP), name.startswith(UP)
+        if column == "goodput":
+            values = goodput_intervals(file, uploads=uploads)
+        else:  # pings have a number above those of all flows, and so have uploads
+            chosen = (packets["flow"] < about["flows"]) != uploads
+            values = packets.loc[chosen, f"{column}_ms"].dropna().to_numpy()
         if not values.size:
             raise DataError.of(file.data, f"no value of {name}", RERUN)
         quantiles = dict(zip(QUANTILES, np.quantile(values, SHARES), strict=True))

@@ -6,15 +6,17 @@ Nothing?", Technical Report 434, University of Oslo, 2013.
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import pandas as pd
+import pandera.pandas as pa
 
 from analysis.dataset import RunFile
 from analysis.errors import DataError
 from analysis.metrics import confidence_interval
 from analysis.outputs import intervals
-from analysis.packets import QUANTILES, mean_quantiles, read_packets, run_row
+from analysis.packets import QUANTILES, QUANTITIES, mean_quantiles, read_packets, run_row
 from analysis.settings import Setting
 
 AQMS: Final = ("codel", "pie", "ared", "fq_codel")
@@ -96,11 +98,44 @@ def boxes(per_run: pd.DataFrame, x: Sequence[str], series: Sequence[str]) -> pd.
 def targets(found: pd.DataFrame, quantity: str) -> dict[str, float]:
     """Where the target lies at each name of x, in ms; none at those with several, or where the
     quantity is no delay. `found` is from boxes."""
-    if quantity == "goodput":
+    if quantity.endswith("goodput"):
         return {}
-    above = found["box_base_rtt_ms"] if quantity == "rtt" else 0.0
+    above = found["box_base_rtt_ms"] if quantity.endswith("rtt") else 0.0
     at = (found["box_target_ms"] + above).groupby(found["x"], sort=False)
     return {str(x): float(values.iloc[0]) for x, values in at if values.nunique() == 1}
+
+
+MEDIANS: Final = pa.DataFrameSchema(
+    {
+        "quantity": pa.Column(str, pa.Check.isin(list(QUANTITIES))),
+        "flows": pa.Column(int, pa.Check.gt(0)),
+        "aqm": pa.Column(str, pa.Check.isin(list(AQMS))),
+        "low": pa.Column(float, coerce=True),
+        "high": pa.Column(float, coerce=True),
+    },
+    unique=["quantity", "flows", "aqm"],
+    strict=True,
+)
+"""One row a printed median, or the range that one is in, in the quantity's unit."""
+
+
+def read_medians(path: Path) -> pd.DataFrame:
+    """Printed medians; DataError where the file is not a table of them."""
+    try:
+        return MEDIANS.validate(pd.read_csv(path))
+    except FileNotFoundError as error:
+        raise DataError.of(path, "no such file", "Restore it from the repository") from error
+    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
+        wrong = f"not a table of medians ({error})"
+        raise DataError.of(path, wrong, "Restore it from the repository") from error
+
+
+def with_medians(found: pd.DataFrame, medians: pd.DataFrame) -> pd.DataFrame:
+    """`found`, from boxes over flows, with printed_low and printed_high, NaN where nothing is."""
+    printed = medians.assign(x=medians["flows"].astype(str)).drop(columns="flows")
+    printed = printed.rename(columns={"low": "printed_low", "high": "printed_high"})
+    both: pd.DataFrame = found.merge(printed, on=["quantity", "x", "aqm"], how="left")
+    return both
 
 
 def reductions(per_run: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
@@ -158,6 +193,7 @@ def overview(found: pd.DataFrame) -> pd.DataFrame:
     """A table of boxes for people: quantiles, greatest value, and the interval of the median."""
     table = found.assign(interval=intervals(found["ci_low"], found["ci_high"]))
     columns = ["era", "cc", "x", "series", "quantity", *QUANTILES, "most", "interval", "n_seeds"]
+    columns += [name for name in ("printed_low", "printed_high") if name in found]
     return table[columns].reset_index(drop=True)
 
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from emulation import era as eras
 from emulation import own
+from emulation.dumbbell import PAIRS
 from emulation.errors import ConfigError, Problem
 from emulation.load import Change, Load
 from emulation.model import (
@@ -41,6 +42,12 @@ from emulation.units import Duration, Rate
 from emulation.wifi import Wifi, options
 
 T = TypeVar("T", str, int)
+
+#: Rig -> how many stations its WiFi link has, and why.
+_STATIONS = {
+    "daisy_chain": (1, "a daisy chain has one client"),
+    "dumbbell": (PAIRS, f"a dumbbell has {PAIRS} receivers"),
+}
 
 
 def load(path: FilePath) -> Paper:
@@ -101,7 +108,7 @@ def select(
     ccs = _chosen(experiment, "cc", cc, [cell.cc for cell in cells])
     seeds = _chosen(experiment, "seed", seed, experiment.seeds)
     try:
-        eras.switches(era)
+        eras.switches(era, experiment.restores)
     except ValueError as error:
         what, _, todo = str(error).partition("; ")
         raise ConfigError(what, experiment.id, todo) from None
@@ -179,12 +186,20 @@ def _tool_checks(
         where: Path = ("experiments", name, "rig", "wifi")
         where = where if section.rig.wifi else ("rig", "wifi")
         stations = len(file.wifi[wifi].stations)
-        if file.rig.topology != "daisy_chain":
+        hosts = _STATIONS.get(file.rig.topology)
+        if hosts is None:
             what = f"the rig '{file.rig.topology}' has no WiFi link"
-            yield source.problem(where, what, "remove it, or write topology: daisy_chain")
-        elif stations != 1:
-            what = f"'{wifi}' has {stations} stations, a daisy chain has one client"
-            yield source.problem(where, what, "leave one")
+            todo = "remove it, or write topology: daisy_chain or dumbbell"
+            yield source.problem(where, what, todo)
+        elif stations != hosts[0]:
+            what = f"'{wifi}' has {stations} stations, {hosts[1]}"
+            yield source.problem(where, what, f"write {hosts[0]}")
+    elif traffic.both_ways:
+        what = "is for a rig with a WiFi link: only there are both directions followed"
+        yield source.problem((*path, "both_ways"), what, "remove it")
+    if wifi is not None and traffic.ping_interval is not None:
+        what = "is for a rig without a WiFi link"
+        yield source.problem((*path, "ping_interval"), what, "remove it")
     for index, load in enumerate(traffic.loads):
         if load not in file.loads:
             yield source.problem((*path, "loads", index), *unknown("load", load, file.loads))
@@ -266,6 +281,7 @@ def _experiment(file: PaperFile, name: str, section: ExperimentSection) -> Exper
         cells=cells,
         seeds=tuple(range(1, section.sweep.repetitions + 1)),
         memory=section.memory or file.memory or DEFAULT_MEMORY,
+        restores=tuple(section.restores),
     )
 
 

@@ -40,12 +40,12 @@ def dumbbell(
     before = Port("aqm", "aqm-senders", "10.0.1.254/24", edge)
     behind = Port("aqm", "aqm-delay", "10.0.2.1/24", Hierarchy(link.up, HTB_BURST, qdisc))
     wires = (
-        *_star("switch1", senders, "10.0.1", before, edge),
+        *star("switch1", senders, "10.0.1", before, edge),
         Wire(
             behind,
             Port("delay", "delay-aqm", "10.0.2.2/24", Delay(back, link.down, DELAY_LIMIT)),
         ),
-        *_star(
+        *star(
             "switch2",
             receivers,
             "10.0.3",
@@ -71,7 +71,7 @@ def dumbbell(
     )
 
 
-def _star(switch: str, hosts: list[str], subnet: str, router: Port, edge: Shaper) -> list[Wire]:
+def star(switch: str, hosts: list[str], subnet: str, router: Port, edge: Shaper) -> list[Wire]:
     """A wire from each of `hosts` to `switch`, and one from it to `router`."""
     wires = [
         Wire(

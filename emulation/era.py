@@ -141,8 +141,23 @@ _RECEIVER = (
     ),
 )
 
+#: Senders. In no era either; khademi2013 over WiFi, where stations have queues, adds it to its own.
+_SENDER = (
+    Switch(
+        "small_queues",
+        "a connection may have 128 KiB in its own host's queues, however slowly they leave",
+        "3.12, c9eeec26e32e",
+        sysctls=(
+            ("net.ipv4.tcp_limit_output_bytes", "131072"),
+            ("net.ipv4.tcp_pacing_ca_ratio", "1000"),
+            ("net.ipv4.tcp_pacing_ss_ratio", "1000"),
+        ),
+        module="small_queues",
+    ),
+)
+
 #: Every switch that there is.
-SWITCHES: tuple[Switch, ...] = (*_PIE, *_FQ_CODEL, *_TCP, *_RECOVERY, *_RECEIVER)
+SWITCHES: tuple[Switch, ...] = (*_PIE, *_FQ_CODEL, *_TCP, *_RECOVERY, *_RECEIVER, *_SENDER)
 
 #: The switches of each era.
 ERAS: dict[str, tuple[str, ...]] = {
@@ -156,17 +171,21 @@ ERAS: dict[str, tuple[str, ...]] = {
 
 _BY_NAME = {switch.name: switch for switch in SWITCHES}
 
+#: The names of all switches.
+NAMES: tuple[str, ...] = tuple(_BY_NAME)
 
-def switches(era: str) -> tuple[Switch, ...]:
+
+def switches(era: str, besides: Iterable[str] = ()) -> tuple[Switch, ...]:
     """The switches of `era`: a name of `ERAS`, then `+name` and `-name` for each change of it.
 
-    Raises `ValueError`, with the valid names, for a name that is none, a switch that is on already
-    or one that is not on to be taken away.
+    `besides`: switches that each era but `MODERN` has here, too. Raises `ValueError`, with the
+    valid names, for a name that is none, a switch that is on already or one that is not on to be
+    taken away.
     """
     base, *changes = re.split(r"(?=[+-])", era)
     if base not in ERAS:
         raise ValueError(f"unknown era '{base}'; valid: {', '.join(ERAS)}")
-    on = set(ERAS[base])
+    on = set(ERAS[base]) | (set(besides) if base != MODERN else set())
     for change in changes:
         sign, name = change[0], change[1:]
         if name not in _BY_NAME:

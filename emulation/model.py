@@ -33,6 +33,7 @@ from emulation.topology import (
 from emulation.units import Duration, Rate, Size
 from emulation.wifi import DRIVER, Wifi, for_json
 from emulation.wifi_chain import over_wifi
+from emulation.wifi_dumbbell import wifi_dumbbell
 from emulation.window import window_job
 
 __all__ = [
@@ -82,7 +83,9 @@ class Rig:
     sysctls: tuple[tuple[str, str], ...] = ()  # (name, value), on client and server
     kind: str = "daisy_chain"  # or `dumbbell`, `gateways`
     pairs: int = PAIRS  # of a dumbbell: senders, and as many receivers
-    wifi: Wifi | None = None  # of a daisy chain: the link between the client and `router_up`
+    #: Of a daisy chain: the link between the client and `router_up`; of a dumbbell: in place of the
+    #: wires to the receivers, the bottleneck.
+    wifi: Wifi | None = None
     mtu: Size | None = None  # of every port of gateways, in whole IP packets; None: Ethernet's
     schedule: tuple[Change, ...] = ()  # how the rate of the link between gateways changes
 
@@ -94,6 +97,8 @@ class Rig:
     def topology(self, cell: Cell, on: tuple[eras.Switch, ...] = ()) -> Topology:
         """The rig around the bottleneck of `cell`, with the switches that are on."""
         up, down = (eras.restored(qdisc, on) for qdisc in (cell.up, cell.down))
+        if self.kind == "dumbbell" and self.wifi is not None:
+            return wifi_dumbbell(cell.link, down, self.wifi, self.base_rtt, self.edge_rate)
         if self.kind == "dumbbell":
             return dumbbell(cell.link, up, self.base_rtt, self.edge_rate, self.pairs)
         if self.kind == "gateways":
@@ -116,6 +121,7 @@ class Traffic:
     client: str = "client"  # the node that runs the tool
     server: str = "server"  # the node that answers it
     flows: int | None = None  # of iperf, the pairs in turn
+    both_ways: bool = False  # of iperf: as many flows from receivers to senders
     ping_interval: Duration | None = None  # beside iperf's flows, from the first sender
     loads: tuple[Load, ...] = ()  # of mix; the repetitions take them in turn
     window: int = 0  # of the tool `window`: packets in flight
@@ -146,6 +152,7 @@ class Experiment:
     cells: tuple[Cell, ...]
     seeds: tuple[int, ...]  # a repetition is a seed
     memory: Size = DEFAULT_MEMORY  # of a guest
+    restores: tuple[str, ...] = ()  # switches that its runs of former eras have besides (`era`)
 
     @property
     def id(self) -> str:
@@ -221,6 +228,11 @@ class Run:
         return self.experiment.memory.bytes >> 20
 
     @property
+    def switches(self) -> tuple[eras.Switch, ...]:
+        """Which behaviour of former kernels this run has."""
+        return eras.switches(self.era, self.experiment.restores)
+
+    @property
     def modules(self) -> tuple[ModuleSource, ...]:
         """What brings qdiscs and behaviour that the kernel does not have, each once."""
         found = (
@@ -228,14 +240,14 @@ class Run:
             for port in self.topology.ports()
             for attached in port.egress.attached()
         )
-        folders = eras.modules(eras.switches(self.era))
+        folders = eras.modules(self.switches)
         of_era = (module.source(module.SOURCES / folder) for folder in folders)
         return tuple(dict.fromkeys((*(one for one in found if one is not None), *of_era)))
 
     @property
     def topology(self) -> Topology:
         """The rig of this run."""
-        return self.experiment.rig.topology(self.cell, eras.switches(self.era))
+        return self.experiment.rig.topology(self.cell, self.switches)
 
     def job(self) -> dict[str, Any]:
         """What the guest builds and sends, ready for JSON: equal runs give equal jobs."""
@@ -275,19 +287,28 @@ class Run:
         rig, traffic = self.experiment.rig, self.experiment.traffic
         every = traffic.ping_interval
         pings = {"ping_interval_s": every.seconds} if every else {}
+        assert traffic.flows is not None
+        tool: dict[str, Any] = {"tool": traffic.tool}
+        pairs, flows = list(topology.pairs), traffic.flows
+        if topology.media:
+            counted = [{"node": node, "interface": name} for node, name in topology.observed[1:2]]
+            tool = {"tool": "stations", "servers": [traffic.tool], "counted": counted}
+        if traffic.both_ways:  # flows take the pairs in turn
+            pairs += [(receiver, sender) for sender, receiver in topology.pairs]
+            flows *= 2
         return {
             **self._rig_job(topology),
             "sysctls": self._sysctls_of_pairs(topology),
             "traffic": {
-                "tool": traffic.tool,
-                "flows": traffic.flows,
+                **tool,
+                "flows": flows,
                 "length_s": self.length.seconds,
                 "start_jitter_us": round(traffic.start_jitter.us),
                 "base_rtt_ms": rig.base_rtt.ms,
                 **pings,
                 "pairs": [
                     {"sender": sender, "receiver": receiver, "address": topology.port(receiver).ip}
-                    for sender, receiver in topology.pairs
+                    for sender, receiver in pairs
                 ],
                 "captures": [
                     {"node": node, "interface": interface} for node, interface in topology.observed
@@ -350,7 +371,7 @@ class Run:
         return {
             "net.ipv4.tcp_congestion_control": self.cell.cc,
             **dict(self.experiment.rig.sysctls),
-            **eras.sysctls(eras.switches(self.era)),
+            **eras.sysctls(self.switches),
         }
 
     def _rig_job(self, topology: Topology) -> dict[str, Any]:
@@ -374,7 +395,7 @@ class Run:
             "queues": [
                 {"node": port.node, "interface": port.interface} for port in topology.queues()
             ],
-            "parameters": eras.parameters(eras.switches(self.era)),
+            "parameters": eras.parameters(self.switches),
             **({"modules": modules} if modules else {}),
         }
 

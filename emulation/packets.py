@@ -60,7 +60,7 @@ def reduce(run: Run, out: Path) -> Reduced:
     counters = read_counters(out, " ".join(behind))
 
     offered = _directed(tables[before], forward=True)
-    offered["flow"] = _flows(offered)
+    offered["flow"] = flow_numbers(offered)
     left = _directed(tables[behind], forward=True)
     queued = follow(offered, left, "the queue")
     sent = queued["time_ns_then"].notna()
@@ -90,7 +90,7 @@ def reduce(run: Run, out: Path) -> Reduced:
     )
     steps = -(-run.length.nanoseconds // run.experiment.traffic.step.nanoseconds)
     of_flows = data["port"] != frames.PING
-    delivered, totals = _delivered(
+    delivered, totals = delivered_bytes(
         data[of_flows],
         offered[offered["port"] != frames.PING],
         began,
@@ -117,7 +117,7 @@ def reduce(run: Run, out: Path) -> Reduced:
     pings = read_pings(out, data[~of_flows], began)
     if pinged:
         counts |= {"pings": len(pings), "pings_answered": int(pings["answer_ms"].notna().sum())}
-    return Reduced(table, delivered, counts, _believed(counters, began), pings, began)
+    return Reduced(table, delivered, counts, qdisc_believed(counters, began), pings, began)
 
 
 def pcap(out: Path, name: str) -> bytes:
@@ -132,14 +132,15 @@ def round_trips(data: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
     it arrived, NaN where it did not. What a receiver sends is paired with the last packet of its
     flow that had arrived by then, and each packet begins at most one pair, the first; the time
     between the two at the receiver is not part of the round trip. Returns `KEY` of the packet that
-    begins the pair, and rtt_ns.
+    begins the pair, rtt_ns, and `ends`, the label in `back` of the packet that ends it.
     """
     there = data.dropna(subset="time_ns_then").astype({"time_ns_then": "int64"})
     there = there.sort_values("time_ns_then", kind="stable").reset_index(drop=True)
     here = back.dropna(subset="time_ns_then").astype({"time_ns_then": "int64"})
     here = here.sort_values("time_ns", kind="stable")
+    here["ends"] = here.index
     matched = pd.merge_asof(
-        here[["sender", "port", "time_ns", "time_ns_then"]],
+        here[["sender", "port", "time_ns", "time_ns_then", "ends"]],
         there[["sender", "port", "time_ns_then"]]
         .rename(columns={"time_ns_then": "arrived_ns"})
         .assign(row=there.index),
@@ -152,6 +153,7 @@ def round_trips(data: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
     returned = (matched["time_ns_then"] - matched["time_ns"]).to_numpy()
     pairs = first[list(frames.KEY)].copy()
     pairs["rtt_ns"] = (first["time_ns_then"] - first["time_ns"]).to_numpy() + returned
+    pairs["ends"] = matched["ends"].to_numpy()
     return pairs
 
 
@@ -186,7 +188,7 @@ def _directed(table: pd.DataFrame, *, forward: bool) -> pd.DataFrame:
     return table[table["forward"] == forward].reset_index(drop=True)
 
 
-def _flows(table: pd.DataFrame) -> NDArray[np.int64]:
+def flow_numbers(table: pd.DataFrame) -> NDArray[np.int64]:
     """The number of each packet's flow, by address and port of its sender; pings are the last."""
     last = (table["port"] == frames.PING).rename("last")
     flows = table.groupby([last, "sender", "port"], sort=True).ngroup()
@@ -262,7 +264,7 @@ def check_counters(
         raise GuestFailure(f"{last['kind']} counted " + "; ".join(differ), "captures")
 
 
-def _delivered(
+def delivered_bytes(
     data: pd.DataFrame, offered: pd.DataFrame, began_ns: int, step_ns: int, steps: int
 ) -> tuple[NDArray[np.int64], dict[tuple[int, int], int]]:
     """New payload bytes by flow and step, and the total of each flow that ever reached its
@@ -298,7 +300,7 @@ def check_iperf(out: Path, totals: dict[tuple[int, int], int]) -> None:
     `totals` has the bytes by address of the sender, as a number, and its port.
     """
     read = {}
-    for path in sorted(out.glob("iperf-receiver*.csv")):
+    for path in sorted(out.glob("iperf-*.csv")):
         for line in path.read_text().splitlines():
             words = line.split(",")
             if len(words) < 8:  # what it says when no further flow comes
@@ -313,7 +315,7 @@ def check_iperf(out: Path, totals: dict[tuple[int, int], int]) -> None:
         )
 
 
-def _believed(counters: list[dict[str, Any]], began_ns: int) -> list[dict[str, Any]]:
+def qdisc_believed(counters: list[dict[str, Any]], began_ns: int) -> list[dict[str, Any]]:
     """What the qdisc said of itself during the load, without what says how it is set."""
     left_out = ("time_ns", "handle", "parent", "kind", "options", "refcnt")
     return [

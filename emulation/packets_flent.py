@@ -43,14 +43,16 @@ def content(run: Run, reduced: Reduced) -> dict[str, Any]:
     """What the file holds."""
     traffic = run.experiment.traffic
     step_s = traffic.step.seconds
-    flows, steps = reduced.delivered.shape
+    steps = reduced.delivered.shape[1]
     rates = reduced.delivered * 8 / 1e6 / step_s
+    series = _series(run, len(rates))
     results: dict[str, list[float | None]] = {
-        f"TCP upload::{number}": [None, *_rounded(rates[number - 1])]
-        for number in range(1, flows + 1)
+        name: [None, *_rounded(rate)] for name, rate in zip(series, rates, strict=True)
     }
-    results["TCP upload sum"] = [None, *_rounded(rates.sum(axis=0))]
-    results["TCP upload avg"] = [None, *_rounded(rates.mean(axis=0))]
+    for kind in dict.fromkeys(name.partition("::")[0] for name in series):
+        of_kind = rates[[name.startswith(kind) for name in series]]
+        results[f"{kind} sum"] = [None, *_rounded(of_kind.sum(axis=0))]
+        results[f"{kind} avg"] = [None, *_rounded(of_kind.mean(axis=0))]
     results[RTT] = [None, *_rtt_ms(run, reduced, steps)]
     if len(reduced.pings):
         results[PING] = [None, *_pings_ms(reduced, step_s, steps)]
@@ -59,7 +61,7 @@ def content(run: Run, reduced: Reduced) -> dict[str, Any]:
     started = reduced.packets.groupby("flow")["arrived_100us"].min() * TICK_NS / 10**9
     about = {
         name: {"UNITS": "Mbits/s", "RUNNER": "iperf", "STARTED": float(started.loc[index])}
-        for index, name in enumerate(f"TCP upload::{number}" for number in range(1, flows + 1))
+        for index, name in enumerate(series)
     }
     return {
         "version": VERSION,
@@ -77,14 +79,40 @@ def content(run: Run, reduced: Reduced) -> dict[str, Any]:
             "STEP_SIZE": step_s,
             "T0": f"{began}.{reduced.began_ns % 10**9 // 1000:06d}Z",
             "TIME": f"{began}.{reduced.began_ns % 10**9 // 1000:06d}Z",
-            "TEST_PARAMETERS": {"upload_streams": str(flows)},
-            "HOST": "receiver1",
-            "HOSTS": ["receiver1"],
-            "LOCAL_HOST": "sender1",
+            **_about(run, len(rates)),
             "IP_VERSION": 4,
             "FAILED_RUNNERS": 0,
             "SERIES_META": about,
         },
+    }
+
+
+def _series(run: Run, flows: int) -> list[str]:
+    """What the flows are called: as one of the WiFi stations sees them, else as the senders do."""
+    if not run.topology.media:
+        return [f"TCP upload::{number}" for number in range(1, flows + 1)]
+    down = run.experiment.traffic.flows or 0
+    return [
+        *(f"TCP download::{number}" for number in range(1, down + 1)),
+        *(f"TCP upload::{number}" for number in range(1, flows - down + 1)),
+    ]
+
+
+def _about(run: Run, flows: int) -> dict[str, Any]:
+    """Whose test it was, and with how many flows."""
+    if not run.topology.media:
+        parameters = {"upload_streams": str(flows)}
+        local, other = "sender1", "receiver1"
+    else:
+        down = run.experiment.traffic.flows or 0
+        parameters = {"download_streams": str(down)}
+        parameters |= {"upload_streams": str(flows - down)} if flows > down else {}
+        local, other = "receiver1", "sender1"
+    return {
+        "TEST_PARAMETERS": parameters,
+        "HOST": other,
+        "HOSTS": [other],
+        "LOCAL_HOST": local,
     }
 
 

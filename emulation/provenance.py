@@ -104,6 +104,7 @@ def observed(run: Run, packets: Path, counts: Path, qdiscs: dict[str, Any]) -> d
     routers = {node.name for node in run.topology.nodes if node.forwards}
     return {
         "flows": run.experiment.traffic.flows,
+        **({"both_ways": True} if run.experiment.traffic.both_ways else {}),
         "packets": json.loads(counts.read_text()),
         "packets_sha256": hashlib.sha256(packets.read_bytes()).hexdigest(),
         # The captures tell what hosts and switches sent.

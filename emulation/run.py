@@ -166,9 +166,10 @@ def reduce_captures(run: Run, out: Path, raw: bool) -> None:
 
     With `raw` also a pcap file of each capture.
     """
-    from emulation import packets, packets_flent  # pyarrow and pandas take a second to import
+    # pyarrow and pandas take a second to import
+    from emulation import packets, packets_flent, packets_stations
 
-    reduced = packets.reduce(run, out)
+    reduced = (packets_stations if run.topology.media else packets).reduce(run, out)
     packets.write(reduced.packets, out / PACKETS)
     (out / COUNTS).write_text(json.dumps(reduced.counts))
     packets_flent.write(run, reduced, out / "data.flent.gz")

@@ -23,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 
+from emulation.era import NAMES as SWITCHES
 from emulation.qdisc import TC_OPTIONS, Option
 from emulation.source import Path
 from emulation.units import Duration, Packets, Quantity, Rate, Size, UnitError
@@ -320,6 +321,7 @@ class TrafficSection(Section):
     tool: Literal["flent", "iperf", "mix", "window"]
     test: TestName
     flows: int | None = Field(default=None, ge=1, le=MOST_FLOWS, strict=True)
+    both_ways: bool = Field(default=False, strict=True)
     length: Span
     step: Span
     start_jitter: Span
@@ -355,6 +357,8 @@ class TrafficSection(Section):
             raise Flaws((("ack_every",), "would wait for more than can be in flight", todo))
         if self.tool == "flent" and self.ping_interval is not None:
             raise Flaws((("ping_interval",), "is for iperf", "remove it: the test has its pings"))
+        if self.tool != "iperf" and self.both_ways:
+            raise Flaws((("both_ways",), "is for iperf", "remove it"))
         if self.tool == "iperf" and self.flows is None:
             raise Flaws(((), "has no flows", "add 'flows', how many iperf shall send"))
         given = self.model_fields_set & {"servers", "options"}
@@ -404,7 +408,20 @@ class ExperimentSection(Section):
     traffic: TrafficSection
     rig: RigChanges = RigChanges()
     memory: Memory | None = None
+    restores: list[str] = Field(default_factory=list)  # switches of `emulation.era`
     sweep: SweepSection
+
+    @field_validator("restores")
+    @classmethod
+    def _known(cls, names: list[str]) -> list[str]:
+        flaws: list[Flaw] = [
+            ((index,), *unknown("switch", name, SWITCHES))
+            for index, name in enumerate(names)
+            if name not in SWITCHES
+        ]
+        if flaws:
+            raise Flaws(*flaws)
+        return names
 
 
 class PaperFile(Section):

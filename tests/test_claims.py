@@ -337,6 +337,23 @@ def test_another_setting_of_the_paper_explains(
         assert one.headline.explained_by.startswith(f"{named} in place of rrul 10/10")
 
 
+def test_another_rig_explains_what_it_makes_agree() -> None:
+    rule = check.within(CODEL, high=2)
+    reason = Explanation(
+        "2014", "2014", cells={(CODEL.experiment, "", ""): ("another_rig", "", "")}
+    )
+    for changed, expected in ((LOW, "explained"), (HIGH, "disagrees")):
+        other = measured({replace(CODEL, experiment="another_rig"): changed}, era="2014")
+        table = pd.concat([measured({CODEL: HIGH}, era="2014"), other])
+        (one,) = assess([claim()], {"g038": rule}, table, {"g038": reason})
+        assert one.headline.verdict == expected
+        assert one.headline.explained_by.startswith("another_rig") == (expected == "explained")
+    # Without a run of it nothing is explained.
+    table = measured({CODEL: HIGH}, era="2014")
+    (one,) = assess([claim()], {"g038": rule}, table, {"g038": reason})
+    assert one.headline.verdict == Verdict.DISAGREES
+
+
 def test_an_explanation_without_its_result_is_an_error(tmp_path: Path) -> None:
     table = measured({CODEL: HIGH}, era="2014")
     rules = {"g038": check.within(CODEL, high=2)}

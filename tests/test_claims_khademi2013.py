@@ -101,3 +101,57 @@ def test_delay_above_the_target_breaks_a_claim() -> None:
 
     assert verdict("k005", *medians(0.9)) is Verdict.AGREES
     assert verdict("k005", *medians(1.1)) is Verdict.DISAGREES
+
+
+def over_wifi(*rows: tuple[str, str, str, float]) -> pd.DataFrame:
+    """As `table`, of experiments over WiFi."""
+    return table(*rows).assign(link="100/100")
+
+
+def wifi_verdict(number: str, *rows: tuple[str, str, str, float]) -> Verdict:
+    (found,) = assess([CLAIMS[number]], RULES, over_wifi(*rows), EXPLANATIONS)
+    return found.headline.verdict
+
+
+def up_rtts(**medians: tuple[float, float, float]) -> list[tuple[str, str, str, float]]:
+    """Medians of the uploads' round trips by qdisc, at light to heavy load, in ms."""
+    loads = ("wifi_mixed_4", "wifi_mixed_16", "wifi_mixed_64")
+    return [
+        (load, qdisc, "up_rtt_median_ms", value)
+        for qdisc, values in medians.items()
+        for load, value in zip(loads, values, strict=True)
+    ]
+
+
+def test_what_section_5_prints_of_mixed_traffic_agrees_with_itself() -> None:
+    printed = up_rtts(
+        codel_5ms=(480, 1150, 2000), ared_5ms=(500, 1180, 2100), pie_5ms=(460, 470, 480)
+    )
+    for number in ("k042", "k043", "k044", "k045", "k046", "k049"):
+        assert wifi_verdict(number, *printed) == Verdict.AGREES
+    for number, wrong in (
+        ("k042", up_rtts(codel_5ms=(480, 1, 2), ared_5ms=(500, 1, 2), pie_5ms=(300, 1, 2))),
+        ("k043", up_rtts(codel_5ms=(480, 800, 2000))),
+        ("k045", up_rtts(codel_5ms=(480, 900, 2000), ared_5ms=(500, 1180, 900))),
+        ("k046", up_rtts(pie_5ms=(460, 470, 900))),
+        ("k049", up_rtts(codel_5ms=(1, 400, 400), ared_5ms=(1, 400, 400), pie_5ms=(1, 390, 390))),
+    ):
+        assert wifi_verdict(number, *wrong) == Verdict.DISAGREES
+
+
+def test_drops_cause_delay_only_where_a_queue_without_them_has_less() -> None:
+    aqms = up_rtts(codel_5ms=(600, 600, 1000), ared_5ms=(650, 850, 800))
+    for fifo, expected in ((400, Verdict.AGREES), (1300, Verdict.DISAGREES)):
+        rows = [*aqms, *up_rtts(pfifo_fast=(fifo, fifo, fifo))]
+        assert wifi_verdict("k048", *rows) == expected
+
+
+def test_what_section_5_prints_of_downloads_agrees_with_itself() -> None:
+    printed = {"k037": ("ared_5ms", 18.6), "k038": ("codel_5ms", 20.4), "k039": ("pie_5ms", 21.0)}
+    for number, (qdisc, value) in printed.items():
+        for factor, expected in ((1.0, Verdict.AGREES), (1.2, Verdict.DISAGREES)):
+            row = ("wifi_down_4", qdisc, "goodput_median_mbit_s", factor * value)
+            assert wifi_verdict(number, row) == expected
+        wrong = ("wifi_down_4", qdisc, "goodput_median_mbit_s", 1.2 * value)
+        protected = ("wifi_down_4_protected", qdisc, "goodput_median_mbit_s", value)
+        assert wifi_verdict(number, wrong, protected) == Verdict.EXPLAINED

@@ -68,10 +68,15 @@ def test_runs_of_khademi2013_have_their_packets_and_are_small(data: Path) -> Non
         told = json.loads(path.read_text())
         packets = path.with_name(f"{path.stem}.packets.parquet").read_bytes()
         assert hashlib.sha256(packets).hexdigest() == told["packets_sha256"]
-        counted = told["qdiscs"]["aqm aqm-delay"]["qdiscs"]
+        wireless = "aqm aqm-air" in told["qdiscs"]
+        counted = told["qdiscs"]["aqm aqm-air" if wireless else "aqm aqm-delay"]["qdiscs"]
         (tested,) = [one for one in counted if one["handle"] == "10:"]
         assert tested["drops"] == told["packets"]["dropped"]
         assert tested.get("ecn_mark", tested.get("marked", 0)) == told["packets"]["marked"]
+        ways = [told["packets"][way] for way in ("down", "up") if way in told["packets"]]
+        assert len(ways) == wireless * (2 if "both_ways" in told else 1)
+        for name in ("sent", "dropped") if wireless else ():
+            assert sum(way[name] for way in ways) == told["packets"][name]
 
 
 @pytest.mark.parametrize(

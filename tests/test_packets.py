@@ -266,9 +266,9 @@ def test_a_flow_whose_every_syn_was_dropped_is_there_and_delivers_nothing() -> N
 
     sent = [packet(2, 5e8), packet(2, 6e8, seq=1, payload=100, flags=16), packet(3, np.nan)]
     table = pd.DataFrame(sent)
-    delivered, totals = packets._delivered(table, table, 0, 10**9, 2)
+    delivered, totals = packets.delivered_bytes(table, table, 0, 10**9, 2)
     assert delivered.tolist() == [[100, 0], [0, 0]]
     assert totals == {(1, 2): 100}
     broken = pd.DataFrame([packet(2, 5e8, payload=100, flags=16)])
     with pytest.raises(TrafficFailure, match="flow 0 has no SYN"):
-        packets._delivered(broken, broken, 0, 10**9, 2)
+        packets.delivered_bytes(broken, broken, 0, 10**9, 2)

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from analysis import dynamic, figures_edge, figures_modem, figures_queues, queues

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import ecn, packets, sensitivity
-from analysis.claims.packets import measure
+from analysis import ecn, figures_sensitivity, packets, sensitivity, style
+from analysis.claims.packets import measure, measure_wireless
 from analysis.dataset import RunFile, find_runs, find_several
 from analysis.errors import DataError
 from analysis.settings import Setting
@@ -186,3 +186,70 @@ def test_what_claims_are_about(root: Path) -> None:
     assert values["flow_median_ms"] == pytest.approx(10.2, rel=0.05)
     goodput = packets.goodput_intervals(file)
     assert values["goodput_median_mbit_s"] == pytest.approx(np.median(goodput))
+
+
+@pytest.fixture(scope="module")
+def wireless(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFile]:
+    folder = tmp_path_factory.mktemp("wireless")
+    found = {}
+    for name in ("wifi_down_4", "wifi_mixed_4"):
+        synthetic.write_experiment(folder, name, {"codel_5ms": 10}, seeds=1)
+        (found[name],) = find_runs(folder, PAPER, f"{name}@2013")
+    return found
+
+
+def test_uploads_are_apart_from_downloads(wireless: dict[str, RunFile]) -> None:
+    wanted = ["rtt", "up_rtt", "up_sojourn", "goodput", "up_goodput"]
+    rows = packets.run_quantiles([wireless["wifi_mixed_4"]], wanted).set_index("quantity")
+    assert rows.at["rtt", "p50"] == pytest.approx(110.2, abs=1)
+    assert rows.at["up_rtt", "p50"] == pytest.approx(130.2, abs=3)
+    assert rows.at["up_sojourn", "p50"] == pytest.approx(30, abs=3)
+    assert rows.at["up_goodput", "p50"] == pytest.approx(2 * rows.at["goodput", "p50"])
+    for quantity in ("up_rtt", "up_goodput"):
+        with pytest.raises(DataError, match=r"no value of up_rtt|no flows the other way"):
+            packets.run_quantiles([wireless["wifi_down_4"]], [quantity])
+
+
+def test_targets_of_round_trips_lie_above_the_base_rtt(wireless: dict[str, RunFile]) -> None:
+    per_run = packets.run_quantiles([wireless["wifi_mixed_4"]], ["up_rtt", "up_goodput"])
+    boxes = sensitivity.boxes(per_run, ["flows"], ["aqm"])
+    assert sensitivity.targets(boxes, "up_rtt") == {"4": 105.0}
+    assert sensitivity.targets(boxes, "up_goodput") == {}
+
+
+def test_a_run_over_wifi_is_measured_by_direction(wireless: dict[str, RunFile]) -> None:
+    down, mixed = (measure_wireless(wireless[name]) for name in ("wifi_down_4", "wifi_mixed_4"))
+    assert set(mixed) - set(down) == {
+        *(f"{what}_{at}_ms" for what in ("up_rtt", "ack_wait") for at in ("p10", "median", "p90")),
+        "up_goodput_median_mbit_s",
+        "acks_dropped_percent",
+    }
+    assert down["packets_dropped_percent"] == pytest.approx(2.5)
+    assert mixed["acks_dropped_percent"] + mixed["packets_dropped_percent"] == pytest.approx(5)
+    assert mixed["ack_wait_p10_ms"] < mixed["ack_wait_median_ms"] < mixed["ack_wait_p90_ms"]
+
+
+def test_printed_medians_stand_beside_their_boxes(wireless: dict[str, RunFile]) -> None:
+    printed = sensitivity.read_medians(PUBLISHED / "khademi2013-wifi.csv")
+    per_run = packets.run_quantiles([wireless["wifi_mixed_4"]], ["up_rtt", "up_goodput"])
+    boxes = sensitivity.with_medians(sensitivity.boxes(per_run, ["flows"], ["aqm"]), printed)
+    by_quantity = boxes.set_index("quantity")
+    assert tuple(by_quantity.loc["up_rtt", ["printed_low", "printed_high"]]) == (440, 530)
+    assert np.isnan(by_quantity.at["up_goodput", "printed_low"])
+    assert {"printed_low", "printed_high"} <= set(sensitivity.overview(boxes))
+    with style.styled() as palette:
+        figure = figures_sensitivity.whisker_boxes(
+            boxes, [Setting("2013", "reno")], palette, quantity="up_rtt", title="Flows"
+        )
+    (axes,) = figure.axes
+    (marks,) = [line for line in axes.lines if line.get_marker() == "D"]
+    assert list(np.asarray(marks.get_ydata())) == [440, 530]
+
+
+def test_a_damaged_table_of_medians_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "medians.csv"
+    with pytest.raises(DataError, match=r"medians\.csv: no such file"):
+        sensitivity.read_medians(path)
+    path.write_text("quantity,flows,aqm,low,high\nrumour,4,codel,1,2\n")
+    with pytest.raises(DataError, match="not a table of medians"):
+        sensitivity.read_medians(path)

@@ -80,8 +80,8 @@ def test_a_file_states_a_wifi_link(tmp_path: Path) -> None:
         ("mcs: 7", "good_us: 5", "12: wifi.home.stations[0].up.good_us: is there without the"),
         ("mcs: 7", "trace: [[0, 5]]", "12: wifi.home.stations[0].up.trace: is no trace; write"),
         ("{mcs: 7}", "7", "12: wifi.home.stations[0].up: is not a mapping; write"),
-        ("  edge_rate", "  topology: dumbbell\n  edge_rate", "has no WiFi link; remove it"),
-        ("[{ring", "[{}, {ring", "'home' has 2 stations, a daisy chain has one client; leave one"),
+        ("  edge_rate", "  topology: gateways\n  edge_rate", "has no WiFi link; remove it"),
+        ("[{ring", "[{}, {ring", "'home' has 2 stations, a daisy chain has one client; write 1"),
     ],
 )
 def test_each_mistake_is_refused_by_name(tmp_path: Path, old: str, new: str, said: str) -> None:

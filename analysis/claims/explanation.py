@@ -1,8 +1,8 @@
 """Why a claim disagrees: an experiment that changes one thing and makes it agree.
 
 Such an experiment is an era with one switch more or less, as `2014-no_rack`, or one of the paper's
-with another setting: its runs are in the data, or what they measured is a table of
-`measure.MEASURED`, `data/ablation/<name>.csv`.
+with another setting or rig, as `wifi_rrul_at_once` for `wifi_rrul`: its runs are in the data, or
+what they measured is a table of `measure.MEASURED`, `data/ablation/<name>.csv`.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from analysis.claims.measure import MEASURED
 from analysis.errors import DataError
 
 Place = tuple[str, str, str]
-"""Experiment, link and qdisc; no qdisc: each."""
+"""Experiment, link and qdisc; what is empty is each."""
 PLACE: Final = ("experiment", "link", "qdisc")  # columns of MEASURED
 SHIPPED: Final = Path(__file__).parents[2] / "data"
 
@@ -58,7 +58,7 @@ class Explanation:
             return chosen.assign(era=self.era)
         parts = [
             _taken(chosen, to).assign(
-                experiment=of[0], link=of[1], **({"qdisc": of[2]} if of[2] else {})
+                **{name: one for name, one in zip(PLACE, of, strict=True) if one}
             )
             for of, to in self.cells.items()
         ]

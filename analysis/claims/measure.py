@@ -92,6 +92,19 @@ METRICS: Final = {
     "converged_s": Metric("time until 90 % of the median goodput", "s"),
     "flow_median_ms": Metric("median queuing delay of one flow", "ms"),
     "flow_tail_ms": Metric("queuing delay of one flow from the 10th to the 90th percentile", "ms"),
+    # khademi2013 over WiFi (analysis.claims.packets)
+    "rtt_p10_ms": Metric("10th percentile of the round trip", "ms"),
+    "rtt_median_ms": Metric("median round trip", "ms"),
+    "rtt_p90_ms": Metric("90th percentile of the round trip", "ms"),
+    "up_rtt_p10_ms": Metric("10th percentile of the uploads' round trip", "ms"),
+    "up_rtt_median_ms": Metric("median round trip of uploads", "ms"),
+    "up_rtt_p90_ms": Metric("90th percentile of the uploads' round trip", "ms"),
+    "ack_wait_p10_ms": Metric("10th percentile of the wait of uploads' acknowledgments", "ms"),
+    "ack_wait_median_ms": Metric("median wait of uploads' acknowledgments", "ms"),
+    "ack_wait_p90_ms": Metric("90th percentile of the wait of uploads' acknowledgments", "ms"),
+    "up_goodput_median_mbit_s": Metric("median goodput of uploads in 5 s", "Mbit/s"),
+    "packets_dropped_percent": Metric("packets of downloads dropped", "%"),
+    "acks_dropped_percent": Metric("acknowledgments of uploads dropped", "%"),
     # One connection with a fixed window of codel2012 (analysis.window)
     "second_waits_ms": Metric("how long the second packet waits", "ms"),
     "third_waits_ms": Metric("how long the third packet waits", "ms"),
@@ -158,6 +171,7 @@ MEASURES: Final = {
     "web_large_rrul": "analysis.claims.traffic:measure_web",
     "rtt_fairness": "analysis.claims.traffic:measure_fairness",
     "wifi_rrul": "analysis.claims.wifi:measure",
+    "wifi_rrul_at_once": "analysis.claims.wifi:measure",
     **dict.fromkeys(("wifi_voip_1up", "wifi_voip_rrul"), "analysis.claims.traffic:measure_voip"),
     **dict.fromkeys(
         [f"wifi_web_{site}_{load}" for site in ("small", "large") for load in ("1up", "rrul")],
@@ -168,6 +182,11 @@ MEASURES: Final = {
         + [f"flows_{flows}_rtt_{rtt}ms" for flows in (4, 16, 64) for rtt in (5, 500)]
         + [f"flows_{flows}_ecn" for flows in (4, 16, 32, 64)],
         "analysis.claims.packets:measure",
+    ),
+    **dict.fromkeys(
+        [f"wifi_{way}_{flows}" for way in ("down", "mixed") for flows in (4, 16, 64)]
+        + ["wifi_down_4_protected"],
+        "analysis.claims.packets:measure_wireless",
     ),
     **dict.fromkeys(
         (

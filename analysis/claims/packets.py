@@ -1,5 +1,6 @@
 """What a run measured whose every packet was followed: delays, goodput, marks and drops."""
 
+import json
 from collections.abc import Mapping
 from typing import Final
 
@@ -12,6 +13,37 @@ from analysis.sensitivity import parameters
 PERCENTILES: Final = {"p10": "p10", "p50": "median", "p90": "p90"}
 AVAILABLE: Final = 0.9
 """Of the median goodput, what a run has converged to for the first time."""
+
+
+WIRELESS: Final = {"rtt": "rtt", "up_rtt": "up_rtt", "up_sojourn": "ack_wait"}
+"""Quantity of a run over WiFi -> how the names of its metrics begin."""
+
+
+def measure_wireless(run: RunFile) -> Mapping[str, float]:
+    """Percentiles of the round trips of downloads and, with traffic both ways, of uploads, and of
+    the wait of the uploads' acknowledgments; goodput and drops. Raises DataError."""
+    told = json.loads(run.provenance.read_text())
+    mixed = "both_ways" in told
+    wanted = ["rtt", "goodput", *(("up_rtt", "up_sojourn", "up_goodput") if mixed else ())]
+    rows = run_quantiles([run], wanted, jobs=1).set_index("quantity").to_dict("index")
+    found = {
+        f"{WIRELESS[quantity]}_{name}_ms": float(rows[quantity][one])
+        for quantity in WIRELESS
+        if quantity in rows
+        for one, name in PERCENTILES.items()
+    }
+    found |= {
+        f"{quantity}_median_mbit_s": float(rows[quantity]["p50"])
+        for quantity in ("goodput", "up_goodput")
+        if quantity in rows
+    }
+    counts = told["packets"]
+    dropped = {"packets": counts["down"], **({"acks": counts["up"]} if mixed else {})}
+    shares = {
+        f"{name}_dropped_percent": 100 * one["dropped"] / (one["sent"] + one["dropped"])
+        for name, one in dropped.items()
+    }
+    return {**found, **shares}
 
 
 def measure(run: RunFile) -> Mapping[str, float]:

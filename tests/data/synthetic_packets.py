@@ -15,19 +15,26 @@ STEP_S = 1
 
 
 def write_run(data: Path, run: Run, sojourn_ms: float, *, packets_s: int = 50) -> None:
-    """Sojourn times are log-normal around `sojourn_ms`; each 40th packet is dropped or marked."""
+    """Sojourn times are log-normal around `sojourn_ms`; each 40th packet is dropped or marked.
+
+    Of a run over WiFi acknowledgments of uploads wait three times as long.
+    """
     rng = np.random.default_rng(run.random % 2**32)
+    traffic = run.experiment.traffic
+    ways = 2 if traffic.both_ways else 1
     flows, length_s = run.experiment.traffic.flows or 1, int(run.length.seconds)
     count = packets_s * length_s
     lost = np.arange(count) % 40 == 7
     ecn = run.cell.qdisc.endswith("_ecn")
     arrived = np.arange(count) * 10_000 // packets_s
     sojourn = 10 * sojourn_ms * rng.lognormal(0, 0.4, count)
+    flow = np.arange(count) % (ways * flows)
+    sojourn[flow >= flows] *= 3
     table = pd.DataFrame(
         {
             "arrived_100us": arrived,
             "left_100us": np.where(lost & (not ecn), np.nan, arrived + sojourn.round()),
-            "flow": np.arange(count) % flows,
+            "flow": flow,
             "length": 1514,
             "fate": np.where(lost, 1 if ecn else 2, 0),
             "elsewhere_100us": np.where(np.arange(count) % 2, np.nan, 2.0),
@@ -37,11 +44,15 @@ def write_run(data: Path, run: Run, sojourn_ms: float, *, packets_s: int = 50) -
     path.parent.mkdir(parents=True, exist_ok=True)
     packets.write(table, path.with_name(f"{path.stem}.packets.parquet"))
     rate = 9.0 - 0.01 * sojourn_ms + rng.normal(0, 0.05, length_s)
+    name = "TCP download sum" if run.topology.media else "TCP upload sum"
+    results = {name: [None, *rate.tolist()]}
+    if ways == 2:
+        results["TCP upload sum"] = [None, *(2 * rate).tolist()]
     content = {
         "version": 4,
-        "metadata": {"NAME": "tcp_nup", "LENGTH": length_s, "STEP_SIZE": STEP_S},
+        "metadata": {"NAME": traffic.test, "LENGTH": length_s, "STEP_SIZE": STEP_S},
         "x_values": list(range(length_s + 1)),
-        "results": {"TCP upload sum": [None, *rate.tolist()]},
+        "results": results,
     }
     with gzip.open(path.with_name(f"{path.stem}.flent.gz"), "wt") as file:
         json.dump(content, file)
@@ -68,6 +79,12 @@ def write_run(data: Path, run: Run, sojourn_ms: float, *, packets_s: int = 50) -
             "flight_bytes": {"p10": 10_000, "p50": 20_000, "p90": 30_000},
         },
     }
+    if ways == 2:
+        told["both_ways"] = True
+    if run.topology.media:
+        for way, chosen in (("down", flow < flows), ("up", flow >= flows)):
+            counted = {"sent": int((~lost & chosen).sum()), "dropped": int((lost & chosen).sum())}
+            told["packets"] |= {way: counted} if chosen.any() else {}
     path.write_text(json.dumps(told))
 
 

@@ -27,7 +27,12 @@ _ACKS: Final = Explanation(
 _BUFFER: Final = Explanation(
     era="2014", instead="2014+send_buffer", file=Path("ablation/gbw2015-testbed.csv")
 )
+#: The station gets the frames of an A-MPDU at once, and acknowledges less often (docs/wifi.md).
+_AT_ONCE: Final = Explanation(
+    era="2014", instead="2014", cells={("wifi_rrul", "", ""): ("wifi_rrul_at_once", "", "")}
+)
 EXPLANATIONS: Final[dict[str, Explanation]] = {
+    "g004": _AT_ONCE,
     **dict.fromkeys(("g059", "g071", "g073"), _ACKS),
     **dict.fromkeys(("g064", "g084", "g125"), _BUFFER),
 }

@@ -2,20 +2,23 @@
 
 from typing import Final
 
-from analysis.claims.check import Lacking
 from analysis.claims.explanation import Explanation
-from analysis.claims.khademi2013 import ecn, interval, isolation, target
+from analysis.claims.khademi2013 import ecn, interval, isolation, target, wifi
 from analysis.claims.verdict import Rule
-
-WIFI: Final = {f"k{number:03d}": Lacking("runs over 802.11g") for number in range(34, 50)}
 
 RULES: Final[dict[str, Rule]] = {
     **target.RULES,
     **interval.RULES,
-    **WIFI,
+    **wifi.RULES,
     **isolation.RULES,
     **ecn.RULES,
 }
 
-EXPLANATIONS: Final[dict[str, Explanation]] = {}
+#: A CTS before each frame, as where 802.11b is about (docs/khademi2013.md).
+_PROTECTED: Final = Explanation(
+    era="2013",
+    instead="2013",
+    cells={("wifi_down_4", "", ""): ("wifi_down_4_protected", "", "")},
+)
+EXPLANATIONS: Final[dict[str, Explanation]] = dict.fromkeys(("k037", "k038", "k039"), _PROTECTED)
 """Claim that disagrees -> the experiment that shows why."""

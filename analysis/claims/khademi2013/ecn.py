@@ -6,16 +6,17 @@ from typing import Final
 from analysis.claims.check import (
     Check,
     Condition,
-    Lacking,
     Quantity,
     every,
     less,
     ratio,
     rising,
     setting,
+    some,
     widening,
 )
 from analysis.claims.khademi2013.interval import LONG, SHORT
+from analysis.claims.khademi2013.wifi import DOWN, MIXED, RTT, UP_RTT, air
 from analysis.claims.khademi2013.words import (
     BADLY,
     DROPPED,
@@ -109,7 +110,15 @@ RULES: Final[dict[str, Rule]] = {
     **TABLE_5,
     "k077": _between(["ared"], ROWS),
     "k078": _between(NEW, ROWS[:3]),
-    "k079": Lacking("runs over 802.11g"),
+    # Less delay than both in all but those cases; of these, in mixed traffic more than one of them.
+    "k079": every(
+        below(MEDIAN, "ared", NEW, LOADS),
+        *(less(air(RTT, load, "ared"), air(RTT, load, aqm)) for load in DOWN for aqm in NEW),
+        *(
+            some(*(less(air(UP_RTT, load, aqm), air(UP_RTT, load, "ared")) for aqm in NEW))
+            for load in MIXED
+        ),
+    ),
     "k080": every(
         below(MEDIAN, "ared", NEW, LOADS, TARGETS), below(MEDIAN, "ared", NEW, (*SHORT, *LONG))
     ),
