@@ -224,19 +224,21 @@ def countdown(
     default size is below 0.5 %.
     """
     draw = np.random.default_rng(1)
-    stage = np.zeros((replicas, stations), dtype=np.int64)
-    backoff = draw.integers(0, cw_min + 1, stage.shape)
+    stage = np.zeros((stations, replicas), dtype=np.int32)
+    backoff = draw.integers(0, cw_min + 1, stage.shape, dtype=np.int32)
+    windows = np.minimum((cw_min + 1) << np.arange(17), cw_max + 1)
     made = failed = 0
     for step in range(transmissions):
-        first = backoff.min(axis=1, keepdims=True)
-        sends = backoff == first
-        collides = sends.sum(axis=1, keepdims=True) > 1
+        first = backoff.min(axis=0)
+        who, where = np.nonzero(backoff == first)
+        collides = np.bincount(where, minlength=replicas)[where] > 1
         if step >= transmissions // 4:  # settled
-            made += int(sends.sum())
-            failed += int((sends & collides).sum())
-        stage = np.where(sends, np.where(collides, stage + 1, 0), stage)
-        window = np.minimum((cw_min + 1) << np.minimum(stage, 15), cw_max + 1)
-        backoff = np.where(sends, draw.integers(0, window), backoff - first - int(busy_slot_counts))
+            made += where.size
+            failed += int(np.count_nonzero(collides))
+        stages = np.minimum((stage[who, where] + 1) * collides, 16)
+        backoff -= first + busy_slot_counts
+        backoff[who, where] = draw.random(where.size) * windows[stages]  # before the point
+        stage[who, where] = stages
     return failed / made
 
 
