@@ -45,6 +45,7 @@ METRICS: Final = {
     "goodput_upload_mbit_s": Metric("upload goodput", "Mbit/s"),
     "drops_download_percent": Metric("packets dropped downstream", "%"),
     "drops_upload_percent": Metric("packets dropped upstream", "%"),
+    "slowest_probe_ms": Metric("mean induced latency of the slowest probe", "ms"),
     "probe_rtt_ms": Metric("mean round trip of all probes", "ms"),
     # A UDP flood (analysis.battling)
     "unanswered_percent": Metric("steps without an answer to a ping", "%"),

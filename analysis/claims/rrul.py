@@ -9,7 +9,7 @@ import pandas as pd
 from analysis import battling, metrics
 from analysis.dataset import Dataset, RunFile, read_runs
 from analysis.errors import DataError
-from analysis.flentfile import RERUN, TCP_KINDS, Floats
+from analysis.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats
 
 STARTUP_S: Final = 20.0  # of load: Fig. 7 of gbw2015 shows 25 s of the test, 5 of them idle
 SMOOTH_S: Final = 1.0  # a spike is one if a second of it, and not one sample, is high
@@ -37,9 +37,16 @@ def measure(run: RunFile) -> dict[str, float]:
         **(found := goodputs(data)),
         battling.TOTAL: sum(found.values()),
         battling.LATENCY: float(battling.probes_ms(data).iloc[0]),
+        "slowest_probe_ms": _slowest(loaded) - float(facts["base_rtt_ms"]),
         **startup(time_s, latency_ms, float(facts["length_s"])),
         **_drops(run),
     }
+
+
+def _slowest(loaded: pd.DataFrame) -> float:
+    """Mean round trip of the probe that has the longest one."""
+    probes = loaded[loaded["kind"].isin(PING_KINDS)]
+    return float(probes.groupby("series", observed=True)["rtt_ms"].mean().max())
 
 
 def goodputs(data: Dataset) -> dict[str, float]:
