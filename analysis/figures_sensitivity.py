@@ -72,7 +72,7 @@ def whisker_boxes(
         axes.grid(visible=False, axis="x")
 
     figure = grid(settings, palette, panel)
-    printed = "printed_low" in shown and shown["printed_low"].notna().any()
+    printed = "printed_low" in shown and bool(shown["printed_low"].notna().any())
     _legend(figure, palette, series, aqms, printed=printed)
     return figure
 

@@ -153,5 +153,5 @@ def test_what_section_5_prints_of_downloads_agrees_with_itself() -> None:
             row = ("wifi_down_4", qdisc, "goodput_median_mbit_s", factor * value)
             assert wifi_verdict(number, row) == expected
         wrong = ("wifi_down_4", qdisc, "goodput_median_mbit_s", 1.2 * value)
-        protected = ("wifi_down_4_protected", qdisc, "goodput_median_mbit_s", value)
-        assert wifi_verdict(number, wrong, protected) == Verdict.EXPLAINED
+        slots = ("wifi_down_4_long_slots", qdisc, "goodput_median_mbit_s", value)
+        assert wifi_verdict(number, wrong, slots) == Verdict.EXPLAINED

@@ -186,7 +186,7 @@ MEASURES: Final = {
     ),
     **dict.fromkeys(
         [f"wifi_{way}_{flows}" for way in ("down", "mixed") for flows in (4, 16, 64)]
-        + ["wifi_down_4_protected"],
+        + ["wifi_down_4_long_slots"],
         "analysis.claims.packets:measure_wireless",
     ),
     **dict.fromkeys(

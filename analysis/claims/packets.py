@@ -37,12 +37,12 @@ def measure_wireless(run: RunFile) -> Mapping[str, float]:
         for quantity in ("goodput", "up_goodput")
         if quantity in rows
     }
-    counts = told["packets"]
-    dropped = {"packets": counts["down"], **({"acks": counts["up"]} if mixed else {})}
-    shares = {
-        f"{name}_dropped_percent": 100 * one["dropped"] / (one["sent"] + one["dropped"])
-        for name, one in dropped.items()
-    }
+    packets = read_packets(run)  # while the load ran: starving flows send most of theirs later
+    dropped = packets["fate"] == "dropped"
+    upward = packets["flow"] >= told["flows"]
+    shares = {"packets_dropped_percent": 100 * float(dropped[~upward].mean())}
+    if mixed:
+        shares["acks_dropped_percent"] = 100 * float(dropped[upward].mean())
     return {**found, **shares}
 
 

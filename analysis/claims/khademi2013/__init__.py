@@ -14,11 +14,11 @@ RULES: Final[dict[str, Rule]] = {
     **ecn.RULES,
 }
 
-#: A CTS before each frame, as where 802.11b is about (docs/khademi2013.md).
-_PROTECTED: Final = Explanation(
+#: Slots of 20 us, as where 802.11b is about (docs/khademi2013.md).
+_SLOTS: Final = Explanation(
     era="2013",
     instead="2013",
-    cells={("wifi_down_4", "", ""): ("wifi_down_4_protected", "", "")},
+    cells={("wifi_down_4", "", ""): ("wifi_down_4_long_slots", "", "")},
 )
-EXPLANATIONS: Final[dict[str, Explanation]] = dict.fromkeys(("k037", "k038", "k039"), _PROTECTED)
+EXPLANATIONS: Final[dict[str, Explanation]] = dict.fromkeys(("k037", "k038", "k039"), _SLOTS)
 """Claim that disagrees -> the experiment that shows why."""
