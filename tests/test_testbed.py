@@ -36,6 +36,15 @@ def test_a_variation_changes_nothing_else() -> None:
     assert job == plain
 
 
+def test_the_delays_of_khademi2013_can_have_a_clock_too() -> None:
+    (_, varied), *_ = testbed.wanted(["ticks_4ms"], [1], paper="khademi2013")
+    job, plain = varied.job(), super(Varied, varied).job()
+    assert job["traffic"]["base_rtt_ms"] == plain["traffic"]["base_rtt_ms"] - 4
+    kinds = [one["kind"] for wire in job["wires"] for port in wire for one in port["qdiscs"]]
+    assert "netem" not in kinds
+    assert kinds.count("ticks") == 2
+
+
 def test_together_they_need_both_modules() -> None:
     modules = run("quickack+no_sack_compression+ticks_4ms").job()["modules"]
     assert sorted(one["name"] for one in modules) == ["quickack", "sch_ticks"]
@@ -45,14 +54,15 @@ def test_the_guest_has_the_check_that_is_widened(tmp_path: Path) -> None:
     assert testbed.SLACK in (vm.GUEST_CODE / "traffic.py").read_text()
 
 
-def test_the_shipped_table_has_known_variations(root: Path) -> None:
-    table = pd.read_csv(root / "data/ablation/gbw2015-testbed.csv", dtype={"era": str})
+@pytest.mark.parametrize(("paper", "plan"), testbed.PLANS.items())
+def test_the_shipped_table_has_known_variations(root: Path, paper: str, plan: testbed.Plan) -> None:
+    table = pd.read_csv(root / f"data/ablation/{paper}-testbed.csv", dtype={"era": str})
     MEASURED.validate(table)
-    assert {era.removeprefix("2014+") for era in table["era"]} <= set(VARIATIONS)
+    assert {era.removeprefix(f"{plan.era}+") for era in table["era"]} <= set(VARIATIONS)
     assert table["value"].notna().all()
 
 
 @pytest.mark.parametrize("name", VARIATIONS)
 def test_every_variation_differs_from_the_era(name: str) -> None:
     varied = run(name)
-    assert varied.job() != super(Varied, varied).job() or varied.era != testbed.ERA
+    assert varied.job() != super(Varied, varied).job() or varied.era != "2014"

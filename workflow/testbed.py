@@ -1,6 +1,7 @@
 """What the testbed had that eras lack, one thing at a time: runs with kernel modules, as a table.
 
     python -m workflow.testbed --output data/ablation/gbw2015-testbed.csv
+    python -m workflow.testbed --paper khademi2013 --output data/ablation/khademi2013-testbed.csv
 
 - `quickack`, `no_sack_compression`, `fack`: switches of `emulation.era`.
 - `ticks_1ms`, `ticks_4ms`: the latency inducer's packets leave at ticks of a clock, as dummynet's
@@ -36,30 +37,48 @@ from emulation.model import Run
 from emulation.qdisc import ModuleSource
 from emulation.run import execute
 
-ERA, CC = "2014", "cubic"
 AQMS = ("codel", "ared", "pie")
 SCHEDULERS = ("sfq", "fq_nocodel")
 REST = ("pfifo_fast", "fq_codel", *SCHEDULERS)
-#: experiment, link, qdiscs
-PLAN = (
-    ("voip_1up", "10/1", AQMS),
-    ("rrul", "10/10", AQMS),
-    ("rrul", "10/1", AQMS),
-    ("voip_rrul", "10/1", (*AQMS, *REST)),
-    ("rrul", "100/100", AQMS),
-    ("rrul", "10/10", REST),
-    ("rrul", "10/1", REST),
-    ("voip_1up", "10/1", REST),
-    ("voip_rrul", "10/10", ("pfifo_fast",)),
-    ("voip_1up", "100/100", ("pfifo_fast",)),
-    ("web_small_1up", "100/100", ("pfifo_fast",)),
-    ("web_large_1up", "100/100", ("pfifo_fast",)),
-    ("voip_1up_irtt", "10/1", AQMS),
-    ("voip_rrul_irtt", "10/1", AQMS),
-    ("rtt_fairness", "10/1", ("fq_codel", "fq_nocodel", "ared")),
-    ("rtt_fairness", "100/100", SCHEDULERS),
-    ("web_large_rrul", "10/10", (*AQMS, *REST)),
-)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run of a paper, in which era and with which congestion control."""
+
+    era: str
+    cc: str
+    rows: tuple[tuple[str, str, tuple[str, ...]], ...]  # experiment, link, qdiscs
+
+
+PLANS = {
+    "gbw2015": Plan(
+        "2014",
+        "cubic",
+        (
+            ("voip_1up", "10/1", AQMS),
+            ("rrul", "10/10", AQMS),
+            ("rrul", "10/1", AQMS),
+            ("voip_rrul", "10/1", (*AQMS, *REST)),
+            ("rrul", "100/100", AQMS),
+            ("rrul", "10/10", REST),
+            ("rrul", "10/1", REST),
+            ("voip_1up", "10/1", REST),
+            ("voip_rrul", "10/10", ("pfifo_fast",)),
+            ("voip_1up", "100/100", ("pfifo_fast",)),
+            ("web_small_1up", "100/100", ("pfifo_fast",)),
+            ("web_large_1up", "100/100", ("pfifo_fast",)),
+            ("voip_1up_irtt", "10/1", AQMS),
+            ("voip_rrul_irtt", "10/1", AQMS),
+            ("rtt_fairness", "10/1", ("fq_codel", "fq_nocodel", "ared")),
+            ("rtt_fairness", "100/100", SCHEDULERS),
+            ("web_large_rrul", "10/10", (*AQMS, *REST)),
+        ),
+    ),
+    "khademi2013": Plan(
+        "2013", "reno", (("flows_4", "10/10", ("codel_5ms", "pie_5ms", "ared_5ms")),)
+    ),
+}
 SLACK, WIDER_SLACK_MS = "RTT_SLACK_MS = 2.0", 10.0  # of the guest's check of the idle path
 PARAMETERS = "/sys/module/sch_ticks/parameters"
 
@@ -72,11 +91,6 @@ class Variation:
     switches: str = ""  # further ones of emulation.era
     tick_us: int = 0  # of the delay's clock; 0: netem, which has none
     sysctls: tuple[tuple[str, str], ...] = ()  # of client and server
-
-    @property
-    def era(self) -> str:
-        """The era of its runs."""
-        return ERA + self.switches
 
     @property
     def modules(self) -> tuple[ModuleSource, ...]:
@@ -129,8 +143,9 @@ class Varied(Run):
         values = {"hold_us": hold_us, "tick_us": tick_us}
         written = {f"{PARAMETERS}/{name}": str(value) for name, value in values.items()}
         job["parameters"] = {**job["parameters"], **written}
-        for host in job["traffic"]["hosts"]:  # the least that a ping may take
-            host["base_rtt_ms"] -= tick_us / 1000
+        traffic = job["traffic"]  # the least that a ping may take
+        for told in traffic.get("hosts", [traffic]):
+            told["base_rtt_ms"] -= tick_us / 1000
         return job
 
 
@@ -148,27 +163,29 @@ _PREPARE = vm.prepare
 
 
 def wanted(
-    names: list[str], seeds: list[int], only: Sequence[str] = ()
+    names: list[str], seeds: list[int], only: Sequence[str] = (), paper: str = "gbw2015"
 ) -> Iterator[tuple[str, Varied]]:
-    """The runs of PLAN, each with the name of its era in the table; `only` has experiments, links
-    and qdiscs, of which some are wanted only."""
-    for name, link, qdiscs in PLAN:
-        chosen = [one for one in qdiscs if _chosen(only, (name, link, one))]
+    """The runs of the plan of `paper`, each with the name of its era in the table; `only` has
+    experiments, links and qdiscs, of which some are wanted only."""
+    plan = PLANS[paper]
+    for name, link, qdiscs in plan.rows:
+        chosen = [one for one in qdiscs if _chosen(only, (name, link, one), plan)]
         if not chosen:
             continue
-        about = experiment(f"gbw2015/{name}")
+        about = experiment(f"{paper}/{name}")
         for variation in (VARIATIONS[one] for one in names):
-            for run in select(about, link=link, qdisc=chosen, cc=CC, seed=seeds, era=variation.era):
+            era = plan.era + variation.switches
+            for run in select(about, link=link, qdisc=chosen, cc=plan.cc, seed=seeds, era=era):
                 given = (run.experiment, run.cell, run.seed, run.length, run.era, run.kernel)
-                yield f"{ERA}+{variation.name}", Varied(*given, variation=variation)
+                yield f"{plan.era}+{variation.name}", Varied(*given, variation=variation)
 
 
-def _chosen(only: Sequence[str], cell: tuple[str, ...]) -> bool:
+def _chosen(only: Sequence[str], cell: tuple[str, ...], plan: Plan) -> bool:
     """Whether of each kind that `only` names anything of, it names that of `cell`."""
     kinds = [
-        {row[0] for row in PLAN},
-        {row[1] for row in PLAN},
-        {q for row in PLAN for q in row[2]},
+        {row[0] for row in plan.rows},
+        {row[1] for row in plan.rows},
+        {q for row in plan.rows for q in row[2]},
     ]
     return all(
         one in only or not known.intersection(only) for one, known in zip(cell, kinds, strict=True)
@@ -186,7 +203,9 @@ def measure(run: Varied, era: str, built: kernel.Kernel, root: rootfs.RootFs) ->
         if name.startswith("web_"):
             idle = f"{name.rpartition('_')[0]}_idle@"
             Path(folder, paper).mkdir()
-            Path(folder, paper, idle + run.era).symlink_to(SHIPPED / paper / (idle + ERA))
+            Path(folder, paper, idle + run.era).symlink_to(
+                SHIPPED / paper / (idle + PLANS[paper].era)
+            )
         with patch.object(vm, "prepare", _prepare):
             execute(run, built, root, Path(folder))
         return measure_paper(Path(folder), paper, jobs=1).assign(era=era)
@@ -200,11 +219,14 @@ def main(arguments: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--output", type=Path, required=True, help="the table; it grows")
+    parser.add_argument("--paper", choices=PLANS, default="gbw2015", help="default: gbw2015")
     parser.add_argument("--seed", type=int, action="append", help="a repetition (default: 1)")
     parser.add_argument("--variation", action="append", choices=VARIATIONS, help="default: all")
     parser.add_argument(
         "--only", action="append", default=[],
-        choices=sorted({one for row in PLAN for one in (*row[:2], *row[2])}),
+        choices=sorted(
+            {one for plan in PLANS.values() for row in plan.rows for one in (*row[:2], *row[2])}
+        ),
         help="an experiment, link or qdisc; of each kind that none is given of, all",
     )  # fmt: skip
     given = parser.parse_args(arguments)
@@ -214,7 +236,8 @@ def main(arguments: list[str] | None = None) -> int:
     table = pd.DataFrame(columns=list(MEASURED.columns))
     if given.output.exists():
         table = pd.read_csv(given.output, dtype={"era": str})
-    for era, run in wanted(given.variation or list(VARIATIONS), given.seed or [1], given.only):
+    variations = given.variation or list(VARIATIONS)
+    for era, run in wanted(variations, given.seed or [1], given.only, given.paper):
         cell = run.cell
         about = (era, run.experiment.name, cell.link.name, cell.qdisc, cell.cc, run.seed)
         if about in set(table[key].itertuples(index=False, name=None)):
