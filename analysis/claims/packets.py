@@ -15,16 +15,27 @@ AVAILABLE: Final = 0.9
 """Of the median goodput, what a run has converged to for the first time."""
 
 
-WIRELESS: Final = {"rtt": "rtt", "up_rtt": "up_rtt", "up_sojourn": "ack_wait"}
+WIRELESS: Final = {
+    "queuing": "queuing",
+    "rtt": "rtt",
+    "up_rtt": "up_rtt",
+    "up_sojourn": "ack_wait",
+}
 """Quantity of a run over WiFi -> how the names of its metrics begin."""
 
 
 def measure_wireless(run: RunFile) -> Mapping[str, float]:
-    """Percentiles of the round trips of downloads and, with traffic both ways, of uploads, and of
-    the wait of the uploads' acknowledgments; goodput and drops. Raises DataError."""
+    """Percentiles of the round trips of downloads, with the base RTT and without, and with traffic
+    both ways of uploads, and of the wait of the uploads' acknowledgments; goodput and drops.
+    Raises DataError."""
     told = json.loads(run.provenance.read_text())
     mixed = "both_ways" in told
-    wanted = ["rtt", "goodput", *(("up_rtt", "up_sojourn", "up_goodput") if mixed else ())]
+    wanted = [
+        "queuing",
+        "rtt",
+        "goodput",
+        *(("up_rtt", "up_sojourn", "up_goodput") if mixed else ()),
+    ]
     rows = run_quantiles([run], wanted, jobs=1).set_index("quantity").to_dict("index")
     found = {
         f"{WIRELESS[quantity]}_{name}_ms": float(rows[quantity][one])
