@@ -21,7 +21,7 @@ FRAME_BYTES = 128
 SUFFIX = ".frames.gz"
 
 PING = 0  # in place of a port
-SYN = 0x02  # of the TCP header's flags
+FIN, SYN = 0x01, 0x02  # of the TCP header's flags
 CE = 0b11  # of the IP header's ECN field (RFC 3168)
 KEY = ("sender", "port", "id", "seq", "ack", "payload", "flags")
 """What tells a packet of one direction from all others of a run."""

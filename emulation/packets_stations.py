@@ -24,6 +24,7 @@ from emulation.packets import (
     check_counters,
     check_iperf,
     delivered_bytes,
+    ended_flows,
     flow_numbers,
     follow,
     qdisc_believed,
@@ -87,7 +88,7 @@ def reduce(run: Run, out: Path) -> Reduced:
     step_ns = traffic.step.nanoseconds
     steps = -(-run.length.nanoseconds // step_ns)
     delivered, totals = delivered_bytes(data, offered, began, step_ns, steps)
-    check_iperf(out, totals)
+    check_iperf(out, totals, ended_flows(data, totals))
     assert traffic.flows is not None
     flows = traffic.flows * (2 if traffic.both_ways else 1)
     if len(delivered) != flows or not delivered.any():

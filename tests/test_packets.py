@@ -161,11 +161,38 @@ def test_bytes_that_iperf_read_otherwise_are_an_error(tmp_path: Path) -> None:
     line = "19700101000000,10.0.1.1,40000,10.0.3.1,5001,1,0.0-10.1,1448,1147"
     (tmp_path / "iperf-receiver1.csv").write_text(line + "\nERROR: expected reverse connect\n")
     flow = (int.from_bytes(SENDER, "big"), 40000)
-    packets.check_iperf(tmp_path, {flow: 1448})
+    packets.check_iperf(tmp_path, {flow: 1448}, {flow})
     with pytest.raises(GuestFailure, match="differ: 1447 and 1448"):
-        packets.check_iperf(tmp_path, {flow: 1447})
+        packets.check_iperf(tmp_path, {flow: 1447}, set())
     with pytest.raises(GuestFailure, match="differ: None and 1448"):
-        packets.check_iperf(tmp_path, {})
+        packets.check_iperf(tmp_path, {}, set())
+
+
+def test_only_a_flow_that_has_not_ended_may_be_without_a_report(tmp_path: Path) -> None:
+    flow = (int.from_bytes(SENDER, "big"), 40000)
+    packets.check_iperf(tmp_path, {flow: 1448}, set())
+    with pytest.raises(GuestFailure, match="differ: 1448 and None"):
+        packets.check_iperf(tmp_path, {flow: 1448}, {flow})
+
+
+@pytest.mark.parametrize(
+    ("seq", "arrives", "ended"),
+    [
+        (1448 + 1, True, True),
+        (1448 + 1, False, False),  # the FIN is lost
+        (2896 + 1, True, False),  # it arrives, but not the segment before it
+    ],
+)
+def test_a_flow_ends_with_a_fin_behind_all_its_bytes(seq: int, arrives: bool, ended: bool) -> None:
+    sent = table((0, 1), (10, 2), (20, 3)).assign(
+        time_ns_then=[100, 110, 120 if arrives else np.nan],
+        seq=[0, 1, seq],
+        payload=[0, 1448, 0],
+        flags=[frames.SYN, 0x10, 0x10 | frames.FIN],
+    )
+    (row,) = sent[["sender", "port"]].drop_duplicates().itertuples(index=False)
+    flow = (int(row.sender), int(row.port))
+    assert packets.ended_flows(sent, {flow: 1448}) == ({flow} if ended else set())
 
 
 def queued(rows: int) -> pd.DataFrame:

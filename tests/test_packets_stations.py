@@ -20,7 +20,7 @@ MAC_AT = 66  # where the kernel puts the packet into its frame
 PAYLOAD = 1448
 AIR_MS, WIRE_MS = 2, 50  # of one direction, beside the wait in the queue
 DATA_WAITS_MS, ACK_WAITS_MS = 12, 30
-SYN, ACK = 0x02, 0x10
+FIN, SYN, ACK = 0x01, 0x02, 0x10
 
 
 def frame(time_ns: int, source: tuple[str, int], target: tuple[str, int], **fields: int) -> bytes:
@@ -84,7 +84,9 @@ class Guest:
         out, back = (40000 + number, packets.SERVICE), (packets.SERVICE, 40000 + number)
         there = self.carry(1000 + number, sender, receiver, out, flags=SYN, id=1)
         here = self.carry(there, receiver, sender, back, flags=SYN | ACK, ack=1, id=2)
-        there = self.carry(here, sender, receiver, out, seq=1, payload=PAYLOAD, ack=1, id=3)
+        there = self.carry(
+            here, sender, receiver, out, seq=1, payload=PAYLOAD, ack=1, id=3, flags=ACK | FIN
+        )
         self.carry(there, receiver, sender, back, seq=1, ack=1 + PAYLOAD, id=4)
         line = [
             "0",
