@@ -92,6 +92,11 @@ class FigureFile:
             for era in self._eras(qdisc)
         ]
 
+    def beside(self) -> list[Cell]:
+        """One cell of each experiment that only the claims at the figure's end are about."""
+        also = self.parameters.get("beside", [])
+        return [self.cells()[0]._replace(experiment=name) for name in also]
+
     def _several(self, key: str) -> list[str]:
         if key in self.parameters:
             return [self.parameters[key]]

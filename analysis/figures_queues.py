@@ -179,7 +179,10 @@ def dynamic(
         total.grid(visible=False, axis="x")
         total.set_ylim(bottom=0)
         total.yaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
-        total.legend(loc="upper left")
+        total.legend(
+            loc="upper left", frameon=True, facecolor=palette.paper, edgecolor="none",
+            framealpha=0.9,
+        )  # fmt: skip
         total.set_xlim(0, end_s)
     rows[1][0].set_ylabel("Queue delay of a packet (ms)")
     rows[3][0].set_ylabel("Kilobytes transferred")

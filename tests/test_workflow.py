@@ -276,6 +276,17 @@ def test_claims_wait_for_all_runs_that_they_are_about() -> None:
     assert len(plan.claims_files(figure)) == 21
 
 
+def test_claims_of_a_figure_wait_for_experiments_beside_it_too() -> None:
+    plan = make_plan(config())
+    found = {path.parts[2] for path in plan.claims_files(plan.figures["codel2012/fig4"])}
+    assert found >= {"window_20_at_once@2014", "window_40_at_once@2014"}
+    new = make_plan(
+        config(emulate=True, scale="quick", figures=["codel2012/fig1", "codel2012/fig3"])
+    )
+    found = {path.parts[3] for path in new.claims_files(new.figures["codel2012/fig1"])}
+    assert found == {"window_25@2014", "window_20@2014"}
+
+
 def test_a_dry_run_says_what_changed() -> None:
     lines = [
         "rule figure:",

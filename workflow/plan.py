@@ -189,14 +189,16 @@ class Plan:
     def claims_files(self, figure: FigureFile) -> list[Path]:
         """The provenance of the runs that the claims at the end of `figure` are assessed on.
 
-        Those of its experiments in its first setting, at any link and of any qdisc; of new runs,
-        those that the plan has anyway.
+        Those of its experiments, and of those beside them, in its first setting, at any link and of
+        any qdisc; of new runs, those that the plan has anyway.
         """
         cells = figure.cells()
         if not cells or SETTLED not in self.code_files(figure):
             return []
         if self.scale is not None:
-            found = {(one.paper, one.experiment, one.era, one.cc) for one in cells}
+            found = {
+                (one.paper, one.experiment, one.era, one.cc) for one in (*cells, *figure.beside())
+            }
             runs = [
                 run
                 for run in self.all_runs().values()
@@ -209,7 +211,9 @@ class Plan:
         if first is None:
             return []
         variants = dict.fromkeys(
-            variant_folder(one, first.era) for one in cells if one.cc == first.cc
+            variant_folder(one, first.era)
+            for one in (*cells, *figure.beside())
+            if one.cc == first.cc
         )
         return [path for one in variants for path in self._there(f"{one}/*/*/{first.cc}", ".json")]
 
