@@ -80,7 +80,7 @@ HEADERS: Final = {
     "p90": "90 %",
     "most": "Greatest",
     "runs": "Runs",
-    "aqm": "Qdisc",
+    "aqm": "AQM",
     "flows_per_sender": "Flows a sender",
     "part": "Part",
     "paper": "Paper",

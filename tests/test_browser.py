@@ -65,6 +65,10 @@ PALE = """() => {
   return pale;
 }"""
 
+#: The colours behind code inside its frame, which has one of its own.
+BEHIND_CODE = """() => [...new Set([...document.querySelectorAll('.highlight')].map(
+  (one) => getComputedStyle(one).backgroundColor))]"""
+
 LINKS = "() => [...document.querySelectorAll('a[href]')].map((one) => one.href)"
 
 IMAGES = """async () => {
@@ -177,6 +181,7 @@ def test_pages_fit_and_can_be_read(
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, f"{path} is {wide} px wide"
         assert page.evaluate(PALE) == [], path
+        assert page.evaluate(BEHIND_CODE) in ([], ["rgba(0, 0, 0, 0)"]), path
         back = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert back == {"light": "rgb(246, 246, 244)", "dark": "rgb(18, 20, 23)"}[theme]
     assert visit.problems == []
