@@ -33,7 +33,7 @@ _AT_ONCE: Final = Explanation(
 )
 EXPLANATIONS: Final[dict[str, Explanation]] = {
     "g004": _AT_ONCE,
-    **dict.fromkeys(("g059", "g071", "g073"), _ACKS),
+    **dict.fromkeys(("g059", "g071", "g073", "g094"), _ACKS),
     **dict.fromkeys(("g064", "g084", "g125"), _BUFFER),
 }
 """Claim that disagrees -> the experiment that shows why."""
