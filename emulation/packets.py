@@ -298,14 +298,15 @@ def ended_flows(data: pd.DataFrame, totals: dict[tuple[int, int], int]) -> set[t
     """Those of the flows of `totals` whose end, a FIN behind all their bytes, has arrived."""
     arrived = data.dropna(subset="time_ns_then")
     found = set()
-    for (sender, port), packets in arrived.groupby(["sender", "port"]):
+    for flow, total in totals.items():
+        packets = arrived[(arrived["sender"] == flow[0]) & (arrived["port"] == flow[1])]
         begin = packets.loc[(packets["flags"] & frames.SYN) != 0, "seq"]
         last = packets[(packets["flags"] & frames.FIN) != 0]
         if begin.empty or last.empty:
             continue
         bytes_before = (last["seq"] + last["payload"] - begin.iloc[0] - 1) % 2**32
-        if (bytes_before == totals.get((sender, port))).any():
-            found.add((int(sender), int(port)))
+        if (bytes_before == total).any():
+            found.add(flow)
     return found
 
 
