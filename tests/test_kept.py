@@ -94,3 +94,16 @@ def test_a_damaged_store_does_no_harm(data: Path) -> None:
     (store,) = (data.parent / "cache").rglob("*.sqlite")
     store.write_bytes(b"no database" * 500)
     assert not measure_paper(data, "gbw2015", jobs=1).empty
+
+
+def test_the_latest_stores_of_other_code_are_left(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = kept.cache_dir(kept.FOLDER)
+    names = [f"{number}.sqlite" for number in range(kept.STORES + 2)]
+    for age, name in enumerate(reversed(names)):
+        (folder / name).touch()
+        os.utime(folder / name, (age, age))
+    monkeypatch.setattr(kept, "code", lambda: "today")
+    measure_paper(data, "gbw2015", jobs=1)
+    assert {path.name for path in folder.iterdir()} == {*names[: kept.STORES], "today.sqlite"}

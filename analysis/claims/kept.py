@@ -7,7 +7,6 @@ times; what it measured holds as long as the code that measures does.
 import hashlib
 import json
 import sqlite3
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cache
@@ -19,7 +18,7 @@ from emulation.cache import cache_dir
 
 PACKAGE: Final = Path(__file__).parents[1]
 FOLDER: Final = "measured"
-OLD_S: Final = 30 * 24 * 3600.0  # after which what other code measured is thrown away
+STORES: Final = 4  # of other states of the code that are left, the latest: switching back is quick
 IDLE: Final = "idle"
 WAIT_S: Final = 30.0  # for another process that writes
 
@@ -80,13 +79,13 @@ def keep(measured: Mapping[str, Values]) -> None:
 
 
 def _open() -> sqlite3.Connection:
-    """The store of today's code; others that are old are removed as it is made."""
+    """The store of today's code; all but the latest others are removed as it is made."""
     folder = cache_dir(FOLDER)
     path = folder / f"{code()}.sqlite"
     if not path.exists():
-        for other in folder.glob("*.sqlite"):
-            if time.time() - other.stat().st_mtime > OLD_S:
-                other.unlink(missing_ok=True)
+        others = sorted(folder.glob("*.sqlite"), key=lambda other: other.stat().st_mtime)
+        for other in others[:-STORES]:
+            other.unlink(missing_ok=True)
     store = sqlite3.connect(path, timeout=WAIT_S)
     store.execute("CREATE TABLE IF NOT EXISTS measured (key TEXT PRIMARY KEY, value TEXT)")
     return store
