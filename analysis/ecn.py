@@ -7,9 +7,9 @@ from typing import Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import DataError
 from analysis.metrics import confidence_interval
 from analysis.outputs import intervals
+from analysis.published import read_table
 from analysis.sensitivity import with_parameters
 from analysis.settings import Setting, of_setting
 
@@ -31,13 +31,7 @@ RATIOS: Final = pa.DataFrameSchema(
 
 def read_ratios(path: Path) -> pd.DataFrame:
     """Table 5; DataError where the file is not such a table."""
-    try:
-        return RATIOS.validate(pd.read_csv(path))
-    except FileNotFoundError as error:
-        raise DataError.of(path, "no such file", "Restore it from the repository") from error
-    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
-        wrong = f"not a table of ratios ({error})"
-        raise DataError.of(path, wrong, "Restore it from the repository") from error
+    return read_table(path, RATIOS, "ratios")
 
 
 def marks_by_drops(runs: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import pandas as pd
 import pandera.pandas as pa
 from matplotlib.figure import Figure
 
-from analysis.errors import DataError
+from analysis.published import read_table
 from analysis.style import Palette, in_order
 from emulation.model import Cell, Option, Qdisc
 from emulation.units import Quantity, Rate
@@ -30,13 +30,7 @@ ROW_INCH: Final = 0.3
 
 def read_printed(path: Path) -> pd.DataFrame:
     """Table of PRINTED (gbw2015, Table 1); raises DataError for anything else."""
-    try:
-        return PRINTED.validate(pd.read_csv(path, dtype=str))
-    except FileNotFoundError as error:
-        raise DataError.of(path, "no such file", "Restore it from the repository") from error
-    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
-        wrong = f"not a table of parameters ({error})"
-        raise DataError.of(path, wrong, "Restore it from the repository") from error
+    return read_table(path, PRINTED, "parameters", dict.fromkeys(PRINTED.columns, str))
 
 
 def in_force(cells: Iterable[Cell]) -> dict[tuple[str, str, str], Option]:

@@ -1,6 +1,6 @@
 """Values that the papers print or plot, as facts in `data/published/*.csv`."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +27,23 @@ PUBLISHED: Final = pa.DataFrameSchema(
 `reading_error` (same unit) is how exactly the value can be read from the printed figure."""
 
 
+def read_table(
+    path: Path, schema: pa.DataFrameSchema, what: str, types: Mapping[str, type] | None = None
+) -> pd.DataFrame:
+    """A table of facts that comes with the repository; a line that begins with # is a comment.
+
+    `what` names it, "losses"; `types` are those of columns that a CSV file does not tell. Raises
+    DataError where the file is missing or is no table of `schema`.
+    """
+    remedy = "Restore it from the repository"
+    try:
+        return schema.validate(pd.read_csv(path, dtype=dict(types or {}), comment="#"))
+    except FileNotFoundError as error:
+        raise DataError.of(path, "no such file", remedy) from error
+    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
+        raise DataError.of(path, f"not a table of {what} ({error})", remedy) from error
+
+
 def read_published(
     path: Path, figure: str | None = None, *, qdiscs: Collection[str] | None = None
 ) -> pd.DataFrame:
@@ -34,15 +51,8 @@ def read_published(
 
     Raises DataError when the file is missing, does not fit the schema or lacks the figure.
     """
-    try:
-        table = pd.read_csv(path, dtype={"figure": str}, comment="#")
-        table = PUBLISHED.validate(table.astype({"value": float, "reading_error": float}))
-    except FileNotFoundError as error:
-        raise DataError.of(path, "no such file", "Restore it from the repository") from error
-    except (ValueError, KeyError, pa.errors.SchemaError) as error:
-        raise DataError.of(
-            path, f"not a table of published values ({error})", "Restore it from the repository"
-        ) from error
+    types = {"figure": str, "value": float, "reading_error": float}
+    table = read_table(path, PUBLISHED, "published values", types)
     if qdiscs is not None:
         table = table[table["qdisc"].isin(qdiscs)]
     if figure is None:

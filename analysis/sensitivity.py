@@ -17,6 +17,7 @@ from analysis.errors import DataError
 from analysis.metrics import confidence_interval
 from analysis.outputs import intervals
 from analysis.packets import QUANTILES, QUANTITIES, mean_quantiles, read_packets, run_row
+from analysis.published import read_table
 from analysis.settings import Setting
 
 AQMS: Final = ("codel", "pie", "ared", "fq_codel")
@@ -121,13 +122,7 @@ MEDIANS: Final = pa.DataFrameSchema(
 
 def read_medians(path: Path) -> pd.DataFrame:
     """Printed medians; DataError where the file is not a table of them."""
-    try:
-        return MEDIANS.validate(pd.read_csv(path))
-    except FileNotFoundError as error:
-        raise DataError.of(path, "no such file", "Restore it from the repository") from error
-    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
-        wrong = f"not a table of medians ({error})"
-        raise DataError.of(path, wrong, "Restore it from the repository") from error
+    return read_table(path, MEDIANS, "medians")
 
 
 def with_medians(found: pd.DataFrame, medians: pd.DataFrame) -> pd.DataFrame:

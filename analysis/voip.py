@@ -17,6 +17,7 @@ from analysis.errors import DataError
 from analysis.flentfile import Floats
 from analysis.metrics import CELL, RUN, Metric, cell_metrics, in_window
 from analysis.outputs import intervals
+from analysis.published import read_table
 from analysis.settings import Setting, of_setting
 
 Delay = Literal["minus_base", "span"]
@@ -159,13 +160,7 @@ def read_losses(path: Path, names: Iterable[str], over: str = "wired") -> pd.Dat
     `names` are what "one TCP flow" and "RRUL" are called. Raises DataError where the file is not
     such a table.
     """
-    try:
-        table = LOSSES.validate(pd.read_csv(path).astype({"loss_percent": float}))
-    except FileNotFoundError as error:
-        raise DataError.of(path, "no such file", "Restore it from the repository") from error
-    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
-        wrong = f"not a table of losses ({error})"
-        raise DataError.of(path, wrong, "Restore it from the repository") from error
+    table = read_table(path, LOSSES, "losses", {"loss_percent": float})
     chosen = table[table["path"] == over]
     called = dict(zip(("tcp", "rrul"), names, strict=True))
     return chosen.assign(beside=chosen["cross_traffic"].map(called))[
