@@ -36,6 +36,10 @@ class Result:
     ending: vm.Ending | None
 
 
+#: What flent calls its runner of netperf.
+NETPERF = "NetperfDemoRunner"
+
+
 def paths(run: Run, data: Path) -> tuple[Path, Path]:
     """Where the flent file and the provenance of `run` are below the folder `data`."""
     return data / f"{run.id}.flent.gz", data / f"{run.id}.json"
@@ -204,7 +208,8 @@ def _judge(ending: vm.Ending) -> None:
 
 
 def check_flows(file: Path, run: Run) -> None:
-    """Raise `TrafficFailure` where a flow of the flent `file` moved no data."""
+    """Raise `TrafficFailure` where a flow of the flent `file` moved no data, or where a netperf
+    ended without telling how much."""
     with gzip.open(file) as stream:
         content = json.load(stream)
     results, told = content["results"], content.get("metadata", {}).get("SERIES_META", {})
@@ -221,6 +226,17 @@ def check_flows(file: Path, run: Run) -> None:
             what="no data moved in " + (", ".join(idle) or "any flow"),
             where=file.name,
             todo="look at flent.log",
+        )
+    untold = sorted(
+        name
+        for name, about in told.items()
+        if name.startswith("TCP") and about.get("RUNNER") == NETPERF and "ELAPSED_TIME" not in about
+    )
+    if untold:
+        raise TrafficFailure(
+            what="netperf ended without its result: " + ", ".join(untold),
+            where=file.name,
+            todo="look at flent.log; a flow that starves can lose netperf's control connection",
         )
 
 

@@ -104,6 +104,23 @@ def test_an_idle_flow_is_named(codel: Run, tmp_path: Path) -> None:
         run.check_flows(write_flent(tmp_path / "none.gz", {}), codel)
 
 
+def test_a_netperf_without_its_result_is_named(codel: Run, tmp_path: Path) -> None:
+    path = tmp_path / "run.gz"
+    for result, refused in (({"ELAPSED_TIME": 140.0}, False), ({}, True)):
+        about = {"RUNNER": run.NETPERF, **result}
+        content = {
+            "results": {"TCP upload BE": [1.0]},
+            "metadata": {"SERIES_META": {"TCP upload BE": about}},
+        }
+        with gzip.open(path, "wt") as stream:
+            json.dump(content, stream)
+        if refused:
+            with pytest.raises(TrafficFailure, match="without its result: TCP upload BE"):
+                run.check_flows(path, codel)
+        else:
+            run.check_flows(path, codel)
+
+
 def test_a_file_is_stored_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
