@@ -47,7 +47,7 @@ RULES: Final[dict[str, Rule]] = {
     "g138": order(DOWN, ("ared", "pie"), (FIFO, "codel"), ("100/100",)),
     "g139": every(  # but for the large page at 10/10 beside RRUL (g124)
         UNBEATEN,
-        voip.UNBEATEN,
+        order(voip.DELAY, ("fq_nocodel", "fq_codel"), AQM, experiments=VOIP),
         web.UNSURPASSED,
     ),
     "g141": every(

@@ -11,7 +11,6 @@ from analysis.claims.check import (
     near,
     ratio,
     same_order,
-    some,
     within,
 )
 from analysis.claims.gbw2015.words import (
@@ -78,33 +77,13 @@ PROTECTED: Final = every(  # but for the cells of Table 2 that the paper excepts
     _each(LOSS, RRUL, "10/1", ("fq_nocodel",), 0, 0),
 )
 
-#: Beside RRUL at 10/1 the paper excepts the queues without CoDel (g057), and explains how low
-#: ARED's delay is there: it drops a quarter of the packets (g061).
-LOWEST: Final = every(
-    order(DELAY, FQ, (FIFO, *AQM), experiments=(ONE,)),
-    order(DELAY, FQ, (FIFO, *AQM), ("100/100", "10/10"), experiments=(RRUL,)),
-    order(DELAY, ("fq_codel",), (FIFO, *NEW_AQM), ("10/1",), experiments=(RRUL,)),
-)
-
-#: No AQM outperforms fair queueing: there is less delay with it, or less loss.
-UNBEATEN: Final = every(
-    *(
-        some(
-            *(
-                less(Quantity(metric, beside, link, fq), Quantity(metric, beside, link, aqm))
-                for metric in (DELAY, LOSS)
-            )
-        )
-        for beside in (ONE, RRUL)
-        for link in LINKS
-        for fq in FQ
-        for aqm in AQM
-    )
-)
-
 RULES: Final[dict[str, Rule]] = {
     "g054": order(DELAY, AQM, (FIFO,), experiments=(ONE, RRUL), factor=MUCH),
-    "g055": LOWEST,
+    "g055": every(  # g057 has the exception: SFQ at 10/1 with RRUL
+        order(DELAY, ("fq_nocodel", "fq_codel"), (FIFO, *AQM), experiments=(ONE, RRUL)),
+        order(DELAY, ("sfq",), (FIFO, *AQM), experiments=(ONE,)),
+        order(DELAY, ("sfq",), (FIFO, *AQM), ("100/100", "10/10"), experiments=(RRUL,)),
+    ),
     "g056": every(
         *(
             same_order(

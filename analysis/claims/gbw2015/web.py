@@ -87,10 +87,11 @@ RULES: Final[dict[str, Rule]] = {
         ("10/1",),
         experiments=(SMALL_ONE, SMALL_RRUL),
     ),
-    "g119": every(  # where it loses SYNs (g118); at 10/10 it fetches sooner than the FIFO
+    "g119": every(
         *(
-            less(Quantity(FETCH, large, "10/1", "ared"), Quantity(FETCH, small, "10/1", "ared"))
+            less(Quantity(FETCH, large, link, "ared"), Quantity(FETCH, small, link, "ared"))
             for small, large in ((SMALL_ONE, LARGE_ONE), (SMALL_RRUL, LARGE_RRUL))
+            for link in LOW
         )
     ),
     "g120": every(
