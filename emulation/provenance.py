@@ -41,7 +41,7 @@ def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: RootFs) -> dic
     job = run.job()
     boot = vm.command(replace(machine, trace=False))[1:]
     return {
-        "kernel": {"series": kernel.series, "release": kernel.release, "digest": kernel.digest},
+        "kernel": {"series": kernel.series, "release": kernel.release, "digest": kernel.identity},
         "root": {"digest": root.digest, "tools": {n: root.packages[n] for n in SPELLED_OUT}},
         "guest": guest_code_digest(job),
         **({"modules": {m.name: m.digest for m in machine.modules}} if machine.modules else {}),
@@ -57,6 +57,7 @@ def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: RootFs) -> dic
 def record(
     run: Run,
     identity: dict[str, Any],
+    kernel: Kernel,
     ending: vm.Ending,
     qdiscs: dict[str, Any],
     data: Path,
@@ -80,6 +81,7 @@ def record(
         "base_rtt_ms": run.experiment.rig.base_rtt.ms,
         "measured_base_rtts_ms": ending.step("reached")["base_rtts_ms"],
         "identity": identity,
+        "kernel_build": kernel.digest,
         "data_sha256": hashlib.sha256(data.read_bytes()).hexdigest(),
         "virtual_s": ending.virtual_s,
         "wall_s": round(ending.wall_s, 3),

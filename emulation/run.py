@@ -90,7 +90,7 @@ def execute(
             identity = provenance.identity(run, machine, kernel, root)
             qdiscs = json.loads((out / "qdiscs.json").read_text())
             files = (out / "data.flent.gz", out / "kernel.log")
-            told = provenance.record(run, identity, ending, qdiscs, *files)
+            told = provenance.record(run, identity, kernel, ending, qdiscs, *files)
             if observed:
                 told |= provenance.observed(run, out / PACKETS, out / COUNTS, qdiscs)
             if (out / QUEUES).exists():
@@ -173,8 +173,11 @@ def reduce_captures(run: Run, out: Path, raw: bool) -> None:
     # pyarrow and pandas take a second to import
     from emulation import packets, packets_flent, packets_stations
 
-    reduced = (packets_stations if run.topology.media else packets).reduce(run, out)
-    packets.write(reduced.packets, out / PACKETS)
+    wireless = bool(run.topology.media)
+    reduced = (packets_stations if wireless else packets).reduce(run, out)
+    packets.write(
+        reduced.packets, out / PACKETS, run.experiment.traffic.flows if wireless else None
+    )
     (out / COUNTS).write_text(json.dumps(reduced.counts))
     packets_flent.write(run, reduced, out / "data.flent.gz")
     for node, interface in run.topology.observed if raw else ():

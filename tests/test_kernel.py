@@ -213,6 +213,25 @@ def test_digest_changes_with_each_input(recipe_dir: Path) -> None:
     assert len(seen) == 6
 
 
+def test_a_patch_for_the_host_alone_is_another_build_of_the_same_identity(
+    recipe_dir: Path,
+) -> None:
+    def names() -> tuple[str, str]:
+        made = recipes.inputs(recipes.load("6.12", recipe_dir), "gcc 12", ["ARCH=um"])
+        return recipes.digest("s", made), recipes.identity("s", made)
+
+    build, identity = names()
+    assert build == identity
+    series = recipe_dir / "patches/series"
+    (recipe_dir / "patches/6.12/two.patch").write_text(PATCH)
+    text = series.read_text()
+    series.write_text(f"{text}6.12..6.12 host 6.12/two.patch\n")
+    assert names()[0] != build
+    assert names()[1] == identity
+    series.write_text(f"{text}6.12..6.12 6.12/two.patch\n")
+    assert identity not in names()
+
+
 def test_first_error_is_the_compilers_not_makes() -> None:
     log = (
         "  CC      a.o\nmake[3]: *** [a.o] Error 1\n"

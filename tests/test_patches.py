@@ -16,7 +16,7 @@ SERIES = [
     for line in (PATCHES / "series").read_text().splitlines()
     if line and not line.startswith("#")
 ]
-FILES = sorted({words[0] for words in SERIES if len(words) == 1})
+FILES = sorted({words[-1] for words in SERIES if words[0] != "none"})
 
 #: Where a guest has a switch, what it is at first, and a value that it must not take.
 SWITCHES = {

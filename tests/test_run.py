@@ -149,7 +149,7 @@ def test_provenance_has_what_the_analysis_reads(codel: Run, tmp_path: Path) -> N
     identity = provenance.identity(codel, machine, KERNEL, ROOT)
     log = tmp_path / "kernel.log"
     log.write_bytes(b"y")
-    told = provenance.record(codel, identity, vm.Ending(steps), {}, data, log)
+    told = provenance.record(codel, identity, KERNEL, vm.Ending(steps), {}, data, log)
     assert told["run"] == codel.id
     assert (told["link"], told["qdisc"], told["cc"], told["seed"]) == ("10/1", "codel", "reno", 3)
     assert (told["base_rtts_ms"], told["measured_base_rtts_ms"]) == ([50.0], [50.2])
@@ -160,6 +160,7 @@ def test_provenance_has_what_the_analysis_reads(codel: Run, tmp_path: Path) -> N
     assert told["data_sha256"] == sha256_of_x
     assert told["kernel_log_sha256"].startswith("a1fce4363854ff88")  # of "y"
     assert told["identity"]["boot"]["memory_mib"] == 192
+    assert told["kernel_build"] == "k" * 16
 
 
 def test_a_kernel_log_is_kept_once(tmp_path: Path) -> None:

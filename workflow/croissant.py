@@ -69,7 +69,11 @@ RUNS: dict[str, tuple[Any, str, str]] = {
     "virtual_s": (NUMBER, "$.virtual_s", "Seconds of the guest's clock, start to end"),
     "wall_s": (NUMBER, "$.wall_s", "Seconds of the host's clock"),
     "kernel_release": (TEXT, "$.identity.kernel.release", "Of the guest's kernel"),
-    "kernel_digest": (TEXT, "$.identity.kernel.digest", "Of all that its build depends on"),
+    "kernel_digest": (
+        TEXT,
+        "$.identity.kernel.digest",
+        "Of what in it can reach a result",
+    ),
     "kernel_log": (TEXT, "$.kernel_log", "clean: the guest's kernel complained of nothing"),
     "data_sha256": (TEXT, "$.data_sha256", "Of the measurements beside it"),
 }

@@ -75,7 +75,7 @@ def _kernel(series: str, found: dict[str, str | None]) -> str | None:
     """The digest of today's kernel of `series`; `found` remembers those that were looked up."""
     if series not in found:
         built = kernel.find(series)
-        found[series] = built.digest if built else None
+        found[series] = built.identity if built else None
     return found[series]
 
 

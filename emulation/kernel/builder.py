@@ -44,6 +44,13 @@ class Kernel:
     series: str  # as 6.12
     provenance: dict[str, Any]  # what kernel.json says
 
+    @property
+    def identity(self) -> str:
+        """A digest of what of it can reach a result: kernels of one identity give equal bytes."""
+        if not self.provenance:
+            return self.digest
+        return recipes.identity(self.provenance["source"]["sha256"], self.provenance["inputs"])
+
 
 def _quiet(step: str, done: float) -> None:
     pass

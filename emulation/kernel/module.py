@@ -131,7 +131,7 @@ def _sources(folder: Path) -> list[Path]:
 
 
 def _digest(kernel: Kernel, sources: list[Path]) -> str:
-    total = hashlib.sha256(kernel.digest.encode())
+    total = hashlib.sha256(kernel.identity.encode())
     for path in sources:
         total.update(f"{path.name} {_sha256(path)}\n".encode())
     return total.hexdigest()[:16]

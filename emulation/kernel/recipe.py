@@ -19,6 +19,9 @@ from emulation.errors import KernelBuildError
 #: The folder with KERNEL.toml, the fragments and the patches.
 RECIPE_DIR = Path(__file__).resolve().parents[2] / "qdisc"
 
+#: The key of a patch of `inputs` that says so.
+HOST_ONLY = "host_only"
+
 _RANGE = re.compile(r"(\d+\.\d+)?\.\.(\d+\.\d+)?")
 _OPTION = re.compile(r'(CONFIG_\w+)=(y|n|-?\d+|0x[0-9a-fA-F]+|"[^"]*")(?:\s+#\s*(\S+))?')
 
@@ -64,6 +67,7 @@ class Patch:
     name: str  # the file's name without the folder
     path: Path
     sha256: str
+    host_only: bool = False  # changes on which hosts a guest starts, and nothing in it
 
 
 @dataclass(frozen=True)
@@ -148,13 +152,14 @@ def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
         if not words:
             continue
         where = f"{folder.name}/series:{number}"
-        upstream = len(words) == 3 and words[1] == "none"
-        if len(words) != 2 and not upstream:
+        mark = words[1] if len(words) == 3 else ""
+        if len(words) not in (2, 3) or mark not in ("", "none", "host"):
             raise KernelBuildError(
                 what=f"not a line of a series: {line.strip()!r}",
                 where=where,
                 todo="write RELEASES FILE, as 6.12..6.15 6.12/name.patch",
             )
+        upstream = mark == "none"
         path = folder / words[-1]
         try:
             applies = in_range(series, words[0])
@@ -172,7 +177,8 @@ def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
             )
         settled[path.name] = settled.get(path.name, False) or applies
         if applies and not upstream:
-            found.append(Patch(path.name, path, hashlib.sha256(path.read_bytes()).hexdigest()))
+            sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+            found.append(Patch(path.name, path, sha256, host_only=mark == "host"))
     lacking = sorted(name for name, there in settled.items() if not there)
     if lacking:
         raise KernelBuildError(
@@ -230,7 +236,10 @@ def inputs(recipe: Recipe, compiler: str, settings: Iterable[str]) -> dict[str, 
     """
     return {
         "series": recipe.series,
-        "patches": [{"name": patch.name, "sha256": patch.sha256} for patch in recipe.patches],
+        "patches": [
+            {"name": one.name, "sha256": one.sha256} | ({HOST_ONLY: True} if one.host_only else {})
+            for one in recipe.patches
+        ],
         "config_sha256": recipe.config_sha256,
         "compiler": compiler,
         "settings": list(settings),
@@ -241,3 +250,12 @@ def digest(source_sha256: str, ingredients: dict[str, Any]) -> str:
     """The name of a build: a digest of its source and its other `ingredients`."""
     text = json.dumps({"source": source_sha256, **ingredients}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def identity(source_sha256: str, ingredients: dict[str, Any]) -> str:
+    """A digest of what of a build can reach a result: all but patches for the host alone.
+
+    Of a build without such patches it is the `digest`.
+    """
+    patches = [one for one in ingredients["patches"] if not one.get(HOST_ONLY)]
+    return digest(source_sha256, {**ingredients, "patches": patches})
