@@ -32,8 +32,6 @@ from analysis.flentfile import RERUN, Floats
 from analysis.outputs import ranges
 
 SUFFIX: Final = ".packets.parquet"
-TIMES: Final = ("arrived_after_100us", "left_after_100us")
-"""Stored as what they are after the row before that has one; the first after the load's start."""
 FATES: Final = ("sent", "marked", "dropped")
 SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
 """Of a box and its whiskers: khademi2013's end at the 10th and 90th percentiles (Fig. 2)."""
@@ -57,9 +55,10 @@ UP: Final = "up_"
 def read_packets(file: RunFile) -> pd.DataFrame:
     """The packets that came to the queue under test while the load ran, in their order.
 
-    Columns: arrived_ms (since the load began), flow, length (bytes of the Ethernet frame), fate (of
-    FATES), sojourn_ms (NaN where dropped), rtt_ms (of the synthetic packet pair that it begins or,
-    of an acknowledgment, ends; NaN where there is none) and queuing_ms, the latter without the base
+    Columns: arrived_ms (since the load began), flow (over WiFi `up` instead: whether it is an
+    acknowledgment of an upload), length (bytes of the Ethernet frame), fate (of FATES), sojourn_ms
+    (NaN where dropped), rtt_ms (of the synthetic packet pair that it begins or, of an
+    acknowledgment, ends; NaN where there is none) and queuing_ms, the latter without the base
     RTT, which is what khademi2013 calls queuing delay (Sec. 4.1.1). Raises DataError where there is
     no such table.
     """
@@ -68,8 +67,8 @@ def read_packets(file: RunFile) -> pd.DataFrame:
     try:
         table = pq.read_table(path).to_pandas()
         base_ms, length_ms = provenance["base_rtt_ms"], provenance["length_s"] * 1000
-        arrived_ms, left_ms = (table[name].cumsum() / 10 for name in TIMES)
-        elsewhere_ms = table["elsewhere_100us"] / 10
+        arrived_ms, left_ms, elsewhere_ms = _times(table)
+        which = "up" if "up" in table else "flow"
     except FileNotFoundError as error:
         raise DataError.of(path, "no such file", RERUN) from error
     except (KeyError, pa.ArrowException) as error:
@@ -80,7 +79,7 @@ def read_packets(file: RunFile) -> pd.DataFrame:
     found = pd.DataFrame(
         {
             "arrived_ms": arrived_ms,
-            "flow": table["flow"],
+            which: table[which],
             "length": table["length"],
             "fate": pd.Categorical.from_codes(
                 table["fate"].to_numpy(dtype=np.int64), categories=pd.Index(FATES)
@@ -92,6 +91,18 @@ def read_packets(file: RunFile) -> pd.DataFrame:
     )
     inside: pd.DataFrame = found[found["arrived_ms"].between(0, length_ms, inclusive="left")]
     return inside
+
+
+def _times(table: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.Series]:
+    """When each packet of a stored table came and left and what is elsewhere, in ms.
+
+    The first two are stored as what they are after the row before that has one.
+    """
+    if "up" in table:  # a run over WiFi
+        arrived_ms, left_ms = table["arrived_after_ms"].cumsum(), table["left_after_ms"].cumsum()
+        return arrived_ms, left_ms, 2 * table["elsewhere_2ms"]
+    arrived, left = table["arrived_after_100us"].cumsum(), table["left_after_100us"].cumsum()
+    return arrived / 10, left / 10, table["elsewhere_100us"] / 10
 
 
 def read_content(file: RunFile) -> dict[str, Any]:
@@ -193,15 +204,15 @@ def run_quantiles(
 def _quantiles(file: RunFile, quantities: Sequence[str]) -> list[dict[str, Any]]:
     about = run_row(file)
     of_packets = [name for name in quantities if not name.endswith("goodput")]
-    packets = read_packets(file) if of_packets else pd.DataFrame({"flow": []})
+    packets = read_packets(file) if of_packets else pd.DataFrame()
     rows = []
     for name in quantities:
         column, uploads = name.removeprefix(UP), name.startswith(UP)
         if column == "goodput":
             values = goodput_intervals(file, uploads=uploads)
-        else:  # pings have a number above those of all flows, and so have uploads
-            chosen = (packets["flow"] < about["flows"]) != uploads
-            values = packets.loc[chosen, f"{column}_ms"].dropna().to_numpy()
+        else:  # pings have a number above those of all flows
+            of_data = ~packets["up"] if "up" in packets else packets["flow"] < about["flows"]
+            values = packets.loc[of_data != uploads, f"{column}_ms"].dropna().to_numpy()
         if not values.size:
             raise DataError.of(file.data, f"no value of {name}", RERUN)
         quantiles = dict(zip(QUANTILES, np.quantile(values, SHARES), strict=True))

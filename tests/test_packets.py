@@ -229,6 +229,25 @@ def test_times_are_stored_as_what_they_are_after_the_row_before(tmp_path: Path) 
     assert stored["left_after_100us"] == [None, 62, 12, 12]  # the first was dropped
 
 
+def test_a_table_of_stations_has_whole_ms_and_directions(tmp_path: Path) -> None:
+    written = queued(10_000)
+    written[["arrived_100us", "left_100us"]] //= 10
+    written[["arrived_100us", "left_100us"]] *= 10
+    written["elsewhere_100us"] = written["arrived_100us"] % 1370 // 10 * 10 - 10
+    written.loc[1::2, "elsewhere_100us"] = np.nan
+    packets_table.write(written, tmp_path / "a.parquet", downloads=3)
+    stored = pq.read_table(tmp_path / "a.parquet")
+    assert stored.schema.names == packets_table.SCHEMA_STATIONS.names
+    back = packets_table.read(tmp_path / "a.parquet")
+    assert back["up"].tolist() == (written["flow"] == 3).tolist()
+    same = ["arrived_100us", "left_100us", "length", "fate"]
+    pd.testing.assert_frame_equal(back[same], written[same], check_dtype=False)
+    # Whole ms rounded down are off by half of one on average; so rounded, their truth is between.
+    off = back["elsewhere_100us"] - written["elsewhere_100us"]
+    assert set(off.dropna()) == {0, 10}
+    assert off.isna().tolist() == written["elsewhere_100us"].isna().tolist()
+
+
 def test_a_summary_is_of_what_there_is() -> None:
     found = packets_table.summary(np.array([1e6, np.nan, 3e6, 2e6]))
     assert (found["p10"], found["p50"], found["most"]) == (1200, 2000, 3000)

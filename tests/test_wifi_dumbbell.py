@@ -100,7 +100,7 @@ def test_a_mixed_run_is_counted_followed_and_repeatable(tmp_path: Path) -> None:
 
 def check_directions(table: pd.DataFrame, counts: dict[str, dict[str, int]]) -> None:
     """Downloads carry segments to the stations, uploads acknowledgments."""
-    down, up = table[table["flow"] < 4], table[table["flow"] >= 4]
+    down, up = table[~table["up"]], table[table["up"]]
     assert len(down) == counts["down"]["sent"] + counts["down"]["dropped"]
     assert len(up) == counts["up"]["sent"] + counts["up"]["dropped"]
     assert down["length"].max() == 1514

@@ -50,7 +50,7 @@ def measure_wireless(run: RunFile) -> Mapping[str, float]:
     }
     packets = read_packets(run)  # while the load ran: starving flows send most of theirs later
     dropped = packets["fate"] == "dropped"
-    upward = packets["flow"] >= told["flows"]
+    upward = packets["up"]
     shares = {"packets_dropped_percent": 100 * float(dropped[~upward].mean())}
     if mixed:
         shares["acks_dropped_percent"] = 100 * float(dropped[upward].mean())
