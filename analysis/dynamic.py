@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.claims.statement import Claim
 from analysis.dataset import RunFile
@@ -120,5 +120,5 @@ def interval(values: "pd.Series[float]") -> str:
     taken = values.dropna()
     if len(taken) < 2:
         return NONE
-    half = stats.t.ppf(0.975, len(taken) - 1) * taken.std(ddof=1) / np.sqrt(len(taken))
+    half = scipy.stats.t.ppf(0.975, len(taken) - 1) * taken.std(ddof=1) / np.sqrt(len(taken))
     return intervals([taken.mean() - half], [taken.mean() + half])[0]

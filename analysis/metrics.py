@@ -10,8 +10,8 @@ from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from analysis.dataset import Dataset
 from analysis.errors import DataError
@@ -136,7 +136,7 @@ def confidence_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     mean = float(sample.mean())
     if sample.size == 1:
         return Interval(mean, float("nan"), float("nan"), 1)
-    half = stats.t.ppf((1 + level) / 2, sample.size - 1) * stats.sem(sample)
+    half = scipy.stats.t.ppf((1 + level) / 2, sample.size - 1) * scipy.stats.sem(sample)
     return Interval(mean, mean - float(half), mean + float(half), int(sample.size))
 
 
@@ -233,7 +233,7 @@ def latency_over_time(
 
 def _t_quantiles(n: np.ndarray[tuple[int], np.dtype[np.int64]], level: float) -> Floats:
     freedom = np.where(n > 1, n - 1, np.nan)
-    return np.asarray(stats.t.ppf((1 + level) / 2, freedom), dtype=np.float64)
+    return np.asarray(scipy.stats.t.ppf((1 + level) / 2, freedom), dtype=np.float64)
 
 
 def transient_metrics(

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from analysis.dataset import Dataset, RunFile
 from analysis.errors import DataError
@@ -170,7 +170,7 @@ def sd_interval(n: int, level: float = 0.95) -> tuple[float, float]:
     """Factors of a standard deviation of `n` normal values that bound the true one; NaN for one."""
     if n < 2:
         return float("nan"), float("nan")
-    tails = stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], n - 1)
+    tails = scipy.stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], n - 1)
     low, high = np.sqrt((n - 1) / tails)
     return float(low), float(high)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from analysis.claims.measure import METRICS
 from analysis.flentfile import Floats
@@ -59,7 +59,7 @@ SPREAD: Final = Statistic(
 
 
 def _rank_correlation(mean: Floats) -> Floats:
-    ranks = stats.rankdata(mean.reshape(2, -1, *mean.shape[1:]), axis=1)
+    ranks = scipy.stats.rankdata(mean.reshape(2, -1, *mean.shape[1:]), axis=1)
     first, second = ranks - ranks.mean(axis=1, keepdims=True)
     product = (first * second).sum(axis=0)
     return np.asarray(product / np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0)))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from analysis.claims.check import Statistic
 from analysis.flentfile import Floats
@@ -29,7 +29,7 @@ class Effect:
             return float("nan"), float("nan")
         if self.error == 0:
             return self.value, self.value
-        reach = float(stats.t.ppf(1 - alpha / 2, self.seeds - 1)) * self.error
+        reach = float(scipy.stats.t.ppf(1 - alpha / 2, self.seeds - 1)) * self.error
         if self.logarithmic:
             return self.value * float(np.exp(-reach)), self.value * float(np.exp(reach))
         return self.value - reach, self.value + reach
@@ -62,7 +62,7 @@ def effect(samples: Sequence[Floats], statistic: Statistic, medians: Sequence[bo
         found = statistic.of(np.stack([centre(one, axis=axis) for centre, one in each]))
         return np.log(found) if statistic.logarithmic else found
 
-    drawn = stats.bootstrap(
+    drawn = scipy.stats.bootstrap(
         tuple(table), of, paired=True, vectorized=True, n_resamples=RESAMPLES,
         method="percentile", rng=np.random.default_rng(1),
     )  # fmt: skip
