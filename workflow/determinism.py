@@ -3,7 +3,8 @@
     python -m workflow.determinism --runs 300 --jobs 2 --output results/determinism.jsonl
 
 Each line of the output is one boot: what was run, under which conditions, and a digest of each file
-that came of it. A second call goes on where the first one stopped. Conditions that need root are
+that came of it. A second call goes on where the first one stopped. Where load is not to reach other
+boots, give each of several calls a CPU by `taskset` and a `--part`. Conditions that need root are
 left out where there is none. See docs/determinism.md.
 """
 
@@ -98,7 +99,7 @@ class Conditions:
 
     name: str
     cpu: int | None = None  # of those that this process may use, by place; None takes a free one
-    load: bool = False  # a busy loop on each CPU meanwhile
+    load: bool = False  # a busy loop on each CPU meanwhile, as nice as the guest
     stops: float = 0.0  # seconds between two stops of the guest, on average; 0: none
     signals: bool = False  # those of `SIGNALS` to it, as often
     user: int | None = None  # who runs it; None is this process's user
@@ -264,7 +265,7 @@ def observe(work: Work, conditions: Conditions, stage: Stage) -> Seen:
         folder = parent / conditions.parent / "scratch"
         folder.mkdir(parents=True)
         lay_out(folder, work, conditions, stage)
-        with loaded(conditions.load):
+        with loaded(conditions.load, conditions.nice):
             child = multiprocessing.get_context("fork").Process(
                 target=_child, args=(work, conditions, stage, folder)
             )
@@ -457,13 +458,13 @@ class Disturb:
 
 
 @contextmanager
-def loaded(wanted: bool = True) -> Iterator[None]:
+def loaded(wanted: bool = True, nice: int = 0) -> Iterator[None]:
     """A busy loop on each CPU that this process may use."""
     loops = []
     try:
         for cpu in sorted(os.sched_getaffinity(0)) if wanted else ():
             # It ends by itself, too, where this process is killed.
-            code = f"import os; os.sched_setaffinity(0, {{{cpu}}})\nme = os.getppid()\n"
+            code = f"import os; os.sched_setaffinity(0, {{{cpu}}}); os.nice({nice})\nme = os.getppid()\n"
             code += "while os.getppid() == me:\n  for _ in range(10**6): pass"
             loops.append(subprocess.Popen([sys.executable, "-S", "-c", code]))
         yield
@@ -478,6 +479,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Formatter)
     parser.add_argument("--runs", type=int, default=100, help="boots in all [100]")
     parser.add_argument("--jobs", type=int, default=1, help="boots at a time [1]")
+    parser.add_argument(
+        "--part", default="1/1", help="2/3: of the boots the second of each three [1/1]"
+    )
     parser.add_argument("--minutes", type=float, default=1e9, help="start none after this time")
     parser.add_argument("--output", type=Path, default=Path("results/determinism.jsonl"))
     parser.add_argument("--cpus", action="store_true", help="vary the CPU, not the surroundings")
@@ -535,7 +539,8 @@ def _series(options: argparse.Namespace, stage: Stage) -> None:
             file.write(json.dumps(line) + "\n")
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        for _ in pool.map(one, range(options.runs)):
+        part, parts = (int(number) for number in options.part.split("/"))
+        for _ in pool.map(one, range(part - 1, options.runs, parts)):
             pass
 
 
