@@ -464,8 +464,8 @@ def loaded(wanted: bool = True, nice: int = 0) -> Iterator[None]:
     try:
         for cpu in sorted(os.sched_getaffinity(0)) if wanted else ():
             # It ends by itself, too, where this process is killed.
-            code = f"import os; os.sched_setaffinity(0, {{{cpu}}}); os.nice({nice})\nme = os.getppid()\n"
-            code += "while os.getppid() == me:\n  for _ in range(10**6): pass"
+            code = f"import os; os.sched_setaffinity(0, {{{cpu}}}); os.nice({nice})\n"
+            code += "me = os.getppid()\nwhile os.getppid() == me:\n  for _ in range(10**6): pass"
             loops.append(subprocess.Popen([sys.executable, "-S", "-c", code]))
         yield
     finally:
