@@ -141,3 +141,34 @@ def test_cells_of_table_2_are_in_the_order_of_its_claims() -> None:
 
 def test_explanations_belong_to_rules() -> None:
     assert set(EXPLANATIONS) <= set(RULES)
+
+
+def start(changes: dict[tuple[str, str], float] | None = None) -> pd.DataFrame:
+    """A start as the paper tells it, of five seeds; `changes` has values by metric and link."""
+    values = {("drop_growth_percent_s", link): 0.5 * 10.0**n for n, link in enumerate(LINKS)}
+    for link in LINKS:
+        values |= {("drop_power", link): 1.9, ("uncontrolled_s", link): 4.0}
+        values |= {("late_drops_times", link): 2.0}
+    rows = [
+        (link, qdisc, metric, value * (1 + 0.01 * noise), seed)
+        for (metric, link), value in (values | (changes or {})).items()
+        for qdisc in ("codel", "pie")
+        for seed, noise in enumerate(NOISE, start=1)
+    ]
+    table = pd.DataFrame(rows, columns=["link", "qdisc", "metric", "value", "seed"])
+    whole = table.assign(era="2014", cc="cubic", experiment="rrul")
+    return MEASURED.validate(whole[list(MEASURED.columns)])
+
+
+def test_drop_rates_that_rise_too_slowly() -> None:
+    both = ("g168", "g171")
+    assert set(verdicts(start(), both).values()) == {Verdict.AGREES}
+    at_once = verdicts(start({("uncontrolled_s", "10/1"): 1.5}), both)
+    assert at_once == {"g168": Verdict.DISAGREES, "g171": Verdict.AGREES}
+    # soon as many drops as it takes: then the queue only empties slowly
+    fewer = verdicts(start({("late_drops_times", "10/10"): 0.5}), both)
+    assert fewer == {"g168": Verdict.DISAGREES, "g171": Verdict.AGREES}
+    constant = verdicts(start({("drop_power", "100/100"): 1.1}), both)
+    assert constant == {"g168": Verdict.AGREES, "g171": Verdict.DISAGREES}
+    same = verdicts(start({("drop_growth_percent_s", "10/10"): 0.4}), both)
+    assert same == {"g168": Verdict.AGREES, "g171": Verdict.DISAGREES}

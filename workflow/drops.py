@@ -16,17 +16,19 @@ import struct
 import sys
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from itertools import chain, groupby
 from math import ceil
 from pathlib import Path
 from statistics import fmean, median
+from typing import Any
 
 from emulation import capture, kernel, rootfs, vm
 from emulation.config import experiment, select
 from emulation.errors import EmulationError
 from emulation.model import Run
+from emulation.units import Duration
 
 #: experiment, link
 PLAN = (
@@ -172,6 +174,12 @@ def fates(before: list[Sent], behind: list[Sent]) -> list[int | None]:
     return left
 
 
+def base_rtts(run: Run) -> dict[str, Duration]:
+    """The round trip of the empty path to each of the server's addresses."""
+    addresses = run.topology.port(run.experiment.traffic.server).ips
+    return dict(zip(addresses, run.experiment.rig.base_rtts, strict=True))
+
+
 def kinds(packets: list[Sent], rtts: dict[str, str]) -> dict[Flow, str]:
     """What each flow is; `rtts` has the round trip of each of the server's addresses."""
     payload: Counter[Flow] = Counter()
@@ -268,8 +276,7 @@ def rows(
     run: Run, before: list[Sent], left: list[int | None], answered: Mapping[Flow, list[Answer]]
 ) -> Iterator[Row]:
     """A row a kind of packets."""
-    addresses = run.topology.port(run.experiment.traffic.server).ips
-    rtts = dict(zip(addresses, run.experiment.rig.base_rtts, strict=True))
+    rtts = base_rtts(run)
     kind_of = kinds(before, {address: str(rtt) for address, rtt in rtts.items()})
     by_kind: dict[str, dict[Flow, list[tuple[Sent, int | None]]]] = {}
     for packet, when in zip(before, left, strict=True):
@@ -344,7 +351,16 @@ def rows(
         )
 
 
-def measure(run: Run, built: kernel.Kernel, root: rootfs.RootFs) -> list[Row]:
+@dataclass(frozen=True)
+class Followed:
+    """The packets that the client sent in a run, and what became of them."""
+
+    packets: list[Sent]
+    left: list[int | None]  # when each one left the queue, in ns; None: it was dropped
+    answered: Mapping[Flow, list[Answer]]
+
+
+def follow(run: Run, built: kernel.Kernel, root: rootfs.RootFs) -> Followed:
     """Do `run` with captures; raises an `EmulationError` where the guest fails."""
     machine = vm.Machine(built.path, root.path, run.random, run.memory_mib)
     job = run.job()
@@ -367,7 +383,7 @@ def measure(run: Run, built: kernel.Kernel, root: rootfs.RootFs) -> list[Row]:
     if not 0 <= drops - dropped <= ARP_PART * drops:
         what = f"{dropped} packets were dropped, the qdisc counted {drops}"
         raise EmulationError(what=what, where=run.id)
-    return list(rows(run, before, left, answered))
+    return Followed(before, left, answered)
 
 
 def wanted(seeds: list[int]) -> Iterator[Run]:
@@ -376,11 +392,22 @@ def wanted(seeds: list[int]) -> Iterator[Run]:
         yield from select(experiment(f"gbw2015/{name}"), link=link, cc=CC, seed=seeds, era=ERA)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
+def grow(
+    module: str,
+    about: str | None,
+    row: type[Any],
+    wanted: Callable[[list[int]], Iterable[Run]],
+    reduce: Callable[[Run, Followed], Iterable[Any]],
+    arguments: list[str] | None,
+) -> int:
+    """The command line of `module`, which does the runs that a table lacks; the exit status.
+
+    `row` is the dataclass of the table's rows, of which the first six fields say the run; `reduce`
+    makes them of what a run's packets came to.
+    """
     parser = argparse.ArgumentParser(
-        prog="python -m workflow.drops",
-        description=__doc__,
+        prog=f"python -m {module}",
+        description=about,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--output", type=Path, required=True, help="the table; it grows")
@@ -388,24 +415,33 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     built, root = kernel.build(), rootfs.build()
     given.output.parent.mkdir(parents=True, exist_ok=True)
-    names = [field.name for field in fields(Row)]
+    names = [field.name for field in fields(row)]
     done = set()
     if given.output.exists():
         with given.output.open(newline="", encoding="utf-8") as file:
-            done = {tuple(row[name] for name in names[:6]) for row in csv.DictReader(file)}
+            done = {tuple(one[name] for name in names[:6]) for one in csv.DictReader(file)}
     else:
         given.output.write_text(",".join(names) + "\n", encoding="utf-8")
     for run in wanted(given.seed or [1]):
         cell = run.cell
-        about = (run.experiment.name, run.era, cell.link.name, cell.qdisc, cell.cc, str(run.seed))
-        if about in done:
+        key = (run.experiment.name, run.era, cell.link.name, cell.qdisc, cell.cc, str(run.seed))
+        if key in done:
             continue
-        found = measure(run, built, root)
+        found = list(reduce(run, follow(run, built, root)))
         with given.output.open("a", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, names, lineterminator="\n")
-            writer.writerows(asdict(row) for row in found)
+            writer.writerows(asdict(one) for one in found)
         print(run.id, file=sys.stderr, flush=True)
     return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+
+    def reduce(run: Run, found: Followed) -> Iterator[Row]:
+        return rows(run, found.packets, found.left, found.answered)
+
+    return grow("workflow.drops", __doc__, Row, wanted, reduce, arguments)
 
 
 if __name__ == "__main__":

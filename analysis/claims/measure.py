@@ -17,7 +17,7 @@ from typing import Any, Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis import drops
+from analysis import drops, startup
 from analysis.claims import kept
 from analysis.dataset import FEW_RUNS, RunFile, find_runs
 from analysis.errors import DataError
@@ -78,6 +78,13 @@ METRICS: Final = {
     "drops_together_500ms": Metric(
         "packets of the flow of 500 ms dropped within a round trip", "packets"
     ),
+    # The start of the upload's queue (analysis.startup, data/captures)
+    "uncontrolled_s": Metric("time from the first drop until the wait is under control", "s"),
+    "late_drops_times": Metric(
+        "share dropped in the second half of the time until control, by that in the first", ""
+    ),
+    "drop_power": Metric("power of time with which the first drops add up", ""),
+    "drop_growth_percent_s": Metric("growth of the share of packets dropped", "points/s"),
     # Every packet of khademi2013 (analysis.claims.packets)
     "queuing_p10_ms": Metric("10th percentile of the queuing delay", "ms"),
     "queuing_median_ms": Metric("median queuing delay", "ms"),
@@ -267,7 +274,12 @@ def measure_paper(
     by_key = {**known, **new}
     rows = [_rows(era, run, by_key[key]) for (era, run), key in zip(work, keys, strict=True)]
     table = pd.DataFrame([row for part in rows for row in part], columns=list(MEASURED.columns))
-    captured = drops.measured(data / "captures" / f"{paper}.csv")
+    captured = pd.concat(
+        [
+            drops.measured(data / "captures" / f"{paper}.csv"),
+            startup.measured(data / "captures" / f"{paper}-startup.csv"),
+        ]
+    )
     for column, wanted in (("experiment", experiments), ("era", eras), ("cc", ccs)):
         if wanted is not None:
             captured = captured[captured[column].isin(wanted)]

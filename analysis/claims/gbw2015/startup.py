@@ -5,7 +5,6 @@ from typing import Final
 from analysis.claims.check import (
     Check,
     Condition,
-    Lacking,
     every,
     less,
     ratio,
@@ -30,6 +29,10 @@ from analysis.claims.verdict import Rule
 PEAK: Final = "startup_peak_ms"
 CONTROL: Final = "control_s"
 STEADY: Final = "steady_latency_ms"
+
+#: Of drops linear in time: their number grows with its square. A constant rate makes a power of 1,
+#: one that grows with the square of time 3; CoDel's control law, from 1 s on, 1.8 to 2.0.
+LINEAR: Final = (1.5, 2.5)
 
 #: Where the paper reports a spike: everywhere but PIE at 100/100 (g174).
 SPIKES: Final = (*((link, "codel") for link in LINKS), *((link, "pie") for link in LOW))
@@ -56,6 +59,15 @@ def takes(link: str, qdisc: str, seconds: float) -> Check:
     return within(in_rrul(CONTROL, link, qdisc), low=seconds)
 
 
+def too_slowly(link: str, qdisc: str) -> Condition:
+    """From the first drop on it takes several seconds to control the wait, and a larger share is
+    dropped in the second half of that time: the drop rate is what control waits for."""
+    return every(
+        within(in_rrul("uncontrolled_s", link, qdisc), low=SEVERAL),
+        within(in_rrul("late_drops_times", link, qdisc), low=1),
+    )
+
+
 def somewhere_several(qdisc: str) -> Condition:
     """On one link at least it takes several seconds."""
     return some(*(takes(link, qdisc, SEVERAL) for link in LINKS))
@@ -76,10 +88,13 @@ RULES: Final[dict[str, Rule]] = {
         *(takes(link, qdisc, SEVERAL) for link, qdisc in SPIKES),
         some(*(takes(link, qdisc, 20) for link, qdisc in SPIKES)),
     ),
-    "g168": Lacking("drop probabilities of CoDel and PIE over time", "metric"),
+    "g168": every(*(too_slowly(link, qdisc) for link, qdisc in SPIKES)),
     "g169": setting("CoDel's interval, and the burst allowance in PIE's code of Linux 3.14"),
     "g170": rising(*(in_rrul(CONTROL, link, "codel") for link in reversed(LINKS))),
-    "g171": Lacking("intervals between CoDel's drops while the queue grows, by rate", "metric"),
+    "g171": every(
+        *(within(in_rrul("drop_power", link, "codel"), *LINEAR) for link in LINKS),
+        rising(*(in_rrul("drop_growth_percent_s", link, "codel") for link in LINKS)),
+    ),
     "g172": setting("the code of Linux 3.14"),
     "g173": within(in_rrul(PEAK, "10/10", "pie"), 0.8 * 250, 1.2 * 250),
     "g174": no_spike("100/100", "pie"),

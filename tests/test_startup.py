@@ -1,0 +1,176 @@
+"""How the upload's queue starts: packets in steps of time, and what is made of the steps."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import startup
+from analysis.errors import DataError
+from emulation.config import experiment, select
+from emulation.units import Duration
+from workflow import startup as steps
+from workflow.drops import Followed, Sent
+
+MS = 1_000_000
+ABOUT = {"experiment": "rrul", "era": "2014", "link": "10/1", "qdisc": "codel", "cc": "cubic"}
+
+
+def sent(at_ms: float, payload: int = 1000) -> Sent:
+    return Sent(round(at_ms * MS), (6, "10.0.4.2", 5000, 12865), False, 0, payload, b"")
+
+
+def test_codel_decides_as_the_packet_before_has_left() -> None:
+    packets = [sent(at) for at in (0, 1, 2, 3, 50)]
+    left = [10 * MS, None, None, 22 * MS, 60 * MS]
+    assert steps.decided(packets, left, at_head=True) == [0, 10 * MS, 10 * MS, 10 * MS, 50 * MS]
+    assert steps.decided(packets, left, at_head=False) == [at * MS for at in (0, 1, 2, 3, 50)]
+
+
+def rows(qdisc: str, packets: Sequence[Sent], left: list[int | None]) -> list[steps.Row]:
+    about = experiment("gbw2015/rrul")
+    (run,) = select(about, link="10/1", qdisc=qdisc, cc="cubic", seed=1, era="2014")
+    return list(steps.rows(run, Followed(list(packets), left, {})))
+
+
+def test_steps_count_from_the_first_packet_of_the_uploads() -> None:
+    packets = [sent(at, 60_000) for at in (5000, 5010, 5020, 5150, 85_000)]
+    left = [5012 * MS, 5024 * MS, None, None, 85_012 * MS]
+    codel = rows("codel", packets, left)
+    assert [one.from_s for one in codel] == [*(number / 10 for number in range(300)), 70]
+    first, second, *between, half = codel
+    assert (first.packets, first.dropped, first.wait_ms, first.shortest_ms) == (3, 1, 13.0, 0.0)
+    assert (second.packets, second.dropped, second.wait_ms) == (1, 1, None)
+    assert {(one.packets, one.shortest_ms) for one in between} == {(0, None)}
+    assert (half.to_s, half.packets, half.wait_ms) == (140, 1, 12.0)
+    assert {one.target_ms for one in codel} == {13.0}  # Table 1, for 1 Mbit/s
+
+
+def test_codel_drops_late_and_pie_as_packets_come() -> None:
+    packets = [sent(at, 60_000) for at in (0, 10, 20)]
+    left = [12 * MS, 190 * MS, None]
+    assert [one.dropped for one in rows("codel", packets, left)[:2]] == [0, 1]
+    assert [one.dropped for one in rows("pie", packets, left)[:2]] == [1, 0]
+
+
+def test_the_second_half_is_that_of_the_load() -> None:
+    assert steps.bounds_ms(Duration.parse("140 s"))[-1] == (70_000, 140_000)
+
+
+def run_of(
+    dropped: Sequence[int],
+    wait_ms: Sequence[float] | float = 100.0,
+    shortest_ms: Sequence[float] | float = 50.0,
+    packets: int = 80,
+    **about: object,
+) -> pd.DataFrame:
+    """A run whose steady wait is 20 ms, and whose target is 5 ms."""
+    count = len(dropped)
+    table = pd.DataFrame(
+        {
+            **ABOUT,
+            "seed": 1,
+            "target_ms": 5.0,
+            "from_s": [number / 10 for number in range(count)] + [70.0],
+            "to_s": [(number + 1) / 10 for number in range(count)] + [140.0],
+            "packets": packets,
+            "dropped": [*dropped, 50],
+            "wait_ms": [*np.broadcast_to(wait_ms, count), 20.0],
+            "shortest_ms": [*np.broadcast_to(shortest_ms, count), 1.0],
+        }
+    )
+    return table.assign(**about)
+
+
+def test_time_from_the_first_drop_to_control() -> None:
+    """The wait is 300 ms for 5 s and 20 ms then, and 1.5 times the steady 20 ms are control: nine
+    steps of 20 ms and one of 300 have a mean of 48 ms, ten of 20 ms one of 20."""
+    wait = [300.0] * 50 + [20.0] * 250
+    found = startup.control(run_of([0] * 10 + [1] * 290, wait))
+    assert found["uncontrolled_s"] == pytest.approx(6.0 - 1.0)
+    assert found["late_drops_times"] == pytest.approx(1.0)
+
+
+def test_more_drops_late_than_early() -> None:
+    wait = [300.0] * 50 + [20.0] * 250
+    dropped = [0] * 10 + [1] * 25 + [3] * 265
+    assert startup.control(run_of(dropped, wait))["late_drops_times"] == pytest.approx(3.0)
+    fewer = [0] * 10 + [3] * 25 + [1] * 265
+    assert startup.control(run_of(fewer, wait))["late_drops_times"] == pytest.approx(1 / 3)
+
+
+def test_a_wait_that_is_never_under_control_lasts_as_long_as_is_known() -> None:
+    found = startup.control(run_of([1] * 300, 300.0))
+    assert found["uncontrolled_s"] == 105.0  # the middle of the second half
+
+
+def test_control_before_the_first_drop_takes_no_time() -> None:
+    assert startup.control(run_of([0] * 100 + [1] * 200, 20.0)) == {"uncontrolled_s": 0.0}
+    assert startup.control(run_of([0] * 300)) == {}
+
+
+def by_law(seconds: float, interval_s: float = 0.1) -> list[int]:
+    """Drops by steps of a dropping state that begins at 50 ms."""
+    at, number, times = 0.05, 1, []
+    while at < seconds:
+        times.append(at)
+        at += interval_s / number**0.5
+        number += 1
+    return list(np.bincount([int(10 * one) for one in times], minlength=round(10 * seconds)))
+
+
+def test_the_control_law_makes_a_rate_that_is_linear() -> None:
+    dropped = by_law(4.0)
+    time_s, drops = startup.growth(startup.dropping_state(run_of(dropped)))
+    assert time_s[0] == pytest.approx(0.15)  # 50 ms after the first drop, and an interval
+    assert np.abs(startup.law(time_s) - drops).max() < 2
+    assert 1.7 < startup.ramp(run_of(dropped))["drop_power"] < 2
+    assert startup.ramp(run_of([5] * 40))["drop_power"] < 1.2
+    # (t / interval)³ drops within t
+    cubic = np.histogram(0.1 * np.arange(1, 8000) ** (1 / 3), np.linspace(0.05, 2.05, 21))[0]
+    assert startup.ramp(run_of(list(cubic)))["drop_power"] == pytest.approx(3, abs=0.2)
+
+
+def test_the_share_grows_ten_times_as_fast_where_a_tenth_of_the_packets_come() -> None:
+    few, many = (startup.ramp(run_of(by_law(4.0), packets=n)) for n in (80, 800))
+    assert few["drop_growth_percent_s"] == pytest.approx(10 * many["drop_growth_percent_s"])
+    # 424 drops of 3200 packets in 4.05 s: twice the mean of 13.2 % is reached at the end
+    total = sum(by_law(4.0))
+    assert few["drop_growth_percent_s"] == pytest.approx(200 * total / 3200 / 4.05)
+
+
+def test_a_dropping_state_ends_where_a_packet_waits_less_than_the_target() -> None:
+    shortest = [50.0] * 300
+    shortest[5] = 4.9  # of the first one, with four drops, which is too few
+    shortest[60] = 4.9
+    dropped = [1] * 4 + [0] * 36 + [1] * 260
+    state = startup.dropping_state(run_of(dropped, shortest_ms=shortest))
+    assert (state["from_s"].iloc[0], state["to_s"].iloc[-1]) == (4.0, 6.0)
+    assert startup.dropping_state(run_of([1] * 9)).empty
+    assert startup.ramp(run_of([1] * 9)) == {}
+
+
+def test_claims_take_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "gbw2015-startup.csv"
+    codel = run_of([*by_law(4.0), *[0] * 260], [300.0] * 50 + [20.0] * 250)
+    pie = codel.assign(qdisc="pie")
+    pd.concat([codel, pie]).to_csv(path, index=False)
+    found = startup.measured(path)
+    both = {"uncontrolled_s", "late_drops_times"}
+    assert set(found.loc[found["qdisc"] == "pie", "metric"]) == both
+    assert set(found.loc[found["qdisc"] == "codel", "metric"]) == both | {
+        "drop_power",
+        "drop_growth_percent_s",
+    }
+    assert startup.measured(tmp_path / "none.csv").empty
+
+
+def test_another_table_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "gbw2015-startup.csv"
+    run_of([1] * 300).drop(columns="target_ms").to_csv(path, index=False)
+    with pytest.raises(DataError, match="not a table of a queue's start"):
+        startup.read_steps(path)
+    with pytest.raises(DataError, match="no such file"):
+        startup.read_steps(path.with_name("none.csv"))
