@@ -48,8 +48,13 @@ def verdicts(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return dict(Counter(one["verdict"] for one in claims))
 
 
-def render_index(figures: list[Shown], claims: Claims, there: set[str]) -> str:
-    """The HTML of the page that leads to all others; `there` are those beside it."""
+def render_index(
+    figures: list[Shown], claims: Claims, there: set[str], *, earlier: bool = False
+) -> str:
+    """The HTML of the page that leads to all others; `there` are those beside it.
+
+    `earlier`: the claims are as an earlier call left them.
+    """
     papers = []
     for name, group in groupby(figures, key=lambda shown: shown.summary.paper):
         own = [*group]
@@ -66,44 +71,60 @@ def render_index(figures: list[Shown], claims: Claims, there: set[str]) -> str:
     of_papers = [one for one in figures if one.of_paper]
     return pages.render(
         "index.html", here=pages.INDEX, there=there, papers=papers, figures=len(of_papers),
-        verdicts=verdicts(claims.values()), looks=LOOKS, **totals(figures),
+        verdicts=verdicts(claims.values()), earlier=earlier, looks=LOOKS, **totals(figures),
     )  # fmt: skip
 
 
 def render_paper(
-    name: str, figures: list[Shown], claims: Claims, there: set[str], ran: Iterable[Variant] = ()
+    name: str,
+    figures: list[Shown],
+    claims: Claims,
+    there: set[str],
+    ran: Iterable[Variant] = (),
+    *,
+    earlier: bool = False,
 ) -> str:
-    """The HTML of the page of a paper, or of what is of none; `ran` has pages of its own."""
+    """The HTML of the page of a paper, or of what is of none; `ran` has pages of its own.
+
+    `earlier`: the claims are as an earlier call left them.
+    """
     shown = []
     for one in figures:
         own = [claims[id_] for id_ in one.claim_ids if id_ in claims]
         counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts(own).items())
-        shown.append(_WithClaims(one, own, counts))
+        shown.append(_WithClaims(one, own, counts, len(one.claim_ids) - len(own)))
     groups = groupby(figures, key=lambda one: one.group[0])
     return pages.render(
         "paper.html", "../", here="", there=there, name=name, paper=pages.of_paper(name),
         figures=shown,
         groups=[(group, [(one.group[1], one) for one in own]) for group, own in groups],
-        verdicts=verdicts(one for one in claims.values() if one["paper"] == name),
+        verdicts=verdicts(one for one in claims.values() if one["paper"] == name), earlier=earlier,
         variants={one.name for one in ran if one.paper == name}, **totals(figures),
     )  # fmt: skip
 
 
 class _WithClaims:
-    """A figure and the claims that it settles, for a template."""
+    """A figure and the claims that it settles, for a template.
 
-    def __init__(self, shown: Shown, claims: list[dict[str, Any]], verdicts: str) -> None:
+    `unsettled`: how many more of them there are that only its notebook has.
+    """
+
+    def __init__(
+        self, shown: Shown, claims: list[dict[str, Any]], verdicts: str, unsettled: int
+    ) -> None:
         self._shown, self.claims, self.verdicts = shown, claims, verdicts
+        self.unsettled = unsettled
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._shown, name)
 
 
-def write_report(results: Path, data: Path) -> list[Path]:
+def write_report(results: Path, data: Path, *, earlier: bool = False) -> list[Path]:
     """Write all pages but that of the claims into `results`, and return their paths.
 
-    `data` is the folder that the figures' runs are in. Raises DataError where there is no figure,
-    and for a file that cannot be used.
+    `data` is the folder that the figures' runs are in; `earlier`: the claims were not settled along
+    with these figures, and the pages say so. Raises DataError where there is no figure, and for a
+    file that cannot be used.
     """
     figures = collect(results)
     claims = read_claims(results)
@@ -114,10 +135,11 @@ def write_report(results: Path, data: Path) -> list[Path]:
     written = write_runs(ran, results, there)
     for name, group in groupby(figures, key=lambda shown: shown.summary.paper):
         page = results / name / pages.INDEX
-        page.write_text(render_paper(name, [*group], claims, there, ran), encoding="utf-8")
+        html = render_paper(name, [*group], claims, there, ran, earlier=earlier)
+        page.write_text(html, encoding="utf-8")
         written.append(page)
     index = results / pages.INDEX
-    index.write_text(render_index(figures, claims, there), encoding="utf-8")
+    index.write_text(render_index(figures, claims, there, earlier=earlier), encoding="utf-8")
     return [index, *written]
 
 
@@ -153,9 +175,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m analysis.report", description=__doc__)
     parser.add_argument("--results", type=Path, default=Path("results"), help="where figures are")
     parser.add_argument("--data", type=Path, default=Path("data"), help="root of the runs")
+    parser.add_argument(
+        "--earlier-claims", action="store_true", help="the claims, if any, are of an earlier call"
+    )
     given = parser.parse_args(arguments)
     try:
-        print(write_report(given.results, given.data)[0])
+        print(write_report(given.results, given.data, earlier=given.earlier_claims)[0])
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

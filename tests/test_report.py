@@ -1,6 +1,7 @@
 """The pages of the results: everything that they link exists, and they say what was found."""
 
 import json
+import shutil
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -110,6 +111,28 @@ def test_paper_shows_the_claims_that_a_notebook_ends_with(results: Path) -> None
     index = Page((results / "index.html").read_text())
     assert "claims: 1 agree, 1 disagree" in index.text
     assert "claims.html?paper=gbw2015" in index.links
+
+
+def test_pages_say_that_claims_are_of_an_earlier_call(
+    results: Path, data: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "results"
+    shutil.copytree(results, copy)
+    arguments = ["--results", str(copy), "--data", str(data), "--earlier-claims"]
+    assert report.main(arguments) == 0
+    written = (copy / "index.html", copy / "gbw2015/index.html")
+    for path in written:
+        assert "as an earlier call settled them" in Page(path.read_text()).text
+    (copy / "claims.json").unlink()
+    (copy / "claims.html").unlink()
+    assert report.main(arguments) == 0
+    for path in written:
+        page = Page(path.read_text())
+        assert "not settled: the same command without --figure does that" in page.text
+        assert "earlier call" not in page.text
+        assert not [link for link in page.links if "claims.html" in link]
+    text = " ".join(page.text.split())
+    assert "Claims stand at the end of its notebook." in text  # g038, of Fig. 2c
 
 
 def test_runs_shared_by_figures_count_once(results: Path) -> None:

@@ -287,6 +287,31 @@ def test_claims_of_a_figure_wait_for_experiments_beside_it_too() -> None:
     assert found == {"window_25@2014", "window_20@2014"}
 
 
+def test_a_figure_alone_does_not_settle_all_claims() -> None:
+    def settles(**changes: Any) -> bool:
+        return make_plan(config(**changes)).settles
+
+    assert settles()
+    assert settles(papers=["gbw2015"])
+    assert not settles(figures=["gbw2015/fig2a"])
+    assert not settles(papers=["codel2012"], figures=["gbw2015/fig2a"])
+
+
+@pytest.mark.parametrize(("figures", "rules"), [
+    ("", {"figure", "claims", "report", "all"}),
+    ("gbw2015/table1", {"figure", "report", "all"}),
+])  # fmt: skip
+def test_steps_of_the_graph(figures: str, rules: set[str], tmp_path: Path) -> None:
+    command = [
+        sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "--nolock", "--quiet",
+        "rules", "--config", f"results={tmp_path}", "papers=[]" , f"figures=[{figures}]",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE)) == {
+        *rules, "total",
+    }  # fmt: skip
+
+
 def test_a_dry_run_says_what_changed() -> None:
     lines = [
         "rule figure:",

@@ -116,7 +116,8 @@ class Plan:
     """The figures to draw, and where from.
 
     `scale` is None where the shipped runs of `data` are used; `batch` is how many runs of a cell a
-    step does, 0 where each is a step of its own.
+    step does, 0 where each is a step of its own; `settles` is whether the page of all claims is
+    made, which takes every run of every paper.
     """
 
     figures: Mapping[str, FigureFile]  # by name: `gbw2015/fig2a`
@@ -124,6 +125,7 @@ class Plan:
     results: Path
     scale: Scale | None
     batch: int = 0
+    settles: bool = True
 
     @property
     def pages(self) -> Path:
@@ -355,6 +357,7 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
         Path(config["results"]),
         scale,
         batch,
+        settles=not config["figures"],  # who asks for a figure waits for what that needs
     )
     drawn = {
         name: figure for name, figure in everything.figures.items() if everything.data_files(figure)

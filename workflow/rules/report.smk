@@ -23,7 +23,7 @@ rule claims:
 rule report:
     input:
         figures=[PLAN.pages / name / product for name in PLAN.figures for product in PRODUCTS],
-        claims=rules.claims.output,
+        claims=rules.claims.output if PLAN.settles else [],
         runs=PLAN.provenances(),
         code=report_code(),
     output:
@@ -33,5 +33,7 @@ rule report:
     params:
         data=PLAN.runs_root,
         results=PLAN.pages,
+        claims="" if PLAN.settles else "--earlier-claims",
     shell:
-        "{PYTHON} -m analysis.report --data {params.data} --results {params.results} >{log} 2>&1"
+        "{PYTHON} -m analysis.report --data {params.data} --results {params.results}"
+        " {params.claims} >{log} 2>&1"
