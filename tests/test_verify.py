@@ -13,9 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from emulation import cli, kernel, rootfs, verify
+from emulation import cli, kernel, packets_table, rootfs, verify
+from emulation.commands import verify as command
 from emulation.config import select
 from emulation.errors import ConfigError
 from emulation.model import Experiment
@@ -102,6 +104,37 @@ def test_other_bytes_or_counters_are_not_reproduced(tmp_path: Path, other: Any) 
     verdict = verify.judge(write_run(tmp_path / "a"), write_run(tmp_path / "b", **other))
     assert (verdict.how, verdict.equal) == ("bytes", False)
     assert "NOT REPRODUCED; " in str(verdict)
+
+
+@pytest.mark.parametrize(("waits", "how"), [(5, "the same bytes"), (6, "NOT REPRODUCED")])
+def test_tables_of_packets_are_compared_by_what_is_in_them(
+    tmp_path: Path, waits: int, how: str
+) -> None:
+    runs = []
+    for folder, digest, wait in (("a", "1", 5), ("b", "2", waits)):
+        run = write_run(tmp_path / folder)
+        packets = pd.DataFrame(
+            {
+                "arrived_100us": [0, 9], "left_100us": [4, 9 + wait], "flow": 0, "length": 1514,
+                "fate": 0, "elsewhere_100us": 1,
+            }
+        )  # fmt: skip
+        packets_table.write(packets, run.data.with_name("seed-001.packets.parquet"))
+        runs.append(replace(run, record={**run.record, "packets_sha256": digest}))
+    assert str(verify.judge(*runs)).split(": ")[1].startswith(how)
+    alone = replace(runs[1], record={**runs[1].record, "packets_sha256": None})
+    assert not verify.judge(runs[0], alone).equal
+
+
+def test_runs_are_chosen_by_how_they_begin(tmp_path: Path) -> None:
+    for cell in ("1-1/a/cubic", "10-10/a/cubic", "10-10/b/cubic"):
+        write_run(tmp_path, 1, cell)
+    runs = verify.shipped(tmp_path)
+    assert command.beginning(runs, []) == runs
+    found = command.beginning(runs, ["gbw2015/rrul/1-1/", "gbw2015/rrul/10-10/b"])
+    assert [one.record["link"] for one in found] == ["1/1", "10/10"]
+    with pytest.raises(ConfigError, match="--only gbw2015/voip"):
+        command.beginning(runs, ["gbw2015/rrul", "gbw2015/voip"])
 
 
 def test_equal_bytes_in_spite_of_another_kernel_are_equal_bytes(tmp_path: Path) -> None:

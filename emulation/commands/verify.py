@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from emulation import kernel, rootfs
 from emulation.commands.arguments import positive
-from emulation.errors import DamagedData, EmulationError, NotCompatible, NotReproduced
+from emulation.errors import ConfigError, DamagedData, EmulationError, NotCompatible, NotReproduced
 from emulation.verify import Shipped, Verdict, add_evidence, sample, shipped, verify
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("number", nargs="?", type=positive, default=DEFAULT, metavar="N")
     parser.add_argument("--all", action="store_true", help="every run")
     parser.add_argument(
+        "--only", action="append", default=[], metavar="RUN",
+        help="of the runs that begin so (gbw2015/rrul@2014/10-1/); can be given more than once",
+    )  # fmt: skip
+    parser.add_argument(
         "--jobs", type=positive, default=1, metavar="N", help="guests at a time (default: 1)"
     )
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder (default: data)")
@@ -54,7 +58,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Verify; raises the error of the worst that was found."""
-    runs = shipped(args.data)
+    runs = beginning(shipped(args.data), args.only)
     chosen = runs if args.all else sample(runs, args.number)
     root = rootfs.build()
     series = {one.series for one in chosen}
@@ -72,6 +76,18 @@ def run(args: argparse.Namespace) -> int:
     if (error := worst(verdicts)) is not None:
         raise error
     return 0
+
+
+def beginning(runs: list[Shipped], starts: list[str]) -> list[Shipped]:
+    """Those of `runs` whose id begins with one of `starts`, all where there is none.
+
+    `ConfigError` where no run begins with one of them.
+    """
+    for start in starts:
+        if not any(one.id.startswith(start) for one in runs):
+            todo = f"runs are called as {runs[0].id}"
+            raise ConfigError("no shipped run begins so", f"--only {start}", todo)
+    return [one for one in runs if not starts or one.id.startswith(tuple(starts))]
 
 
 def _verdicts(
