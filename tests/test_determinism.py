@@ -50,6 +50,11 @@ WORKS: dict[str, Callable[[], Work]] = {
     ),  # four addresses of the server
     "web": lambda: traffic("gbw2015/web_small_1up", "pie"),  # nginx, dnsmasq and http-getter
     "bulk flows": lambda: traffic("khademi2013/flows_4", "codel_5ms", cc="reno"),  # iperf
+    "stations": lambda: traffic("khademi2013/wifi_mixed_4", "pie_5ms", "100/100", "reno"),
+    "rrul over WiFi": lambda: traffic("gbw2015/wifi_rrul", "ared", "100/100"),
+    "mix": lambda: traffic("codel2012/edge", "codel", "1.5/1.5"),  # bulk, web sessions, CBR
+    "window": lambda: traffic("codel2012/window_25", "fifo_100", "1.2/1.2"),
+    "flood": lambda: traffic("battling2013/udp_flood", "sfq"),
     "openvswitch": lambda: Work("openvswitch", 1, code=SWITCH),
 }
 
@@ -59,6 +64,9 @@ FILES = {
     **dict.fromkeys(WORKS, TRAFFIC_FILES),
     "web": TRAFFIC_FILES | {"http-getter.log", "dnsmasq.log"},
     "bulk flows": {"aqm.aqm-delay.frames.gz", "counters.json", "iperf.json", "qdiscs.json"},
+    "stations": {"iperf.json", "qdiscs.json"},
+    "mix": {"mix.json", "counters.json"},
+    "window": {"qdiscs.json"},
     "openvswitch": {"ping.txt", "flows.txt", "ports.txt", "kernel.log", "status"},
 }
 

@@ -35,6 +35,7 @@ from unittest import mock
 
 from emulation import kernel, rootfs, vm
 from emulation.config import experiment, select
+from emulation.kernel import Kernel, module
 from emulation.model import DEFAULT_MEMORY, Run
 from emulation.run import check_flows
 from emulation.units import Duration
@@ -198,7 +199,7 @@ class Seen:
 class Stage:
     """What all boots share: kernel and root file system, twice: ours, and another user's copy."""
 
-    kernel: Path
+    kernel: Kernel
     root: Path
     identity: dict[str, str]  # digests of both, and of the code in the guest
     copy: Path | None = None  # a folder with `linux` and `root` for everybody to read
@@ -208,12 +209,12 @@ class Stage:
         """From the caches of the product."""
         built, root = kernel.build(), rootfs.build()
         identity = {"kernel": built.digest, "root": root.digest, "guest": guest_digest()}
-        return cls(built.path, root.path, identity)
+        return cls(built, root.path, identity)
 
     def copied(self, place: Path) -> Stage:
         """With a copy in `place`, which belongs to `NOBODY`; needs root."""
         place.chmod(0o755)
-        shutil.copy(self.kernel, place / "linux")
+        shutil.copy(self.kernel.path, place / "linux")
         subprocess.run(["cp", "-a", str(self.root), str(place / "root")], check=True)
         # A file of a copy has its own times, inode numbers and, here, owner.
         subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", str(place / "root")], check=True)
@@ -237,6 +238,11 @@ TRAFFIC = (
     ("gbw2015/rtt_fairness", "10/10", "codel", "cubic"),
     ("gbw2015/web_small_1up", "10/10", "fq_codel", "reno"),
     ("khademi2013/flows_4", "10/10", "codel_5ms", "reno"),
+    ("khademi2013/wifi_mixed_4", "100/100", "pie_5ms", "reno"),
+    ("gbw2015/wifi_rrul", "100/100", "ared", "cubic"),
+    ("codel2012/edge", "1.5/1.5", "codel", "cubic"),
+    ("codel2012/window_25", "1.2/1.2", "fifo_100", "cubic"),
+    ("battling2013/udp_flood", "10/10", "sfq", "cubic"),
 )
 
 
@@ -274,8 +280,9 @@ def observe(work: Work, conditions: Conditions, stage: Stage) -> Seen:
         if child.exitcode:
             said = parent / "error"
             raise RuntimeError(said.read_text() if said.exists() else f"status {child.exitcode}")
-        if work.run is not None and not work.run.topology.observed:
-            check_flows(folder / "job/out/data.flent.gz", work.run)
+        data = folder / "job/out/data.flent.gz"
+        if work.run is not None and data.exists():  # followed packets become data later
+            check_flows(data, work.run)
         return Seen(digests(folder, conditions), int((parent / "stops").read_text()))
     finally:
         shutil.rmtree(parent)
@@ -305,7 +312,9 @@ def lay_out(folder: Path, work: Work, conditions: Conditions, stage: Stage) -> N
     if conditions.user is not None:
         assert stage.copy is not None
         root = stage.copy / "root"
-    vm.prepare(folder, Path("/guest") if conditions.container else root, _job(work))
+    job = _job(work)
+    modules = module.needed(stage.kernel, job, work.run.modules if work.run else ())
+    vm.prepare(folder, Path("/guest") if conditions.container else root, job, modules)
     if work.code is not None:
         replace_work(folder, work.code)
     for path in (folder, *folder.rglob("*")):
@@ -337,7 +346,7 @@ def _child(work: Work, conditions: Conditions, stage: Stage, folder: Path) -> No
     # Opened now: what follows may take the right or the way to them.
     report, stops = (os.open(parent / one, os.O_WRONLY | os.O_CREAT) for one in ("error", "stops"))
     try:
-        machine = vm.Machine(stage.kernel, stage.root, work.seed, work.memory_mib)
+        machine = vm.Machine(stage.kernel.path, stage.root, work.seed, work.memory_mib)
         if conditions.user is not None and stage.copy is not None:
             machine = replace(machine, kernel=stage.copy / "linux")
         os.environ.clear()
