@@ -208,7 +208,7 @@ class Stage:
     def build(cls) -> Stage:
         """From the caches of the product."""
         built, root = kernel.build(), rootfs.build()
-        identity = {"kernel": built.digest, "root": root.digest, "guest": guest_digest()}
+        identity = {"kernel": built.identity, "root": root.digest, "guest": guest_digest()}
         return cls(built, root.path, identity)
 
     def copied(self, place: Path) -> Stage:
@@ -536,7 +536,7 @@ def _series(options: argparse.Namespace, stage: Stage) -> None:
         if (work.name, conditions.name, turn) in done or time.monotonic() > end:
             return
         line: dict[str, Any] = {"work": work.name, "conditions": conditions.name, "turn": turn}
-        line["identity"] = stage.identity
+        line["identity"], line["build"] = stage.identity, stage.kernel.digest
         began = time.monotonic()
         try:
             seen = observe(work, conditions, stage)
