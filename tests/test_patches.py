@@ -1,6 +1,10 @@
 """The kernel's patches: what their files say, and the switches of a guest at their defaults."""
 
+import os
 import re
+import signal
+import time
+from contextlib import suppress
 from email import message_from_string
 from pathlib import Path
 
@@ -84,3 +88,37 @@ def test_switches_are_as_today_and_refuse_what_they_are_not(tmp_path: Path) -> N
     assert [path for path, step in seen.items() if not step["refused"]] == []
     cpu = {words[0].strip(): words[1].strip() for words in ending.step("cpu")["lines"] if words[1:]}
     assert (cpu["host"], cpu["flags"]) == ("", "")
+
+
+FORKS = """
+import subprocess
+failed = 0
+for _ in range(400):
+    try:
+        failed += subprocess.run(['/bin/true']).returncode != 0
+    except OSError:
+        failed += 1
+status('forked', failed=failed)
+status('done')
+"""
+
+
+@pytest.mark.kernel
+def test_no_fork_fails_where_the_host_sends_signals(tmp_path: Path) -> None:
+    """A SIGCONT that comes as a new user process stops itself took that stop away."""
+    machine = vm.Machine(kernel.build().path, rootfs.build().path, seed=1)
+    vm.prepare(tmp_path, machine.root, {})
+    replace_work(tmp_path, FORKS)
+    sent = 0
+
+    def storm(pid: int) -> None:
+        nonlocal sent
+        for _ in range(40 if (tmp_path / "job" / "status").exists() else 0):
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGCONT)
+            sent += 1
+            time.sleep(0.0002)
+
+    ending = vm.run(machine, tmp_path, on_poll=storm)
+    assert sent > 500
+    assert ending.step("forked")["failed"] == 0
