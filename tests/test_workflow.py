@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the workflow is no installed package
 from workflow import imports
 from workflow.plan import figure_files, make_plan
-from workflow.progress import Work, clock, runs_to_do, what_changed
+from workflow.progress import Work, clock, display, runs_to_do, what_changed
 from workflow.readme import fill
 
 OUTPUT = """\
@@ -155,6 +155,15 @@ def test_progress_is_read_off_the_output() -> None:
     assert work.failures == ["run gbw2015/rrul/10-10/ared/cubic/seed-001"]
     assert work.messages == ["emulate: error: no data moved"]
     assert work.summary().startswith("2 runs, 1 figure: about ")
+
+
+def test_a_bar_is_drawn_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    work = Work(cores=1)
+    with display(work, terminal=True) as show:  # before anything is known of the steps
+        for line in OUTPUT.splitlines():
+            if (finished := work.read(line)) or line.startswith("total "):
+                show(finished)
+    assert "2 runs, 1 figure: about " in capsys.readouterr().out
 
 
 def test_the_time_left_learns_from_the_time_taken() -> None:

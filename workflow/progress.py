@@ -263,10 +263,16 @@ def display(work: Work, terminal: bool) -> Iterator[Callable[[str], None]]:
         yield lines
         return
 
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
 
     columns = (
-        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        MofNCompleteColumn(),  # which knows what to show before there is a total
         BarColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.description}"),
