@@ -9,14 +9,18 @@ and controllers that die in test_slurm.py.
 from __future__ import annotations
 
 import errno
+import fcntl
 import gzip
+import hashlib
 import json
 import os
+import pty
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -278,6 +282,120 @@ def test_who_is_told_to_end_ends_what_it_started(tmp_path: Path) -> None:
     assert signal.getsignal(signal.SIGTERM) == before
 
 
+# --- reproduce-all itself is killed, or its terminal closed
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    """A folder with the commands and all that they read, whose results are its own."""
+    place, venv = tmp_path / "scratch", Path(sys.prefix)
+    if not (venv / "pyvenv.cfg").is_file():
+        pytest.skip("this Python is of no virtual environment")
+    for folder, inside in ((ROOT, place), (venv, place / ".venv")):
+        inside.mkdir()
+        for path in folder.glob("[!.]*"):
+            if path.name != "reproduce-all" and not path.name.startswith(("results", "installed")):
+                (inside / path.name).symlink_to(path)
+    inputs = [(ROOT / name).read_bytes() for name in ("pyproject.toml", "workflow/constraints.txt")]
+    stamp = hashlib.sha256(b"".join(inputs)).hexdigest()
+    (place / ".venv/installed").write_text(stamp)  # nothing is to be installed from here
+    (place / "tmp").mkdir()
+    shutil.copy(ROOT / "reproduce-all", place)
+    return place
+
+
+def at_work(place: Path) -> list[str]:
+    """The command lines of what was started for the folder `place`, guests among them."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.fsencode(place / "tmp") in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:  # it has ended, or is another's
+            continue
+    return found
+
+
+def wait_for(what: Callable[[], object], process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 300
+    while not what():
+        assert process.poll() is None, "it has ended"
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("ended_by", ["kill", "closed terminal"])
+def test_a_killed_reproduce_all_leaves_nothing_at_work(ended_by: str, scratch: Path) -> None:
+    options = ["--emulate", "--scale", "smoke", "--figure", "gbw2015/fig2b", "--jobs", "1"]
+    environment = {**os.environ, "TMPDIR": str(scratch / "tmp")}
+    ours, its = pty.openpty()
+    os.set_blocking(ours, False)
+    said = scratch / "said"
+
+    def shown() -> bytes:
+        """What came on the terminal, which blocks where nobody looks."""
+        try:
+            return os.read(ours, 1 << 16)
+        except OSError:  # nothing, or closed
+            return b""
+
+    def own_terminal() -> None:
+        os.setsid()
+        fcntl.ioctl(its, termios.TIOCSCTTY, 0)
+
+    with (
+        said.open("wb") as stderr,
+        subprocess.Popen(
+            ["./reproduce-all", *options], cwd=scratch, env=environment, stdin=its, stdout=its,
+            stderr=stderr, preexec_fn=own_terminal,
+        ) as process,
+    ):  # fmt: skip
+        os.close(its)
+        try:
+            wait_for(lambda: not shown() and [*scratch.glob("tmp/guest-*/job/status")], process)
+            assert any("umid=guest" in one for one in at_work(scratch))
+            if ended_by == "kill":
+                process.terminate()
+            else:
+                os.close(ours)  # the kernel sends SIGHUP
+            deadline = time.monotonic() + 120
+            while process.poll() is None and time.monotonic() < deadline:
+                shown()
+                time.sleep(0.1)
+        finally:
+            process.kill()
+    assert process.returncode == INTERRUPTED
+    assert at_work(scratch) == []
+    assert f"==> stopped ({ended_by}), and nothing goes on; the same command continues" in (
+        said.read_text()
+    )
+    assert not [*scratch.glob("tmp/guest-*")]
+    left = {path.name.partition(".")[0] for path in scratch.glob("results/data/**/*.flent.gz")}
+    assert left == {path.stem for path in scratch.glob("results/data/**/*.json")}
+
+
+@pytest.mark.parametrize("shielded", [False, True])
+def test_a_reproduce_all_that_sets_up_ends_what_it_does(checkout: Path, shielded: bool) -> None:
+    """Also where it was started by a script's `&`, for which SIGINT is ignored."""
+    (checkout / ".venv/bin").mkdir(parents=True)
+    (checkout / "pyproject.toml").touch()
+    (checkout / "workflow/constraints.txt").touch()
+    slow_pip = 'if [ "$2" = pip ]; then echo $$ >going; sleep 300; fi'
+    fake_kernel(checkout / ".venv/bin/python", slow_pip)
+    with subprocess.Popen(
+        ["./reproduce-all", "--setup-only"], cwd=checkout, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN) if shielded else None,
+    ) as process:  # fmt: skip
+        wait_for((checkout / "going").exists, process)
+        process.terminate()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED
+    assert b"stopped (kill), and nothing goes on; the same command continues from here" in said
+    assert not Path("/proc", (checkout / "going").read_text().strip()).exists()
+
+
 def test_what_failed_is_named_and_the_rest_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     profile = (ROOT / "workflow/profiles/local/config.yaml").read_text()
     assert re.search(r"^keep-going: true", profile, re.MULTILINE)
@@ -403,8 +521,6 @@ def test_two_runs_of_the_same_at_once_leave_one(
 
 
 def verify_digest(path: Path) -> str:
-    import hashlib
-
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -207,9 +207,10 @@ def clock(seconds: float) -> str:
 def run(command: list[str], work: Work, log: Path, show: Callable[[str], None]) -> int:
     """Run Snakemake's `command`, its output to `log`; its exit status.
 
-    `show` is called with the name of each step that has finished, at first with ''. ^C reaches
-    Snakemake too, which ends its steps and removes what they left half-made; we wait for that.
-    SIGTERM, which comes to this process alone, is passed on: Snakemake finishes the steps at work.
+    `show` is called with the name of each step that has finished, at first with ''. ^C, or what
+    `reproduce-all` makes of other ways to end it, reaches Snakemake too, which ends its steps and
+    removes what they left half-made; we wait for that. SIGTERM, which comes to this process alone,
+    is passed on: Snakemake finishes the steps at work.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -234,7 +235,8 @@ def run(command: list[str], work: Work, log: Path, show: Callable[[str], None]) 
                 finished = work.read(line.rstrip("\n"))
                 if finished or (not announced and line.startswith("total ")):
                     announced = True
-                    show(finished)
+                    with suppress(OSError):  # of a terminal that is closed
+                        show(finished)
             status = process.wait()
             return INTERRUPTED if interrupts else status
         finally:
@@ -383,9 +385,9 @@ def main(arguments: list[str]) -> int:
     tell_stale(plan)
     with display(work, sys.stdout.isatty()) as show:
         status = run([*command, *arguments], work, log, show)
-    if status == INTERRUPTED:
-        print("reproduce-all: stopped; the same command goes on from here", file=sys.stderr)
-    elif status:
+    if status == INTERRUPTED:  # reproduce-all says it, when all has ended
+        return status
+    if status:
         for failure in dict.fromkeys(work.failures):
             print(f"reproduce-all: failed: {failure}", file=sys.stderr)
         for line in work.messages:
