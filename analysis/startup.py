@@ -16,6 +16,7 @@ import pandera.pandas as pa
 from analysis.claims import rrul
 from analysis.errors import DataError
 from analysis.flentfile import Floats
+from analysis.metrics import confidence_interval
 
 _RUN: Final = ("experiment", "era", "link", "qdisc", "cc", "seed")
 _WAITS: Final = ("wait_ms", "shortest_ms")
@@ -40,6 +41,14 @@ for the columns."""
 INTERVAL_S: Final = 0.1  # CoDel's, on all links (Table 1)
 FEWEST: Final = 10  # drops of a dropping state that a power of time is fitted to
 CODEL: Final = "codel"
+
+#: metric of analysis.claims.measure -> what a table calls it
+METRICS: Final = {
+    "uncontrolled_s": "from the first drop to control (s)",
+    "late_drops_times": "share dropped late by early",
+    "drop_power": "power of time",
+    "drop_growth_percent_s": "growth of the share (points/s)",
+}
 
 
 def read_steps(path: Path) -> pd.DataFrame:
@@ -146,15 +155,32 @@ def ramp(run: pd.DataFrame) -> dict[str, float]:
     }
 
 
+def overview(table: pd.DataFrame) -> pd.DataFrame:
+    """Of each link, qdisc and quantity of `measure`: mean over seeds, its interval, and n_seeds."""
+    values = measure(table)
+    found = []
+    for (link, qdisc, name), rows in values.groupby(["link", "qdisc", "metric"], sort=False):
+        one = confidence_interval(rows["value"])
+        found.append((link, qdisc, METRICS[str(name)], one.mean, one.low, one.high, one.n))
+    columns = ["link", "qdisc", "quantity", "mean", "ci_low", "ci_high", "n_seeds"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def measure(table: pd.DataFrame) -> pd.DataFrame:
+    """What claims ask of each run of `table`: _RUN, metric, value."""
+    rows = []
+    for key, run in table.groupby(list(_RUN), sort=False):
+        ordered = run.sort_values("from_s")
+        values = control(ordered) | (ramp(ordered) if key[3] == CODEL else {})
+        rows += [(*key, name, value) for name, value in values.items()]
+    return pd.DataFrame(rows, columns=[*_RUN, "metric", "value"])
+
+
 def measured(path: Path) -> pd.DataFrame:
-    """What claims ask of the table at `path`: _RUN, metric, value; no row where there is no file.
+    """`measure` of the table at `path`; no row where there is no file.
 
     Raises DataError for anything but a table of STEPS.
     """
-    rows = []
-    if path.exists():
-        for key, run in read_steps(path).groupby(list(_RUN), sort=False):
-            ordered = run.sort_values("from_s")
-            values = control(ordered) | (ramp(ordered) if key[3] == CODEL else {})
-            rows += [(*key, name, value) for name, value in values.items()]
-    return pd.DataFrame(rows, columns=[*_RUN, "metric", "value"])
+    if not path.exists():
+        return pd.DataFrame(columns=[*_RUN, "metric", "value"])
+    return measure(read_steps(path))

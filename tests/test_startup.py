@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import startup
+from analysis import figures_startup, startup, style
 from analysis.errors import DataError
-from emulation.config import experiment, select
 from emulation.units import Duration
 from workflow import startup as steps
 from workflow.drops import Followed, Sent
@@ -30,21 +29,22 @@ def test_codel_decides_as_the_packet_before_has_left() -> None:
 
 
 def rows(qdisc: str, packets: Sequence[Sent], left: list[int | None]) -> list[steps.Row]:
-    about = experiment("gbw2015/rrul")
-    (run,) = select(about, link="10/1", qdisc=qdisc, cc="cubic", seed=1, era="2014")
+    (run,) = (
+        one for one in steps.wanted([1]) if (one.cell.link.name, one.cell.qdisc) == ("10/1", qdisc)
+    )
     return list(steps.rows(run, Followed(list(packets), left, {})))
 
 
 def test_steps_count_from_the_first_packet_of_the_uploads() -> None:
-    packets = [sent(at, 60_000) for at in (5000, 5010, 5020, 5150, 85_000)]
-    left = [5012 * MS, 5024 * MS, None, None, 85_012 * MS]
+    packets = [sent(at, 60_000) for at in (5000, 5010, 5020, 5150, 45_000)]
+    left = [5012 * MS, 5024 * MS, None, None, 45_012 * MS]
     codel = rows("codel", packets, left)
-    assert [one.from_s for one in codel] == [*(number / 10 for number in range(300)), 70]
+    assert [one.from_s for one in codel] == [*(number / 10 for number in range(300)), 30]
     first, second, *between, half = codel
     assert (first.packets, first.dropped, first.wait_ms, first.shortest_ms) == (3, 1, 13.0, 0.0)
     assert (second.packets, second.dropped, second.wait_ms) == (1, 1, None)
     assert {(one.packets, one.shortest_ms) for one in between} == {(0, None)}
-    assert (half.to_s, half.packets, half.wait_ms) == (140, 1, 12.0)
+    assert (half.to_s, half.packets, half.wait_ms) == (60, 1, 12.0)
     assert {one.target_ms for one in codel} == {13.0}  # Table 1, for 1 Mbit/s
 
 
@@ -73,8 +73,8 @@ def run_of(
             **ABOUT,
             "seed": 1,
             "target_ms": 5.0,
-            "from_s": [number / 10 for number in range(count)] + [70.0],
-            "to_s": [(number + 1) / 10 for number in range(count)] + [140.0],
+            "from_s": [number / 10 for number in range(count)] + [30.0],
+            "to_s": [(number + 1) / 10 for number in range(count)] + [60.0],
             "packets": packets,
             "dropped": [*dropped, 50],
             "wait_ms": [*np.broadcast_to(wait_ms, count), 20.0],
@@ -103,7 +103,7 @@ def test_more_drops_late_than_early() -> None:
 
 def test_a_wait_that_is_never_under_control_lasts_as_long_as_is_known() -> None:
     found = startup.control(run_of([1] * 300, 300.0))
-    assert found["uncontrolled_s"] == 105.0  # the middle of the second half
+    assert found["uncontrolled_s"] == 45.0  # the middle of the second half
 
 
 def test_control_before_the_first_drop_takes_no_time() -> None:
@@ -165,6 +165,24 @@ def test_claims_take_the_table(tmp_path: Path) -> None:
         "drop_growth_percent_s",
     }
     assert startup.measured(tmp_path / "none.csv").empty
+
+
+def test_a_column_a_link() -> None:
+    slow = run_of([*by_law(4.0), *[0] * 260], shortest_ms=[50.0] * 40 + [1.0] * 260)
+    fast = run_of([*by_law(2.0), *[0] * 280], shortest_ms=[50.0] * 20 + [1.0] * 280)
+    fast = fast.assign(link="10/10")
+    table = pd.concat([fast, slow, fast.assign(qdisc="pie")])
+    with style.styled() as palette:
+        figure = figures_startup.start(table, palette)
+    assert [axes.get_title("left") for axes in figure.axes[:2]] == [
+        "10/1 Mbit/s, upload",
+        "10/10 Mbit/s, upload",
+    ]
+    assert [len(axes.lines) for axes in figure.axes] == [1, 2, 1, 2, 2, 2]  # and CoDel's law below
+    ends = [axes.lines[0].get_xdata()[-1] for axes in figure.axes[4:]]
+    assert ends == pytest.approx([4.05, 2.05])
+    said = figures_startup.describe_start(table)
+    assert "codel 10/10 1.85, codel 10/1 1.89" in said
 
 
 def test_another_table_is_refused(tmp_path: Path) -> None:

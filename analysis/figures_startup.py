@@ -1,0 +1,115 @@
+"""The figure of notebooks/startup.ipynb: how CoDel and PIE start to drop."""
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from analysis.panels import DASHED
+from analysis.startup import (
+    CODEL,
+    FEWEST,
+    INTERVAL_S,
+    METRICS,
+    dropping_state,
+    growth,
+    law,
+    overview,
+)
+from analysis.style import Palette, in_order, look
+
+SIZE_INCH: Final = (11.4, 9.6)
+SHOWN_S: Final = 25.0  # as Fig. 7 of gbw2015
+LABELS: Final = (
+    "Wait in the queue (ms)",
+    "Packets dropped (%)",
+    "Drops of CoDel's\nfirst dropping state",
+)
+TIMES: Final = (
+    "",
+    "Time since the uploads began (s)",
+    "Time since an interval before the first drop (s)",
+)
+
+
+def start(table: pd.DataFrame, palette: Palette) -> Figure:
+    """A column a link, of a table of startup.STEPS: waits and shares of packets dropped over time,
+    means over runs, and the drops of CoDel's first dropping state beside its control law."""
+    links = sorted(set(table["link"]), key=_upload)
+    figure = Figure(figsize=SIZE_INCH, layout="constrained")
+    panels = figure.subplots(3, len(links), squeeze=False)
+    for column, link in enumerate(links):
+        rows = table[table["link"] == link]
+        for qdisc in in_order(set(rows["qdisc"])):
+            _over_time(panels[:2, column], rows[rows["qdisc"] == qdisc], qdisc, palette)
+        _beside_law(panels[2][column], rows[rows["qdisc"] == CODEL], palette)
+        title = f"{link} Mbit/s, upload"
+        panels[0][column].set_title(title, fontsize=11, color=palette.soft, loc="left")
+        for axes, label in zip(panels[:, column], TIMES, strict=True):
+            axes.set_xlabel(label, fontsize=10)
+    for axes, label in zip(panels[:, 0], LABELS, strict=True):
+        axes.set_ylabel(label, fontsize=10)
+    names = in_order(set(table["qdisc"]))
+    handles = [
+        Line2D([], [], color=palette.color(one), linewidth=1.4, marker=look(one).marker)
+        for one in names
+    ]
+    law_line = Line2D([], [], color=palette.ink, linewidth=1.4, linestyle=DASHED)
+    figure.legend(
+        [*handles, law_line], [*names, "CoDel's control law"], loc="outside upper left",
+        ncols=len(names) + 1,
+    )  # fmt: skip
+    return figure
+
+
+def _upload(link: str) -> float:
+    return float(link.split("/")[1])
+
+
+def _over_time(panels: np.ndarray, rows: pd.DataFrame, qdisc: str, palette: Palette) -> None:
+    """Of one qdisc on one link; shares by seconds, as single drops would make them ragged."""
+    drawn = {"color": palette.color(qdisc), "marker": look(qdisc).marker, "markersize": 5}
+    steps = rows[rows["to_s"] <= SHOWN_S]
+    waits, shares = panels
+    mean = steps.groupby("from_s")["wait_ms"].mean()
+    waits.plot(mean.index, mean, linewidth=1.2, markevery=30, **drawn)
+    second = steps["from_s"] // 1 + 0.5
+    sums = steps.groupby(second)[["dropped", "packets"]].sum()
+    share = 100 * sums["dropped"] / sums["packets"]
+    shares.plot(share.index, share, drawstyle="steps-mid", linewidth=1.4, markevery=3, **drawn)
+    for axes in panels:
+        axes.set_ylim(bottom=0)
+
+
+def _beside_law(axes: Axes, rows: pd.DataFrame, palette: Palette) -> None:
+    longest = 0.0
+    for _, run in rows.groupby("seed"):
+        state = dropping_state(run.sort_values("from_s"))
+        if not state.empty:
+            time_s, drops = growth(state)
+            axes.plot(time_s, drops, color=palette.color(CODEL), linewidth=1.2, alpha=0.8)
+            longest = max(longest, float(time_s[-1]))
+    if not longest:
+        text = f"no dropping state has {FEWEST} drops"
+        axes.text(0.04, 0.9, text, color=palette.soft, transform=axes.transAxes)
+    time_s = np.geomspace(INTERVAL_S, longest or 1, 100)
+    axes.plot(time_s, law(time_s), color=palette.ink, linewidth=1.4, linestyle=DASHED)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+
+
+def describe_start(table: pd.DataFrame) -> str:
+    """The text that stands for start."""
+    cells = overview(table)
+    parts = [
+        f"{name}: "
+        + ", ".join(
+            f"{one.qdisc} {one.link} {one.mean:.3g}"
+            for one in cells[cells["quantity"] == name].itertuples(index=False)
+        )
+        for name in METRICS.values()
+    ]
+    return f"How CoDel and PIE start to drop, by link. {'; '.join(parts)}."
