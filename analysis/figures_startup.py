@@ -31,7 +31,7 @@ LABELS: Final = (
 TIMES: Final = (
     "",
     "Time since the uploads began (s)",
-    "Time since an interval before the first drop (s)",
+    "Time since 0.1 s before the first drop (s)",
 )
 
 

@@ -83,8 +83,10 @@ METRICS: Final = {
     "late_drops_times": Metric(
         "share dropped in the second half of the time until control, by that in the first", ""
     ),
-    "drop_power": Metric("power of time with which the first drops add up", ""),
-    "drop_growth_percent_s": Metric("growth of the share of packets dropped", "points/s"),
+    "drop_power": Metric("power of time in a dropping state of 10 drops and more", ""),
+    "drop_growth_percent_s": Metric(
+        "growth of the share dropped in a dropping state of 10 drops and more", "points/s"
+    ),
     # Every packet of khademi2013 (analysis.claims.packets)
     "queuing_p10_ms": Metric("10th percentile of the queuing delay", "ms"),
     "queuing_median_ms": Metric("median queuing delay", "ms"),
