@@ -42,15 +42,23 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
 
 
 def _refer_to(drawing: Path, node: Any, alt: str) -> None:
-    """Replace outputs that are the file `drawing`, as IPython writes it, by a reference to it."""
-    same = SVG(drawing.read_text(encoding="utf-8")).data  # type: ignore[no-untyped-call]
+    """Replace outputs that are the file `drawing`, as IPython writes it, by a reference to it.
+
+    The size is left out of it: a notebook may show a figure in another one (`style.svg`).
+    """
+    same = _content(SVG(drawing.read_text(encoding="utf-8")).data)  # type: ignore[no-untyped-call]
     picture = pages.environment().get_template("picture.html")
     for cell in node.cells:
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
-            if data.get("image/svg+xml") == same:
+            if _content(data.get("image/svg+xml", "")) == same:
                 html = picture.render(stem=FIGURE, alt=alt, size=None)
                 output["data"] = {"text/html": html}
+
+
+def _content(svg: str) -> str:
+    """What is inside of the outermost element."""
+    return svg.partition(">")[2]
 
 
 def claims_in(notebook: Path) -> list[str]:

@@ -46,7 +46,9 @@ OWN_DASHES: Final = (8, 1.5, 2, 1.5)
 OTHER: Final = Look("#666666", "#aaaaaa", "h", (1, 1))
 QDISC_ORDER: Final = tuple(LOOKS)
 
-_SIZE: Final = re.compile(r'width="([\d.]+pt)" height="[\d.]+pt"')
+_SIZE: Final = re.compile(r'width="([\d.]+)pt" height="[\d.]+pt"')
+WIDE_PT: Final = 675.0
+"""900 pixels: what JupyterLab has for a figure on a laptop, beside its list of files."""
 
 _INK: Final[dict[Theme, dict[str, str]]] = {
     "light": {"ink": "#1c1c1c", "soft": "#5c5c5c", "grid": "#e4e4e4", "paper": "#ffffff"},
@@ -119,11 +121,16 @@ def styled(theme: Theme = "light") -> Iterator[Palette]:
 
 
 def svg(draw: Callable[[Palette], Figure], theme: Theme = "light") -> str:
-    """The figure as the text of an SVG document, no wider than where it is shown.
+    """The figure as the text of an SVG document, for a notebook.
 
-    The same figure gives the same text.
+    The same figure gives the same text. A wide one takes the width that there is: JupyterLab shows
+    others in their own size, and would cut it.
     """
-    return _SIZE.sub(r'width="100%" style="max-width: \1"', _svg(draw, theme), count=1)
+    text = _svg(draw, theme)
+    size = _SIZE.search(text)
+    if size is None or float(size[1]) <= WIDE_PT:
+        return text
+    return text.replace(size[0], f'width="100%" style="max-width: {size[1]}pt"', 1)
 
 
 def _svg(draw: Callable[[Palette], Figure], theme: Theme) -> str:

@@ -7,8 +7,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+import nbformat
 import pandas as pd
 import pytest
+from IPython.display import SVG
 
 from analysis import figures, notebookpage, outputs, pages, ran, report, shown, style
 from analysis.errors import DataError
@@ -210,8 +212,27 @@ def test_another_image_stays_in_the_notebook(tmp_path: Path) -> None:
     style.save(draw, tmp_path / "figure")
     notebook = write_notebook(tmp_path)
     drawing = (tmp_path / "figure.svg").read_text()
-    (tmp_path / "figure.svg").write_text(drawing.replace('width="144', 'width="145'))
+    (tmp_path / "figure.svg").write_text(drawing.replace("</svg>", "<g/></svg>"))
     assert "image/svg+xml" in notebookpage.render(notebook, "A title")
+
+
+@pytest.mark.parametrize(("inches", "width"), [(2, 'width="144pt"'), (12, 'width="100%"')])
+def test_a_notebook_shows_its_figure_in_a_size_that_fits(
+    inches: float, width: str, tmp_path: Path
+) -> None:
+    def draw(palette: style.Palette) -> figures.Figure:
+        return figures.Figure(figsize=(inches, 2))
+
+    style.save(draw, tmp_path / "figure")
+    notebook = write_notebook(tmp_path)
+    shown_as = SVG(style.svg(draw)).data
+    assert width in shown_as
+    content = nbformat.read(notebook, as_version=4)
+    content.cells[1].outputs[0].data["image/svg+xml"] = shown_as
+    nbformat.write(content, notebook)
+    text = notebookpage.render(notebook, "A title")
+    assert "figure-dark.svg" in Page(text).links
+    assert "image/svg+xml" not in text
 
 
 def test_figures_come_in_their_order(results: Path) -> None:
@@ -258,3 +279,13 @@ def test_a_notebook_shows_tables_whole() -> None:
     html = outputs.readable(rows)._repr_html_()  # type: ignore[operator]
     assert html.count("<tr>") == 200  # the head's has a style
     assert html.count(" ".join(["long"] * 50)) == 200
+    assert html.count('<td style="text-align: left">long') == 200
+    assert html.count('<th style="text-align: left">text</th>') == 1
+    assert html.count("<td>q") == 200
+
+
+def test_a_notebook_says_that_a_table_is_empty() -> None:
+    rows = outputs.readable(pd.DataFrame({"qdisc": []}))
+    assert rows._repr_html_() == "<p>None.</p>"  # type: ignore[operator]
+    rows.attrs["none"] = "<No> probe."
+    assert rows._repr_html_() == "<p>&lt;No&gt; probe.</p>"  # type: ignore[operator]
