@@ -154,7 +154,7 @@ def abstract(
                 one["mean"], y, marker="o", markersize=8, color=color, linestyle="none",
                 markeredgecolor=palette.paper, markeredgewidth=0.7, zorder=3,
             )  # fmt: skip
-        axes.set_xlim(0, 1.12 * max(values["mean"].max(), np.nanmax(stated[quantity])))
+        axes.set_xlim(*_room(values, max(values["mean"].max(), np.nanmax(stated[quantity]))))
         _said(axes, *stated[quantity], palette)
         axes.set_title(_wrapped(title.capitalize()), fontsize=10.5, color=palette.ink, loc="left")
         axes.set_xlabel(unit, fontsize=10)
@@ -162,6 +162,13 @@ def abstract(
         axes.set_yticks(range(len(order)), order, fontsize=10)
         axes.tick_params(axis="y", length=0)
     return figure
+
+
+def _room(values: pd.DataFrame, most: float) -> tuple[float, float]:
+    """An axis from 0 to beyond `most`, with the intervals of `values` but those of few seeds that
+    are wider than all the rest."""
+    ends = [1.03 * one for one in values["ci_high"] if one < 2 * most]
+    return min(0.0, 1.12 * float(values["mean"].min())), max([1.12 * most, *ends])
 
 
 def _said(axes: Axes, low: float, high: float, palette: Palette) -> None:

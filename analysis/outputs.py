@@ -1,8 +1,11 @@
 """What a notebook leaves behind for the results page, and how its tables read."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from html import escape
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,6 +72,10 @@ HEADERS: Final = {
     "quantity": "Quantity",
     "effect": "Effect",
     "unit": "Unit",
+    "experiment": "Experiment",
+    "estimate": "Estimate",
+    "percentile": "Percentile",
+    "percent": "Lower by (%)",
     "era": "Era",
     "cc": "Congestion control",
     "x": "On the x axis",
@@ -159,12 +166,31 @@ def ordered(table: pd.DataFrame) -> pd.DataFrame:
     return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
 
 
+LONG: Final = 30  # characters, of a text that is read as a line
+LEFT: Final = ' style="text-align: left"'
+
+
 class Whole(pd.DataFrame):
-    """A table that a notebook shows with all of its rows and the whole of its texts."""
+    """A table that a notebook shows with all of its rows and the whole of its texts.
+
+    Long texts begin at the left. Where there is no row, `attrs["none"]` stands for the table.
+    """
 
     def _repr_html_(self) -> str:
+        if not len(self):
+            return f"<p>{escape(self.attrs.get('none', 'None.'))}</p>"
         with pd.option_context("display.max_rows", None, "display.max_colwidth", None):
-            return str(super()._repr_html_())  # type: ignore[misc]
+            html = str(super()._repr_html_())  # type: ignore[misc]
+        left = [self[name].astype(str).str.len().max() > LONG for name in self.columns]
+        head, body = html.split("</thead>")
+        head = _aligned(head, "th", [False, *left])  # the first is the index's
+        return f"{head}</thead>{_aligned(body, 'td', left)}"
+
+
+def _aligned(html: str, tag: str, left: list[bool]) -> str:
+    """Rows of cells of that `tag`, those of some columns to the left."""
+    columns = cycle(left)
+    return re.sub(f"<{tag}>", lambda _: f"<{tag}{LEFT if next(columns) else ''}>", html)
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:

@@ -132,12 +132,14 @@ def other_tool(
         )
     except DataError:
         return pd.DataFrame(columns=["qdisc"])
-    columns = ["delay_median_ms", "delay_p99_ms", LOSS]
+    titles = {"delay_median_ms": "Median (ms)", "delay_p99_ms": "99th p. (ms)", LOSS: "Loss (%)"}
+    columns = list(titles)
     ours = of_setting(per_run, setting).groupby("qdisc", observed=True, sort=False)[columns].mean()
     others = run_voip(read_runs(files, kinds=["voip"])).groupby("qdisc", observed=True)[columns]
     names = ("irtt", "D-ITG") if not experiment.endswith("_irtt") else ("D-ITG", "irtt")
-    joined = ours.add_suffix(f", {names[0]}").join(others.mean().add_suffix(f", {names[1]}"))
-    return joined.dropna().round(3).reset_index()
+    tools = [ours.rename(columns=titles), others.mean().rename(columns=titles)]
+    first, second = (one.add_prefix(f"{name}: ") for name, one in zip(names, tools, strict=True))
+    return first.join(second).dropna().reset_index()
 
 
 def cell_losses(data: Dataset, experiments: Mapping[str, str]) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from pathlib import Path
+from typing import Final
 
 import pandas as pd
 
@@ -13,6 +14,8 @@ from analysis.claims.summary import printed, why
 from analysis.claims.verdict import assess
 from analysis.dataset import Dataset
 from analysis.outputs import Whole
+
+NONE: Final = "No statement rests on these runs alone; the page of all claims has the others."
 
 
 def settled(
@@ -72,7 +75,9 @@ def _judged(claims: list[Claim], paper: str, table: pd.DataFrame) -> pd.DataFram
         )
         for one in assess(claims, RULES[paper].rules, table)
     ]
-    return Whole(rows, columns=["Claim", "Statement", "Printed", "Verdict", "Why"])
+    found = Whole(rows, columns=["Claim", "Statement", "Printed", "Verdict", "Why"])
+    found.attrs["none"] = NONE
+    return found
 
 
 def _stands_in(claim: Claim, places: Collection[str]) -> bool:
