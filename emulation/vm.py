@@ -31,15 +31,15 @@ from emulation.patience import Patience
 #: Midnight UTC, 1 January 2015, when every guest starts, in nanoseconds since 1970.
 START_NS = 1_420_070_400_000_000_000
 
-#: What in the kernel's log or console makes a run worthless.
+#: What in the kernel's log or console makes a run worthless; the first ask for more memory.
+NO_MEMORY = ("invoked oom-killer", "Out of memory")
 COMPLAINTS = (
+    *NO_MEMORY,
     "WARNING:",
     "BUG:",
     "Oops",
     "Kernel panic",
     "Call Trace",
-    "invoked oom-killer",
-    "Out of memory",
     "segfault at",
     "blocked for more than",
     "rcu_sched detected stalls",
@@ -294,6 +294,7 @@ def _watch(
         if ended:
             return
         if patience.waited_s() >= hang_s:
+            check_complaints(folder, ending)  # why it hangs, where the kernel knows
             raise GuestHung(
                 what=f"virtual time stands still at {ending.virtual_s:.3f} s since {hang_s:g} s",
                 where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
@@ -317,18 +318,24 @@ def _children_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _verdict(folder: Path, ending: Ending, status: int) -> None:
-    """Raise what the console, the kernel's log or the status say went wrong."""
+def check_complaints(folder: Path, ending: Ending) -> None:
+    """Raise `GuestFailure` with what the guest's kernel complained of first, if it did."""
     for name in ("console", "job/out/kernel.log"):
         path = folder / name
         text = path.read_text(errors="replace") if path.exists() else ""
         for line in text.splitlines():
             if any(complaint in line for complaint in COMPLAINTS):
+                short = any(complaint in line for complaint in NO_MEMORY)
                 raise GuestFailure(
                     what=f"the guest's kernel says: {line.strip()}",
                     where=f"{ending.virtual_s:.3f} s",
-                    todo="see kernel.log",
+                    todo="give it more `memory` in the experiment" if short else "see kernel.log",
                 )
+
+
+def _verdict(folder: Path, ending: Ending, status: int) -> None:
+    """Raise what the console, the kernel's log or the status say went wrong."""
+    check_complaints(folder, ending)
     if status or not ending.steps:
         tail = (folder / "console").read_text(errors="replace").strip().splitlines()[-3:]
         raise GuestFailure(

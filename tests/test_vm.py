@@ -47,6 +47,19 @@ def test_a_complaint_of_the_kernel_fails_the_run(tmp_path: Path, line: str, plac
     assert "9.500 s" in str(caught.value)
 
 
+def test_a_guest_that_hangs_for_lack_of_memory_says_so(tmp_path: Path) -> None:
+    (tmp_path / "job").mkdir()
+    (tmp_path / "console").write_text("Out of memory: Killed process 236 (python3)\n")
+    with (
+        subprocess.Popen(["sleep", "60"]) as guest,
+        pytest.raises(GuestFailure, match=r"Killed process 236.*more `memory`"),
+    ):
+        try:
+            vm._watch(guest, tmp_path, vm.Ending([]), lambda step: None, 0, lambda pid: None)
+        finally:
+            guest.kill()
+
+
 def test_a_status_other_than_0_fails_the_run(tmp_path: Path) -> None:
     with pytest.raises(GuestFailure, match=r"status 134: .*last words"):
         verdict(tmp_path, "first\nlast words\n", status=134)
