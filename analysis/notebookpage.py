@@ -15,7 +15,7 @@ from analysis import pages
 from analysis.errors import DataError
 from analysis.outputs import FIGURE
 
-STYLES: Final = {"light": "default", "dark": "github-dark"}
+STYLES: Final = {"light": "xcode", "dark": "github-dark"}
 """Theme -> the style of Pygments that code is shown in."""
 CLAIM: Final = re.compile(r"<td>([a-z]\d{3})</td>")
 
