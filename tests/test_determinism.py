@@ -26,7 +26,8 @@ from emulation.units import Duration
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the workflow is no installed package
-from workflow.determinism import ODD, PLAIN, SWITCH, Seen, Stage, Work, observe
+from workflow.conditions import ODD, PLAIN
+from workflow.determinism import SWITCH, Seen, Stage, Work, observe
 
 pytestmark = pytest.mark.kernel
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")

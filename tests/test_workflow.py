@@ -3,6 +3,7 @@
 # ruff: noqa: E402
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from emulation.kernel.make import TOOLS
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the workflow is no installed package
-from workflow import imports
+from workflow import determinism, imports
 from workflow.plan import figure_files, make_plan
 from workflow.progress import Work, clock, display, runs_to_do, what_changed
 from workflow.readme import fill
@@ -384,3 +385,10 @@ def test_imports_are_followed_as_far_as_a_function_needs(
     assert names(imports.closure([], ["analysis.both:a"])) == {"both", "three"}
     assert names(imports.closure([], ["analysis.both:c"])) == {"both", "one", "two", "model"}
     assert names(imports.closure([start], (), ["analysis.two"])) == {"one", "model"}
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "1/0", "-1/3", "a/b"])
+def test_a_part_that_is_none_is_refused(text: str) -> None:
+    assert determinism.part("2/3") == (2, 3)
+    with pytest.raises(argparse.ArgumentTypeError, match="no part"):
+        determinism.part(text)
