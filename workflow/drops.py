@@ -22,7 +22,6 @@ from itertools import chain, groupby
 from math import ceil
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
 
 from emulation import capture, kernel, rootfs, vm
 from emulation.config import experiment, select
@@ -73,8 +72,8 @@ Flow = tuple[int, str, int, int]  # protocol, address of the server, ports of cl
 
 
 @dataclass(frozen=True)
-class Row:
-    """One kind of packets of a run; what a kind does not have is 0."""
+class OfRun:
+    """What the rows of all tables of captures begin with: which run they are of."""
 
     experiment: str
     era: str
@@ -82,6 +81,12 @@ class Row:
     qdisc: str
     cc: str
     seed: int
+
+
+@dataclass(frozen=True)
+class Row(OfRun):
+    """One kind of packets of a run; what a kind does not have is 0."""
+
     length_s: float
     kind: str  # `upload, 10 ms`, `acknowledgment`, `syn`, `web`, `name`, `voip`, `probe`, `control`
     flows: int
@@ -283,8 +288,6 @@ def rows(
         kind = kind_of[packet.flow]
         kind = "syn" if packet.syn and kind == "web" else kind
         by_kind.setdefault(kind, defaultdict(list))[packet.flow].append((packet, when))
-    cell = run.cell
-    about = (run.experiment.name, run.era, cell.link.name, cell.qdisc, cell.cc, run.seed)
     full = [
         (when, packet.flow)
         for packet, when in zip(before, left, strict=True)
@@ -309,7 +312,7 @@ def rows(
         ]
         is_syn = kind == "syn"
         yield Row(
-            *about,
+            *of_run(run),
             length_s=run.length.seconds,
             kind=kind,
             flows=len(flows),
@@ -392,18 +395,24 @@ def wanted(seeds: list[int]) -> Iterator[Run]:
         yield from select(experiment(f"gbw2015/{name}"), link=link, cc=CC, seed=seeds, era=ERA)
 
 
+def of_run(run: Run) -> tuple[str, str, str, str, str, int]:
+    """The fields of `OfRun`, in their order."""
+    cell = run.cell
+    return run.experiment.name, run.era, cell.link.name, cell.qdisc, cell.cc, run.seed
+
+
 def grow(
     module: str,
     about: str | None,
-    row: type[Any],
+    row: type[OfRun],
     wanted: Callable[[list[int]], Iterable[Run]],
-    reduce: Callable[[Run, Followed], Iterable[Any]],
+    reduce: Callable[[Run, Followed], Iterable[OfRun]],
     arguments: list[str] | None,
 ) -> int:
     """The command line of `module`, which does the runs that a table lacks; the exit status.
 
-    `row` is the dataclass of the table's rows, of which the first six fields say the run; `reduce`
-    makes them of what a run's packets came to.
+    `row` is the dataclass of the table's rows, an `OfRun`; `reduce` makes them of what a run's
+    packets came to.
     """
     parser = argparse.ArgumentParser(
         prog=f"python -m {module}",
@@ -419,13 +428,12 @@ def grow(
     done = set()
     if given.output.exists():
         with given.output.open(newline="", encoding="utf-8") as file:
-            done = {tuple(one[name] for name in names[:6]) for one in csv.DictReader(file)}
+            told = [field.name for field in fields(OfRun)]
+            done = {tuple(one[name] for name in told) for one in csv.DictReader(file)}
     else:
         given.output.write_text(",".join(names) + "\n", encoding="utf-8")
     for run in wanted(given.seed or [1]):
-        cell = run.cell
-        key = (run.experiment.name, run.era, cell.link.name, cell.qdisc, cell.cc, str(run.seed))
-        if key in done:
+        if tuple(map(str, of_run(run))) in done:
             continue
         found = list(reduce(run, follow(run, built, root)))
         with given.output.open("a", newline="", encoding="utf-8") as file:

@@ -16,7 +16,7 @@ from statistics import fmean
 from emulation.config import experiment, select
 from emulation.model import Run
 from emulation.units import Duration
-from workflow.drops import CC, ERA, Followed, Sent, base_rtts, grow, kinds
+from workflow.drops import CC, ERA, Followed, OfRun, Sent, base_rtts, grow, kinds, of_run
 
 EXPERIMENT = "rrul"
 QDISCS = ("codel", "pie")
@@ -33,15 +33,9 @@ AT_HEAD = "codel"
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(OfRun):
     """A step of a run; the last one is the second half of the load."""
 
-    experiment: str
-    era: str
-    link: str
-    qdisc: str
-    cc: str
-    seed: int
     target_ms: float  # of the qdisc
     from_s: float  # since the first packet of the uploads
     to_s: float
@@ -95,12 +89,7 @@ def rows(run: Run, found: Followed) -> Iterator[Row]:
         chosen = decisions[bisect_left(decisions, here) : bisect_left(decisions, there)]
         gone = departures[bisect_left(departures, here) : bisect_left(departures, there)]
         yield Row(
-            run.experiment.name,
-            run.era,
-            cell.link.name,
-            cell.qdisc,
-            cell.cc,
-            run.seed,
+            *of_run(run),
             target_ms=target.ms,
             from_s=begin_ms / 1000,
             to_s=end_ms / 1000,
