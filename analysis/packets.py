@@ -16,7 +16,6 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from analysis.dataset import (
     FEW_RUNS,
@@ -30,9 +29,10 @@ from analysis.dataset import (
 from analysis.errors import DataError
 from analysis.flentfile import RERUN, Floats
 from analysis.outputs import ranges
+from emulation import packets_table
+from emulation.packets_table import FATES
 
 SUFFIX: Final = ".packets.parquet"
-FATES: Final = ("sent", "marked", "dropped")
 SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
 """Of a box and its whiskers: khademi2013's end at the 10th and 90th percentiles (Fig. 2)."""
 QUANTILES: Final = tuple(f"p{share * 100:g}" for share in SHARES)
@@ -65,17 +65,17 @@ def read_packets(file: RunFile) -> pd.DataFrame:
     path = file.data.with_name(file.data.name.removesuffix(".flent.gz") + SUFFIX)
     provenance = json.loads(file.provenance.read_text())
     try:
-        table = pq.read_table(path).to_pandas()
+        table = packets_table.read(path)
         base_ms, length_ms = provenance["base_rtt_ms"], provenance["length_s"] * 1000
-        arrived_ms, left_ms, elsewhere_ms = _times(table)
-        which = "up" if "up" in table else "flow"
     except FileNotFoundError as error:
         raise DataError.of(path, "no such file", RERUN) from error
     except (KeyError, pa.ArrowException) as error:
         wrong = f"no table of packets ({type(error).__name__}: {error})"
         raise DataError.of(path, wrong, RERUN) from error
-    sojourn_ms = left_ms - arrived_ms
-    queuing_ms = sojourn_ms + elsewhere_ms
+    arrived_ms = table["arrived_100us"] / 10
+    sojourn_ms = table["left_100us"] / 10 - arrived_ms
+    queuing_ms = sojourn_ms + table["elsewhere_100us"] / 10
+    which = "up" if "up" in table else "flow"
     found = pd.DataFrame(
         {
             "arrived_ms": arrived_ms,
@@ -91,18 +91,6 @@ def read_packets(file: RunFile) -> pd.DataFrame:
     )
     inside: pd.DataFrame = found[found["arrived_ms"].between(0, length_ms, inclusive="left")]
     return inside
-
-
-def _times(table: pd.DataFrame) -> tuple[pd.Series, pd.Series, pd.Series]:
-    """When each packet of a stored table came and left and what is elsewhere, in ms.
-
-    The first two are stored as what they are after the row before that has one.
-    """
-    if "up" in table:  # a run over WiFi
-        arrived_ms, left_ms = table["arrived_after_ms"].cumsum(), table["left_after_ms"].cumsum()
-        return arrived_ms, left_ms, 2 * table["elsewhere_2ms"]
-    arrived, left = table["arrived_after_100us"].cumsum(), table["left_after_100us"].cumsum()
-    return arrived / 10, left / 10, table["elsewhere_100us"] / 10
 
 
 def read_content(file: RunFile) -> dict[str, Any]:
