@@ -169,11 +169,15 @@ def within(quantity: Quantity, low: float = -np.inf, high: float = np.inf) -> Ch
 
 
 def near(quantity: Quantity, value: float, factor: float, margin: float) -> Check:
-    """The mean is within a factor or a margin of `value`, whichever is wider; 0 is exactly 0."""
+    """The mean is within a factor or a margin of `value`, whichever is wider; 0 is exactly 0.
+
+    `quantity` is one that cannot be negative, so that a bound below 0 is none: the interval over a
+    few seeds may well go there.
+    """
     if value == 0:
         return within(quantity, 0, 0)
-    low = max(0.0, min(value / factor, value - margin))
-    return within(quantity, low, max(value * factor, value + margin))
+    low = min(value / factor, value - margin)
+    return within(quantity, low if low > 0 else -np.inf, max(value * factor, value + margin))
 
 
 def less(smaller: Quantity, greater: Quantity) -> Check:

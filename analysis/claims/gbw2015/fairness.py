@@ -52,7 +52,7 @@ def at_least(index: float, qdiscs: Iterable[str], links: Iterable[str]) -> Every
 def axis(metrics: Iterable[str], links: Iterable[str]) -> Rule:
     """All bars are within the plot."""
     cells = [of(metric, link, qdisc) for metric in metrics for link in links for qdisc in QDISCS]
-    return lambda claim: every(*(within(cell, 0, claim.value_high) for cell in cells))
+    return lambda claim: every(*(within(cell, high=claim.value_high) for cell in cells))
 
 
 def _share(link: str, qdisc: str, low: float, high: float) -> Condition:
@@ -85,7 +85,7 @@ RULES: Final[dict[str, Rule]] = {
     "g146": at_least(VERY_GOOD, FQ, LINKS),
     "g147": at_least(PERFECT, SCHEDULERS, LOW),  # g149 has the exception
     "g148": order(JAIN, ("fq_codel",), SCHEDULERS, LOW, experiments=(FAIRNESS,)),
-    "g149": every(*(within(of(JAIN, "100/100", one), 0, PERFECT) for one in SCHEDULERS)),
+    "g149": every(*(within(of(JAIN, "100/100", one), high=PERFECT) for one in SCHEDULERS)),
     "g150": every(
         *(
             less(of(FLOWS[0], "10/1", qdisc), of(FLOWS[1], "10/1", qdisc))

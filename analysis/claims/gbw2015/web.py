@@ -29,7 +29,7 @@ NEAR_UNLOADED: Final = 1.5  # times the unloaded fetch time
 def axis(experiment: str, link: str) -> Rule:
     """All bars are within the plot."""
     cells = [Quantity(FETCH, experiment, link, qdisc) for qdisc in QDISCS]
-    return lambda claim: every(*(within(cell, 0, claim.value_high) for cell in cells))
+    return lambda claim: every(*(within(cell, high=claim.value_high) for cell in cells))
 
 
 def _aredless(factor: float | None) -> Condition:
