@@ -36,6 +36,14 @@ def test_a_variation_changes_nothing_else() -> None:
     assert job == plain
 
 
+def test_a_getter_of_other_connections_is_told_so_and_nothing_else() -> None:
+    (_, varied), *_ = testbed.wanted(["connections_2"], [1], ["web_large_rrul"])
+    plain = super(Varied, varied).job()
+    job = varied.job()
+    assert job["traffic"]["options"].pop("http-getter-workers") == "2"
+    assert job == plain
+
+
 def test_the_delays_of_khademi2013_can_have_a_clock_too() -> None:
     (_, varied), *_ = testbed.wanted(["ticks_4ms"], [1], paper="khademi2013")
     job, plain = varied.job(), super(Varied, varied).job()

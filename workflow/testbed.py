@@ -10,6 +10,7 @@
 
 - `send_buffer`: 4 MB of it hold 963 segments. Linux 3.14 took 4352 bytes for a segment where
   scatter-gather was off, like all offloads; today's takes 2763, as measured by what gets in flight.
+- `connections_2`, `connections_8`: the http-getter fetches a page over so many, not over four.
 
 A row is a metric of a run of the era `2014+<variation>`; the table grows, and has the columns of
 `analysis.claims.measure.MEASURED`.
@@ -81,6 +82,7 @@ PLANS = {
 }
 SLACK, WIDER_SLACK_MS = "RTT_SLACK_MS = 2.0", 10.0  # of the guest's check of the idle path
 PARAMETERS = "/sys/module/sch_ticks/parameters"
+SEND_BUFFER = (("net.ipv4.tcp_wmem", f"4096 16384 {963 * 2763}"),)
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class Variation:
     switches: str = ""  # further ones of emulation.era
     tick_us: int = 0  # of the delay's clock; 0: netem, which has none
     sysctls: tuple[tuple[str, str], ...] = ()  # of client and server
+    options: tuple[tuple[str, str], ...] = ()  # of flent
 
     @property
     def modules(self) -> tuple[ModuleSource, ...]:
@@ -102,7 +105,10 @@ VARIATIONS = {
     one.name: one
     for one in (
         Variation("quickack", "+quickack"),
-        Variation("send_buffer", sysctls=(("net.ipv4.tcp_wmem", f"4096 16384 {963 * 2763}"),)),
+        Variation("send_buffer", sysctls=SEND_BUFFER),
+        Variation("fack+no_rack", "+fack+no_rack"),
+        Variation("connections_2", options=(("http-getter-workers", "2"),)),
+        Variation("connections_8", options=(("http-getter-workers", "8"),)),
         Variation("ticks_1ms", tick_us=1000),
         Variation("ticks_4ms", tick_us=4000),
         Variation("quickack+no_sack_compression", "+quickack+no_sack_compression"),
@@ -110,6 +116,11 @@ VARIATIONS = {
             "quickack+no_sack_compression+ticks_4ms",
             "+quickack+no_sack_compression",
             tick_us=4000,
+        ),
+        Variation(
+            "quickack+no_sack_compression+send_buffer",
+            "+quickack+no_sack_compression",
+            sysctls=SEND_BUFFER,
         ),
     )
 }
@@ -131,6 +142,9 @@ class Varied(Run):
         job = super().job()
         for settings in job["sysctls"].values():
             settings |= dict(self.variation.sysctls)
+        if self.variation.options:
+            options = {**job["traffic"]["options"], **dict(self.variation.options)}
+            job["traffic"] = {**job["traffic"], "options": options}
         tick_us = self.variation.tick_us
         if not tick_us:
             return job
@@ -176,8 +190,12 @@ def wanted(
         for variation in (VARIATIONS[one] for one in names):
             era = plan.era + variation.switches
             for run in select(about, link=link, qdisc=chosen, cc=plan.cc, seed=seeds, era=era):
-                given = (run.experiment, run.cell, run.seed, run.length, run.era, run.kernel)
-                yield f"{plan.era}+{variation.name}", Varied(*given, variation=variation)
+                yield f"{plan.era}+{variation.name}", _varied(run, variation)
+
+
+def _varied(run: Run, variation: Variation) -> Varied:
+    given = (run.experiment, run.cell, run.seed, run.length, run.era, run.kernel)
+    return Varied(*given, variation=variation)
 
 
 def _chosen(only: Sequence[str], cell: tuple[str, ...], plan: Plan) -> bool:
@@ -195,19 +213,25 @@ def _chosen(only: Sequence[str], cell: tuple[str, ...], plan: Plan) -> bool:
 def measure(run: Varied, era: str, built: kernel.Kernel, root: rootfs.RootFs) -> pd.DataFrame:
     """Do `run`; its rows of MEASURED. Raises an `EmulationError` where it fails.
 
-    Fetch times are multiples of the era's without load, which are shipped: an unloaded path drops
-    nothing and fills no buffer that a variation changes.
+    Fetch times are multiples of those without load. They are the era's, which are shipped, but
+    where the getter itself is another: an unloaded path drops nothing and fills no buffer that
+    another variation changes.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, patch.object(vm, "prepare", _prepare):
         paper, name = run.experiment.paper, run.experiment.name
-        if name.startswith("web_"):
-            idle = f"{name.rpartition('_')[0]}_idle@"
+        idle = f"{name.rpartition('_')[0]}_idle"
+        if name.startswith("web_") and run.variation.options:
+            link, cc = run.cell.link.name, run.cell.cc
+            for one in select(
+                experiment(f"{paper}/{idle}"), link=link, cc=cc, seed=[run.seed], era=run.era
+            ):
+                execute(_varied(one, run.variation), built, root, Path(folder))
+        elif name.startswith("web_"):
             Path(folder, paper).mkdir()
-            Path(folder, paper, idle + run.era).symlink_to(
-                SHIPPED / paper / (idle + PLANS[paper].era)
+            Path(folder, paper, f"{idle}@{run.era}").symlink_to(
+                SHIPPED / paper / f"{idle}@{PLANS[paper].era}"
             )
-        with patch.object(vm, "prepare", _prepare):
-            execute(run, built, root, Path(folder))
+        execute(run, built, root, Path(folder))
         return measure_paper(Path(folder), paper, jobs=1).assign(era=era)
 
 
