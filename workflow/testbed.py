@@ -29,7 +29,6 @@ from unittest.mock import patch
 
 import pandas as pd
 
-from analysis.claims.explanation import SHIPPED
 from analysis.claims.measure import MEASURED, measure_paper
 from emulation import kernel, rootfs, vm
 from emulation.config import experiment, select
@@ -107,6 +106,10 @@ VARIATIONS = {
         Variation("quickack", "+quickack"),
         Variation("send_buffer", sysctls=SEND_BUFFER),
         Variation("fack+no_rack", "+fack+no_rack"),
+        Variation(
+            "fack+no_rack+quickack+no_sack_compression",
+            "+fack+no_rack+quickack+no_sack_compression",
+        ),
         Variation("connections_2", options=(("http-getter-workers", "2"),)),
         Variation("connections_8", options=(("http-getter-workers", "8"),)),
         Variation("ticks_1ms", tick_us=1000),
@@ -213,24 +216,15 @@ def _chosen(only: Sequence[str], cell: tuple[str, ...], plan: Plan) -> bool:
 def measure(run: Varied, era: str, built: kernel.Kernel, root: rootfs.RootFs) -> pd.DataFrame:
     """Do `run`; its rows of MEASURED. Raises an `EmulationError` where it fails.
 
-    Fetch times are multiples of those without load. They are the era's, which are shipped, but
-    where the getter itself is another: an unloaded path drops nothing and fills no buffer that
-    another variation changes.
+    Fetch times are multiples of those without load, which are measured beside it.
     """
     with tempfile.TemporaryDirectory() as folder, patch.object(vm, "prepare", _prepare):
         paper, name = run.experiment.paper, run.experiment.name
-        idle = f"{name.rpartition('_')[0]}_idle"
-        if name.startswith("web_") and run.variation.options:
+        if name.startswith("web_"):
+            idle = experiment(f"{paper}/{name.rpartition('_')[0]}_idle")
             link, cc = run.cell.link.name, run.cell.cc
-            for one in select(
-                experiment(f"{paper}/{idle}"), link=link, cc=cc, seed=[run.seed], era=run.era
-            ):
+            for one in select(idle, link=link, cc=cc, seed=[run.seed], era=run.era):
                 execute(_varied(one, run.variation), built, root, Path(folder))
-        elif name.startswith("web_"):
-            Path(folder, paper).mkdir()
-            Path(folder, paper, f"{idle}@{run.era}").symlink_to(
-                SHIPPED / paper / f"{idle}@{PLANS[paper].era}"
-            )
         execute(run, built, root, Path(folder))
         return measure_paper(Path(folder), paper, jobs=1).assign(era=era)
 
