@@ -136,14 +136,14 @@ def abstract(
     """What the abstract's numbers are in each setting: a panel a number, a line a setting.
 
     `table` is from battling.summarised by `row`, the setting's name; the first of `rows` is the one
-    whose runs the claims are judged on. The band or line is what the abstract says.
+    whose runs the claims are judged on. The band or line is what the abstract says. Numbers that
+    compare with a qdisc of which there are no runs have no panel.
     """
-    figure = Figure(
-        figsize=(3.1 * len(QUANTITIES) + 1.2, 1.6 + 0.36 * len(rows)), layout="constrained"
-    )
-    panels = figure.subplots(1, len(QUANTITIES), sharey=True)
+    shown = {one: about for one, about in QUANTITIES.items() if one in set(table["quantity"])}
+    figure = Figure(figsize=(3.1 * len(shown) + 1.2, 1.6 + 0.36 * len(rows)), layout="constrained")
+    panels = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
     order = list(rows)[::-1]
-    for axes, (quantity, (title, unit)) in zip(panels, QUANTITIES.items(), strict=True):
+    for axes, (quantity, (title, unit)) in zip(panels, shown.items(), strict=True):
         values = table[table["quantity"] == quantity]
         for _, one in values.iterrows():
             y = order.index(str(one["row"]))

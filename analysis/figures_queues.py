@@ -91,6 +91,8 @@ def _boxes(
     palette: Palette,
 ) -> None:
     there = [index for index, group in enumerate(groups) if len(group)]
+    if not there:  # of Jain's index, say, where no run dropped anything
+        return
     drawn = axes.boxplot(
         [groups[index].to_numpy() for index in there],
         positions=[at[index] for index in there],

@@ -9,6 +9,7 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 import pytest
+from ruamel.yaml import YAML
 
 from analysis.errors import DataError
 from analysis.execute import execute, main
@@ -22,6 +23,9 @@ from emulation.model import Experiment
 sys.path.insert(0, str(Path(__file__).parent / "data"))
 import synthetic
 import synthetic_traffic as traffic
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the workflow is no installed package
+from workflow.plan import Scale
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 FIGURES = sorted(NOTEBOOKS.glob("figures/*/*.yaml"))
@@ -206,6 +210,21 @@ def test_spread_writes_a_row_a_qdisc(data: Path, tmp_path: Path) -> None:
     assert list(table.index) == list(QDISC_ORDER)
     assert set(table["distinct"]) == {SEEDS}
     assert "Hash collisions" in (folder / "notebook.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["battling2013/links", "battling2013/settings", "codel2012/fig9"])
+def test_what_the_smallest_scale_runs_is_enough(root: Path, name: str, tmp_path: Path) -> None:
+    """Figures that compare links or qdiscs, of which that scale has one and three."""
+    scales = YAML(typ="safe").load(root / "workflow/config.yaml")["scales"]
+    scale = Scale.of("smoke", scales)
+    figure = read_figure(NOTEBOOKS / f"figures/{name}.yaml")
+    for cell in filter(scale.has, figure.cells()):
+        for path in (root / "data" / cell.folder).glob("seed-001.*"):
+            place = tmp_path / "data" / cell.folder / path.name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(path)
+    execute(figure, tmp_path / "data", tmp_path / "results")
+    assert (tmp_path / "results" / name / "figure.svg").is_file()
 
 
 def test_no_data_is_an_error_that_says_so(

@@ -173,6 +173,24 @@ def test_figures_can_be_drawn(tmp_path: Path) -> None:
     )
 
 
+def test_a_queue_that_dropped_nothing_has_no_box_and_no_error(tmp_path: Path) -> None:
+    nothing = queue(5, bulk_a=(90, 0), web=(10, 0))
+    for qdisc in ("codel", "red"):
+        write(tmp_path, "static_rtt_10ms", "10/10", qdisc, forward=nothing)
+    files = find_several(
+        tmp_path, "codel2012", ["static_rtt_10ms"], eras=["2014"], ccs=["cubic"],
+        qdiscs=["codel", "red"],
+    )  # fmt: skip
+    table = queues.read_runs(files)
+    assert table["jain"].isna().all()
+    ticks, title = queues.ticks(table, "link")
+    with styled() as palette:
+        drawn = figures_queues.boxes(
+            table, palette, by="link", ticks=ticks, title=title, values=["jain"]
+        )
+        assert not drawn.axes[0].patches
+
+
 def test_an_overview_is_sorted_by_rate_and_not_by_letters() -> None:
     rows = [
         {"link": link, "qdisc": qdisc, "median_ms": 5.0, "utilisation_percent": 90.0, "jain": 1.0,
