@@ -162,6 +162,8 @@ def _series(content: dict[str, Any], kinds: Collection[str]) -> list[Series]:
             continue
         value = np.asarray(values, dtype=np.float64)  # None becomes NaN
         measured = np.isfinite(value)
+        if kind == "voip":  # ITGDec has 0 for a step in which no packet arrived
+            measured &= value > 0
         moved = _transferred(content["metadata"]["SERIES_META"][name], kind)
         found.append(Series(name, kind, steps[measured], value[measured], moved))
     return found

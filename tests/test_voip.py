@@ -1,5 +1,7 @@
 """VoIP: delays, losses and how they compare with printed ones."""
 
+import gzip
+import json
 import sys
 from pathlib import Path
 
@@ -51,6 +53,17 @@ def test_induced_delay_has_the_base_path_taken_off(data: Dataset) -> None:
     assert (codel[voip.INDUCED] == codel["delay_ms"] - 25).all()
     assert codel[voip.INDUCED].min() >= 8
     assert voip.induced_delays(data, delay="span")[voip.INDUCED].min() == 0
+
+
+def test_a_step_in_which_nothing_arrived_has_no_delay(tmp_path: Path) -> None:
+    path = traffic.write_run(tmp_path, "voip_1up", "10-1", "sfq", 1)
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    content["results"]["VoIP::delay"][50] = 0.0  # as ITGDec has it
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    data = read_runs(find_runs(tmp_path, "gbw2015", "voip_1up@2014"), jobs=1)
+    delays = data.samples[data.samples["kind"] == "voip"]
+    assert len(delays) == len(content["x_values"]) - 1
+    assert delays["delay_ms"].min() > 25
 
 
 def test_cumulative_ends_at_one() -> None:
