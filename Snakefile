@@ -11,6 +11,9 @@ from pathlib import Path
 sys.path.insert(0, workflow.basedir)
 
 from workflow.plan import PRODUCTS, claims_code, make_plan, report_code
+from workflow.sizes import look_up_once
+
+look_up_once()
 
 
 configfile: "workflow/config.yaml"
