@@ -11,9 +11,9 @@ from pathlib import Path
 sys.path.insert(0, workflow.basedir)
 
 from workflow.plan import PRODUCTS, claims_code, make_plan, report_code
-from workflow.sizes import look_up_once
+from workflow.scheduling import choose_when_a_job_ends
 
-look_up_once()
+choose_when_a_job_ends()
 
 
 configfile: "workflow/config.yaml"
