@@ -341,6 +341,7 @@ def test_a_killed_reproduce_all_leaves_nothing_at_work(ended_by: str, scratch: P
             return b""
 
     def own_terminal() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's choice would be inherited
         os.setsid()
         fcntl.ioctl(its, termios.TIOCSCTTY, 0)
 
