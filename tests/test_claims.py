@@ -28,6 +28,7 @@ from analysis.claims.explanation import Explanation
 from analysis.claims.measure import MEASURED, MEASURES, measure_paper
 from analysis.claims.rrul import measure, startup
 from analysis.claims.statement import PAPERS, Claim, read_claims
+from analysis.claims.summary import why
 from analysis.claims.verdict import Verdict, assess, decide
 from analysis.dataset import RunFile, find_runs, read_runs
 from analysis.errors import DataError
@@ -182,6 +183,46 @@ def test_bounds_belong_to_the_range() -> None:
     assert decide(exactly, Effect(0.001, 0, 5)) is False
     assert decide(exactly, Effect(0.001, 0.001, 5)) is None
     assert decide(exactly, Effect(0, float("nan"), 1)) is None  # one seed proves nothing
+
+
+@pytest.mark.parametrize(
+    ("statistic", "low", "high", "interval", "close"),
+    [
+        (VALUE, -math.inf, 80, (77.7, 82.3), True),  # within 2.4
+        (VALUE, -math.inf, 80, (77.5, 81), False),
+        (RATIO, 0.5, 2, (1.95, 2.05), True),
+        (RATIO, 0.5, 2, (1.95, 2.07), False),
+        (VALUE, 79, 80, (78.8, 80.2), True),  # straddles both, and is close to both
+        (VALUE, 79, 81, (78.8, 82.4), False),
+        (DIFFERENCE, -math.inf, 0, (-2.9, 2.9), True),  # of values of 100
+        (DIFFERENCE, -math.inf, 0, (-2.9, 3.1), False),
+        (VALUE, 0, 0, (-0.001, 0.001), False),  # nothing is close to zero
+        (RANKS, 0.8, math.inf, (0.79, 0.81), False),
+        (VALUE, -math.inf, 80, (70, 79), False),  # does not straddle it
+        (VALUE, -math.inf, 80, (math.nan, math.nan), False),
+    ],
+)
+def test_an_interval_all_of_which_is_close_to_the_bound(
+    statistic: check.Statistic, low: float, high: float, interval: tuple[float, float], close: bool
+) -> None:
+    class Known(Effect):
+        def interval(self, alpha: float = 0.05) -> tuple[float, float]:
+            return interval
+
+    asked = Check(statistic, (CODEL, PIE), low, high)
+    assert verdict.at_bound(asked, Known(0, 0, 5), 100.0) is close
+
+
+def test_what_is_at_its_bound_needs_no_seeds() -> None:
+    at, far = [1.98, 2.02, 2.0, 1.99, 2.01], [1.0, 3.0, 2.0, 1.5, 2.5]
+    rule = every(check.within(CODEL, high=2), check.within(PIE, high=2))
+    one = verdict_of(rule, measured({CODEL: at, PIE: LOW}))
+    assert one.verdict == Verdict.AT_BOUND
+    assert one.lacks is not None
+    assert one.lacks[0] == "distance"
+    # another part may still be told by more seeds, or has told already
+    assert verdict_of(rule, measured({CODEL: at, PIE: far})).verdict == Verdict.NOT_YET
+    assert verdict_of(rule, measured({CODEL: at, PIE: HIGH})).verdict == Verdict.DISAGREES
 
 
 def test_near_takes_the_wider_of_factor_and_margin() -> None:
@@ -352,6 +393,24 @@ def test_another_rig_explains_what_it_makes_agree() -> None:
     table = measured({CODEL: HIGH}, era="2014")
     (one,) = assess([claim()], {"g038": rule}, table, {"g038": reason})
     assert one.headline.verdict == Verdict.DISAGREES
+
+
+def test_what_seeds_leave_open_can_be_explained() -> None:
+    rules = {"g038": check.within(CODEL, high=2)}
+    reason = Explanation("2014", "2014-no_rack")
+    table = measured({CODEL: WIDE}, era="2014")
+    for changed, expected in ((LOW, Verdict.EXPLAINED), (HIGH, Verdict.NOT_YET)):
+        switched = measured({CODEL: changed}, era="2014-no_rack")
+        (one,) = assess([claim()], rules, pd.concat([table, switched]), {"g038": reason})
+        assert one.headline.verdict == expected
+        assert (one.headline.lacks is None) == (expected == Verdict.EXPLAINED)
+        assert CODEL.qdisc in why(one.headline)
+
+
+def test_what_todays_seeds_leave_open_is_not_explained_by_the_papers_era() -> None:
+    both = pd.concat([measured({CODEL: WIDE}), measured({CODEL: LOW}, era="2014")])
+    (one,) = assess([claim()], {"g038": check.within(CODEL, high=2)}, both)
+    assert [each.verdict for each in one.judgements] == [Verdict.AGREES, Verdict.NOT_YET]
 
 
 def test_an_explanation_without_its_result_is_an_error(tmp_path: Path) -> None:

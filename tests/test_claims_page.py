@@ -163,7 +163,7 @@ def test_report_counts_what_was_decided(found: list[Assessment], tmp_path: Path)
 
 def test_readme_lists_what_disagrees(found: list[Assessment]) -> None:
     lines = claims_table(as_json(found)).splitlines()
-    assert lines[2] == "| gbw2015 | 5 | 2 | 1 | 0 | 0 | 2 | 0 |"
+    assert lines[2] == "| gbw2015 | 5 | 2 | 1 | 0 | 0 | 0 | 2 | 0 |"
     lines = disagreements_table(as_json(found)).splitlines()
     assert len(lines) == 3
     assert lines[-1].startswith("| g002 | CoDel at 20 ms. | disagrees | 2014, cubic | mean induced")

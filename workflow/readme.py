@@ -84,6 +84,7 @@ CLAIM_COLUMNS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "agree": lambda one: one["verdict"] == "agrees",
     "disagree": lambda one: one["verdict"] == "disagrees",
     "explained": lambda one: one["verdict"] == "explained",
+    "at the bound": lambda one: one["verdict"] == "at the bound",
     "need more seeds": lambda one: one["lacks"] == "seeds",
     "not measured yet": lambda one: one["lacks"] in ("data", "metric", "rule"),
     "not about a result": lambda one: one["lacks"] == "setting",

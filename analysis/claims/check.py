@@ -15,9 +15,10 @@ import scipy
 from analysis.claims.measure import METRICS
 from analysis.flentfile import Floats
 
-Missing = Literal["data", "metric", "seeds", "rule", "setting"]
-"""What a claim that cannot be tested lacks: runs, something measured in them, repetitions, a rule;
-or it is a setting of the experiment, of which there is nothing to measure."""
+Missing = Literal["data", "metric", "seeds", "rule", "setting", "distance"]
+"""What keeps a claim from a verdict. It lacks runs, something measured in them, repetitions or a
+rule; it is a setting, of which there is nothing to measure; or what was measured is at so small a
+distance from the bound that more repetitions would tell little."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ class Count:
     paper: str
     claims: int
     by_verdict: dict[Verdict, int]
-    by_lack: dict[str, int]  # of those not yet testable
+    by_lack: dict[str, int]  # of those at the bound or not yet testable
 
 
 def count(assessments: Iterable[Assessment]) -> list[Count]:
@@ -34,13 +34,13 @@ def count(assessments: Iterable[Assessment]) -> list[Count]:
 
 
 def decisive(judgement: Judgement) -> Finding | None:
-    """The check to look at: of those that decided, the one furthest out, or nearest to a bound."""
-    if judgement.verdict == Verdict.NOT_YET:
-        open_ones = [one for one in judgement.findings if one.holds is None and one.effect]
-        return open_ones[0] if open_ones else None
+    """The check to look at: of those that decided, the one furthest out, or nearest to a bound; of
+    an open claim, also where it is explained, the first that is open."""
     answer = judgement.verdict == Verdict.AGREES
     deciding = [one for one in judgement.findings if one.holds is answer]
-    return min(deciding, key=_room, default=None)
+    if deciding and judgement.lacks is None:
+        return min(deciding, key=_room)
+    return next((one for one in judgement.findings if one.holds is None and one.effect), None)
 
 
 def _room(finding: Finding) -> float:

@@ -2,7 +2,8 @@
 
 A check is decided by the interval of its effect over seeds: it holds where the interval lies within
 the bounds, fails where it lies outside of them, and is open where it straddles one. A claim agrees,
-disagrees, or, where it is open, needs more seeds (docs/claims.md).
+disagrees, or, where it is open, needs more seeds; unless all of the interval is close to the bound
+(docs/claims.md).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,19 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.claims.check import Check, Condition, Every, Lacking, Missing, Quantity, Some
+from analysis.claims.check import (
+    DIFFERENCE,
+    GROWTH,
+    RATIO,
+    VALUE,
+    Check,
+    Condition,
+    Every,
+    Lacking,
+    Missing,
+    Quantity,
+    Some,
+)
 from analysis.claims.effect import Effect, effect, number
 from analysis.claims.explanation import Explanation
 from analysis.claims.measure import METRICS
@@ -26,8 +39,13 @@ Rule = Condition | Callable[[Claim], Condition]
 """A condition, or what makes one of the values that the claim prints."""
 
 ALPHA: Final = 0.05
+CLOSE: Final = 0.03  # of the bound, or of what is compared: what the papers call identical
 ERAS: Final = ("2014", "2013", DEFAULT_ERA)  # those of the papers first
 CCS: Final = ("cubic", "reno")  # the papers show CUBIC
+
+
+#: What a claim lacks of which everything was measured.
+OPEN: Final[tuple[Missing, ...]] = ("seeds", "distance")
 
 
 class Verdict(StrEnum):
@@ -36,6 +54,7 @@ class Verdict(StrEnum):
     AGREES = "agrees"
     DISAGREES = "disagrees"
     EXPLAINED = "explained"
+    AT_BOUND = "at the bound"
     NOT_YET = "not yet testable"
 
 
@@ -57,7 +76,7 @@ class Judgement:
     cc: str
     verdict: Verdict
     findings: tuple[Finding, ...] = ()
-    lacks: tuple[Missing, str] | None = None  # only of NOT_YET
+    lacks: tuple[Missing, str] | None = None  # only of AT_BOUND and NOT_YET
     explained_by: str = ""  # only of EXPLAINED
 
 
@@ -71,7 +90,7 @@ class Assessment:
     @property
     def headline(self) -> Judgement:
         """Of the papers' era and CUBIC, or of the first that has all data."""
-        complete = (one for one in self.judgements if one.lacks is None or one.lacks[0] == "seeds")
+        complete = (one for one in self.judgements if one.lacks is None or one.lacks[0] in OPEN)
         return next(complete, self.judgements[0])
 
 
@@ -116,7 +135,9 @@ def judge(condition: Condition, values: Values) -> Judgement:
     if holds is not None:
         verdict = Verdict.AGREES if holds else Verdict.DISAGREES
         return Judgement(*where, verdict, tuple(findings))
-    return Judgement(*where, Verdict.NOT_YET, tuple(findings), _what_lacks(condition, findings))
+    lacks = _what_lacks(condition, findings)
+    verdict = Verdict.AT_BOUND if lacks[0] == "distance" else Verdict.NOT_YET
+    return Judgement(*where, verdict, tuple(findings), lacks)
 
 
 def _decide(
@@ -161,7 +182,9 @@ def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
     holds = decide(check, found_effect, hold, fail)
     lacks: tuple[Missing, str] | None = None
     if holds is None:
-        lacks = ("seeds", _open(check, found_effect))
+        sizes = [abs(float(sample.mean())) for sample in samples]
+        near = at_bound(check, found_effect, max(sizes))
+        lacks = ("distance" if near else "seeds", _open(check, found_effect))
     return Finding(check, found_effect, holds, lacks)
 
 
@@ -184,6 +207,23 @@ def decide(check: Check, found: Effect, hold: float = ALPHA, fail: float = ALPHA
     return False if outside else None
 
 
+def at_bound(check: Check, found: Effect, largest: float) -> bool:
+    """Whether all of the effect's interval is within CLOSE of each bound that it straddles.
+
+    Of a mean or a ratio that is relative to the bound, of differences to the `largest` of the means
+    that are compared, as their bound is mostly 0.
+    """
+    if check.statistic not in (VALUE, RATIO, DIFFERENCE, GROWTH):
+        return False
+    low, high = found.interval()
+    relative = check.statistic in (VALUE, RATIO)
+    straddled = [bound for bound in (check.low, check.high) if low <= bound <= high]
+    return bool(straddled) and all(
+        max(bound - low, high - bound) <= CLOSE * (abs(bound) if relative else largest)
+        for bound in straddled
+    )
+
+
 def _open(check: Check, found: Effect) -> str:
     if found.seeds < 2:
         return f"{check.text}: one seed has no interval"
@@ -200,10 +240,11 @@ def _no_value(quantity: Quantity, values: Values) -> tuple[Missing, str]:
 
 
 def _what_lacks(condition: Condition, findings: Sequence[Finding]) -> tuple[Missing, str]:
-    """What stands first in the way; that runs are missing comes before that seeds are few."""
+    """What stands first in the way: runs that are missing before seeds that are few, and last that
+    an effect is at its bound."""
     own = [(one.missing, one.what) for one in _lacking(condition)]
     reasons = own + [one.lacks for one in findings if one.lacks]
-    order: tuple[Missing, ...] = ("setting", "rule", "data", "metric", "seeds")
+    order: tuple[Missing, ...] = ("setting", "rule", "data", "metric", *OPEN)
     kind, what = min(reasons, key=lambda reason: order.index(reason[0]))
     more = sum(reason[0] == kind for reason in reasons) - 1
     return kind, f"{what}, and {more} more" if more else what
@@ -229,8 +270,8 @@ def assess(
     """Every claim in every era and congestion control of which `table` has anything.
 
     `table` is of measure.MEASURED; `data` is where the files of `explanations` are. A claim that
-    disagrees is explained where its explanation's measurements, put in place of the era's, make it
-    agree; in today's era also where it agrees in the papers'.
+    disagrees or stays open is explained where its explanation's measurements, put in place of the
+    era's, make it agree; one that disagrees in today's era also where it agrees in the papers'.
     """
     indexed = table.set_index(INDEX).sort_index()
     known = {(str(era), str(cc)) for era, cc in table[["era", "cc"]].drop_duplicates().to_numpy()}
@@ -244,10 +285,14 @@ def assess(
         for era, cc in contexts or [(ERAS[0], CCS[0])]:
             values = Values(indexed, era, cc)
             one = judge(rule, values)
-            if one.verdict == Verdict.DISAGREES:
-                by = _explained_by(rule, values, reason, data, table, judgements)
-                if by:
-                    one = replace(one, verdict=Verdict.EXPLAINED, explained_by=by)
+            disagrees = one.verdict == Verdict.DISAGREES
+            by = ""
+            if disagrees or (one.lacks and one.lacks[0] in OPEN):
+                by = _explained_by(rule, values, reason, data, table)
+            if disagrees and not by:
+                by = _era_that_agrees(values, judgements)
+            if by:
+                one = replace(one, verdict=Verdict.EXPLAINED, lacks=None, explained_by=by)
             judgements.append(one)
         judgements.sort(key=lambda one: CCS.index(one.cc))
         results.append(Assessment(claim, tuple(judgements)))
@@ -260,14 +305,17 @@ def _explained_by(
     reason: Explanation | None,
     data: Path,
     table: pd.DataFrame,
-    before: Sequence[Judgement],
 ) -> str:
     """The experiment that makes the claim agree; empty where none does."""
-    if reason is not None and reason.era == values.era:
-        changed = reason.measured(data, table).set_index(INDEX).sort_index()
-        if judge(rule, replace(values, changed=changed)).verdict == Verdict.AGREES:
-            return str(reason)
+    if reason is None or reason.era != values.era:
+        return ""
+    changed = reason.measured(data, table).set_index(INDEX).sort_index()
+    agrees = judge(rule, replace(values, changed=changed)).verdict == Verdict.AGREES
+    return str(reason) if agrees else ""
+
+
+def _era_that_agrees(values: Values, before: Sequence[Judgement]) -> str:
+    """The papers' era, where the claim agrees in it; empty otherwise."""
     then = [one for one in before if (one.era, one.cc) == (ERAS[0], values.cc)]
-    if values.era != ERAS[0] and then and then[0].verdict == Verdict.AGREES:
-        return f"era {ERAS[0]}"
-    return ""
+    agrees = values.era != ERAS[0] and then and then[0].verdict == Verdict.AGREES
+    return f"era {ERAS[0]}" if agrees else ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: As they are given on the command line -> as they are named.
 VERDICTS = {
     name.replace(" ", "-"): name
-    for name in ("agrees", "disagrees", "explained", "not yet testable")
+    for name in ("agrees", "disagrees", "explained", "at the bound", "not yet testable")
 }
 
 
@@ -93,7 +93,7 @@ def _print_table(assessments: list[Assessment]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    colors = {"agrees": "green", "disagrees": "red", "explained": "yellow"}
+    colors = {"agrees": "green", "disagrees": "red", "explained": "yellow", "at the bound": "cyan"}
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in titles:
         table.add_column(title, overflow="fold", no_wrap=title in ("claim", "era"))
