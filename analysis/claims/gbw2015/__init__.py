@@ -27,6 +27,10 @@ _ACKS: Final = Explanation(
 _BUFFER: Final = Explanation(
     era="2014", instead="2014+send_buffer", file=Path("ablation/gbw2015-testbed.csv")
 )
+#: Fair queueing without flows that share a queue by chance (docs/claims.md).
+_QUEUES: Final = Explanation(
+    era="2014", instead="2014+queues_65536", file=Path("ablation/gbw2015-testbed.csv")
+)
 #: The station gets the frames of an A-MPDU at once, and acknowledges less often (docs/wifi.md).
 _AT_ONCE: Final = Explanation(
     era="2014", instead="2014", cells={("wifi_rrul", "", ""): ("wifi_rrul_at_once", "", "")}
@@ -35,5 +39,6 @@ EXPLANATIONS: Final[dict[str, Explanation]] = {
     "g004": _AT_ONCE,
     **dict.fromkeys(("g059", "g071", "g073", "g094"), _ACKS),
     **dict.fromkeys(("g064", "g084", "g125"), _BUFFER),
+    **dict.fromkeys(("g147", "g148", "g176", "g179"), _QUEUES),
 }
-"""Claim that disagrees -> the experiment that shows why."""
+"""Claim that disagrees or stays open -> the experiment that shows why."""
