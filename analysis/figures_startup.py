@@ -1,6 +1,6 @@
 """The figure of notebooks/startup.ipynb: how CoDel and PIE start to drop."""
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from analysis.startup import (
     FEWEST,
     INTERVAL_S,
     METRICS,
+    RRUL,
     dropping_state,
     growth,
     law,
@@ -22,6 +23,7 @@ from analysis.startup import (
 from analysis.style import Palette, in_order, look
 
 SIZE_INCH: Final = (11.4, 9.6)
+FLOOD: Final[dict[str, Any]] = {"linewidth": 5.0, "alpha": 0.35}  # behind RRUL and the law
 SHOWN_S: Final = 25.0  # as Fig. 7 of gbw2015
 LABELS: Final = (
     "Wait in the queue (ms)",
@@ -30,22 +32,23 @@ LABELS: Final = (
 )
 TIMES: Final = (
     "",
-    "Time since the uploads began (s)",
+    "Time since RRUL's uploads began (s)",
     "Time since 0.1 s before the first drop (s)",
 )
 
 
 def start(table: pd.DataFrame, palette: Palette) -> Figure:
-    """A column a link, of a table of startup.STEPS: waits and shares of packets dropped over time,
-    means over runs, and the drops of CoDel's first dropping state beside its control law."""
+    """A column a link, of a table of startup.STEPS: RRUL's waits and shares of packets dropped over
+    time, means over runs, and the drops of CoDel's first dropping state beside its control law."""
     links = sorted(set(table["link"]), key=_upload)
     figure = Figure(figsize=SIZE_INCH, layout="constrained")
     panels = figure.subplots(3, len(links), squeeze=False)
     for column, link in enumerate(links):
-        rows = table[table["link"] == link]
+        here = table[table["link"] == link]
+        rows = here[here["experiment"] == RRUL]
         for qdisc in in_order(set(rows["qdisc"])):
             _over_time(panels[:2, column], rows[rows["qdisc"] == qdisc], qdisc, palette)
-        _beside_law(panels[2][column], rows[rows["qdisc"] == CODEL], palette)
+        _beside_law(panels[2][column], here[here["qdisc"] == CODEL], palette)
         title = f"{link} Mbit/s, upload"
         panels[0][column].set_title(title, fontsize=11, color=palette.soft, loc="left")
         for axes, label in zip(panels[:, column], TIMES, strict=True):
@@ -57,10 +60,11 @@ def start(table: pd.DataFrame, palette: Palette) -> Figure:
         Line2D([], [], color=palette.color(one), linewidth=1.4, marker=look(one).marker)
         for one in names
     ]
-    law_line = Line2D([], [], color=palette.ink, linewidth=1.4, linestyle=DASHED)
+    handles.append(Line2D([], [], color=palette.color(CODEL), **FLOOD))
+    handles.append(Line2D([], [], color=palette.ink, linewidth=1.4, linestyle=DASHED))
+    others = [f"{CODEL}, UDP above the link's rate", "CoDel's control law"]
     figure.legend(
-        [*handles, law_line], [*names, "CoDel's control law"], loc="outside upper left",
-        ncols=len(names) + 1,
+        handles, [*names, *others], loc="outside upper left", ncols=len(handles)
     )  # fmt: skip
     return figure
 
@@ -85,16 +89,18 @@ def _over_time(panels: np.ndarray, rows: pd.DataFrame, qdisc: str, palette: Pale
 
 
 def _beside_law(axes: Axes, rows: pd.DataFrame, palette: Palette) -> None:
-    longest = 0.0
-    for _, run in rows.groupby("seed"):
+    longest, of_rrul = 0.0, False
+    for (experiment, _), run in rows.groupby(["experiment", "seed"]):
         state = dropping_state(run.sort_values("from_s"))
         if not state.empty:
             time_s, drops = growth(state)
-            axes.plot(time_s, drops, color=palette.color(CODEL), linewidth=1.2, alpha=0.8)
+            width = {"linewidth": 1.2, "alpha": 0.8} if experiment == RRUL else FLOOD
+            axes.plot(time_s, drops, color=palette.color(CODEL), **width)
             longest = max(longest, float(time_s[-1]))
-    if not longest:
-        text = f"no dropping state has {FEWEST} drops"
-        axes.text(0.04, 0.9, text, color=palette.soft, transform=axes.transAxes)
+            of_rrul |= experiment == RRUL
+    if not of_rrul:
+        text = f"no dropping state of RRUL's has {FEWEST} drops"
+        axes.text(0.97, 0.06, text, color=palette.soft, transform=axes.transAxes, ha="right")
     time_s = np.geomspace(INTERVAL_S, longest or 1, 100)
     axes.plot(time_s, law(time_s), color=palette.ink, linewidth=1.4, linestyle=DASHED)
     axes.set_xscale("log")
@@ -107,7 +113,7 @@ def describe_start(table: pd.DataFrame) -> str:
     parts = [
         f"{name}: "
         + ", ".join(
-            f"{one.qdisc} {one.link} {one.mean:.3g}"
+            f"{one.experiment} {one.qdisc} {one.link} {one.mean:.3g}"
             for one in cells[cells["quantity"] == name].itertuples(index=False)
         )
         for name in METRICS.values()

@@ -1,9 +1,10 @@
-"""How CoDel and PIE raise their drops as RRUL starts: the table of `workflow/startup.py`.
+"""How CoDel and PIE raise their drops as a load starts: the table of `workflow/startup.py`.
 
 gbw2015 (Sec. 6.2.1) says that they raise their drop rates too slowly for four flows that start, and
 that CoDel's rises linearly, the more slowly the faster the link: after n drops CoDel waits
 interval / sqrt(n) for the next one, whatever the link's rate, so that the drops of one dropping
-state grow with the square of its time.
+state grow with the square of its time. RRUL's flows empty the queue before that shows on a fast
+link; a flow of UDP that is a little faster than the link does not.
 """
 
 from pathlib import Path
@@ -19,6 +20,7 @@ from analysis.flentfile import Floats
 from analysis.metrics import confidence_interval
 
 _RUN: Final = ("experiment", "era", "link", "qdisc", "cc", "seed")
+CELL: Final = ("experiment", "link", "qdisc")
 _WAITS: Final = ("wait_ms", "shortest_ms")
 _FLOATS: Final = ("target_ms", "from_s", "to_s", *_WAITS)
 STEPS: Final = pa.DataFrameSchema(
@@ -41,6 +43,7 @@ for the columns."""
 INTERVAL_S: Final = 0.1  # CoDel's, on all links (Table 1)
 FEWEST: Final = 10  # drops of a dropping state that a power of time is fitted to
 CODEL: Final = "codel"
+RRUL: Final = "rrul"  # of the experiments; the others are floods of UDP
 
 #: metric of analysis.claims.measure -> what a table calls it
 METRICS: Final = {
@@ -156,13 +159,14 @@ def ramp(run: pd.DataFrame) -> dict[str, float]:
 
 
 def overview(table: pd.DataFrame) -> pd.DataFrame:
-    """Of each link, qdisc and quantity of `measure`: mean over seeds, its interval, and n_seeds."""
+    """Of each experiment, link, qdisc and quantity of `measure`: mean over seeds, its interval, and
+    n_seeds."""
     values = measure(table)
     found = []
-    for (link, qdisc, name), rows in values.groupby(["link", "qdisc", "metric"], sort=False):
+    for (*cell, name), rows in values.groupby([*CELL, "metric"], sort=False):
         one = confidence_interval(rows["value"])
-        found.append((link, qdisc, METRICS[str(name)], one.mean, one.low, one.high, one.n))
-    columns = ["link", "qdisc", "quantity", "mean", "ci_low", "ci_high", "n_seeds"]
+        found.append((*cell, METRICS[str(name)], one.mean, one.low, one.high, one.n))
+    columns = [*CELL, "quantity", "mean", "ci_low", "ci_high", "n_seeds"]
     return pd.DataFrame(found, columns=columns)
 
 

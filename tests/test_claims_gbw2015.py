@@ -150,13 +150,16 @@ def start(changes: dict[tuple[str, str], float] | None = None) -> pd.DataFrame:
         values |= {("drop_power", link): 1.9, ("uncontrolled_s", link): 4.0}
         values |= {("late_drops_times", link): 2.0}
     rows = [
-        (link, qdisc, metric, value * (1 + 0.01 * noise), seed)
+        (
+            f"flood_{link.replace('/', '_')}" if metric.startswith("drop_") else "rrul",
+            *(link, qdisc, metric, value * (1 + 0.01 * noise), seed),
+        )
         for (metric, link), value in (values | (changes or {})).items()
         for qdisc in ("codel", "pie")
         for seed, noise in enumerate(NOISE, start=1)
     ]
-    table = pd.DataFrame(rows, columns=["link", "qdisc", "metric", "value", "seed"])
-    whole = table.assign(era="2014", cc="cubic", experiment="rrul")
+    table = pd.DataFrame(rows, columns=["experiment", "link", "qdisc", "metric", "value", "seed"])
+    whole = table.assign(era="2014", cc="cubic")
     return MEASURED.validate(whole[list(MEASURED.columns)])
 
 

@@ -30,7 +30,9 @@ def test_codel_decides_as_the_packet_before_has_left() -> None:
 
 def rows(qdisc: str, packets: Sequence[Sent], left: list[int | None]) -> list[steps.Row]:
     (run,) = (
-        one for one in steps.wanted([1]) if (one.cell.link.name, one.cell.qdisc) == ("10/1", qdisc)
+        one
+        for one in steps.wanted([1])
+        if (one.experiment.name, one.cell.link.name, one.cell.qdisc) == ("rrul", "10/1", qdisc)
     )
     return list(steps.rows(run, Followed(list(packets), left, {})))
 
@@ -182,7 +184,30 @@ def test_a_column_a_link() -> None:
     ends = [axes.lines[0].get_xdata()[-1] for axes in figure.axes[4:]]
     assert ends == pytest.approx([4.05, 2.05])
     said = figures_startup.describe_start(table)
-    assert "codel 10/10 1.85, codel 10/1 1.89" in said
+    assert "rrul codel 10/10 1.85, rrul codel 10/1 1.89" in said
+
+
+def test_a_flood_is_drawn_beside_the_law_only() -> None:
+    idle = run_of([0] * 300)
+    flood = run_of([*by_law(4.0), *[0] * 260], shortest_ms=[50.0] * 40 + [1.0] * 260)
+    table = pd.concat([idle, flood.assign(experiment="flood_10_1")])
+    with style.styled() as palette:
+        waits, shares, beside = figures_startup.start(table, palette).axes
+    assert [len(axes.lines) for axes in (waits, shares, beside)] == [1, 1, 2]
+    assert beside.lines[0].get_xdata()[-1] == pytest.approx(4.05)
+    assert [one.get_text() for one in beside.texts] == ["no dropping state of RRUL's has 10 drops"]
+    assert "flood_10_1 codel 10/1 1.89" in figures_startup.describe_start(table)
+
+
+def test_a_flood_of_udp_is_a_load() -> None:
+    """Steps count from its first packet, which is 0.1 s after a probe's."""
+    names = {run.experiment.name: run for run in steps.wanted([1])}
+    probe = Sent(0, (1, "10.0.4.2", 0, 0), False, 0, 0, b"")
+    flow = (17, "10.0.4.2", 5000, 5001)
+    packets = [probe, *(Sent(at * MS, flow, False, 0, 0, b"") for at in (100, 104))]
+    left = [MS, 112 * MS, None]
+    first, *_ = steps.rows(names["flood_10_1"], Followed(packets, left, {}))
+    assert (first.packets, first.dropped, first.wait_ms) == (2, 1, 12.0)
 
 
 def test_another_table_is_refused(tmp_path: Path) -> None:

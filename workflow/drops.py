@@ -64,7 +64,7 @@ RECOVERY = 4
 SPARSE = ("probe", "voip")
 
 SYN = 0x02
-HTTP, DNS, DITG = 80, 53, 9001
+HTTP, DNS, DITG, IPERF = 80, 53, 9001, 5001
 LOOPBACK = 127
 
 
@@ -88,7 +88,8 @@ class Row(OfRun):
     """One kind of packets of a run; what a kind does not have is 0."""
 
     length_s: float
-    kind: str  # `upload, 10 ms`, `acknowledgment`, `syn`, `web`, `name`, `voip`, `probe`, `control`
+    kind: str  # `upload, 10 ms`, `acknowledgment`, `syn`, `web`, `name`, `voip`, `flood`, `probe`,
+    # `control`
     flows: int
     packets: int
     dropped: int
@@ -201,7 +202,7 @@ def kinds(packets: list[Sent], rtts: dict[str, str]) -> dict[Flow, str]:
             small = "acknowledgment" if count > MANY and port != HTTP else web
             found[flow] = upload if payload[flow] > UPLOAD_BYTES and port != HTTP else small
         elif protocol == socket.IPPROTO_UDP:
-            found[flow] = {DNS: "name", DITG: "voip"}.get(port, "probe")
+            found[flow] = {DNS: "name", DITG: "voip", IPERF: "flood"}.get(port, "probe")
         else:
             found[flow] = "probe"
     return found

@@ -1,8 +1,9 @@
-"""How the upload's queue of RRUL starts: what CoDel and PIE drop and how long packets wait.
+"""How the upload's queue starts: what CoDel and PIE drop and how long packets wait.
 
 `python -m workflow.startup --output data/captures/gbw2015-startup.csv` does the runs that the table
-lacks, as `workflow.drops` does. They are the paper's in all but their captures and their length,
-of which the second half says what the steady state is.
+lacks, as `workflow.drops` does: RRUL, the paper's in all but its captures and its length, of which
+the second half says what the steady state is; and with CoDel, whose queue RRUL's flows soon empty,
+a flow that answers no loss.
 """
 
 from __future__ import annotations
@@ -18,8 +19,13 @@ from emulation.model import Run
 from emulation.units import Duration
 from workflow.drops import CC, ERA, Followed, OfRun, Sent, base_rtts, grow, kinds, of_run
 
-EXPERIMENT = "rrul"
-QDISCS = ("codel", "pie")
+#: experiment -> qdiscs, in the order in which they are run
+QDISCS = {
+    "rrul": ("codel", "pie"),
+    **dict.fromkeys(("flood_10_1", "flood_10_10", "flood_100_100"), ("codel",)),
+}
+#: What the load is, of the kinds of packets of `workflow.drops`.
+LOADS = ("upload", "flood")
 
 #: Fig. 7 of gbw2015 shows 25 s of the test, and control takes "more than 20 s" at most: the second
 #: half begins after both.
@@ -37,7 +43,7 @@ class Row(OfRun):
     """A step of a run; the last one is the second half of the load."""
 
     target_ms: float  # of the qdisc
-    from_s: float  # since the first packet of the uploads
+    from_s: float  # since the first packet of the load
     to_s: float
     packets: int  # that the qdisc decided on
     dropped: int
@@ -68,8 +74,7 @@ def bounds_ms(length: Duration) -> list[tuple[int, int]]:
 def rows(run: Run, found: Followed) -> Iterator[Row]:
     """The steps of a run."""
     kind_of = kinds(found.packets, {address: str(rtt) for address, rtt in base_rtts(run).items()})
-    uploads = (one.time_ns for one in found.packets if kind_of[one.flow] == "upload")
-    start_ns = min(uploads)
+    start_ns = min(one.time_ns for one in found.packets if kind_of[one.flow] in LOADS)
     at_ns = decided(found.packets, found.left, run.cell.qdisc == AT_HEAD)
     decisions = sorted(
         (at - start_ns, at - packet.time_ns, when is None)
@@ -101,12 +106,13 @@ def rows(run: Run, found: Followed) -> Iterator[Row]:
 
 
 def wanted(seeds: list[int]) -> Iterator[Run]:
-    """RRUL on all links, the slow ones first, which cost least."""
-    about = experiment(f"gbw2015/{EXPERIMENT}")
-    runs = select(about, qdisc=QDISCS, cc=CC, seed=seeds, length=LENGTH, era=ERA)
-    yield from sorted(
-        runs, key=lambda run: (run.cell.link.up.bits_per_second, QDISCS.index(run.cell.qdisc))
-    )
+    """Each experiment on all its links, the slow ones first, which cost least."""
+    for name, qdiscs in QDISCS.items():
+        about = experiment(f"gbw2015/{name}")
+        runs = select(about, qdisc=qdiscs, cc=CC, seed=seeds, length=LENGTH, era=ERA)
+        yield from sorted(
+            runs, key=lambda run: (run.cell.link.up.bits_per_second, qdiscs.index(run.cell.qdisc))
+        )
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -241,7 +241,7 @@ def measure_paper(
     data: Path,
     paper: str,
     *,
-    experiments: Collection[str] = tuple(MEASURES),
+    experiments: Collection[str] | None = None,
     eras: Collection[str] | None = None,
     ccs: Collection[str] | None = None,
     jobs: int | None = None,
@@ -260,7 +260,8 @@ def measure_paper(
         if experiment not in MEASURES or NOT_AN_ERA.search(era):
             continue
         era = era or DEFAULT_ERA
-        if experiment in experiments and (eras is None or era in eras):
+        wanted = experiments is None or experiment in experiments
+        if wanted and (eras is None or era in eras):
             found = find_runs(data, paper, folder.name)
             work += [(era, run) for run in found if ccs is None or run.cc in ccs]
     keys = [kept.key(run, MEASURES[run.experiment]) for _, run in work]
@@ -282,9 +283,9 @@ def measure_paper(
             startup.measured(data / "captures" / f"{paper}-startup.csv"),
         ]
     )
-    for column, wanted in (("experiment", experiments), ("era", eras), ("cc", ccs)):
-        if wanted is not None:
-            captured = captured[captured[column].isin(wanted)]
+    for column, chosen in (("experiment", experiments), ("era", eras), ("cc", ccs)):
+        if chosen is not None:
+            captured = captured[captured[column].isin(chosen)]
     table = pd.concat([table, captured]) if len(captured) else table
     types = dict.fromkeys(MEASURED.columns, str) | {"seed": int, "value": float}
     return MEASURED.validate(table.astype(types))

@@ -5,6 +5,7 @@ from typing import Final
 from analysis.claims.check import (
     Check,
     Condition,
+    Quantity,
     every,
     less,
     ratio,
@@ -59,6 +60,11 @@ def takes(link: str, qdisc: str, seconds: float) -> Check:
     return within(in_rrul(CONTROL, link, qdisc), low=seconds)
 
 
+def in_flood(metric: str, link: str) -> Quantity:
+    """The metric where a flow that answers no loss keeps CoDel's queue."""
+    return Quantity(metric, f"flood_{link.replace('/', '_')}", link, "codel")
+
+
 def too_slowly(link: str, qdisc: str) -> Condition:
     """From the first drop on it takes several seconds to control the wait, and a larger share is
     dropped in the second half of that time: the drop rate is what control waits for."""
@@ -92,8 +98,8 @@ RULES: Final[dict[str, Rule]] = {
     "g169": setting("CoDel's interval, and the burst allowance in PIE's code of Linux 3.14"),
     "g170": rising(*(in_rrul(CONTROL, link, "codel") for link in reversed(LINKS))),
     "g171": every(
-        *(within(in_rrul("drop_power", link, "codel"), *LINEAR) for link in LINKS),
-        rising(*(in_rrul("drop_growth_percent_s", link, "codel") for link in LINKS)),
+        *(within(in_flood("drop_power", link), *LINEAR) for link in LINKS),
+        rising(*(in_flood("drop_growth_percent_s", link) for link in LINKS)),
     ),
     "g172": setting("the code of Linux 3.14"),
     "g173": within(in_rrul(PEAK, "10/10", "pie"), 0.8 * 250, 1.2 * 250),
