@@ -115,6 +115,16 @@ VARIATIONS = {
             "fack+no_rack+quickack+no_sack_compression",
             "+fack+no_rack+quickack+no_sack_compression",
         ),
+        Variation(
+            "fack+no_rack+quickack+no_sack_compression+ticks_1ms",
+            "+fack+no_rack+quickack+no_sack_compression",
+            tick_us=1000,
+        ),
+        Variation(
+            "fack+no_rack+quickack+no_sack_compression+ticks_4ms",
+            "+fack+no_rack+quickack+no_sack_compression",
+            tick_us=4000,
+        ),
         Variation("connections_2", options=(("http-getter-workers", "2"),)),
         Variation("connections_8", options=(("http-getter-workers", "8"),)),
         Variation("queues_65536", queues=65536),
