@@ -75,6 +75,7 @@ PLANS = {
             ("rtt_fairness", "10/1", ("fq_codel", "fq_nocodel", "sfq", "ared")),
             ("rtt_fairness", "100/100", SCHEDULERS),
             ("web_large_rrul", "10/10", (*AQMS, *REST)),
+            ("web_small_rrul", "10/1", (*AQMS, *REST)),
         ),
     ),
     "khademi2013": Plan(
