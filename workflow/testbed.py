@@ -3,11 +3,10 @@
     python -m workflow.testbed --output data/ablation/gbw2015-testbed.csv
     python -m workflow.testbed --paper khademi2013 --output data/ablation/khademi2013-testbed.csv
 
-- `quickack`, `no_sack_compression`, `fack`: switches of `emulation.era`.
-- `ticks_1ms`, `ticks_4ms`: the latency inducer's packets leave at ticks of a clock, as dummynet's
+- `quickack`, `no_sack_compression`, `fack`, `no_rack`: switches of `emulation.era`.
+- `ticks_4ms` and shorter: the latency inducer's packets leave at ticks of a clock, as dummynet's
   (`qdisc/src/ticks`), with the same delay on average. It ran on Debian's stock kernel 3.2, whose
-  timer has 250 Hz.
-
+  timer has 250 Hz; what real cards and hosts do to the times of packets is some ten microseconds.
 - `send_buffer`: 4 MB of it hold 963 segments. Linux 3.14 took 4352 bytes for a segment where
   scatter-gather was off, like all offloads; today's takes 2763, as measured by what gets in flight.
 - `connections_2`, `connections_8`: the http-getter fetches a page over so many, not over four.
@@ -86,6 +85,10 @@ SLACK, WIDER_SLACK_MS = "RTT_SLACK_MS = 2.0", 10.0  # of the guest's check of th
 PARAMETERS = "/sys/module/sch_ticks/parameters"
 #: What `tc` calls the number of queues.
 QUEUES = {"sfq": "divisor", "fq_codel": "flows"}
+#: How losses were found and reported before Linux 4.18.
+RECOVERY = "fack+no_rack+quickack+no_sack_compression"
+#: Clocks from as coarse as that of Debian's kernel to about as fine as a network card's interrupts.
+TICKS = {"20us": 20, "50us": 50, "100us": 100, "250us": 250, "1ms": 1000, "4ms": 4000}
 SEND_BUFFER = (("net.ipv4.tcp_wmem", f"4096 16384 {963 * 2763}"),)
 
 
@@ -112,19 +115,10 @@ VARIATIONS = {
         Variation("quickack", "+quickack"),
         Variation("send_buffer", sysctls=SEND_BUFFER),
         Variation("fack+no_rack", "+fack+no_rack"),
-        Variation(
-            "fack+no_rack+quickack+no_sack_compression",
-            "+fack+no_rack+quickack+no_sack_compression",
-        ),
-        Variation(
-            "fack+no_rack+quickack+no_sack_compression+ticks_1ms",
-            "+fack+no_rack+quickack+no_sack_compression",
-            tick_us=1000,
-        ),
-        Variation(
-            "fack+no_rack+quickack+no_sack_compression+ticks_4ms",
-            "+fack+no_rack+quickack+no_sack_compression",
-            tick_us=4000,
+        Variation(RECOVERY, f"+{RECOVERY}"),
+        *(
+            Variation(f"{RECOVERY}+ticks_{name}", f"+{RECOVERY}", tick_us=tick_us)
+            for name, tick_us in TICKS.items()
         ),
         Variation("connections_2", options=(("http-getter-workers", "2"),)),
         Variation("connections_8", options=(("http-getter-workers", "8"),)),

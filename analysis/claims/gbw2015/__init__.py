@@ -42,7 +42,7 @@ _AT_ONCE: Final = Explanation(
 EXPLANATIONS: Final[dict[str, Explanation]] = {
     "g004": _AT_ONCE,
     **dict.fromkeys(("g055", "g139"), _ONE_UPLOAD),
-    **dict.fromkeys(("g059", "g071", "g073", "g094"), _RECOVERY),
+    **dict.fromkeys(("g059", "g071", "g073", "g094", "g150"), _RECOVERY),
     **dict.fromkeys(("g064", "g084", "g125"), _BUFFER),
     **dict.fromkeys(("g147", "g148", "g176", "g179"), _QUEUES),
 }
