@@ -23,6 +23,12 @@ _RECOVERY: Final = Explanation(
     instead="2014+fack+no_rack+quickack+no_sack_compression",
     file=Path("ablation/gbw2015-testbed.csv"),
 )
+#: And packets that leave the emulated delay at ticks of a clock, not to the nanosecond.
+_CLOCK: Final = Explanation(
+    era="2014",
+    instead="2014+fack+no_rack+quickack+no_sack_compression+ticks_100us",
+    file=Path("ablation/gbw2015-testbed.csv"),
+)
 #: A send buffer that holds as many segments as that of Linux 3.14 (docs/eras.md).
 _BUFFER: Final = Explanation(
     era="2014", instead="2014+send_buffer", file=Path("ablation/gbw2015-testbed.csv")
@@ -43,6 +49,7 @@ EXPLANATIONS: Final[dict[str, Explanation]] = {
     "g004": _AT_ONCE,
     **dict.fromkeys(("g055", "g139"), _ONE_UPLOAD),
     **dict.fromkeys(("g059", "g071", "g073", "g094", "g150"), _RECOVERY),
+    "g170": _CLOCK,
     **dict.fromkeys(("g064", "g084", "g125"), _BUFFER),
     **dict.fromkeys(("g147", "g148", "g176", "g179"), _QUEUES),
 }
