@@ -48,6 +48,8 @@ def start(table: pd.DataFrame, palette: Palette) -> Figure:
         rows = here[here["experiment"] == RRUL]
         for qdisc in in_order(set(rows["qdisc"])):
             _over_time(panels[:2, column], rows[rows["qdisc"] == qdisc], qdisc, palette)
+        for axes in panels[:2, column]:
+            axes.set_ylim(bottom=0)
         _beside_law(panels[2][column], here[here["qdisc"] == CODEL], palette)
         title = f"{link} Mbit/s, upload"
         panels[0][column].set_title(title, fontsize=11, color=palette.soft, loc="left")
@@ -84,8 +86,6 @@ def _over_time(panels: np.ndarray, rows: pd.DataFrame, qdisc: str, palette: Pale
     sums = steps.groupby(second)[["dropped", "packets"]].sum()
     share = 100 * sums["dropped"] / sums["packets"]
     shares.plot(share.index, share, drawstyle="steps-mid", linewidth=1.4, markevery=3, **drawn)
-    for axes in panels:
-        axes.set_ylim(bottom=0)
 
 
 def _beside_law(axes: Axes, rows: pd.DataFrame, palette: Palette) -> None:

@@ -187,6 +187,16 @@ def test_a_column_a_link() -> None:
     assert "rrul codel 10/10 1.85, rrul codel 10/1 1.89" in said
 
 
+def test_the_axis_has_all_qdiscs() -> None:
+    """PIE, which is drawn first, waits for less, and drops less."""
+    codel = run_of([2] * 300, 300.0)
+    table = pd.concat([codel, run_of([1] * 300, 20.0).assign(qdisc="pie")])
+    with style.styled() as palette:
+        waits, shares, _ = figures_startup.start(table, palette).axes
+    assert waits.get_ylim()[1] > 300
+    assert shares.get_ylim()[1] > 100 * 2 / 80
+
+
 def test_a_flood_is_drawn_beside_the_law_only() -> None:
     idle = run_of([0] * 300)
     flood = run_of([*by_law(4.0), *[0] * 260], shortest_ms=[50.0] * 40 + [1.0] * 260)
