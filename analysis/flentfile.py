@@ -40,7 +40,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "rrul_be": (*TCP_KINDS, "ping_icmp"),
     "rrul": (*TCP_KINDS, "ping_icmp"),
     "tcp_bidirectional": (*TCP_KINDS, "ping_icmp"),
-    "udp_flood": ("ping_icmp",),
+    **dict.fromkeys(("udp_flood", "udp_flood_var_up"), ("ping_icmp",)),
     "voip-1up": ("tcp_upload", "voip"),
     "voip-rrul": (*TCP_KINDS, "ping_icmp", "voip"),
     "http": ("page",),

@@ -122,6 +122,23 @@ def test_foreign_json(data: Path, tmp_path: Path) -> None:
     assert "JSON, but not a flent data file" in refusal(tmp_path)
 
 
+def test_a_flood_of_udp_has_its_ping(data: Path, tmp_path: Path) -> None:
+    """flent's udp_flood_var_up names its series by host; a run without the ping is refused."""
+    content = synthetic.flent_content(LINK, QDISC, 1)
+    ping, named = "Ping (ms) ICMP", "Ping (ms) ICMP 10.0.4.2"
+    metadata = content["metadata"] | {"NAME": "udp_flood_var_up"}
+    metadata["SERIES_META"] = {named: {}}
+    results = {named: content["results"][ping], "UDP upload 10.0.4.2": content["results"][ping]}
+    raw = {named: content["raw_values"].get(ping, [])}
+    rewrite(data, metadata=metadata, results=results, raw_values=raw)
+    samples = read_one(tmp_path).samples
+    assert set(samples["series"]) == {named}
+    assert set(samples["kind"]) == {"ping_icmp"}
+    del results[named]
+    rewrite(data, results=results)
+    assert "ping_icmp" in refusal(tmp_path)
+
+
 def test_other_flent_test(data: Path, tmp_path: Path) -> None:
     metadata = synthetic.flent_content(LINK, QDISC, 1)["metadata"] | {"NAME": "tcp_ndown"}
     rewrite(data, metadata=metadata)
