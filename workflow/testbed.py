@@ -6,7 +6,7 @@
 - `quickack`, `no_sack_compression`, `fack`, `no_rack`: switches of `emulation.era`.
 - `ticks_4ms` and shorter: the latency inducer's packets leave at ticks of a clock, as dummynet's
   (`qdisc/src/ticks`), with the same delay on average. It ran on Debian's stock kernel 3.2, whose
-  timer has 250 Hz; what real cards and hosts do to the times of packets is some ten microseconds.
+  timer has 250 Hz; a network card that moderates its interrupts at 20 000 a second makes 50 µs.
 - `send_buffer`: 4 MB of it hold 963 segments. Linux 3.14 took 4352 bytes for a segment where
   scatter-gather was off, like all offloads; today's takes 2763, as measured by what gets in flight.
 - `connections_2`, `connections_8`: the http-getter fetches a page over so many, not over four.
@@ -87,7 +87,7 @@ PARAMETERS = "/sys/module/sch_ticks/parameters"
 QUEUES = {"sfq": "divisor", "fq_codel": "flows"}
 #: How losses were found and reported before Linux 4.18.
 RECOVERY = "fack+no_rack+quickack+no_sack_compression"
-#: Clocks from as coarse as that of Debian's kernel to about as fine as a network card's interrupts.
+#: Clocks as coarse as that of Debian's kernel, as fine as a network card's interrupts, and finer.
 TICKS = {"20us": 20, "50us": 50, "100us": 100, "250us": 250, "1ms": 1000, "4ms": 4000}
 SEND_BUFFER = (("net.ipv4.tcp_wmem", f"4096 16384 {963 * 2763}"),)
 
