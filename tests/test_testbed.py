@@ -70,13 +70,14 @@ def test_the_shipped_table_has_known_variations(root: Path, paper: str, plan: te
     assert table["value"].notna().all()
 
 
-@pytest.mark.parametrize("name", VARIATIONS)
+@pytest.mark.parametrize("name", [one.name for one in VARIATIONS.values() if not one.queues])
 def test_every_variation_differs_from_the_era(name: str) -> None:
-    runs = [one for _, one in testbed.wanted([name], [1])]
-    assert any(one.job() != super(Varied, one).job() or one.era != "2014" for one in runs)
+    varied = run(name)
+    assert varied.job() != super(Varied, varied).job() or varied.era != "2014"
 
 
 def test_more_queues_are_those_of_fair_queueing_and_nothing_else() -> None:
+    """The first run of a plan has no fair queueing; so these are chosen."""
     for qdisc, name in (("sfq", "divisor"), ("fq_codel", "flows"), ("fq_nocodel", "flows")):
         (_, varied), *_ = testbed.wanted(["queues_65536"], [1], ["rrul", "10/1", qdisc])
         job, plain = varied.job(), super(Varied, varied).job()
