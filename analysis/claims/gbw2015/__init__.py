@@ -51,6 +51,6 @@ EXPLANATIONS: Final[dict[str, Explanation]] = {
     **dict.fromkeys(("g059", "g071", "g073", "g094", "g150"), _RECOVERY),
     "g170": _CLOCK,
     **dict.fromkeys(("g064", "g084", "g125"), _BUFFER),
-    **dict.fromkeys(("g147", "g148", "g176", "g179"), _QUEUES),
+    **dict.fromkeys(("g147", "g176", "g179"), _QUEUES),
 }
 """Claim that disagrees or stays open -> the experiment that shows why."""
