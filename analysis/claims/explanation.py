@@ -1,6 +1,6 @@
-"""Why a claim disagrees: an experiment that changes one thing and makes it agree.
+"""Why a claim disagrees or stays open: an experiment with a named change that makes it agree.
 
-Such an experiment is an era with one switch more or less, as `2014-no_rack`, or one of the paper's
+Such an experiment is an era with switches more or less, as `2014-no_rack`, or one of the paper's
 with another setting or rig, as `wifi_rrul_at_once` for `wifi_rrul`: its runs are in the data, or
 what they measured is a table of `measure.MEASURED`, `data/ablation/<name>.csv`.
 """
