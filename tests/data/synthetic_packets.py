@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from emulation import packets
+from emulation.captures import table as packets
 from emulation.config import experiment, select
 from emulation.model import Run
 
@@ -20,12 +20,12 @@ def write_run(data: Path, run: Run, sojourn_ms: float, *, packets_s: int = 50) -
     Of a run over WiFi acknowledgments of uploads wait three times as long.
     """
     rng = np.random.default_rng(run.random % 2**32)
-    traffic = run.experiment.traffic
+    traffic = run.traffic
     ways = 2 if traffic.both_ways else 1
-    flows, length_s = run.experiment.traffic.flows or 1, int(run.length.seconds)
+    flows, length_s = run.traffic.flows or 1, int(run.length.seconds)
     count = packets_s * length_s
     lost = np.arange(count) % 40 == 7
-    ecn = run.cell.qdisc.endswith("_ecn")
+    ecn = run.qdisc.endswith("_ecn")
     arrived = np.arange(count) * 10_000 // packets_s
     if run.topology.media:
         arrived += 5  # half of a ms: the table has whole ones
@@ -59,7 +59,7 @@ def write_run(data: Path, run: Run, sojourn_ms: float, *, packets_s: int = 50) -
     }
     with gzip.open(path.with_name(f"{path.stem}.flent.gz"), "wt") as file:
         json.dump(content, file)
-    cell = run.cell
+    cell = run.point
     told = {
         "run": run.id,
         "paper": run.experiment.paper,
@@ -70,7 +70,7 @@ def write_run(data: Path, run: Run, sojourn_ms: float, *, packets_s: int = 50) -
         "seed": run.seed,
         "era": run.era,
         "length_s": run.length.seconds,
-        "base_rtt_ms": run.experiment.rig.base_rtt.ms,
+        "base_rtt_ms": run.rig.base_rtt.ms,
         "identity": {"kernel": {"release": "6.12.0", "digest": "0" * 16}},
         "virtual_s": 90.0,
         "wall_s": 3.0,

@@ -9,19 +9,18 @@ from IPython.display import SVG
 from analysis import figures, metrics, notebookpage, outputs, report
 from analysis.claims import check
 from analysis.claims.check import Quantity
-from analysis.claims.measure import measure_paper
+from analysis.claims.measure import measure_study
 from analysis.claims.page import write_claims
 from analysis.claims.statement import read_claims
 from analysis.claims.verdict import assess
 from analysis.dataset import find_runs, read_runs
 from analysis.published import read_published
-
-PUBLISHED = Path(__file__).parents[2] / "data" / "published"
+from analysis.study import open_study
 
 
 def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:
     data = read_runs(find_runs(data_root, "gbw2015", "rrul", link=link))
-    values = read_published(PUBLISHED / "gbw2015-fig2.csv", figure)
+    values = read_published(open_study("gbw2015").published / "fig2.csv", figure)
     per_run = metrics.run_metrics(data)
     folder = results / "gbw2015" / f"fig{figure}"
     outputs.write_outputs(
@@ -74,7 +73,7 @@ def write_results(results: Path, data: Path) -> Path:
     (folder / "notebook.html").write_text(page)
     latency = Quantity("induced_latency_ms", "rrul", "10/10", "codel")
     rules = {"g038": check.within(latency, high=1000), "g039": check.within(latency, high=1)}
-    claims = read_claims(PUBLISHED, "gbw2015")
-    write_claims(results, assess(claims, rules, measure_paper(data, "gbw2015", jobs=1)))
+    claims = read_claims(open_study("gbw2015"))
+    write_claims(results, assess(claims, rules, measure_study(open_study("gbw2015"), data, jobs=1)))
     report.write_report(results, data)
     return results
