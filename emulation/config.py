@@ -1,90 +1,250 @@
-"""Experiment files: strict YAML, read into the frozen values of `emulation.model`.
+"""Study files: strict YAML, read into the frozen values of `emulation.model`.
 
 A file is accepted whole or refused with every problem that it has, each with file, line and key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from importlib import resources
-from itertools import product
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path as FilePath
-from typing import Any, TypeVar
+from typing import Any
 
 from emulation import era as eras
-from emulation import own
-from emulation.dumbbell import PAIRS
-from emulation.errors import ConfigError, Problem
-from emulation.load import Change, Load
+from emulation import own, studies
+from emulation.axis import Value
+from emulation.errors import ConfigError, KernelBuildError
+from emulation.kernel import module, recipe
 from emulation.model import (
     DEFAULT_ERA,
     DEFAULT_KERNEL,
-    DEFAULT_MEMORY,
-    Cell,
+    NONE,
     Experiment,
-    Link,
-    Paper,
-    Qdisc,
-    Rig,
+    Point,
     Run,
-    Traffic,
+    Study,
 )
 from emulation.problems import validated
-from emulation.schema import (
-    ExperimentSection,
-    PaperFile,
-    QdiscSection,
-    WifiSection,
-    unknown,
-)
-from emulation.source import Path, Source
-from emulation.units import Duration, Rate
-from emulation.wifi import Wifi, options
-
-T = TypeVar("T", str, int)
-
-#: Rig -> how many stations its WiFi link has, and why.
-_STATIONS = {
-    "daisy_chain": (1, "a daisy chain has one client"),
-    "dumbbell": (PAIRS, f"a dumbbell has {PAIRS} receivers"),
-}
+from emulation.schema import Flaws, unknown
+from emulation.source import Path, Source, dotted
+from emulation.studyfile import StudyFile
+from emulation.sweep import Sweep, link
+from emulation.units import Duration
 
 
-def load(path: FilePath) -> Paper:
-    """Read an experiment file; raise `ConfigError` with all its problems."""
+def load(path: FilePath) -> Study:
+    """Read a study file, or that of a folder; raise `ConfigError` with all its problems."""
+    path = path / studies.FILE if path.is_dir() else path
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError as error:
+        what = f"cannot be read: {error.strerror}"
+        raise ConfigError(what, str(path), "name a readable study file") from None
+    joining = own.own()
+    return _load(path, changed, joining)
+
+
+@lru_cache(maxsize=32)
+def _load(path: FilePath, changed: int, joining: own.Own) -> Study:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
-        todo = "name a readable experiment file"
+        todo = "name a readable study file"
         raise ConfigError(f"cannot be read: {reason}", str(path), todo) from None
     source = Source.read(text)
-    file = _validate(source)
-    if file is not None:
-        source.problems += _cross_checks(file, source)
-    if file is None or source.problems:
+    file = validated(source, StudyFile, "format")
+    study = None
+    if file is not None and path.name == studies.FILE and file.study != path.parent.name:
+        what = f"'{file.study}' lies in a folder called '{path.parent.name}'"
+        source.problems.append(source.problem(("study",), what, "give both one name"))
+    if file is not None and not source.problems:
+        file, names = joining.joined(file)
+        study = _study(file, source, path.parent, names)
+    if study is None or source.problems:
         raise ConfigError.of(str(path), source.problems)
-    return _paper(file)
+    return study
 
 
-def papers() -> tuple[Paper, ...]:
-    """The papers of the shipped files, by name, with the user's own qdiscs (`emulation.own`)."""
-    folder = FilePath(str(resources.files("emulation") / "experiments"))
-    return own.extended(tuple(load(path) for path in sorted(folder.glob("*.yaml"))))
+def _study(
+    file: StudyFile, source: Source, folder: FilePath, joining: Sequence[str]
+) -> Study | None:
+    """The study; None, with the problems in `source`, where sections do not go together."""
+    for name, section in file.links.items():
+        right = f"{section.down.mbit_per_s:g}/{section.up.mbit_per_s:g}"
+        if name != right:
+            what = f"is named '{name}' and has the rates {right}"
+            source.problems.append(source.problem(("links", name), what, f"name it '{right}'"))
+    for name, qdisc in file.qdiscs.items():
+        if qdisc.module is not None:
+            try:
+                module.source(folder / qdisc.module)
+            except KernelBuildError as error:
+                where: Path = ("qdiscs", name, "module")
+                source.problems.append(source.problem(where, error.what, error.todo))
+    for name, section_ in file.experiments.items():
+        if section_.unloaded is not None and section_.unloaded not in file.experiments:
+            where = ("experiments", name, "unloaded")
+            what, todo = unknown("experiment", section_.unloaded, file.experiments)
+            source.problems.append(source.problem(where, what, todo))
+    found = [_experiment(file, name, source, folder, joining) for name in file.experiments]
+    if source.problems:
+        return None
+    experiments = tuple(one for one in found if one is not None)
+    return Study(file.study, file.title, file.doi, experiments, file.source, file.address)
+
+
+def _experiment(
+    file: StudyFile, name: str, source: Source, folder: FilePath, joining: Sequence[str]
+) -> Experiment | None:
+    sweep = Sweep(file, name, folder, joining)
+    section = sweep.section
+    problems = []
+    points: dict[tuple[str, str, str], Point] = {}
+    made_of: dict[tuple[str, str, str], list[Value]] = {}
+    try:
+        sweep.check_axes()
+        for values in sweep.products():
+            try:
+                point = sweep.point(values)
+                made_of.setdefault(point.key, values)
+                if not points.setdefault(point.key, point).does_as(point):
+                    raise Flaws((("sweep",), *_twice(point)))
+            except Flaws as error:
+                problems += [
+                    source.problem(_place(source, name, path, values), what, todo)
+                    for path, what, todo in error.flaws
+                ]
+    except Flaws as error:
+        problems += [
+            source.problem(("experiments", name, *path), what, todo)
+            for path, what, todo in error.flaws
+        ]
+    labels = {point.label for point in points.values()}
+    if name in labels and len(labels) > 1:
+        what = (
+            f"is the label of some of its points, others have {', '.join(sorted(labels - {name}))}"
+        )
+        todo = "give the experiment another name, so that a name means one thing"
+        problems.append(source.problem(("experiments", name), what, todo))
+    if problems:
+        known = dict.fromkeys(source.problems)  # many points and experiments have the same ones
+        source.problems += [one for one in dict.fromkeys(problems) if one not in known]
+        return None
+    return Experiment(
+        paper=file.study,
+        name=name,
+        title=section.title,
+        section=section.section,
+        folder="" if folder.parent == studies.SHIPPED else str(folder),
+        points=tuple(points.values()),
+        seeds=tuple(range(1, section.repetitions + 1)),
+        restores=tuple(section.restores),
+        measure=section.measure,
+        unloaded=section.unloaded,
+        vary=lambda point, asked: tuple(
+            sweep.point(values) for values in sweep.varied(made_of[point.key], asked)
+        ),
+    )
+
+
+def _twice(point: Point) -> tuple[str, str]:
+    """What is wrong with a point that has another one's id, and what to do."""
+    what = f"two points that differ have the id '{point.label}/{point.place}'"
+    return what, "write the values that differ as lists, or name their axis in 'id'"
+
+
+def _place(source: Source, name: str, path: Path, values: Sequence[Value]) -> Path:
+    """Where in the file a flaw of a point is: `path` begins with a part of the point."""
+    first = path[0]
+    own_path: Path = ("experiments", name, *path)
+    if first in ("rig", "traffic"):
+        if first == "rig" and own_path not in source.lines and path in source.lines:
+            return path
+        for depth in range(len(path), 1, -1):  # as far as either of the two knows the way
+            if own_path[: depth + 2] in source.lines:
+                return own_path
+            if first == "rig" and path[:depth] in source.lines:
+                return path
+        return own_path
+    sweep: Path = ("experiments", name, "sweep")
+    index = {one.axis: one for one in values}.get(str(first))
+    for place in (sweep, *((*sweep, number) for number in range(64))):
+        if index is not None and (*place, str(first)) in source.lines:
+            items = (*place, str(first))
+            for number in range(64):
+                line = (*items, number)
+                if line not in source.lines:
+                    break
+                if _at(source.value, line) == index.value:
+                    return line
+            if _at(source.value, items) == index.value:
+                return items
+    return (*sweep, *path) if first != "sweep" else sweep
+
+
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def studies_of(names: Iterable[str | FilePath] = ()) -> tuple[Study, ...]:
+    """The studies of these names and folders, or those that are known."""
+    folders = [studies.find(name) for name in names] or list(studies.known().values())
+    return tuple(load(folder) for folder in folders)
+
+
+def papers() -> tuple[Study, ...]:
+    """The known studies, by name, with the user's own qdiscs (`emulation.own`)."""
+    found = studies_of()
+    own.own().check(study.name for study in found)
+    return found
 
 
 def experiments() -> tuple[Experiment, ...]:
-    """Every experiment of the shipped files."""
-    return tuple(experiment for paper in papers() for experiment in paper.experiments)
+    """Every experiment of the shipped studies."""
+    return tuple(experiment for study in papers() for experiment in study.experiments)
 
 
 def experiment(name: str) -> Experiment:
-    """The shipped experiment `name`, as `gbw2015/rrul`; `ConfigError` where there is none."""
-    known = {experiment.id: experiment for experiment in experiments()}
-    if name not in known:
-        what, todo = unknown("experiment", name, known)
+    """The experiment `name`: `gbw2015/rrul`, or `PATH/rrul` of the study in a folder.
+
+    Where a sweep gives its points several labels, such a label is the name of the experiment with
+    these points alone: `khademi2013/flows_4`. Raises `ConfigError` where there is none.
+    """
+    place, _, last = name.rpartition("/")
+    if not place:
+        known = list(studies.known())
+        what, todo = unknown("experiment", name, [f"{one}/…" for one in known])
         raise ConfigError(what, todo=todo)
-    return known[name]
+    study = load(studies.find(place))
+    for one in study.experiments:
+        if one.name == last:
+            return one
+    for one in study.experiments:
+        if last in one.labels:
+            return labelled(one, last)
+    names = [label for one in study.experiments for label in (one.name, *one.labels)]
+    what, todo = unknown("experiment", name, [f"{place}/{one}" for one in dict.fromkeys(names)])
+    raise ConfigError(what, todo=todo)
+
+
+def labelled(experiment: Experiment, label: str) -> Experiment:
+    """The part of an experiment whose points have that label, under its name."""
+    points = tuple(point for point in experiment.points if point.label == label)
+    return replace(experiment, name=label, points=points)
+
+
+def all_labels(found: Iterable[Experiment]) -> dict[str, Experiment]:
+    """Experiments by id, each also by the labels of its points."""
+    known: dict[str, Experiment] = {}
+    for one in found:
+        known[one.id] = one
+        for label in one.labels:
+            known.setdefault(f"{one.paper}/{label}", labelled(one, label))
+    return known
 
 
 def select(
@@ -95,198 +255,156 @@ def select(
     cc: str | Iterable[str] | None = None,
     seed: int | Iterable[int] | None = None,
     length: Duration | None = None,
-    era: str = DEFAULT_ERA,
+    era: str | None = None,
     kernel: str = DEFAULT_KERNEL,
+    settings: Mapping[str, Sequence[Any]] | None = None,
 ) -> tuple[Run, ...]:
     """The runs of `experiment` with the given values; None takes all, or the experiment's own.
 
-    Raises `ConfigError`, naming the valid values, for one that the experiment does not have.
+    A value may be one that the sweep does not have; `settings` gives values of further axes and
+    parameters by name. Raises `ConfigError` for what cannot be.
     """
-    cells = experiment.cells
-    links = _chosen(experiment, "link", link, [cell.link.name for cell in cells])
-    qdiscs = _chosen(experiment, "qdisc", qdisc, [cell.qdisc for cell in cells])
-    ccs = _chosen(experiment, "cc", cc, [cell.cc for cell in cells])
-    seeds = _chosen(experiment, "seed", seed, experiment.seeds)
+    settings = dict(settings or {})
+    chosen = {
+        axis: values
+        for axis, given in (("link", link), ("qdisc", qdisc), ("cc", cc))
+        if (values := _several(given, settings.pop(axis, None))) is not None
+    }
+    eras_given = settings.pop("era", None)
+    points = _points(experiment, chosen, settings)
+    seeds = experiment.seeds if seed is None else _seeds(experiment, seed)
+    runs: dict[str, Run] = {}
+    for point in points:
+        spans = point.traffic.length if length is None else length
+        if spans < point.traffic.step:
+            what = f"length '{spans}' is shorter than the step, '{point.traffic.step}'"
+            raise ConfigError(what, experiment.id, f"give at least {point.traffic.step}")
+        for one in [era] if era is not None else eras_given or [point.era or DEFAULT_ERA]:
+            run = Run(experiment, point, 0, spans, str(one), kernel)
+            _check(run)
+            for number in seeds:
+                seeded = replace(run, seed=number)
+                runs.setdefault(seeded.id, seeded)  # points may differ by their era alone
+    return tuple(runs.values())
+
+
+def _several(given: str | Iterable[str] | None, more: Sequence[Any] | None) -> list[str] | None:
+    if given is None and more is None:
+        return None
+    found = [given] if isinstance(given, str) else list(given or ())
+    return [*found, *map(str, more or ())]
+
+
+def _seeds(experiment: Experiment, seed: int | Iterable[int]) -> tuple[int, ...]:
+    found = (seed,) if isinstance(seed, int) else tuple(seed)
+    for one in found:
+        if not 0 < one < 10**6:
+            what = f"a seed of {one} is not possible"
+            raise ConfigError(what, experiment.id, "give whole numbers from 1 to 999999")
+    known = [one for one in experiment.seeds if one in found]
+    return (*known, *dict.fromkeys(one for one in found if one not in known))
+
+
+def _points(
+    experiment: Experiment, chosen: Mapping[str, list[str]], settings: Mapping[str, Sequence[Any]]
+) -> tuple[Point, ...]:
+    """The points with the chosen values, from the sweep as far as it has them."""
+    chosen = {axis: [_named(axis, one) for one in values] for axis, values in chosen.items()}
+    known = {axis: {_part(point, axis) for point in experiment.points} for axis in chosen}
+    new = {
+        axis: [one for one in values if one not in known[axis]] for axis, values in chosen.items()
+    }
+    found: dict[tuple[str, str, str], Point] = {}
+    for point in experiment.points:
+        asked: dict[str, Sequence[Any]] = dict(settings)
+        for axis, values in chosen.items():
+            here = _part(point, axis) in values
+            if new[axis]:
+                asked[axis] = [*([dict(point.axes)[axis]] if here else []), *new[axis]]
+            elif not here:
+                break
+        else:
+            for one in _varied(experiment, point, asked) if asked else [point]:
+                if not found.setdefault(one.key, one).does_as(one):
+                    what, todo = _twice(one)
+                    raise ConfigError(what, experiment.id, todo)
+    return tuple(found.values())
+
+
+def _varied(
+    experiment: Experiment, point: Point, asked: Mapping[str, Sequence[Any]]
+) -> tuple[Point, ...]:
+    """The points that differ from `point` by the values asked for."""
+    if experiment.vary is None:
+        raise ConfigError("has no sweep to vary", experiment.id, "choose among its points")
     try:
-        eras.switches(era, experiment.restores)
+        return experiment.vary(point, asked)
+    except Flaws as error:
+        path, what, todo = error.flaws[0]
+        raise ConfigError(
+            what, _option(path, asked) or f"{experiment.id}: {dotted(path)}", todo
+        ) from None
+
+
+def _option(path: Path, asked: Mapping[str, Sequence[Any]]) -> str:
+    """The option of the command line that a flaw is about; empty where it is none."""
+    for axis, values in asked.items():
+        steps = tuple(axis.split("."))
+        if axis == path[0] or (
+            steps[0] == path[0] and tuple(map(str, path))[: len(steps)] == steps
+        ):
+            given = f"--{axis} " if axis in ("link", "qdisc", "cc") else f"--set {axis}="
+            return given + str(values[0])
+    return ""
+
+
+def _part(point: Point, axis: str) -> str:
+    """What the id of a point says of an axis."""
+    return {"link": point.link.name, "qdisc": point.qdisc, "cc": point.cc}[axis]
+
+
+def _named(axis: str, text: str) -> str:
+    """A link as it is named, however somebody writes it."""
+    if axis != "link":
+        return text
+    try:
+        return link(text).name
+    except Flaws as error:
+        _, what, todo = error.flaws[0]
+        raise ConfigError(what, "--link", todo) from None
+
+
+def _check(run: Run) -> None:
+    """Raise `ConfigError` for an era that there is not, or that nodes cannot have side by side,
+    and for what the kernel lacks."""
+    where = run.experiment_id
+    try:
+        common = _global(run.switches)
+        for node, era in run.rig.eras:
+            if _global(run.switches_of(node)) != common:
+                what = f"'{node}' has the era '{era}', other nodes '{run.era}'"
+                differ = sorted(_global(run.switches_of(node)) ^ common)
+                todo = f"choose eras that agree in what a guest has as a whole: {', '.join(differ)}"
+                raise ConfigError(what, where, todo)
     except ValueError as error:
         what, _, todo = str(error).partition("; ")
-        raise ConfigError(what, experiment.id, todo) from None
-    length = experiment.traffic.length if length is None else length
-    if length < experiment.traffic.step:
-        step = experiment.traffic.step
-        what = f"length '{length}' is shorter than the step, '{step}'"
-        raise ConfigError(what, experiment.id, f"give at least {step}")
-    return tuple(
-        Run(experiment, cell, number, length, era, kernel)
-        for cell in cells
-        if cell.link.name in links and cell.qdisc in qdiscs and cell.cc in ccs
-        for number in seeds
-    )
+        raise ConfigError(what, where, todo) from None
+    if not recipe.is_series(run.kernel):
+        return  # a kernel of the user's own has what it has
+    attached = (one.qdisc for port in run.topology.ports() for one in port.egress.attached())
+    kinds = {one.kind for one in attached if one.module is None}
+    controls = {run.cc} - {NONE}
+    lacking = recipe.lacking(run.kernel, kinds, controls)
+    if lacking:
+        having = [one for one in recipe.all_series() if not recipe.lacking(one, kinds, controls)]
+        todo = "choose another qdisc"
+        if having:
+            todo = f"choose the kernel {' or '.join(having)}"
+        elif run.cc in lacking:
+            todo = f"choose from {', '.join(recipe.controls(run.kernel))}"
+        raise ConfigError(f"Linux {run.kernel} here has no {', '.join(lacking)}", where, todo)
 
 
-def _chosen(
-    experiment: Experiment, noun: str, given: T | Iterable[T] | None, valid: Iterable[T]
-) -> tuple[T, ...]:
-    """The `given` values, in the order of the `valid` ones."""
-    known = tuple(dict.fromkeys(valid))
-    if given is None:
-        return known
-    wanted: set[Any] = {given} if isinstance(given, str | int) else set(given)
-    for value in sorted(wanted - set(known)):
-        what, todo = unknown(noun, str(value), [str(name) for name in known])
-        raise ConfigError(what, experiment.id, todo)
-    return tuple(value for value in known if value in wanted)
-
-
-def _validate(source: Source) -> PaperFile | None:
-    """The file's sections; None, with the problems in `source`, where they are not valid."""
-    value = source.value if isinstance(source.value, dict) else {}
-    defined = {
-        noun: list(section) if isinstance(section := value.get(key, {}), dict) else None
-        for noun, key in (("link", "links"), ("qdisc", "qdiscs"), ("wifi", "wifi"))
-    }
-    return validated(source, PaperFile, "paper", defined)
-
-
-def _cross_checks(file: PaperFile, source: Source) -> Iterator[Problem]:
-    """What is wrong between sections that are valid by themselves."""
-    for name, link in file.links.items():
-        right = f"{link.down.mbit_per_s:g}/{link.up.mbit_per_s:g}"
-        if name != right:
-            what = f"is named '{name}' and has the rates {right}"
-            yield source.problem(("links", name), what, f"name it '{right}'")
-    for experiment_name, section in file.experiments.items():
-        for index, qdisc in enumerate(section.sweep.qdisc):
-            path = ("experiments", experiment_name, "sweep", "qdisc", index)
-            for rate, links in _rates(file, section).items():
-                if rate not in file.qdiscs[qdisc].rates:
-                    what = f"'{qdisc}' has no values for {rate}, a rate of {', '.join(links)}"
-                    yield source.problem(path, what, f"add '{rate}' to qdiscs.{qdisc}.rates")
-        yield from _tool_checks(file, source, experiment_name, section)
-
-
-def _tool_checks(
-    file: PaperFile, source: Source, name: str, section: ExperimentSection
-) -> Iterator[Problem]:
-    """What of a tool does not go with the rig."""
-    tools = {"daisy_chain": "flent", "dumbbell": "iperf", "gateways": "mix"}
-    traffic, wanted = section.traffic, tools[file.rig.topology]
-    if traffic.tool == "window" and wanted == "mix":
-        wanted = "window"
-        if section.rig.mtu is None:
-            todo = "write e.g. 'mtu: 1500 B'"
-            yield source.problem(("experiments", name, "rig"), "has no mtu", todo)
-    path = ("experiments", name, "traffic")
-    if traffic.tool != wanted:
-        what = f"'{traffic.tool}' does not run on the rig '{file.rig.topology}'"
-        yield source.problem((*path, "tool"), what, f"write '{wanted}'")
-    wifi = section.rig.wifi or file.rig.wifi
-    if wifi is not None:
-        where: Path = ("experiments", name, "rig", "wifi")
-        where = where if section.rig.wifi else ("rig", "wifi")
-        stations = len(file.wifi[wifi].stations)
-        hosts = _STATIONS.get(file.rig.topology)
-        if hosts is None:
-            what = f"the rig '{file.rig.topology}' has no WiFi link"
-            todo = "remove it, or write topology: daisy_chain or dumbbell"
-            yield source.problem(where, what, todo)
-        elif stations != hosts[0]:
-            what = f"'{wifi}' has {stations} stations, {hosts[1]}"
-            yield source.problem(where, what, f"write {hosts[0]}")
-    elif traffic.both_ways:
-        what = "is for a rig with a WiFi link: only there are both directions followed"
-        yield source.problem((*path, "both_ways"), what, "remove it")
-    if wifi is not None and traffic.ping_interval is not None:
-        what = "is for a rig without a WiFi link"
-        yield source.problem((*path, "ping_interval"), what, "remove it")
-    for index, load in enumerate(traffic.loads):
-        if load not in file.loads:
-            yield source.problem((*path, "loads", index), *unknown("load", load, file.loads))
-    changed = [key for key in ("mtu", "schedule") if getattr(section.rig, key)]
-    for key in changed if file.rig.topology != "gateways" else ():
-        what = f"'{key}' is for the rig 'gateways'"
-        yield source.problem(("experiments", name, "rig", key), what, "remove it")
-    moments = [change.at for change in section.rig.schedule]
-    if moments != sorted(set(moments)) or any(at >= traffic.length for at in moments):
-        what = f"moments {', '.join(map(str, moments))} do not rise within {traffic.length}"
-        where = ("experiments", name, "rig", "schedule")
-        yield source.problem(where, what, "order them, and end before the load does")
-    if wanted != "flent" and len(section.rig.base_rtt or file.rig.base_rtt) > 1:
-        what = f"has several base RTTs, the rig '{file.rig.topology}' has one"
-        yield source.problem(("experiments", name, "rig", "base_rtt"), what, "leave one")
-
-
-def _rates(file: PaperFile, section: ExperimentSection) -> dict[str, list[str]]:
-    """Each bottleneck rate of a sweep, with the links that have it."""
-    rates: dict[str, list[str]] = {}
-    for name in section.sweep.link:
-        link = file.links[name]
-        for rate in dict.fromkeys((str(link.down), str(link.up))):
-            rates.setdefault(rate, []).append(name)
-    return rates
-
-
-def _paper(file: PaperFile) -> Paper:
-    found = tuple(_experiment(file, name, section) for name, section in file.experiments.items())
-    return Paper(file.paper, file.title, file.doi, found)
-
-
-def _rig(file: PaperFile, section: ExperimentSection) -> Rig:
-    """The file's rig with what the experiment has otherwise."""
-    wifi = section.rig.wifi or file.rig.wifi
-    return Rig(
-        section.rig.base_rtt or file.rig.base_rtt,
-        section.rig.edge_rate or file.rig.edge_rate,
-        tuple({**file.rig.sysctls, **section.rig.sysctls}.items()),
-        file.rig.topology,
-        wifi=None if wifi is None else _wifi(wifi, file.wifi[wifi]),
-        mtu=section.rig.mtu,
-        schedule=tuple(Change(change.at, change.rate) for change in section.rig.schedule),
-    )
-
-
-def _wifi(name: str, section: WifiSection) -> Wifi:
-    stations = tuple(options(station) for station in section.stations)
-    return Wifi(name, options(section.access_point), stations)
-
-
-def _traffic(file: PaperFile, section: ExperimentSection) -> Traffic:
-    given = dict(section.traffic)
-    given["servers"] = tuple(given["servers"]) if section.traffic.tool == "flent" else ()
-    given["options"] = tuple(given["options"].items())
-    given["loads"] = tuple(Load(load, **dict(file.loads[load])) for load in given["loads"])
-    return Traffic(**given)
-
-
-def _experiment(file: PaperFile, name: str, section: ExperimentSection) -> Experiment:
-    links = [Link(link, file.links[link].down, file.links[link].up) for link in section.sweep.link]
-    cells = tuple(
-        Cell(
-            link=link,
-            qdisc=qdisc,
-            cc=cc,
-            up=_qdisc(qdisc, file.qdiscs[qdisc], link.up),
-            down=_qdisc(qdisc, file.qdiscs[qdisc], link.down),
-        )
-        for link, qdisc, cc in product(links, section.sweep.qdisc, section.sweep.cc)
-    )
-    return Experiment(
-        paper=file.paper,
-        name=name,
-        title=section.title,
-        section=section.section,
-        rig=_rig(file, section),
-        traffic=_traffic(file, section),
-        cells=cells,
-        seeds=tuple(range(1, section.sweep.repetitions + 1)),
-        memory=section.memory or file.memory or DEFAULT_MEMORY,
-        restores=tuple(section.restores),
-    )
-
-
-def _qdisc(name: str, section: QdiscSection, rate: Rate) -> Qdisc:
-    """The qdisc with its values for `rate`: those of the rate class go before those of all."""
-    options = {**section.options, **section.rates[str(rate)]}
-    txqueuelen = options.pop("txqueuelen", None)
-    return Qdisc(name, section.kind, tuple(options.items()), txqueuelen)
+def _global(switches: Iterable[eras.Switch]) -> frozenset[str]:
+    """The switches that hold for all nodes of a guest."""
+    return frozenset(one.name for one in switches if one.parameters or one.module)

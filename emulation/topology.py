@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Interface, IPv4Network
 
 from emulation.qdisc import Qdisc
+from emulation.tree import Attached, Tree
 from emulation.units import Duration, Packets, Rate, Size
 from emulation.wifi import Options
 
@@ -30,15 +31,6 @@ class Link:
     def slug(self) -> str:
         """The name in a path: `10-1`."""
         return self.name.replace("/", "-")
-
-
-@dataclass(frozen=True)
-class Attached:
-    """A qdisc at its place."""
-
-    parent: str  # `root` or a class: `1:1`
-    handle: str  # `10:`
-    qdisc: Qdisc
 
 
 @dataclass(frozen=True)
@@ -168,7 +160,7 @@ class Radio:
 
 
 #: What a port does to the packets that it sends.
-Egress = Shaper | Hierarchy | Delay | Delays | Radio
+Egress = Shaper | Hierarchy | Delay | Delays | Radio | Tree
 
 
 @dataclass(frozen=True)
@@ -184,7 +176,7 @@ class Port:
     def __post_init__(self) -> None:
         if not 0 < len(self.interface) <= 15:
             raise ValueError(f"interface name {self.interface!r} must have 1 to 15 characters")
-        if not isinstance(self.egress, Radio) and not self.egress.rate.bits_per_second:
+        if not isinstance(self.egress, Radio | Tree) and not self.egress.rate.bits_per_second:
             raise ValueError(f"{self.node} {self.interface}: a port needs a rate above zero")
 
     @property
@@ -262,6 +254,11 @@ class Node:
     forwards: bool  # whether it is a router
     switches: bool = False  # whether it is a switch: its ports have no addresses
 
+    @property
+    def host(self) -> bool:
+        """Whether it sends and receives, and does nothing for others."""
+        return not (self.forwards or self.switches)
+
 
 @dataclass(frozen=True)
 class Route:
@@ -296,7 +293,8 @@ class Topology:
         return tuple(
             port
             for port in self.ports()
-            if isinstance(port.egress, Shaper | Hierarchy | Radio) and port.egress.qdisc is not None
+            if isinstance(port.egress, Shaper | Hierarchy | Radio | Tree)
+            and port.egress.qdisc is not None
         )
 
     def port(self, node: str) -> Port:
@@ -305,6 +303,50 @@ class Topology:
         if len(found) != 1:
             raise ValueError(f"{node} has {len(found)} ports, a host has one")
         return found[0]
+
+    def with_qdiscs(self, change: Callable[[str, Qdisc], Qdisc]) -> Topology:
+        """The same rig; each queue under test is what `change` makes of its node and qdisc."""
+
+        def changed(port: Port) -> Port:
+            egress = port.egress
+            if isinstance(egress, Tree) and egress.qdisc is not None:
+                tree = egress.with_tested(change(port.node, egress.qdisc))
+                return replace(port, egress=tree)
+            if isinstance(egress, Shaper | Hierarchy | Radio) and egress.qdisc is not None:
+                return replace(port, egress=replace(egress, qdisc=change(port.node, egress.qdisc)))
+            return port
+
+        wires = tuple(Wire(changed(wire.a), changed(wire.b)) for wire in self.wires)
+        media = tuple(
+            Medium(changed(one.access_point), tuple(changed(port) for port in one.stations))
+            for one in self.media
+        )
+        return replace(self, wires=wires, media=media)
+
+    def base_rtt(self, start: str, end: str) -> Duration:
+        """What the delays on the way from `start` to `end` and back add up to."""
+        ports = (*self.path(start, end), *self.path(end, start))
+        delays = (port.egress.delay for port in ports if isinstance(port.egress, Delay))
+        return Duration(sum(delay.nanoseconds for delay in delays))
+
+    def path(self, start: str, end: str) -> tuple[Port, ...]:
+        """The ports that send what goes from `start` to `end`, over the fewest wires.
+
+        Raises `ValueError` where there is no way.
+        """
+        joined: tuple[Wire | Medium, ...] = (*self.wires, *self.media)
+        facing = [ends for one in joined for ends in one.ends()]
+        ways: dict[str, tuple[Port, ...]] = {start: ()}
+        frontier = deque([start])
+        while frontier:
+            name = frontier.popleft()
+            for near, far in facing:
+                if near.node == name and far.node not in ways:
+                    ways[far.node] = (*ways[name], near)
+                    frontier.append(far.node)
+        if end not in ways:
+            raise ValueError(f"there is no way from {start} to {end}")
+        return ways[end]
 
     def routes(self) -> tuple[Route, ...]:
         """The routes over the fewest wires to every subnet that is not a node's own.
@@ -355,67 +397,3 @@ class Topology:
         for ports in behind.values():
             found += [(near, far) for near in ports for far in ports if near is not far]
         return found
-
-
-def daisy_chain(
-    link: Link,
-    up_qdisc: Qdisc,
-    down_qdisc: Qdisc,
-    base_rtts: tuple[Duration, ...],
-    edge_rate: Rate,
-) -> Topology:
-    """The wired testbed of gbw2015 (Fig. 1, Sec. 3): five computers in a row.
-
-    client – router_up – delay – router_down – server. `router_up` limits what goes to the server
-    and `router_down` what comes back, each with a token bucket around the qdisc under test;
-    `delay` adds the base round-trip time, half in each direction; everything else has `edge_rate`.
-    The server has an address for each of `base_rtts` (Sec. 6.1 has four).
-    """
-    edge = Shaper(edge_rate, EDGE_BURST, SHAPER_LIMIT)
-    there = [Duration(rtt.nanoseconds // 2) for rtt in base_rtts]
-    back = [
-        Duration(rtt.nanoseconds - part.nanoseconds)
-        for rtt, part in zip(base_rtts, there, strict=True)
-    ]
-    first, *more = (f"10.0.4.{host}/24" for host in range(2, 2 + len(base_rtts)))
-    server = Port("server", "server-r2", first, edge, tuple(more))
-    nodes = (
-        Node("client", forwards=False),
-        Node("router_up", forwards=True),
-        Node("delay", forwards=True),
-        Node("router_down", forwards=True),
-        Node("server", forwards=False),
-    )
-    wires = (
-        Wire(
-            Port("client", "client-r1", "10.0.1.1/24", edge),
-            Port("router_up", "r1-client", "10.0.1.2/24", edge),
-        ),
-        Wire(
-            Port(
-                "router_up",
-                "r1-delay",
-                "10.0.2.1/24",
-                Shaper(link.up, BURST, SHAPER_LIMIT, up_qdisc),
-            ),
-            Port("delay", "delay-r1", "10.0.2.2/24", _delay(server, back, "src", edge_rate)),
-        ),
-        Wire(
-            Port("delay", "delay-r2", "10.0.3.1/24", _delay(server, there, "dst", edge_rate)),
-            Port(
-                "router_down",
-                "r2-delay",
-                "10.0.3.2/24",
-                Shaper(link.down, BURST, SHAPER_LIMIT, down_qdisc),
-            ),
-        ),
-        Wire(Port("router_down", "r2-server", "10.0.4.1/24", edge), server),
-    )
-    return Topology("daisy_chain", nodes, wires)
-
-
-def _delay(server: Port, delays: list[Duration], match: str, rate: Rate) -> Delay | Delays:
-    """What delays the packets of each address of `server`."""
-    if len(delays) == 1:
-        return Delay(delays[0], rate, DELAY_LIMIT)
-    return Delays(tuple(zip(server.ips, delays, strict=True)), match, rate, DELAY_LIMIT)

@@ -1,0 +1,122 @@
+"""What a guest is told: the rig that it builds and what it sends, ready for JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from emulation import era as eras
+from emulation.kernel import module
+from emulation.model import Run
+from emulation.qdisc import ModuleSource
+from emulation.topology import Hierarchy, Node, Port, Radio, Topology
+from emulation.tree import Attached, Tree, TreeClass
+from emulation.wifi import DRIVER, for_json
+
+FORMAT = 2  # the guest refuses any other
+
+
+def job(run: Run) -> dict[str, Any]:
+    """The job of a run: equal runs give equal jobs."""
+    topology = run.topology
+    built = rig(run, topology)
+    return {
+        **built,
+        "parameters": {**built["parameters"], **run.traffic.parameters()},
+        "sysctls": run.traffic.sysctls(run, topology),
+        "traffic": run.traffic.job(run, topology),
+    }
+
+
+def rig(run: Run, topology: Topology) -> dict[str, Any]:
+    """What the guest builds, and the seed."""
+    needed = [{"name": one.name, "digest": one.digest} for one in modules(run, topology)]
+    wires = [(wire.a, wire.b) for wire in topology.wires]
+    return {
+        "format": FORMAT,
+        "seed": run.seed,
+        "nodes": [_node(node) for node in topology.nodes],
+        # A radio channel is a wire with an end more a station, the access point's first.
+        "wires": [
+            [_port(port, f"ifb{number}-{place}") for place, port in enumerate(ends)]
+            for number, ends in enumerate((*wires, *(medium.ports() for medium in topology.media)))
+        ],
+        **({"drivers": [DRIVER]} if topology.media else {}),
+        "routes": [
+            {"node": route.node, "to": route.to, "via": route.via} for route in topology.routes()
+        ],
+        "queues": [{"node": port.node, "interface": port.interface} for port in topology.queues()],
+        "parameters": eras.parameters(run.switches),
+        **({"modules": needed} if needed else {}),
+    }
+
+
+def modules(run: Run, topology: Topology | None = None) -> tuple[ModuleSource, ...]:
+    """What brings qdiscs and behaviour that the kernel does not have, each once."""
+    found = (
+        attached.qdisc.module
+        for port in (topology or run.topology).ports()
+        for attached in port.egress.attached()
+    )
+    folders = eras.modules(run.switches)
+    of_era = (module.source(module.SOURCES / folder) for folder in folders)
+    return tuple(dict.fromkeys((*(one for one in found if one is not None), *of_era)))
+
+
+def _node(node: Node) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": node.name, "forwards": node.forwards}
+    return {**told, "switches": True} if node.switches else told
+
+
+def _port(port: Port, device: str) -> dict[str, Any]:
+    """A port of the job, with its qdiscs in the order in which they are installed.
+
+    `device` takes what arrives, where a tree is for that.
+    """
+    told: dict[str, Any] = {
+        "node": port.node,
+        "interface": port.interface,
+        "addresses": list(port.addresses),
+        "txqueuelen": port.txqueuelen.count,
+        "qdiscs": [_qdisc(attached) for attached in port.egress.attached()],
+        "filters": list(port.egress.filters()),
+    }
+    if isinstance(port.egress, Hierarchy):
+        told["classes"] = list(port.egress.classes())
+    if isinstance(port.egress, Tree):
+        told["tree"] = _tree(port.egress, device)
+    if isinstance(port.egress, Radio):
+        told["wifi"] = for_json(port.egress.options)
+    return told
+
+
+def _qdisc(attached: Attached) -> dict[str, Any]:
+    return {
+        "parent": attached.parent,
+        "handle": attached.handle,
+        "kind": attached.qdisc.kind,
+        "arguments": list(attached.qdisc.tc_arguments()[1:]),
+        "expect": attached.qdisc.expect(),
+    }
+
+
+def _tree(tree: Tree, device: str) -> dict[str, Any]:
+    """What a port with a tree has beside its qdiscs and filters."""
+    told: dict[str, Any] = {"classes": [_class(one) for one in tree.classes]}
+    if tree.ingress is not None:
+        told["ingress"] = {
+            "interface": device,
+            "qdiscs": [_qdisc(attached) for attached in tree.ingress.attached()],
+            "filters": list(tree.ingress.filters()),
+            "tree": _tree(tree.ingress, ""),
+        }
+    return told
+
+
+def _class(one: TreeClass) -> dict[str, Any]:
+    return {
+        "parent": one.parent,
+        "classid": one.classid,
+        "kind": one.kind,
+        "arguments": list(one.words()),
+        "expect": one.expect(),
+    }

@@ -1,0 +1,23 @@
+"""Rigs: what is around the queue under test. A kind is a module, with its parameters and topology.
+
+To add one, write a module with a subclass of `base.RigSection` and name it here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
+
+from emulation.rigs.base import RigSection
+from emulation.rigs.daisy_chain import DaisyChain
+from emulation.rigs.dumbbell import Dumbbell
+from emulation.rigs.gateways import Gateways
+from emulation.rigs.nodes import Nodes
+from emulation.rigs.python import Python
+
+Rig = Annotated[DaisyChain | Dumbbell | Gateways | Nodes | Python, Field(discriminator="kind")]
+
+RIG: TypeAdapter[DaisyChain | Dumbbell | Gateways | Nodes | Python] = TypeAdapter(Rig)
+
+__all__ = ["RIG", "DaisyChain", "Dumbbell", "Gateways", "Nodes", "Python", "Rig", "RigSection"]

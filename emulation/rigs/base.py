@@ -1,0 +1,85 @@
+"""What all rigs have in common: settings of their hosts, and a topology around the bottleneck."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, PlainValidator, ValidationInfo
+
+from emulation import era as eras
+from emulation.qdisc import Qdisc
+from emulation.schema import Flaws, LinkRate, Section, Settings, unknown
+from emulation.topology import Link, Topology
+from emulation.units import Duration, Rate
+from emulation.wifi import Wifi
+
+
+def _eras(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Pairs of a node and an era that there is; what goes together is seen in a run."""
+    for node, era in pairs:
+        try:
+            eras.switches(era)
+        except ValueError as error:
+            what, _, todo = str(error).partition("; ")
+            if todo:  # it lists the valid ones
+                raise Flaws(((node,), what, todo)) from None
+    return pairs
+
+
+class RigSection(Section):
+    """A rig of a study file. A kind of rig is a subclass, with its `kind` and its parameters."""
+
+    edge_rate: LinkRate  # of every port but those of the bottleneck
+    sysctls: Settings = ()  # of the hosts that send and receive
+    eras: Annotated[
+        Settings, AfterValidator(_eras)
+    ] = ()  # (node, era) of nodes that run another release than the others
+
+    @abstractmethod
+    def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
+        """The nodes and wires around the bottleneck `link`.
+
+        `queues` has the qdisc under test with its values for each of `tested_rates`.
+        """
+
+    def tested_rates(self, link: Link | None) -> tuple[Rate, ...]:
+        """The rates that the qdisc under test is shaped to: those of the link."""
+        return () if link is None else tuple(dict.fromkeys((link.up, link.down)))
+
+    @property
+    def base_rtts(self) -> tuple[Duration, ...]:
+        """Round-trip times of the empty path to each address of the server, where the rig says."""
+        return ()
+
+    @property
+    def tested(self) -> bool:
+        """Whether it has a bottleneck, whose link and qdisc a sweep varies."""
+        return True
+
+
+def halves(rtt: Duration, split: str) -> tuple[Duration, Duration]:
+    """What of a base RTT the way there and the way back take.
+
+    `split` is `symmetric` (half each), `forward` (all of it on the way there) or `backward`.
+    """
+    if split == "forward":
+        return rtt, Duration(0)
+    if split == "backward":
+        return Duration(0), rtt
+    there = Duration(rtt.nanoseconds // 2)
+    return there, Duration(rtt.nanoseconds - there.nanoseconds)
+
+
+def _wifi(value: Any, info: ValidationInfo) -> Wifi:
+    """The WiFi link of that name in the file."""
+    if isinstance(value, Wifi):
+        return value
+    defined: dict[str, Wifi] = (info.context or {}).get("wifi", {})
+    if value not in defined:
+        raise Flaws(((), *unknown("WiFi link", str(value), defined)))
+    return defined[value]
+
+
+WifiLink = Annotated[Wifi, PlainValidator(_wifi)]

@@ -1,0 +1,156 @@
+"""The daisy chain of gbw2015: five computers in a row, the client wired or on WiFi.
+
+```yaml
+rig:
+  kind: daisy_chain
+  base_rtt: 50 ms        # or a list: the server has an address for each
+  edge_rate: 1 Gbit/s
+  split: symmetric       # or forward, backward: all of the delay on the way to or from the server
+  wifi: nanostation      # the link between client and router_up, in place of the wire
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal
+
+from pydantic import field_validator
+
+from emulation.qdisc import Qdisc
+from emulation.rigs.base import RigSection, WifiLink, halves
+from emulation.schema import Flaws, Spans
+from emulation.topology import (
+    BURST,
+    DELAY_LIMIT,
+    EDGE_BURST,
+    SHAPER_LIMIT,
+    Delay,
+    Delays,
+    Link,
+    Medium,
+    Node,
+    Port,
+    Radio,
+    Shaper,
+    Topology,
+    Wire,
+)
+from emulation.units import Duration, Rate
+from emulation.wifi import Wifi
+
+
+class DaisyChain(RigSection):
+    """client – router_up – delay – router_down – server."""
+
+    kind: Literal["daisy_chain"] = "daisy_chain"
+    base_rtt: Spans
+    split: Literal["symmetric", "forward", "backward"] = "symmetric"
+    wifi: WifiLink | None = None
+
+    @field_validator("wifi")
+    @classmethod
+    def _one_station(cls, wifi: Wifi | None) -> Wifi | None:
+        if wifi is not None and len(wifi.stations) != 1:
+            what = f"'{wifi.name}' has {len(wifi.stations)} stations, a daisy chain has one client"
+            raise Flaws(((), what, "write 1"))
+        return wifi
+
+    @property
+    def base_rtts(self) -> tuple[Duration, ...]:
+        """Of each address of the server."""
+        return self.base_rtt
+
+    def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
+        """The chain around `link`."""
+        assert link is not None
+        up, down = queues[link.up], queues[link.down]
+        chain = daisy_chain(link, up, down, self.base_rtt, self.edge_rate, self.split)
+        return chain if self.wifi is None else over_wifi(chain, self.wifi, up, down)
+
+
+def daisy_chain(
+    link: Link,
+    up_qdisc: Qdisc,
+    down_qdisc: Qdisc,
+    base_rtts: tuple[Duration, ...],
+    edge_rate: Rate,
+    split: str = "symmetric",
+) -> Topology:
+    """The wired testbed of gbw2015 (Fig. 1, Sec. 3): five computers in a row.
+
+    client – router_up – delay – router_down – server. `router_up` limits what goes to the server
+    and `router_down` what comes back, each with a token bucket around the qdisc under test;
+    `delay` adds the base round-trip time, divided as `split` says; everything else has `edge_rate`.
+    The server has an address for each of `base_rtts` (Sec. 6.1 has four).
+    """
+    edge = Shaper(edge_rate, EDGE_BURST, SHAPER_LIMIT)
+    there, back = ([halves(rtt, split)[way] for rtt in base_rtts] for way in (0, 1))
+    first, *more = (f"10.0.4.{host}/24" for host in range(2, 2 + len(base_rtts)))
+    server = Port("server", "server-r2", first, edge, tuple(more))
+    nodes = (
+        Node("client", forwards=False),
+        Node("router_up", forwards=True),
+        Node("delay", forwards=True),
+        Node("router_down", forwards=True),
+        Node("server", forwards=False),
+    )
+    wires = (
+        Wire(
+            Port("client", "client-r1", "10.0.1.1/24", edge),
+            Port("router_up", "r1-client", "10.0.1.2/24", edge),
+        ),
+        Wire(
+            Port(
+                "router_up",
+                "r1-delay",
+                "10.0.2.1/24",
+                Shaper(link.up, BURST, SHAPER_LIMIT, up_qdisc),
+            ),
+            Port("delay", "delay-r1", "10.0.2.2/24", _delay(server, back, "src", edge_rate)),
+        ),
+        Wire(
+            Port("delay", "delay-r2", "10.0.3.1/24", _delay(server, there, "dst", edge_rate)),
+            Port(
+                "router_down",
+                "r2-delay",
+                "10.0.3.2/24",
+                Shaper(link.down, BURST, SHAPER_LIMIT, down_qdisc),
+            ),
+        ),
+        Wire(Port("router_down", "r2-server", "10.0.4.1/24", edge), server),
+    )
+    return Topology("daisy_chain", nodes, wires)
+
+
+def _delay(server: Port, delays: list[Duration], match: str, rate: Rate) -> Delay | Delays:
+    """What delays the packets of each address of `server`."""
+    if len(delays) == 1:
+        return Delay(delays[0], rate, DELAY_LIMIT)
+    return Delays(tuple(zip(server.ips, delays, strict=True)), match, rate, DELAY_LIMIT)
+
+
+#: The access point. Mininet makes a switch's number of the digit in its name.
+ACCESS_POINT = "ap1"
+
+
+def over_wifi(chain: Topology, wifi: Wifi, up_qdisc: Qdisc, down_qdisc: Qdisc) -> Topology:
+    """`chain` with a WiFi link in place of the wire between the client and `router_up`.
+
+    client (station) – access point – router_up: the access point is a bridge, as such devices are,
+    so that addresses and routes stay. The qdisc under test is on both sides of the WiFi link, and
+    at the bottleneck as before. `ValueError` unless `wifi` has just one station.
+    """
+    if len(wifi.stations) != 1:
+        raise ValueError(f"{wifi.name} has {len(wifi.stations)} stations, the chain one client")
+    cable, *wires = chain.wires
+    client, router = cable.a, cable.b
+    medium = Medium(
+        Port(ACCESS_POINT, "ap1-client", "", Radio(down_qdisc, wifi.access_point)),
+        (replace(client, interface="client-ap1", egress=Radio(up_qdisc, wifi.stations[0])),),
+    )
+    wire = Wire(Port(ACCESS_POINT, "ap1-r1", "", client.egress), router)
+    host, *nodes = chain.nodes
+    bridge = Node(ACCESS_POINT, forwards=False, switches=True)
+    return replace(chain, nodes=(host, bridge, *nodes), wires=(wire, *wires), media=(medium,))

@@ -1,0 +1,72 @@
+"""A queue of a rig that is written out, and its rate: its own, or the sweep's."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, PlainValidator, TypeAdapter, model_validator
+
+from emulation.qdisc import TC_OPTIONS, Qdisc, missing
+from emulation.schema import Flaws, LinkRate, Section, read_options, unknown
+from emulation.topology import Link
+from emulation.units import Rate
+
+TESTED = "tested"  # in place of a qdisc: the one of the sweep
+OF_LINK = ("up", "down")  # in place of a rate
+
+_LINK_RATE: TypeAdapter[Rate] = TypeAdapter(LinkRate)
+
+
+class QueueSection(Section):
+    """A qdisc of the rig's own."""
+
+    kind: str
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _readable(self) -> Self:
+        if self.kind not in TC_OPTIONS:
+            raise Flaws((("kind",), *unknown("kind", self.kind, sorted(TC_OPTIONS))))
+        try:
+            read = read_options(self.kind, self.options)
+            absent = [((name,), what, todo) for name, what, todo in missing(self.kind, read)]
+            if absent:
+                raise Flaws(*absent)
+        except Flaws as error:
+            raise Flaws(*error.below("options")) from None
+        return self
+
+    def qdisc(self) -> Qdisc:
+        """The qdisc with its options."""
+        options = read_options(self.kind, self.options)
+        txqueuelen = options.pop("txqueuelen", None)
+        return Qdisc(self.kind, self.kind, tuple(options.items()), txqueuelen)
+
+
+def known_queue(value: Any) -> Any:
+    """`tested` or a `QueueSection`."""
+    if value == TESTED or isinstance(value, QueueSection):
+        return value
+    if isinstance(value, str):
+        todo = "write 'tested' for the sweep's, or {kind: fq_codel, options: {…}}"
+        raise Flaws(((), f"'{value}' is no queue", todo))
+    return QueueSection.model_validate(value)
+
+
+def _rate(value: Any) -> Any:
+    return value if value in OF_LINK else _LINK_RATE.validate_python(value)
+
+
+#: A `Rate`, or `up` or `down` of the sweep's link.
+AnyRate = Annotated[Any, PlainValidator(_rate)]
+Queue = Annotated[QueueSection | Literal["tested"] | None, PlainValidator(known_queue)]
+
+
+def rate_of(rate: Any, link: Link | None) -> Rate:
+    """The rate, where it is the link's that of `link`."""
+    if rate in OF_LINK:
+        assert link is not None
+        found: Rate = getattr(link, rate)
+        return found
+    assert isinstance(rate, Rate)
+    return rate

@@ -1,0 +1,187 @@
+"""Trees of qdiscs, classes and filters on the port of a rig that is written out.
+
+```yaml
+there:
+  tree:
+    - {qdisc: {kind: htb, options: {default: 20}}, handle: "1:"}
+    - {class: "1:1", kind: htb, rate: up}
+    - {class: "1:10", kind: htb, parent: "1:1", rate: 2 Mbit/s, ceil: up, prio: 1}
+    - {class: "1:20", kind: htb, parent: "1:1", rate: 8 Mbit/s, ceil: up}
+    - {qdisc: tested, parent: "1:20", handle: "20:"}
+    - {filter: protocol ip prio 1 u32 match ip tos 0xb8 0xfc flowid 1:10}
+  ingress:                            # the same for what arrives at the port
+    - {qdisc: {kind: cake, options: {bandwidth: 20 Mbit/s, ingress: true}}, handle: "1:"}
+```
+
+Each entry stands behind what it is in, as with `tc`. A class of hfsc has service curves instead of
+rates: `sc: 5 Mbit/s`, or `rt: {m1: 10 Mbit/s, d: 20 ms, m2: 2 Mbit/s}`, `ls`, `ul`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import Field, PlainValidator, model_validator
+
+from emulation.qdisc import Qdisc
+from emulation.rigs.queue import OF_LINK, TESTED, AnyRate, Queue, QueueSection, rate_of
+from emulation.schema import Bytes, Flaws, Section, Span
+from emulation.topology import Link
+from emulation.tree import Attached, Curve, Tree, TreeClass
+from emulation.units import Duration, Rate, Size
+
+#: In place of what a sweep gives, to see whether a tree could be.
+_ANY = Rate(10**6)
+_ANY_LINK, _ANY_QUEUE = Link("1/1", _ANY, _ANY), Qdisc("pfifo", "pfifo")
+_RATES, _CURVES = ("rate", "ceil"), ("sc", "rt", "ls", "ul")
+_OF_CLASS = (*_RATES, "burst", "cburst", "prio", "quantum", *_CURVES)
+
+
+class CurveSection(Section):
+    """A service curve of hfsc: `m1` for the time `d`, then `m2`."""
+
+    m1: AnyRate = None
+    d: Span | None = None
+    m2: AnyRate = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if (self.m1 is None) != (self.d is None):
+            raise Flaws(((), "has only one of m1 and d", "write both: m1 holds for the time d"))
+        if self.d is not None and self.d.nanoseconds % 1000:
+            raise Flaws((("d",), f"'{self.d}' is not in whole microseconds", "tc counts in those"))
+        if self.m1 is None and self.m2 is None:
+            raise Flaws(((), "says nothing", "write m2, or m1, d and m2"))
+        return self
+
+
+def _curve(value: Any) -> Any:
+    if isinstance(value, CurveSection):
+        return value
+    return CurveSection.model_validate(value if isinstance(value, dict) else {"m2": value})
+
+
+def _place(value: Any) -> str:
+    if not isinstance(value, str):  # YAML takes 1:10 for a number of minutes
+        raise Flaws(((), f"{value!r} is no text", "put it in quotes, e.g. '1:10'"))
+    return value
+
+
+_Place = Annotated[str, PlainValidator(_place)]
+_Curve = Annotated[CurveSection | None, PlainValidator(_curve)]
+
+
+class EntrySection(Section):
+    """A qdisc, a class or a filter of a tree."""
+
+    qdisc: Queue = None  # `tested` or a QueueSection
+    class_: _Place | None = Field(default=None, alias="class")
+    filter: str | None = None  # what follows `tc filter add dev X parent 1:`
+    parent: _Place | None = None  # of a class or filter where it is not the (root) qdisc
+    handle: _Place | None = None  # of a qdisc
+    kind: str | None = None  # of a class
+    rate: AnyRate = None
+    ceil: AnyRate = None
+    burst: Bytes | None = None
+    cburst: Bytes | None = None
+    prio: int | None = Field(default=None, strict=True, ge=0, le=7)
+    quantum: Bytes | None = None
+    sc: _Curve = None
+    rt: _Curve = None
+    ls: _Curve = None
+    ul: _Curve = None
+
+    @model_validator(mode="after")
+    def _one_thing(self) -> Self:
+        if sum(one is not None for one in (self.qdisc, self.class_, self.filter)) != 1:
+            todo = "write one of 'qdisc:', 'class:' and 'filter:' in each entry"
+            raise Flaws(((), "is not one thing", todo))
+        given = [name for name in _OF_CLASS if getattr(self, name) is not None]
+        if self.class_ is None and (given or self.kind is not None):
+            wrong = "kind" if self.kind is not None else given[0]
+            raise Flaws(((wrong,), "belongs to a class", "remove it, or write 'class:'"))
+        if self.class_ is not None and self.kind is None:
+            raise Flaws((("kind",), "is missing", "write the kind of the class, e.g. htb"))
+        if (self.qdisc is None) != (self.handle is None):
+            what = "is missing" if self.handle is None else "belongs to a qdisc"
+            todo = "write e.g. 'handle: \"10:\"'" if self.handle is None else "remove it"
+            raise Flaws((("handle",), what, todo))
+        return self
+
+    def made(self, link: Link | None) -> TreeClass:
+        """The class."""
+        assert self.class_ is not None
+        assert self.kind is not None
+        options: list[tuple[str, Rate | Size | int | Curve]] = []
+        for name in _OF_CLASS:
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if name in _RATES:
+                value = rate_of(value, link)
+            elif name in _CURVES:
+                m1, m2 = (Rate(0) if one is None else rate_of(one, link)
+                          for one in (value.m1, value.m2))  # fmt: skip
+                value = Curve(m1, value.d or Duration(0), m2)
+            options.append((name, value))
+        parent = self.parent or f"{self.class_.partition(':')[0]}:"
+        return TreeClass(parent, self.class_, self.kind, tuple(options))
+
+    @property
+    def of_link(self) -> bool:
+        """Whether a rate of it is the sweep's link's."""
+        curves = (getattr(self, name) for name in _CURVES)
+        rates = [one for curve in curves if curve is not None for one in (curve.m1, curve.m2)]
+        return any(one in OF_LINK for one in (self.rate, self.ceil, *rates))
+
+
+def build(
+    entries: Sequence[EntrySection],
+    ingress: Sequence[EntrySection] | None,
+    link: Link | None,
+    queues: Mapping[Rate, Qdisc],
+) -> Tree:
+    """The tree, and that for what arrives; `queues` has the queue under test by rate.
+
+    Raises `ValueError` with what to do where `tc` could not build it.
+    """
+    qdiscs, root, tested = [], "1:", ""
+    for one in entries:
+        if one.qdisc is None:
+            continue
+        assert one.handle is not None
+        if one.parent is None:
+            root = one.handle
+        if one.qdisc == TESTED:
+            if tested:
+                raise ValueError("there are two queues under test; leave one")
+            tested = one.handle
+        qdisc = one.qdisc.qdisc() if isinstance(one.qdisc, QueueSection) else _ANY_QUEUE
+        qdiscs.append(Attached(one.parent or "root", one.handle, qdisc))
+    if not qdiscs:
+        raise ValueError("a tree needs a qdisc; add the root, without 'parent'")
+    classes = tuple(one.made(link) for one in entries if one.class_ is not None)
+    words = (f"parent {one.parent or root} {one.filter}" for one in entries if one.filter)
+    arriving = None if ingress is None else build(ingress, None, link, queues)
+    tree = Tree(tuple(qdiscs), classes, tuple(words), arriving, tested)
+    if not tested:
+        return tree
+    rate = tree.rate_around_tested()
+    if rate is None:
+        raise ValueError("nothing around the queue under test has a rate; put it into a class")
+    return tree.with_tested(queues[rate]) if queues else tree
+
+
+def check(entries: Sequence[EntrySection], ingress: Sequence[EntrySection] | None) -> None:
+    """Raise `Flaws` where `tc` could not build the tree."""
+    try:
+        build(entries, ingress, _ANY_LINK, {})
+    except ValueError as error:
+        what, _, todo = str(error).rpartition("; ")
+        raise Flaws((("tree",), what, todo)) from None
+
+
+def uses_sweep(*trees: Sequence[EntrySection] | None) -> bool:
+    """Whether a tree has the queue under test or a rate of the sweep's link."""
+    return any(one.of_link or one.qdisc == TESTED for tree in trees for one in tree or ())

@@ -1,0 +1,159 @@
+"""A test of flent, from one node to another: netperf's flows, probes, calls, pages.
+
+```yaml
+traffic:
+  kind: flent
+  test: rrul_be                  # any that flent has
+  length: 140 s
+  step: 200 ms                   # between two samples
+  start_jitter: 50 ms            # each TCP flow starts up to this much later, as the seed says
+  servers: [netserver, irtt]     # what answers: also ditg, web, flood
+  options: {test-parameter: "upload_streams=8"}    # further ones of flent
+  client: client                 # the nodes
+  server: server
+```
+
+The data are flent's own file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, field_validator
+
+from emulation.errors import TrafficFailure
+from emulation.rigs.base import RigSection
+from emulation.schema import Flaws, Settings, unknown
+from emulation.topology import Link, Topology
+from emulation.traffic.base import PER_MBIT, TrafficSection
+
+if TYPE_CHECKING:
+    from emulation.model import Run
+
+#: What can answer; each but the first two is a module of `emulation.guest`.
+SERVERS = Literal["netserver", "irtt", "ditg", "web", "flood"]
+
+#: What flent calls its runner of netperf.
+NETPERF = "NetperfDemoRunner"
+
+
+class Flent(TrafficSection):
+    """A test of flent."""
+
+    kind: Literal["flent"]
+    servers: tuple[SERVERS, ...] = Field(default=("netserver", "irtt"), min_length=1)
+    options: Settings = ()
+    client: str = "client"
+    server: str = "server"
+
+    @field_validator("servers")
+    @classmethod
+    def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        twice = [name for index, name in enumerate(names) if name in names[:index]]
+        if twice:
+            raise Flaws(((), f"'{twice[0]}' is there twice", "remove one of the two"))
+        return names
+
+    @field_validator("options")
+    @classmethod
+    def _named(cls, options: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        wrong = [name for name, _ in options if not re.fullmatch(r"[a-z][a-z0-9-]*", name)]
+        if wrong:
+            what = f"'{wrong[0]}' is not the name of an option"
+            raise Flaws(((wrong[0],), what, "write lower-case letters, digits and -"))
+        return options
+
+    def check(self, rig: RigSection, topology: Topology) -> None:
+        """Its two nodes are hosts with one address or more, and can reach each other."""
+        hosts = [node.name for node in topology.nodes if node.host]
+        for key, name in (("client", self.client), ("server", self.server)):
+            if name not in hosts:
+                raise Flaws(((key,), *unknown("host", name, hosts)))
+        if self.client == self.server:
+            raise Flaws((("server",), f"'{self.server}' is the client, too", "name another host"))
+        try:
+            topology.path(self.client, self.server)
+        except ValueError as error:
+            raise Flaws((("server",), str(error), "add a wire to the rig")) from None
+
+    def job(self, run: Run, topology: Topology) -> dict[str, Any]:
+        """flent's command, who answers, and how long the idle path takes."""
+        return {
+            "tool": "live" if run.watched else "flent",
+            "test": self.test,
+            "length_s": run.length.seconds,
+            "step_s": self.step.seconds,
+            "start_jitter_us": round(self.start_jitter.us),
+            "title": run.id,
+            "client": self.client,
+            "server": self.server,
+            "servers": list(self.servers),
+            "options": dict(self.options),
+            "hosts": [
+                {"address": address, "base_rtt_ms": rtt.ms}
+                for address, rtt in zip(topology.port(self.server).ips, run.base_rtts, strict=True)
+            ],
+        }
+
+    def record(
+        self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Pages that failed, which no fetch time shows."""
+        found = (step["failures"] for step in steps if step["step"] == "fetched")
+        return {"page_failures": next(found)} if "web" in self.servers else {}
+
+    def ends(self, topology: Topology) -> tuple[str, str] | None:
+        """Its two nodes."""
+        return self.client, self.server
+
+    def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
+        """Of the two nodes, and what a rig says of others."""
+        return {host: run.sysctls(host) for host in (self.client, self.server)}
+
+    def reduce(self, run: Run, out: Path, raw: bool) -> None:
+        """Nothing is to be made: flent's file is the data. Checks that each flow moved some."""
+        check_flows(out / "data.flent.gz")
+
+    def expected_packets(self, link: Link, length_s: float) -> float:
+        """TCP fills the directions that it is sent in, which the name of the test says."""
+        up = "up" in self.test or "rrul" in self.test
+        down = "down" in self.test or "rrul" in self.test
+        return PER_MBIT * length_s * (up * link.up.mbit_per_s + down * link.down.mbit_per_s)
+
+
+def check_flows(file: Path) -> None:
+    """Raise `TrafficFailure` where a flow of the flent `file` moved no data, or where a netperf
+    ended without telling how much."""
+    with gzip.open(file) as stream:
+        content = json.load(stream)
+    results, told = content["results"], content.get("metadata", {}).get("SERIES_META", {})
+    idle = sorted(
+        name
+        for name, samples in results.items()
+        if not name.endswith("::loss") and not name.endswith("::induced_delay")  # may well be 0
+        # flent drops the samples of a flow that starved at first; netperf's own count stays.
+        if not any(sample for sample in samples if sample is not None)
+        and not told.get(name, {}).get("BYTES_RECVD")
+    )
+    if idle or not results:
+        raise TrafficFailure(
+            what="no data moved in " + (", ".join(idle) or "any flow"),
+            where=file.name,
+            todo="look at flent.log",
+        )
+    untold = sorted(
+        name
+        for name, about in told.items()
+        if name.startswith("TCP") and about.get("RUNNER") == NETPERF and "ELAPSED_TIME" not in about
+    )
+    if untold:
+        raise TrafficFailure(
+            what="netperf ended without its result: " + ", ".join(untold),
+            where=file.name,
+            todo="look at flent.log; a flow that starves can lose netperf's control connection",
+        )

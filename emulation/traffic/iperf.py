@@ -1,0 +1,129 @@
+"""Bulk TCP flows of iperf 2 between the pairs of a rig, every packet of which is followed.
+
+```yaml
+traffic:
+  kind: iperf
+  test: tcp_nup                  # of flent: whose form the data have
+  flows: 16                      # which take the pairs in turn
+  both_ways: false               # as many flows from receivers to senders, over WiFi
+  ping_interval: 100 ms          # pings beside them, from the first sender
+  length: 60 s
+  step: 1 s
+  start_jitter: 1 s
+```
+
+The data are a file in flent's form and a table of packets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from emulation.rigs.base import RigSection
+from emulation.schema import MOST_FLOWS, Flaws, Span
+from emulation.topology import Topology
+from emulation.traffic.base import TrafficSection, need_pairs, sysctls_of_pairs
+
+if TYPE_CHECKING:
+    from emulation.model import Run
+
+#: The table of packets, and what was counted of it.
+TABLE, COUNTS = "run.packets.parquet", "packets.json"
+
+
+class Iperf(TrafficSection):
+    """Bulk flows."""
+
+    kind: Literal["iperf"]
+    flows: int = Field(ge=1, le=MOST_FLOWS, strict=True)
+    both_ways: bool = Field(default=False, strict=True)
+    ping_interval: Span | None = None
+
+    def check(self, rig: RigSection, topology: Topology) -> None:
+        """There are pairs; both directions are followed over WiFi only, where pings are not."""
+        need_pairs(self.kind, topology)
+        if not topology.observed:
+            what = f"'{self.kind}' follows packets through a queue, '{topology.name}' names none"
+            raise Flaws((("kind",), what, "write 'kind: mix' for gateways"))
+        if self.both_ways and not topology.media:
+            what = "is for a rig with a WiFi link: only there are both directions followed"
+            raise Flaws((("both_ways",), what, "remove it"))
+        if self.ping_interval and topology.media:
+            raise Flaws((("ping_interval",), "is for a rig without a WiFi link", "remove it"))
+
+    def job(self, run: Run, topology: Topology) -> dict[str, Any]:
+        """The flows, their pairs, and where packets are captured."""
+        every = self.ping_interval
+        tool: dict[str, Any] = {"tool": "iperf"}
+        pairs, flows = list(topology.pairs), self.flows
+        if topology.media:
+            counted = [{"node": node, "interface": name} for node, name in topology.observed[1:2]]
+            tool = {"tool": "stations", "servers": ["iperf"], "counted": counted}
+        if self.both_ways:  # flows take the pairs in turn
+            pairs += [(receiver, sender) for sender, receiver in topology.pairs]
+            flows *= 2
+        return {
+            **tool,
+            "flows": flows,
+            "length_s": run.length.seconds,
+            "start_jitter_us": round(self.start_jitter.us),
+            "base_rtt_ms": run.base_rtts[0].ms,
+            **({"ping_interval_s": every.seconds} if every else {}),
+            "pairs": [
+                {"sender": sender, "receiver": receiver, "address": topology.port(receiver).ip}
+                for sender, receiver in pairs
+            ],
+            "captures": [
+                {"node": node, "interface": interface} for node, interface in topology.observed
+            ],
+        }
+
+    def record(
+        self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What was counted of the packets; of the qdiscs those of routers."""
+        routers = {node.name for node in run.topology.nodes if node.forwards}
+        return {
+            "flows": self.flows,
+            **({"both_ways": True} if self.both_ways else {}),
+            "packets": json.loads((out / COUNTS).read_text()),
+            "packets_sha256": hashlib.sha256((out / TABLE).read_bytes()).hexdigest(),
+            # The captures tell what hosts and switches sent.
+            "qdiscs": {port: seen for port, seen in qdiscs.items() if port.split()[0] in routers},
+        }
+
+    @property
+    def leaves(self) -> dict[str, str]:
+        """The table of packets."""
+        return {TABLE: ".packets.parquet"}
+
+    def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
+        """Of hosts and of all neighbours."""
+        return sysctls_of_pairs(run, topology)
+
+    def reduce(self, run: Run, out: Path, raw: bool) -> None:
+        """A file in flent's form, the table of packets and what was counted of it."""
+        # pyarrow and pandas take a second to import
+        from emulation.captures import bulk, flent, frames, places, series, stations, table
+
+        topology, base_rtt = run.topology, run.base_rtts[0]
+        test = self.flent_about(run)
+        wireless = bool(topology.media)
+        if wireless:
+            reduced = stations.reduce(out, topology, test, self.flows, self.both_ways, base_rtt)
+        else:
+            pinged = self.ping_interval is not None
+            reduced = bulk.reduce(out, topology, test, self.flows, base_rtt, pinged)
+        table.write(reduced.packets, out / TABLE, self.flows if wireless else None)
+        (out / COUNTS).write_text(json.dumps(reduced.counts))
+        content = series.content(test, reduced, self.flows, base_rtt, wireless=wireless)
+        flent.write(content, out / "data.flent.gz")
+        for place in topology.observed if raw else ():
+            captured = places.frames(out, place)
+            name = captured.name.removesuffix(places.FRAMES)
+            frames.to_pcap(frames.read(captured), out / f"{name}{places.PCAP}")

@@ -1,0 +1,275 @@
+"""The load of codel2012 between gateways: bulk transfers, web sessions, constant bit rate, uploads.
+
+```yaml
+loads:
+  bulk_4_web_5: {bulk: 4, web: 5}    # TCP flows without end; web connections a second
+  edge: {bulk: 1, web: 2, cbr: 1, cbr_back: 1, uploads: 1}
+
+traffic:
+  kind: mix
+  test: mix
+  loads: [bulk_4_web_5, edge]        # the repetitions take them in turn
+  length: 60 s
+  step: 1 s
+  start_jitter: 1 s
+```
+
+The data are what the queues of the gateways did, in flent's form.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, PlainValidator, ValidationInfo, model_validator
+
+from emulation.rigs.base import RigSection
+from emulation.rigs.gateways import LEFT, OTHERS, RIGHT, Change, Gateways, base_rtts
+from emulation.schema import MOST_FLOWS, Flaws, Section, unknown
+from emulation.topology import Topology
+from emulation.traffic.base import TrafficSection, need_pairs, sysctls_of_pairs
+from emulation.traffic.packmime import sessions
+from emulation.units import Duration
+
+if TYPE_CHECKING:
+    from emulation.model import Run
+
+CBR_BYTES, CBR_BIT_S = 100, 64_000  # IP packets (codel2012, Simulator Configuration)
+UPLOAD_BYTES = 1_000_000  # Consumer Edge
+UPLOAD_IDLE_S = (5.0, 15.0)  # uniform (Consumer Edge)
+
+
+@dataclass(frozen=True)
+class Load:
+    """Senders to receivers is forward, the direction of downloads."""
+
+    name: str  # `bulk_4_web_5`
+    bulk: int = 0  # TCP flows without end, forward
+    web: int = 0  # connections a second that fetch forward, in the mean
+    cbr: int = 0  # flows of constant bit rate, forward
+    cbr_back: int = 0  # and the other way
+    uploads: int = 0  # who send a file, pause and send again, the other way
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether more than acknowledgments and requests goes the other way."""
+        return bool(self.cbr_back or self.uploads)
+
+
+#: What the queues did.
+QUEUES = "queues.json"
+
+#: Pages of all hosts together, never reached: 128 MiB. A guest's own would be a few MB.
+TCP_MEMORY = {"/proc/sys/net/ipv4/tcp_mem": "16384\t24576\t32768"}
+
+
+class LoadSection(Section):
+    """A load of the file; senders to receivers is forward."""
+
+    bulk: int = Field(default=0, ge=0, le=MOST_FLOWS, strict=True)
+    web: int = Field(default=0, ge=0, le=MOST_FLOWS, strict=True)
+    cbr: int = Field(default=0, ge=0, le=MOST_FLOWS, strict=True)
+    cbr_back: int = Field(default=0, ge=0, le=MOST_FLOWS, strict=True)
+    uploads: int = Field(default=0, ge=0, le=MOST_FLOWS, strict=True)
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not any(dict(self).values()):
+            raise Flaws(((), "sends nothing", "add e.g. 'bulk: 1'"))
+        return self
+
+    def load(self, name: str) -> Load:
+        """The load, under its name."""
+        return Load(name, **dict(self))
+
+
+def _loads(value: Any, info: ValidationInfo) -> tuple[Load, ...]:
+    """The loads of those names in the file."""
+    if not isinstance(value, list | tuple):
+        raise Flaws(((), "is not a list", "write [value, value]"))
+    if not value:
+        raise Flaws(((), "has no loads", "add 'loads', names of the file's loads"))
+    defined: dict[str, Load] = (info.context or {}).get("loads", {})
+    flaws = [
+        ((index,), *unknown("load", str(name), defined))
+        for index, name in enumerate(value)
+        if not isinstance(name, Load) and name not in defined
+    ]
+    if flaws:
+        raise Flaws(*flaws)
+    return tuple(name if isinstance(name, Load) else defined[name] for name in value)
+
+
+class Mix(TrafficSection):
+    """Loads between gateways."""
+
+    kind: Literal["mix"]
+    loads: Annotated[tuple[Load, ...], PlainValidator(_loads)]
+
+    def check(self, rig: RigSection, topology: Topology) -> None:
+        """The rig is that of gateways, whose last pair the sessions are between."""
+        need_pairs(self.kind, topology)
+        if topology.pairs[-1] != OTHERS:
+            what = f"'{self.kind}' does not run on the rig '{topology.name}'"
+            raise Flaws((("kind",), what, "write 'kind: gateways' for the rig"))
+        assert isinstance(rig, Gateways)
+        if any(change.at >= self.length for change in rig.schedule):
+            what = f"a moment of the rig's schedule is not within {self.length}"
+            raise Flaws((("length",), what, "end the schedule before the load does"))
+
+    def job(self, run: Run, topology: Topology) -> dict[str, Any]:
+        """The load, its sessions, and how the rate of the link changes."""
+        assert isinstance(run.rig, Gateways)
+        return traffic_job(
+            run.load,
+            topology,
+            # The same whatever the qdisc: qdiscs are compared by the same sessions.
+            draw=f"{run.experiment_id}/{run.link.slug}/{run.seed}",
+            base_rtt=run.rig.base_rtt,
+            length=run.length,
+            start_jitter=self.start_jitter,
+            mtu=run.rig.mtu.bytes if run.rig.mtu else None,
+            schedule=run.rig.changes,
+        )
+
+    def record(
+        self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What the queues did; of the qdiscs those under test."""
+        ports = {f"{port.node} {port.interface}" for port in run.topology.queues()}
+        told: dict[str, Any] = json.loads((out / QUEUES).read_text())
+        return {**told, "qdiscs": {port: seen for port, seen in qdiscs.items() if port in ports}}
+
+    def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
+        """Of hosts and of all neighbours."""
+        return sysctls_of_pairs(run, topology)
+
+    @property
+    def loads_in_turn(self) -> int:
+        """How many loads the repetitions take in turn."""
+        return len(self.loads)
+
+    def parameters(self) -> dict[str, str]:
+        """Memory of TCP that is never the limit."""
+        return TCP_MEMORY
+
+    def reduce(self, run: Run, out: Path, raw: bool) -> None:
+        """A file in flent's form of what the queues did."""
+        from emulation.captures import flent, gateways  # pandas takes a second to import
+
+        assert isinstance(run.rig, Gateways)
+        parts = (self.flent_about(run), run.load, run.link, run.rig.changes)
+        content, about = gateways.reduce(out, run.topology, *parts)
+        flent.write(content, out / "data.flent.gz")
+        (out / QUEUES).write_text(json.dumps(about))
+
+
+def traffic_job(
+    load: Load,
+    topology: Topology,
+    *,
+    draw: str,
+    base_rtt: Duration,
+    length: Duration,
+    start_jitter: Duration,
+    mtu: int | None,
+    schedule: tuple[Change, ...],
+) -> dict[str, Any]:
+    """What the guest's module `mix` gets, ready for JSON.
+
+    Sessions and pauses are drawn here, so that they can be looked at, from the text `draw`.
+    """
+    return {
+        "tool": "mix",
+        "servers": ["iperf"],
+        "load": {
+            "bulk": load.bulk,
+            "sessions": _sessions(load, length, f"{draw} web"),
+            "cbr": load.cbr,
+            "cbr_back": load.cbr_back,
+            "cbr_bytes": CBR_BYTES,
+            "cbr_gap_us": 8 * CBR_BYTES * 10**6 // CBR_BIT_S,
+            "uploads": _uploads(load, length, f"{draw} uploads"),
+            "upload_bytes": UPLOAD_BYTES,
+        },
+        "length_s": length.seconds,
+        "start_jitter_us": round(start_jitter.us),
+        "mtu": mtu,
+        "pairs": [
+            {
+                "sender": sender,
+                "receiver": receiver,
+                "address": topology.port(receiver).ip,
+                "base_rtt_ms": rtt.ms,
+            }
+            for (sender, receiver), rtt in zip(topology.pairs, base_rtts(base_rtt), strict=True)
+        ],
+        "others": {name: topology.port(name).ip for name in OTHERS},
+        "changes": [
+            {
+                "at_s": change.at.seconds,
+                "node": node,
+                "interface": interface,
+                "rate_bit_s": change.rate.bits_per_second,
+            }
+            for change in schedule
+            if change.at < length
+            for node, interface in (LEFT, RIGHT)
+        ],
+        "captures": [
+            {"node": node, "interface": interface}
+            for queue in queues(load).values()
+            for node, interface in ports_of(queue, topology)
+        ],
+    }
+
+
+def queues(load: Load) -> dict[str, tuple[str, str]]:
+    """Direction -> (node, interface) of each queue whose packets are followed."""
+    return {"forward": LEFT, **({"reverse": RIGHT} if load.both_ways else {})}
+
+
+def ports_of(queue: tuple[str, str], topology: Topology) -> list[tuple[str, str]]:
+    """Where what goes through `queue` can be seen: at itself first, and where it comes from."""
+    ports = [(port.node, port.interface) for port in topology.ports() if port.node == queue[0]]
+    return [queue, *(port for port in ports if port != queue)]
+
+
+def _sessions(load: Load, length: Duration, draw: str) -> list[Any]:
+    """[start, [[pause, request bytes, response bytes, server's delay], ...]] each, times in us."""
+    if not load.web:
+        return []
+    return [
+        [
+            round(1e6 * one.start_s),
+            [
+                [
+                    round(1e6 * exchange.pause_s),
+                    exchange.request_bytes,
+                    exchange.response_bytes,
+                    round(1e6 * exchange.server_delay_s),
+                ]
+                for exchange in one.exchanges
+            ],
+        ]
+        for one in sessions(load.web, length.seconds, _seed(draw))
+    ]
+
+
+def _uploads(load: Load, length: Duration, draw: str) -> list[list[int]]:
+    """The pauses of each uploader in us, more than it can get to."""
+    rng = np.random.RandomState(_seed(draw))
+    count = int(length.seconds / UPLOAD_IDLE_S[0]) + 1
+    return [
+        [round(1e6 * pause) for pause in rng.uniform(*UPLOAD_IDLE_S, count)]
+        for _ in range(load.uploads)
+    ]
+
+
+def _seed(draw: str) -> int:
+    return int.from_bytes(hashlib.sha256(draw.encode()).digest()[:4], "big")
