@@ -1,0 +1,113 @@
+"""What flows deliver: bytes that are new to the receiver, and what iperf read of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from emulation.captures import frames
+from emulation.errors import GuestFailure, TrafficFailure
+
+Flow = tuple[int, int]  # address and port of its sender
+
+
+def new_bytes(start: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many bytes of each segment had not arrived before.
+
+    `start` is the offset of its first byte in the stream, `size` its bytes, in the order of
+    arrival.
+    """
+    new = np.zeros(len(start), dtype=np.int64)
+    top, holes = 0, []  # what begins at `top`, or lies in a hole, has not arrived
+    for row, (first, end) in enumerate(zip(start.tolist(), (start + size).tolist(), strict=True)):
+        if end > top:
+            if first > top:
+                holes.append((top, first))
+            new[row] = end - max(first, top)
+            top = end
+        if first < top and holes:
+            filled = [(max(a, first), min(b, end)) for a, b in holes if a < end and first < b]
+            if filled:
+                new[row] += sum(b - a for a, b in filled)
+                holes = [
+                    piece
+                    for a, b in holes
+                    for piece in ((a, min(b, first)), (max(a, end), b))
+                    if piece[0] < piece[1]
+                ]
+    return new
+
+
+def delivered_bytes(
+    data: pd.DataFrame, offered: pd.DataFrame, began_ns: int, step_ns: int, steps: int
+) -> tuple[NDArray[np.int64], dict[Flow, int]]:
+    """New payload bytes by flow and step, and the total of each flow that ever reached its
+    receiver, by address and port."""
+    named = offered.drop_duplicates("flow")
+    numbers = {
+        (int(sender), int(port)): int(flow)
+        for sender, port, flow in named[["sender", "port", "flow"]].to_numpy()
+    }
+    delivered = np.zeros((len(numbers), steps), dtype=np.int64)
+    totals: dict[Flow, int] = {}
+    arrived = data.dropna(subset="time_ns_then").sort_values("time_ns_then", kind="stable")
+    for (sender, port), number in numbers.items():
+        packets = arrived[(arrived["sender"] == sender) & (arrived["port"] == port)]
+        begin = packets.loc[(packets["flags"] & frames.SYN) != 0, "seq"]
+        if begin.empty and packets.empty:
+            continue  # the queue dropped each of its SYNs
+        if begin.empty:
+            raise TrafficFailure(f"flow {number} has no SYN", "captures", "look at iperf-*.log")
+        with_data = packets[packets["payload"] > 0]
+        offset = ((with_data["seq"] - begin.iloc[0] - 1) % 2**32).to_numpy()
+        new = new_bytes(offset, with_data["payload"].to_numpy())
+        step = ((with_data["time_ns_then"].to_numpy() - began_ns) // step_ns).astype(int)
+        inside = step < steps
+        np.add.at(delivered[number], step[inside], new[inside])
+        totals[sender, port] = int(new.sum())
+    return delivered, totals
+
+
+def ended_flows(data: pd.DataFrame, totals: dict[Flow, int]) -> set[Flow]:
+    """Those of the flows of `totals` whose end, a FIN behind all their bytes, has arrived."""
+    arrived = data.dropna(subset="time_ns_then")
+    found = set()
+    for flow, total in totals.items():
+        packets = arrived[(arrived["sender"] == flow[0]) & (arrived["port"] == flow[1])]
+        begin = packets.loc[(packets["flags"] & frames.SYN) != 0, "seq"]
+        last = packets[(packets["flags"] & frames.FIN) != 0]
+        if begin.empty or last.empty:
+            continue
+        bytes_before = (last["seq"] + last["payload"] - begin.iloc[0] - 1) % 2**32
+        if (bytes_before == total).any():
+            found.add(flow)
+    return found
+
+
+def check_iperf(out: Path, totals: dict[Flow, int], ended: set[Flow]) -> None:
+    """Raise `GuestFailure` unless iperf's servers have read exactly what was delivered.
+
+    `totals` has the bytes by address of the sender, as a number, and its port. A server reports a
+    flow at its end, so that it need not have reported one that is none of those that have `ended`:
+    where even a FIN is lost again and again, the run is over before.
+    """
+    read = {}
+    for path in sorted(out.glob("iperf-*.csv")):
+        for line in path.read_text().splitlines():
+            words = line.split(",")
+            if len(words) < 8:  # what it says when no further flow comes
+                continue
+            address = int.from_bytes(bytes(map(int, words[1].split("."))), "big")
+            read[address, int(words[2])] = int(words[7])
+    differ = [
+        f"{totals.get(flow)} and {read.get(flow)}"
+        for flow in sorted(totals | read)
+        if totals.get(flow) != read.get(flow) and (flow in read or flow in ended)
+    ]
+    if differ:
+        raise GuestFailure(
+            "bytes delivered and read by iperf differ: " + "; ".join(differ), "iperf"
+        )

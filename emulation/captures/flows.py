@@ -1,0 +1,181 @@
+"""Flows of TCP between hosts, each packet followed from its sender through the queue under test to
+its receiver."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from emulation.captures import counters, frames, places
+from emulation.captures.delivery import check_iperf, delivered_bytes, ended_flows
+from emulation.captures.flent import About
+from emulation.captures.flight import flights
+from emulation.captures.follow import Followed, follow
+from emulation.captures.pings import read_pings
+from emulation.captures.roundtrips import round_trips
+from emulation.captures.table import FATES
+from emulation.errors import TrafficFailure
+from emulation.topology import Topology
+
+SERVICE = 5001  # iperf's port
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """What a run's captures come to."""
+
+    packets: pd.DataFrame  # of table.COLUMNS
+    delivered: NDArray[np.int64]  # [flow, step]: payload bytes new to the receiver
+    counts: dict[str, Any]  # packets by fate, and what else was counted
+    sampled: list[dict[str, Any]]  # counters of the qdisc under test once a second, `time_s` added
+    pings: pd.DataFrame  # sent_ns (since the load began) and answer_ms, as ping printed it, or NaN
+    began_ns: int  # when the load began, since 1970
+
+
+@dataclass(frozen=True)
+class Flows:
+    """Packets of flows, and what became of them.
+
+    `queued`: one row per packet that came to the queue under test, with `flow` and, where it
+    belongs to a synthetic packet pair, `rtt_ns`; `queue`: the same, followed.
+    """
+
+    queue: Followed
+    queued: pd.DataFrame
+    pairs: int
+    delivered: NDArray[np.int64]
+    totals: dict[tuple[int, int], int]  # payload bytes delivered, by address and port of the sender
+    flight_bytes: dict[str, int]
+    sampled: list[dict[str, Any]]
+    pings: pd.DataFrame
+    began_ns: int
+
+    @property
+    def sojourn_ns(self) -> pd.Series:
+        """How long each packet was in the queue; NaN of a dropped one."""
+        return self.queued["time_ns_then"] - self.queued["time_ns"]
+
+    @property
+    def fates(self) -> NDArray[np.int64]:
+        """What became of each packet, an index of `table.FATES`."""
+        return np.where(self.queue.sent, np.where(self.queue.marked, 1, 0), 2)
+
+    def loaded(self, about: About) -> pd.Series:
+        """Which packets came during the load."""
+        since_ns = self.queued["time_ns"].sub(self.began_ns)
+        return since_ns.between(0, about.length.nanoseconds, inclusive="left")
+
+    def counts(self) -> dict[str, Any]:
+        """Packets by fate, and what was counted at the hosts."""
+        by_fate = np.bincount(self.fates, minlength=len(FATES)).tolist()
+        return {
+            **dict(zip(FATES, by_fate, strict=True)),
+            "pairs": self.pairs,
+            "flows": len(self.totals),
+            "payload_bytes": sum(self.totals.values()),
+            "flight_bytes": self.flight_bytes,
+        }
+
+
+def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool = False) -> Flows:
+    """Follow what a guest left in `out` of `flows` flows, beside which it may have `pinged`.
+
+    Flows have a wired end, a sender of the pairs of `topology`; what is followed through the queue
+    is what goes away from it. Raises `GuestFailure` where the captures and the counters of the
+    qdisc, or the captures and what iperf counted, are not exactly equal.
+    """
+    (before, behind), hosts = topology.observed[:2], topology.observed[2:]
+    tables = {
+        place: frames.read_flows(places.frames(out, place), SERVICE, pinged)
+        for place in topology.observed
+    }
+    began_ns = int(json.loads((out / "iperf.json").read_text())["began_ns"])
+    wired = {_address(topology, sender) for sender, _ in topology.pairs}
+    offered, left = (_outward(tables[place], wired) for place in (before, behind))
+    offered["flow"] = flow_numbers(offered)
+    queue = follow(offered, left, "the queue")
+    samples = counters.read(out, behind)
+    counters.check(samples, queue, behind)
+
+    ends = {_address(topology, host): tables[host, interface] for host, interface in hosts}
+    data, back = (follow(*_at_ends(ends, forward=way), "the path").table() for way in (True, False))
+    pairs = round_trips(data, back)
+    rtt_ns = _of_queue(pairs, data, back, wired)
+    twin = offered["packet"].duplicated(keep=False)
+    queued = queue.table().assign(
+        rtt_ns=rtt_ns.reindex(offered["packet"]).reset_index(drop=True).mask(twin)
+    )
+    of_tcp, offered_tcp = (table[table["port"] != frames.PING] for table in (data, offered))
+    step_ns = about.step.nanoseconds
+    delivered, totals = delivered_bytes(of_tcp, offered_tcp, began_ns, step_ns, about.steps)
+    check_iperf(out, totals, ended_flows(of_tcp, totals))
+    if len(delivered) != flows or not delivered.any():
+        what = f"{len(delivered)} flows came to the queue, not {flows}"
+        raise TrafficFailure(what, "captures", "look at iperf-*.log")
+    outward = (
+        table[table["sender"].isin(wired) & (table["port"] != frames.PING)]
+        for table in (data, back)
+    )
+    return Flows(
+        queue,
+        queued,
+        len(rtt_ns),
+        delivered,
+        totals,
+        flights(*outward),
+        counters.during(samples, began_ns),
+        read_pings(out, data[data["port"] == frames.PING], began_ns),
+        began_ns,
+    )
+
+
+def flow_numbers(table: pd.DataFrame) -> NDArray[np.int64]:
+    """The number of each packet's flow, by address and port of its sender; pings are the last."""
+    last = (table["port"] == frames.PING).rename("last")
+    flows = table.groupby([last, "sender", "port"], sort=True).ngroup()
+    return np.asarray(flows, dtype=np.int64)
+
+
+def _address(topology: Topology, host: str) -> int:
+    """The IPv4 address of `host` as a number, as tables have it."""
+    return int(IPv4Address(topology.port(host).ip))
+
+
+def _outward(table: pd.DataFrame, wired: set[int]) -> pd.DataFrame:
+    """What goes from the `wired` hosts to the others: data, and acknowledgments of theirs."""
+    return table[table["forward"] == table["sender"].isin(wired)].reset_index(drop=True)
+
+
+def _at_ends(
+    tables: dict[int, pd.DataFrame], *, forward: bool
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What all hosts, by address, sent of one direction of their flows, and what all received."""
+    sent, received = [], []
+    for address, table in tables.items():
+        table = table[table["forward"] == forward]
+        own = table["sender"] == address
+        sent.append(table[own == forward])
+        received.append(table[own != forward])
+    return pd.concat(sent, ignore_index=True), pd.concat(received, ignore_index=True)
+
+
+def _of_queue(
+    pairs: pd.DataFrame, data: pd.DataFrame, back: pd.DataFrame, wired: set[int]
+) -> pd.Series:
+    """The round trip of each pair by the `packet` of it that goes through the queue.
+
+    That is the one that begins it or, where the flow comes to a wired host, the one that ends it.
+    Packets of no socket can be equal, and then it is open which of them had the round trip.
+    """
+    outward = data["sender"].isin(wired)[pairs["begins"]].to_numpy()
+    begins = data["packet"][pairs["begins"]].to_numpy()
+    ends = back["packet"][pairs["ends"]].to_numpy()
+    rtt_ns = pairs["rtt_ns"].set_axis(np.where(outward, begins, ends))
+    return rtt_ns[~rtt_ns.index.duplicated(keep=False)]

@@ -1,0 +1,128 @@
+"""Packets followed: from where they arrive before a queue, or are sent, to where they come out.
+
+A packet is told from others by its headers (`packet` of `emulation.captures.frames`). Those of no
+socket have the identification 0, so that a second SYN-ACK, say, equals the first. Which of such
+twins was dropped cannot be known; the rule is that each that comes out is the latest equal one that
+went in before and that none which comes out later has taken (`latest`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from emulation.captures.frames import Bools, Ints
+from emulation.errors import GuestFailure
+
+Pairs = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What became of the packets of a table of `frames.decode`.
+
+    Because observing takes no virtual time, `delay_ns` is exact.
+    """
+
+    before: pd.DataFrame
+    behind: pd.DataFrame
+    place: Ints  # of each packet of `before` its row in `behind`; -1 where it was dropped
+
+    @property
+    def sent(self) -> Bools:
+        """Which packets left."""
+        return self.place >= 0
+
+    @property
+    def marked(self) -> Bools:
+        """Which packets were marked in between."""
+        marked = np.zeros(len(self.place), dtype=bool)
+        marked[self.sent] = self.behind["ce"].to_numpy()[self.place[self.sent]]
+        already: Bools = self.before["ce"].to_numpy(dtype=bool)
+        return marked & ~already
+
+    @cached_property
+    def left_ns(self) -> Ints:
+        """When each packet left, since 1970; -1 where it was dropped."""
+        left = np.full(len(self.place), -1, dtype=np.int64)
+        left[self.sent] = self.behind["time_ns"].to_numpy()[self.place[self.sent]]
+        return left
+
+    @property
+    def delay_ns(self) -> Ints:
+        """How long each packet took; -1 where it was dropped."""
+        return np.where(self.sent, self.left_ns - self.before["time_ns"].to_numpy(), -1)
+
+    def table(self) -> pd.DataFrame:
+        """`before` with a column `time_ns_then`: `left_ns` with NaN in place of -1.
+
+        Where there is a NaN the column is of floating point, which has such times to 128 ns.
+        """
+        left = pd.Series(self.left_ns)
+        return self.before.assign(time_ns_then=left if self.sent.all() else left.where(self.sent))
+
+
+def latest(went_in: Ints, came_out: Ints) -> Pairs:
+    """(index in `came_out`, index in `went_in`): to each the latest that no later one has taken."""
+    pairs, free = [], len(went_in)
+    for index in range(len(came_out) - 1, -1, -1):
+        free = min(free, int(np.searchsorted(went_in, came_out[index], side="right"))) - 1
+        pairs.append((index, free))
+    return pairs
+
+
+def in_order(went_in: Ints, came_out: Ints) -> Pairs:
+    """As `latest`, but to the first that comes out the first that went in, and so on: so that what
+    was dropped are the last ones. The tables in `data/captures` are made so."""
+    return [(index, index if index < len(went_in) else -1) for index in range(len(came_out))]
+
+
+def follow(
+    before: pd.DataFrame,
+    behind: pd.DataFrame,
+    where: str,
+    twins: Callable[[Ints, Ints], Pairs] = latest,
+) -> Followed:
+    """Each packet of `before` to `behind`, tables with `time_ns` and `packet`; `twins` tells equal
+    packets apart.
+
+    Raises `GuestFailure` where packets come out of `where` that did not go in, or too early.
+    """
+    before, behind = (table.reset_index(drop=True) for table in (before, behind))
+    keys = [table["packet"].to_numpy() for table in (before, behind)]
+    times = [table["time_ns"].to_numpy() for table in (before, behind)]
+    twin = before["packet"].duplicated(keep=False).to_numpy()
+    alone = np.flatnonzero(~twin)
+    row = pd.Index(keys[0][alone]).get_indexer(pd.Index(keys[1]))  # of each packet behind
+    found = row >= 0
+    row[found] = alone[row[found]]
+    for into, out_of in _groups(keys[0], twin, keys[1], ~found):
+        into, out_of = (
+            rows[np.argsort(at[rows], kind="stable")]
+            for rows, at in zip((into, out_of), times, strict=True)
+        )
+        for index, which in twins(times[0][into], times[1][out_of]):
+            row[out_of[index]] = into[which] if which >= 0 else -1
+    if (row < 0).any() or len(np.unique(row)) < len(row):
+        raise GuestFailure("packets come out that did not go in", where)
+    if (times[1] < times[0][row]).any():
+        raise GuestFailure("packets leave before they arrive", where)
+    place = np.full(len(before), -1, dtype=np.int64)
+    place[row] = np.arange(len(row))
+    return Followed(before, behind, place)
+
+
+def _groups(before: Ints, of_before: Bools, behind: Ints, of_behind: Bools) -> list[list[Ints]]:
+    """The rows before and behind of each key that several packets have and that came out."""
+    groups = [
+        pd.Series(np.flatnonzero(chosen)).groupby(keys[chosen]).indices
+        for keys, chosen in ((before, of_before), (behind, of_behind))
+    ]
+    rows = [np.flatnonzero(chosen) for chosen in (of_before, of_behind)]
+    return [
+        [rows[side][groups[side][key]] for side in (0, 1)] for key in groups[1] if key in groups[0]
+    ]

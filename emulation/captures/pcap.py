@@ -1,0 +1,90 @@
+"""pcap files, read and written on the host, and a packet in words."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from emulation.errors import ConfigError
+
+_MAGIC = {0xA1B23C4D: 1, 0xA1B2C3D4: 1000}  # pcap(5): nanoseconds in a unit of the second field
+_HEADER = struct.Struct("<IHHiIII")
+_RECORD = struct.Struct("<IIII")
+_ETHERNET = 1
+_ETHERTYPE_IPV4 = 0x0800
+_TCP_FLAGS = ((0x02, "S"), (0x01, "F"), (0x04, "R"), (0x08, "P"), (0x10, "."), (0x40, "E"))
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A captured packet. `time_ns` since 1970; `length` on the wire; `content` may be cut short."""
+
+    time_ns: int
+    length: int
+    content: bytes
+
+    def __str__(self) -> str:
+        return decode(self.content, self.length)
+
+
+def read(path: Path) -> Iterator[Packet]:
+    """The packets of a capture, gzipped or not, in the order of the file."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rb") as stream:
+            yield from _packets(stream, path)  # type: ignore[arg-type]
+    except (OSError, EOFError) as error:
+        raise ConfigError(f"cannot be read: {error}", str(path), "name a whole capture") from error
+
+
+def write(packets: Iterable[Packet], path: Path, snap_bytes: int) -> None:
+    """Write `packets`, cut at `snap_bytes`, as a gzipped capture; equal ones give equal bytes."""
+    parts = [_HEADER.pack(0xA1B23C4D, 2, 4, 0, 0, snap_bytes, _ETHERNET)]
+    for packet in packets:
+        times = divmod(packet.time_ns, 10**9)
+        parts += [_RECORD.pack(*times, len(packet.content), packet.length), packet.content]
+    path.write_bytes(gzip.compress(b"".join(parts), mtime=0))
+
+
+def _packets(stream: BinaryIO, path: Path) -> Iterator[Packet]:
+    header = stream.read(_HEADER.size)
+    magic = struct.unpack_from("<I", header)[0] if len(header) == _HEADER.size else 0
+    if magic not in _MAGIC:
+        raise ConfigError("is no capture of a little-endian machine", str(path), "name a .pcap.gz")
+    while about := stream.read(_RECORD.size):
+        seconds, part, kept, length = _RECORD.unpack(about.ljust(_RECORD.size, b"\0"))
+        content = stream.read(kept)
+        if len(about) < _RECORD.size or len(content) < kept:
+            raise ConfigError("ends within a packet", str(path), "do the run again")
+        yield Packet(seconds * 10**9 + part * _MAGIC[magic], length, content)
+
+
+def decode(frame: bytes, length: int) -> str:
+    """An Ethernet frame in one line, as tcpdump would say it."""
+    if len(frame) < 34 or struct.unpack_from("!H", frame, 12)[0] != _ETHERTYPE_IPV4:
+        return f"type 0x{frame[12:14].hex()}, {length} bytes: {frame[14:46].hex()}"
+    ip = frame[14:]
+    start = (ip[0] & 0xF) * 4
+    protocol, mark = ip[9], ip[1] & 3
+    source, target = (socket.inet_ntoa(ip[at : at + 4]) for at in (12, 16))
+    above = ip[start:]
+    text = f"protocol {protocol}"
+    if protocol in (socket.IPPROTO_TCP, socket.IPPROTO_UDP) and len(above) >= 8:
+        ports = struct.unpack_from("!HH", above)
+        source, target = f"{source}.{ports[0]}", f"{target}.{ports[1]}"
+        text = "UDP"
+    if protocol == socket.IPPROTO_TCP and len(above) >= 16:
+        seq, ack, _, bits, window = struct.unpack_from("!IIBBH", above, 4)
+        flags = "".join(letter for bit, letter in _TCP_FLAGS if bits & bit)
+        text = f"TCP [{flags}] seq {seq} ack {ack} win {window}"
+    elif protocol == socket.IPPROTO_ICMP and len(above) >= 8:
+        kind, _, _, number, seq = struct.unpack_from("!BBHHH", above)
+        text = f"ICMP type {kind} id {number} seq {seq}"
+    ident = struct.unpack_from("!H", ip, 4)[0]
+    ecn = f" ecn {mark}" if mark else ""
+    return f"{source} > {target} {text}, {length} bytes, id {ident} ttl {ip[8]}{ecn}"

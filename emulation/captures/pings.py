@@ -1,0 +1,31 @@
+"""What ping says of the path, beside the packets that it sent."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from emulation.errors import GuestFailure
+
+LOG = "ping.log"
+
+_ANSWER = re.compile(r"icmp_seq=([0-9]+) .*time=([0-9.]+) ms")
+
+
+def read_pings(out: Path, sent: pd.DataFrame, began_ns: int) -> pd.DataFrame:
+    """One row per ping, in order: sent_ns, since the load began, and answer_ms, what ping printed
+    as its round trip, NaN where there was no answer.
+
+    `sent` has the requests as the captures saw them, with columns seq and time_ns. Raises
+    `GuestFailure` for an answer to what was not sent.
+    """
+    log = out / LOG
+    found = _ANSWER.findall(log.read_text()) if log.exists() else []
+    answers = pd.Series({int(seq): float(ms) for seq, ms in found}, dtype="float64")
+    strange = sorted(set(answers.index) - set(sent["seq"]))
+    if strange:
+        raise GuestFailure(f"ping has an answer to {strange[0]}, which was not sent", LOG)
+    times = sent.sort_values("time_ns").set_index("seq")["time_ns"] - began_ns
+    return pd.DataFrame({"sent_ns": times, "answer_ms": answers.reindex(times.index)})
