@@ -1,15 +1,16 @@
-"""What is wrong with a YAML file, in words: pydantic's findings with the line and what to do."""
+"""What is wrong with a value of a YAML file, in words: pydantic's findings and what to do."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any, TypeVar, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from emulation.errors import Problem
-from emulation.schema import Flaws, Section, unknown
+from emulation.errors import ConfigError
+from emulation.schema import Flaw, Flaws, Section, unknown
 from emulation.source import Path, Source
 
 S = TypeVar("S", bound=Section)
@@ -19,57 +20,127 @@ WORDS = {
     "missing": ("is missing", "add it"),
     "string_type": ("is not text", "write text, in quotes where YAML takes it for a number"),
     "int_type": ("is not a whole number", "write a whole number"),
+    "bool_type": ("is not true or false", "write true or false"),
     "dict_type": ("is not a mapping", "write keys with values below it"),
     "model_type": ("is not a mapping", "write keys with values below it"),
+    "model_attributes_type": ("is not a mapping", "write keys with values below it"),
     "list_type": ("is not a list", "write [value, value]"),
-    "too_short": ("is empty", "add at least one entry"),
+    "tuple_type": ("is not a list", "write [value, value]"),
 }
 
 
-def validated(
-    source: Source, form: type[S], first: str, context: dict[str, Any] | None = None
-) -> S | None:
+def validated(source: Source, form: type[S], first: str) -> S | None:
     """`source` in its `form`, whose first key is `first`; None, with the problems in `source`,
-    where it does not have it. `context` is handed to the checks of sections."""
+    where it does not have it."""
     if not isinstance(source.value, dict):
         if not source.problems:
-            source.problems.append(
-                source.problem((), "is no experiment file", f"start with '{first}:'")
-            )
+            source.problems.append(source.problem((), "is no study", f"start with '{first}:'"))
         return None
     try:
-        return form.model_validate(source.value, context=context)
-    except ValidationError as invalid:
-        for error in invalid.errors():
-            source.problems += _problems(source, form, error)
+        return form.model_validate(source.value)
+    except ValidationError as error:
+        source.problems += [source.problem(*flaw) for flaw in flaws(error, source.value, form)]
         return None
 
 
-def _problems(source: Source, form: type[Section], error: Any) -> Iterator[Problem]:
-    """An error of pydantic in our words."""
-    path: Path = tuple(step for step in error["loc"] if step != "[key]")
-    kind = error["type"]
-    flaws = error.get("ctx", {}).get("error")
-    if isinstance(flaws, Flaws):
-        for below, what, todo in flaws.flaws:
-            yield source.problem((*path, *below), what, todo)
-    elif kind == "extra_forbidden":
-        yield source.problem(path, *unknown("key", str(path[-1]), _keys(form, path[:-1])))
-    elif kind == "literal_error":
-        noun = next(str(step) for step in reversed(path) if isinstance(step, str))
-        valid = re.findall("'([^']*)'", error["ctx"]["expected"])
-        yield source.problem(path, *unknown(noun.removesuffix("s"), str(error["input"]), valid))
-    else:
-        what, todo = WORDS.get(kind, (f"is not valid: {error['msg']}", "correct it"))
-        yield source.problem(path, what, todo)
+def read(adapter: TypeAdapter[Any], value: Any, form: Any, context: dict[str, Any]) -> Any:
+    """`value` as `adapter` reads it; `Flaws` with all that is wrong. `form` is its annotation."""
+    try:
+        return adapter.validate_python(value, context=context)
+    except ValidationError as error:
+        raise Flaws(*flaws(error, value, form)) from None
+    except ConfigError as error:
+        raise Flaws(((), str(error), error.todo)) from None
 
 
-def _keys(form: type[Section], path: Path) -> list[str]:
-    """The keys that the section of `form` at `path` may have."""
-    section: Any = form
-    for step in path:
-        if isinstance(section, type) and issubclass(section, BaseModel):
-            section = section.model_fields[str(step)].annotation
+def flaws(invalid: ValidationError, value: Any, form: Any) -> Iterator[Flaw]:
+    """pydantic's findings about `value`, which should have the `form`."""
+    for error in invalid.errors():
+        path = _path(value, error["loc"])
+        kind, context = error["type"], error.get("ctx", {})
+        inner = context.get("error")
+        if isinstance(inner, Flaws):
+            for below, what, todo in inner.flaws:
+                yield (*path, *below), what, todo
+        elif kind == "extra_forbidden":
+            yield path, *unknown("key", str(path[-1]), _keys(form, value, path[:-1]))
+        elif kind in ("literal_error", "union_tag_invalid"):
+            tags = context.get("expected_tags") or context["expected"]
+            noun = "kind" if kind == "union_tag_invalid" else _noun(path)
+            found = context.get("tag", error["input"])
+            here = (*path, "kind") if kind == "union_tag_invalid" else path
+            yield here, *unknown(noun, str(found), re.findall("'([^']*)'", tags))
+        elif kind == "union_tag_not_found":
+            yield path, "has no kind", "add 'kind:'"
+        elif kind == "too_short":
+            least, found = context["min_length"], len(error["input"])
+            if found == 0:
+                yield path, "is empty", "add at least one entry"
+            elif found < least:  # else one of the entries is wrong, which has a finding of its own
+                yield (
+                    path,
+                    f"has {found} entry" if found == 1 else f"has {found} entries",
+                    (f"write {least} or more"),
+                )
         else:
-            section = get_args(section)[-1]
-    return list(section.model_fields)
+            what, todo = WORDS.get(kind, (f"is not valid: {error['msg']}", "correct it"))
+            yield path, what, todo
+
+
+def _noun(path: Path) -> str:
+    words = (step for step in reversed(path) if isinstance(step, str))
+    return next(words, "value").removesuffix("s")
+
+
+def _path(value: Any, location: Sequence[str | int]) -> Path:
+    """Where in `value` a finding is: pydantic's location has the tags of unions between."""
+    path: list[str | int] = []
+    last = len(location) - 1
+    tagged = False  # whether the tag of `value` has been there
+    for number, step in enumerate(location):
+        if step == "[key]":
+            continue
+        if not tagged and isinstance(value, Mapping) and value.get("kind") == step:
+            tagged = True
+            continue
+        there = (isinstance(value, Mapping) and step in value) or (
+            isinstance(value, list | tuple) and isinstance(step, int) and step < len(value)
+        )
+        if there:
+            path.append(step)
+            value, tagged = value[step], False
+        elif number == last:
+            path.append(step)
+    return tuple(path)
+
+
+def _keys(form: Any, value: Any, path: Path) -> list[str]:
+    """The keys that the section of `form` at `path` may have."""
+    section = _section(form, value)
+    for step in path:
+        value = value[step]
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            fields = {one.alias or name: one for name, one in section.model_fields.items()}
+            section = _section(fields[str(step)].annotation, value)
+        else:
+            section = _section(get_args(section)[-1], value)
+    fields = section.model_fields
+    return [one.alias or name for name, one in fields.items() if name != "folder"]
+
+
+def _section(form: Any, value: Any) -> Any:
+    """The model that an annotation stands for: of a union the one of `value`'s kind."""
+    if get_origin(form) is Annotated:
+        form = get_args(form)[0]
+    other = [one for one in get_args(form) if one is not NoneType]
+    if get_origin(form) in (Union, UnionType) and len(other) == 1:  # or None
+        return _section(other[0], value)
+    models = [one for one in get_args(form) if isinstance(one, type) and issubclass(one, BaseModel)]
+    if get_origin(form) in (dict, list, tuple) or not models:
+        return form
+    kind = value.get("kind") if isinstance(value, Mapping) else None
+    for model in models:
+        field = model.model_fields.get("kind")
+        if field is not None and kind in get_args(field.annotation):
+            return model
+    return models[0]
