@@ -13,7 +13,7 @@ import time
 from capture import Captures
 from iperf_frames import Frames
 from rig import Failure
-from traffic import AROUND_S, BEAT_S, check_base_rtt, wait_listening
+from traffic import AROUND_S, BEAT_S, RTT_SLACK_MS, check_base_rtt, wait_listening
 
 PORT = 5001  # iperf's own
 
@@ -27,14 +27,7 @@ QUIET_BEATS = 2
 def run(rig, traffic, status):
     """Send `traffic` (the job's) and keep what was seen of it in /job/out."""
     meet(rig, traffic["pairs"])
-    found = [
-        check_base_rtt(
-            rig,
-            pair["sender"],
-            {"address": pair["address"], "base_rtt_ms": traffic["base_rtt_ms"]},
-        )
-        for pair in traffic["pairs"]
-    ]
+    found = check_base_rtts(rig, traffic)
     status("reached", base_rtt_ms=found[0], base_rtts_ms=found)
     servers = [listen(rig, pair["receiver"], traffic["length_s"]) for pair in traffic["pairs"]]
     status("serving", servers=len(servers))
@@ -55,6 +48,20 @@ def run(rig, traffic, status):
             json.dump(content, file, sort_keys=True)
 
 
+def check_base_rtts(rig, traffic):
+    """The smallest RTT of each pair's idle path in ms; `Failure` if one is another than asked."""
+    slack_ms = traffic.get("rtt_slack_ms", RTT_SLACK_MS)
+    return [
+        check_base_rtt(
+            rig,
+            pair["sender"],
+            {"address": pair["address"], "base_rtt_ms": traffic["base_rtt_ms"]},
+            slack_ms,
+        )
+        for pair in traffic["pairs"]
+    ]
+
+
 def meet(rig, pairs):
     """Have all neighbours know each other's addresses, and know for sure.
 
@@ -66,14 +73,14 @@ def meet(rig, pairs):
     time.sleep(CERTAIN_S)
 
 
-def listen(rig, node, length_s):
+def listen(rig, node, length_s, around_s=AROUND_S):
     """iperf's server in `node`; it reports each flow as a line of CSV at its end.
 
     -C: there is no header before the data. Without it a server closes a connection whose first
     bytes take more than 4 s, and reads from no other meanwhile, which congestion makes happen. With
     it a server waits no longer than -t for a next connection.
     """
-    command = ["iperf", "-s", "-C", "-y", "C", "-t", f"{length_s + AROUND_S:g}"]
+    command = ["iperf", "-s", "-C", "-y", "C", "-t", f"{length_s + around_s:g}"]
     with open(f"/job/out/iperf-{node}.csv", "w") as log:
         server = subprocess.Popen(
             rig.inside(node, *command), stdin=subprocess.DEVNULL, stdout=log, stderr=log
@@ -82,7 +89,7 @@ def listen(rig, node, length_s):
     return server
 
 
-def send(rig, traffic, captures, on_beat, status):
+def send(rig, traffic, captures, on_beat, status, around_s=AROUND_S):
     """Start every flow and wait for its end; returns what was sent and when (ns since 1970)."""
     starts = start_times(traffic["flows"], traffic["start_jitter_us"])
     began_ns = time.time_ns()
@@ -92,7 +99,7 @@ def send(rig, traffic, captures, on_beat, status):
         time.sleep(max(0.0, began + late_s - time.monotonic()))
         pair = traffic["pairs"][number % len(traffic["pairs"])]
         flows.append(start_flow(rig, pair, number, traffic["length_s"]))
-    deadline = began + traffic["length_s"] + AROUND_S
+    deadline = began + traffic["length_s"] + around_s
     beat = began
     while any(flow.poll() is None for flow in flows):
         beat += BEAT_S
@@ -102,7 +109,7 @@ def send(rig, traffic, captures, on_beat, status):
             on_beat()
         status("traffic")
         if time.monotonic() > deadline:
-            raise Failure("traffic", f"iperf has not ended {AROUND_S:g} s after its load")
+            raise Failure("traffic", f"iperf has not ended {around_s:g} s after its load")
     for flow in flows:
         if flow.returncode:
             program = os.path.basename(flow.log)
@@ -153,15 +160,15 @@ def said(flow):
         return file.read()[-600:].strip()
 
 
-def wait_empty(captures, status):
-    """Wait until nothing is captured any more; `Failure` where that takes too long."""
-    quiet, deadline = 0, time.monotonic() + AROUND_S
-    while quiet < QUIET_BEATS:
+def wait_empty(captures, status, around_s=AROUND_S, quiet_beats=QUIET_BEATS):
+    """Wait until nothing is captured for `quiet_beats`; `Failure` where it takes `around_s`."""
+    quiet, deadline = 0, time.monotonic() + around_s
+    while quiet < quiet_beats:
         time.sleep(BEAT_S)
         quiet = 0 if captures.drain() else quiet + 1
         status("draining")
         if time.monotonic() > deadline:
-            raise Failure("traffic", f"packets are still sent {AROUND_S:g} s after the load")
+            raise Failure("traffic", f"packets are still sent {around_s:g} s after the load")
 
 
 def read_counters(rig, ports):

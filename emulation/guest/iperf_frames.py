@@ -2,7 +2,7 @@
 
 A frame has 128 bytes: the header that the kernel writes (struct tpacket2_hdr) and, at its offset
 `mac`, the first 62 bytes of the packet, which hold all that tells it from others. Nothing is looked
-at here, so that a packet costs the guest next to nothing; `emulation.packets` reads them.
+at here, so that a packet costs the guest next to nothing; `emulation.captures.frames` reads them.
 """
 
 from capture import Ring

@@ -6,17 +6,10 @@ status its new part is appended to `/job/live/<pid>`, whose first line is the to
 
 import os
 
-import traffic as ordinary
+from traffic import run_flent
 
 PLACE = "/job/live"
 TOOLS = ("netperf", "fping")
-
-
-class Options(dict):
-    """Options of flent; one with several words as its value is given once a word."""
-
-    def items(self):
-        return [(name, word) for name, value in super().items() for word in value.split()]
 
 
 class Outputs:
@@ -57,8 +50,8 @@ class Outputs:
 
 
 def run(rig, traffic, status):
-    """What `traffic` asks for, as if its tool were flent."""
-    asked = {**traffic, "tool": "flent", "options": Options(traffic["options"])}
+    """What flent would do for `traffic`; an option with several words is given once a word."""
+    options = {name: value.split() for name, value in traffic["options"].items()}
     outputs = Outputs()
-    ordinary.run(rig, asked, outputs.copying(status))
+    run_flent(rig, {**traffic, "options": options}, outputs.copying(status))
     outputs.copying(status)("watched")

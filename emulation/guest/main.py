@@ -1,11 +1,13 @@
-"""The job of a guest: build the rig, read it back, run the traffic, write what was seen.
+"""The first process of a guest: do the work that the job asks for, then switch the guest off.
 
-Runs as the guest's first process. `/job/job.json` says what to do (`emulation.model` writes it),
-`/job/out/` takes what comes of it, `/job/status` takes a line of JSON a step, the last of them
-`done` or `failed`. Whatever happens, the guest is switched off at the end.
+`/job/job.json` says what to do (`emulation.model` writes it), `/job/out/` takes what comes of it,
+`/job/status` takes a line of JSON a step, the last of them `done` or `failed`. The job's `work` is
+one of `WORKS`; a job without it is a run. Which files lie beside this one is decided by the host
+(`emulation.guestcode`), so that a work imports what it needs where it is done.
 """
 
 import ctypes
+import importlib
 import json
 import os
 import resource
@@ -18,6 +20,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 #: Open files a process. mnexec closes all that there could be, each with a failing system call.
 OPEN_FILES = 128
+
+#: The program of the work `script`.
+SCRIPT = "/job/script.py"
 
 
 class Status:
@@ -37,47 +42,96 @@ def power_off():
     ctypes.CDLL(None, use_errno=True).reboot(0x4321FEDC)
 
 
-def work(status):
+def run(job, status):
+    """Build the rig, send the traffic through it, and keep what the qdiscs counted.
+
+    Returns what was made for that.
+    """
     import traffic
     from capture import Captures
-    from readback import compare, read
-    from rig import Rig, set_parameters
+    from readback import read
 
-    with open("/job/job.json") as file:
-        job = json.load(file)
-    status("booted")
-    if "boot" in job:
-        status("done")
-        return
-    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, 4096))
-    set_parameters(job["parameters"])
-    rig = Rig(job)
-    status("built", interfaces=len(rig.ports))
-    seen = read(rig)
-    problems = compare(rig.ports, seen)
-    if problems:
-        status("failed", cause="rig", problems=problems)
-        return
-    status("checked")
-    if "shell" in job:
-        import shell
-
-        shell.run(rig, job, status)
-        status("done")
-        return
+    rig = checked_rig(job, status)
+    if "probes" in job:
+        ctypes._dlopen(job["probes"], 0)  # not CDLL: nothing is left for Python to collect
     with Captures(rig, job["queues"], job.get("capture", False)) as captures:
         traffic.run(rig, job["traffic"], captures.draining(status))
         with open("/job/out/qdiscs.json", "w") as file:
             json.dump(read(rig, statistics=True), file, sort_keys=True)
-    status("done")
+    return rig, captures
+
+
+def shell(job, status):
+    """Build the rig and give a shell in it."""
+    importlib.import_module("shell").run(checked_rig(job, status), job, status)
+
+
+def boot(job, status):
+    """Nothing."""
+    status("booted")
+
+
+def saturation(job, status):
+    """Saturate WiFi links, a case of the job after the other."""
+    importlib.import_module("wifi_saturation").run(job, status)
+
+
+def script(job, status):
+    """Run the Python program that lies in the job; it has `job` and `status`."""
+    with open(SCRIPT) as file:
+        exec(compile(file.read(), SCRIPT, "exec"), {"job": job, "status": status})  # noqa: S102
+
+
+def programs(job, status):
+    """Programs of the user's, without a rig."""
+    status("booted")
+    importlib.import_module("programs").run(None, job["traffic"], status)
+
+
+WORKS = {
+    "run": run,
+    "programs": programs,
+    "shell": shell,
+    "boot": boot,
+    "saturation": saturation,
+    "script": script,
+}
+
+
+def checked_rig(job, status):
+    """The rig of `job`, built and read back; `Failure` where it is not as asked for."""
+    from readback import compare, read
+    from rig import Failure, Rig, set_parameters
+
+    if job.get("drivers"):
+        importlib.import_module("wifi_rig")  # now: to look for its files takes virtual time
+    status("booted")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, 4096))
+    set_parameters(job["parameters"])
+    rig = Rig(job)
+    status("built", interfaces=len(rig.ports))
+    problems = compare(rig.ports, read(rig))
+    if problems:
+        raise Failure("rig", *problems)
+    status("checked")
+    return rig
 
 
 def main():
     status = Status("/job/status")
     try:
-        work(status)
+        with open("/job/job.json") as file:
+            job = json.load(file)
+        if "layers" in job:
+            importlib.import_module("layers").mount(job["layers"])
+        if "modules" in job:
+            importlib.import_module("modules").load_all()
+        # To let go of what was made takes virtual time, with captures less: not before `done`.
+        kept = WORKS[job.get("work", "run")](job, status)  # noqa: F841
+        status("done")
     except Exception as error:
-        status("failed", cause=getattr(error, "cause", "guest"), problems=[str(error)])
+        problems = getattr(error, "problems", [str(error)])
+        status("failed", cause=getattr(error, "cause", "guest"), problems=problems)
         traceback.print_exc()
     finally:
         with open("/dev/kmsg") as log, open("/job/out/kernel.log", "w") as out:

@@ -26,9 +26,39 @@ _CODEL_UNIT_US = 1.024
 #: makes whole microseconds of them and then whole bytes, each rounded down (iproute2, tc/q_tbf.c).
 _TBF_UNIT_S, _TBF_UNIT_B = 1.1e-6, 1
 
+#: tc tells the kernel whole bytes per second.
+_RATE_UNIT_BIT_S = 8
+
+#: What the flags of CAKE set: the key and the value that tc shows.
+_CAKE_FLAGS = {
+    "unlimited": ("bandwidth", "unlimited"),
+    **{
+        flag: ("flowmode", flag)
+        for flag in (
+            *("flowblind", "srchost", "dsthost", "hosts", "flows"),
+            *("dual-srchost", "dual-dsthost", "triple-isolate"),
+        )
+    },
+    **{
+        flag: ("diffserv", flag)
+        for flag in ("besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence")
+    },
+    **{flag: ("atm", flag) for flag in ("atm", "noatm", "ptm")},
+    **{flag: ("nat", flag == "nat") for flag in ("nat", "nonat")},
+    **{flag: ("wash", flag == "wash") for flag in ("wash", "nowash")},
+    **{flag: ("split_gso", flag == "split-gso") for flag in ("split-gso", "no-split-gso")},
+    **{flag: ("ingress", flag == "ingress") for flag in ("ingress", "egress")},
+    "ack-filter": ("ack-filter", "enabled"),
+    "ack-filter-aggressive": ("ack-filter", "aggressive"),
+    "no-ack-filter": ("ack-filter", "disabled"),
+}
+
 
 def read(rig, statistics=False):
-    """What is installed: {"node interface": {"qdiscs": [...], "offloads_on": [...], ...}}."""
+    """What is installed: {"node interface": {"qdiscs": [...], "offloads_on": [...], ...}}.
+
+    With `statistics` the counters of qdiscs and of WiFi devices are in it, too.
+    """
     found = {}
     for node in rig.nodes:
         qdiscs = installed(rig, node, statistics)
@@ -42,18 +72,35 @@ def read(rig, statistics=False):
             if rig.ports[node, interface].get("classes"):
                 text = rig.run(node, "tc", "class", "show", "dev", interface)
                 found[f"{node} {interface}"]["classes"] = classes(text)
+            if "tree" in rig.ports[node, interface]:
+                import trees
+
+                tree = trees.read(rig, rig.ports[node, interface], qdiscs)
+                found[f"{node} {interface}"]["tree"] = tree
+    for (node, interface), port in rig.ports.items():
+        if "wifi" in port:
+            import wifi_rig
+
+            found[f"{node} {interface}"]["wifi"] = wifi_rig.read(rig, port, statistics)
     return found
 
 
 def installed(rig, node, statistics):
     """All qdiscs of `node` as `tc -j` shows them, with its counters or with more options."""
-    shown = json.loads(rig.run(node, "tc", "-j", *(["-s"] if statistics else []), "qdisc", "show"))
+    shown = parsed(rig.run(node, "tc", "-j", *(["-s"] if statistics else []), "qdisc", "show"))
     if not statistics:
         # With -d tc shows more options, but some values of the others as text for people.
-        details = json.loads(rig.run(node, "tc", "-j", "-d", "qdisc", "show"))
+        details = parsed(rig.run(node, "tc", "-j", "-d", "qdisc", "show"))
         for qdisc, more in zip(shown, details, strict=True):
             qdisc["options"] = {**more.get("options", {}), **qdisc.get("options", {})}
     return shown
+
+
+def parsed(text):
+    """What `tc -j` prints; the default class of hfsc is no JSON (iproute2 6.1, tc/q_hfsc.c)."""
+    if "{default " in text:
+        text = re.sub(r"\{default (\w+) \}", r'{"default":"\1"}', text)
+    return json.loads(text)
 
 
 def offloads_on(text):
@@ -110,7 +157,7 @@ def compare(ports, found):
     for (node, interface), port in ports.items():
         where = f"{node} {interface}"
         seen = found[where]
-        problems += [f"{where}: offload {name} is on, not off" for name in seen["offloads_on"]]
+        problems += compare_offloads(where, seen)
         if seen["txqueuelen"] != port["txqueuelen"]:
             problems.append(
                 f"{where}: txqueuelen is {seen['txqueuelen']}, not {port['txqueuelen']}"
@@ -118,15 +165,39 @@ def compare(ports, found):
         classes = {one["classid"]: one for one in seen.get("classes", ())}
         for asked in port.get("classes", ()):
             problems += compare_class(where, asked, classes.get(asked["classid"]))
-        installed = {qdisc["handle"]: qdisc for qdisc in seen["qdiscs"]}
-        for asked in port["qdiscs"]:
-            one = installed.pop(asked["handle"], None)
-            problems += compare_qdisc(f"{where} {asked['handle']}", asked, one)
-        problems += [
-            f"{where} {handle}: {qdisc['kind']} is installed, nobody asked for it"
-            for handle, qdisc in installed.items()
-        ]
+        problems += compare_qdiscs(where, port["qdiscs"], seen["qdiscs"])
+        if "tree" in port:
+            import trees
+
+            problems += trees.compare(where, port, seen["tree"])
+    for (node, interface), port in ports.items():
+        if "wifi" in port:
+            import wifi_rig
+
+            where = f"{node} {interface}"
+            problems += [
+                f"{where}: {difference}"
+                for difference in wifi_rig.compare(port, found[where]["wifi"])
+            ]
     return problems
+
+
+def compare_offloads(where, seen):
+    """Each offload of the device that is on: it would join packets or split them."""
+    return [f"{where}: offload {name} is on, not off" for name in seen["offloads_on"]]
+
+
+def compare_qdiscs(where, asked, seen):
+    """Each difference between all qdiscs that a device shall have and those that it has."""
+    problems = []
+    installed = {qdisc["handle"]: qdisc for qdisc in seen}
+    for qdisc in asked:
+        handle = qdisc["handle"]
+        problems += compare_qdisc(f"{where} {handle}", qdisc, installed.pop(handle, None))
+    return problems + [
+        f"{where} {handle}: {qdisc['kind']} is installed, nobody asked for it"
+        for handle, qdisc in installed.items()
+    ]
 
 
 def compare_qdisc(where, asked, seen):
@@ -159,18 +230,59 @@ def in_si(seen):
         values["rate_bit_s"] = rate * 8
         values["limit"] = options["lat"] * 1e-6 * rate + options["burst"]
         slack = dict.fromkeys(("burst", "limit"), rate * _TBF_UNIT_S + _TBF_UNIT_B)
-    elif seen["kind"] == "htb":
+    elif seen["kind"] in ("htb", "hfsc") and "default" in options:
         values["default"] = int(str(options["default"]), 16)  # tc: "0x1"
     elif seen["kind"] == "netem":
         values["delay_us"] = options.get("delay", {}).get("delay", 0) * 1e6
         values["rate_bit_s"] = options.get("rate", {}).get("rate", 0) * 8
         slack = {"delay_us": 1}
+    elif seen["kind"] == "cake":
+        values |= of_cake(options)
+        slack = {"bandwidth_bit_s": _RATE_UNIT_BIT_S}
+    elif seen["kind"] == "fq":
+        values |= of_fq(options)
+        slack = {f"{name}_bit_s": _RATE_UNIT_BIT_S for name in ("maxrate", "low_rate_threshold")}
+    elif seen["kind"] == "sfb":
+        values |= {f"{name}_us": options[name] for name in ("rehash", "db")}
+        # The kernel has them as parts of 65535, and tc rounds up (iproute2, tc/q_sfb.c).
+        slack = dict.fromkeys(("increment", "decrement"), 1.01 / 65535)
+    elif seen["kind"] == "choke":
+        slack = {"probability": 5e-6 * options["probability"]}  # tc shows six digits
     else:
+        if seen["kind"] in ("pie", "fq_pie"):  # tc shows the flags that are set
+            values = {"bytemode": False, "dq_rate_estimator": False, **values}
         for name in _TIMES:
             if name in options:
                 values[f"{name}_us"] = options[name]
                 slack[f"{name}_us"] = _CODEL_UNIT_US
     return values, slack
+
+
+def of_cake(options):
+    """What tc shows of CAKE, under the names of the job's `expect`: each flag is a boolean."""
+    shown = {"atm": "noatm", "mpu": 0, "memlimit": 0, **options}  # left out where not set
+    rate = shown["bandwidth"]
+    return {
+        "bandwidth_bit_s": None if rate == "unlimited" else rate * 8,
+        "rtt_us": shown["rtt"],
+        "memlimit": shown["memlimit"],
+        "overhead": shown["overhead"],
+        "mpu": shown["mpu"],
+        "fwmark": int(shown["fwmark"], 16),  # tc: "0xff"
+        **{flag: shown[key] == value for flag, (key, value) in _CAKE_FLAGS.items()},
+    }
+
+
+def of_fq(options):
+    """What tc shows of fq, under the names of the job's `expect`."""
+    values = {"pacing": options.get("pacing", True), "timer_slack_us": options["timer_slack"] / 1e3}
+    for name in ("refill_delay", "horizon", "ce_threshold"):
+        values[f"{name}_us"] = options.get(name)
+    for name in ("maxrate", "low_rate_threshold"):
+        values[f"{name}_bit_s"] = options[name] * 8 if name in options else None
+    for flag in ("horizon_cap", "horizon_drop"):
+        values[flag] = flag in options  # tc: null
+    return values
 
 
 def same(asked, got, slack=0):

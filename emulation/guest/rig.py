@@ -11,9 +11,10 @@ from readback import OFFLOADS
 class Failure(Exception):
     """A step that did not succeed. `cause` is a word for the status: rig, traffic."""
 
-    def __init__(self, cause, message):
-        super().__init__(message)
+    def __init__(self, cause, *problems):
+        super().__init__("; ".join(problems))
         self.cause = cause
+        self.problems = list(problems)
 
 
 def set_parameters(parameters):
@@ -38,6 +39,10 @@ class Rig:
     """
 
     def __init__(self, job):
+        for name in job.get("drivers", ()):
+            import modules
+
+            modules.load(name)
         Mininet.inited = True  # its init() raises limits for thousands of hosts, a process each
         self.net = Mininet(controller=None, build=False)
         self.switches = [node["name"] for node in job["nodes"] if node.get("switches")]
@@ -98,7 +103,18 @@ class Rig:
             line = lines[int(number) - 1] if number.isdigit() else "; ".join(lines)
             raise Failure("rig", f"{node}: {tool} {line}: {said}") from None
 
-    def _connect(self, number, left, right):
+    def _connect(self, number, *ports):
+        """Create one wire or radio channel between `ports`."""
+        if "wifi" in ports[0]:
+            import wifi_rig
+
+            wifi_rig.connect(self, number, ports)
+        else:
+            self._wire(number, *ports)
+        for port in ports:
+            self.ports[port["node"], port["interface"]] = port
+
+    def _wire(self, number, left, right):
         """Create one wire, with addresses that depend on its place in the job alone."""
         Link(
             self.nodes[left["node"]],
@@ -108,8 +124,6 @@ class Rig:
             addr1=f"02:00:00:00:{number:02x}:01",
             addr2=f"02:00:00:00:{number:02x}:02",
         )
-        for port in (left, right):
-            self.ports[port["node"], port["interface"]] = port
 
     def _set_up(self, node, job):
         """Settings, interfaces, addresses, routes and qdiscs of one node."""
@@ -135,6 +149,11 @@ class Rig:
         lines += [f"route add {route['to']} via {route['via']}" for route in routes]
         self.batch(name, "ip", lines)
         for port in ports:
+            if "tree" in port:
+                import trees
+
+                trees.build(self, port)
+                continue
             lines = [add_qdisc(port, asked) for asked in port["qdiscs"]]
             # A class stands between the qdisc that has it and the one inside it.
             lines[1:1] = [add_class(port, asked) for asked in port.get("classes", ())]

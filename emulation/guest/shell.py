@@ -1,22 +1,13 @@
-"""A shell inside the rig: for a person on the console, or for one command."""
+"""A shell inside the rig, for a person on the console."""
 
 import os
 import subprocess
 import termios
 
+import commands
+
 FOLDER = "/run/shell"
 CONSOLE = "/dev/tty0"
-
-#: Runs a command in the network namespace of a node; the table has a line `NODE PID` a node.
-HELPER = """#!/bin/sh
-pid=$(sed -n "s/^$1 //p" /run/shell/nodes)
-if [ -z "$pid" ]; then
-    echo "on: no node '$1'; there are:" $(sed 's/ .*//' /run/shell/nodes) >&2
-    exit 2
-fi
-shift
-exec mnexec -a "$pid" "$@"
-"""
 
 RC = r"""
 PS1='rig# '
@@ -29,20 +20,11 @@ def run(rig, job, status):
     """Do `job["shell"]`; its exit status goes into the line of status `shell`."""
     wanted = job["shell"]
     prepare(rig, job)
-    path = f"{FOLDER}:{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "TERM": wanted["term"], "LC_ALL": "C"}
-    if wanted["command"] is None:
-        bash = ["/bin/bash", "--noprofile", "--rcfile", f"{FOLDER}/rc", "-i"]
-        done = subprocess.call(
-            ["setsid", "--ctty", "--wait", *bash],
-            env=environment, cwd="/root", **terminal(),
-        )  # fmt: skip
-    else:
-        with open("/job/out/shell.txt", "w") as out:
-            done = subprocess.call(
-                ["/bin/bash", "-c", wanted["command"]],
-                env=environment, cwd="/root", stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-            )  # fmt: skip
+    environment = {**os.environ, "PATH": commands.put(rig), "TERM": wanted["term"], "LC_ALL": "C"}
+    bash = ["/bin/bash", "--noprofile", "--rcfile", f"{FOLDER}/rc", "-i"]
+    done = subprocess.call(
+        ["setsid", "--ctty", "--wait", *bash], env=environment, cwd="/root", **terminal()
+    )
     status("shell", exit_status=done)
 
 
@@ -57,19 +39,16 @@ def terminal():
 
 
 def prepare(rig, job):
-    """Write the command `on`, the table of nodes and the hints."""
+    """Write what bash reads at its start, and the hints that it shows."""
     wanted = job["shell"]
     os.makedirs(FOLDER)
     files = {
-        "on": HELPER,
-        "nodes": "".join(f"{name} {node.pid}\n" for name, node in rig.nodes.items()),
         "hints": hints(rig, job),
         "rc": RC.format(rows=wanted["rows"], columns=wanted["columns"], folder=FOLDER),
     }
     for name, text in files.items():
         with open(f"{FOLDER}/{name}", "w") as file:
             file.write(text)
-    os.chmod(f"{FOLDER}/on", 0o755)
 
 
 def hints(rig, job):

@@ -6,12 +6,10 @@ the qdiscs that are counted are those that the job names.
 
 import json
 
-import iperf
 from capture import Captures
-from iperf import listen, meet, read_counters, send, wait_empty
+from iperf import check_base_rtts, listen, meet, read_counters, send, wait_empty
 from iperf_frames import Frames
 from rig import Failure
-from traffic import check_base_rtt
 
 #: Pings of each pair before anything is measured: rate control starts at its lowest rate and looks
 #: at what became of its frames every 100 ms.
@@ -24,28 +22,22 @@ AROUND_S, QUIET_BEATS = 900.0, 125
 
 def run(rig, traffic, status):
     """Send `traffic` (the job's) and keep what was seen of it in /job/out."""
-    iperf.AROUND_S, iperf.QUIET_BEATS = AROUND_S, QUIET_BEATS
     meet(rig, traffic["pairs"])
     for pair in traffic["pairs"]:
         rig.run(pair["sender"], "ping", "-c", f"{PINGS}", "-i", f"{EVERY_S:g}", pair["address"])
-    found = [
-        check_base_rtt(
-            rig,
-            pair["sender"],
-            {"address": pair["address"], "base_rtt_ms": traffic["base_rtt_ms"]},
-        )
-        for pair in traffic["pairs"]
-    ]
+    found = check_base_rtts(rig, traffic)
     status("reached", base_rtt_ms=found[0], base_rtts_ms=found)
-    servers = [listen(rig, pair["receiver"], traffic["length_s"]) for pair in traffic["pairs"]]
+    length_s = traffic["length_s"]
+    servers = [listen(rig, pair["receiver"], length_s, AROUND_S) for pair in traffic["pairs"]]
     status("serving", servers=len(servers))
     counted = [rig.ports[place["node"], place["interface"]] for place in traffic["counted"]]
     with Captures(rig, traffic["captures"], ring=Frames) as captures:
         counters = [read_counters(rig, counted)]
         told = send(
-            rig, traffic, captures, lambda: counters.append(read_counters(rig, counted)), status
-        )
-        wait_empty(captures, status)
+            rig, traffic, captures, lambda: counters.append(read_counters(rig, counted)), status,
+            AROUND_S,
+        )  # fmt: skip
+        wait_empty(captures, status, AROUND_S, QUIET_BEATS)
         counters.append(read_counters(rig, counted))
     for server in servers:
         if server.poll() is not None:

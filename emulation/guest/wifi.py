@@ -1,4 +1,4 @@
-"""Links of type wifi: the module, access points, stations, their options and counters.
+"""Links of type wifi: access points, stations, their options and counters.
 
 The kernel's side is `qdisc/src/wifi`, what each option means is in `docs/wifi.md`. Called as a
 program, it shows or changes a link of the network namespace that it runs in:
@@ -10,7 +10,6 @@ program, it shows or changes a link of the network namespace that it runs in:
 import contextlib
 import ctypes
 import json
-import os
 import re
 import socket
 import struct
@@ -24,7 +23,6 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 _BEFORE_MOVE = "before-move"
 KIND = "wifi"
-MODULE = "/job/modules/wifi.ko"
 
 #: Numbers are those of wifi_netlink.h. Options of the medium, which an access point has.
 MEDIUM = {"band_ghz": 1, "slot_us": 2, "backoff": 3, "eifs": 4, "short_preamble": 5, "apart_us": 26}
@@ -81,14 +79,6 @@ SWITCHES = ("eifs", "short_preamble", "short_gi")
 
 class BadOption(Exception):
     """An option that is unknown or has a value that it cannot have."""
-
-
-def load(path=MODULE):
-    """Put the module into the kernel (finit_module(2)); `OSError` where it does not take it."""
-    with open(path, "rb") as file:
-        if _libc.syscall(313, file.fileno(), b"", 0):
-            error = ctypes.get_errno()
-            raise OSError(error, f"{path}: {os.strerror(error)}")
 
 
 @contextlib.contextmanager

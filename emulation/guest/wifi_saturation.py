@@ -15,6 +15,7 @@ import struct
 import subprocess
 import time
 
+import modules
 import wifi
 import wifi_netlink
 
@@ -227,14 +228,13 @@ def keep_busy(ready, seconds, poll_s=0, nodes=()):
 
 def run(job, status):
     """Do the cases of the job."""
-    wifi.load()
+    modules.load("wifi")
     answers = []
     for number, case in enumerate(job["cases"]):
         answers.append(do(case))
         status("case", number=number)
     with open("/job/out/cases.json", "w") as file:
         json.dump(answers, file, sort_keys=True)
-    status("done")
 
 
 def _run(*command):

@@ -18,7 +18,7 @@ from capture import Captures
 from iperf_frames import Frames
 from mix import check_base_rtt, set_mtu
 from rig import Failure
-from traffic import AROUND_S, BEAT_S
+from traffic import AROUND_S, BEAT_S, RTT_SLACK_MS
 
 PORT = 5001
 
@@ -31,7 +31,7 @@ def run(rig, traffic, status):
     pair = traffic["pair"]
     set_mtu(rig, traffic["mtu"])
     iperf.meet(rig, [pair])
-    found = check_base_rtt(rig, pair)
+    found = check_base_rtt(rig, pair, traffic.get("rtt_slack_ms", RTT_SLACK_MS))
     status("reached", base_rtt_ms=found, base_rtts_ms=[found])
     set_route(rig, pair["sender"], "initcwnd", str(traffic["window"]))
     present(rig, pair, traffic["absent"])
