@@ -7,9 +7,12 @@ The system's package lists and installed packages are neither read nor changed. 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from emulation.errors import MissingTool
 
@@ -75,15 +78,36 @@ class PrivateApt:
             (self.folder / "parts" / path.name).write_text(text)
         return bool(text)
 
-    def download(self, packages: tuple[str, ...]) -> tuple[Path, ...]:
-        """Download `packages` and all that they depend on; return the .deb files, sorted."""
+    def download(
+        self, packages: tuple[str, ...], installed: Mapping[str, str] = MappingProxyType({})
+    ) -> tuple[Path, ...]:
+        """Download `packages` and all that they depend on; return the .deb files, sorted.
+
+        What is `installed` (version by name) already is left out where `packages` does not name it.
+        """
         self._run("update", "--option=APT::Update::Error-Mode=any")  # it only warns otherwise
-        self._run("install", "--yes", "--download-only", *packages)
+        (self.folder / "status").write_text(self._status(installed))
+        self._run("install", "--yes", "--download-only", "--reinstall", *packages)
         return tuple(sorted((self.folder / "cache/archives").glob("*.deb")))
 
-    def _run(self, *arguments: str) -> None:
-        done = subprocess.run(
-            ["apt-get", "-qq", *arguments],
+    def _status(self, installed: Mapping[str, str]) -> str:
+        """What dpkg would have noted of the packages `installed`."""
+        if not installed:
+            return ""
+        shown = self._do("apt-cache", "show", *installed).stdout
+        stanzas: dict[str, str] = {}
+        for stanza in shown.strip().split("\n\n"):
+            fields = dict(re.findall(r"^([A-Z][\w-]*): (.*)$", stanza, re.MULTILINE))
+            name = fields.get("Package", "")
+            # The registry may have gone on to another version, whose dependencies are close to it.
+            if fields.get("Version") == installed.get(name) or name not in stanzas:
+                told = re.sub("^Version: .*$", f"Version: {installed[name]}", stanza, flags=re.M)
+                stanzas[name] = f"Status: install ok installed\n{told}\n"
+        return "\n".join(stanzas[name] for name in installed if name in stanzas)
+
+    def _do(self, *command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
             env={
                 **{name: os.environ[name] for name in _PROXIES if name in os.environ},
                 "APT_CONFIG": str(self.folder / "apt.conf"),
@@ -93,6 +117,9 @@ class PrivateApt:
             capture_output=True,
             text=True,
         )
+
+    def _run(self, *arguments: str) -> None:
+        done = self._do("apt-get", "-qq", *arguments)
         errors = [line for line in done.stderr.splitlines() if line.startswith("E: ")]
         if done.returncode or errors:
             raise MissingTool(

@@ -1,0 +1,110 @@
+"""What programs of any kind left in a guest: one archive, rows of JSON, and series of numbers.
+
+A line of standard output that is a JSON object is a row; of a row with a `time_s`, in seconds since
+the load began, every number is a sample of the series `PROGRAM KEY`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+import os
+import stat
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard
+
+from emulation.captures import flent
+
+if TYPE_CHECKING:
+    from emulation.model import Run
+
+FOLDER = "programs"  # of the guest's `out`: a folder of each program
+TOLD = "programs.json"  # when each began and ended, and how
+ARCHIVE, ROWS, DATA = "output.tar.gz", "rows.jsonl.gz", "data.flent.gz"
+TIME = "time_s"  # the key of a row that says when it was
+LONGEST_LINE = 1 << 20  # bytes; a longer one is no row
+
+
+def reduce(run: Run, out: Path) -> None:
+    """Make `ARCHIVE`, `ROWS` and `DATA` of what a guest left in `out`; equal output gives equal
+    bytes."""
+    folder = out / FOLDER
+    found = list(rows(folder))
+    (out / ROWS).write_bytes(_packed("".join(f"{json.dumps(row)}\n" for row in found).encode()))
+    archive(folder, out / ARCHIVE)
+    flent.write(content(run, found), out / DATA)
+
+
+def rows(folder: Path) -> Iterator[dict[str, Any]]:
+    """The rows that programs printed, each with its `program`, in the order of their names."""
+    for path in files(folder):
+        if path.name == "stdout" and path.parent.parent == folder:
+            with opened(path) as file:
+                for line in file:
+                    row = _row(line)
+                    if row is not None:
+                        yield {"program": path.parent.name, **row}
+
+
+def files(folder: Path) -> list[Path]:
+    """The regular files below `folder`, in the order of their names.
+
+    A guest may have left links, which would lead out of it on this machine: they are left out.
+    """
+    found = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
+    return sorted(path for path in found if stat.S_ISREG(path.lstat().st_mode))
+
+
+def opened(path: Path) -> BinaryIO:
+    """A file of a guest's, which is no link."""
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
+
+
+def _row(line: bytes) -> dict[str, Any] | None:
+    if not line.startswith(b"{") or len(line) > LONGEST_LINE:
+        return None
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def content(run: Run, found: list[dict[str, Any]]) -> dict[str, Any]:
+    """flent's form of the numbers of rows: a sample is the last one of its step."""
+    step_s = run.traffic.step.seconds
+    count = math.ceil(run.length.seconds / step_s) + 1
+    results: dict[str, list[float | None]] = {}
+    for row in found:
+        time_s = row.get(TIME)
+        if not _number(time_s) or not 0 <= time_s < count * step_s:
+            continue
+        for key, value in row.items():
+            if key != TIME and _number(value):
+                series = results.setdefault(f"{row['program']} {key}", [None] * count)
+                series[int(time_s / step_s)] = value
+    return flent.content(run.traffic.flent_about(run), results or {"rows": [None] * count}, {})
+
+
+def _number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def archive(folder: Path, path: Path) -> None:
+    """Everything below `folder` as a tar file without owners, modes and times of this machine."""
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for file in files(folder):
+            member = tarfile.TarInfo(str(file.relative_to(folder)))
+            with opened(file) as stream:
+                member.size, member.mode = os.fstat(stream.fileno()).st_size, 0o644
+                tar.addfile(member, stream)
+    path.write_bytes(_packed(whole.getvalue()))
+
+
+def _packed(whole: bytes) -> bytes:
+    return gzip.compress(whole, mtime=0)
