@@ -1,0 +1,197 @@
+"""Probes: what is recorded beside what the programs print, and where.
+
+A module of the guest's kernel (`qdisc/src/probe`) records it, which changes nothing of a run
+(docs/probes.md).
+"""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from emulation.errors import ConfigError, GuestFailure
+from emulation.model import Run
+from emulation.topology import Topology
+from emulation.units import Duration, UnitError
+
+QDISC, SOCKETS, CAPTURE = "qdisc", "sockets", "capture"
+
+#: Kind -> how it is written.
+FORMS = {
+    QDISC: "qdisc[:INTERVAL][:NODE INTERFACE]",
+    SOCKETS: "sockets[:INTERVAL][:NODE]",
+    CAPTURE: "capture[:NODE INTERFACE]",
+}
+#: What records: a folder of `qdisc/src`, and what loads it in the guest.
+MODULE, LIBRARY = "probe", "/job/modules/preload_probe.so"
+#: What the module reads and writes, below the folder of the job and its `out`.
+PLACES, SAMPLES, PACKETS = "probe.places", "probe.samples", "probe.{}.pcap"
+DEFAULT_INTERVAL = Duration(10_000_000)
+#: Ports and nodes that a guest has room for (qdisc/src/probe).
+MOST_PLACES = 128
+
+_PLACE = struct.Struct("<QII16s")  # struct place of qdisc/src/probe
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What is recorded; without a place at the queues under test, or at the hosts that send."""
+
+    kind: str  # a key of FORMS
+    interval: Duration | None = None  # between two samples; a capture has none
+    node: str | None = None
+    interface: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Probe:
+        """Read `qdisc:10ms:router_up r1-delay`; raise `ConfigError` where it is not as in FORMS."""
+        kind, *rest = (part.strip() for part in text.split(":"))
+        if kind not in FORMS:
+            close = difflib.get_close_matches(kind, FORMS, n=1)
+            hint = f", did you mean '{close[0]}'?" if close else ""
+            raise ConfigError(f"unknown kind '{kind}'{hint}", _where(text), _forms())
+        interval = None if kind == CAPTURE else DEFAULT_INTERVAL
+        if rest and interval and rest[0][:1].isdigit():
+            interval = _interval(rest.pop(0), text)
+        place = rest.pop(0).split() if rest else []
+        sizes = (0, 1) if kind == SOCKETS else (0, 2)
+        if rest or len(place) not in sizes:
+            raise ConfigError(f"'{text}' is not of its form", _where(text), f"write {FORMS[kind]}")
+        node, interface = (*place, None, None)[:2]
+        return cls(kind, interval, node, interface)
+
+    def __str__(self) -> str:
+        place = " ".join(part for part in (self.node, self.interface) if part)
+        interval = str(self.interval).replace(" ", "") if self.interval else ""
+        return ":".join(part for part in (self.kind, interval, place) if part)
+
+    def places(self, topology: Topology) -> list[dict[str, Any]]:
+        """Where it is in `topology`, as a job has it; `ConfigError` where there is none such."""
+        if self.node is None:
+            found = _hosts(topology) if self.kind == SOCKETS else _queues(topology)
+        else:
+            _check(topology, str(self), self.node, self.interface)
+            found = [(self.node, self.interface)]
+        interval = {"interval_ns": self.interval.nanoseconds} if self.interval else {}
+        return [
+            {"kind": self.kind, **interval, "node": node}
+            | ({"interface": interface} if interface else {})
+            for node, interface in found
+        ]
+
+
+def check(probes: tuple[Probe, ...], run: Run) -> None:
+    """Raise `ConfigError` where `probes` have no place in `run`, or no moment to begin at."""
+    places(probes, run.topology)
+    if probes and run.job()["traffic"]["tool"] == "programs":
+        what = "probes begin in a sleep of the guest's first process; with programs it has none"
+        raise ConfigError(what, run.id, "leave --probe out")
+
+
+def places(probes: tuple[Probe, ...], topology: Topology) -> list[dict[str, Any]]:
+    """Where `probes` are; `ConfigError` where a place is unknown or named twice."""
+    found = [place for probe in probes for place in probe.places(topology)]
+    seen = set()
+    for place in found:
+        key = (place["kind"], place["node"], place.get("interface"))
+        if key in seen:
+            where = " ".join(part for part in key[1:] if part)
+            raise ConfigError(f"two probes of {key[0]} at {where}", "--probe", "name each once")
+        seen.add(key)
+    if len(found) > MOST_PLACES:
+        what = f"{len(found)} places are recorded, the most are {MOST_PLACES}"
+        raise ConfigError(what, "--probe", "name the places that matter")
+    return found
+
+
+def files(probes: tuple[Probe, ...], topology: Topology) -> dict[str, str]:
+    """Name of a file that `reduce` makes -> what follows the run's id in the data folder."""
+    named = {}
+    for place in places(probes, topology):
+        if place["kind"] == CAPTURE:
+            name = f"{place['node']}.{place['interface']}.pcap.gz"
+        else:
+            name = f"{place['kind']}.parquet"
+        named[f"probe.{name}"] = f".{name}"
+    return named
+
+
+def for_module(probes: tuple[Probe, ...], topology: Topology) -> bytes:
+    """What the module is told: `struct place` of each place.
+
+    Each node but a switch has a network namespace of its own, made in their order; the first is
+    that of the guest's first process.
+    """
+    numbers = dict.fromkeys((node.name for node in topology.nodes if node.switches), 0)
+    own = (node.name for node in topology.nodes if not node.switches)
+    numbers |= {name: number for number, name in enumerate(own, 1)}
+    return b"".join(
+        _PLACE.pack(
+            place.get("interval_ns", 0),
+            list(FORMS).index(place["kind"]),
+            numbers[place["node"]],
+            place.get("interface", "").encode(),
+        )
+        for place in places(probes, topology)
+    )
+
+
+def reduce(probes: tuple[Probe, ...], topology: Topology, out: Path) -> None:
+    """Make `files` of what the module left in the folder `out`; `GuestFailure` where it did not."""
+    if not (out / SAMPLES).exists():
+        what = "no probe could begin: the guest's first process never slept for long"
+        raise GuestFailure(what, todo="leave --probe out")
+    found = places(probes, topology)
+    for number, place in enumerate(found):
+        if place["kind"] == CAPTURE:
+            path = out / PACKETS.format(number)
+            target = out / f"probe.{place['node']}.{place['interface']}.pcap.gz"
+            target.write_bytes(gzip.compress(path.read_bytes(), 6, mtime=0))
+            path.unlink()
+    if any(place["kind"] != CAPTURE for place in found):
+        from emulation import netlink  # pandas takes a second to import
+
+        for kind, table in netlink.tables(found, (out / SAMPLES).read_bytes()).items():
+            table.to_parquet(out / f"probe.{kind}.parquet", index=False)
+
+
+def _interval(text: str, whole: str) -> Duration:
+    try:
+        interval = Duration.parse(text)
+    except UnitError as error:
+        raise ConfigError(str(error), _where(whole)) from error
+    if not interval.nanoseconds:
+        raise ConfigError("an interval of 0 never ends", _where(whole), "write e.g. '10 ms'")
+    return interval
+
+
+def _check(topology: Topology, text: str, node: str, interface: str | None) -> None:
+    """Raise `ConfigError` unless there is such a node, and such a port of it."""
+    nodes = [one.name for one in topology.nodes]
+    if node not in nodes:
+        raise ConfigError(f"no node '{node}'", _where(text), f"nodes: {', '.join(nodes)}")
+    ports = [port.interface for port in topology.ports() if port.node == node]
+    if interface is not None and interface not in ports:
+        todo = f"interfaces of {node}: {', '.join(ports)}"
+        raise ConfigError(f"no interface '{interface}'", _where(text), todo)
+
+
+def _queues(topology: Topology) -> list[tuple[str, str | None]]:
+    return [(port.node, port.interface) for port in topology.queues()]
+
+
+def _hosts(topology: Topology) -> list[tuple[str, str | None]]:
+    """The nodes that neither route nor switch: every one of them sends, if only acknowledgments."""
+    return [(node.name, None) for node in topology.nodes if not (node.forwards or node.switches)]
+
+
+def _where(text: str) -> str:
+    return f"--probe {text}"
+
+
+def _forms() -> str:
+    return f"write {' or '.join(FORMS.values())}"
