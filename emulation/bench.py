@@ -23,19 +23,20 @@ import statistics
 import time
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emulation import capture, host, kernel, speed, vm
+from emulation import host, kernel, speed, vm
+from emulation.captures import places
 from emulation.config import experiment, select
 from emulation.errors import ConfigError, GuestFailure
 from emulation.kernel import Kernel, module
-from emulation.model import Link, Run
+from emulation.model import Run
 from emulation.rootfs import RootFs
 from emulation.run import boot
 from emulation.schema import unknown
-from emulation.units import Duration, Rate
+from emulation.units import Duration
 
 #: Of the report.
 FORMAT = 1
@@ -56,8 +57,6 @@ class Scenario:
     link: str = ""  # empty: the guest is booted and switched off
     everywhere: bool = False  # one guest a core at once
     experiment: str = EXPERIMENT
-    #: Of the bottleneck, in Mbit/s, where the experiment has no such link: download, upload.
-    rates: tuple[int, int] | None = None
 
     def run(self, seed: int, length_s: float) -> Run:
         """The run of one guest."""
@@ -70,11 +69,7 @@ class Scenario:
             seed=seed,
             length=length,
         )
-        if self.rates is None:
-            return found
-        down, up = (Rate.parse(f"{rate} Mbit/s") for rate in self.rates)
-        link = Link(f"{self.rates[0]}/{self.rates[1]}", down, up)
-        return replace(found, cell=replace(found.cell, link=link))
+        return found
 
 
 SCENARIOS = {
@@ -87,7 +82,7 @@ SCENARIOS = {
         Scenario("rrul-100-all", "100/100", everywhere=True),
         Scenario("rrul-wifi", "100/100", experiment=WIFI_EXPERIMENT),
         # An Ethernet link that carries about what the WiFi link does.
-        Scenario("rrul-40-3", "10/1", rates=(40, 3)),
+        Scenario("rrul-40-3", "40/3"),
     )
 }
 
@@ -173,7 +168,7 @@ def guest(scenario: Scenario, seed: int, length_s: float, built: Kernel, root: R
     machine = vm.Machine(built.path, root.path, run.random, run.memory_mib, modules=modules)
     with vm.scratch() as folder:
         if not scenario.link:
-            vm.prepare(folder, root.path, {"boot": True})
+            vm.prepare(folder, root.path, {"work": "boot"})
             watch = Watch()
             ending = vm.run(machine, folder, watch.step, on_poll=watch.poll)
             if ending.steps[-1]["step"] != "done":
@@ -196,7 +191,7 @@ def guest(scenario: Scenario, seed: int, length_s: float, built: Kernel, root: R
 
 def _add_load(measured: Guest, run: Run, watch: Watch, out: Path) -> None:
     data = out / "data.flent.gz"
-    ports = [f"{one['node']} {one['interface']}" for one in capture.places(run.topology)]
+    ports = [f"{one['node']} {one['interface']}" for one in places.under_test(run.topology)]
     qdiscs = json.loads((out / "qdiscs.json").read_text())
     measured.packets = speed.carried_packets(qdiscs, ports)
     measured.data_sha256 = hashlib.sha256(data.read_bytes()).hexdigest()

@@ -18,12 +18,14 @@ from emulation.errors import INTERRUPTED, ConfigError, EmulationError
 
 #: Subcommand -> what `emulate --help` says about it; a module of `emulation.commands` each.
 COMMANDS = {
-    "list": "experiments, their cells and the wall time that they take",
-    "check": "validate an experiment file without running it",
+    "new": "make a study of your own",
+    "list": "experiments, their points and the wall time that they take",
+    "check": "validate a study without running it",
     "run": "run an experiment, or the part of it that options select",
     "verify": "run shipped runs again and compare the bytes",
     "diff": "compare two runs",
     "kernel": "build and list kernels",
+    "exec": "a command or script in a guest, in virtual time",
     "shell": "a prompt inside the rig",
     "bench": "measure speed and memory",
     "claims": "what the papers state and whether it agrees",

@@ -11,7 +11,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from emulation import capture, trace
+from emulation import trace
+from emulation.captures import pcap, places
 from emulation.errors import ConfigError
 
 _ABSENT = "(absent)"
@@ -98,8 +99,8 @@ def load(path: Path) -> Side:
         )
         if out is None:
             raise ConfigError("holds no data.flent.gz", str(path), "name a run or a kept folder")
-        packets = sorted(out.glob(f"*{capture.SUFFIX}"))
-        captures = {one.name.removesuffix(capture.SUFFIX): one for one in packets}
+        packets = sorted(out.glob(f"*{places.PCAP}"))
+        captures = {one.name.removesuffix(places.PCAP): one for one in packets}
         return Side(
             str(path),
             out / "data.flent.gz",
@@ -114,8 +115,8 @@ def load(path: Path) -> Side:
         raise ConfigError("no such run", str(path), "name it as .../seed-001, or its .flent.gz")
     record = _json(path.with_name(f"{stem}.json"))
     captures = {
-        one.name.removeprefix(f"{stem}.").removesuffix(capture.SUFFIX): one
-        for one in sorted(path.parent.glob(f"{stem}.*{capture.SUFFIX}"))
+        one.name.removeprefix(f"{stem}.").removesuffix(places.PCAP): one
+        for one in sorted(path.parent.glob(f"{stem}.*{places.PCAP}"))
     }
     history = _there(path.with_name(f"{stem}{trace.SUFFIX}"))
     return Side(str(path), data, record, (record or {}).get("qdiscs", {}), captures, history)
@@ -166,7 +167,7 @@ def first_packet(
     """The earliest packet, over all `nodes`, that one capture has and the other has not."""
     found = []
     for node in nodes:
-        pairs = zip_longest(capture.read(left[node]), capture.read(right[node]))
+        pairs = zip_longest(pcap.read(left[node]), pcap.read(right[node]))
         for number, (a, b) in enumerate(pairs, start=1):
             if a != b:
                 time = min(packet.time_ns for packet in (a, b) if packet is not None)
@@ -179,7 +180,7 @@ def first_packet(
     return min(found, key=lambda one: one.time_ns or 0, default=None)
 
 
-def _packet(packet: capture.Packet | None, time_ns: int) -> str:
+def _packet(packet: pcap.Packet | None, time_ns: int) -> str:
     if packet is None:
         return "(no more packets)"
     late = packet.time_ns - time_ns

@@ -9,6 +9,8 @@ from __future__ import annotations
 import fcntl
 import os
 import platform
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -34,3 +36,28 @@ def claim() -> Iterator[int]:
             yield cpu
             return
     yield usable[os.getpid() % len(usable)]
+
+
+@contextmanager
+def hogs() -> Iterator[None]:
+    """While it lasts, two processes on each CPU that this one may use compute all the time.
+
+    They end with this process, however that ends: their standard input does.
+    """
+    code = (
+        "import os, select, sys\n"
+        "os.sched_setaffinity(0, {int(sys.argv[1])})\n"
+        "while not select.select([0], [], [], 0)[0]:\n"
+        "    sum(range(100000))\n"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(cpu)], stdin=subprocess.PIPE)
+        for cpu in sorted(os.sched_getaffinity(0)) * 2
+    ]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.communicate()

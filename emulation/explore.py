@@ -1,23 +1,21 @@
 """One run of somebody's choice: a qdisc, a link, a round trip, a load of TCP flows both ways.
 
-What a paper has is run as in the paper's experiment; for the rest the rig and the load are those of
-gbw2015 (Sec. 3 and 5.1) with other numbers.
+It is a run of gbw2015's RRUL (Sec. 3 and 5.1), or of any other experiment with a test of flent's,
+with other values where the study has no such point.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from emulation import config
 from emulation.errors import ConfigError
-from emulation.model import DEFAULT_ERA, Cell, Experiment, Link, Run
-from emulation.qdisc import Qdisc
-from emulation.schema import unknown
+from emulation.model import DEFAULT_ERA, Link, Point, Run
+from emulation.traffic import Flent
 from emulation.units import Duration, Rate
 
-SOURCE = "gbw2015/rrul"  # whose rig and load it is
-PAPER = "explore"  # the first part of the id of a run that no paper has
+SOURCE = "gbw2015/rrul"  # whose rig and load it is, unless another experiment is named
+FLOWS, FLOWS_TEST = 4, "rrul_be"  # each way, of the test whose number of flows can be chosen
 MOST_FLOWS = 32  # each way; each takes two processes of the guest
 RATES = (Rate(500_000), Rate(1_000_000_000))  # least and most
 LONGEST = Duration(600 * 10**9)
@@ -28,11 +26,12 @@ RTTS = (Duration(1_000_000), Duration(2 * 10**9))  # least and most
 class Choice:
     """What somebody wants to see; the default is a cell of gbw2015, shorter."""
 
-    qdisc: str = "fq_codel"  # the paper's name
+    experiment: str = SOURCE  # as `emulate run` has it: `gbw2015/rrul`, `my-study/first`
+    qdisc: str = "fq_codel"  # the study's name, or a kind
     down: Rate = Rate(10_000_000)  # noqa: RUF009 - a frozen value
     up: Rate = Rate(10_000_000)  # noqa: RUF009
     base_rtt: Duration = Duration(50_000_000)  # noqa: RUF009
-    flows: int = 4  # each way
+    flows: int = FLOWS  # each way
     cc: str = "cubic"
     era: str = "2014"
     length: Duration = Duration(60 * 10**9)  # noqa: RUF009 - of the load
@@ -47,49 +46,38 @@ class Choice:
     def run(self) -> Run:
         """The run; `ConfigError` where something cannot be chosen so."""
         self._check()
-        source = config.experiment(SOURCE)
-        if cell := self.published():
-            return Run(source, cell, self.seed, self.length, self.era)
-        qdiscs = {cell.qdisc: cell for cell in source.cells}
-        if self.qdisc not in qdiscs:
-            what, todo = unknown("qdisc", self.qdisc, qdiscs)
-            raise ConfigError(what, "explore", todo)
-        up, down = (self._qdisc(source, rate) for rate in (self.up, self.down))
-        cell = Cell(self.link, self.qdisc, self.cc, up, down)
-        rig = replace(source.rig, base_rtts=(self.base_rtt,))
-        traffic = source.traffic
-        if self.flows != 4:
+        source = config.experiment(self.experiment)
+        settings: dict[str, list[str]] = {}
+        if (self.base_rtt,) != source.rig.base_rtts:
+            settings["rig.base_rtt"] = [str(self.base_rtt)]
+        if self.flows != FLOWS:
             streams = f"upload_streams={self.flows} download_streams={self.flows}"
-            options = (("test-parameter", streams),)
-            traffic = replace(traffic, test="rrul_be_nflows", options=options)
-        name = f"rrul_{self.flows}_flows_{self.base_rtt.ms:g}ms".replace(".", "_")
-        about = replace(source, paper=PAPER, name=name, rig=rig, traffic=traffic, cells=(cell,))
-        return Run(about, cell, self.seed, self.length, self.era)
+            settings["traffic.test"] = ["rrul_be_nflows"]
+            settings["traffic.options.test-parameter"] = [streams]
+        (found,) = config.select(
+            source,
+            link=self.link.name,
+            qdisc=self.qdisc,
+            cc=self.cc,
+            seed=self.seed,
+            length=self.length,
+            era=self.era,
+            settings=settings,
+        )
+        return found
 
-    def published(self) -> Cell | None:
-        """The cell of the paper that this is, whatever its length, seed and era; None for none."""
-        source = config.experiment(SOURCE)
-        if self.base_rtt != source.rig.base_rtt or self.flows != 4:
-            return None
-        wanted = (self.down, self.up, self.qdisc, self.cc)
-        for cell in source.cells:
-            if (cell.link.down, cell.link.up, cell.qdisc, cell.cc) == wanted:
-                return cell
-        return None
+    def published(self) -> Point | None:
+        """The point of gbw2015 that this is, whatever its length, seed and era; None for none."""
+        point = self.run().point
+        beside = point.outside or point.settings or self.experiment != SOURCE
+        return None if beside else point
 
     def borrowed(self) -> dict[str, Rate]:
-        """Direction -> the rate whose values of the qdisc are taken, where the paper has none for
+        """By direction the rate whose values of the qdisc are taken, where the paper has none for
         the direction's own."""
-        known = _by_rate(config.experiment(SOURCE), self.qdisc)
-        return {
-            direction: nearest(known, rate)
-            for direction, rate in (("download", self.down), ("upload", self.up))
-            if rate not in known
-        }
-
-    def _qdisc(self, source: Experiment, rate: Rate) -> Qdisc:
-        known = _by_rate(source, self.qdisc)
-        return known[nearest(known, rate)]
+        taken = dict(self.run().point.borrowed)
+        rates = (("download", self.down), ("upload", self.up))
+        return {direction: taken[rate] for direction, rate in rates if rate in taken}
 
     def _check(self) -> None:
         spans = {"download": (self.down, *RATES), "upload": (self.up, *RATES),
@@ -98,7 +86,13 @@ class Choice:
             if not least.base <= value.base <= most.base:
                 todo = f"choose from {least} to {most}"
                 raise ConfigError(f"a {noun} of {value} is not possible", "explore", todo)
-        source = config.experiment(SOURCE)
+        source = config.experiment(self.experiment)
+        if not isinstance(source.traffic, Flent):
+            what = f"'{self.experiment}' has no test of flent's, whose readings could be watched"
+            raise ConfigError(what, "explore", "choose another experiment, or use analysis.lab")
+        if self.flows != FLOWS and source.traffic.test != FLOWS_TEST:
+            what = f"the number of flows of '{source.traffic.test}' cannot be chosen"
+            raise ConfigError(what, "explore", f"leave it at {FLOWS}")
         if not source.traffic.step <= self.length <= LONGEST:
             todo = f"choose from {source.traffic.step} to {LONGEST}"
             raise ConfigError(f"a length of {self.length} is not possible", "explore", todo)
@@ -109,24 +103,11 @@ class Choice:
             raise ConfigError(f"a seed of {self.seed} is not possible", "explore", "choose from 1")
 
 
-def qdiscs() -> list[str]:
-    """What can be chosen: those of the paper, and the user's own."""
-    return list(dict.fromkeys(cell.qdisc for cell in config.experiment(SOURCE).cells))
+def qdiscs(experiment: str = SOURCE) -> list[str]:
+    """What can be chosen: those of the experiment, the user's own among them."""
+    return list(dict.fromkeys(point.qdisc for point in config.experiment(experiment).points))
 
 
 def eras() -> list[str]:
     """Linux of the paper, and today's."""
     return ["2014", DEFAULT_ERA]
-
-
-def nearest(known: dict[Rate, Qdisc], rate: Rate) -> Rate:
-    """Of the rates that the paper has values for, the one that is least times more or less."""
-    return min(known, key=lambda one: abs(math.log(one.base / rate.base)))
-
-
-def _by_rate(source: Experiment, qdisc: str) -> dict[Rate, Qdisc]:
-    found: dict[Rate, Qdisc] = {}
-    for cell in source.cells:
-        if cell.qdisc == qdisc:
-            found |= {cell.link.down: cell.down, cell.link.up: cell.up}
-    return found

@@ -40,9 +40,7 @@ class Live:
     _thread: threading.Thread | None = None
 
     def __post_init__(self) -> None:
-        about = self.run.experiment
-        traffic = replace(about.traffic, tool="live")
-        self.run = replace(self.run, experiment=replace(about, traffic=traffic))
+        self.run = replace(self.run, watched=True)
 
     @property
     def total_s(self) -> float:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from emulation import vm
+from emulation import guestcode, vm
 from emulation.kernel import Kernel
 from emulation.model import Run
 from emulation.rootfs import RootFs
@@ -31,7 +31,7 @@ def digest(content: bytes) -> str:
 def guest_code_digest(job: dict[str, Any]) -> str:
     """Digest of the code that does `job` in the guest."""
     total = hashlib.sha256()
-    for path in vm.guest_code(job):
+    for path in guestcode.files(job):
         total.update(path.name.encode() + b"\0" + path.read_bytes())
     return total.hexdigest()[:16]
 
@@ -45,6 +45,7 @@ def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: RootFs) -> dic
         "root": {"digest": root.digest, "tools": {n: root.packages[n] for n in SPELLED_OUT}},
         "guest": guest_code_digest(job),
         **({"modules": {m.name: m.digest for m in machine.modules}} if machine.modules else {}),
+        **({"layers": [one.about for one in machine.layers]} if machine.layers else {}),
         "job": digest(json.dumps(job, sort_keys=True).encode()),
         "boot": {
             "memory_mib": machine.memory_mib,
@@ -64,22 +65,23 @@ def record(
     log: Path,
 ) -> dict[str, Any]:
     """The provenance of a run that succeeded, with its `data` and its kernel's `log`."""
-    cell = run.cell
-    web = "web" in run.experiment.traffic.servers
+    point = run.point
     return {
         "format": FORMAT,
         "run": run.id,
         "paper": run.experiment.paper,
-        "experiment": run.experiment.name,
-        "link": cell.link.name,
-        "qdisc": cell.qdisc,
-        "cc": cell.cc,
+        **origin(run),
+        "link": point.link.name,
+        "qdisc": point.qdisc,
+        "cc": point.cc,
         "seed": run.seed,
         "era": run.era,
         "length_s": run.length.seconds,
-        "base_rtts_ms": [rtt.ms for rtt in run.experiment.rig.base_rtts],
-        "base_rtt_ms": run.experiment.rig.base_rtt.ms,
-        "measured_base_rtts_ms": ending.step("reached")["base_rtts_ms"],
+        "axes": dict(point.axes),
+        **({"outside_sweep": outside} if (outside := _outside(run)) else {}),
+        **({"borrowed_rates": _borrowed(run)} if point.borrowed else {}),
+        **({"base_rtts_ms": rtts, "base_rtt_ms": rtts[0]} if (rtts := _base_rtts_ms(run)) else {}),
+        **_measured_base_rtts(ending),
         "identity": identity,
         "kernel_build": kernel.digest,
         "data_sha256": hashlib.sha256(data.read_bytes()).hexdigest(),
@@ -88,27 +90,31 @@ def record(
         "cpu_s": round(ending.cpu_s, 3),
         "kernel_log": "clean",
         "kernel_log_sha256": hashlib.sha256(log.read_bytes()).hexdigest(),
-        # No fetch time shows a page that failed.
-        **({"page_failures": ending.step("fetched")["failures"]} if web else {}),
         "qdiscs": qdiscs,
     }
 
 
-def queues(run: Run, about: Path, qdiscs: dict[str, Any]) -> dict[str, Any]:
-    """What the provenance of a run between gateways has besides, or otherwise."""
-    ports = {f"{port.node} {port.interface}" for port in run.topology.queues()}
-    told: dict[str, Any] = json.loads(about.read_text())
-    return {**told, "qdiscs": {port: seen for port, seen in qdiscs.items() if port in ports}}
+def origin(run: Run) -> dict[str, Any]:
+    """Which experiment a run is of, and what was asked for that its sweep does not say."""
+    if not run.point.settings:
+        return {"experiment": run.point.label}
+    return {"experiment": run.experiment.name, "settings": dict(run.point.settings)}
 
 
-def observed(run: Run, packets: Path, counts: Path, qdiscs: dict[str, Any]) -> dict[str, Any]:
-    """What the provenance of a run has besides, or otherwise, whose every packet was followed."""
-    routers = {node.name for node in run.topology.nodes if node.forwards}
-    return {
-        "flows": run.experiment.traffic.flows,
-        **({"both_ways": True} if run.experiment.traffic.both_ways else {}),
-        "packets": json.loads(counts.read_text()),
-        "packets_sha256": hashlib.sha256(packets.read_bytes()).hexdigest(),
-        # The captures tell what hosts and switches sent.
-        "qdiscs": {port: seen for port, seen in qdiscs.items() if port.split()[0] in routers},
-    }
+def _outside(run: Run) -> list[str]:
+    """What of a run its study does not have: axes, and the seed."""
+    return [*run.point.outside, *(["seed"] if run.seed not in run.experiment.seeds else [])]
+
+
+def _borrowed(run: Run) -> dict[str, str]:
+    return {str(rate): str(taken) for rate, taken in run.point.borrowed}
+
+
+def _base_rtts_ms(run: Run) -> list[float]:
+    return [rtt.ms for rtt in run.base_rtts]
+
+
+def _measured_base_rtts(ending: vm.Ending) -> dict[str, Any]:
+    """What pings said of the idle path, where any were sent."""
+    found = next((step for step in ending.steps if step["step"] == "reached"), {})
+    return {"measured_base_rtts_ms": found["base_rtts_ms"]} if "base_rtts_ms" in found else {}

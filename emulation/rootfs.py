@@ -139,7 +139,7 @@ def build() -> RootFs:
     package registry cannot be had. A build that is interrupted leaves nothing behind that is taken
     for a root file system; of two at once, the second waits for the first.
     """
-    with _lock():
+    with lock(cache_dir("rootfs")):
         if (cached := find()) is not None:
             cached.check()
             return cached
@@ -147,9 +147,9 @@ def build() -> RootFs:
             debs = PrivateApt(Path(scratch) / "apt", components=("main", "non-free")).download(
                 wanted()
             )
-            packages, digest = _identity(debs)
+            packages, digest = identity(debs, str(RECIPE).encode() + INIT.read_bytes())
             root = Path(scratch) / "root"
-            _unpack(debs, root)
+            unpack(debs, root, _LEFT_OUT)
             _furnish(root)
             RootFs(root, digest, packages).check()
             target = cache_dir("rootfs") / digest
@@ -168,16 +168,17 @@ def _request() -> str:
 
 
 @contextmanager
-def _lock() -> Iterator[None]:
-    with (cache_dir("rootfs") / "lock").open("w") as handle:
+def lock(folder: Path) -> Iterator[None]:
+    """Keep others who lock `folder` waiting."""
+    with (folder / "lock").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
-def _identity(debs: tuple[Path, ...]) -> tuple[dict[str, str], str]:
-    """Version by package, and the digest that names the root file system made of them."""
+def identity(debs: tuple[Path, ...], recipe: bytes) -> tuple[dict[str, str], str]:
+    """Version by package, and the digest that names what `recipe` makes of them."""
     packages: dict[str, str] = {}
-    total = hashlib.sha256(str(RECIPE).encode() + INIT.read_bytes())
+    total = hashlib.sha256(recipe)
     for deb in sorted(debs):
         name, version, _ = deb.name.removesuffix(".deb").split("_")
         packages[name] = version.replace("%3a", ":")
@@ -185,7 +186,7 @@ def _identity(debs: tuple[Path, ...]) -> tuple[dict[str, str], str]:
     return packages, total.hexdigest()[:16]
 
 
-def _unpack(debs: tuple[Path, ...], root: Path) -> None:
+def unpack(debs: tuple[Path, ...], root: Path, left_out: tuple[str, ...]) -> None:
     """Unpack `debs` into `root`, with /bin, /sbin and /lib* merged into /usr."""
     (root / "usr").mkdir(parents=True)
     for name in _MERGED:
@@ -197,7 +198,7 @@ def _unpack(debs: tuple[Path, ...], root: Path) -> None:
         ) as fsys:
             subprocess.run(
                 ["tar", "-x", "-C", str(root), "--keep-directory-symlink", "--no-same-owner"]
-                + [f"--exclude={pattern}" for pattern in _LEFT_OUT],
+                + [f"--exclude={pattern}" for pattern in left_out],
                 stdin=fsys.stdout,
                 check=True,
             )
@@ -222,14 +223,21 @@ def _furnish(root: Path) -> None:
         (root / link).symlink_to(target)
     shutil.copyfile(INIT, root / "usr/sbin/guest-init")
     (root / "usr/sbin/guest-init").chmod(0o755)
-    # An ordinary user owns these files: a set-uid bit would drop the guest's root to that user.
+    strip_set_uid(root)
+    ldconfig = shutil.which("ldconfig", path=os.defpath + ":/sbin:/usr/sbin") or "ldconfig"
+    subprocess.run([ldconfig, "-X", "-r", str(root)], check=True)
+    _compile_python(root)
+
+
+def strip_set_uid(root: Path) -> None:
+    """Take set-uid bits away, and let the owner read all.
+
+    An ordinary user owns these files: such a bit would drop the guest's root to that user.
+    """
     for path in root.rglob("*"):
         if not path.is_symlink():
             mode = path.stat().st_mode & 0o7777
             path.chmod((mode & 0o777) | (0o700 if path.is_dir() else 0o400))
-    ldconfig = shutil.which("ldconfig", path=os.defpath + ":/sbin:/usr/sbin") or "ldconfig"
-    subprocess.run([ldconfig, "-X", "-r", str(root)], check=True)
-    _compile_python(root)
 
 
 def _compile_python(root: Path) -> None:

@@ -1,4 +1,4 @@
-"""A prompt inside the rig, on this terminal or for one command."""
+"""A prompt inside the rig, on this terminal."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ import sys
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from emulation import vm
-from emulation.errors import EmulationError, GuestFailure, RigMismatch
 from emulation.kernel import Kernel, module
 from emulation.model import Run
 from emulation.rootfs import RootFs
 
 
-def job(run: Run, command: str | None) -> dict[str, Any]:
+def job(run: Run) -> dict[str, Any]:
     """The job of a guest that builds the rig of `run` and then gives a shell, not traffic."""
     columns, rows = shutil.get_terminal_size()
     term = os.environ.get("TERM", "dumb")
-    shell = {"command": command, "rows": rows, "columns": columns, "term": term}
-    return {**run.job(), "shell": shell}
+    shell = {"rows": rows, "columns": columns, "term": term}
+    return {**run.job(), "work": "shell", "shell": shell}
 
 
 def interact(run: Run, kernel: Kernel, root: RootFs) -> int:
@@ -33,35 +31,16 @@ def interact(run: Run, kernel: Kernel, root: RootFs) -> int:
     The guest's clock is the host's: virtual time does not wait for somebody who types.
     """
     machine = vm.Machine(kernel.path, root.path, run.random, run.memory_mib, terminal=True)
-    wanted = job(run, None)
+    wanted = job(run)
     modules = module.needed(kernel, wanted, run.modules)
     with vm.scratch() as folder, _raw_terminal():
         vm.prepare(folder, root.path, wanted, modules)
         return _status(vm.run(machine, folder, hang_s=math.inf))
 
 
-def command(run: Run, kernel: Kernel, root: RootFs, text: str) -> tuple[int, str]:
-    """Run `text` with bash in the rig of `run`, in virtual time; (exit status, output)."""
-    machine = vm.Machine(kernel.path, root.path, run.random, run.memory_mib)
-    wanted = job(run, text)
-    modules = module.needed(kernel, wanted, run.modules)
-    with vm.scratch() as folder:
-        vm.prepare(folder, root.path, wanted, modules)
-        status = _status(vm.run(machine, folder))
-        out = folder / "job" / "out" / "shell.txt"
-        return status, _text(out)
-
-
-def _text(path: Path) -> str:
-    return path.read_text(errors="replace") if path.exists() else ""
-
-
 def _status(ending: vm.Ending) -> int:
     """The shell's exit status; raises what kept it from being one."""
-    last = ending.steps[-1]
-    if last["step"] != "done":
-        cause: type[EmulationError] = RigMismatch if last.get("cause") == "rig" else GuestFailure
-        raise cause("; ".join(last.get("problems", [f"it stopped after '{last['step']}'"])))
+    ending.check()
     return int(ending.step("shell")["exit_status"])
 
 

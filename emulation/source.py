@@ -15,8 +15,10 @@ from emulation.errors import Problem
 #: Where a value is: keys of mappings and indices of sequences, from the outside in.
 Path = tuple[str | int, ...]
 
+MERGE = "<<"  # a key that brings those of another mapping, unless they are written beside it
+
 SCALARS: dict[str, Callable[[str], Any]] = {
-    "tag:yaml.org,2002:int": lambda text: int(text, 0),
+    "tag:yaml.org,2002:int": lambda text: int(text if "_" not in text else "", 0),  # 10_1 is text
     "tag:yaml.org,2002:float": float,
     "tag:yaml.org,2002:bool": lambda text: text.casefold() == "true",
     "tag:yaml.org,2002:null": lambda _: None,
@@ -85,8 +87,17 @@ class Source:
 
     def _mapping(self, node: MappingNode, path: Path, outer: tuple[Node, ...]) -> dict[str, Any]:
         plain: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
+            if isinstance(key, ScalarNode) and key.value == MERGE:
+                found = self._plain(value, path, outer)
+                if not isinstance(found, dict):
+                    what = "merges something that is not a mapping"
+                    self.problems.append(Problem(line, dotted(path), what, "name a mapping"))
+                    continue
+                merged |= found
+                continue
             if not isinstance(key, ScalarNode):
                 what = "has a key that is not text"
                 self.problems.append(Problem(line, dotted(path), what, "write a plain key"))
@@ -98,7 +109,7 @@ class Source:
                 continue
             self.lines[here] = line
             plain[key.value] = self._plain(value, here, outer)
-        return plain
+        return {**merged, **plain}
 
     def _refuse(self, path: Path, what: str, todo: str) -> None:
         self.problems.append(self.problem(path, what, todo))

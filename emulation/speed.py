@@ -21,13 +21,11 @@ from typing import Any
 
 from emulation import host
 from emulation.cache import cache_dir
-from emulation.model import Cell, Experiment, Link, Traffic
+from emulation.model import Experiment, Link, Point
+from emulation.traffic import TrafficSection
 
 #: Virtual seconds that a guest lives beside its load: flent's pauses, and what is done around them.
 AROUND_LOAD_S = 20.0
-
-#: Packets a Mbit of a loaded direction: full segments, and an acknowledgment for every second one.
-PER_MBIT = 127.0
 
 #: Weight of the prior's values, as this machine scales them, against a measured run's: runs of one
 #: link or one length leave open what packets cost and what time does.
@@ -57,10 +55,11 @@ class Model:
         cost = self.per_run + self.per_virtual_s * virtual_s + self.per_packet * packets
         return dict(self.factors).get(experiment, 1.0) * cost
 
-    def predict(self, experiment: Experiment, cell: Cell, length_s: float) -> float:
-        """Of a run of `cell` whose load takes `length_s`."""
-        packets = expected_packets(experiment.traffic, cell.link, length_s)
-        return self.wall_s(length_s + AROUND_LOAD_S, packets, experiment.id)
+    def predict(self, experiment: Experiment, point: Point, length_s: float) -> float:
+        """Of a run of `point` whose load takes `length_s`."""
+        packets = expected_packets(point.traffic, point.link, length_s)
+        about = f"{experiment.paper}/{point.label}"
+        return self.wall_s(length_s + AROUND_LOAD_S, packets, about)
 
 
 #: Where nothing was measured: flent's tests on one core of a server of 2023.
@@ -79,14 +78,9 @@ class Measured:
     expected: float  # by `expected_packets`
 
 
-def expected_packets(traffic: Traffic, link: Link, length_s: float) -> float:
-    """How many packets `traffic` sends over `link`: TCP fills the directions that it is sent in.
-
-    Which ones they are is in the name of the test; calls, probes and pages alone send few.
-    """
-    up = "up" in traffic.test or "rrul" in traffic.test or traffic.tool != "flent"
-    down = "down" in traffic.test or "rrul" in traffic.test
-    return PER_MBIT * length_s * (up * link.up.mbit_per_s + down * link.down.mbit_per_s)
+def expected_packets(traffic: TrafficSection, link: Link, length_s: float) -> float:
+    """How many packets `traffic` sends over `link`."""
+    return traffic.expected_packets(link, length_s)
 
 
 def remember(measured: Measured) -> None:

@@ -15,18 +15,19 @@ import math
 import re
 import statistics
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from emulation import capture, compare, host
+from emulation import compare, host
+from emulation.captures import places
 from emulation.config import experiment, select
 from emulation.errors import ConfigError
 from emulation.kernel import Kernel
-from emulation.model import Run
+from emulation.model import NONE, Experiment, Run
 from emulation.rootfs import RootFs
 from emulation.run import execute
 from emulation.units import Duration
@@ -110,18 +111,21 @@ class Shipped:
         digest = hashlib.sha256(self.data.read_bytes()).hexdigest()
         return digest != str(self.record["data_sha256"])
 
-    def run(self) -> Run:
-        """The run, from today's experiment files; `ConfigError` where they do not have it."""
+    def run(self, known: Mapping[str, Experiment] | None = None) -> Run:
+        """The run, from today's studies; `ConfigError` where they do not have it.
+
+        `known`: experiments by id, where somebody has read them already.
+        """
         told = self.record
+        name = f"{told['paper']}/{told['experiment']}"
         (found,) = select(
-            experiment(f"{told['paper']}/{told['experiment']}"),
-            link=told["link"],
-            qdisc=told["qdisc"],
-            cc=told["cc"],
+            known[name] if known and name in known else experiment(name),
+            **{axis: told[axis] for axis in ("link", "qdisc", "cc") if told[axis] != NONE},
             seed=told["seed"],
             length=Duration.parse(f"{told['length_s']:g} s"),
             era=told["era"],
             kernel=self.series,
+            settings={axis: [value] for axis, value in told.get("settings", {}).items()},
         )
         return found
 
@@ -223,10 +227,10 @@ def same_packets(old: Shipped, new: Shipped) -> bool:
         return True
     if None in digests:
         return False
-    from emulation import packets_table  # pyarrow takes a second to import
+    from emulation.captures import table  # pyarrow takes a second to import
 
-    name = old.data.name.removesuffix(".flent.gz") + capture.TABLE
-    one, other = (packets_table.read(run.data.with_name(name)) for run in (old, new))
+    name = old.data.name.removesuffix(".flent.gz") + places.TABLE
+    one, other = (table.read(run.data.with_name(name)) for run in (old, new))
     return one.equals(other)
 
 

@@ -17,15 +17,24 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from emulation import guestcode
 from emulation.cpus import claim
-from emulation.errors import GuestFailure, GuestHung, MissingTool
+from emulation.errors import (
+    EmulationError,
+    GuestFailure,
+    GuestHung,
+    MissingTool,
+    RigMismatch,
+    TrafficFailure,
+)
 from emulation.kernel import module
+from emulation.layer import Layer
 from emulation.patience import Patience
 
 #: Midnight UTC, 1 January 2015, when every guest starts, in nanoseconds since 1970.
@@ -62,25 +71,6 @@ HANG_S = 120.0
 #: Wall seconds between two looks at the status.
 POLL_S = 0.02
 
-#: The code that runs in the guest; `prepare` copies it into the job.
-GUEST_CODE = Path(__file__).parent / "guest"
-_EVERY_JOB = (
-    "init.sh",
-    "main.py",
-    "rig.py",
-    "readback.py",
-    "capture.py",
-    "traffic.py",
-    "flentdata.py",
-)
-
-_WIFI = ("wifi.py", "wifi_main.py", "wifi_netlink.py", "wifi_rig.py")
-
-#: A guest starts `main.py`; a job with a WiFi link needs another one first, which then does that.
-_WIFI_NAMES = {"wifi_main.py": "main.py", "main.py": "wired_main.py"}
-
-#: The same of a job with modules, which are loaded first of all.
-_MODULES_NAMES = {"modules_main.py": "main.py", "main.py": "wired_main.py"}
 _PR_SET_PDEATHSIG = 1
 
 
@@ -91,7 +81,8 @@ class Machine:
     `kernel`: the binary; `root`: the folder of the root file system; `memory_mib`: of the guest;
     `seed`: of all its random numbers; `terminal`: its console is the standard input and output of
     this process and its clock the host's, for a person to type at; `trace`: it leaves a trace of
-    simulated time in `job/out/trace` (`emulation.trace`); `modules`: what its kernel loads.
+    simulated time in `job/out/trace` (`emulation.trace`); `modules`: what its kernel
+    loads; `layers`: packages over the root; `probe`: what records in it (`emulation.probes`).
     """
 
     kernel: Path
@@ -101,6 +92,12 @@ class Machine:
     terminal: bool = False
     trace: bool = False
     modules: tuple[module.Module, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    probe: module.Module | None = None
+
+
+#: A cause in the status -> the error that it is; anything else is the guest's own failure.
+CAUSES: dict[str, type[EmulationError]] = {"rig": RigMismatch, "traffic": TrafficFailure}
 
 
 @dataclass
@@ -118,6 +115,13 @@ class Ending:
     def virtual_s(self) -> float:
         """How far the guest's clock came."""
         return float(self.steps[-1]["virtual_s"]) if self.steps else 0.0
+
+    def check(self) -> None:
+        """Raise the `EmulationError` that the last line of the status speaks of, if it does."""
+        last = self.steps[-1]
+        if last["step"] != "done":
+            cause = CAUSES.get(last.get("cause", ""), GuestFailure)
+            raise cause("; ".join(last.get("problems", [f"it stopped after '{last['step']}'"])))
 
     def step(self, name: str) -> dict[str, Any]:
         """The first line of that step; raises `GuestFailure` where it was never reached."""
@@ -140,44 +144,35 @@ def scratch(parent: Path | None = None) -> Iterator[Path]:
 
 
 def prepare(
-    folder: Path, root: Path, job: dict[str, Any], modules: tuple[module.Module, ...] = ()
+    folder: Path,
+    root: Path,
+    job: dict[str, Any],
+    modules: Iterable[module.Module] = (),
+    script: str | None = None,
+    files: Iterable[tuple[str, Path]] = (),
+    layers: Iterable[Path] = (),
 ) -> None:
-    """Lay out the scratch `folder` of a guest: its root, its job and the code that does it."""
+    """Lay out the scratch `folder` of a guest: its root, its job and the code that does it.
+
+    `script`: the Python program of a job whose work is `script`; `files`: those that its programs
+    find, each with its name there; `layers`: folders that the job's `layers` name.
+    """
     (folder / "root").symlink_to(root.resolve())  # hostfs follows one link and no more
     (folder / "uml").mkdir()
     (folder / "job" / "guest").mkdir(parents=True)
-    names = _WIFI_NAMES if has_wifi(job) else {}
-    names = _MODULES_NAMES if "modules" in job else names
-    for path in guest_code(job):
-        shutil.copyfile(path, folder / "job" / "guest" / names.get(path.name, path.name))
+    for path in guestcode.files(job):
+        shutil.copyfile(path, folder / "job" / "guest" / path.name)
     module.put(modules, folder / "job")
+    if script is not None:
+        (folder / "job" / "script.py").write_text(script)
+    for name, source in files:
+        place = folder / "job" / "files" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, place)
+    for name, layer in zip(job.get("layers", ()), layers, strict=True):
+        (folder / name).symlink_to(layer.resolve())
     (folder / "job" / "out").mkdir()
     (folder / "job" / "job.json").write_text(json.dumps(job, sort_keys=True, indent=1))
-
-
-def guest_code(job: dict[str, Any]) -> list[Path]:
-    """The files of `GUEST_CODE` that `job` needs, by name: the others do not get into the guest.
-
-    What every job needs; `shell.py`, `switch.py` and those of a WiFi link where there is one; and
-    for the tool and each server that has a module of its name, that one and those named `<name>_*`.
-    """
-    traffic = job.get("traffic", {})
-    names = [traffic.get("tool", "flent"), *traffic.get("servers", ())]
-    optional = {
-        "shell": "shell" in job,
-        "switch": any(node.get("switches") for node in job.get("nodes", ())),
-    }
-    names += [name for name, there in optional.items() if there]
-    fixed = [*_EVERY_JOB, *(_WIFI if has_wifi(job) else ())]
-    fixed += ["modules_main.py"] if "modules" in job else []
-    patterns = [*fixed, *(f"{name}{end}" for name in names for end in (".py", "_*.*"))]
-    found = {path for pattern in patterns for path in GUEST_CODE.glob(pattern)}
-    return sorted(found)
-
-
-def has_wifi(job: dict[str, Any]) -> bool:
-    """Whether the rig of `job` has a WiFi link."""
-    return "wifi" in job.get("drivers", ())
 
 
 def command(machine: Machine) -> list[str]:
@@ -221,7 +216,7 @@ def run(
     kills it.
     """
     ending = Ending()
-    began, spent_s = time.monotonic(), _children_s()
+    began = time.monotonic()
     with claim() as cpu, (folder / "console").open("wb") as console:
         process = subprocess.Popen(
             command(machine),
@@ -238,7 +233,6 @@ def run(
         finally:
             _end(process)
     ending.wall_s = time.monotonic() - began
-    ending.cpu_s = _children_s() - spent_s
     _verdict(folder, ending, process.returncode)
     return ending
 
@@ -283,7 +277,7 @@ def _watch(
     status = folder / "job" / "status"
     position, patience = 0, Patience(process.pid)
     while True:
-        ended = process.poll() is not None
+        ended = _has_ended(process)
         text = status.read_bytes()[position:] if status.exists() else b""
         whole = text[: text.rfind(b"\n") + 1]
         position += len(whole)
@@ -292,6 +286,8 @@ def _watch(
             on_step(ending.steps[-1])
             patience.heard()
         if ended:
+            ending.cpu_s = cpu_seconds(process.pid)
+            process.wait()
             return
         if patience.waited_s() >= hang_s:
             check_complaints(folder, ending)  # why it hangs, where the kernel knows
@@ -301,8 +297,7 @@ def _watch(
                 todo="run it again with the same --seed: a guest that hangs hangs every time",
             )
         on_poll(process.pid)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=POLL_S)
+        time.sleep(POLL_S)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -312,10 +307,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _children_s() -> float:
-    """CPU seconds of this process's children that have ended, and of theirs."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the guest has ended; what it used can still be asked for then."""
+    options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    return os.waitid(os.P_PID, process.pid, options) is not None
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU seconds of a process and of its children that have ended (proc(5), `stat`)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def check_complaints(folder: Path, ending: Ending) -> None:

@@ -1,4 +1,4 @@
-"""`emulate check FILE...`: validate experiment files, or `own.yaml`, without running anything."""
+"""`emulate check STUDY...`: validate study files, or `own.yaml`, without running anything."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emulation import studies
 from emulation.config import load
 from emulation.errors import ConfigError
 from emulation.own import load as load_own
@@ -19,14 +20,19 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of `emulate check`."""
-    parser = subparsers.add_parser("check", description="Validate experiment files; run nothing.")
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="an experiment file")
+    parser = subparsers.add_parser("check", description="Validate studies; run nothing.")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="STUDY",
+        help="a study's folder or file, the name of a shipped one, or one's EXPERIMENT",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
 
 
 def run(args: argparse.Namespace) -> int:
     """Check every file, also behind one that is wrong; the status is that of the worst."""
-    reports = [_report(path) for path in args.files]
+    reports = [_report(name) for name in args.files]
     if args.json:
         print(json.dumps(reports, indent=2))
     else:
@@ -35,13 +41,19 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(report["valid"] for report in reports) else ConfigError.exit_status
 
 
-def _report(path: Path) -> dict[str, Any]:
+def _report(name: str) -> dict[str, Any]:
+    path, only = _file(name)
     try:
         if path.name == FILE.name:
             own = load_own(path)
-            qdiscs = [one.name for one in own.qdiscs]
-            return {"file": str(path), "valid": True, "papers": own.papers, "qdiscs": qdiscs}
-        paper = load(path)
+            about = {"papers": list(own.papers), "qdiscs": list(own.qdiscs)}
+            return {"file": str(path), "valid": True, **about}
+        study = load(path)
+        chosen = [one for one in study.experiments if only in ("", one.name, *one.labels)]
+        if not chosen:
+            raise ConfigError(
+                f"has no experiment '{only}'", str(path), f"emulate list {path.parent}"
+            )
     except ConfigError as error:
         fields = ("line", "key", "what", "todo")
         problems: list[dict[str, Any]] = [
@@ -54,12 +66,25 @@ def _report(path: Path) -> dict[str, Any]:
     experiments = [
         {
             "id": experiment.id,
-            "cells": len(experiment.cells),
-            "runs": len(experiment.cells) * len(experiment.seeds),
+            "points": len(experiment.points),
+            "runs": len(experiment.points) * len(experiment.seeds),
         }
-        for experiment in paper.experiments
+        for experiment in chosen
     ]
     return {"file": str(path), "valid": True, "experiments": experiments}
+
+
+def _file(name: str) -> tuple[Path, str]:
+    """The file that is meant, and the experiment of it; '' for all."""
+    path = Path(name)
+    if path.is_file():
+        return path, ""
+    for place, only in ((name, ""), name.rpartition("/")[::2]):
+        try:
+            return studies.find(place) / studies.FILE, only
+        except ConfigError:
+            continue
+    return path, ""
 
 
 def _print(report: dict[str, Any]) -> None:
@@ -70,4 +95,4 @@ def _print(report: dict[str, Any]) -> None:
     if "qdiscs" in report:
         print(f"{report['file']}: {', '.join(report['qdiscs'])} in {', '.join(report['papers'])}")
     for found in report.get("experiments", ()):
-        print(f"{report['file']}: {found['id']}: {found['cells']} cells, {found['runs']} runs")
+        print(f"{report['file']}: {found['id']}: {found['points']} points, {found['runs']} runs")

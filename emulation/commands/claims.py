@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emulation import studies
 from emulation.errors import ConfigError, EmulationError
 
 if TYPE_CHECKING:
@@ -30,36 +31,34 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "with it, with the size of the effect and its interval over seeds. docs/claims.md says how "
         "that is decided.",
     )
-    parser.add_argument("--paper", action="append", metavar="PAPER", help="only of this paper")
+    parser.add_argument(
+        "--study",
+        "--paper",
+        action="append",
+        metavar="NAME|PATH",
+        help="only of this study: a shipped one, or a folder with a study.yaml; repeatable",
+    )
     parser.add_argument(
         "--verdict", action="append", choices=list(VERDICTS), help="only with this verdict"
     )
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder (default: data)")
-    parser.add_argument(
-        "--published",
-        type=Path,
-        default=Path("data/published"),
-        help="folder of the statements (default: data/published)",
-    )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the claims that were asked for."""
     # the one place where `emulation` needs `analysis`: the command line belongs to both
-    from analysis.claims.papers import assess_papers
-    from analysis.claims.statement import PAPERS
+    from analysis import study
+    from analysis.claims.assessed import assess_studies
     from analysis.claims.summary import as_json
     from analysis.errors import DataError
 
-    papers = tuple(dict.fromkeys(args.paper or PAPERS))
-    unknown = [paper for paper in papers if paper not in PAPERS]
-    if unknown:
-        raise ConfigError(f"no paper '{unknown[0]}'", "--paper", f"choose from {', '.join(PAPERS)}")
+    chosen_studies = list(dict.fromkeys(map(studies.add, args.study or ())))
     if not args.data.is_dir():
         raise ConfigError("no such folder", str(args.data), "name one with runs by --data")
     try:
-        found = assess_papers(args.data, args.published, papers)
+        of = [study.open_study(folder) for folder in chosen_studies] or None
+        found = assess_studies(args.data, of)
     except DataError as error:
         raise EmulationError(str(error).rstrip(".")) from error
     wanted = {VERDICTS[name] for name in args.verdict or VERDICTS}

@@ -1,4 +1,4 @@
-"""`emulate list [EXPERIMENT]`: the shipped experiments, their cells and the time that they take."""
+"""`emulate list [STUDY|EXPERIMENT]`: experiments, their points and the time that they take."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from emulation import speed
-from emulation.config import experiment, experiments
-from emulation.model import Cell, Experiment, Qdisc
+from emulation import speed, studies
+from emulation.config import experiment, experiments, load
+from emulation.errors import ConfigError
+from emulation.model import NONE, Experiment, Point, Qdisc
 from emulation.units import Duration
 
 if TYPE_CHECKING:
@@ -22,19 +23,24 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of `emulate list`."""
     parser = subparsers.add_parser(
         "list",
-        description="List the shipped experiments, or the cells of one. Nothing is run.",
+        description="List the shipped experiments, or the points of one. Nothing is run.",
     )
-    parser.add_argument("experiment", nargs="?", help="list its cells: gbw2015/rrul")
+    parser.add_argument(
+        "experiment",
+        nargs="?",
+        help="a study, or an experiment whose points are listed: gbw2015/rrul",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the experiments, or the cells of one."""
-    if args.experiment:
+    """Print the experiments, or the points of one."""
+    of_study = _experiments(args.experiment)
+    if of_study is None:
         chosen = experiment(args.experiment)
-        rows = [_cell_row(chosen, cell) for cell in chosen.cells]
+        rows = [_point_row(chosen, one) for one in chosen.points]
     else:
-        rows = [_experiment_row(found) for found in experiments()]
+        rows = [_experiment_row(found) for found in of_study]
     if args.json:
         print(json.dumps(rows, indent=2))
     else:
@@ -42,42 +48,57 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def wall_seconds(
-    experiment: Experiment, cells: Iterable[Cell], length: Duration | None = None
-) -> float:
-    """How long one repetition of `cells` takes on one core of this machine, in seconds.
+def _experiments(name: str | None) -> tuple[Experiment, ...] | None:
+    """Those of all studies, or of the one called `name`; None where it is no study."""
+    if name is None:
+        return experiments()
+    try:
+        folder = studies.find(name)
+    except ConfigError:
+        return None
+    return load(folder).experiments
 
-    `length`: of the load, the experiment's where None.
+
+def wall_seconds(
+    experiment: Experiment, points: Iterable[Point], length: Duration | None = None
+) -> float:
+    """How long one repetition of `points` takes on one core of this machine, in seconds.
+
+    `length`: of the load, the traffic's own where None.
     """
     model = speed.model()
-    length_s = (length or experiment.traffic.length).seconds
-    return sum(model.predict(experiment, cell, length_s) for cell in cells)
+    return sum(
+        model.predict(experiment, one, (length or one.traffic.length).seconds) for one in points
+    )
 
 
 def _experiment_row(found: Experiment) -> dict[str, Any]:
-    runs = len(found.cells) * len(found.seeds)
-    wall = wall_seconds(found, found.cells) * len(found.seeds)
+    runs = len(found.points) * len(found.seeds)
+    wall = wall_seconds(found, found.points) * len(found.seeds)
     return {
         "experiment": found.id,
         "section": found.section,
         "title": found.title,
-        "cells": len(found.cells),
+        "points": len(found.points),
         "seeds": len(found.seeds),
         "runs": runs,
-        "virtual_s": runs * found.traffic.length.seconds,
+        "virtual_s": sum(one.traffic.length.seconds for one in found.points) * len(found.seeds),
         "wall_s": round(wall / _cores()),
     }
 
 
-def _cell_row(found: Experiment, cell: Cell) -> dict[str, Any]:
+def _point_row(found: Experiment, point: Point) -> dict[str, Any]:
+    axes = {axis: value for axis, value in point.axes if axis not in ("link", "qdisc", "cc")}
     return {
-        "link": cell.link.name,
-        "qdisc": cell.qdisc,
-        "cc": cell.cc,
-        "up": _words(cell.up),
-        "down": _words(cell.down),
-        "virtual_s": found.traffic.length.seconds,
-        "wall_s": round(wall_seconds(found, [cell])),
+        "label": point.label,
+        "link": point.link.name,
+        "qdisc": point.qdisc,
+        "cc": point.cc,
+        **axes,
+        "up": _words(point.up) if point.link.name != NONE and point.queues else "",
+        "down": _words(point.down) if point.link.name != NONE and point.queues else "",
+        "virtual_s": point.traffic.length.seconds,
+        "wall_s": round(wall_seconds(found, [point])),
     }
 
 
@@ -111,7 +132,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
         table.add_row(*line)
     console = Console()
     console.print(table)
-    if "cells" in columns:
+    if "points" in columns:
         console.print(
             f"wall: estimated, on {_cores()} cores, from the runs that this machine has done",
             style="dim",

@@ -5,27 +5,28 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulation import kernel, rootfs
+from emulation import campaign, kernel, rootfs, studies
 from emulation.cache import cache_dir
 from emulation.config import experiment, select
 from emulation.errors import ConfigError
 from emulation.kernel import Kernel
-from emulation.model import DEFAULT_ERA, DEFAULT_KERNEL, Run
+from emulation.model import DEFAULT_KERNEL, Run
+from emulation.probes import FORMS, Probe, check
 from emulation.rootfs import RootFs
-from emulation.run import Result, execute, today
+from emulation.run import Result, today
+from emulation.source import Source
 from emulation.units import Duration, UnitError
 from emulation.verify import other_identity
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
-#: flent's pauses before and after the load, and what the guest does around them, in virtual s.
-AROUND_LOAD_S = 12.0
+#: What belongs to a run and not to a point has options of its own.
+OPTIONS = ("seed", "length", "kernel")
 
 
 def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -37,7 +38,12 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_selection(parser)
     parser.add_argument(
-        "--output", type=Path, default=Path("data"), help="folder of the data (default: data)"
+        "--output",
+        type=Path,
+        help="folder of the data (default: data, or that of the study's folder)",
+    )
+    parser.add_argument(
+        "--jobs", type=_jobs, default=1, metavar="N", help="runs at once, one a core (default: 1)"
     )
     parser.add_argument("--again", action="store_true", help="do runs anew that are there already")
     parser.add_argument(
@@ -59,21 +65,52 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         help="keep a trace of simulated time beside the data, for 'emulate diff'; 1 MB and more a "
         "virtual second",
     )
+    parser.add_argument(
+        "--probe",
+        action="append",
+        type=Probe.parse,
+        default=[],
+        help="what to record beside the data, which stay the same bytes: "
+        + ", ".join(FORMS.values())
+        + " (docs/probes.md); can be given more than once",
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the runs and do none")
     parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
 
 
+def _jobs(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) <= 1024:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of 1 or more")
+    return int(text)
+
+
 def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add the options that select runs of an experiment."""
-    parser.add_argument("experiment", help="as 'emulate list' shows it: gbw2015/rrul")
-    parser.add_argument("--link", action="append", help="download/upload in Mbit/s: 10/1")
-    parser.add_argument("--qdisc", action="append", help="the paper's name: fq_codel")
-    parser.add_argument("--cc", action="append", help="congestion control: cubic, reno")
-    parser.add_argument("--seed", action="append", type=int, help="a repetition (default: all)")
     parser.add_argument(
-        "--length", help="of the load: 20 (seconds) or '20 s' (default: the paper's)"
+        "experiment",
+        help="as 'emulate list' shows it, gbw2015/rrul, or of a folder's study: my-study/first",
     )
-    parser.add_argument("--era", default=DEFAULT_ERA, help="behaviour of the kernel")
+    parser.add_argument("--link", action="append", help="download/upload in Mbit/s: 10/1, 50/10")
+    parser.add_argument(
+        "--qdisc", action="append", help="a name of the study, or a kind that Linux has: cake"
+    )
+    parser.add_argument("--cc", action="append", help="congestion control: cubic, reno, bbr")
+    parser.add_argument(
+        "--seed", action="append", type=int, help="a repetition, any number (default: the study's)"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="AXIS=VALUE",
+        help="an axis of the study or any parameter: rig.base_rtt=20ms, qdisc.target=10ms, "
+        "traffic.flows=8; several values of one make a sweep",
+    )
+    parser.add_argument(
+        "--length", help="of the load: 20 (seconds) or '20 s' (default: the study's)"
+    )
+    parser.add_argument("--era", help="behaviour of the kernel: modern (the default), 2014, 2013")
     parser.add_argument(
         "--kernel",
         default=DEFAULT_KERNEL,
@@ -92,7 +129,28 @@ def selection(args: argparse.Namespace) -> tuple[Run, ...]:
         length=_length(args.length),
         era=args.era,
         kernel=args.kernel,
+        settings=settings(args.settings),
     )
+
+
+def data_folder(runs: Iterable[Run]) -> Path:
+    """Where runs go unless somebody says otherwise: a study of one's own keeps its data."""
+    folder = next((one.experiment.folder for one in runs), "")
+    return studies.data_folder(Path(folder)) if folder else Path(studies.DATA)
+
+
+def settings(given: Iterable[str]) -> dict[str, list[Any]]:
+    """The values by axis of options `--set`; raises `ConfigError` for one that is none."""
+    found: dict[str, list[Any]] = {}
+    for option in given:
+        axis, sign, text = option.partition("=")
+        source = Source.read(text)
+        if not axis or not sign or source.problems or source.value is None:
+            raise ConfigError(f"'{option}' is not AXIS=VALUE", "--set", "e.g. rig.base_rtt=20ms")
+        if axis in OPTIONS:
+            raise ConfigError(f"'{axis}' is an option of its own", "--set", f"write --{axis}")
+        found.setdefault(axis, []).append(source.value)
+    return found
 
 
 def _length(text: str | None) -> Duration | None:
@@ -107,28 +165,37 @@ def _length(text: str | None) -> Duration | None:
 def run(args: argparse.Namespace) -> int:
     """Do the runs; the exit status."""
     runs = selection(args)
+    for about in dict.fromkeys(line for one in runs for line in _borrowed(one)):
+        print(f"note: {about}", file=sys.stderr)
+    probes = tuple(args.probe)
+    for one in runs:
+        check(probes, one)  # refuses before anything is booted
     if args.dry_run:
         for one in runs:
             print(json.dumps({"run": one.id, "job": one.job()}) if args.json else one.id)
         return 0
     built = kernel.named(args.kernel)
     root = rootfs.build()
-    for number, one in enumerate(runs, start=1):
-        with _progress(one, f"{number}/{len(runs)}", sys.stderr.isatty()) as on_step:
-            result = execute(
-                one,
-                built,
-                root,
-                args.output,
-                on_step,
-                keep=args.keep,
-                again=args.again,
-                captures=args.capture,
-                traced=args.trace,
-            )
-        _print(one, result, args.json)
-        if result.ending is None:
-            _warn_stale(one, result, built, root)
+    options = campaign.Options(args.keep, args.again, args.capture, args.trace, probes)
+    output = args.output or data_folder(runs)
+    with campaign.progress(len(runs), sys.stderr.isatty()) as (on_step, on_result):
+
+        def tell(run: Run, result: Result) -> None:
+            on_result(run, result)
+            _print(run, result, args.json)
+            if result.ending is None:
+                _warn_stale(run, result, built, root)
+
+        campaign.do(
+            runs,
+            built,
+            root,
+            output,
+            jobs=args.jobs,
+            options=options,
+            on_step=on_step,
+            on_result=tell,
+        )
     return 0
 
 
@@ -141,6 +208,15 @@ def _warn_stale(run: Run, result: Result, built: Kernel, root: RootFs) -> None:
             f"note: {run.id} was made with a different {', '.join(differences)}; "
             "--again makes it anew",
             file=sys.stderr,
+        )
+
+
+def _borrowed(run: Run) -> Iterator[str]:
+    """What of the qdisc at a rate the study does not say, and where it was taken from."""
+    for rate, taken in run.point.borrowed:
+        yield (
+            f"the study has no values of {run.qdisc} for {rate}: those for {taken} are taken; "
+            "--set qdisc.OPTION=VALUE gives others"
         )
 
 
@@ -160,31 +236,3 @@ def _print(run: Run, result: Result, as_json: bool) -> None:
             f" x{factor:.1f}",
             flush=True,
         )
-
-
-@contextmanager
-def _progress(run: Run, count: str, terminal: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """What to call with each step of the guest: a bar of virtual time on a terminal."""
-    if not terminal:
-        yield lambda step: None
-        return
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    total = run.length.seconds + AROUND_LOAD_S
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.0f}/{task.total:.0f} virtual s, wall"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, transient=True) as bar:
-        task = bar.add_task(f"{count} {run.id}", total=total)
-        yield lambda step: bar.update(task, completed=min(step["virtual_s"], total))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulation import kernel, rootfs, shell
+from emulation.commands.exec import show
 from emulation.commands.run import add_selection, selection
+from emulation.execution import Execution, execute
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -20,7 +24,8 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Boot a guest, build and check the rig of the first run that the options "
         "select, and give a prompt in it instead of traffic; 'on NODE COMMAND' runs a command on a "
         "node. At the prompt the guest's clock is the host's, because virtual time would not wait "
-        "for somebody who types; with --command it is virtual, as in a run. Without a terminal, "
+        "for somebody who types; with --command it is virtual, "
+        "as in a run and in 'emulate exec', which does more. Without a terminal, "
         "the commands are read from standard input.",
     )
     add_selection(parser)
@@ -39,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     built, root = kernel.named(args.kernel), rootfs.build()
     if text is None:
         return shell.interact(one, built, root)
-    status, out = shell.command(one, built, root, text)
-    print(out, end="", flush=True)
-    return status
+    asked = Execution(("/bin/bash", "-c", text), seed=one.random, rig=one)
+    with tempfile.TemporaryDirectory() as scratch:
+        outcome = execute(asked, built, root, Path(scratch) / "outcome")
+        show(outcome.folder)
+        return outcome.status

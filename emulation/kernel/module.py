@@ -3,7 +3,8 @@
 A module is a folder with C files and a `Kbuild` file that names it (`obj-m := NAME.o`): the link
 drivers in `qdisc/src`, a qdisc that somebody is writing. It is built once for a kernel and its
 sources, and kept in the user's cache in a folder named by the digest of both. A file `q_<kind>.c`
-beside it is a plugin that teaches the options of a qdisc to `tc`, and becomes `q_<kind>.so`.
+beside it is a plugin that teaches the options of a qdisc to `tc`, and becomes `q_<kind>.so`; so
+does `preload_<name>.c`, a library for the guest's first process.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ PLACE = "modules"
 
 _INPUTS = ("Kbuild", "*.c", "*.h")
 _NAMED = re.compile(r"^obj-m\s*[:+]?=\s*([\w-]+)\.o\s*$", re.MULTILINE)
-_TC_PLUGIN = "q_*.c"
+_PLUGINS = ("q_*.c", "preload_*.c")
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Module:
     name: str  # as the guest's kernel calls it
     path: Path  # the .ko file
     digest: str  # of its sources and the kernel; the name of its folder
-    plugins: tuple[Path, ...] = ()  # of tc: .so files
+    plugins: tuple[Path, ...] = ()  # of tc and of the first process: .so files
 
 
 def source(folder: Path) -> ModuleSource:
@@ -149,11 +150,11 @@ def _find(place: Path) -> Module | None:
 
 
 def _plugins(place: Path) -> list[Path]:
-    return sorted(place.glob(_TC_PLUGIN))
+    return sorted(path for pattern in _PLUGINS for path in place.glob(pattern))
 
 
 def _compile_plugin(path: Path, kept: Path) -> Path:
-    """Make the plugin of tc at `path`; its .so file. What the compiler said goes to `kept`."""
+    """Make the plugin at `path`; its .so file. What the compiler said goes to `kept`."""
     made = path.with_suffix(".so")
     command = ["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror=implicit"]
     log = path.with_suffix(".log")
@@ -161,7 +162,9 @@ def _compile_plugin(path: Path, kept: Path) -> Path:
         shutil.copyfile(log, kept)
         fault = make.first_error(log.read_text()) or "the compiler failed"
         raise KernelBuildError(
-            what=f"the plugin of tc does not build: {fault}", where=str(kept), todo="see the log"
+            what=f"the plugin {path.name} does not build: {fault}",
+            where=str(kept),
+            todo="see the log",
         )
     return made
 

@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -259,3 +260,35 @@ def identity(source_sha256: str, ingredients: dict[str, Any]) -> str:
     """
     patches = [one for one in ingredients["patches"] if not one.get(HOST_ONLY)]
     return digest(source_sha256, {**ingredients, "patches": patches})
+
+
+#: Kinds of qdiscs and congestion controls that every kernel has.
+_ALWAYS = frozenset({"pfifo_fast", "pfifo", "pfifo_head_drop", "bfifo", "reno"})
+
+
+def is_series(text: str) -> bool:
+    """Whether `text` names a series of releases with a source in KERNEL.toml."""
+    return text in all_series()
+
+
+def lacking(series: str, kinds: Iterable[str], controls: Iterable[str]) -> list[str]:
+    """The kinds of qdiscs and the congestion controls that the options of a series leave out."""
+    on = _options_on(series)
+    wanted = [("NET_SCH", kind) for kind in kinds] + [("TCP_CONG", one) for one in controls]
+    return sorted(
+        name
+        for group, name in wanted
+        if name not in _ALWAYS and f"CONFIG_{group}_{name.upper()}" not in on
+    )
+
+
+def controls(series: str) -> list[str]:
+    """The congestion controls of a series."""
+    on = (name for name in _options_on(series) if name.startswith("CONFIG_TCP_CONG_"))
+    names = (name.removeprefix("CONFIG_TCP_CONG_").lower() for name in on)
+    return sorted({"reno", *names} - {"advanced"})
+
+
+@lru_cache(maxsize=8)
+def _options_on(series: str) -> frozenset[str]:
+    return frozenset(one.name for one in load(series).options if one.value == "y")

@@ -1,0 +1,277 @@
+"""`emulate exec -- COMMAND`: a command or script as root in a guest, in virtual time."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from emulation import cpus, execution, kernel, layer, rootfs, vm
+from emulation.cache import cache_dir
+from emulation.errors import ConfigError, EmulationError, GuestHung, NotReproduced
+from emulation.execution import Execution, Outcome
+from emulation.guest_root import GuestRoot
+from emulation.model import DEFAULT_KERNEL, Run
+from emulation.rootfs import RootFs
+from emulation.taken import taken
+from emulation.units import Duration, Quantity, Size, UnitError
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+Q = TypeVar("Q", bound=Quantity)
+
+#: The part of the guest's memory that files may take; its file system takes half.
+MOST_FILES = 0.4
+
+_HUNG = (
+    "something computes without sleeping, or sends over a link without a rate (docs/exec.md); "
+    "--patience waits longer"
+)
+
+
+def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the parser of `emulate exec`."""
+    parser = subparsers.add_parser(
+        "exec",
+        usage="emulate exec [OPTION]... -- COMMAND [ARGUMENT]...",
+        description="Boot a guest and run a command in it as root, in virtual time. The same seed "
+        "gives the same output. Each word of the command that names a file below the current "
+        "folder is copied into the guest at the same relative path; all else is the guest's: "
+        "programs of its Debian packages, paths that begin with '/'. An unchanged Mininet script "
+        "runs with 'python3 SCRIPT'. The exit status is the command's.",
+    )
+    parser.add_argument(
+        "--rig",
+        metavar="SELECTION",
+        help="build the rig of the first run that this selects, in the words of 'emulate shell': "
+        "'gbw2015/rrul --link 10/1 --qdisc codel'; 'on NODE COMMAND' then runs something on a node",
+    )
+    parser.add_argument("--node", help="of the rig, to run the command on (default: outside)")
+    parser.add_argument("--seed", type=int, default=1, help="of all random numbers (default: 1)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="folder for stdout, stderr, the files that the command leaves and a record of all "
+        "that they depend on; made anew each time",
+    )
+    parser.add_argument(
+        "--package",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a Debian package that the guest has besides, with what it needs",
+    )
+    parser.add_argument(
+        "--file",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a file or folder below the current one that is copied besides",
+    )
+    parser.add_argument("--memory", help="of the guest (default: the rig's, or '384 MiB')")
+    parser.add_argument(
+        "--timeout", help="virtual time after which the command is given up (default: '1 h')"
+    )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=vm.HANG_S,
+        metavar="SECONDS",
+        help="wall time that the command may compute without sleeping (default: %(default)g)",
+    )
+    parser.add_argument("--kernel", help="series or digest of the kernel (default: the rig's)")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="do it twice, the second time beside processes that want the same CPUs, and name "
+        "the first byte that differs",
+    )
+    parser.add_argument("command_line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it; the exit status of the command."""
+    wanted, series = asked(args)
+    built, root = kernel.named(series), rootfs.build()
+    layers = (layer.build(root, args.package),) if args.package else ()
+    wanted = replace(wanted, layers=layers)
+    warnings = _examine(wanted, root)
+    for text in warnings:
+        print(f"warning: {text}", file=sys.stderr, flush=True)
+    keep = cache_dir("failed") / f"exec-{os.getpid()}"
+    place = None if args.output is None else args.output.absolute()
+    with tempfile.TemporaryDirectory(prefix=".exec-", dir=_parent(place)) as scratch:
+
+        def execute(name: str) -> Outcome:
+            return execution.execute(
+                wanted, built, root, Path(scratch) / name, warnings, args.patience, keep
+            )
+
+        try:
+            outcome = execute("outcome")
+        except EmulationError as error:
+            if isinstance(error, GuestHung):
+                error.todo = _HUNG
+            show(keep / "job" / "out" / "programs" / execution.NAME)
+            raise
+        show(outcome.folder)
+        if place is None and outcome.files:
+            _tell_files(outcome.files)
+        if args.check:
+            with cpus.hogs():
+                again = execute("again")
+            _compare(outcome, again, place)
+        if place is not None:
+            _replace(outcome.folder, place)
+    return outcome.status
+
+
+def _replace(folder: Path, place: Path) -> None:
+    """Put `folder` at `place`, where an earlier execution may have left another."""
+    _check_output(place)
+    shutil.rmtree(place, ignore_errors=True)
+    folder.rename(place)
+
+
+def _compare(first: Outcome, again: Outcome, place: Path | None) -> None:
+    """Raise `NotReproduced` where they differ; then both are left, at `place` and beside it."""
+    difference = execution.difference(first.folder, again.folder)
+    if difference is not None:
+        if place is not None:
+            _replace(first.folder, place)
+            _replace(again.folder, place.with_name(f"{place.name}-again"))
+        raise NotReproduced(
+            f"a second execution with the same seed gave other bytes: {difference}",
+            "--check",
+            "docs/exec.md says what a program can see of the host",
+        )
+    print(
+        f"reproduced: {len(first.record['outputs'])} files are the same bytes, "
+        f"{first.ending.virtual_s:.3f} virtual s",
+        file=sys.stderr,
+    )
+
+
+def _examine(wanted: Execution, root: RootFs) -> list[str]:
+    """Raise `MissingTool` where the guest could not start the command; what to warn of else."""
+    from emulation import executables, instructions  # capstone and pyelftools take their time
+
+    guest = GuestRoot([*(one.path for one in wanted.layers), root.path], wanted.files)
+    used = list(executables.check(guest, wanted.command[0]))
+    for file in wanted.files:
+        if file.mode & 0o100 and executables.read_elf(file.source) is not None:
+            used += executables.check(guest, f"./{file.path}")
+    names = {file.source: file.path for file in wanted.files}
+    return [
+        text
+        for path in dict.fromkeys(used)
+        if not guest.is_of_root(path) and executables.read_elf(path) is not None
+        for text in instructions.warnings(names.get(path, path.name), instructions.scan(path))
+    ]
+
+
+def asked(args: argparse.Namespace) -> tuple[Execution, str]:
+    """What the options ask for, without layers, and the kernel to do it with."""
+    words = args.command_line[1:] if args.command_line[:1] == ["--"] else args.command_line
+    if not words:
+        raise ConfigError("no command is given", "emulate exec", "write it behind '--'")
+    rig, series = _rig(args)
+    wanted = Execution(
+        command=tuple(words),
+        seed=args.seed,
+        files=taken(words, args.file, Path.cwd()),
+        rig=rig,
+        node=_node(args.node, rig),
+        memory=_quantity(Size, args.memory, "--memory"),
+        timeout=_quantity(Duration, args.timeout, "--timeout") or execution.TIMEOUT,
+    )
+    _check_output(args.output)
+    _check_room(wanted)
+    if not 0 <= wanted.seed < 2**64:
+        raise ConfigError("is not a seed", f"--seed {wanted.seed}", "write a number below 2^64")
+    return wanted, series
+
+
+def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
+    """The run whose rig is wanted, and the kernel."""
+    if args.rig is None:
+        return None, args.kernel or DEFAULT_KERNEL
+    from emulation.commands.run import add_selection, selection  # reads what experiments may be
+
+    parser = argparse.ArgumentParser(prog="emulate exec --rig", add_help=False)
+    add_selection(parser)
+    selected = parser.parse_args(shlex.split(args.rig))
+    if args.kernel is not None:
+        selected.kernel = args.kernel
+    return selection(selected)[0], selected.kernel
+
+
+def _node(name: str | None, rig: Run | None) -> str | None:
+    nodes = [] if rig is None else [node.name for node in rig.topology.nodes]
+    if name is not None and name not in nodes:
+        known = f"there are: {', '.join(nodes)}" if nodes else "name a rig with --rig"
+        raise ConfigError("there is no such node", f"--node {name}", known)
+    return name
+
+
+def _quantity(kind: type[Q], text: str | None, option: str) -> Q | None:
+    try:
+        return None if text is None else kind.parse(text)
+    except UnitError as error:
+        raise ConfigError(str(error), option) from error
+
+
+def _check_output(place: Path | None) -> None:
+    """Raise `ConfigError` where something is in `place` that no execution has left there."""
+    if place is None or not place.exists():
+        return
+    if not place.is_dir() or (any(place.iterdir()) and not (place / execution.RECORD).exists()):
+        raise ConfigError(
+            "is there already, and not what an execution has left",
+            f"--output {place}",
+            "name another folder, or remove it",
+        )
+
+
+def _check_room(wanted: Execution) -> None:
+    """Raise `ConfigError` where the guest's memory, in which its files are, cannot hold them."""
+    files_mib = sum(file.source.stat().st_size for file in wanted.files) / 2**20
+    if files_mib > wanted.memory_mib * MOST_FILES:
+        raise ConfigError(
+            f"the files have {files_mib:.0f} MiB, too many for {wanted.memory_mib} MiB of memory",
+            "--memory",
+            f"give '{files_mib / MOST_FILES + 1:.0f} MiB' or more",
+        )
+
+
+def _parent(place: Path | None) -> Path | None:
+    if place is None:
+        return None
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return place.parent
+
+
+def show(folder: Path) -> None:
+    """Print what the command printed."""
+    for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
+        path = folder / name
+        if path.exists():
+            stream.flush()
+            stream.buffer.write(path.read_bytes())
+            stream.flush()
+
+
+def _tell_files(files: list[str]) -> None:
+    shown = ", ".join(files[:3]) + (", …" if len(files) > 3 else "")
+    print(
+        f"note: the command left {len(files)} files ({shown}); --output DIR keeps them",
+        file=sys.stderr,
+    )
