@@ -1,0 +1,117 @@
+"""Section 6.1 of gbw2015: four uploads of 10, 50, 200 and 500 ms round trip (Fig. 6)."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from analysis.claims.check import (
+    Condition,
+    Every,
+    Quantity,
+    every,
+    less,
+    ratio,
+    same_order,
+    setting,
+    within,
+)
+from analysis.claims.verdict import Rule
+
+from .words import (
+    AQM,
+    EQUAL,
+    FIFO,
+    FQ,
+    LINKS,
+    LOW,
+    QDISCS,
+    SCHEDULERS,
+    SEVERAL,
+    order,
+)
+
+FAIRNESS: Final = "rtt_fairness"
+JAIN: Final = "jain_index"
+TOTAL: Final = "goodput_total_mbit_s"
+FLOWS: Final = tuple(f"goodput_{rtt}ms_mbit_s" for rtt in (10, 50, 200, 500))
+
+PERFECT: Final = 0.99
+ALMOST_PERFECT: Final = 0.95
+VERY_GOOD: Final = 0.9
+
+
+def of(metric: str, link: str, qdisc: str, cc: str = "") -> Quantity:
+    """The metric in the RTT fairness test."""
+    return Quantity(metric, FAIRNESS, link, qdisc, cc)
+
+
+def at_least(index: float, qdiscs: Iterable[str], links: Iterable[str]) -> Every:
+    """Jain's index of each qdisc is `index` or more on each link."""
+    cells = [(link, qdisc) for link in links for qdisc in qdiscs]
+    return every(*(within(of(JAIN, link, qdisc), low=index) for link, qdisc in cells))
+
+
+def axis(metrics: Iterable[str], links: Iterable[str]) -> Rule:
+    """All bars are within the plot."""
+    cells = [of(metric, link, qdisc) for metric in metrics for link in links for qdisc in QDISCS]
+    return lambda claim: every(*(within(cell, high=claim.value_high) for cell in cells))
+
+
+def _share(link: str, qdisc: str, low: float, high: float) -> Condition:
+    """Total goodput, of that of fq_nocodel."""
+    return ratio(of(TOTAL, link, qdisc), of(TOTAL, link, "fq_nocodel"), low, high)
+
+
+AQM_WORSE: Final = order(JAIN, AQM, (FIFO,), experiments=(FAIRNESS,))
+
+RULES: Final[dict[str, Rule]] = {
+    "g006": AQM_WORSE,
+    "g142": every(
+        *(
+            same_order(
+                [of(JAIN, link, qdisc, "cubic") for qdisc in QDISCS],
+                [of(JAIN, link, qdisc, "reno") for qdisc in QDISCS],
+                low=0.8,
+            )
+            for link in LINKS
+        )
+    ),
+    "g143": AQM_WORSE,
+    "g144": order(FLOWS[-1], AQM, (FIFO,), experiments=(FAIRNESS,)),
+    "g145": every(  # captured at 10/1
+        *(
+            less(of("drops_together_500ms", "10/1", aqm), of("drops_together_500ms", "10/1", FIFO))
+            for aqm in AQM
+        )
+    ),
+    "g146": at_least(VERY_GOOD, FQ, LINKS),
+    "g147": at_least(PERFECT, SCHEDULERS, LOW),  # g149 has the exception
+    "g148": order(JAIN, ("fq_codel",), SCHEDULERS, LOW, experiments=(FAIRNESS,)),
+    "g149": every(*(within(of(JAIN, "100/100", one), high=PERFECT) for one in SCHEDULERS)),
+    "g150": every(
+        *(
+            less(of(FLOWS[0], "10/1", qdisc), of(FLOWS[1], "10/1", qdisc))
+            for qdisc in (FIFO, "ared", "fq_codel")
+        )
+    ),
+    "g151": within(of("first_congestions_10ms", "10/1", FIFO), low=SEVERAL),
+    "g152": within(of("timeouts_10ms_in_a_row", "10/1", "ared"), low=SEVERAL),
+    "g153": within(of("timeouts_10ms", "10/1", "fq_codel"), low=1),
+    "g154": setting("arithmetic: a quarter of 1 Mbit/s for 10 ms is 312.5 B"),
+    "g155": _share("10/1", "ared", 0.85, 0.90),
+    "g156": _share("10/1", "fq_codel", 0.93, 0.97),
+    "g157": every(
+        *(
+            _share(link, qdisc, *EQUAL)
+            for link in LINKS
+            for qdisc in QDISCS
+            if qdisc != "fq_nocodel"
+            and (link, qdisc) not in (("10/1", "ared"), ("10/1", "fq_codel"))
+        )
+    ),
+    "g158": every(*(within(of(JAIN, link, qdisc), 0, 1.2) for link in LINKS for qdisc in QDISCS)),
+    "g159": axis(FLOWS, ["100/100"]),
+    "g160": axis(FLOWS, ["10/10"]),
+    "g161": axis(FLOWS, ["10/1"]),
+    "g177": AQM_WORSE,
+    "g220": at_least(ALMOST_PERFECT, FQ, LINKS),
+}

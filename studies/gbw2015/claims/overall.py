@@ -1,0 +1,69 @@
+"""Claims of gbw2015 that sum up several experiments: abstract, Sec. 1, 5.4, 6.3 and 8."""
+
+import itertools
+from typing import Final
+
+from analysis.claims.check import every, widening
+from analysis.claims.verdict import Rule
+
+from . import fairness, startup, voip, web
+from .words import (
+    AQM,
+    DOWN,
+    FIFO,
+    FQ,
+    LATENCY,
+    LINKS,
+    MUCH,
+    NEW_AQM,
+    VASTLY,
+    better_somehow,
+    in_rrul,
+    order,
+)
+
+FQ_LATENCY: Final = order(LATENCY, ("fq_nocodel", "fq_codel"), (FIFO, *AQM))
+FQ_GOODPUT: Final = order(DOWN, AQM, FQ)
+UNBEATEN: Final = every(
+    *(better_somehow(link, fq, aqm) for link in LINKS for fq in FQ for aqm in AQM)
+)
+AQM_LATENCY: Final = order(LATENCY, AQM, (FIFO,))
+ARED_DROPS: Final = order(DOWN, ("ared",), (FIFO,))
+VOIP: Final = (voip.ONE, voip.RRUL)
+
+RULES: Final[dict[str, Rule]] = {
+    "g001": every(AQM_LATENCY, fairness.AQM_WORSE),
+    "g003": every(UNBEATEN, FQ_LATENCY),
+    "g005": every(
+        order(LATENCY, (*AQM, *FQ), (FIFO,), factor=MUCH),
+        order(voip.DELAY, (*AQM, *FQ), (FIFO,), experiments=VOIP, factor=MUCH),
+        web.FASTER,
+    ),
+    "g009": every(
+        order(LATENCY, FQ, (FIFO,), factor=VASTLY),
+        order(LATENCY, ("fq_nocodel", "fq_codel"), AQM, factor=VASTLY),
+        FQ_GOODPUT,
+    ),
+    "g137": every(AQM_LATENCY, voip.IMPROVED, ARED_DROPS),
+    "g138": order(DOWN, ("ared", "pie"), (FIFO, "codel"), ("100/100",)),
+    "g139": every(  # but for the large page at 10/10 beside RRUL (g124)
+        UNBEATEN,
+        order(voip.DELAY, ("fq_nocodel", "fq_codel"), AQM, experiments=VOIP),
+        web.UNSURPASSED,
+    ),
+    "g141": every(
+        order(LATENCY, ("fq_codel",), ("sfq",)),
+        *(
+            widening(
+                *(in_rrul(LATENCY, link, qdisc) for link in pair for qdisc in ("sfq", "fq_codel"))
+            )
+            for pair in itertools.pairwise(LINKS)
+        ),
+    ),
+    "g179": every(
+        startup.FAIR_QUEUEING, order(fairness.JAIN, AQM, FQ, experiments=(fairness.FAIRNESS,))
+    ),
+    "g215": every(AQM_LATENCY, voip.IMPROVED),
+    "g216": every(ARED_DROPS, order(LATENCY, ("ared",), (FIFO, *NEW_AQM))),
+    "g219": every(FQ_LATENCY, FQ_GOODPUT),
+}

@@ -1,0 +1,122 @@
+"""Section 6.2 of gbw2015: latency while the RRUL flows start (Fig. 7)."""
+
+from typing import Final
+
+from analysis.claims.check import (
+    Check,
+    Condition,
+    Quantity,
+    every,
+    less,
+    ratio,
+    rising,
+    setting,
+    some,
+    within,
+)
+from analysis.claims.verdict import Rule
+
+from .words import (
+    FIFO,
+    FQ,
+    LINKS,
+    LOW,
+    NEW_AQM,
+    SEVERAL,
+    SPIKE,
+    in_rrul,
+    order,
+)
+
+PEAK: Final = "startup_peak_ms"
+CONTROL: Final = "control_s"
+STEADY: Final = "steady_latency_ms"
+
+#: Of drops linear in time: their number grows with its square. A constant rate makes a power of 1,
+#: one that grows with the square of time 3; CoDel's control law, from 1 s on, 1.8 to 2.0.
+LINEAR: Final = (1.5, 2.5)
+
+#: Where the paper reports a spike: everywhere but PIE at 100/100 (g174).
+SPIKES: Final = (*((link, "codel") for link in LINKS), *((link, "pie") for link in LOW))
+
+
+def spike(link: str, qdisc: str) -> Check:
+    """The peak is at least SPIKE times the steady latency."""
+    return ratio(in_rrul(PEAK, link, qdisc), in_rrul(STEADY, link, qdisc), low=SPIKE)
+
+
+def no_spike(link: str, qdisc: str) -> Check:
+    """The peak is at most SPIKE times the steady latency."""
+    return ratio(in_rrul(PEAK, link, qdisc), in_rrul(STEADY, link, qdisc), high=SPIKE)
+
+
+def undisturbed(link: str, qdisc: str) -> Check:
+    """The first 20 s are as the second half of the load; a peak of small latencies says little."""
+    first = in_rrul("startup_latency_ms", link, qdisc)
+    return ratio(first, in_rrul(STEADY, link, qdisc), 0.8, 1.25)
+
+
+def takes(link: str, qdisc: str, seconds: float) -> Check:
+    """Latency is under control after so many seconds or later."""
+    return within(in_rrul(CONTROL, link, qdisc), low=seconds)
+
+
+def in_flood(metric: str, link: str) -> Quantity:
+    """The metric where a flow that answers no loss keeps CoDel's queue."""
+    return Quantity(metric, f"flood_{link.replace('/', '_')}", link, "codel")
+
+
+def too_slowly(link: str, qdisc: str) -> Condition:
+    """From the first drop on it takes several seconds to control the wait, and a larger share is
+    dropped in the second half of that time: the drop rate is what control waits for."""
+    return every(
+        within(in_rrul("uncontrolled_s", link, qdisc), low=SEVERAL),
+        within(in_rrul("late_drops_times", link, qdisc), low=1),
+    )
+
+
+def somewhere_several(qdisc: str) -> Condition:
+    """On one link at least it takes several seconds."""
+    return some(*(takes(link, qdisc, SEVERAL) for link in LINKS))
+
+
+FAIR_QUEUEING: Final = every(*(undisturbed(link, qdisc) for link in LINKS for qdisc in FQ))
+ARED_BETTER: Final = order(PEAK, ("ared",), NEW_AQM)
+
+RULES: Final[dict[str, Rule]] = {
+    "g162": setting("how long the plot is"),
+    "g163": every(*(spike(link, qdisc) for link, qdisc in SPIKES)),
+    "g164": order(PEAK, ("codel", "ared"), ("pie",), LOW),
+    "g165": order(PEAK, (FIFO,), ("pie",), ("10/10",)),
+    "g166": every(
+        order(PEAK, ("codel",), ("pie",), LOW), order(PEAK, ("pie",), ("codel",), ("100/100",))
+    ),
+    "g167": every(
+        *(takes(link, qdisc, SEVERAL) for link, qdisc in SPIKES),
+        some(*(takes(link, qdisc, 20) for link, qdisc in SPIKES)),
+    ),
+    "g168": every(*(too_slowly(link, qdisc) for link, qdisc in SPIKES)),
+    "g169": setting("CoDel's interval, and the burst allowance in PIE's code of Linux 3.14"),
+    "g170": rising(*(in_rrul(CONTROL, link, "codel") for link in reversed(LINKS))),
+    "g171": every(
+        *(within(in_flood("drop_power", link), *LINEAR) for link in LINKS),
+        rising(*(in_flood("drop_growth_percent_s", link) for link in LINKS)),
+    ),
+    "g172": setting("the code of Linux 3.14"),
+    "g173": within(in_rrul(PEAK, "10/10", "pie"), 0.8 * 250, 1.2 * 250),
+    "g174": no_spike("100/100", "pie"),
+    "g175": every(ARED_BETTER, *(no_spike(link, "ared") for link in LINKS)),
+    "g176": FAIR_QUEUEING,
+    "g178": every(*(somewhere_several(qdisc) for qdisc in NEW_AQM)),
+    "g217": every(ARED_BETTER, *(somewhere_several(qdisc) for qdisc in NEW_AQM)),
+    "g218": some(
+        *(
+            less(in_rrul(PEAK, link, FIFO), in_rrul(PEAK, link, qdisc))
+            for link in LINKS
+            for qdisc in NEW_AQM
+        )
+    ),
+    # abstract and Sec. 1
+    "g002": every(*(some(*(spike(link, qdisc) for link in LINKS)) for qdisc in NEW_AQM)),
+    "g007": every(*(somewhere_several(qdisc) for qdisc in NEW_AQM)),
+}

@@ -1,0 +1,144 @@
+"""Section 4 and 5.1 of gbw2015: set-up, and the RRUL test's steady state (Fig. 2)."""
+
+from typing import Final
+
+from analysis.claims.check import (
+    Quantity,
+    apart,
+    every,
+    ratio,
+    setting,
+    within,
+)
+from analysis.claims.verdict import Rule
+
+from .words import (
+    AQM,
+    DOWN,
+    EQUAL,
+    FIFO,
+    FQ,
+    LATENCY,
+    LINKS,
+    LOW,
+    MUCH,
+    NEW_AQM,
+    PRACTICALLY_ZERO,
+    QDISCS,
+    SCHEDULERS,
+    SLIGHTLY,
+    SPIKE,
+    UP,
+    in_rrul,
+    order,
+)
+
+ACK_DROPS: Final = "ack_drops_percent"
+OWN_WAIT: Final = "upload_wait_ms"
+#: A packet that goes first waits for the one on the link and the one that the shaper holds.
+AHEAD_PACKETS: Final = 2
+ZERO_MS: Final = 3.0  # "very close to zero": what README's figures allow as a difference
+
+
+def axis(link: str, *metrics: str) -> Rule:
+    """The points of all qdiscs are within the plot."""
+    cells = [in_rrul(metric, link, qdisc) for metric in metrics for qdisc in QDISCS]
+    return lambda claim: every(*(within(c, claim.value_low, claim.value_high) for c in cells))
+
+
+RULES: Final[dict[str, Rule]] = {
+    # Sec. 3 and 4: set-up
+    "g010": setting("computing costs no time here, so that there is no headroom to check"),
+    "g011": every(  # with 127 packets less than what is called identical elsewhere
+        ratio(
+            Quantity(DOWN, "rrul_short_queue", "100/100", "pfifo_fast_127", median=True),
+            in_rrul(DOWN, "100/100", FIFO),
+            high=EQUAL[0],
+        ),
+    ),
+    "g012": setting("arithmetic: half of 20 ms at 1 Mbit/s is 1250 B, less than 1514 B"),
+    "g013": setting("the code of Linux 3.14"),
+    "g014": setting("Table 1 has it, and so has the experiment"),
+    "g015": within(in_rrul("probe_behind_packets", "10/1", "fq_codel"), high=AHEAD_PACKETS),
+    "g016": setting("computing costs no time here"),
+    "g017": setting("Table 1 has it, and so has the experiment"),
+    "g018": setting("Table 1 has it, and so has the experiment"),
+    "g019": setting("the code of Linux 3.14; Table 1 has it, and so has the experiment"),
+    "g020": setting("the code of Linux 3.14; Table 1 has it, and so has the experiment"),
+    "g021": setting("a default of the code; Table 1 has it, and so has the experiment"),
+    "g022": setting("a default of the code; Table 1 has it, and so has the experiment"),
+    "g023": setting("a default of the code; the number of active queues is 127 there"),
+    "g024": setting("a default of the code"),
+    # Fig. 2: all qdiscs lie within the axes
+    "g026": axis("100/100", DOWN, UP),
+    "g027": axis("100/100", LATENCY),
+    "g028": setting("the order of printed labels; Fig. 2's values are compared instead"),
+    "g029": axis("10/10", DOWN, UP),
+    "g030": axis("10/10", LATENCY),
+    "g031": setting("the order of printed labels; Fig. 2's values are compared instead"),
+    "g032": axis("10/1", DOWN, UP),
+    "g033": axis("10/1", LATENCY),
+    # Sec. 5.1.1
+    "g034": every(
+        order(LATENCY, (*AQM, *FQ), (FIFO,)),
+        *(
+            ratio(in_rrul(DOWN, link, FIFO), in_rrul(DOWN, link, "fq_nocodel"), low=SLIGHTLY)
+            for link in ("100/100", "10/10")  # g035 has the exception
+        ),
+    ),
+    "g035": order(DOWN, (FIFO,), FQ, ("10/1",)),
+    "g036": every(  # it drops some, and more than the queues that get more goodput
+        within(in_rrul(ACK_DROPS, "10/1", FIFO), low=1),
+        order(ACK_DROPS, FQ, (FIFO,), ("10/1",)),
+    ),
+    "g037": every(
+        order(DOWN, ("ared",), (FIFO,), ("10/1",)), order(LATENCY, ("ared",), (FIFO,), ("10/1",))
+    ),
+    "g038": order(LATENCY, AQM, (FIFO,)),
+    "g039": order(DOWN, ("ared",), NEW_AQM, ("10/1",)),
+    "g040": every(order(LATENCY, ("ared",), NEW_AQM), order(DOWN, ("ared",), (FIFO,))),
+    "g041": setting("Table 1 has it, and so has the experiment"),
+    "g042": order(DOWN, ("pie",), [one for one in QDISCS if one != "pie"], ("100/100",)),
+    "g043": setting("the code of Linux 3.14, which has 1 % and not 0.1 %"),
+    "g044": every(
+        within(in_rrul("drops_download_percent", "100/100", "pie"), high=0.1),
+        within(in_rrul("drops_upload_percent", "100/100", "pie"), high=0.1),
+    ),
+    "g045": every(  # a round trip passes two queues, each with its target
+        within(in_rrul(LATENCY, "100/100", "codel"), low=5 + 5),
+        within(in_rrul(LATENCY, "10/10", "codel"), low=5 + 5),
+        within(in_rrul(LATENCY, "10/1", "codel"), low=5 + 13),
+    ),
+    "g046": every(  # the printed goodputs at 10/10 do not separate
+        order(LATENCY, ("ared",), ("codel",), LOW),
+        order(LATENCY, ("codel",), ("pie",), LOW),
+        order(DOWN, ("ared",), ("codel",), ("10/1",)),
+        order(DOWN, ("codel",), ("pie",), ("10/1",)),
+    ),
+    "g047": order(DOWN, (FIFO, *AQM, "fq_codel"), SCHEDULERS),
+    "g048": every(
+        order(DOWN, ("fq_codel",), SCHEDULERS),
+        *(
+            ratio(in_rrul(DOWN, link, "fq_codel"), in_rrul(DOWN, link, other), low=SLIGHTLY)
+            for link in LINKS
+            for other in SCHEDULERS
+        ),
+    ),
+    "g049": every(  # "no gain": not as much as 1 ms
+        order(DOWN, ("fq_codel",), ("fq_nocodel",)),
+        *(
+            apart(in_rrul(LATENCY, link, "fq_codel"), in_rrul(LATENCY, link, "fq_nocodel"), low=-1)
+            for link in LINKS
+        ),
+    ),
+    "g050": ratio(  # what is in flight besides the path's is in the flow's own queue
+        in_rrul(OWN_WAIT, "10/1", "fq_codel"), in_rrul(OWN_WAIT, "10/1", "fq_nocodel"), high=MUCH
+    ),
+    "g051": every(*(within(in_rrul(LATENCY, "100/100", one), high=ZERO_MS) for one in FQ)),
+    "g052": order(LATENCY, ("fq_nocodel", "fq_codel"), (FIFO,), LOW, factor=PRACTICALLY_ZERO),
+    "g053": ratio(  # in which of 30 runs that happens is chance; with 16 queues it often does
+        in_rrul("slowest_probe_ms", "10/1", "fq_nocodel_16", "rrul_few_queues"),
+        in_rrul("slowest_probe_ms", "10/1", "fq_nocodel"),
+        low=SPIKE,
+    ),
+}

@@ -1,0 +1,67 @@
+"""What the paper's words and names stand for, in one place."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from analysis.claims.check import Every, Quantity, Some, all_less, less, some
+
+LINKS: Final = ("100/100", "10/10", "10/1")
+LOW: Final = ("10/10", "10/1")  # "low(er) bandwidths"
+FIFO: Final = "pfifo_fast"
+AQM: Final = ("ared", "pie", "codel")
+NEW_AQM: Final = ("pie", "codel")
+FQ: Final = ("sfq", "fq_nocodel", "fq_codel")
+SCHEDULERS: Final = ("sfq", "fq_nocodel")  # "AQM-less", "pure schedulers"
+QDISCS: Final = (FIFO, *AQM, *FQ)
+
+LATENCY: Final = "induced_latency_ms"
+DOWN: Final = "goodput_download_mbit_s"
+UP: Final = "goodput_upload_mbit_s"
+
+MUCH: Final = 0.75  # "significantly", "marked": at most so many times the other
+VASTLY: Final = 0.5
+SLIGHTLY: Final = 0.95  # "a tiny bit": less than the other, but not less than so many times it
+EQUAL: Final = (0.97, 1.03)  # "identical" goodput: within the 3 % that README's figures allow
+SPIKE: Final = 2.0  # times the steady latency
+PRACTICALLY_ZERO: Final = 0.05  # of the FIFO's
+SEVERAL: Final = 2.0
+
+
+#: What Fig. 2 draws, as the median of the runs' means; other figures draw means of runs.
+FIG_2: Final = (LATENCY, DOWN, UP)
+
+
+def in_rrul(metric: str, link: str, qdisc: str, experiment: str = "rrul") -> Quantity:
+    """The metric in the RRUL test, or in another."""
+    median = experiment == "rrul" and metric in FIG_2
+    return Quantity(metric, experiment, link, qdisc, median=median)
+
+
+def order(
+    metric: str,
+    smaller: Iterable[str],
+    greater: Iterable[str],
+    links: Iterable[str] = LINKS,
+    *,
+    experiments: Iterable[str] = ("rrul",),
+    factor: float | None = None,
+) -> Every:
+    """Each of the qdiscs `smaller` has less than each of `greater` on each of `links`, or, where
+    there is a `factor`, at most so many times it."""
+    above = tuple(greater)
+    pairs = [
+        (in_rrul(metric, link, a, experiment), in_rrul(metric, link, b, experiment))
+        for experiment in experiments
+        for link in links
+        for a in smaller
+        for b in above
+    ]
+    return all_less(pairs, factor)
+
+
+def better_somehow(link: str, better: str, other: str) -> Some:
+    """Less latency or more download goodput: `other` does not outperform `better`."""
+    return some(
+        less(in_rrul(LATENCY, link, better), in_rrul(LATENCY, link, other)),
+        less(in_rrul(DOWN, link, other), in_rrul(DOWN, link, better)),
+    )

@@ -1,0 +1,60 @@
+"""What the words and names of khademi2013 stand for, in one place."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from analysis.claims.check import Every, Quantity, all_less
+
+LINK: Final = "10/10"
+TARGETS: Final = (1, 5, 10, 20, 30)  # ms; the paper names these and says "1 to 30"
+NEW: Final = ("codel", "pie")
+AQMS: Final = (*NEW, "ared")
+LOADS: Final = ("flows_4", "flows_16", "flows_64")  # light, moderate, heavy (Sec. 4.1.1)
+NUMBERS: Final = ("flows_4", "flows_16", "flows_32", "flows_64")
+
+MEDIAN: Final = "queuing_median_ms"
+P10: Final = "queuing_p10_ms"
+P90: Final = "queuing_p90_ms"
+TAIL: Final = "queuing_tail_ms"  # between the two (Sec. 4.1.1)
+MOST: Final = "queuing_most_ms"
+OFF: Final = "queuing_off_target_ms"
+GOODPUT: Final = "goodput_median_mbit_s"
+TOTAL: Final = "goodput_mean_mbit_s"
+MARKED: Final = "packets_marked"
+DROPPED: Final = "packets_dropped"
+SAWTOOTH: Final = "sawtooth_kb"
+CONVERGED: Final = "converged_s"
+ONE_MEDIAN: Final = "flow_median_ms"
+ONE_TAIL: Final = "flow_tail_ms"
+
+EQUAL: Final = (0.97, 1.03)  # the same goodput
+MUCH: Final = 0.75  # "significantly", "much shorter": at most so many times the other
+LITTLE: Final = 0.9  # "little goodput lost": at least so many times the other
+BADLY: Final = 0.95  # "low link utilization": at most so many times that of CoDel
+ROUGHLY: Final = (0.75, 1.33)  # "roughly equal"
+POINTS: Final = 0.1  # by which a printed percentage may be missed, as a share
+
+
+def cell(metric: str, experiment: str, aqm: str, target: int = 5, more: str = "") -> Quantity:
+    """The metric of an AQM with a target, `more` of its name behind it."""
+    return Quantity(metric, experiment, LINK, f"{aqm}_{target}ms{more}")
+
+
+def below(
+    metric: str,
+    lower: str,
+    higher: Iterable[str],
+    experiments: Iterable[str],
+    targets: Iterable[int] = (5,),
+    *,
+    factor: float | None = None,
+) -> Every:
+    """The AQM `lower` has less than each of `higher`, at most `factor` times it where given."""
+    others, wanted = tuple(higher), tuple(targets)
+    pairs = [
+        (cell(metric, where, lower, target), cell(metric, where, other, target))
+        for where in experiments
+        for target in wanted
+        for other in others
+    ]
+    return all_less(pairs, factor)
