@@ -25,7 +25,7 @@ import pandera.pandas as pa
 from analysis.errors import DataError
 from analysis.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
 from emulation.era import ERAS
-from emulation.model import DEFAULT_ERA
+from emulation.model import DEFAULT_ERA, NONE
 
 KERNEL: Final = "linux-"  # before the series or the digest of a kernel
 FEW_RUNS: Final = 8  # below this, starting processes costs more than it saves
@@ -77,7 +77,7 @@ _IDENTITY: Final = {
     "paper": pa.Column("category"),
     "experiment": pa.Column("category"),
     "era": pa.Column("category"),
-    "link": pa.Column("category", pa.Check.str_matches(r"^[0-9.]+/[0-9.]+$")),
+    "link": pa.Column("category", pa.Check.str_matches(r"^(-|[0-9.]+/[0-9.]+)$")),
     "qdisc": pa.Column("category"),
     "cc": pa.Column("category"),
     "seed": pa.Column("int32", pa.Check.ge(0)),
@@ -186,7 +186,7 @@ def find_runs(
         one = RunFile(
             paper=paper,
             variant=variant,
-            link=link_part.replace("-", "/"),
+            link=link_part if link_part == NONE else link_part.replace("-", "/"),
             qdisc=qdisc,
             cc=run_cc,
             seed=int(seed),

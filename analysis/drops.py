@@ -33,7 +33,7 @@ DROPS: Final = pa.DataFrameSchema(
     unique=[*_KEY, "kind"],
     strict=True,
 )
-"""One row a run and kind of packets that the client sent; see workflow/drops.py for the columns."""
+"""One row a run and kind of packets that the client sent; see emulation/captures/drops.py."""
 
 UPLOAD: Final = "upload, "  # of the kinds of four uploads, before their round trips
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from analysis.axes import axes, packets
 from analysis.claims.statement import Claim
 from analysis.dataset import RunFile
 from analysis.errors import DataError
@@ -73,10 +74,16 @@ def totals(files: Sequence[RunFile], table: pd.DataFrame) -> pd.DataFrame:
     grouped = forward.groupby("qdisc", sort=False)
     means = grouped[names].mean()
     means.insert(0, "n_seeds", grouped["seed"].nunique())
-    order = sorted(
-        means.index, key=lambda name: (name.endswith("_10"), list(NAMES).index(family(name)))
-    )
+    varied = {file.qdisc: axes(file.run) for file in files}
+    order = sorted(means.index, key=lambda name: _place(varied[name]))
     return means.loc[order].reset_index()
+
+
+def _place(run_axes: Mapping[str, str]) -> tuple[int, int]:
+    """To sort by: the larger buffer first, in each the article's order; then others."""
+    known, name = list(NAMES), family(run_axes)
+    place = known.index(name) if name in known else len(known)
+    return -packets(run_axes), place
 
 
 def printed(files: Sequence[RunFile], claims: Mapping[str, Claim]) -> pd.DataFrame:
@@ -96,9 +103,13 @@ def printed(files: Sequence[RunFile], claims: Mapping[str, Claim]) -> pd.DataFra
             ("CoDel: 75th percentile of the delay, ms", claims["c050"].value_high, codel["p75_ms"]),
             (f"CoDel: below {MOST_MS:g} ms, % of the time", 95.0, codel["run"].map(under)),
         ]
-        for small in ("codel_10", "tail_drop_10", "red_10"):
+        for small, called in (
+            ("codel_10", "CoDel"),
+            ("tail_drop_10", "Tail Drop"),
+            ("red_10", "RED"),
+        ):
             if small in per:
-                name = f"{NAMES[family(small)]} with 10 packets: kilobytes, % of CoDel's with 830"
+                name = f"{called} with 10 packets: kilobytes, % of CoDel's with 830"
                 share = 100 * per[small]["kilobytes"] / codel["kilobytes"]
                 rows.append((name, claims["c048"].value_high, share))
         if "tail_drop_830" in per:

@@ -10,7 +10,7 @@ import pandera.pandas as pa
 from analysis.metrics import confidence_interval
 from analysis.outputs import intervals
 from analysis.published import read_table
-from analysis.sensitivity import with_parameters
+from analysis.sensitivity import with_axes
 from analysis.settings import Setting, of_setting
 
 SENDERS: Final = 4
@@ -41,7 +41,7 @@ def marks_by_drops(runs: pd.DataFrame) -> pd.DataFrame:
     came to the queue while the load ran and afterwards; with ECN, packets that cannot be marked and
     those that the AQM drops all the same are not marks.
     """
-    table = with_parameters(runs)
+    table = with_axes(runs)
     table["flows_per_sender"] = table["flows"] // SENDERS
     keys = ["era", "cc", "flows_per_sender", "aqm", "seed"]
     marks = table[table["ecn"]].set_index(keys)["packets_marked"]

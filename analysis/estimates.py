@@ -10,13 +10,13 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from analysis.axes import axes
 from analysis.dataset import RunFile
 from analysis.errors import DataError
 from analysis.flentfile import RERUN
 from analysis.metrics import confidence_interval
 from analysis.outputs import intervals
 from analysis.packets import read_content, read_packets, read_series, run_row
-from analysis.sensitivity import parameters
 
 OWN: Final = {"codel": "CoDel's last sojourn time", "pie": "PIE's delay"}
 """AQM -> what its statistics call a delay; others have none."""
@@ -46,7 +46,7 @@ def _of_run(file: RunFile) -> pd.DataFrame:
     if PING not in series:
         raise DataError.of(file.data, "has no pings", RERUN)
     parts = [_pings(file, packets, int(about["flows"]))]
-    aqm = parameters(file.qdisc).aqm
+    aqm = axes(file.run)["algorithm"]
     if aqm in OWN and OWN_DELAY in series:
         said = pd.DataFrame({"time_s": series["time_s"], "estimated_ms": series[OWN_DELAY]})
         parts.append(_own(said.dropna(), packets).assign(estimate=OWN[aqm]))

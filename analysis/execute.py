@@ -1,4 +1,4 @@
-"""Make one figure: `python -m analysis.execute notebooks/figures/gbw2015/fig2a.yaml`.
+"""Make one figure: `python -m analysis.execute studies/gbw2015/figures/fig2a.yaml`.
 
 papermill runs the notebook with the parameters of the file, nbconvert renders it. Everything goes
 to `<results>/<paper>/<figure>/`: figure.svg, figure-dark.svg, figure.png, table.csv, summary.json,
@@ -16,6 +16,7 @@ from analysis import notebookpage
 from analysis.errors import DataError
 from analysis.figurefile import FigureFile, read_figure
 from analysis.outputs import SUMMARY, read_summary
+from analysis.study import open_study
 
 NOTEBOOK = "notebook.ipynb"
 PAGE = "notebook.html"
@@ -37,6 +38,9 @@ def execute(figure: FigureFile, data_root: Path, results: Path, *, progress: boo
         "data_root": str(data_root.resolve()),
         "output": str(folder),
     }
+    about = open_study(figure.study)
+    if "study" in papermill.inspect_notebook(str(figure.notebook)):
+        parameters["study"] = str(about.folder.resolve())
     written = folder / NOTEBOOK
     try:
         papermill.execute_notebook(

@@ -8,6 +8,7 @@ import asyncio
 import html
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,7 +80,8 @@ class Explorer:
     def choice(self) -> Choice:
         """What the widgets say; raises `UnitError` for what is no quantity."""
         value = {name: widget.value for name, widget in self.inputs.items()}
-        return Choice(
+        return replace(
+            self._choice,
             qdisc=value["qdisc"],
             down=Rate.parse(f"{value['down']:g} Mbit/s"),
             up=Rate.parse(f"{value['up']:g} Mbit/s"),
@@ -187,7 +189,7 @@ class Explorer:
         cell = self._choice.published()
         if cell is None:
             return
-        printed = reference.published(cell, self.data)
+        printed = reference.published(cell)
         number, medians = reference.shipped(cell, self._choice.era, self.data)
         columns = {"published": printed, f"shipped, median of {number}": medians}
         self._columns = {label: values for label, values in columns.items() if values}
@@ -223,7 +225,10 @@ def _inputs(first: Choice) -> dict[str, Any]:
     number = {"style": _STYLE, "layout": widgets.Layout(width="18em")}
     return {
         "qdisc": widgets.Dropdown(
-            options=explore.qdiscs(), value=first.qdisc, description="qdisc", **number
+            options=explore.qdiscs(first.experiment),
+            value=first.qdisc,
+            description="qdisc",
+            **number,
         ),
         "era": widgets.Dropdown(
             options=[("Linux of 2014", "2014"), ("today's Linux", "modern")],

@@ -1,4 +1,6 @@
-"""A figure is a notebook and a parameter file, `notebooks/figures/<paper>/<figure>.yaml`.
+"""A figure is a notebook and a parameter file, `studies/<paper>/figures/<figure>.yaml`.
+
+The notebook is one of the study, in its folder `notebooks`, or of the repository.
 
 Keys: `notebook`, `title`, `caption`, `parameters`. The parameters are those of papermill; of them
 these also say which runs the figure needs, the product of
@@ -10,7 +12,8 @@ these also say which runs the figure needs, the product of
   eras `switches` are all that differ from another by one switch of `emulation.era`.
 
 `unloaded` names the experiment that gives what the others are divided by, with UNLOADED_QDISC. A
-figure of measurements that are no runs has `paper` and `table`, a file below the data root.
+figure of measurements that are no runs has `paper` and `table`, a file of the study's folder or
+below the data root.
 A list of several qdiscs is longer by those of the user's own (`qdisc/own.yaml`).
 """
 
@@ -31,6 +34,7 @@ DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
 SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
 UNLOADED_QDISC: Final = "pfifo_fast"
 SWITCHES: Final = "switches"
+NOTEBOOKS: Final = Path(__file__).parents[1] / "notebooks"
 
 
 class Cell(NamedTuple):
@@ -65,6 +69,11 @@ class FigureFile:
     def name(self) -> str:
         """`gbw2015/fig2a`: also the folder of its results."""
         return f"{self.parameters['paper']}/{self.path.stem}"
+
+    @property
+    def study(self) -> Path:
+        """The folder of the study that it belongs to."""
+        return self.path.parents[1]
 
     @property
     def ablation(self) -> bool:
@@ -117,7 +126,8 @@ def read_figure(path: Path) -> FigureFile:
     try:
         content = YAML(typ="safe").load(path)
     except FileNotFoundError as error:
-        raise DataError.of(path, "no such file", "`notebooks/figures` has the figures") from error
+        todo = "The folder `figures` of a study has them"
+        raise DataError.of(path, "no such file", todo) from error
     except YAMLError as error:
         raise DataError.of(path, f"not YAML ({error})", remedy) from error
     if not isinstance(content, dict) or set(content) != set(KEYS):
@@ -128,11 +138,24 @@ def read_figure(path: Path) -> FigureFile:
     missing = [key for key in needed if not {key, SEVERAL.get(key)} & set(parameters)]
     if missing:
         raise DataError.of(path, f"parameters lack {', '.join(missing)}", remedy)
-    notebook = path.parents[2] / f"{content['notebook']}.ipynb"
-    if not notebook.is_file():
-        raise DataError.of(path, f"names the notebook {notebook}, which does not exist", remedy)
+    study = path.resolve().parents[1].name
+    if parameters["paper"] != study:
+        wrong = f"is of the paper '{parameters['paper']}', its study is '{study}'"
+        raise DataError.of(path, wrong, f"Write paper: {study}")
+    notebook = _notebook(path.parents[1], f"{content['notebook']}.ipynb")
+    if notebook is None:
+        wrong = f"names the notebook {content['notebook']}.ipynb, which does not exist"
+        raise DataError.of(path, wrong, remedy)
     parameters = _with_own(parameters)
     return FigureFile(path, notebook, content["title"], content["caption"].strip(), parameters)
+
+
+def _notebook(study: Path, name: str) -> Path | None:
+    """The study's own notebook of that name, or the repository's; None where there is neither."""
+    # Of a study of the repository as its path says it, which the workflow compares.
+    beside = study.parent.parent / "notebooks" if study.parent.name == "studies" else NOTEBOOKS
+    places = (folder / name for folder in (study / "notebooks", beside, NOTEBOOKS))
+    return next((path for path in places if path.is_file()), None)
 
 
 def _with_own(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ NAMES: Final = {
     "tail_drop": "Tail Drop, 1 BDP",
     "tail_drop_8bdp": "Tail Drop, 8 BDP",
 }
+LINES: Final = {"tail_drop_8bdp": (0, (3, 1.5))}  # dashed; of others solid
 WAYS: Final = {"forward": "down", "reverse": "up"}
 LEAST_MS: Final = 0.5  # shorter delays are drawn as this
 
@@ -23,8 +24,8 @@ LEAST_MS: Final = 0.5  # shorter delays are drawn as this
 def summary(table: pd.DataFrame) -> pd.DataFrame:
     """One row a link, direction and qdisc, means over seeds; `table` is from queues.read_runs.
 
-    Columns: link, direction, qdisc, n_seeds, p5_ms to p95_ms, mean_ms, kilobytes, dropped_percent
-    and dropped_interval.
+    Columns: link, direction, qdisc, family, n_seeds, p5_ms to p95_ms, mean_ms, kilobytes,
+    dropped_percent and dropped_interval.
     """
     rows = []
     for (link, qdisc, way), runs in table.groupby(["link", "qdisc", "direction"]):
@@ -33,6 +34,7 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
                 "link": link,
                 "direction": way,
                 "qdisc": qdisc,
+                "family": runs["family"].iloc[0],
                 "n_seeds": runs["seed"].nunique(),
                 **{
                     name: runs[name].mean()
@@ -73,7 +75,8 @@ def delays(edge: pd.DataFrame, palette: Palette) -> Figure:
     The marker is the median; what was dropped and sent stands beside it.
     """
     groups = list(dict.fromkeys(edge[["link", "direction"]].itertuples(index=False, name=None)))
-    qdiscs = [name for name in NAMES if name in set(edge["qdisc"])]
+    families = dict(zip(edge["qdisc"], edge["family"], strict=True))
+    qdiscs = [name for name in (*NAMES, *sorted(families.keys() - NAMES)) if name in families]
     figure = Figure(figsize=(8.8, 1.25 * len(groups) + 1.2), layout="constrained")
     axes = figure.add_subplot()
     most = float(edge["p95_ms"].max())
@@ -82,8 +85,8 @@ def delays(edge: pd.DataFrame, palette: Palette) -> Figure:
         here = edge[(edge["link"] == link) & (edge["direction"] == way)]
         for one in here.itertuples(index=False):
             y = row + 0.62 * (qdiscs.index(one.qdisc) / max(1, len(qdiscs) - 1) - 0.5)
-            ink = color(one.qdisc, palette)
-            dashed = (0, (3, 1.5)) if one.qdisc.endswith("8bdp") else "-"
+            ink = color(one.family, palette)
+            dashed = LINES.get(one.qdisc, "-")
             ends = [max(LEAST_MS, one.p25_ms), max(LEAST_MS, one.p95_ms)]
             axes.plot(ends, [y, y], color=ink, linewidth=3, linestyle=dashed, alpha=0.55)
             axes.plot(max(LEAST_MS, one.median_ms), y, "o", color=ink, markersize=7)
@@ -112,12 +115,12 @@ def delays(edge: pd.DataFrame, palette: Palette) -> Figure:
     axes.set_xlabel("Queue delay (ms): 25th percentile, median, 95th percentile")
     handles = [
         axes.plot(
-            [], [], color=color(name, palette), linewidth=3, marker="o", alpha=0.8,
-            linestyle=(0, (3, 1.5)) if name.endswith("8bdp") else "-",
+            [], [], color=color(families[name], palette), linewidth=3, marker="o", alpha=0.8,
+            linestyle=LINES.get(name, "-"),
         )[0]
         for name in qdiscs
     ]  # fmt: skip
-    names = [NAMES[name] for name in qdiscs]
+    names = [NAMES.get(name, name) for name in qdiscs]
     figure.legend(handles, names, loc="outside upper left", ncols=len(names), handlelength=2.6)
     return figure
 

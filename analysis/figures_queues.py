@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from analysis.queues import ALIKE, NAMES, family
+from analysis.queues import ALIKE, NAMES
 from analysis.style import Palette
 
 SHOWN: Final = {
@@ -23,9 +23,9 @@ LEAST_MS: Final = 0.01  # shorter delays are drawn as this
 ORDER: Final = tuple(NAMES)  # CoDel, RED, Tail Drop
 
 
-def color(qdisc: str, palette: Palette) -> str:
-    """The colour of the qdisc that it is like in other papers."""
-    return palette.color(ALIKE[family(qdisc)])
+def color(family: str, palette: Palette) -> str:
+    """The colour of the qdisc that a family is like in other papers."""
+    return palette.color(ALIKE.get(family, family))
 
 
 def boxes(
@@ -44,13 +44,14 @@ def boxes(
     A box has the quartiles and the median, its whiskers reach the last run within 1.5 of its
     height (Tukey), the others are dots.
     """
-    qdiscs = [name for name in ORDER if name in set(table["qdisc"].map(family))]
+    there = set(table["family"])
+    qdiscs = [name for name in ORDER if name in there] + sorted(there - set(ORDER))
     figure = Figure(figsize=(8.2, 2.7 * len(values) + 0.6), layout="constrained")
     rows = figure.subplots(len(values), 1, sharex=True, squeeze=False)[:, 0]
     width = 0.72 / len(qdiscs)
     for axes, value in zip(rows, values, strict=True):
         for place, name in enumerate(qdiscs):
-            of_qdisc = table[table["qdisc"].map(family) == name]
+            of_qdisc = table[table["family"] == name]
             groups = [of_qdisc.loc[of_qdisc[by] == tick, value].dropna() for tick in ticks]
             at = np.arange(len(ticks)) + (place - (len(qdiscs) - 1) / 2) * width * 1.12
             _boxes(axes, groups, at, width, color(name, palette), palette)
@@ -113,19 +114,21 @@ def legend(figure: Figure, qdiscs: Sequence[str], palette: Palette) -> None:
         Patch(facecolor=color(name, palette), edgecolor=color(name, palette), alpha=0.6)
         for name in qdiscs
     ]
-    names = [NAMES[name] for name in qdiscs]
+    names = [NAMES.get(name, name) for name in qdiscs]
     figure.legend(handles, names, loc="outside upper left", ncols=len(names), handlelength=1.2)
 
 
 def describe_boxes(table: pd.DataFrame, by: str, ticks: Mapping[object, str], title: str) -> str:
     """The text that stands for boxes: medians over the runs."""
     parts = []
-    for qdisc, of_qdisc in table.groupby(table["qdisc"].map(family)):
+    for qdisc, of_qdisc in table.groupby("family"):
         for tick, label in ticks.items():
             runs = of_qdisc[of_qdisc[by] == tick]
             if len(runs):
                 delay, use = runs["median_ms"].median(), runs["utilisation_percent"].median()
-                parts.append(f"{NAMES[str(qdisc)]} at {label}: {delay:.3g} ms, {use:.3g} %")
+                parts.append(
+                    f"{NAMES.get(str(qdisc), qdisc)} at {label}: {delay:.3g} ms, {use:.3g} %"
+                )
     return (
         f"Box plots over loads of the median packet delay and of link utilisation by {title}. "
         f"Medians: {'; '.join(parts)}."

@@ -25,8 +25,8 @@ Floats = NDArray[np.float64]
 
 FORMAT_VERSION: Final = 4  # the newest that flent 2.1.1 writes
 KINDS: Final[dict[str, re.Pattern[str]]] = {
-    "tcp_download": re.compile(r"TCP download( BE\d*| BK| CS5| EF)?"),
-    "tcp_upload": re.compile(r"TCP upload( BE\d*( [0-9.]+)?| BK| CS5| EF)?"),
+    "tcp_download": re.compile(r"TCP download( BE\d*| BK| CS5| EF|::\d+)?"),
+    "tcp_upload": re.compile(r"TCP upload( BE\d*( [0-9.]+)?| BK| CS5| EF|::\d+)?"),
     "ping_icmp": re.compile(r"Ping \(ms\) ICMP(\d* [0-9.]+)?"),
     "ping_udp": re.compile(r"Ping \(ms\) UDP (BE\d*|BK|EF)"),
     "voip": re.compile(r"VoIP::delay"),
@@ -48,7 +48,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "http-rrul": (*TCP_KINDS, "ping_icmp", "page"),
     "rtt_fair_up": ("tcp_upload", "ping_icmp"),
 }
-"""flent's name of a test -> the kinds of series that it has to have."""
+"""flent's name of a test -> the kinds of series that it has to have; others have what they have."""
 PACKETS: Final = "VoIP"  # the series whose raw values are the packets of the VoIP flow
 
 RERUN: Final = "Delete the run's two files and run it again"
@@ -79,7 +79,7 @@ class Loss:
 class FlentFile:
     """What the project uses of a flent data file."""
 
-    test: str  # a key of TESTS
+    test: str  # flent's name of it
     series: tuple[Series, ...]
     length_s: float  # of load
     delay_s: float  # before the load, and again after it
@@ -94,10 +94,10 @@ def kind_of(name: str) -> str | None:
 
 
 def read_flent(path: Path, kinds: Collection[str] = tuple(KINDS)) -> FlentFile:
-    """Read a data file of one of TESTS, of its series those of `kinds`.
+    """Read a data file of any test of flent's, of its series those of `kinds`.
 
-    Raises DataError when the file is missing, truncated, not flent's, of another test or of a
-    newer format, or when a flow or probe has no sample.
+    Raises DataError when the file is missing, truncated, not flent's or of a newer format,
+    when a flow or probe has no sample, or one of TESTS lacks a kind of series.
     """
     content = _content(path)
     try:
@@ -109,9 +109,6 @@ def read_flent(path: Path, kinds: Collection[str] = tuple(KINDS)) -> FlentFile:
                 "Read it with a newer version of this project",
             )
         test = str(metadata["NAME"])
-        if test not in TESTS:
-            wrong = f"flent test {test!r}, not one of {', '.join(TESTS)}"
-            raise DataError.of(path, wrong, "Move it out of this folder")
         length_s = float(metadata["LENGTH"])
         delay_s = (float(metadata["TOTAL_LENGTH"]) - length_s) / 2
         step_s = float(metadata["STEP_SIZE"])
@@ -123,7 +120,7 @@ def read_flent(path: Path, kinds: Collection[str] = tuple(KINDS)) -> FlentFile:
         raise DataError.of(
             path, f"not a flent data file ({type(error).__name__}: {error})", RERUN
         ) from error
-    _require_samples(path, series, [kind for kind in TESTS[test] if kind in kinds])
+    _require_samples(path, series, [kind for kind in TESTS.get(test, ()) if kind in kinds])
     return FlentFile(test, series, length_s, delay_s, step_s, version, loss)
 
 

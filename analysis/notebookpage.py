@@ -17,7 +17,7 @@ from analysis.outputs import FIGURE
 
 STYLES: Final = {"light": "xcode", "dark": "github-dark"}
 """Theme -> the style of Pygments that code is shown in."""
-CLAIM: Final = re.compile(r"<td>([a-z]\d{3})</td>")
+CLAIM: Final = re.compile(r"<td>([a-z]+\d{3})</td>")
 
 
 def render(notebook: Path, title: str, alt: str = "") -> str:

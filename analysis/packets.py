@@ -1,7 +1,7 @@
 """Runs whose every packet was followed: their tables, as quantities with a unit.
 
 Beside the flent file of such a run lies `seed-NNN.packets.parquet`, a row a packet that came to the
-queue under test (`emulation.packets` makes it, `data/README.md` describes it).
+queue under test (`emulation.captures` makes it, `data/README.md` describes it).
 """
 
 import gzip
@@ -29,8 +29,8 @@ from analysis.dataset import (
 from analysis.errors import DataError
 from analysis.flentfile import RERUN, Floats
 from analysis.outputs import ranges
-from emulation import packets_table
-from emulation.packets_table import FATES
+from emulation.captures import table as packets_table
+from emulation.captures.table import FATES
 
 SUFFIX: Final = ".packets.parquet"
 SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -215,6 +215,6 @@ def mean_quantiles(per_run: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     The paper's boxes are averages of all runs (Sec. 3.1.3). `by` includes `quantity`.
     """
     columns: Mapping[str, Any] = {name: (name, "mean") for name in (*QUANTILES, "mean", "most")}
-    grouped = per_run.groupby(list(by), observed=True, sort=False)
+    grouped = per_run.groupby(list(by), observed=True, sort=False, dropna=False)
     found: pd.DataFrame = grouped.agg(n_seeds=("seed", "nunique"), **columns).reset_index()
     return found

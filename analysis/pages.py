@@ -16,6 +16,9 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from analysis import study
+from emulation import model
+
 INDEX: Final = "index.html"
 CLAIMS_PAGE: Final = "claims.html"
 RUNS_PAGE: Final = "runs.html"
@@ -30,39 +33,25 @@ class Paper:
     address: str  # empty where there is none
 
 
-PAPERS: Final = {
-    "gbw2015": Paper(
-        "The Good, the Bad and the WiFi",
-        "Høiland-Jørgensen, Hurtig, Brunstrom, Computer Networks 89 (2015)",
-        "https://doi.org/10.1016/j.comnet.2015.07.014",
-    ),
-    "khademi2013": Paper(
-        "The New AQM Kids on the Block",
-        "Khademi, Ros, Welzl, Technical Report 434, University of Oslo (2013)",
-        "https://www.duo.uio.no/handle/10852/37381",
-    ),
-    "codel2012": Paper(
-        "Controlling Queue Delay",
-        "Nichols, Jacobson, Communications of the ACM 55(7) (2012)",
-        "https://queue.acm.org/detail.cfm?id=2209336",
-    ),
-    "battling2013": Paper(
-        "Battling Bufferbloat",
-        "Høiland-Jørgensen, student project, Roskilde University (2013)",
-        "",
-    ),
-}
 OWN: Final = Paper("The emulation itself", "Measurements of this project, of no paper", "")
 
 
 def of_paper(name: str) -> Paper:
-    """The paper of that name; what is of none is this project's own."""
-    return PAPERS.get(name, OWN)
+    """The paper of the study of that name; a study of none is introduced by its title alone."""
+    about = _about(name)
+    if about is None or not about.title:
+        return OWN
+    return Paper(about.title, about.source, about.address)
 
 
-def in_order(papers: set[str]) -> list[str]:
-    """The papers in the order of PAPERS, behind them what is of none."""
-    return [one for one in PAPERS if one in papers] + sorted(papers - set(PAPERS))
+def has_paper(name: str) -> bool:
+    """Whether the study of that name is of a paper, which its figures stand for figures of."""
+    about = _about(name)
+    return about is not None and bool(about.source)
+
+
+def _about(name: str) -> model.Study | None:
+    return next((one.about for one in study.known() if one.name == name), None)
 
 
 def environment() -> Environment:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from analysis.published import read_table
 from analysis.style import Palette, in_order
-from emulation.model import Cell, Option, Qdisc
+from emulation.model import Option, Point, Qdisc
 from emulation.units import Quantity, Rate
 
 PRINTED: Final = pa.DataFrameSchema(
@@ -33,7 +33,7 @@ def read_printed(path: Path) -> pd.DataFrame:
     return read_table(path, PRINTED, "parameters", dict.fromkeys(PRINTED.columns, str))
 
 
-def in_force(cells: Iterable[Cell]) -> dict[tuple[str, str, str], Option]:
+def in_force(cells: Iterable[Point]) -> dict[tuple[str, str, str], Option]:
     """The value of each parameter by qdisc, parameter and rate, of both directions of all links."""
     found: dict[tuple[str, str, str], Option] = {}
     for cell in cells:
@@ -49,7 +49,7 @@ def _parameters(name: str, qdisc: Qdisc, rate: Rate) -> dict[tuple[str, str, str
     return found
 
 
-def compare(printed: pd.DataFrame, cells: Iterable[Cell]) -> pd.DataFrame:
+def compare(printed: pd.DataFrame, cells: Iterable[Point]) -> pd.DataFrame:
     """One row a printed parameter: qdisc, parameter, rate, published, ours, agrees, note."""
     values = in_force(cells)
     keys = printed[["qdisc", "parameter", "rate"]].itertuples(index=False, name=None)

@@ -1,4 +1,4 @@
-"""Values that the papers print or plot, as facts in `data/published/*.csv`."""
+"""Values that the papers print or plot, as facts in `published/*.csv` of a study."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Runs between two gateways: what their queues did (codel2012).
 
 The provenance of such a run tells of each queue whose packets were followed; its flent file has the
-delay, the rate and the drops by step. `emulation.packets_queue` makes both, `data/README.md`
+delay, the rate and the drops by step. `emulation.captures.gateways` makes both, `data/README.md`
 describes them.
 """
 
@@ -11,12 +11,16 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from analysis.axes import axes
 from analysis.dataset import Dataset, RunFile, facts, read_record, runs_alone, usable
 from analysis.fairness import jain
+from emulation import ownfile
 
 DIRECTIONS: Final = ("forward", "reverse")
+FAMILIES: Final = {"codel": "codel", "red": "red", "pfifo": "tail_drop"}
+"""The algorithm of a qdisc -> what the article calls it, whatever its buffer and target."""
 ALIKE: Final = {"codel": "codel", "red": "ared", "tail_drop": "pfifo_fast"}
-"""The beginning of a qdisc's name -> the qdisc of other papers that it is drawn like."""
+"""A family -> the qdisc of other papers that it is drawn like."""
 NAMES: Final = {"codel": "CoDel", "red": "RED", "tail_drop": "Tail Drop"}
 
 QUANTILES: Final = {"p25": "p25_ms", "p50": "median_ms", "p75": "p75_ms", "p95": "p95_ms"}
@@ -38,21 +42,27 @@ def drop_shares(sources: Mapping[str, Mapping[str, int]]) -> list[float]:
 
 
 def read_run(file: RunFile) -> list[dict[str, Any]]:
-    """A row a queue: what dataset.RUNS has of a run, the load, and what the queue did.
+    """A row a queue: what dataset.RUNS has of a run, load, family of the qdisc, and what it did.
 
     Delays in ms of the packets that were sent while the load lasted; dropped_percent of those that
     came. Raises DataError where the provenance does not tell.
     """
     record = read_record(file)
     with usable(file):
-        about = {**facts(file, record), "load": str(record["load"]), "mtu_link": _mtu_link(file)}
+        varied = axes(file.run)
+        about = {
+            **facts(file, record),
+            "load": str(record["load"]),
+            "mtu_link": _mtu_link(varied),
+            "family": family(varied),
+        }
         return [{**about, **_queue(name, one)} for name, one in record["queues"].items()]
 
 
-def _mtu_link(file: RunFile) -> str:
+def _mtu_link(run_axes: Mapping[str, str]) -> str:
     """`128 kbit/s 500 B`."""
-    mtu = 500 if "_500_" in file.experiment else 1500
-    return f"{_bandwidth(_rate(file.link))} {mtu}\xa0B"
+    mtu = run_axes["mtu"].replace(" ", "\xa0")
+    return f"{_bandwidth(_rate(run_axes['link']))} {mtu}"
 
 
 def _queue(direction: str, told: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,9 +104,10 @@ def data_found(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def family(qdisc: str) -> str:
-    """`codel` of `codel_830`."""
-    return next((name for name in ALIKE if qdisc.startswith(name)), qdisc)
+def family(run_axes: Mapping[str, str]) -> str:
+    """`codel` of `codel_830`; of another qdisc or one of the user's own its name."""
+    qdisc = run_axes["qdisc"]
+    return qdisc if qdisc in ownfile.drawn() else FAMILIES.get(run_axes["algorithm"], qdisc)
 
 
 def overview(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -140,7 +151,7 @@ def _place(key: Sequence[object]) -> tuple[tuple[float, str], ...]:
 def ticks(table: pd.DataFrame, by: str) -> tuple[dict[object, str], str]:
     """The values of the column `by` in their order with what to call them, and a title for them.
 
-    `mtu_link` is the link and the largest packet, of which the name of the experiment tells.
+    `mtu_link` is the link and the largest packet.
     """
     if by == "base_rtt_ms":
         return {

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from analysis import pages
+from analysis import pages, study
 from analysis.dataset import RunFile, find_runs
 from analysis.errors import DataError
 from analysis.flentfile import RERUN
@@ -75,16 +75,20 @@ class Variant:
 
 
 def variants(data: Path) -> list[Variant]:
-    """All runs below `data`, papers in their order.
+    """All runs below `data` and in the data of studies that do not ship, papers in their order.
 
     Raises DataError for a provenance that cannot be used.
     """
-    folders = sorted({path.parents[3] for path in data.glob("*/*/*/*/*/seed-*.json")})
-    order = pages.in_order({folder.parent.name for folder in folders})
+    roots = {data, *(one.runs_root(data) for one in study.known())}
+    files = (path for root in roots for path in root.glob("*/*/*/*/*/seed-*.json"))
+    folders = sorted({path.parents[3] for path in files})
+    order = study.in_order({folder.parent.name for folder in folders})
     folders.sort(key=lambda one: (order.index(one.parent.name), one.name))
     return [
         Variant(
-            one.parent.name, one.name, tuple(map(_row, find_runs(data, one.parent.name, one.name)))
+            one.parent.name,
+            one.name,
+            tuple(map(_row, find_runs(one.parents[1], one.parent.name, one.name))),
         )
         for one in folders
     ]

@@ -7,30 +7,31 @@ from typing import Final
 from analysis import dataset, metrics
 from analysis.errors import DataError
 from analysis.published import read_published
-from emulation.model import Cell
+from analysis.study import open_study
+from emulation.model import Point
 
 PAPER: Final = ("gbw2015", "rrul")
-PUBLISHED: Final = "published/gbw2015-fig2.csv"  # Fig. 2 shows CUBIC
+PUBLISHED: Final = "fig2.csv"  # Fig. 2 shows CUBIC
 PUBLISHED_CC: Final = "cubic"
 
 #: Quantity -> its value: latency (ms, induced), download, upload (Mbit/s).
 Values = Mapping[str, float]
 
 
-def published(cell: Cell, data: Path) -> Values:
+def published(cell: Point) -> Values:
     """The values of the cell in Fig. 2 of gbw2015; empty where it has none.
 
-    Raises DataError where the file in the folder `data` cannot be read.
+    Raises DataError where the file cannot be read.
     """
     if cell.cc != PUBLISHED_CC:
         return {}
-    table = read_published(data / PUBLISHED)
+    table = read_published(open_study(PAPER[0]).published / PUBLISHED)
     rows = table[(table["link"] == cell.link.name) & (table["qdisc"] == cell.qdisc)]
     names = rows["direction"].replace({"one": "download", "round_trip": "latency"})
     return dict(zip(names.astype(str), rows["value"].astype(float), strict=True))
 
 
-def shipped(cell: Cell, era: str, data: Path) -> tuple[int, Values]:
+def shipped(cell: Point, era: str, data: Path) -> tuple[int, Values]:
     """How many runs of the cell the folder `data` has, and the medians over them.
 
     (0, nothing) where there is none. Raises DataError for runs that cannot be read.

@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from analysis import pages
+from analysis import pages, study
 from analysis.errors import DataError
 from analysis.ran import Variant, variants, write_runs
 from analysis.shown import Shown, collect
@@ -175,11 +175,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m analysis.report", description=__doc__)
     parser.add_argument("--results", type=Path, default=Path("results"), help="where figures are")
     parser.add_argument("--data", type=Path, default=Path("data"), help="root of the runs")
+    study.add_option(parser)
     parser.add_argument(
         "--earlier-claims", action="store_true", help="the claims, if any, are of an earlier call"
     )
     given = parser.parse_args(arguments)
     try:
+        study.open_all(given.study)
         print(write_report(given.results, given.data, earlier=given.earlier_claims)[0])
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)

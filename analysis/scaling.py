@@ -140,7 +140,7 @@ def write_scaling(
     links = sorted({f"{rate:g}/{rate:g}" for rate in table["rate_mbit_s"]})
     seeds = list(range(1, int(table["guests"].max()) + 1))
     facts = Summary(
-        paper="rig",
+        paper="testbed",
         figure="scaling",
         title=title,
         caption=caption,

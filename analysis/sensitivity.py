@@ -4,14 +4,15 @@ khademi2013 is N. Khademi, D. Ros, M. Welzl, "The New AQM Kids on the Block: Muc
 Nothing?", Technical Report 434, University of Oslo, 2013.
 """
 
-import re
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pandas as pd
 import pandera.pandas as pa
 
+from analysis.axes import axes, span_ms
 from analysis.dataset import RunFile
 from analysis.errors import DataError
 from analysis.metrics import confidence_interval
@@ -19,47 +20,34 @@ from analysis.outputs import intervals
 from analysis.packets import QUANTILES, QUANTITIES, mean_quantiles, read_packets, run_row
 from analysis.published import read_table
 from analysis.settings import Setting
+from emulation import ownfile
 
 AQMS: Final = ("codel", "pie", "ared", "fq_codel")
 LOADS: Final = {4: "light", 16: "moderate", 64: "heavy"}
 """Flows and the paper's word for them (Sec. 4.1.1)."""
 CELL: Final = ("era", "experiment", "qdisc", "flows", "base_rtt_ms")
 
-_QDISC: Final = re.compile(
-    r"(?P<aqm>fq_codel|codel|pie|ared)_(?P<target>[0-9]+)ms"
-    r"(?:_(?P<knob>interval|tupdate)_(?P<value>[0-9]+)ms)?(?P<ecn>_ecn)?"
-)
-_DEFAULT_MS: Final = {"codel": 100, "fq_codel": 100, "pie": 30, "ared": 500}  # Sec. 2
+
+def aqm(run_axes: Mapping[str, str]) -> str:
+    """One of AQMS or, of a qdisc that is the user's own or none of them, the qdisc's name."""
+    known = run_axes["algorithm"] in AQMS and run_axes["qdisc"] not in ownfile.drawn()
+    return run_axes["algorithm" if known else "qdisc"]
 
 
-class Parameters(NamedTuple):
-    """What the name of a qdisc of khademi2013 says."""
+def with_axes(per_run: pd.DataFrame) -> pd.DataFrame:
+    """`per_run` (a row a run, with a column run) with what its runs' axes say of their qdisc.
 
-    aqm: str  # of AQMS
-    target_ms: int
-    interval_ms: int  # of CoDel and FQ-CoDel, tupdate of PIE, interval of ARED
-    ecn: bool
-
-
-def parameters(qdisc: str) -> Parameters:
-    """Of a qdisc's name, `pie_5ms_tupdate_100ms`; DataError for a name that is none."""
-    match = _QDISC.fullmatch(qdisc)
-    if match is None:
-        raise DataError.of(qdisc, "no qdisc of khademi2013", "Name it as codel_5ms_ecn")
-    aqm = match["aqm"]
-    interval = int(match["value"] or _DEFAULT_MS[aqm])
-    return Parameters(aqm, int(match["target"]), interval, match["ecn"] is not None)
-
-
-def with_parameters(per_run: pd.DataFrame) -> pd.DataFrame:
-    """`per_run` (with columns qdisc, flows and base_rtt_ms) with what its qdiscs' names say:
-    aqm, target_ms, interval_ms and ecn."""
-    read = {name: parameters(str(name)) for name in set(per_run["qdisc"].astype(str))}
-    columns = {
-        field: [getattr(read[str(name)], field) for name in per_run["qdisc"]]
-        for field in Parameters._fields
-    }
-    return per_run.assign(**columns)
+    Columns aqm (one of AQMS, or the name of a qdisc of the user's own), target_ms, interval_ms (of
+    PIE that of its updates; both NaN where the qdisc has none) and ecn.
+    """
+    rows = []
+    for run in per_run["run"].astype(str):
+        found = axes(run)
+        spans = (span_ms(found, name) for name in ("target", "interval"))
+        rows.append((aqm(found), *spans, found["ecn"] == "true"))
+    names = ["aqm", "target_ms", "interval_ms", "ecn"]
+    found_of_runs = pd.DataFrame(rows, columns=names, index=per_run.index)
+    return per_run.assign(**{name: found_of_runs[name] for name in names})
 
 
 AXES: Final = {  # what the x axis shows -> its title
@@ -77,13 +65,13 @@ def boxes(per_run: pd.DataFrame, x: Sequence[str], series: Sequence[str]) -> pd.
     `per_run` is from packets.run_quantiles. `x` and `series` name columns of AXES, `aqm` or `ecn`;
     several are joined.
     """
-    table = with_parameters(per_run)
+    table = with_axes(per_run)
     order = [*x, *series]
     keys = ["era", "cc", *order, "quantity"]
     table = table.sort_values(order, key=_rank)
     found = mean_quantiles(table, keys)
     bounds, marked = [], []
-    for _, group in table.groupby(keys, observed=True, sort=False):
+    for _, group in table.groupby(keys, observed=True, sort=False, dropna=False):
         interval = confidence_interval(group["p50"])
         bounds.append((interval.low, interval.high))
         marked.append([_only(group[name]) for name in ("target_ms", "base_rtt_ms")])
@@ -102,7 +90,7 @@ def targets(found: pd.DataFrame, quantity: str) -> dict[str, float]:
     if quantity.endswith("goodput"):
         return {}
     above = found["box_base_rtt_ms"] if quantity.endswith("rtt") else 0.0
-    at = (found["box_target_ms"] + above).groupby(found["x"], sort=False)
+    at = (found["box_target_ms"] + above).dropna().groupby(found["x"], sort=False)
     return {str(x): float(values.iloc[0]) for x, values in at if values.nunique() == 1}
 
 
@@ -174,7 +162,7 @@ def one_flow(files: Sequence[RunFile], setting: Setting, seed: int) -> pd.DataFr
                     "time_s": of_flow["arrived_ms"] / 1000,
                     "rtt_ms": of_flow["rtt_ms"],
                     "qdisc": file.qdisc,
-                    "aqm": parameters(file.qdisc).aqm,
+                    "aqm": aqm(axes(file.run)),
                     "flows": flows,
                 }
             )
@@ -199,7 +187,7 @@ def _only(column: pd.Series) -> float:
 
 def _rank(column: pd.Series) -> pd.Series:
     if column.name == "aqm":
-        return column.map({name: rank for rank, name in enumerate(AQMS)})
+        return column.map({name: rank for rank, name in enumerate(AQMS)}).fillna(len(AQMS))
     return column
 
 
@@ -213,7 +201,7 @@ def _label(row: pd.Series, names: Sequence[str]) -> str:
         elif name == "flows" and len(names) > 1:
             words.append(f"{value} flows")
         elif isinstance(value, float):
-            words.append(f"{value:g}")
+            words.append("–" if math.isnan(value) else f"{value:g}")  # a qdisc without that axis
         else:
             words.append(str(value))
     return ", ".join(words)

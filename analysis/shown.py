@@ -7,7 +7,7 @@ from typing import Final
 
 import pandas as pd
 
-from analysis import pages
+from analysis import pages, study
 from analysis.dataset import variant_name
 from analysis.errors import DataError
 from analysis.execute import NOTEBOOK, PAGE
@@ -50,7 +50,7 @@ class Shown:
     @property
     def of_paper(self) -> bool:
         """Whether it stands for a figure of a paper."""
-        return self.summary.paper in pages.PAPERS
+        return pages.has_paper(self.summary.paper)
 
     @property
     def label(self) -> str:
@@ -124,7 +124,7 @@ def collect(results: Path) -> list[Shown]:
         )
     if not found:
         raise DataError.of(results, "no figure in it", "Make one with `python -m analysis.execute`")
-    order = pages.in_order({one.summary.paper for one in found})
+    order = study.in_order({one.summary.paper for one in found})
     return sorted(found, key=lambda one: (order.index(one.summary.paper), _natural(one.name)))
 
 

@@ -37,8 +37,8 @@ STEPS: Final = pa.DataFrameSchema(
     unique=[*_RUN, "from_s"],
     strict=True,
 )
-"""One row a run and step of 0.1 s, and one of the second half of the load; see workflow/startup.py
-for the columns."""
+"""One row a run and step of 0.1 s, and one of the second half of the load; see
+emulation/captures/startup.py for the columns."""
 
 INTERVAL_S: Final = 0.1  # CoDel's, on all links (Table 1)
 FEWEST: Final = 10  # drops of a dropping state that a power of time is fitted to

@@ -183,7 +183,7 @@ def write_wifi(
     table.to_csv(folder / TABLE, index=False, float_format="%.5g")
     cases = measured.drop_duplicates([*CASE, "seed"])
     facts = Summary(
-        paper="rig",
+        paper="testbed",
         figure=figure,
         title=title,
         caption=caption,

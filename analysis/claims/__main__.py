@@ -7,8 +7,9 @@ import argparse
 import sys
 from pathlib import Path
 
+from analysis import study
+from analysis.claims.assessed import assess_studies
 from analysis.claims.page import write_claims
-from analysis.claims.papers import assess_papers
 from analysis.errors import DataError
 
 
@@ -16,14 +17,13 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m analysis.claims", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("data"), help="where runs are")
-    parser.add_argument(
-        "--published", type=Path, default=Path("data/published"), help="where statements are"
-    )
+    study.add_option(parser)
     parser.add_argument("--results", type=Path, default=Path("results"), help="where the page goes")
     parser.add_argument("--jobs", type=int, help="processes that read runs (default: one a core)")
     given = parser.parse_args(arguments)
     try:
-        found = assess_papers(given.data, given.published, jobs=given.jobs)
+        study.open_all(given.study)
+        found = assess_studies(given.data, jobs=given.jobs)
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -13,13 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from analysis.claims.unloaded import unloaded
 from analysis.dataset import RunFile
+from analysis.errors import DataError
 from emulation.cache import cache_dir
 
 PACKAGE: Final = Path(__file__).parents[1]
 FOLDER: Final = "measured"
 STORES: Final = 4  # of other states of the code that are left, the latest: switching back is quick
-IDLE: Final = "idle"
 WAIT_S: Final = 30.0  # for another process that writes
 
 Values = Mapping[str, float]
@@ -35,7 +36,7 @@ def code() -> str:
 
 
 def key(run: RunFile, how: str) -> str:
-    """What the measurements of a run are known by; `how` names the function that measures."""
+    """What the measurements of a run are known by; `how` says how it is measured."""
     digest = hashlib.sha256(how.encode())
     for provenance in (run.provenance, *_unloaded(run)):
         digest.update(provenance.read_bytes())
@@ -46,13 +47,11 @@ def key(run: RunFile, how: str) -> str:
 
 
 def _unloaded(run: RunFile) -> list[Path]:
-    """The runs without load that pages are measured by, which `traffic.measure_web` finds."""
-    site, _, load = run.experiment.rpartition("_")
-    if "web" not in site.split("_") or load == IDLE:
+    """The runs without load that the run's numbers are divided by, if any."""
+    try:
+        return [one.provenance for one in unloaded(run)]
+    except DataError:  # which measuring the run will say, too
         return []
-    variant = run.variant.replace(run.experiment, f"{site}_{IDLE}", 1)
-    base = run.provenance.parents[3].with_name(variant) / run.provenance.parents[2].name
-    return sorted(base.glob(f"*/{run.cc}/*.json"))
 
 
 def kept(keys: Sequence[str]) -> dict[str, Values]:

@@ -1,14 +1,13 @@
-"""What each run measured, as numbers with names: one tidy table of all runs of a paper.
+"""What each run measured, as numbers with names: one tidy table of all runs of a study.
 
-How a run becomes numbers depends on its experiment. `MEASURES` names the function, `module:name`;
-it takes a `dataset.RunFile` and returns numbers by names that `METRICS` has. A module is imported
-when a run of its experiment is there.
+How a run becomes numbers its experiment says, `measure:` in the study's file: one of `kinds.KINDS`,
+which returns numbers by names that `METRICS` has.
 """
 
-import importlib
+import hashlib
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +18,12 @@ import pandera.pandas as pa
 
 from analysis import drops, startup
 from analysis.claims import kept
+from analysis.claims.kinds import KINDS, Measure
 from analysis.dataset import FEW_RUNS, RunFile, find_runs
 from analysis.errors import DataError
+from analysis.study import Study
 from emulation.model import DEFAULT_ERA
-
-Measure = Callable[[RunFile], Mapping[str, float]]
+from emulation.studies import FILE
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ METRICS: Final = {
     "unanswered_percent": Metric("steps without an answer to a ping", "%"),
     # RRUL over WiFi (analysis.claims.wifi)
     "below_qdiscs_ms": Metric("wait below the qdiscs", "ms"),
-    # VoIP, web and RTT fairness (analysis.claims.traffic)
+    # VoIP, web and RTT fairness (analysis.claims.voip, web and fairness)
     "voip_delay_ms": Metric("mean induced one-way delay", "ms"),
     "voip_delay_median_ms": Metric("median induced one-way delay", "ms"),
     "voip_delay_p99_ms": Metric("99th percentile of the induced one-way delay", "ms"),
@@ -154,70 +154,6 @@ METRICS: Final = {
     "elsewhere_megabytes": Metric("sent at other times", "MB"),
 }
 
-MEASURES: Final = {
-    **dict.fromkeys(
-        ("rrul", "rrul_short_queue", "rrul_few_queues"), "analysis.claims.rrul:measure"
-    ),
-    **dict.fromkeys(
-        (
-            "tcp_bidirectional",
-            "tcp_bidirectional_links",
-            "rrul_links",
-            "rrul_10ms",
-            "rrul_50ms",
-            "rrul_buffers",
-            "rrul_irtt",
-        ),
-        "analysis.claims.rrul:measure",
-    ),
-    "udp_flood": "analysis.battling:measure_flood",
-    **dict.fromkeys(
-        ("voip_1up", "voip_rrul", "voip_1up_irtt", "voip_rrul_irtt", "voip_rrul_few_queues"),
-        "analysis.claims.traffic:measure_voip",
-    ),
-    "web_small_1up": "analysis.claims.traffic:measure_web",
-    "web_small_rrul": "analysis.claims.traffic:measure_web",
-    "web_large_1up": "analysis.claims.traffic:measure_web",
-    "web_large_rrul": "analysis.claims.traffic:measure_web",
-    "rtt_fairness": "analysis.claims.traffic:measure_fairness",
-    "wifi_rrul": "analysis.claims.wifi:measure",
-    "wifi_rrul_at_once": "analysis.claims.wifi:measure",
-    **dict.fromkeys(("wifi_voip_1up", "wifi_voip_rrul"), "analysis.claims.traffic:measure_voip"),
-    **dict.fromkeys(
-        [f"wifi_web_{site}_{load}" for site in ("small", "large") for load in ("1up", "rrul")],
-        "analysis.claims.traffic:measure_web",
-    ),
-    **dict.fromkeys(
-        [f"flows_{flows}" for flows in (1, 4, 16, 32, 64)]
-        + [f"flows_{flows}_rtt_{rtt}ms" for flows in (4, 16, 64) for rtt in (5, 500)]
-        + [f"flows_{flows}_ecn" for flows in (4, 16, 32, 64)],
-        "analysis.claims.packets:measure",
-    ),
-    **dict.fromkeys(
-        [f"wifi_{way}_{flows}" for way in ("down", "mixed") for flows in (4, 16, 64)]
-        + ["wifi_down_4_long_slots"],
-        "analysis.claims.packets:measure_wireless",
-    ),
-    **dict.fromkeys(
-        (
-            "window_20",
-            "window_25",
-            "window_20_at_once",
-            "window_30_at_once",
-            "window_40_at_once",
-        ),
-        "analysis.window:measure",
-    ),
-    "dynamic": "analysis.claims.queues:measure_dynamic",
-    **dict.fromkeys(
-        [f"static_rtt_{rtt}ms" for rtt in (10, 30, 100, 200, 500, 1000)]
-        + [f"low_{mtu}_rtt_{rtt}ms" for mtu in (500, 1500) for rtt in (30, 50, 100)]
-        + ["constants", "low_web", "edge", "edge_down"],
-        "analysis.claims.queues:measure",
-    ),
-}
-"""Experiment -> the function that measures a run of it."""
-
 NOT_AN_ERA: Final = re.compile(r"@|^linux-|^[0-9.]+(ms|s|min)$")
 
 MEASURED: Final = pa.DataFrameSchema(
@@ -237,41 +173,45 @@ MEASURED: Final = pa.DataFrameSchema(
 """One row a run and metric, in the metric's unit."""
 
 
-def measure_paper(
+def measure_study(
+    study: Study,
     data: Path,
-    paper: str,
     *,
     experiments: Collection[str] | None = None,
     eras: Collection[str] | None = None,
     ccs: Collection[str] | None = None,
     jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Table of MEASURED of every run of `paper` below `data`, or of some `experiments`, `eras` and
+    """Table of MEASURED of every run of `study` below `data`, or of some `experiments`, `eras` and
     `ccs` only.
 
     Runs of another kernel series or length than the experiment's, whose folder says so, and of
-    experiments that MEASURES lacks are left out. What was captured at the upload's queue, in runs
+    experiments without a `measure` are left out. What was captured at the upload's queue, in runs
     of its own, is in `data`/captures. `jobs` is the number of processes, by default one
     a core. Raises DataError for a run that cannot be read.
     """
+    kinds = {name: one.measure for name, one in study.experiments.items() if one.measure}
     work: list[tuple[str, RunFile]] = []
-    for folder in sorted((data / paper).glob("*/")):
+    for folder in sorted((data / study.name).glob("*/")):
         experiment, _, era = folder.name.partition("@")
-        if experiment not in MEASURES or NOT_AN_ERA.search(era):
+        if experiment not in kinds or NOT_AN_ERA.search(era):
             continue
         era = era or DEFAULT_ERA
         wanted = experiments is None or experiment in experiments
         if wanted and (eras is None or era in eras):
-            found = find_runs(data, paper, folder.name)
+            found = find_runs(data, study.name, folder.name)
             work += [(era, run) for run in found if ccs is None or run.cc in ccs]
-    keys = [kept.key(run, MEASURES[run.experiment]) for _, run in work]
+    described = _described(study)
+    how = {name: f"{_named(KINDS[kind])} {described}" for name, kind in kinds.items()}
+    keys = [kept.key(run, how[run.experiment]) for _, run in work]
     known = kept.kept(keys)
     todo = {key: run for key, (_, run) in zip(keys, work, strict=True) if key not in known}
+    todo_kinds = [kinds[run.experiment] for run in todo.values()]
     if len(todo) < FEW_RUNS or jobs == 1:
-        values = [_values(run) for run in todo.values()]
+        values = list(map(_values, todo.values(), todo_kinds))
     else:
         with ProcessPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
-            values = list(pool.map(_values, todo.values(), chunksize=4))
+            values = list(pool.map(_values, todo.values(), todo_kinds, chunksize=4))
     new = dict(zip(todo, values, strict=True))
     kept.keep(new)
     by_key = {**known, **new}
@@ -279,8 +219,8 @@ def measure_paper(
     table = pd.DataFrame([row for part in rows for row in part], columns=list(MEASURED.columns))
     captured = pd.concat(
         [
-            drops.measured(data / "captures" / f"{paper}.csv"),
-            startup.measured(data / "captures" / f"{paper}-startup.csv"),
+            drops.measured(data / "captures" / f"{study.name}.csv"),
+            startup.measured(data / "captures" / f"{study.name}-startup.csv"),
         ]
     )
     for column, chosen in (("experiment", experiments), ("era", eras), ("cc", ccs)):
@@ -297,22 +237,27 @@ def contexts(table: pd.DataFrame) -> Sequence[tuple[str, str]]:
     return sorted((str(era), str(cc)) for era, cc in pairs.itertuples(index=False))
 
 
-def _values(run: RunFile) -> Mapping[str, float]:
-    values = _function(MEASURES[run.experiment])(run)
+def _named(measure: Measure) -> str:
+    return f"{measure.__module__}:{measure.__qualname__}"
+
+
+def _described(study: Study) -> str:
+    """Digest of what the study's files say of its experiments."""
+    digest = hashlib.sha256()
+    for path in (study.folder / FILE, study.axes):
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()
+
+
+def _values(run: RunFile, kind: str) -> Mapping[str, float]:
+    values = KINDS[kind](run)
     unknown = sorted(set(values) - set(METRICS))
     if unknown:
-        raise DataError.of(
-            MEASURES[run.experiment], f"unknown metric {', '.join(unknown)}", "Add it to METRICS"
-        )
+        wrong = f"the measure '{kind}' has the unknown metric {', '.join(unknown)}"
+        raise DataError.of(run.provenance, wrong, "Add it to METRICS of analysis/claims/measure.py")
     return {name: float(value) for name, value in values.items()}
 
 
 def _rows(era: str, run: RunFile, values: Mapping[str, float]) -> list[tuple[Any, ...]]:
     cell = (era, run.experiment, run.link, run.qdisc, run.cc, run.seed)
     return [(*cell, name, value) for name, value in values.items()]
-
-
-def _function(where: str) -> Measure:
-    module, _, name = where.partition(":")
-    found: Measure = getattr(importlib.import_module(module), name)
-    return found

@@ -1,14 +1,15 @@
 """What a run measured whose every packet was followed: delays, goodput, marks and drops."""
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 
+from analysis.axes import axes, span_ms
 from analysis.dataset import RunFile
 from analysis.packets import goodput_intervals, read_packets, run_quantiles
-from analysis.sensitivity import parameters
 
 PERCENTILES: Final = {"p10": "p10", "p50": "median", "p90": "p90"}
 AVAILABLE: Final = 0.9
@@ -63,7 +64,7 @@ def measure(run: RunFile) -> Mapping[str, float]:
     goodput = goodput_intervals(run)
     ordered = sorted(goodput)
     middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
-    target_ms = parameters(run.qdisc).target_ms
+    off_target_ms = abs(float(row["p50"]) - span_ms(axes(run.run), "target"))
     each_second = goodput_intervals(run, 1.0)
     packets = read_packets(run)
     one_flow = packets.loc[packets["flow"] == 0, "queuing_ms"].dropna()
@@ -71,7 +72,7 @@ def measure(run: RunFile) -> Mapping[str, float]:
         **{f"queuing_{name}_ms": float(row[one]) for one, name in PERCENTILES.items()},
         "queuing_most_ms": float(row["most"]),
         "queuing_tail_ms": float(row["p90"] - row["p10"]),
-        "queuing_off_target_ms": abs(float(row["p50"]) - target_ms),
+        **({} if math.isnan(off_target_ms) else {"queuing_off_target_ms": off_target_ms}),
         "goodput_mean_mbit_s": float(goodput.mean()),
         "goodput_median_mbit_s": float(middle),
         "packets_marked": float(row["packets_marked"]),

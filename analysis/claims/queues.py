@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from analysis.axes import axes, packets
 from analysis.dataset import RunFile
 from analysis.dynamic import MOST_MS, below_percent, first_drop_ms, longest_ms, steps
 from analysis.queues import read_run
@@ -67,7 +68,7 @@ def measure_dynamic(run: RunFile) -> Mapping[str, float]:
     found["first_drop_ms"] = sum(drops) / len(drops)
     found["after_falls_ms"] = _mean_within(table, falls, "median_ms")
     found |= _megabytes(table, rises)
-    found["full_percent"] = _full_percent(table, at, mbit_s, _packets(run.qdisc))
+    found["full_percent"] = _full_percent(table, at, mbit_s, packets(axes(run.run)))
     return {name: value for name, value in found.items() if not math.isnan(value)}
 
 
@@ -92,19 +93,12 @@ def _megabytes(table: pd.DataFrame, rises: list[float]) -> dict[str, float]:
     }
 
 
-def _packets(qdisc: str) -> int:
-    """The buffer of `codel_830`."""
-    return int(qdisc.rpartition("_")[2])
-
-
-def _full_percent(table: pd.DataFrame, at: list[float], mbit_s: list[float], packets: int) -> float:
+def _full_percent(table: pd.DataFrame, at: list[float], mbit_s: list[float], buffer: int) -> float:
     """Percent of the steps in which a packet waited half of what a full buffer takes, or more.
 
     Without the `AFTER_S` after each change, at whose begin the buffer has another delay.
     """
     place = pd.cut(table["time_s"], [*at, float("inf")], labels=False)
-    full_ms: Any = place.map(
-        dict(enumerate(packets * FRAME_BITS / (1e3 * rate) for rate in mbit_s))
-    )
+    full_ms: Any = place.map(dict(enumerate(buffer * FRAME_BITS / (1e3 * rate) for rate in mbit_s)))
     settled = ~_inside(table, at)
     return 100 * float((table["longest_ms"] >= 0.5 * full_ms)[settled].mean())

@@ -6,65 +6,66 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.claims.check import checks
-from analysis.claims.measure import measure_paper
-from analysis.claims.papers import RULES
+from analysis.claims.check import Check, checks
+from analysis.claims.measure import measure_study
+from analysis.claims.plugin import rules_of
 from analysis.claims.statement import Claim, read_claims
 from analysis.claims.summary import printed, why
 from analysis.claims.verdict import assess
 from analysis.dataset import Dataset
 from analysis.outputs import Whole
+from analysis.study import Study, open_study
 
 NONE: Final = "No statement rests on these runs alone; the page of all claims has the others."
 
 
 def settled(
+    study: str | Path,
     data_root: Path,
     data: Dataset,
     experiments: Collection[str],
     places: Collection[str],
-    published: Path = Path("../data/published"),
 ) -> pd.DataFrame:
     """One row a claim: id, statement, printed, verdict, why.
 
-    Those of the paper's statements that stand in one of `places` (a section, or the begin of a
-    figure's or table's name) and whose rules look at `experiments` and at nothing else, judged on
-    the runs below `data_root` of the first era and congestion control in `data`. Claims about both
-    congestion controls are on the page of all claims.
+    Those statements of the study in the folder `study` that stand in one of `places` (a section, or
+    the begin of a figure's or table's name) and whose rules look at `experiments` and at nothing
+    else, judged on the runs below `data_root` of the first era and congestion control in `data`.
+    Claims about both congestion controls are on the page of all claims.
     """
+    about = open_study(study)
     first = data.runs.iloc[0]
-    paper, era, cc = (str(first[name]) for name in ("paper", "era", "cc"))
-    rules = RULES[paper].rules
+    era, cc = (str(first[name]) for name in ("era", "cc"))
     chosen = []
-    for claim in read_claims(published, paper):
-        given = rules.get(claim.id)
-        rule = given(claim) if callable(given) else given
-        looks_at = (
-            {one.experiment for check in checks(rule) for one in check.quantities} if rule else ()
-        )
-        if looks_at and set(looks_at) <= set(experiments) and _stands_in(claim, places):
+    for claim, looked_at in _looked_at(about):
+        found = {one.experiment for check in looked_at for one in check.quantities}
+        if found and found <= set(experiments) and _stands_in(claim, places):
             chosen.append(claim)
-    table = measure_paper(data_root, paper, experiments=experiments, eras=[era], ccs=[cc])
-    return _judged(chosen, paper, table)
+    table = measure_study(about, data_root, experiments=experiments, eras=[era], ccs=[cc])
+    return _judged(chosen, about, table)
 
 
-def settled_by(
-    table: pd.DataFrame, paper: str, published: Path = Path("../data/published")
-) -> pd.DataFrame:
+def settled_by(study: str | Path, table: pd.DataFrame) -> pd.DataFrame:
     """The same of the claims whose rules look at metrics in `table`, of MEASURED, and no others."""
+    about = open_study(study)
     known = set(table["metric"])
-    rules = RULES[paper].rules
     chosen = []
-    for claim in read_claims(published, paper):
-        given = rules.get(claim.id)
-        rule = given(claim) if callable(given) else given
-        metrics = {q.metric for check in checks(rule) for q in check.quantities} if rule else set()
+    for claim, looked_at in _looked_at(about):
+        metrics = {one.metric for check in looked_at for one in check.quantities}
         if metrics and metrics <= known:
             chosen.append(claim)
-    return _judged(chosen, paper, table)
+    return _judged(chosen, about, table)
 
 
-def _judged(claims: list[Claim], paper: str, table: pd.DataFrame) -> pd.DataFrame:
+def _looked_at(study: Study) -> list[tuple[Claim, list[Check]]]:
+    """Each claim of the study that has a rule, with the checks that this is made of."""
+    rules = rules_of(study).rules
+    claims = [claim for claim in read_claims(study) if claim.id in rules]
+    found = ((claim, rules[claim.id]) for claim in claims)
+    return [(claim, [*checks(rule(claim) if callable(rule) else rule)]) for claim, rule in found]
+
+
+def _judged(claims: list[Claim], study: Study, table: pd.DataFrame) -> pd.DataFrame:
     rows = [
         (
             one.claim.id,
@@ -73,7 +74,7 @@ def _judged(claims: list[Claim], paper: str, table: pd.DataFrame) -> pd.DataFram
             str(one.headline.verdict),
             why(one.headline),
         )
-        for one in assess(claims, RULES[paper].rules, table)
+        for one in assess(claims, rules_of(study).rules, table)
     ]
     found = Whole(rows, columns=["Claim", "Statement", "Printed", "Verdict", "Why"])
     found.attrs["none"] = NONE

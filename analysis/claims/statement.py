@@ -1,22 +1,21 @@
-"""The checkable statements of the papers, `data/published/claims-<paper>.csv`."""
+"""The checkable statements of a paper, `claims.csv` of its study."""
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import pandas as pd
 import pandera.pandas as pa
 
 from analysis.errors import DataError
+from analysis.study import Study
 
-PAPERS: Final = ("gbw2015", "khademi2013", "codel2012", "battling2013")
 KINDS: Final = ("axis", "number", "ordering", "range", "ratio", "statement")
 
 CLAIMS: Final = pa.DataFrameSchema(
     {
-        "id": pa.Column(str, pa.Check.str_matches(r"^[a-z][0-9]{3}$")),
-        "paper": pa.Column(str, pa.Check.isin(PAPERS)),
+        "id": pa.Column(str, pa.Check.str_matches(r"^[a-z]+[0-9]{3}$")),
+        "paper": pa.Column(str),
         "section": pa.Column(str, nullable=True),
         "figure": pa.Column(str, nullable=True),
         "kind": pa.Column(str, pa.Check.isin(KINDS)),
@@ -65,21 +64,24 @@ class Claim:
         return self.value_low
 
 
-def read_claims(folder: Path, paper: str) -> list[Claim]:
-    """The claims of `paper` from `folder`, in the order of the paper.
+def read_claims(study: Study) -> list[Claim]:
+    """The claims of a study, in the order of the paper; none where there is no such file.
 
-    Raises DataError when the file is missing or does not fit the schema CLAIMS.
+    Raises DataError when it does not fit the schema CLAIMS, or has claims of another paper.
     """
-    path = folder / f"claims-{paper}.csv"
-    remedy = "Restore it from the repository"
+    path = study.statements
+    if not path.is_file():
+        return []
+    remedy = "Correct it; docs/claims.md describes its columns"
     try:
         numbers = {"value_low": float, "value_high": float}
         table = pd.read_csv(path, dtype={name: numbers.get(name, str) for name in CLAIMS.columns})
         table = CLAIMS.validate(table)
-    except FileNotFoundError as error:
-        raise DataError.of(path, "no such file", remedy) from error
-    except (ValueError, KeyError, pa.errors.SchemaError) as error:
+    except (OSError, ValueError, KeyError, pa.errors.SchemaError) as error:
         raise DataError.of(path, f"not a table of claims ({error})", remedy) from error
+    others = sorted({*table["paper"]} - {study.name})
+    if others:
+        raise DataError.of(path, f"has claims of {', '.join(others)}", f"Write {study.name}")
     texts = [name for name in CLAIMS.columns if name not in numbers]
     table[texts] = table[texts].fillna("")
     return [Claim(*row) for row in table.itertuples(index=False)]

@@ -41,7 +41,7 @@ Rule = Condition | Callable[[Claim], Condition]
 ALPHA: Final = 0.05
 CLOSE: Final = 0.03  # of the bound, or of what is compared: what the papers call identical
 ERAS: Final = ("2014", "2013", DEFAULT_ERA)  # those of the papers first
-CCS: Final = ("cubic", "reno")  # the papers show CUBIC
+CCS: Final = ("cubic", "reno")  # the papers show CUBIC; others come behind
 
 
 #: What a claim lacks of which everything was measured.
@@ -275,7 +275,8 @@ def assess(
     """
     indexed = table.set_index(INDEX).sort_index()
     known = {(str(era), str(cc)) for era, cc in table[["era", "cc"]].drop_duplicates().to_numpy()}
-    contexts = [(era, cc) for era in ERAS for cc in CCS if (era, cc) in known]
+    ccs = [*CCS, *sorted({cc for _, cc in known} - {*CCS})]
+    contexts = [(era, cc) for era in ERAS for cc in ccs if (era, cc) in known]
     results = []
     for claim in claims:
         given = rules.get(claim.id, Lacking("no rule yet", "rule"))
@@ -294,7 +295,7 @@ def assess(
             if by:
                 one = replace(one, verdict=Verdict.EXPLAINED, lacks=None, explained_by=by)
             judgements.append(one)
-        judgements.sort(key=lambda one: CCS.index(one.cc))
+        judgements.sort(key=lambda one: ccs.index(one.cc))
         results.append(Assessment(claim, tuple(judgements)))
     return results
 

@@ -1,0 +1,89 @@
+"""What a study's claims mean: its own code, `claims.py` or the package `claims/` of its folder.
+
+It defines `RULES`, a condition by the id of a claim, and, where any is explained, `EXPLANATIONS`.
+"""
+
+import hashlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any, Final, NamedTuple
+
+from analysis.claims.check import Check, Every, Lacking, Some
+from analysis.claims.explanation import Explanation
+from analysis.claims.verdict import Rule
+from analysis.errors import DataError
+from analysis.study import Study
+
+
+class Rules(NamedTuple):
+    """What a paper's claims mean, and what explains those that disagree."""
+
+    rules: Mapping[str, Rule]
+    explanations: Mapping[str, Explanation]
+
+
+NONE: Final = Rules(MappingProxyType({}), MappingProxyType({}))
+REMEDY: Final = "Correct it; docs/claims.md says what belongs there"
+
+
+def rules_of(study: Study) -> Rules:
+    """The rules of a study; none where it has no such code.
+
+    Raises DataError, with file and line, where the code fails, and where it defines something else.
+    """
+    if study.rules is None:
+        return NONE
+    path = study.rules
+    module = load(path.resolve())
+    rules = _mapping(path, module, "RULES")
+    for claim, rule in rules.items():
+        if not callable(rule) and not isinstance(rule, Check | Every | Some | Lacking):
+            raise DataError.of(path, f"RULES[{claim!r}] is {rule!r}, no condition", REMEDY)
+    explanations = _mapping(path, module, "EXPLANATIONS", needed=False)
+    for claim, reason in explanations.items():
+        if not isinstance(reason, Explanation):
+            raise DataError.of(path, f"EXPLANATIONS[{claim!r}] is {reason!r}", REMEDY)
+    return Rules(rules, explanations)
+
+
+@cache
+def load(path: Path) -> ModuleType:
+    """The module in a file, or the package whose `__init__.py` it is; DataError where it fails."""
+    digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    name = f"claims_{digest}"  # two studies may have the same name for different things
+    package = [str(path.parent)] if path.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=package)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # for what a package imports of itself
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        for one in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+            del sys.modules[one]
+        wrong = f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
+        raise DataError.of(_place(path, error), wrong, REMEDY) from error
+    return module
+
+
+def _place(path: Path, error: Exception) -> str:
+    """File and line of the study's own code where `error` came up."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [one for one in frames if Path(one.filename).is_relative_to(path.parent)]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else str(path)
+
+
+def _mapping(
+    path: Path, module: ModuleType, name: str, *, needed: bool = True
+) -> Mapping[str, Any]:
+    found = getattr(module, name, None if needed else {})
+    if not isinstance(found, Mapping):
+        raise DataError.of(path, f"defines no mapping {name}", REMEDY)
+    return found

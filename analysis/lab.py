@@ -1,0 +1,194 @@
+"""Runs of one's own from Python: open a study, choose points, run them, get tidy tables.
+
+    from analysis.lab import open_study
+
+    runs = open_study("gbw2015").runs("rrul", link="50/10", qdisc=["cake", "fq_codel"], seed=[1, 2])
+    runs.do()
+    runs.summary()
+
+What is there already is not run again. It is the code behind `emulate run`, and the runs are the
+same ones, byte for byte.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis import dataset, metrics
+from analysis.dataset import Dataset, RunFile
+from analysis.flentfile import TCP_KINDS
+from analysis.metrics import INDUCED
+from emulation import campaign, config, kernel, rootfs, studies
+from emulation.errors import ConfigError
+from emulation.model import Run, Study
+from emulation.run import paths
+from emulation.units import Duration
+
+#: Goodput of the directions of TCP_KINDS.
+GOODPUT: Final = tuple(metrics.GOODPUT.values())
+
+
+@dataclass(frozen=True)
+class Chosen(Sequence[Run]):
+    """Runs that were chosen; a sequence of `emulation.model.Run`."""
+
+    all: tuple[Run, ...]
+    data: Path  # where they lie, or will
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.all[place]
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.all)
+
+    def do(self, jobs: int | None = None, again: bool = False, bar: bool = True) -> Chosen:
+        """Do those that are not there, `jobs` at once (default: one a core), with a progress bar.
+
+        Raises an `EmulationError` of the first that fails. Stopped, it goes on where it was.
+        """
+        with campaign.progress(len(self), bar) as (on_step, on_result):
+            campaign.do(
+                self.all,
+                kernel.build(self.all[0].kernel),
+                rootfs.build(),
+                self.data,
+                jobs=jobs or len(os.sched_getaffinity(0)),
+                options=campaign.Options(again=again),
+                on_step=on_step,
+                on_result=on_result,
+            )
+        return self
+
+    @property
+    def missing(self) -> tuple[Run, ...]:
+        """Those that are not there yet."""
+        return tuple(run for run in self.all if not paths(run, self.data)[1].exists())
+
+    def tables(self, **options: Any) -> Dataset:
+        """Samples, flows and runs as tidy tables (`analysis.dataset`), for runs of flent's form.
+
+        The table of runs has a column for each axis that they differ in. Raises `DataError` for a
+        run that cannot be read.
+        """
+        found = dataset.read_runs([_file(run, self.data) for run in self.all], **options)
+        more = ["run", *(name for name in self.axes if name not in found.runs)]
+        return found._replace(runs=found.runs.merge(self.axes[more], on="run", how="left"))
+
+    def summary(self) -> pd.DataFrame:
+        """One row per run of flent's form: its axes, and as means over the load the goodput of all
+        flows of a direction in Mbit/s and the RTT of probes less the base RTT in ms.
+
+        NaN where a run has no such flow or probe. Raises `DataError` as `tables`.
+        """
+        samples, flows, runs = self.tables()
+        flow = flows.groupby(["run", "kind"], observed=True)["goodput_mbit_s"].sum().unstack()
+        loaded = metrics.in_window(samples, runs, "loaded")
+        rtt = loaded.groupby("run", observed=True)["rtt_ms"].mean()
+        runs = runs.set_index("run")
+        columns = {column: flow.get(kind) for kind, column in zip(TCP_KINDS, GOODPUT, strict=True)}
+        found = pd.DataFrame({**columns, INDUCED: rtt - runs["base_rtt_ms"]}, index=runs.index)
+        return self.axes.merge(found.reset_index(), on="run", how="left")
+
+    def rows(self) -> pd.DataFrame:
+        """The lines of JSON that programs printed: one row per line, with its run's axes."""
+        parts = []
+        for run in self.all:
+            path = self.data / f"{run.id}.rows.jsonl.gz"
+            part = pd.read_json(path, lines=True) if path.exists() else pd.DataFrame()
+            parts.append(part.assign(run=run.id))
+        found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": []})
+        return self.axes.merge(found, on="run", how="right", suffixes=("", "_"))
+
+    @cached_property
+    def axes(self) -> pd.DataFrame:
+        """One row per run: its id and the value of each axis in which the runs differ, as text."""
+        values = {run.id: {**dict(run.point.axes), "seed": run.seed} for run in self.all}
+        names = dict.fromkeys(name for found in values.values() for name in found)
+        varied = [name for name in names if len({found.get(name) for found in values.values()}) > 1]
+        rows = [
+            {"run": run, **{name: of.get(name) for name in varied}} for run, of in values.items()
+        ]
+        return pd.DataFrame(rows, columns=["run", *varied])
+
+
+@dataclass(frozen=True)
+class OpenStudy:
+    """A study, shipped or in a folder."""
+
+    study: Study
+    folder: Path
+
+    @property
+    def experiments(self) -> list[str]:
+        """The names of its experiments."""
+        return [one.name for one in self.study.experiments]
+
+    def runs(
+        self,
+        experiment: str,
+        *,
+        length: str | None = None,
+        data: Path | str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        **chosen: Any,
+    ) -> Chosen:
+        """The runs of an experiment with the values chosen, as `emulate run` has them.
+
+        `chosen`: `link`, `qdisc`, `cc`, `seed`, `era`, `kernel`; `settings`: other axes or
+        parameters, each with a value or a list: `{"rig.base_rtt": "20 ms"}`. `data` is where they
+        lie: that of the study unless it is given. Raises `ConfigError` for what cannot be.
+        """
+        about = config.experiment(f"{self._place}/{experiment}")
+        given = {
+            axis: list(value) if _several(value) else [value]
+            for axis, value in (settings or {}).items()
+        }
+        span = None if length is None else Duration.parse(length)
+        found = config.select(about, length=span, settings=given, **chosen)
+        if not found:
+            raise ConfigError("nothing is chosen", about.id, "see its points: emulate list")
+        return Chosen(found, Path(data) if data is not None else self.data)
+
+    @property
+    def data(self) -> Path:
+        """Where its runs lie: a study of one's own keeps them in its folder."""
+        return studies.data_folder(self.folder)
+
+    @property
+    def _place(self) -> str:
+        shipped = self.folder.parent == studies.SHIPPED
+        return self.study.name if shipped else str(self.folder)
+
+
+def open_study(name: str | Path) -> OpenStudy:
+    """A shipped study by its name, or any by its folder; `ConfigError` where there is none."""
+    folder = studies.add(name)
+    return OpenStudy(config.load(folder), folder)
+
+
+def _several(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str)
+
+
+def _file(run: Run, data: Path) -> RunFile:
+    target, provenance = paths(run, data)
+    return RunFile(
+        paper=run.experiment.paper,
+        variant=run.variant,
+        link=run.link.name,
+        qdisc=run.qdisc,
+        cc=run.cc,
+        seed=run.seed,
+        data=target,
+        provenance=provenance,
+    )
