@@ -23,7 +23,7 @@ class Cost:
     """Of all runs of a paper's experiment file, every repetition of every cell."""
 
     paper: str
-    cells: int = 0
+    points: int = 0
     runs: int = 0
     measured: int = 0  # runs of experiments and links whose cost was measured
     core_s: float = 0.0
@@ -33,7 +33,7 @@ class Cost:
     def row(self) -> str:
         """A row of a table."""
         share = round(100 * self.measured / self.runs)
-        cells = [self.paper, f"{self.cells}", f"{self.runs:,}".replace(",", " ")]
+        cells = [self.paper, f"{self.points}", f"{self.runs:,}".replace(",", " ")]
         cells += [f"{self.virtual_s / 3600:.0f} h", f"{self.core_s / 3600:.1f}"]
         cells += [f"{self.core_s / self.runs:.1f} s", f"{share} %"]
         return f"| {' | '.join(cells)} |"
@@ -55,19 +55,19 @@ def costs(known: dict[tuple[str, str, str], float], of: Iterable[Experiment]) ->
     for one in of:
         cost = found.setdefault(one.paper, Cost(one.paper))
         seeds = len(one.seeds)
-        for cell in one.cells:
-            key = (one.paper, one.name, cell.link.name)
-            cost.cells += 1
+        for point in one.points:
+            key = (one.paper, point.label, point.link.name)
+            cost.points += 1
             cost.runs += seeds
             cost.measured += seeds if key in known else 0
-            cost.core_s += seeds * (known.get(key) or wall_seconds(one, [cell]))
-            cost.virtual_s += seeds * one.traffic.length.seconds
+            cost.core_s += seeds * (known.get(key) or wall_seconds(one, [point]))
+            cost.virtual_s += seeds * point.traffic.length.seconds
     return list(found.values())
 
 
 def main() -> int:
     """The command line; returns the exit status."""
-    print("| paper | cells | runs | load | core hours | a run | measured |")
+    print("| paper | points | runs | load | core hours | a run | measured |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for cost in costs(measured(Path("data")), experiments()):
         print(cost.row)

@@ -1,4 +1,4 @@
-"""Describe the data for machines: `python -m workflow.croissant` writes data/croissant.json.
+"""Describe the data for machines: `python -m workflow.croissant` writes croissant.json.
 
 The format is Croissant 1.0 (docs.mlcommons.org/croissant): file sets by pattern, and tables that
 its library reads off them. It names no single run, so that it holds for any that are added.
@@ -18,39 +18,39 @@ import mlcroissant as mlc
 
 TEXT, INTEGER, NUMBER = mlc.DataType.TEXT, mlc.DataType.INTEGER, mlc.DataType.FLOAT
 
-FILE = Path("data/croissant.json")
+FILE = Path("croissant.json")
 LICENSE = "https://creativecommons.org/licenses/by/4.0/"
 
-#: File set -> media type, patterns below the folder of the data, what it is.
+#: File set -> media type, patterns below the folder of the project, what it is.
 FILES: dict[str, tuple[str, list[str], str]] = {
     "measurements": (
         "application/gzip",
-        ["*/*/*/*/*/seed-*.flent.gz"],
+        ["data/*/*/*/*/*/seed-*.flent.gz"],
         "What flent measured in a run: gzipped JSON, https://flent.org/data-format.html",
     ),
     "packets": (
         "application/vnd.apache.parquet",
-        ["*/*/*/*/*/seed-*.packets.parquet"],
+        ["data/*/*/*/*/*/seed-*.packets.parquet"],
         "Every packet at the queue under test, of runs whose packets are followed",
     ),
     "provenance": (
         "application/json",
-        ["*/*/*/*/*/seed-*.json"],
+        ["data/*/*/*/*/*/seed-*.json"],
         "What a run was made of and what was seen of it; a run exists when this file does",
     ),
     "claims": (
         "text/csv",
-        ["published/claims-*.csv"],
+        ["studies/*/claims.csv"],
         "What the papers state, a row a statement",
     ),
     "published": (
         "text/csv",
-        ["published/*.csv"],
+        ["studies/*/published/*.csv"],
         "Values read off the papers' figures and tables",
     ),
     "tables": (
         "text/csv",
-        ["rig/*.csv", "captures/*.csv", "ablation/*.csv"],
+        ["data/rig/*.csv", "data/captures/*.csv", "data/ablation/*.csv"],
         "Measurements of the emulation itself, of single packets, of changes to the testbed",
     ),
 }
@@ -59,7 +59,7 @@ FILES: dict[str, tuple[str, list[str], str]] = {
 RUNS: dict[str, tuple[Any, str, str]] = {
     "run": (TEXT, "$.run", "Its id, and its path below the folder of the data without the end"),
     "paper": (TEXT, "$.paper", "Whose experiment it is"),
-    "experiment": (TEXT, "$.experiment", "The experiment's name in emulation/experiments"),
+    "experiment": (TEXT, "$.experiment", "The experiment's name in the study file"),
     "era": (TEXT, "$.era", "Behaviour of the kernel: modern, 2014 or one switch of it"),
     "link": (TEXT, "$.link", "Rates of the bottleneck, download/upload in Mbit/s"),
     "qdisc": (TEXT, "$.qdisc", "The queue discipline under test, by the paper's name"),

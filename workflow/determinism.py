@@ -28,11 +28,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from emulation import kernel, rootfs, vm
+from emulation import guestcode, kernel, rootfs, vm
 from emulation.config import experiment, select
 from emulation.kernel import Kernel, module
 from emulation.model import DEFAULT_MEMORY, Run
-from emulation.run import check_flows
+from emulation.traffic.flent import check_flows
 from emulation.units import Duration
 from workflow.conditions import (
     CPUS,
@@ -71,18 +71,20 @@ for name, command in (
 ):
     with open(f'/job/out/{name}.txt', 'w') as out:
         subprocess.run(command, stdout=out, check=True)
-status('done')
 """
+
+#: The job of a guest that does that.
+SCRIPT = {"work": "script", "uses": ["switches"]}
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a guest does. Exactly one of `run` and `code` (the body of `work(status)`) is given."""
+    """What a guest does. Exactly one of `run` and `script` (a Python program) is given."""
 
     name: str
     seed: int
     run: Run | None = None
-    code: str | None = None
+    script: str | None = None
 
     @property
     def memory_mib(self) -> int:
@@ -162,7 +164,7 @@ def works(length: str = "3 s", seeds: int = 2) -> list[Work]:
             length=Duration.parse(length),
         ):
             found.append(Work(run.id, run.random, run=run))
-    found += [Work(f"openvswitch/seed-{n:03d}", n, code=SWITCH) for n in range(1, seeds + 1)]
+    found += [Work(f"openvswitch/seed-{n:03d}", n, script=SWITCH) for n in range(1, seeds + 1)]
     return found
 
 
@@ -185,7 +187,7 @@ def observe(work: Work, conditions: Conditions, stage: Stage) -> Seen:
             raise RuntimeError(said.read_text() if said.exists() else f"status {child.exitcode}")
         data = folder / "job/out/data.flent.gz"
         if work.run is not None and data.exists():  # followed packets become data later
-            check_flows(data, work.run)
+            check_flows(data)
         return Seen(digests(folder, conditions), int((parent / "stops").read_text()))
     finally:
         shutil.rmtree(parent)
@@ -209,32 +211,15 @@ def lay_out(folder: Path, work: Work, conditions: Conditions, stage: Stage) -> N
     if conditions.user is not None:
         assert stage.copy is not None
         root = stage.copy / "root"
-    job = _job(work)
+    job = SCRIPT if work.run is None else work.run.job()
     modules = module.needed(stage.kernel, job, work.run.modules if work.run else ())
-    vm.prepare(folder, Path("/guest") if conditions.container else root, job, modules)
-    if work.code is not None:
-        replace_work(folder, work.code)
+    place = Path("/guest") if conditions.container else root
+    vm.prepare(folder, place, job, modules, work.script)
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             path.chmod(path.stat().st_mode & ~conditions.umask)
         if conditions.user is not None:
             os.chown(path, conditions.user, conditions.user, follow_symlinks=False)
-
-
-def replace_work(folder: Path, code: str) -> None:
-    """Have the guest laid out in `folder` do the body of a function `code`, which has `status`."""
-    guest = folder / "job" / "guest"
-    shutil.copy(vm.GUEST_CODE / "switch.py", guest)
-    (guest / "main.py").rename(guest / "product.py")
-    body = "\n".join(f"    {line}" for line in code.splitlines())
-    (guest / "main.py").write_text(
-        "import sys\nsys.path.insert(0, '/job/guest')\nimport product\n"
-        f"def work(status):\n{body}\nproduct.work = work\nproduct.main()\n"
-    )
-
-
-def _job(work: Work) -> dict[str, Any]:
-    return {} if work.run is None else work.run.job()
 
 
 def _child(work: Work, conditions: Conditions, stage: Stage, folder: Path) -> None:
@@ -292,8 +277,8 @@ def main() -> int:
         if os.getuid() == 0:
             stage = stage.copied(Path(place))
         # What changes in the checkout meanwhile changes nothing here.
-        guest = shutil.copytree(vm.GUEST_CODE, Path(place) / "guest")
-        with mock.patch.object(vm, "GUEST_CODE", guest):
+        guest = shutil.copytree(guestcode.FOLDER, Path(place) / "guest")
+        with mock.patch.object(guestcode, "FOLDER", guest):
             _series(options, stage)
     return summarize(options.output)
 
@@ -355,7 +340,7 @@ def _series(options: argparse.Namespace, stage: Stage) -> None:
 def guest_digest() -> str:
     """Digest of the code that runs in the guest and of how it is started."""
     total = hashlib.sha256(repr(vm.PINNED).encode())
-    for path in sorted(vm.GUEST_CODE.glob("*.*")):
+    for path in sorted(guestcode.FOLDER.glob("*.*")):
         total.update(path.name.encode() + b"\0" + path.read_bytes())
     return total.hexdigest()[:16]
 

@@ -1,6 +1,6 @@
 """Make one figure from runs of another length than the paper's.
 
-`python -m workflow.figure notebooks/figures/gbw2015/fig2b.yaml --length 20s --data results/data
+`python -m workflow.figure studies/gbw2015/figures/fig2b.yaml --length 20s --data results/data
 --results results/emulated-smoke` does what `analysis.execute` does, with runs of that length in
 place of the figure's own.
 """

@@ -8,18 +8,21 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from analysis.claims.measure import MEASURES
-from analysis.claims.statement import PAPERS
+from analysis import study
+from analysis.claims.kinds import KINDS
 from analysis.dataset import variant_name
+from analysis.errors import DataError
 from analysis.figurefile import Cell, FigureFile, read_figure
-from emulation import ownfile
-from emulation.config import experiment, experiments, select
+from emulation import ownfile, studies
+from emulation.config import all_labels, experiment, experiments, select
 from emulation.errors import ConfigError
 from emulation.model import Experiment, Run
 from emulation.units import Duration
 from workflow.imports import closure
 
-FIGURES = Path("notebooks/figures")
+#: Where the shipped studies are, and the code of each kind of measure.
+STUDIES = Path("studies")
+KINDS_CODE = "analysis.claims.kinds"
 
 #: What draws a figure beside its notebook, and what makes the pages of claims and results.
 EXECUTE = Path("analysis/execute.py")
@@ -28,7 +31,6 @@ REPORT = Path("analysis/report.py")
 SETTLED = Path("analysis/claims/settled.py")
 TEMPLATES = Path("analysis/templates")
 NOTEBOOK_TEMPLATES = ("base.html", "notebook.html", "page.css", "picture.html")
-PUBLISHED = Path("data/published")
 
 #: What `analysis.execute` leaves of a figure and later steps use.
 PRODUCTS = (
@@ -43,7 +45,7 @@ PRODUCTS = (
 
 @cache  # reading the files takes a while
 def _experiments() -> dict[str, Experiment]:
-    return {one.id: one for one in experiments()}
+    return all_labels(experiments())
 
 
 @cache  # several figures show a cell
@@ -53,7 +55,7 @@ def _runs(cell: Cell, seeds: int | None, length: Duration | None) -> tuple[Run, 
     name = f"{cell.paper}/{cell.experiment}"
     source = _experiments().get(name) or experiment(name)  # which says what is wrong with it
     if seeds is not None and length is None:
-        seeds *= max(1, len(source.traffic.loads))
+        seeds *= source.traffic.loads_in_turn
     return select(
         source,
         link=cell.link,
@@ -134,8 +136,18 @@ class Plan:
 
     @property
     def runs_root(self) -> Path:
-        """The folder that the figures' runs are read from."""
+        """The folder that runs are read from, but for those of studies that do not ship."""
         return self.results / "data" if self.scale else self.data
+
+    def root_of(self, figure: FigureFile) -> Path:
+        """The folder that the runs of a figure are read from, one of its study or `runs_root`."""
+        if self.scale is not None:
+            return self.runs_root
+        return study.open_study(figure.study).runs_root(self.data)
+
+    def _tables(self, figure: FigureFile) -> tuple[Path, ...]:
+        """The folders that may have the table of a figure of measurements that are no runs."""
+        return figure.study, self.root_of(figure)
 
     def runs(self, figure: FigureFile) -> tuple[Run, ...]:
         """The runs that `figure` needs at the plan's scale."""
@@ -185,8 +197,10 @@ class Plan:
         if self.scale is not None:
             return self._files(self.runs(figure))
         if "table" in figure.parameters:
-            return [path for path in [self.data / figure.parameters["table"]] if path.is_file()]
-        return [path for cell in figure.cells() for path in self._there(cell.folder)]
+            places = (folder / figure.parameters["table"] for folder in self._tables(figure))
+            return [path for path in places if path.is_file()][:1]
+        root = self.root_of(figure)
+        return [path for cell in figure.cells() for path in _there(root, cell.folder)]
 
     def claims_files(self, figure: FigureFile) -> list[Path]:
         """The provenance of the runs that the claims at the end of `figure` are assessed on.
@@ -204,12 +218,13 @@ class Plan:
             runs = [
                 run
                 for run in self.all_runs().values()
-                if (*run.experiment.id.split("/"), run.era, run.cell.cc) in found
+                if (*run.experiment.id.split("/"), run.era, run.cc) in found
             ]
             if self.batch:
                 return self._stamps(runs)
             return [self.runs_root / f"{run.id}.json" for run in runs]
-        first = next((one for one in cells if self._there(one.folder)), None)
+        root = self.root_of(figure)
+        first = next((one for one in cells if _there(root, one.folder)), None)
         if first is None:
             return []
         variants = dict.fromkeys(
@@ -217,17 +232,14 @@ class Plan:
             for one in (*cells, *figure.beside())
             if one.cc == first.cc
         )
-        return [path for one in variants for path in self._there(f"{one}/*/*/{first.cc}", ".json")]
+        cells_of = (f"{one}/*/*/{first.cc}" for one in variants)
+        return [path for one in cells_of for path in _there(root, one, ".json")]
 
     def _files(self, runs: Iterable[Run]) -> list[Path]:
         if self.batch:
             return self._stamps(runs)
         ids = [run.id for run in runs]
         return [self.runs_root / f"{one}{end}" for one in ids for end in (".flent.gz", ".json")]
-
-    def _there(self, folder: str, end: str = "") -> list[Path]:
-        """The files of the runs in a folder of `data`, or in those that the pattern fits."""
-        return sorted(self.data.glob(f"{folder}/seed-*{end}"))
 
     def provenances(self) -> list[Path]:
         """The provenance of every run that the claims are assessed on: there already, or to be.
@@ -238,7 +250,8 @@ class Plan:
             return self._stamps(self.all_runs().values())
         if self.scale is not None:
             return [self.runs_root / f"{one}.json" for one in self.all_runs()]
-        return sorted(self.data.glob("*/*/*/*/*/seed-*.json"))
+        roots = {self.data, *(one.runs_root(self.data) for one in study.known())}
+        return sorted(path for one in roots for path in one.glob("*/*/*/*/*/seed-*.json"))
 
     def records(self) -> list[Path]:
         """The provenance of each run of the figures that is there now."""
@@ -258,24 +271,28 @@ class Plan:
 
         A change of a module makes those figures stale that it is part of, and no others.
         """
-        paper = figure.parameters["paper"]
-        measures = {
-            MEASURES[one.experiment] for one in figure.cells() if one.experiment in MEASURES
-        }
-        others = [f"analysis.claims.{one}" for one in PAPERS if one != paper]
-        code = closure([figure.notebook], (), others)
+        about = study.open_study(figure.study)
+        code = closure([figure.notebook], (), [KINDS_CODE])
         if SETTLED in code:
-            code = closure([figure.notebook], measures, others)
-            code.append(PUBLISHED / f"claims-{paper}.csv")
+            known = about.experiments
+            kinds = {
+                known[one.experiment].measure for one in figure.cells() if one.experiment in known
+            }
+            measures = [f"{KINDS_CODE}:{one}" for one in sorted(filter(None, kinds))]
+            rules = _rules_code(figure.study)
+            code = [
+                *closure([figure.notebook, *rules], measures, [KINDS_CODE]),
+                *_said(figure.study),
+            ]
         # The parameter file, which it reads, is there as a file.
         code += closure([EXECUTE], (), ["analysis.figurefile"])
         code += [TEMPLATES / name for name in NOTEBOOK_TEMPLATES]
         if Path("emulation/config.py") in code:
-            code.append(Path(f"emulation/experiments/{paper}.yaml"))
+            code += [path for path in [figure.study / studies.FILE] if path.is_file()]
         tables = [
             folder / value
             for value in _texts(figure.parameters)
-            for folder in (PUBLISHED, self.data)
+            for folder in (figure.study / "published", *self._tables(figure))
             if "." in value and (folder / value).is_file()
         ]
         own = ownfile.path()
@@ -300,9 +317,40 @@ def variant_folder(cell: Cell, era: str) -> str:
     return f"{cell.paper}/{variant_name(cell.experiment, era)}"
 
 
+def _there(root: Path, folder: str, end: str = "") -> list[Path]:
+    """The files of the runs in a folder below `root`, or in those that the pattern fits."""
+    return sorted(root.glob(f"{folder}/seed-*{end}"))
+
+
+def _rules_code(folder: Path) -> list[Path]:
+    """The code of the rules of the study in a folder."""
+    return sorted([*folder.glob("claims.py"), *folder.glob("claims/*.py")])
+
+
+def _said(folder: Path) -> list[Path]:
+    """What the study in a folder says beside its rules: statements, axes and experiments."""
+    names = ("claims.csv", "axes.csv", studies.FILE)
+    return [folder / name for name in names if (folder / name).is_file()]
+
+
+def _folders() -> list[Path]:
+    """The folders of all studies; those of the repository as they are named from there."""
+    added = [one for one in studies.known().values() if one.parent != studies.SHIPPED]
+    shipped = sorted(
+        path for path in STUDIES.glob("*/") if _said(path) or (path / "figures").is_dir()
+    )
+    return [*shipped, *added]
+
+
+def statements() -> list[Path]:
+    """The statements of all studies, and the rules that say what they mean."""
+    return [path for one in _folders() for path in (*_said(one), *_rules_code(one))]
+
+
 def claims_code() -> list[Path]:
-    """What the page of the claims is made by."""
-    return sorted({*closure([CLAIMS], sorted(set(MEASURES.values()))), *TEMPLATES.glob("*")})
+    """What the page of the claims is made by, but for the studies' own."""
+    measures = [f"{KINDS_CODE}:{one}" for one in KINDS]
+    return sorted({*closure([CLAIMS], measures), *TEMPLATES.glob("*")})
 
 
 def report_code() -> list[Path]:
@@ -310,20 +358,35 @@ def report_code() -> list[Path]:
     return sorted({*closure([REPORT]), *TEMPLATES.glob("*")})
 
 
-def figure_files(papers: Iterable[str] = (), figures: Iterable[str] = ()) -> list[FigureFile]:
-    """The figures of these papers and with these names, or all of them.
+def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[FigureFile]:
+    """The figures of these studies, by name or path, and with these names, or all of them.
 
     A name may lack what tells parts of a figure apart: `gbw2015/fig3` is `fig3a` to `fig3f`. Raises
-    `ConfigError` for an unknown name.
+    `ConfigError` for an unknown name and for a figure's file that cannot be used.
     """
-    known = {f"{path.parent.name}/{path.stem}": path for path in sorted(FIGURES.glob("*/*.yaml"))}
+    chosen = [studies.add(one).name for one in of]
+    known = {
+        f"{folder.name}/{path.stem}": path
+        for folder in _folders()
+        for path in sorted((folder / "figures").glob("*.yaml"))
+    }
     wanted = [name for given in figures for name in _named(given, known)]
-    for paper in papers:
-        of_paper = [name for name in known if name.startswith(f"{paper}/")]
-        if not of_paper:
-            raise ConfigError(f"no figure of the paper '{paper}'", str(FIGURES))
-        wanted += [] if any(name.startswith(f"{paper}/") for name in wanted) else of_paper
-    return [read_figure(known[name]) for name in dict.fromkeys(wanted or known)]
+    for name in chosen:
+        of_study = [figure for figure in known if figure.startswith(f"{name}/")]
+        if not of_study:
+            todo = "put files as studies/gbw2015/figures/*.yaml there"
+            raise ConfigError(f"no figure of the study '{name}'", f"{name}/figures", todo)
+        wanted += [] if any(one.startswith(f"{name}/") for one in wanted) else of_study
+    try:
+        return [read_figure(known[name]) for name in dict.fromkeys(wanted or known)]
+    except DataError as error:
+        raise ConfigError(str(error).rstrip(".")) from error
+
+
+def _states(of: Iterable[str]) -> bool:
+    """Whether any of these studies states something; where none is named, all are meant."""
+    chosen = [study.open_study(one) for one in of]
+    return not chosen or any(one.statements.is_file() for one in chosen)
 
 
 def _named(given: str, known: Iterable[str]) -> list[str]:
@@ -334,7 +397,7 @@ def _named(given: str, known: Iterable[str]) -> list[str]:
     found = [one for one in names if one.startswith(given) and not one[len(given)].isdigit()]
     if not found or given.endswith("/"):
         todo = f"choose from {', '.join(names)}"
-        raise ConfigError(f"no figure '{given}'", str(FIGURES), todo)
+        raise ConfigError(f"no figure '{given}'", todo=todo)
     return found
 
 
@@ -350,14 +413,15 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
     batch = config["batch"]
     if not isinstance(batch, int) or batch < 0:
         raise ConfigError(f"batch is {batch!r}", "--config", "say how many runs: 0, 10")
-    found = figure_files(config["papers"], config["figures"])
+    found = figure_files(config["studies"], config["figures"])
     everything = Plan(
         {figure.name: figure for figure in found},
         Path(config["data"]),
         Path(config["results"]),
         scale,
         batch,
-        settles=not config["figures"],  # who asks for a figure waits for what that needs
+        # Who asks for a figure, or for a study that states nothing, waits for what that needs.
+        settles=not config["figures"] and _states(config["studies"]),
     )
     drawn = {
         name: figure for name, figure in everything.figures.items() if everything.data_files(figure)

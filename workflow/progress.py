@@ -23,7 +23,7 @@ from emulation.errors import INTERRUPTED, EmulationError
 from workflow import cluster, stale
 
 if TYPE_CHECKING:
-    from emulation.model import Cell, Run
+    from emulation.model import Run
     from emulation.units import Duration
     from workflow.plan import Plan
 
@@ -311,16 +311,16 @@ def run_seconds(plan: Plan) -> float:
     return sum(costs) / len(costs) if costs else STEP_S["run"]
 
 
-_known_s: dict[tuple[str, Cell, Duration], float] = {}
+_known_s: dict[tuple[str, tuple[str, ...], Duration], float] = {}
 
 
 def _seconds(run: Run) -> float:
-    """Seconds on one core of a run; the same for all seeds of a cell."""
+    """Seconds on one core of a run; the same for all seeds of a point."""
     from emulation.commands.list import wall_seconds
 
-    key = (run.experiment.id, run.cell, run.length)
+    key = (run.experiment.id, run.point.key, run.length)
     if key not in _known_s:
-        _known_s[key] = AROUND_RUN_S + wall_seconds(run.experiment, [run.cell], run.length)
+        _known_s[key] = AROUND_RUN_S + wall_seconds(run.experiment, [run.point], run.length)
     return _known_s[key]
 
 

@@ -1,9 +1,10 @@
-"""Write the generated tables of the README and docs/agreement.md: `python -m workflow.readme`.
+"""Write the generated tables of the READMEs, the studies' among them: `python -m workflow.readme`.
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`; everything else is left as it is.
-`figures` has a row a group of figures, `claims` counts the verdicts on what the papers state;
-`values` has a row a published value, `disagreements` one a claim that does not agree. `--check`
-writes nothing and fails where a page has other tables.
+`figures` has a row a group of figures, `claims` counts the verdicts on what the papers state; in a
+study's own README, where it has their markers, `values` has a row a published value and
+`disagreements` one a claim that does not agree. `--check` writes nothing and fails where a page has
+other tables.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from analysis.report import CLAIMS
 from analysis.shown import Shown, collect
 
 README = Path("README.md")
-AGREEMENT = Path("docs/agreement.md")
+STUDIES = Path("studies")
 
 _LINK = re.compile(r",? [\d/]+ Mbit/s$")
 
@@ -136,8 +137,14 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     tables = {
         README: {"figures": figures_table(figures, claims), "claims": claims_table(claims)},
-        AGREEMENT: {"values": values_table(figures), "disagreements": disagreements_table(claims)},
     }
+    for page in sorted(STUDIES.glob("*/README.md")):
+        study, text = page.parent.name, page.read_text(encoding="utf-8")
+        own = {
+            "values": values_table([one for one in figures if one.summary.paper == study]),
+            "disagreements": disagreements_table([one for one in claims if one["paper"] == study]),
+        }
+        tables[page] = {name: own[name] for name in own if f"<!-- {name} -->" in text}
     other = False
     for page, named in tables.items():
         before = after = page.read_text(encoding="utf-8")

@@ -27,13 +27,16 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
-from emulation import capture, host, kernel, rootfs, speed, vm
+from emulation import host, kernel, rootfs, speed, vm
 from emulation.bench import Watch
+from emulation.captures import places
 from emulation.config import experiment
-from emulation.errors import EmulationError, GuestFailure
+from emulation.errors import EmulationError
 from emulation.kernel import Kernel
-from emulation.model import Cell, Link, Run
+from emulation.model import Link, Run
+from emulation.rigs import Dumbbell, RigSection
 from emulation.rootfs import RootFs
+from emulation.traffic import Iperf
 from emulation.units import Duration, Rate
 
 EXPERIMENT = "gbw2015/rrul"
@@ -77,19 +80,32 @@ class Point:
         """What one of the guests does."""
         source = experiment(EXPERIMENT)
         like = next(
-            one for one in source.cells if one.qdisc == "fq_codel" and one.link.name == LIKE
+            one for one in source.points if one.qdisc == "fq_codel" and one.link.name == LIKE
         )
         rate = Rate.parse(f"{self.rate_mbit_s} Mbit/s")
         link = Link(f"{self.rate_mbit_s}/{self.rate_mbit_s}", down=rate, up=rate)
-        cell = Cell(link, like.qdisc, like.cc, like.up, like.down)
-        traffic = source.traffic
+        rig: RigSection = like.rig.model_copy(update={"edge_rate": EDGE_RATE})
+        traffic = like.traffic
         if self.sweep == "flows":
-            traffic = replace(traffic, test="/job/scale")
-        rig = replace(source.rig, edge_rate=EDGE_RATE)
+            traffic = traffic.model_copy(update={"test": "/job/scale"})
         if self.sweep == "hosts":
-            rig = replace(rig, kind="dumbbell", pairs=self.hosts // 2)
-            traffic = replace(traffic, tool="iperf", flows=self.flows)
-        return Run(replace(source, rig=rig, traffic=traffic), cell, seed, LENGTH)
+            (base_rtt,) = rig.base_rtts
+            rig = Dumbbell(
+                base_rtt=base_rtt,
+                edge_rate=EDGE_RATE,
+                sysctls=rig.sysctls,
+                pairs=self.hosts // 2,
+            )
+            traffic = Iperf(
+                kind="iperf",
+                test=traffic.test,
+                length=traffic.length,
+                step=traffic.step,
+                start_jitter=traffic.start_jitter,
+                flows=self.flows,
+            )
+        point = replace(like, link=link, queues=((rate, like.up),), rig=rig, traffic=traffic)
+        return Run(source, point, seed, LENGTH)
 
 
 @dataclass(frozen=True)
@@ -154,11 +170,9 @@ def take(point: Point, seed: int, built: Kernel, root: RootFs) -> Taken:
         vm.prepare(folder, root.path, job)
         (folder / "job" / "scale.conf").write_text(CONF.format(flows=point.flows))
         ending = vm.run(machine, folder, watch.step, HANG_S, watch.poll)
-        last = ending.steps[-1]
-        if last["step"] != "done":
-            raise GuestFailure(what="; ".join(last.get("problems", ["it stopped without a word"])))
+        ending.check()
         qdiscs = json.loads((folder / "job" / "out" / "qdiscs.json").read_text())
-    ports = [f"{one['node']} {one['interface']}" for one in capture.places(run.topology)]
+    ports = [f"{one['node']} {one['interface']}" for one in places.under_test(run.topology)]
     return Taken(
         ending.virtual_s,
         ending.wall_s,

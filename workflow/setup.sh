@@ -91,20 +91,22 @@ setup_packages() {
         apt-get -q install --yes --no-install-recommends "${packages[@]}"
 }
 
-# A browser to look at the pages with, which the tests do without where it cannot be had.
-setup_browser() {
-    local prefix=()
-    ! command -v chromium >/dev/null || return 0
+# What some tests need and the others do without where it cannot be had: the program $1 of the
+# packages after $2, which says what is not tested without it.
+setup_optional() {
+    local program=$1 without=$2 prefix=()
+    shift 2
+    ! command -v "$program" >/dev/null || return 0
     if command -v apt-get >/dev/null && { ((EUID == 0)) || sudo -n true 2>/dev/null; }; then
         ((EUID == 0)) || prefix=(sudo -n)
-        say "installing chromium"
+        say "installing $*"
         mkdir -p "${SETUP_LOG%/*}"
         { "${prefix[@]}" apt-get -q update && "${prefix[@]}" env DEBIAN_FRONTEND=noninteractive \
-            apt-get -q install --yes --no-install-recommends chromium; } >>"$SETUP_LOG" 2>&1 \
+            apt-get -q install --yes --no-install-recommends "$@"; } >>"$SETUP_LOG" 2>&1 \
             </dev/null || true
     fi
-    command -v chromium >/dev/null ||
-        say "no chromium: the pages are not looked at (as root: apt-get install chromium)"
+    command -v "$program" >/dev/null ||
+        say "no $program: $without (as root: apt-get install $*)"
 }
 
 # The virtual environment. $1: '' or the extras of pyproject.toml, as '[dev]'. The stamp, written

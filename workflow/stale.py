@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from emulation import kernel, provenance, rootfs
-from emulation.config import experiments, select
+from emulation.config import all_labels, experiments, select
 from emulation.errors import ConfigError
-from emulation.model import Experiment, Run
+from emulation.model import NONE, Experiment, Run
 from emulation.rootfs import RootFs
+from emulation.units import Duration
 
 #: Part of a run's identity -> how people call it.
 PARTS = {
@@ -30,6 +31,9 @@ PARTS = {
     "job": "the experiment",
 }
 
+#: Where nothing that is known has changed, and the kernel or the guest's tools are not built here.
+UNKNOWN = "unknown"
+
 #: Where all of PARTS is the same, and the guest's Debian got another package beside the tools.
 MENDED = "root"
 
@@ -37,10 +41,10 @@ MENDED = "root"
 def causes(files: Iterable[Path]) -> Counter[str]:
     """How many of the runs with these provenances are stale for which reason.
 
-    The keys are those of `PARTS`, `MENDED`, "gone" for a run of a cell that there is no longer,
-    and "current". A run counts once, for the first reason.
+    The keys are those of `PARTS`, `MENDED`, `UNKNOWN`, "gone" for a run of a point that there is no
+    longer, and "current". A run counts once, for the first reason.
     """
-    known = {one.id: one for one in experiments()}
+    known = all_labels(experiments())
     found = rootfs.find()
     kernels: dict[str, str | None] = {}
     counted: Counter[str] = Counter()
@@ -52,8 +56,10 @@ def causes(files: Iterable[Path]) -> Counter[str]:
             continue
         now = _today(run, _kernel(run.kernel, kernels), found)
         then = _made_of(told["identity"])
-        differs = (part for part in (*PARTS, MENDED) if now[part] != then[part])
-        counted[next(differs, "current")] += 1
+        known_parts = [part for part in (*PARTS, MENDED) if now[part] is not None]
+        differs = (part for part in known_parts if now[part] != then[part])
+        rest = "current" if len(known_parts) > len(PARTS) else UNKNOWN
+        counted[next(differs, rest)] += 1
     return counted
 
 
@@ -61,7 +67,9 @@ def sentences(counted: Counter[str], where: Path) -> list[str]:
     """What to tell the user: a sentence a reason; none where all runs are current."""
     total = counted.total()
     said = {part: f"are stale: {what} changed" for part, what in PARTS.items()} | {
-        "gone": "are stale: there is no such cell any more",
+        "gone": "are stale: there is no such point any more",
+        UNKNOWN: "cannot be told: the kernel or the guest's tools are not built here"
+        " (./reproduce-all --setup-only)",
         MENDED: "had the same tools among other packages of Debian: 'emulate verify' compares",
     }
     return [
@@ -105,14 +113,21 @@ def _run(told: dict[str, Any], known: dict[str, Experiment]) -> Run | None:
     source = known.get(f"{told['paper']}/{told['experiment']}")
     if source is None:
         return None
-    length = source.traffic.length
-    chosen = {key: told[key] for key in ("link", "qdisc", "cc", "seed", "era")}
-    series = told["identity"]["kernel"]["series"]
-    if length.seconds != told["length_s"]:
-        length = type(length)(round(told["length_s"] * 10**9))
+    axes = ("link", "qdisc", "cc")
+    chosen = {axis: told[axis] for axis in axes if told[axis] != NONE}
+    settings = {axis: [value] for axis, value in told.get("settings", {}).items()}
+    length = Duration(round(told["length_s"] * 10**9))
     try:
-        return select(source, **chosen, length=length, kernel=series)[0]
-    except ConfigError:
+        return select(
+            source,
+            **chosen,
+            seed=told["seed"],
+            era=told["era"],
+            length=length,
+            kernel=told["identity"]["kernel"]["series"],
+            settings=settings,
+        )[0]
+    except (ConfigError, IndexError):
         return None
 
 

@@ -26,12 +26,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pandas as pd
 
-from analysis.claims.measure import MEASURED, measure_paper
-from emulation import kernel, rootfs, vm
+from analysis.claims.measure import MEASURED, measure_study
+from analysis.study import open_study
+from emulation import kernel, rootfs
 from emulation.config import experiment, select
 from emulation.kernel import module
 from emulation.model import Run
@@ -81,7 +81,7 @@ PLANS = {
         "2013", "reno", (("flows_4", "10/10", ("codel_5ms", "pie_5ms", "ared_5ms")),)
     ),
 }
-SLACK, WIDER_SLACK_MS = "RTT_SLACK_MS = 2.0", 10.0  # of the guest's check of the idle path
+RTT_SLACK_MS = 10.0  # how much longer an idle path may take, as ticks can make it
 PARAMETERS = "/sys/module/sch_ticks/parameters"
 #: What `tc` calls the number of queues.
 QUEUES = {"sfq": "divisor", "fq_codel": "flows"}
@@ -168,30 +168,19 @@ class Varied(Run):
         tick_us = self.variation.tick_us
         if not tick_us:
             return job
+        job["modules"] = [{"name": one.name, "digest": one.digest} for one in self.modules]
         for qdisc in qdiscs:
             if qdisc["kind"] == "netem":
                 qdisc |= {"kind": "ticks", "arguments": [], "expect": {"kind": "ticks"}}
-        hold_us = round(500 * self.experiment.rig.base_rtt.ms) - tick_us // 2
+        hold_us = round(500 * self.rig.base_rtts[0].ms) - tick_us // 2
         values = {"hold_us": hold_us, "tick_us": tick_us}
         written = {f"{PARAMETERS}/{name}": str(value) for name, value in values.items()}
         job["parameters"] = {**job["parameters"], **written}
         traffic = job["traffic"]  # the least that a ping may take
+        traffic["rtt_slack_ms"] = RTT_SLACK_MS
         for told in traffic.get("hosts", [traffic]):
             told["base_rtt_ms"] -= tick_us / 1000
         return job
-
-
-def _prepare(folder: Path, *arguments: Any, **more: Any) -> None:
-    """Lay out the guest, which lets an idle path take as much longer as ticks can make it."""
-    _PREPARE(folder, *arguments, **more)
-    path = folder / "job" / "guest" / "traffic.py"
-    text = path.read_text()
-    if SLACK not in text:
-        raise ValueError(f"{path.name} no longer says {SLACK!r}")
-    path.write_text(text.replace(SLACK, f"RTT_SLACK_MS = {WIDER_SLACK_MS}"))
-
-
-_PREPARE = vm.prepare
 
 
 def wanted(
@@ -212,7 +201,7 @@ def wanted(
 
 
 def _varied(run: Run, variation: Variation) -> Varied:
-    given = (run.experiment, run.cell, run.seed, run.length, run.era, run.kernel)
+    given = (run.experiment, run.point, run.seed, run.length, run.era, run.kernel)
     return Varied(*given, variation=variation)
 
 
@@ -233,15 +222,15 @@ def measure(run: Varied, era: str, built: kernel.Kernel, root: rootfs.RootFs) ->
 
     Fetch times are multiples of those without load, which are measured beside it.
     """
-    with tempfile.TemporaryDirectory() as folder, patch.object(vm, "prepare", _prepare):
-        paper, name = run.experiment.paper, run.experiment.name
-        if name.startswith("web_"):
-            idle = experiment(f"{paper}/{name.rpartition('_')[0]}_idle")
-            link, cc = run.cell.link.name, run.cell.cc
+    with tempfile.TemporaryDirectory() as folder:
+        paper, unloaded = run.experiment.paper, run.experiment.unloaded
+        if unloaded is not None:
+            idle = experiment(f"{paper}/{unloaded}")
+            link, cc = run.link.name, run.cc
             for one in select(idle, link=link, cc=cc, seed=[run.seed], era=run.era):
                 execute(_varied(one, run.variation), built, root, Path(folder))
         execute(run, built, root, Path(folder))
-        return measure_paper(Path(folder), paper, jobs=1).assign(era=era)
+        return measure_study(open_study(paper), Path(folder), jobs=1).assign(era=era)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -271,7 +260,7 @@ def main(arguments: list[str] | None = None) -> int:
         table = pd.read_csv(given.output, dtype={"era": str})
     variations = given.variation or list(VARIATIONS)
     for era, run in wanted(variations, given.seed or [1], given.only, given.paper):
-        cell = run.cell
+        cell = run.point
         about = (era, run.experiment.name, cell.link.name, cell.qdisc, cell.cc, run.seed)
         if about in set(table[key].itertuples(index=False, name=None)):
             continue

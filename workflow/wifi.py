@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import shutil
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -21,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from emulation import kernel, rootfs, vm
-from emulation.errors import GuestFailure
 from emulation.kernel import Kernel, module
 from emulation.kernel.module import Module
 from emulation.rootfs import RootFs
@@ -43,20 +41,6 @@ BELOW: dict[str, dict[str, Any]] = {
     "airtime": {"limit_airtime_us": 5_000},
     "stations": {"overflow": "drop", "scheduler": "airtime", "ring": 1000, "wake": 999},
 }
-
-#: The guest's first process does the cases instead of a run.
-_MAIN = """\
-import sys
-sys.path.insert(0, "/job/guest")
-import json
-import run_main
-import wifi_saturation
-def work(status):
-    with open("/job/job.json") as file:
-        wifi_saturation.run(json.load(file), status)
-run_main.work = work
-run_main.main()
-"""
 
 
 @dataclass(frozen=True)
@@ -204,17 +188,9 @@ def saturate(
 ) -> list[dict[str, Any]]:
     """What `wifi_saturation.do` answers to each of `jobs`; raises `GuestFailure`."""
     with vm.scratch() as folder:
-        vm.prepare(folder, root.path, {"cases": jobs})
-        guest = folder / "job" / "guest"
-        for path in vm.GUEST_CODE.glob("wifi*.py"):
-            shutil.copyfile(path, guest / path.name)
-        (guest / "main.py").rename(guest / "run_main.py")
-        (guest / "main.py").write_text(_MAIN)
-        module.put([own], folder / "job")
+        vm.prepare(folder, root.path, {"work": "saturation", "cases": jobs}, [own])
         ending = vm.run(vm.Machine(built.path, root.path, seed), folder)
-        last = ending.steps[-1]
-        if last["step"] != "done":
-            raise GuestFailure(what="; ".join(last.get("problems", ["it stopped without a word"])))
+        ending.check()
         answers: list[dict[str, Any]] = json.loads((folder / "job/out/cases.json").read_text())
         return answers
 

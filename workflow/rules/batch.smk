@@ -10,8 +10,8 @@ BATCHES = PLAN.batches()
 def batch_minutes(batch, attempt):
     """A limit of time: three times what the runs should take, and time to start; more each time."""
     runs = BATCHES[batch]
-    whole = wall_seconds(runs[0].experiment, [runs[0].cell])
-    share = runs[0].length.seconds / runs[0].experiment.traffic.length.seconds
+    whole = wall_seconds(runs[0].experiment, [runs[0].point])
+    share = runs[0].length.seconds / runs[0].traffic.length.seconds
     return attempt * (2 + round(3 * len(runs) * max(5, whole * share) / 60))
 
 
@@ -19,7 +19,7 @@ def batch_selection(batch):
     """The options that select its runs: those of its first run, and the seeds of the others."""
     runs = BATCHES[batch]
     others = [option for run in runs[1:] for option in ("--seed", str(run.seed))]
-    return [runs[0].experiment.id, *selection(runs[0]), *others]
+    return [runs[0].experiment.ref, *selection(runs[0]), *others]
 
 
 rule batch:

@@ -13,7 +13,7 @@ rule figure:
     params:
         file=lambda wildcards: PLAN.figures[wildcards.figure].path,
         length=f"--length {PLAN.length()}" if PLAN.length() else "",
-        data=PLAN.runs_root,
+        data=lambda wildcards: PLAN.root_of(PLAN.figures[wildcards.figure]),
         results=PLAN.pages,
     threads: 1
     resources:

@@ -4,7 +4,7 @@
 rule claims:
     input:
         runs=PLAN.provenances(),
-        statements=sorted(Path("data/published").glob("claims-*.csv")),
+        statements=statements(),
         code=claims_code(),
     output:
         PLAN.pages / "claims.html",

@@ -1,5 +1,6 @@
 # One guest a run, one core a guest. `emulate run` puts both files in place whole or not at all.
 
+from emulation.model import NONE
 from emulation.provenance import digest, guest_code_digest
 
 RUNS = PLAN.all_runs()
@@ -11,9 +12,11 @@ def job_digest(run):
 
 def selection(run):
     """The options of `emulate run` that name this run."""
-    cell = run.cell
-    options = ["--link", cell.link.name, "--qdisc", cell.qdisc, "--cc", cell.cc]
-    options += ["--seed", str(run.seed), "--length", str(run.length)]
+    options = ["--seed", str(run.seed), "--length", str(run.length)]
+    for axis, value in (("link", run.link.name), ("qdisc", run.qdisc), ("cc", run.cc)):
+        options += [f"--{axis}", value] if value != NONE else []
+    for axis, value in run.point.settings:
+        options += ["--set", f"{axis}={value}"]
     return [*options, "--era", run.era, "--kernel", run.kernel]
 
 
@@ -27,7 +30,7 @@ rule run:
     log:
         PLAN.results / "logs/run/{run}.log",
     params:
-        experiment=lambda wildcards: RUNS[wildcards.run].experiment.id,
+        experiment=lambda wildcards: RUNS[wildcards.run].experiment.ref,
         selection=lambda wildcards: selection(RUNS[wildcards.run]),
         data=PLAN.results / "data",
         failed=PLAN.results / "failed",
