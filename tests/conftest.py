@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from emulation import ownfile, speed
-from emulation.config import experiment
+from emulation import ownfile, speed, studies
+from emulation.config import experiment, load
+from emulation.errors import ConfigError
 from emulation.model import Experiment
 
 os.environ[ownfile.VARIABLE] = ""  # tests are about what is shipped, whatever qdisc/own.yaml has
+
+
+@pytest.fixture(autouse=True)
+def own_studies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study that a test adds is known to that test alone."""
+    monkeypatch.setenv(studies.VARIABLE, os.environ.get(studies.VARIABLE, ""))
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +46,41 @@ def rrul() -> Experiment:
 @pytest.fixture(scope="session")
 def gbw2015(root: Path) -> Path:
     """The shipped experiment file."""
-    return root / "emulation" / "experiments" / "gbw2015.yaml"
+    return root / "studies" / "gbw2015" / "study.yaml"
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """An empty folder for the study `mine`."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def first_of(study: Path) -> Callable[[str], Experiment]:
+    """What reads the text of a study file in the folder `study`, and returns its experiment."""
+
+    def read(text: str) -> Experiment:
+        (study / "study.yaml").write_text(text)
+        (experiment,) = load(study).experiments
+        return experiment
+
+    return read
+
+
+@pytest.fixture
+def refusal(study: Path) -> Callable[[str], list[str]]:
+    """What reads a text that is refused; each line of the refusal without the file's name."""
+
+    def read(text: str) -> list[str]:
+        path = study / "study.yaml"
+        path.write_text(text)
+        with pytest.raises(ConfigError) as caught:
+            load(study)
+        return [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
+
+    return read
 
 
 @pytest.fixture

@@ -10,21 +10,21 @@ import pandas as pd
 import pytest
 
 from analysis import battling, figures_battling
-from analysis.claims.battling2013 import RULES
 from analysis.claims.check import checks
+from analysis.claims.plugin import rules_of
 from analysis.claims.statement import read_claims
 from analysis.dataset import Dataset, find_runs, read_runs
 from analysis.flentfile import kind_of
 from analysis.settings import Setting
-from emulation import vm
+from analysis.study import open_study
+from emulation import guestcode
 from emulation.config import experiment, load, select
 
 sys.path.insert(0, str(Path(__file__).parent / "data"))
 import synthetic
 
-PUBLISHED = Path(__file__).parents[1] / "data" / "published"
 GUEST = Path(__file__).parents[1] / "emulation" / "guest"
-EXPERIMENTS = GUEST.parent / "experiments"
+STUDIES = GUEST.parents[1] / "studies"
 
 
 @pytest.fixture(scope="module")
@@ -85,22 +85,23 @@ def test_settings_compare_qdiscs_within_a_seed() -> None:
 
 
 def test_what_is_stated_has_the_unit_of_what_is_measured() -> None:
-    stated = battling.stated(read_claims(PUBLISHED, "battling2013"))
+    stated = battling.stated(read_claims(open_study("battling2013")))
     assert stated["fifo_ms"] == (800, 1000)
     assert stated["gain_percent"] == (66, 66)
     assert np.isnan(stated["fq_codel_ms"][0]) and stated["fq_codel_ms"][1] == 20
 
 
 def test_every_claim_has_a_rule_on_cells_that_the_experiments_have() -> None:
-    claims = read_claims(PUBLISHED, "battling2013")
-    assert {claim.id for claim in claims} == set(RULES)
+    claims = read_claims(open_study("battling2013"))
+    rules = rules_of(open_study("battling2013")).rules
+    assert {claim.id for claim in claims} == set(rules)
     cells = {
-        (one.name, cell.link.name, cell.qdisc)
-        for one in load(EXPERIMENTS / "battling2013.yaml").experiments
-        for cell in one.cells
+        (cell.label, cell.link.name, cell.qdisc)
+        for one in load(STUDIES / "battling2013" / "study.yaml").experiments
+        for cell in one.points
     }
     for claim in claims:
-        rule = RULES[claim.id]
+        rule = rules[claim.id]
         for check in checks(rule(claim) if callable(rule) else rule):
             wanted = {(one.experiment, one.link, one.qdisc) for one in check.quantities}
             assert wanted <= cells
@@ -142,7 +143,7 @@ def test_a_flood_starves_a_ping_in_codel_and_not_in_fq_codel(tmp_path: Path) -> 
         (run,) = select(
             experiment("battling2013/udp_flood"), qdisc=qdisc, seed=1, length=Duration.parse("4 s")
         )
-        assert "flood.py" in {path.name for path in vm.guest_code(run.job())}
+        assert "flood.py" in {path.name for path in guestcode.files(run.job())}
         execute(run, kernel.find(), rootfs.find(), tmp_path)
         told = json.loads((tmp_path / f"{run.id}.json").read_text())
         (queue,) = [

@@ -2,6 +2,8 @@
 
 import json
 import math
+import shutil
+from collections import Counter
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -11,7 +13,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.claims import check, papers, verdict
+from analysis.claims import check, verdict
+from analysis.claims.assessed import assess_studies
 from analysis.claims.check import (
     DIFFERENCE,
     RANKS,
@@ -25,17 +28,18 @@ from analysis.claims.check import (
 )
 from analysis.claims.effect import Effect, effect
 from analysis.claims.explanation import Explanation
-from analysis.claims.measure import MEASURED, MEASURES, measure_paper
+from analysis.claims.kinds import KINDS
+from analysis.claims.measure import MEASURED, measure_study
 from analysis.claims.rrul import measure, startup
-from analysis.claims.statement import PAPERS, Claim, read_claims
+from analysis.claims.statement import Claim, read_claims
 from analysis.claims.summary import why
 from analysis.claims.verdict import Verdict, assess, decide
 from analysis.dataset import RunFile, find_runs, read_runs
 from analysis.errors import DataError
 from analysis.metrics import run_metrics
+from analysis.study import Study, known, open_study
 
 ROOT = Path(__file__).parents[1]
-PUBLISHED = ROOT / "data" / "published"
 GOLDEN = ROOT / "tests" / "data" / "golden"
 
 CODEL = Quantity("induced_latency_ms", "rrul", "10/10", "codel")
@@ -67,8 +71,10 @@ def verdict_of(rule: verdict.Rule, table: pd.DataFrame) -> verdict.Judgement:
 
 
 def test_every_statement_is_there_and_has_its_own_id() -> None:
-    claims = [one for paper in PAPERS for one in read_claims(PUBLISHED, paper)]
-    assert [sum(one.paper == paper for one in claims) for paper in PAPERS] == [221, 87, 63, 10]
+    claims = [one for study in known() for one in read_claims(study)]
+    papers = {"gbw2015": 221, "khademi2013": 87, "codel2012": 63, "battling2013": 10}
+    assert Counter(one.paper for one in claims) == papers
+    assert list(dict.fromkeys(one.paper for one in claims)) == list(papers)  # the largest first
     assert len({one.id for one in claims}) == 381
     assert all(one.statement.endswith(".") for one in claims)
     letters = {"gbw2015": "g", "khademi2013": "k", "codel2012": "c", "battling2013": "b"}
@@ -76,7 +82,7 @@ def test_every_statement_is_there_and_has_its_own_id() -> None:
 
 
 def test_a_statement_knows_its_place_and_value() -> None:
-    by_id = {one.id: one for one in read_claims(PUBLISHED, "gbw2015")}
+    by_id = {one.id: one for one in read_claims(open_study("gbw2015"))}
     assert by_id["g057"].place == "Sec. 5.2.1, Fig. 3f"
     assert by_id["g071"].place == "Table 2"
     assert by_id["g071"].value == 7.95
@@ -86,22 +92,32 @@ def test_a_statement_knows_its_place_and_value() -> None:
 
 
 def test_damaged_statements_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"claims-gbw2015\.csv: no such file"):
-        read_claims(tmp_path, "gbw2015")
-    text = (PUBLISHED / "claims-battling2013.csv").read_text()
-    (tmp_path / "claims-battling2013.csv").write_text(text.replace(",ratio,", ",rumour,"))
-    with pytest.raises(DataError, match=r"battling2013\.csv: not a table of claims .*kind"):
-        read_claims(tmp_path, "battling2013")
+    study = Study(tmp_path / "battling2013")
+    study.folder.mkdir()
+    assert read_claims(study) == []
+    text = open_study("battling2013").statements.read_text()
+    study.statements.write_text(text.replace(",ratio,", ",rumour,"))
+    with pytest.raises(DataError, match=r"claims\.csv: not a table of claims .*kind"):
+        read_claims(study)
+    study.statements.write_text(text.replace("battling2013,", "gbw2015,"))
+    with pytest.raises(DataError, match=r"claims\.csv: has claims of gbw2015"):
+        read_claims(study)
 
 
 def test_losses_of_the_tables_are_those_of_the_statements() -> None:
-    table = pd.read_csv(PUBLISHED / "gbw2015-voip-loss.csv")
-    claims = {one.id: one for one in read_claims(PUBLISHED, "gbw2015")}
+    table = pd.read_csv(open_study("gbw2015").published / "voip-loss.csv")
+    claims = {one.id: one for one in read_claims(open_study("gbw2015"))}
     wired = [claims[f"g{number:03d}"].value for number in range(70, 112)]
     wifi = [claims[f"g{number:03d}"].value for number in range(192, 206)]
     assert table["loss_percent"].tolist() == wired + wifi
     cell = table[(table["link"] == "10/1") & (table["cross_traffic"] == "rrul")]
     assert cell.set_index("qdisc")["loss_percent"]["ared"] == 26.33
+
+
+def test_a_study_with_another_congestion_control_is_judged() -> None:
+    table = measured({CODEL: [1.0, 1.1, 1.2], PIE: [5.0, 5.1, 5.2]}, cc="bbr")
+    found = verdict_of(check.less(CODEL, PIE), table)
+    assert (found.verdict, found.era, found.cc) == (Verdict.AGREES, "modern", "bbr")
 
 
 # --- effects --------------------------------------------------------------------------------------
@@ -347,8 +363,8 @@ def test_an_experiment_explains_only_what_it_makes_agree(
     switched.to_csv(tmp_path / "ablation" / "rack.csv", index=False)
     in_file = Explanation("2014", "2014-no_rack", Path("ablation/rack.csv"))
     in_runs = Explanation("2014", "2014-no_rack")
-    for reason, known in ((in_file, table), (in_runs, pd.concat([table, switched]))):
-        (one,) = assess([claim()], {"g038": rule}, known, {"g038": reason}, tmp_path)
+    for reason, runs in ((in_file, table), (in_runs, pd.concat([table, switched]))):
+        (one,) = assess([claim()], {"g038": rule}, runs, {"g038": reason}, tmp_path)
         assert one.headline.verdict == expected
         assert one.headline.explained_by == (str(reason) if expected == "explained" else "")
 
@@ -462,8 +478,8 @@ def test_measures_of_a_real_run() -> None:
 
 
 def test_a_run_becomes_a_row_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(MEASURES, "rrul", f"{__name__}:seed_as_latency")
-    table = measure_paper(GOLDEN, "gbw2015", jobs=1)
+    monkeypatch.setitem(KINDS, "rrul", seed_as_latency)
+    table = measure_study(open_study("gbw2015"), GOLDEN, jobs=1)
     assert table.to_dict("records") == [
         {"era": "modern", "experiment": "rrul", "link": "10/10", "qdisc": "codel", "cc": "cubic",
          "seed": 1, "metric": "induced_latency_ms", "value": 1.0}
@@ -477,16 +493,16 @@ def seed_as_latency(run: RunFile) -> dict[str, float]:
 def test_variants_of_kernel_and_length_are_left_out(tmp_path: Path) -> None:
     for name in ("rrul@20s", "rrul@linux-7.3", "rrul@2014@20s", "unheard"):
         (tmp_path / "gbw2015" / name).mkdir(parents=True)
-    assert measure_paper(tmp_path, "gbw2015").empty
+    assert measure_study(open_study("gbw2015"), tmp_path).empty
     (tmp_path / "gbw2015" / "rrul@2014").mkdir()
     with pytest.raises(DataError, match=r"rrul@2014: no run"):
-        measure_paper(tmp_path, "gbw2015")
+        measure_study(open_study("gbw2015"), tmp_path)
 
 
 def test_a_measure_may_not_invent_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(MEASURES, "rrul", f"{__name__}:invented")
+    monkeypatch.setitem(KINDS, "rrul", invented)
     with pytest.raises(DataError, match="unknown metric latncy_ms"):
-        measure_paper(GOLDEN, "gbw2015", jobs=1)
+        measure_study(open_study("gbw2015"), GOLDEN, jobs=1)
 
 
 def invented(run: RunFile) -> dict[str, float]:
@@ -494,11 +510,13 @@ def invented(run: RunFile) -> dict[str, float]:
 
 
 def test_rules_without_a_claim_are_refused(tmp_path: Path) -> None:
-    lines = (PUBLISHED / "claims-gbw2015.csv").read_text().splitlines()
+    study = Study(tmp_path / "gbw2015")
+    shutil.copytree(open_study("gbw2015").folder, study.folder)
+    lines = study.statements.read_text().splitlines()
     kept = [line for line in lines if not line.startswith("g038")]
-    (tmp_path / "claims-gbw2015.csv").write_text("\n".join(kept) + "\n")
-    with pytest.raises(DataError, match=r"claims-gbw2015\.csv: lacks g038"):
-        papers.assess_papers(tmp_path, tmp_path, ["gbw2015"])
+    study.statements.write_text("\n".join(kept) + "\n")
+    with pytest.raises(DataError, match=r"claims\.csv: lacks g038"):
+        assess_studies(tmp_path, [study])
 
 
 def test_texts_say_what_is_looked_at() -> None:

@@ -5,22 +5,21 @@ A rule that its own paper's figures do not fulfil says something else than the p
 
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from analysis.claims.check import Check, Lacking, Quantity, checks
-from analysis.claims.gbw2015 import EXPLANATIONS, RULES
-from analysis.claims.gbw2015.words import LINKS
 from analysis.claims.measure import MEASURED, METRICS
+from analysis.claims.plugin import rules_of
 from analysis.claims.statement import read_claims
 from analysis.claims.verdict import Verdict, assess
 from analysis.published import read_published
-from emulation.config import experiments
+from analysis.study import open_study
 
-PUBLISHED = Path(__file__).parents[1] / "data" / "published"
-CLAIMS = {one.id: one for one in read_claims(PUBLISHED, "gbw2015")}
+RULES, EXPLANATIONS = rules_of(open_study("gbw2015"))
+LINKS = ("100/100", "10/10", "10/1")
+CLAIMS = {one.id: one for one in read_claims(open_study("gbw2015"))}
 NOISE = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])  # of five seeds
 
 #: Settled by the values of Fig. 2.
@@ -42,14 +41,14 @@ def printed(change: Callable[[pd.DataFrame], pd.DataFrame] | None = None) -> pd.
     """What the paper prints as a table of MEASURED, of five seeds that differ by 0.05 %."""
     rows = []
     columns = {"one": "download", "download": "download", "upload": "upload"}
-    figure = read_published(PUBLISHED / "gbw2015-fig2.csv")
+    figure = read_published(open_study("gbw2015").published / "fig2.csv")
     for one in figure.itertuples(index=False):
         names = ["induced_latency_ms"]
         if one.metric == "goodput":
             names = [f"goodput_{columns[one.direction]}_mbit_s"]
             names += ["goodput_upload_mbit_s"] if one.direction == "one" else []
         rows += [("rrul", one.link, one.qdisc, name, one.value) for name in names]
-    voip = pd.read_csv(PUBLISHED / "gbw2015-voip-loss.csv")
+    voip = pd.read_csv(open_study("gbw2015").published / "voip-loss.csv")
     beside = {"tcp": "voip_1up", "rrul": "voip_rrul"}
     for one in voip[voip["path"] == "wired"].itertuples(index=False):
         cell = (beside[one.cross_traffic], one.link, one.qdisc)
@@ -116,13 +115,13 @@ def test_a_single_loss_is_not_zero() -> None:
 
 
 def test_cells_and_metrics_of_the_rules_exist() -> None:
-    known = {one.name: one for one in experiments() if one.paper == "gbw2015"}
+    known = open_study("gbw2015").experiments
     for number in RULES:
         for quantity in (q for one in rule_checks(number) for q in one.quantities):
             assert quantity.metric in METRICS, number
             assert quantity.experiment in known, number
             assert quantity.link in LINKS, number
-            swept = {one.qdisc for one in known[quantity.experiment].cells}
+            swept = {one.qdisc for one in known[quantity.experiment].points}
             assert quantity.qdisc in swept, number
 
 

@@ -1,21 +1,22 @@
 """The rules of khademi2013: against Table 5, and that each looks at cells which there are."""
 
-from pathlib import Path
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from analysis.claims.check import Check, checks
-from analysis.claims.khademi2013 import EXPLANATIONS, RULES
-from analysis.claims.khademi2013.ecn import TABLE_5
-from analysis.claims.measure import MEASURED, MEASURES, METRICS
+from analysis.claims.measure import MEASURED, METRICS
+from analysis.claims.plugin import load, rules_of
 from analysis.claims.statement import read_claims
 from analysis.claims.verdict import Verdict, assess
+from analysis.study import open_study
 from emulation.config import experiments
 
-PUBLISHED = Path(__file__).parents[1] / "data" / "published"
-CLAIMS = {one.id: one for one in read_claims(PUBLISHED, "khademi2013")}
+STUDY = open_study("khademi2013")
+RULES, EXPLANATIONS = rules_of(STUDY)
+CLAIMS = {one.id: one for one in read_claims(STUDY)}
 NOISE = np.array([-1.0, 0.0, 1.0])  # of three seeds
 
 
@@ -32,16 +33,16 @@ def test_every_rule_has_its_claim() -> None:
 @pytest.mark.parametrize("number", sorted(RULES))
 def test_a_rule_looks_at_cells_that_are_run_and_at_metrics_that_are_measured(number: str) -> None:
     cells = {
-        (one.name, cell.link.name, cell.qdisc)
+        (cell.label, cell.link.name, cell.qdisc)
         for one in experiments()
         if one.paper == "khademi2013"
-        for cell in one.cells
+        for cell in one.points
     }
     for check in rule_checks(number):
         for one in check.quantities:
             assert (one.experiment, one.link, one.qdisc) in cells
             assert one.metric in METRICS
-            assert one.experiment in MEASURES
+            assert STUDY.experiments[one.experiment].measure
         assert check.low < check.high
 
 
@@ -61,10 +62,11 @@ def verdict(number: str, *rows: tuple[str, str, str, float]) -> Verdict:
 
 
 def test_table_5_is_read_row_by_row() -> None:
-    printed = pd.read_csv(PUBLISHED / "khademi2013-table5.csv")
-    assert len(printed) == len(TABLE_5)
+    printed = pd.read_csv(open_study("khademi2013").published / "table5.csv")
+    rules = import_module(f"{load(STUDY.rules).__name__}.ecn")
+    assert len(printed) == len(rules.TABLE_5)
     for number, (flows, aqm, value) in zip(
-        TABLE_5, printed.itertuples(index=False, name=None), strict=True
+        rules.TABLE_5, printed.itertuples(index=False, name=None), strict=True
     ):
         assert CLAIMS[number].value_low == value
         where, drops = f"flows_{4 * flows}", 1000.0

@@ -17,6 +17,7 @@ from analysis.claims.statement import Claim, read_claims
 from analysis.claims.summary import as_json, count, decisive, effect_text, printed, why
 from analysis.claims.verdict import Assessment, Verdict, assess
 from analysis.errors import DataError
+from analysis.study import open_study
 from emulation import cli
 
 ROOT = Path(__file__).parents[1]
@@ -175,8 +176,7 @@ def test_readme_has_a_place_for_them() -> None:
 
 
 def test_command_prints_all_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    published = str(ROOT / "data" / "published")
-    assert cli.main(["claims", "--data", str(tmp_path), "--published", published]) == 0
+    assert cli.main(["claims", "--data", str(tmp_path)]) == 0
     titles, *rows = capsys.readouterr().out.splitlines()
     assert titles.split("\t") == ["claim", "verdict", "era", "statement", "why"]
     assert len(rows) == 381
@@ -187,11 +187,14 @@ def test_command_prints_all_claims(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_command_filters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    where = ["--data", str(tmp_path), "--published", str(ROOT / "data" / "published")]
+    where = ["--data", str(tmp_path)]
+    assert cli.main(["claims", "--study", "codel2012", "--json", *where]) == 0
+    codel2012 = read_claims(open_study("codel2012"))
+    assert len(json.loads(capsys.readouterr().out)) == len(codel2012)
     assert cli.main(["claims", "--paper", "codel2012", "--json", *where]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == len(
-        read_claims(ROOT / "data" / "published", "codel2012")
-    )
+    assert len(json.loads(capsys.readouterr().out)) == len(codel2012)
+    assert cli.main(["claims", "--study", "codel2013", *where]) == 2
+    assert "did you mean codel2012" in capsys.readouterr().err
     assert cli.main(["claims", "--verdict", "agrees", "--json", *where]) == 0
     assert json.loads(capsys.readouterr().out) == []
 
@@ -199,9 +202,8 @@ def test_command_filters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["--paper", "gbw2016"], 2, "--paper: no paper 'gbw2016'; choose from gbw2015"),
+        (["--paper", "gbw2016"], 2, "no study 'gbw2016'; did you mean gbw2015?"),
         (["--data", "/nowhere"], 2, "/nowhere: no such folder; name one with runs by --data"),
-        (["--data", ".", "--published", "/nowhere"], 1, "claims-gbw2015.csv: no such file"),
     ],
 )
 def test_command_refuses(

@@ -53,7 +53,7 @@ def test_an_unknown_experiment_is_an_error_without_traceback(
 def test_check_accepts_the_shipped_file(gbw2015: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", str(gbw2015)]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert first == f"{gbw2015}: gbw2015/rrul: 42 cells, 1260 runs"
+    assert first == f"{gbw2015}: gbw2015/rrul: 42 points, 1260 runs"
 
 
 def test_check_reports_every_file(
@@ -63,19 +63,19 @@ def test_check_reports_every_file(
     wrong.write_text(gbw2015.read_text().replace("base_rtt: 50 ms", "base_rtt: 50"))
     assert cli.main(["check", str(wrong), str(gbw2015)]) == 2
     captured = capsys.readouterr()
-    assert "42 cells" in captured.out
+    assert "42 points" in captured.out
     assert f"emulate: error: {wrong}:" in captured.err
     assert "rig.base_rtt: '50': a bare number has no unit; write e.g. '50 ms'" in captured.err
 
 
 def test_check_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = tmp_path / "wrong.yaml"
-    wrong.write_text("paper: x\npaper: y\n")
+    wrong.write_text("study: x\nstudy: y\n")
     missing = tmp_path / "missing.yaml"
     assert cli.main(["check", "--json", str(wrong), str(missing)]) == 2
     first, second = json.loads(capsys.readouterr().out)
     assert not first["valid"]
-    problem = {"line": 2, "key": "paper", "what": "duplicate key, first on line 1"}
+    problem = {"line": 2, "key": "study", "what": "duplicate key, first on line 1"}
     assert {**problem, "todo": "remove one of the two"} in first["problems"]
     assert second["problems"][0]["what"] == "cannot be read: No such file or directory"
 

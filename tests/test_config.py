@@ -61,7 +61,8 @@ BESIDE_TABLE_1: dict[str, dict[str, Option]] = {
 }
 
 SMALL = """\
-paper: mine
+format: 1
+study: mine
 title: A small file
 links:
   10/1: {down: 10 Mbit/s, up: 1 Mbit/s}
@@ -79,12 +80,12 @@ experiments:
   rrul:
     title: RRUL
     section: "5.1"
-    traffic: {tool: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}
+    traffic: {kind: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}
     sweep:
       link: [10/1]
       qdisc: [codel]
       cc: [cubic]
-      repetitions: 2
+    repetitions: 2
 """
 
 
@@ -108,7 +109,7 @@ def changed(old: str, new: str) -> str:
 def used(experiment: Experiment) -> dict[tuple[str, str], Qdisc]:
     """(qdisc, Mbit/s) -> the qdisc that a direction of that rate gets."""
     found: dict[tuple[str, str], Qdisc] = {}
-    for cell in experiment.cells:
+    for cell in experiment.points:
         directions = ((cell.link.up, cell.up), (cell.link.down, cell.down))
         for rate, qdisc in directions:
             key = (cell.qdisc, f"{rate.mbit_per_s:g}")
@@ -128,7 +129,7 @@ def test_table_1_exactly(rrul: Experiment) -> None:
 
 
 def test_the_kinds_behind_the_names(rrul: Experiment) -> None:
-    kinds = {cell.qdisc: cell.up.kind for cell in rrul.cells}
+    kinds = {cell.qdisc: cell.up.kind for cell in rrul.points}
     assert kinds == {
         "pfifo_fast": "pfifo_fast",
         "ared": "red",
@@ -156,7 +157,7 @@ def test_the_burst_of_ared_is_one_that_tc_takes(rrul: Experiment, rate: str) -> 
 
 
 def test_1_mbit_serves_the_upstream_of_10_1_only(rrul: Experiment) -> None:
-    slow = [cell for cell in rrul.cells if cell.link.name == "10/1" and cell.qdisc == "codel"]
+    slow = [cell for cell in rrul.points if cell.link.name == "10/1" and cell.qdisc == "codel"]
     assert slow
     for cell in slow:
         assert dict(cell.up.options)["target"] == Duration(13 * MS)
@@ -164,11 +165,11 @@ def test_1_mbit_serves_the_upstream_of_10_1_only(rrul: Experiment) -> None:
 
 
 def test_the_sweep_of_rrul(rrul: Experiment) -> None:
-    assert len(rrul.cells) == len(set(rrul.cells)) == 3 * 7 * 2
+    assert len(rrul.points) == len(set(rrul.points)) == 3 * 7 * 2
     assert rrul.seeds == tuple(range(1, 31))
     assert (rrul.traffic.length, rrul.traffic.step) == (Duration(140_000 * MS), Duration(200 * MS))
-    assert (rrul.traffic.tool, rrul.traffic.test) == ("flent", "rrul_be")
-    assert rrul.rig.base_rtt == Duration(50 * MS)
+    assert (rrul.traffic.kind, rrul.traffic.test) == ("flent", "rrul_be")
+    assert rrul.rig.base_rtts == (Duration(50 * MS),)
     assert rrul.rig.edge_rate == Rate(10**9)
     assert rrul.rig.sysctls == (
         ("net.ipv4.tcp_ecn", "0"),
@@ -176,9 +177,9 @@ def test_the_sweep_of_rrul(rrul: Experiment) -> None:
         ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
         ("net.ipv4.tcp_recv_batch_ms", "5"),
     )
-    assert rrul.memory == Size(384 * 2**20)  # of the paper
+    assert {point.memory for point in rrul.points} == {Size(384 * 2**20)}  # of the paper
     assert rrul.traffic.start_jitter == Duration(50 * MS)
-    links = {cell.link.name: (cell.link.down, cell.link.up) for cell in rrul.cells}
+    links = {cell.link.name: (cell.link.down, cell.link.up) for cell in rrul.points}
     assert links == {
         "100/100": (Rate(10**8), Rate(10**8)),
         "10/10": (Rate(10**7), Rate(10**7)),
@@ -202,39 +203,40 @@ def test_load_a_small_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("base_rtt: 50", "base_rt: 50", "13: rig.base_rt: unknown key 'base_rt'; did you mean"),
-        ("step: 200 ms", "step: 200", "19: experiments.rrul.traffic.step: '200': a bare number"),
-        ("down: 10 Mbit/s", "down: 0 Mbit/s", "4: links.10/1.down: '0 bit/s' is not a possible"),
-        ("edge_rate: 1 ", "edge_rate: 101 ", "14: rig.edge_rate: '101 Gbit/s' is not a possible"),
-        ("qdisc: [codel]", "qdisc: [codl]", "22: experiments.rrul.sweep.qdisc[0]: unknown qdisc"),
-        ("[10/1]", "[10/10]", "21: experiments.rrul.sweep.link[0]: unknown link '10/10'"),
-        ("[cubic]", "[cubic, cubic]", "23: experiments.rrul.sweep.cc[1]: 'cubic' is there twice"),
-        ("      1 Mbit/s", "      2 Mbit/s", "22: experiments.rrul.sweep.qdisc[0]: 'codel' has no"),
-        ("length: 20 s", "length: 20 ms", "19: experiments.rrul.traffic.step: '200 ms' is longer"),
+        ("base_rtt: 50", "base_rt: 50", "14: rig.base_rt: unknown key 'base_rt'; did you mean"),
+        ("step: 200 ms", "step: 200", "20: experiments.rrul.traffic.step: '200': a bare number"),
+        ("down: 10 Mbit/s", "down: 0 Mbit/s", "5: links.10/1.down: '0 bit/s' is not a possible"),
+        ("edge_rate: 1 ", "edge_rate: 101 ", "15: rig.edge_rate: '101 Gbit/s' is not a possible"),
+        ("qdisc: [codel]", "qdisc: [codl]", "23: experiments.rrul.sweep.qdisc[0]: unknown qdisc"),
+        ("[10/1]", "[10/0]", "22: experiments.rrul.sweep.link[0]: '10/0' is not possible; write"),
+        ("[10/1]", "[10]", "22: experiments.rrul.sweep.link[0]: '10' is no link; write download/"),
+        ("[cubic]", "[cubic, cubic]", "24: experiments.rrul.sweep.cc[1]: 'cubic' is there twice"),
+        ("      1 Mbit/s", "      2 Mbit/s", "23: experiments.rrul.sweep.qdisc[0]: 'codel' has no"),
+        ("length: 20 s", "length: 20 ms", "20: experiments.rrul.traffic.step: '200 ms' is longer"),
         (
             "length: 20 s",
             "length: 0 s",
-            "19: experiments.rrul.traffic.length: '0 ns' must be above",
+            "20: experiments.rrul.traffic.length: '0 ns' must be above",
         ),
-        ("target: 13 ms", "targt: 13 ms", "10: qdiscs.codel.rates.1 Mbit/s.targt: unknown option"),
-        ("1000 packets", "1000", "8: qdiscs.codel.options.limit: '1000': a bare number"),
-        ("1000 packets", "1000 B", "8: qdiscs.codel.options.limit: '1000 B': unknown unit 'B'"),
-        ("kind: codel", "kind: cdel", "7: qdiscs.codel.kind: unknown kind 'cdel'; did you mean"),
-        ("kind: codel", "kind: tbf", "7: qdiscs.codel.kind: unknown kind 'tbf'"),
-        ("  10/1:", "  10/2:", "4: links.10/2: is named '10/2' and has the rates 10/1; name it"),
-        ("repetitions: 2", "repetitions: 0", "24: experiments.rrul.sweep.repetitions: "),
-        ("repetitions: 2", "repetitions: two", "24: experiments.rrul.sweep.repetitions: is not"),
-        ("title: RRUL\n", "\n", "16: experiments.rrul.title: is missing; add it"),
-        ("title: RRUL", "title: RRUL\n    title: X", "18: experiments.rrul.title: duplicate key"),
+        ("target: 13 ms", "targt: 13 ms", "11: qdiscs.codel.rates.1 Mbit/s.targt: unknown option"),
+        ("1000 packets", "1000", "9: qdiscs.codel.options.limit: '1000': a bare number"),
+        ("1000 packets", "1000 B", "9: qdiscs.codel.options.limit: '1000 B': unknown unit 'B'"),
+        ("kind: codel", "kind: cdel", "8: qdiscs.codel.kind: unknown kind 'cdel'; name the folder"),
+        ("kind: codel", "kind: tbf", "8: qdiscs.codel.kind: unknown kind 'tbf'"),
+        ("  10/1:", "  10/2:", "5: links.10/2: is named '10/2' and has the rates 10/1; name it"),
+        ("repetitions: 2", "repetitions: 0", "25: experiments.rrul.repetitions: "),
+        ("repetitions: 2", "repetitions: two", "25: experiments.rrul.repetitions: is not"),
+        ("title: RRUL\n", "\n", "17: experiments.rrul.title: is missing; add it"),
+        ("title: RRUL", "title: RRUL\n    title: X", "19: experiments.rrul.title: duplicate key"),
         (
-            "tool: flent",
-            "tool: nttcp",
-            "19: experiments.rrul.traffic.tool: unknown tool 'nttcp'; valid: flent",
+            "kind: flent",
+            "kind: nttcp",
+            "20: experiments.rrul.traffic.kind: unknown kind 'nttcp'; valid: flent",
         ),
-        ("paper: mine", "paper: Mine!", "1: paper: 'Mine!' is not a name"),
-        ("10 Mbit/s: {", "1000 kbit/s: {", "11: qdiscs.codel.rates.1000 kbit/s: 1 Mbit/s is there"),
-        ("limit: 1000 packets", "noecn: 1", "8: qdiscs.codel.options.noecn: 1 is not true or"),
-        ("[10/1]", "[10/1", "22: is not YAML"),
+        ("study: mine", "study: Mine!", "2: study: 'Mine!' is not a name"),
+        ("10 Mbit/s: {", "1000 kbit/s: {", "12: qdiscs.codel.rates.1000 kbit/s: 1 Mbit/s is there"),
+        ("limit: 1000 packets", "noecn: 1", "9: qdiscs.codel.options.noecn: 1 is not true or"),
+        ("[10/1]", "[10/1", "23: is not YAML"),
     ],
 )
 def test_each_mistake_has_its_line_and_key(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -254,37 +256,37 @@ BEHIND, BEFORE = "start_jitter: 50 ms}", "    sweep:\n"
 @pytest.mark.parametrize(
     ("line", "new", "said"),
     [
-        (19, "servers: [netserv]", "traffic.servers[0]: unknown server 'netserv'; did you mean"),
-        (19, "servers: [web, ditg, web]", "traffic.servers: 'web' is there twice; remove one of"),
-        (19, "servers: netserver", "traffic.servers: is not a list; write [value, value]"),
-        (19, "servers: []", "traffic.servers: is empty; add at least one entry"),
-        (19, "options: {ipv4: true}", "traffic.options.ipv4: True is not a setting; write a whole"),
-        (19, "options: {a b: 1}", "traffic.options.a b: 'a b' is not the name of a test; write"),
-        (19, "options: [a]", "traffic.options: is not a mapping; write keys with values below it"),
-        (20, "memory: 32 MiB", "memory: '32 MiB' is no memory for a guest; write 64 MiB or more"),
-        (20, "memory: 200 MB", "memory: '200 MB' is no memory for a guest; write 64 MiB or more"),
-        (20, "memory: 192", "memory: '192': a bare number has no unit; write e.g. "),
-        (20, "rig: {base_rtt: [1 ms, 0 ms]}", "rig.base_rtt[1]: '0 ns' must be above zero; write"),
+        (20, "servers: [netserv]", "traffic.servers[0]: unknown server 'netserv'; did you mean"),
+        (20, "servers: [web, ditg, web]", "traffic.servers: 'web' is there twice; remove one of"),
+        (20, "servers: netserver", "traffic.servers: is not a list; write [value, value]"),
+        (20, "servers: []", "traffic.servers: is empty; add at least one entry"),
+        (20, "options: {ipv4: true}", "traffic.options.ipv4: True is not a setting; write a whole"),
+        (20, "options: {a b: 1}", "traffic.options.a b: 'a b' is not the name of an option"),
+        (20, "options: [a]", "traffic.options: is not a mapping; write keys with values below it"),
+        (21, "memory: 32 MiB", "memory: '32 MiB' is no memory for a guest; write 64 MiB or more"),
+        (21, "memory: 200 MB", "memory: '200 MB' is no memory for a guest; write 64 MiB or more"),
+        (21, "memory: 192", "memory: '192': a bare number has no unit; write e.g. "),
+        (21, "rig: {base_rtt: [1 ms, 0 ms]}", "rig.base_rtt[1]: '0 ns' must be above zero; write"),
         (
-            20,
+            21,
             "rig: {base_rtt: [1 ms, 5]}",
             "rig.base_rtt[1]: '5': a bare number has no unit; write",
         ),
-        (20, "rig: {base_rtt: []}", "rig.base_rtt: has 0 entries; write 1 to 16 of them"),
-        (20, "rig: {edge_rate: 0 bit/s}", "rig.edge_rate: '0 bit/s' is not a possible rate; write"),
-        (20, "rig: {edge_rat: 1 Gbit/s}", "rig.edge_rat: unknown key 'edge_rat'; did you mean"),
+        (21, "rig: {base_rtt: []}", "rig.base_rtt: has 0 entries; write 1 to 16 of them"),
+        (21, "rig: {edge_rate: 0 bit/s}", "rig.edge_rate: '0 bit/s' is not a possible rate; write"),
+        (21, "rig: {edge_rat: 1 Gbit/s}", "rig.edge_rat: unknown key 'edge_rat'; did you mean"),
         (
-            20,
+            21,
             "rig: {sysctls: {a: 1.5}}",
             "rig.sysctls.a: 1.5 is not a setting; write a whole number",
         ),
-        (20, "rig: 5", "rig: is not a mapping; write keys with values below it"),
+        (21, "rig: 5", "rig: is not a mapping; write keys with values below it"),
     ],
 )
 def test_what_an_experiment_has_of_its_own_is_checked(
     tmp_path: Path, line: int, new: str, said: str
 ) -> None:
-    if line == 19:
+    if line == 20:
         text = changed(BEHIND, f"{BEHIND.removesuffix('}')}, {new}}}")
     else:
         text = changed(BEFORE, f"    {new}\n{BEFORE}")
@@ -295,7 +297,7 @@ def test_what_an_experiment_has_of_its_own_is_checked(
 def test_a_server_has_no_more_addresses_than_there_are_bands(tmp_path: Path) -> None:
     many = ", ".join(["1 ms"] * 17)
     (found,) = refusal(tmp_path, changed("base_rtt: 50 ms", f"base_rtt: [{many}]"))
-    assert found == "13: rig.base_rtt: has 17 entries; write 1 to 16 of them"
+    assert found == "14: rig.base_rtt: has 17 entries; write 1 to 16 of them"
 
 
 def test_an_experiment_has_what_is_its_own_and_the_files_rig(tmp_path: Path) -> None:
@@ -313,13 +315,13 @@ def test_an_experiment_has_what_is_its_own_and_the_files_rig(tmp_path: Path) -> 
     assert found.rig.base_rtts == (Duration(10 * MS), Duration(50 * MS))
     assert found.rig.edge_rate == Rate(10**9)
     assert dict(found.rig.sysctls) == {"net.a": "1", "net.b": "7", "net.c": "x"}
-    assert found.memory == Size(256 * 2**20)
+    assert found.points[0].memory == Size(256 * 2**20)
     assert (found.traffic.servers, found.traffic.options) == (("web",), (("urllist", "list"),))
     path.write_text(SMALL)
     (plain,) = load(path).experiments
     assert plain.rig.base_rtts == (Duration(50 * MS),)
     assert plain.traffic.servers == ("netserver", "irtt")
-    assert (plain.traffic.options, plain.memory) == ((), DEFAULT_MEMORY)
+    assert (plain.traffic.options, plain.points[0].memory) == ((), DEFAULT_MEMORY)
 
 
 def test_the_four_round_trips_of_rtt_fairness() -> None:
@@ -328,22 +330,33 @@ def test_the_four_round_trips_of_rtt_fairness() -> None:
     assert fairness.rig.edge_rate == Rate(10**9)
 
 
-def test_all_mistakes_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
-    text = SMALL.replace("up: 1 Mbit/s", "up: 1").replace("base_rtt: 50 ms", "base_rtt: -50 ms")
-    text = (
-        text.replace("13 ms", "13")
-        .replace("target: 5 ms}", "target: 5}")
-        .replace("[codel]", "[codel, pie]")
-    )
+def test_all_mistakes_of_sections_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    text = SMALL.replace("up: 1 Mbit/s", "up: 1").replace("repetitions: 2", "repetitions: 0")
+    text = text.replace("13 ms", "13").replace("target: 5 ms}", "target: 5}")
     text += "surprise: 1\n"
     keys = [line.split(": ")[:2] for line in refusal(tmp_path, text)]
     assert keys == [
-        ["4", "links.10/1.up"],
-        ["10", "qdiscs.codel.rates.1 Mbit/s.target"],
-        ["11", "qdiscs.codel.rates.10 Mbit/s.target"],
-        ["13", "rig.base_rtt"],
-        ["22", "experiments.rrul.sweep.qdisc[1]"],
-        ["25", "surprise"],
+        ["5", "links.10/1.up"],
+        ["11", "qdiscs.codel.rates.1 Mbit/s.target"],
+        ["12", "qdiscs.codel.rates.10 Mbit/s.target"],
+        ["25", "experiments.rrul.repetitions"],
+        ["26", "surprise"],
+    ]
+
+
+def test_all_mistakes_of_sweeps_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    text = SMALL.replace("base_rtt: 50 ms", "base_rtt: -50 ms").replace("step: 200 ms", "step: 0 s")
+    text = text.replace("[10/1]", "[10/1, 10/x]").replace("[codel]", "[codel, pi]")
+    other = text[text.index("  rrul:") :].replace("  rrul:", "  other:")
+    keys = [line.split(": ")[:2] for line in refusal(tmp_path, text + other)]
+    assert keys == [
+        ["14", "rig.base_rtt"],
+        ["20", "experiments.rrul.traffic.step"],
+        ["22", "experiments.rrul.sweep.link[1]"],
+        ["23", "experiments.rrul.sweep.qdisc[1]"],
+        ["29", "experiments.other.traffic.step"],
+        ["31", "experiments.other.sweep.link[1]"],
+        ["32", "experiments.other.sweep.qdisc[1]"],
     ]
 
 
@@ -360,7 +373,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_select_takes_all_or_what_is_given(rrul: Experiment) -> None:
     assert len(select(rrul)) == 42 * 30
     runs = select(rrul, link=["10/1", "10/10"], qdisc="codel", cc="reno", seed=[2, 1])
-    assert [(run.cell.link.name, run.seed) for run in runs] == [
+    assert [(run.link.name, run.seed) for run in runs] == [
         ("10/10", 1),
         ("10/10", 2),
         ("10/1", 1),
@@ -369,24 +382,35 @@ def test_select_takes_all_or_what_is_given(rrul: Experiment) -> None:
     assert {run.length for run in runs} == {rrul.traffic.length}
 
 
+def test_select_takes_what_the_sweep_does_not_have(rrul: Experiment) -> None:
+    (run,) = select(rrul, link="50/10", qdisc="cake", cc="bbr", seed=905)
+    assert run.id == "gbw2015/rrul/50-10/cake/bbr/seed-905"
+    assert (run.point.outside, run.point.borrowed) == (("link", "qdisc", "cc"), ())
+    assert (run.point.up.kind, run.link.up) == ("cake", Rate(10**7))
+
+
 @pytest.mark.parametrize(
     ("chosen", "said"),
     [
-        ({"link": "10/2"}, "unknown link '10/2'"),
-        ({"qdisc": ["codel", "fq"]}, "unknown qdisc 'fq'"),
-        ({"cc": "bbr"}, "unknown cc 'bbr'; valid: cubic, reno"),
-        ({"seed": 31}, "unknown seed '31'"),
-        ({"era": "modem"}, "unknown era 'modem'; valid: modern, 2014"),
-        ({"era": "2014-rack"}, "unknown switch 'rack' of era '2014-rack'; valid: "),
-        ({"length": Duration(100 * MS)}, "length '100 ms' is shorter than the step, '200 ms'"),
+        ({"link": "10"}, "--link: '10' is no link; write download/upload in Mbit/s: 10/1"),
+        ({"qdisc": ["codel", "sfqq"]}, "--qdisc sfqq: unknown qdisc 'sfqq'; did you mean 'sfq'?"),
+        ({"qdisc": "tbf"}, "--qdisc tbf: unknown qdisc 'tbf'; "),
+        ({"cc": "cubik"}, "gbw2015/rrul: Linux 6.12 here has no cubik; choose from "),
+        ({"seed": 0}, "gbw2015/rrul: a seed of 0 is not possible; give whole numbers from 1 to"),
+        ({"era": "modem"}, "gbw2015/rrul: unknown era 'modem'; valid: modern, 2014"),
+        ({"era": "2014-rack"}, "gbw2015/rrul: unknown switch 'rack' of era '2014-rack'; valid: "),
+        (
+            {"length": Duration(100 * MS)},
+            "gbw2015/rrul: length '100 ms' is shorter than the step, '200 ms'",
+        ),
     ],
 )
-def test_select_refuses_unknown_values(
+def test_select_refuses_what_cannot_be(
     rrul: Experiment, chosen: dict[str, object], said: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         select(rrul, **chosen)  # type: ignore[arg-type]
-    assert str(caught.value).startswith(f"gbw2015/rrul: {said}")
+    assert str(caught.value).startswith(said)
 
 
 def test_experiments_by_name() -> None:

@@ -18,7 +18,7 @@ def test_hours_add_up(rrul: Experiment) -> None:
     known = {("gbw2015", "rrul", link): seconds for link, seconds in
              (("10/1", 5.0), ("10/10", 6.0), ("100/100", 19.0))}  # fmt: skip
     (cost,) = costs(known, [rrul])
-    assert (cost.cells, cost.runs, cost.measured) == (42, 1260, 1260)
+    assert (cost.points, cost.runs, cost.measured) == (42, 1260, 1260)
     assert cost.core_s == pytest.approx(420 * (5 + 6 + 19))
     assert cost.virtual_s == 1260 * 140
     assert cost.row == "| gbw2015 | 42 | 1 260 | 49 h | 3.5 | 10.0 s | 100 % |"

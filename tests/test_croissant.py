@@ -22,8 +22,8 @@ CELL = "gbw2015/rrul@2014/10-10/codel/cubic"
 @pytest.fixture
 def some(tmp_path: Path) -> Path:
     """A few of the shipped data, with the description beside them."""
-    shutil.copytree(ROOT / "data" / CELL, tmp_path / CELL)
-    shutil.copytree(ROOT / "data" / "published", tmp_path / "published")
+    shutil.copytree(ROOT / "data" / CELL, tmp_path / "data" / CELL)
+    shutil.copytree(ROOT / "studies", tmp_path / "studies")
     shutil.copy(ROOT / croissant.FILE, tmp_path)
     return tmp_path
 
@@ -46,12 +46,12 @@ def test_the_library_finds_no_error() -> None:
 def test_every_kind_of_file_is_described() -> None:
     data = ROOT / "data"
     shipped = (data / "SHA256SUMS").read_text().splitlines()
-    names = {line.split("  ", 1)[1] for line in shipped}
+    names = {f"data/{line.split('  ', 1)[1]}" for line in shipped}
     patterns = [one for _, several, _ in croissant.FILES.values() for one in several]
     left = [
         name for name in names
         if not any(Path(name).match(pattern) for pattern in patterns)
-        and not name.startswith("kernel-logs/")
+        and not name.startswith("data/kernel-logs/")
     ]  # fmt: skip
     assert left == []
 
@@ -60,9 +60,10 @@ def test_runs_are_a_table(some: Path) -> None:
     records = list(mlc.Dataset(jsonld=str(some / "croissant.json")).records("runs"))
     found = {one["runs/run"].decode(): one for one in records}
     assert set(found) == {
-        str(path.relative_to(some).with_suffix("")) for path in (some / CELL).glob("*.json")
+        str(path.relative_to(some / "data").with_suffix(""))
+        for path in (some / "data" / CELL).glob("*.json")
     }
-    told = json.loads((some / CELL / "seed-001.json").read_text())
+    told = json.loads((some / "data" / CELL / "seed-001.json").read_text())
     one = found[told["run"]]
     assert one["runs/seed"] == 1
     assert one["runs/qdisc"] == b"codel"
@@ -75,7 +76,7 @@ def test_statements_are_a_table(some: Path) -> None:
     records = list(mlc.Dataset(jsonld=str(some / "croissant.json")).records("statements"))
     rows = [
         row
-        for path in (some / "published").glob("claims-*.csv")
+        for path in (some / "studies").glob("*/claims.csv")
         for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())
     ]
     assert {one["statements/id"].decode() for one in records} == {row["id"] for row in rows}

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 from matplotlib import image
 
-PAPERS = ("gbw2015", "khademi2013", "codel2012", "battling2013")
+from emulation import studies
+
+PAPERS = tuple(studies.shipped())
 RRUL_MIB = 25  # what data/gbw2015/rrul may take
 WIRED_MIB = 90  # what all wired runs of gbw2015 may take
 KHADEMI_MIB = 40  # what the wired runs of khademi2013 may take, with the tables of all packets
@@ -29,9 +31,7 @@ def test_every_file_has_its_checksum(data: Path) -> None:
     sums = dict(
         reversed(line.split("  ", 1)) for line in (data / "SHA256SUMS").read_text().splitlines()
     )
-    shipped = [
-        path for name in (*PAPERS, "kernel-logs", "published") for path in (data / name).rglob("*")
-    ]
+    shipped = [path for name in (*PAPERS, "kernel-logs") for path in (data / name).rglob("*")]
     files = {str(path.relative_to(data)) for path in shipped if path.is_file()}
     assert files == set(sums)
     for name, expected in sums.items():

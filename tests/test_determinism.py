@@ -56,7 +56,7 @@ WORKS: dict[str, Callable[[], Work]] = {
     "mix": lambda: traffic("codel2012/edge", "codel", "1.5/1.5"),  # bulk, web sessions, CBR
     "window": lambda: traffic("codel2012/window_25", "fifo_100", "1.2/1.2"),
     "flood": lambda: traffic("battling2013/udp_flood", "sfq"),
-    "openvswitch": lambda: Work("openvswitch", 1, code=SWITCH),
+    "openvswitch": lambda: Work("openvswitch", 1, script=SWITCH),
 }
 
 #: What must be among the files that are compared.
@@ -136,8 +136,8 @@ def test_another_seed_gives_other_bytes() -> None:
 def test_a_microsecond_of_delay_gives_other_bytes() -> None:
     work = WORKS["rrul"]()
     assert work.run is not None
-    rig = replace(work.run.experiment.rig, base_rtts=(Duration.parse("50.002 ms"),))
-    run = replace(work.run, experiment=replace(work.run.experiment, rig=rig))
+    rig = work.run.rig.model_copy(update={"base_rtt": (Duration.parse("50.002 ms"),)})
+    run = replace(work.run, point=replace(work.run.point, rig=rig))
     found = differing(idle("rrul"), observe(replace(work, run=run), PLAIN, stage()))
     assert {"data.flent.gz", "qdiscs.json"} <= set(found)
 

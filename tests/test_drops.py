@@ -1,7 +1,5 @@
-"""What the upload's queue drops: packets followed through it, and what the table of them shows."""
+"""What the upload's queue drops: what the table of it shows."""
 
-import socket
-import struct
 from pathlib import Path
 
 import pandas as pd
@@ -10,102 +8,6 @@ import pytest
 from analysis import drops, figures_drops, style
 from analysis.claims.settled import settled_by
 from analysis.errors import DataError
-from emulation.capture import Packet
-from workflow import drops as followed
-from workflow.drops import Answer, Sent
-
-CLIENT, SERVER = "10.0.1.1", "10.0.4.2"
-FLOW = (6, SERVER, 5000, 12865)
-PUBLISHED = Path(__file__).parents[1] / "data" / "published"
-MS = 1_000_000
-
-
-def sent(at_ms: float, seq: int = 0, payload: int = 1000, key: bytes = b"") -> Sent:
-    return Sent(round(at_ms * MS), FLOW, False, seq, payload, key or bytes([seq // 1000 % 256]))
-
-
-def frame(seq: int, payload: int, ttl: int = 64, source: str = CLIENT) -> bytes:
-    """An Ethernet frame with IPv4 and TCP, cut after the headers as captures are."""
-    ip = struct.pack(
-        "!BBHHHBBH4s4s", 0x45, 0, 40 + payload, 7, 0, ttl, 6, ttl,
-        socket.inet_aton(source), socket.inet_aton(SERVER),
-    )  # fmt: skip
-    return (
-        b"\0" * 12
-        + b"\x08\0"
-        + ip
-        + struct.pack("!HHIIBBHHH", 5000, 12865, seq, 0, 0x50, 2, 0, 0, 0)
-    )
-
-
-def test_packets_are_read_from_a_capture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    packets = [
-        Packet(5, 1054, frame(1000, 1000)),
-        Packet(6, 1054, frame(1000, 1000, source="10.0.9.9")),
-        Packet(7, 60, b"\0" * 12 + b"\x08\x06" + b"\0" * 46),  # ARP
-    ]
-    monkeypatch.setattr("emulation.capture.read", lambda path: iter(packets))
-    (one,) = followed.sent_by(tmp_path, CLIENT)
-    assert (one.time_ns, one.flow, one.syn, one.seq, one.payload) == (5, FLOW, True, 1000, 1000)
-
-
-def test_a_hop_changes_nothing_that_tells_packets_apart(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    packets = [Packet(5, 1054, frame(1000, 1000, ttl=ttl)) for ttl in (64, 63)]
-    monkeypatch.setattr("emulation.capture.read", lambda path: iter(packets))
-    first, second = followed.sent_by(tmp_path, CLIENT)
-    assert first.key == second.key
-
-
-def test_what_does_not_leave_was_dropped() -> None:
-    before = [sent(0, 0), sent(1, 1000), sent(2, 2000), sent(3, 1000)]
-    behind = [sent(5, 0), sent(6, 1000)]
-    assert followed.fates(before, behind) == [5 * MS, 6 * MS, None, None]
-    with pytest.raises(ValueError, match="did not send"):
-        followed.fates(before, [sent(1, 9000)])
-
-
-def test_only_the_retransmission_timer_counts() -> None:
-    base = 50 * MS
-    acked = [Answer(60 * MS, 1000)]
-    lost = [sent(0, 0), sent(1, 1000)]
-    by_answer = [*lost, sent(320, 1000)]
-    assert followed.timeouts(by_answer, [*acked, Answer(320 * MS, 1000)], base) == (0, 0)
-    assert followed.timeouts([*lost, sent(150, 1000)], acked, base) == (0, 0)  # RACK, or a probe
-    assert followed.timeouts([*lost, sent(320, 1000)], acked, base) == (1, 1)
-    again = [*lost, sent(320, 1000), sent(840, 1000)]
-    assert followed.timeouts(again, acked, base) == (2, 2)
-    between = [*acked, Answer(900 * MS, 2000)]
-    later = [*again, sent(901, 2000), sent(1200, 2000)]
-    assert followed.timeouts(later, between, base) == (3, 2)
-
-
-def test_sequence_numbers_wrap() -> None:
-    top = 2**32 - 500
-    packets = [sent(0, top, 500), sent(1, 0, 500), sent(400, 0, 500)]
-    acked = [Answer(60 * MS, 0)]
-    assert followed.timeouts(packets, acked, 50 * MS) == (1, 1)
-
-
-def test_drops_within_a_round_trip_are_one_event() -> None:
-    assert followed.events([0, 10 * MS, 50 * MS, 51 * MS, 200 * MS], 50 * MS) == 3
-    assert followed.events([], 50 * MS) == 0
-
-
-def test_a_series_ends_where_a_flow_has_time_to_recover() -> None:
-    dropped = [0, 10 * MS, 60 * MS, 240 * MS, 450 * MS, 460 * MS]
-    assert followed.first_series(dropped, 50 * MS) == 3  # 0 and 10 are one event
-    assert followed.first_series(dropped, 100 * MS) == 3  # so are 0 to 60
-    assert followed.first_series([], 50 * MS) == 0
-
-
-def test_full_packets_that_leave_meanwhile_go_ahead() -> None:
-    full = [10, 20, 30, 40]
-    assert followed.behind([(10, 30)], full) == 1  # neither the one that left as it came nor after
-    assert followed.behind([(5, 45)] * 2 + [(1, 2)] * 98, full) == 4
-    assert followed.behind([(5, 45)] + [(1, 2)] * 99, full) == 0  # the 99th of 100
-    assert followed.behind([], full) == 0
 
 
 def row(**changes: object) -> dict[str, object]:
@@ -164,7 +66,7 @@ def test_claims_take_the_table(table: Path) -> None:
     }  # fmt: skip
     intervals = measured[measured["metric"] == "departure_interval_ms"]
     assert set(intervals["experiment"]) == {"web_small_1up"}
-    judged = settled_by(measured, "gbw2015", PUBLISHED).set_index("Claim")["Verdict"]
+    judged = settled_by("gbw2015", measured).set_index("Claim")["Verdict"]
     assert judged["g152"] == "agrees"  # 4, 5 and 6 in a row
     assert drops.measured(table.with_name("none.csv")).empty
 

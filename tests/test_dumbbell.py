@@ -1,10 +1,10 @@
-"""Tests of emulation.dumbbell, of the routes across switches, and of what the guest gets of it."""
+"""Tests of emulation.rigs.dumbbell, of routes across switches, and of what the guest gets."""
 
 from __future__ import annotations
 
-from emulation import vm
-from emulation.dumbbell import dumbbell
+from emulation import guestcode
 from emulation.model import Link, Qdisc
+from emulation.rigs.dumbbell import dumbbell
 from emulation.topology import Hierarchy
 from emulation.units import Duration, Packets, Rate
 
@@ -55,8 +55,8 @@ def test_what_is_observed_is_before_and_behind_the_queue_and_at_all_hosts() -> N
 
 def test_a_guest_gets_the_modules_of_its_switches_and_its_tool_only() -> None:
     job = {"nodes": [{"switches": True}], "traffic": {"tool": "iperf", "servers": []}}
-    names = {path.name for path in vm.guest_code(job)}
+    names = {path.name for path in guestcode.files(job)}
     assert {"switch.py", "iperf.py", "iperf_frames.py"} < names
     assert "web.py" not in names
-    plain = {path.name for path in vm.guest_code({"traffic": {"tool": "flent", "servers": []}})}
+    plain = {path.name for path in guestcode.files({"traffic": {"tool": "flent", "servers": []}})}
     assert not plain & {"switch.py", "iperf.py", "iperf_frames.py"}

@@ -27,18 +27,18 @@ def test_a_cell_of_the_paper_is_the_papers_run() -> None:
         link="10/1", qdisc="codel", cc="cubic", seed=3, length=seconds(20), era="2014",
     )  # fmt: skip
     assert chosen.run() == expected
-    assert chosen.published() == expected.cell
+    assert chosen.published() == expected.point
     assert chosen.borrowed() == {}
 
 
 def test_another_link_takes_the_values_of_the_nearest_rate_and_says_so() -> None:
     chosen = Choice(qdisc="pfifo_fast", down=mbit(40), up=mbit(2), base_rtt=seconds(0.02))
     run = chosen.run()
-    assert run.id == "explore/rrul_4_flows_20ms@2014@60s/40-2/pfifo_fast/cubic/seed-001"
+    assert run.id == "gbw2015/rrul,rig.base_rtt=20ms@2014@60s/40-2/pfifo_fast/cubic/seed-001"
     assert chosen.published() is None
     assert chosen.borrowed() == {"download": mbit(100), "upload": mbit(1)}
-    assert run.cell.down.txqueuelen is not None
-    assert run.cell.down.txqueuelen.count == 1000  # Table 1, 100 Mbit/s
+    assert run.point.down.txqueuelen is not None
+    assert run.point.down.txqueuelen.count == 1000  # Table 1, 100 Mbit/s
     job = run.job()
     assert job["traffic"]["hosts"] == [{"address": "10.0.4.2", "base_rtt_ms": 20}]
     assert job["traffic"]["test"] == "rrul_be"

@@ -6,14 +6,13 @@ import pytest
 
 from analysis import facts, figures_rig
 from analysis.errors import DataError
+from analysis.study import open_study
 from emulation.config import experiment
-
-PUBLISHED = Path(__file__).parents[1] / "data" / "published"
 
 
 @pytest.mark.parametrize("number", [1, 3, 4])
 def test_tables_of_khademi2013_are_whole(number: int) -> None:
-    table = facts.read_facts(PUBLISHED / f"khademi2013-table{number}.csv")
+    table = facts.read_facts(open_study("khademi2013").published / f"table{number}.csv")
     assert not table.map(str.strip).eq("").any().any()
     assert str(table.iloc[0, 0]) in facts.describe_facts(table)
 
@@ -28,7 +27,7 @@ def test_a_file_that_is_no_table_is_an_error(tmp_path: Path) -> None:
 
 def test_the_rig_is_drawn_from_the_senders_to_the_receivers() -> None:
     found = experiment("khademi2013/flows_4")
-    topology = found.rig.topology(found.cells[0])
+    topology = found.points[0].topology()
     columns = figures_rig.columns(topology)
     assert columns[0] == [f"sender{number}" for number in range(1, 5)]
     assert columns[1:5] == [["switch1"], ["aqm"], ["delay"], ["switch2"]]

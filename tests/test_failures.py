@@ -180,7 +180,7 @@ def test_commands_tell_it_without_a_traceback(
     assert cli.main(["check", str(gbw2015)]) == 12
     assert capsys.readouterr().err.startswith(f"emulate: error: data/x: {said}")
     monkeypatch.setattr(workflow_figure, "execute", lambda *_: fail(None))
-    file = str(ROOT / "notebooks/figures/gbw2015/fig2b.yaml")
+    file = str(ROOT / "studies/gbw2015/figures/fig2b.yaml")
     assert workflow_figure.main([file, "--data", "d", "--results", "r"]) == 12
     assert capsys.readouterr().err.startswith(f"error: data/x: {said}")
 
@@ -202,7 +202,7 @@ def test_a_damaged_file_stops_its_figure_alone(
     middle = len(content) // 2
     flipped = content[:middle] + bytes(255 - one for one in content[middle : middle + 64])
     path.write_bytes(content[:-200] if damage == "truncated" else flipped + content[middle + 64 :])
-    file = str(ROOT / "notebooks/figures/gbw2015/spreadb.yaml")
+    file = str(ROOT / "studies/gbw2015/figures/spreadb.yaml")
     arguments = [file, "--data", str(tmp_path), "--results", str(tmp_path / "r")]
     assert workflow_figure.main(arguments) == 1
     said = capfd.readouterr().err
@@ -243,8 +243,10 @@ def test_a_killed_guest_is_told_and_leaves_no_data(
 
 
 def test_a_notebook_that_raises_is_told_with_its_cell(tmp_path: Path) -> None:
-    folder = tmp_path / "notebooks/figures/gbw2015"
+    folder = tmp_path / "mine/figures"
     folder.mkdir(parents=True)
+    (folder.parent / "notebooks").mkdir()
+    (folder.parent / "study.yaml").touch()
     cells = [
         nbformat.v4.new_code_cell("output = ''", metadata={"tags": ["parameters"]}),
         nbformat.v4.new_code_cell("raise KeyError('no such column')"),
@@ -253,13 +255,13 @@ def test_a_notebook_that_raises_is_told_with_its_cell(tmp_path: Path) -> None:
         cells=cells,
         metadata={"kernelspec": {"name": "python3", "display_name": "P", "language": "python"}},
     )
-    nbformat.write(notebook, tmp_path / "notebooks/broken.ipynb")
+    nbformat.write(notebook, folder.parent / "notebooks/broken.ipynb")
     file = folder / "x.yaml"
-    text = "notebook: broken\ntitle: t\ncaption: c\nparameters: {paper: gbw2015, table: t}\n"
+    text = "notebook: broken\ntitle: t\ncaption: c\nparameters: {paper: mine, table: t}\n"
     file.write_text(text)
     with pytest.raises(DataError, match=r"cell \d+ failed: KeyError: 'no such column'") as told:
         execute(read_figure(file), tmp_path, tmp_path / "results")
-    kept = tmp_path / "results/gbw2015/x/notebook.ipynb"
+    kept = tmp_path / "results/mine/x/notebook.ipynb"
     assert f"{kept} shows the cell" in str(told.value)
     assert "no such column" in kept.read_text()
     assert not (kept.parent / "summary.json").exists()
@@ -435,8 +437,8 @@ def test_a_guest_without_a_tool_is_made_again(tmp_path: Path) -> None:
     ("old", "new", "said"),
     [
         ("base_rtt: 50 ms", "base_rtt: 50", r"yaml:\d+: rig.base_rtt: '50': a bare number"),
-        ("paper: gbw2015", "papper: gbw2015", r"yaml:\d+: papper: .*unknown"),
-        ("paper: gbw2015", "paper: [gbw2015", r"yaml:\d+: "),
+        ("study: gbw2015", "studdy: gbw2015", r"yaml:\d+: studdy: .*unknown"),
+        ("study: gbw2015", "study: [gbw2015", r"yaml:\d+: "),
     ],
 )
 def test_a_wrong_experiment_file_is_told_with_its_line(
@@ -456,7 +458,7 @@ def test_a_wrong_experiment_file_is_told_with_its_line(
 def checkout(tmp_path: Path) -> Path:
     """A folder with the commands, in which nothing is set up."""
     (tmp_path / "workflow").mkdir()
-    (tmp_path / "notebooks/figures").mkdir(parents=True)
+    (tmp_path / "studies").mkdir()
     for name in ("reproduce-all", "workflow/setup.sh"):
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path

@@ -18,7 +18,7 @@ from analysis import figures, panels, style
 from analysis.published import read_published
 from analysis.settings import Setting
 
-FIGURE_2 = Path(__file__).parents[1] / "data" / "published" / "gbw2015-fig2.csv"
+FIGURE_2 = Path(__file__).parents[1] / "studies/gbw2015/published/fig2.csv"
 
 
 def per_run(figure: str, seeds: int, offset: float = 1.05) -> pd.DataFrame:

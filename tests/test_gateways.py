@@ -1,4 +1,4 @@
-"""Tests of emulation.gateways and emulation.load: the network of codel2012 and its job."""
+"""Tests of emulation.rigs.gateways and emulation.traffic.mix: codel2012's network and its job."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from emulation import config, vm
+from emulation import config, guestcode
 from emulation.config import select
 from emulation.errors import ConfigError
-from emulation.gateways import LEFT, RIGHT, base_rtts, burst, gateways
-from emulation.load import Load, ports_of, queues
 from emulation.model import Link, Qdisc, Run
+from emulation.rigs.gateways import LEFT, RIGHT, base_rtts, burst, gateways
 from emulation.topology import Hierarchy
+from emulation.traffic.mix import Load, ports_of, queues
 from emulation.units import Duration, Packets, Rate
 
 MS = MBIT = 10**6
@@ -134,7 +134,7 @@ def test_queues_are_followed_where_more_than_acknowledgments_goes() -> None:
 
 def test_a_guest_gets_the_tools_of_the_mix() -> None:
     job = run_of("edge", link="1.5/1.5", qdisc="codel").job()
-    names = {path.name for path in vm.guest_code(job)}
+    names = {path.name for path in guestcode.files(job)}
     assert {"mix.py", "mix_peer.py", "iperf.py", "iperf_frames.py"} < names
     assert "ditg.py" not in names
 
@@ -149,18 +149,22 @@ def test_small_packets_are_of_the_job() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        ("- {at: 100 s, rate: 1 Mbit/s}", "- {at: 20 s, rate: 1 Mbit/s}", "do not rise within"),
-        ("- {at: 250 s, rate: 100 Mbit/s}", "- {at: 350 s, rate: 1 Mbit/s}", "do not rise within"),
+        (
+            "- {at: 100 s, rate: 1 Mbit/s}",
+            "- {at: 20 s, rate: 1 Mbit/s}",
+            "do not rise; order them",
+        ),
+        ("- {at: 250 s, rate: 100 Mbit/s}", "- {at: 350 s, rate: 1 Mbit/s}", "is not within 300 s"),
         ("loads: [bulk_4_web_5]", "loads: [bulk_4_wbe_5]", "did you mean 'bulk_4_web_5'"),
         ("bulk_4: {bulk: 4}", "bulk_4: {bulk: 0}", "sends nothing"),
         ("mtu: 500 B", "mtu: 1600 B", "no MTU of IPv4 over Ethernet"),
-        ("topology: gateways", "topology: dumbbell", "is for the rig 'gateways'"),
+        ("kind: gateways", "kind: dumbbell", "'mix' does not run on the rig 'dumbbell'"),
     ],
 )
 def test_what_cannot_be_is_refused(
     root: Path, tmp_path: Path, old: str, new: str, what: str
 ) -> None:
-    text = (root / "emulation" / "experiments" / "codel2012.yaml").read_text()
+    text = (root / "studies" / "codel2012" / "study.yaml").read_text()
     assert old in text
     changed = tmp_path / "changed.yaml"
     changed.write_text(text.replace(old, new, 1))

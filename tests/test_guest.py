@@ -21,9 +21,10 @@ from pathlib import Path
 import pytest
 
 from analysis.dataset import find_runs, read_runs
-from emulation import kernel, rootfs, vm
+from emulation import guestcode, kernel, rootfs, vm
 from emulation.config import experiment, select
 from emulation.errors import GuestFailure, GuestHung, RigMismatch
+from emulation.execution import Execution
 from emulation.kernel import Kernel
 from emulation.model import Experiment, Qdisc, Run
 from emulation.rootfs import RootFs
@@ -32,7 +33,7 @@ from emulation.units import Duration, Size
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the workflow is no installed package
-from workflow.determinism import SWITCH, replace_work
+from workflow.determinism import SCRIPT, SWITCH
 
 pytestmark = pytest.mark.kernel
 
@@ -139,7 +140,7 @@ def test_a_qdisc_that_cannot_be_installed_stops_the_run(
         ("burst", 1),  # tc refuses less than min / avpkt
     )
     red = Qdisc("ared", "red", options)
-    wrong = replace(short, cell=replace(short.cell, qdisc="ared", up=red))
+    wrong = replace(short, point=replace(short.point, queues=((short.link.up, red),)))
     with pytest.raises(RigMismatch) as caught:
         execute(wrong, built, guest_root, tmp_path / "data")
     assert "r1-delay" in str(caught.value)
@@ -194,7 +195,8 @@ def runs_in(pid: int, folder: Path) -> bool:
 
 def test_a_guest_that_spins_is_reported(laid_out: tuple[vm.Machine, Path]) -> None:
     machine, folder = laid_out
-    replace_work(folder, f"status('booted')\n{SPIN}")
+    (folder / "job/script.py").write_text(f"status('booted')\n{SPIN}")
+    (folder / "job/job.json").write_text(json.dumps(SCRIPT))
     with pytest.raises(GuestHung, match=r"stands still at 0\.\d+ s since 2 s"):
         vm.run(machine, folder, hang_s=2)
     assert not left(guests(machine.kernel), folder)
@@ -223,10 +225,10 @@ def test_an_ordinary_user_without_a_home(
         place = Path(name)
         (place / "data").mkdir()
         binary = Path(shutil.copy(built.path, place / "linux"))
-        guest = shutil.copytree(vm.GUEST_CODE, place / "guest")
+        guest = shutil.copytree(guestcode.FOLDER, place / "guest")
         subprocess.run(["cp", "-a", str(guest_root.path), str(place / "root")], check=True)
         subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", name], check=True)
-        monkeypatch.setattr(vm, "GUEST_CODE", guest)
+        monkeypatch.setattr(guestcode, "FOLDER", guest)
         monkeypatch.setenv("HOME", "/nonexistent")
         monkeypatch.setenv("XDG_CACHE_HOME", str(place / "cache"))
         arguments = (
@@ -254,9 +256,13 @@ def as_nobody(run: Run, built: Kernel, guest_root: RootFs, data: Path) -> None:
     execute(run, built, guest_root, data)
 
 
-def test_open_vswitch_forwards_without_loss(laid_out: tuple[vm.Machine, Path]) -> None:
-    machine, folder = laid_out
-    replace_work(folder, SWITCH)
+def test_open_vswitch_forwards_without_loss(
+    laid_out: tuple[vm.Machine, Path], tmp_path: Path
+) -> None:
+    machine, _ = laid_out
+    folder = tmp_path / "switches"
+    folder.mkdir()
+    vm.prepare(folder, machine.root, SCRIPT, script=SWITCH)
     ending = vm.run(machine, folder)
     assert ending.steps[-1]["step"] == "done", ending.steps[-1]
     assert ending.step("switching")["handlers"] > 0
@@ -308,9 +314,12 @@ def test_an_era_that_the_kernel_cannot_have_stops_the_run(
 def test_a_parameter_of_an_era_is_set(laid_out: tuple[vm.Machine, Path], short: Run) -> None:
     machine, folder = laid_out
     path = "/sys/module/tcp_cubic/parameters/hystart"
-    shell = {"command": f"cat {path}", "rows": 24, "columns": 80, "term": "dumb"}
-    job = {**short.job(), "parameters": {path: "0"}, "shell": shell}
-    (folder / "job/job.json").write_text(json.dumps(job))
-    shutil.copy(vm.GUEST_CODE / "shell.py", folder / "job/guest")
+    asked = Execution(("cat", path), rig=short)
+    job = {**asked.job(), "parameters": {path: "0"}}
+    shutil.rmtree(folder / "job")
+    shutil.rmtree(folder / "uml")
+    (folder / "root").unlink()
+    vm.prepare(folder, machine.root, job)
     assert vm.run(machine, folder).steps[-1]["step"] == "done"
-    assert (folder / "job/out/shell.txt").read_text() == "0\n"  # it is 1 by itself
+    said = (folder / "job/out/programs/command/stdout").read_text()
+    assert said == "0\n"  # it is 1 by itself

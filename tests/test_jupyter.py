@@ -58,10 +58,11 @@ STATE = """() => {
 
 @pytest.fixture(scope="module")
 def lab(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a JupyterLab in a copy of the notebooks that reads the shipped data."""
+    """The address of a JupyterLab in a copy of the notebooks, which reads what ships."""
     place = tmp_path_factory.mktemp("lab")
     shutil.copytree(root / "notebooks", place / "notebooks")
-    (place / "data").symlink_to(root / "data")
+    for name in ("data", "studies"):
+        (place / name).symlink_to(root / name)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from analysis.claims import kept
-from analysis.claims.measure import MEASURES, measure_paper
+from analysis.claims.kinds import KINDS
+from analysis.claims.measure import measure_study
 from analysis.dataset import RunFile, find_runs
+from analysis.study import open_study
 
 GOLDEN = Path(__file__).parent / "data" / "golden"
 CALLS: list[int] = []
@@ -22,41 +24,41 @@ def seed_as_latency(run: RunFile) -> dict[str, float]:
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setitem(MEASURES, "rrul", f"{__name__}:seed_as_latency")
+    monkeypatch.setitem(KINDS, "rrul", seed_as_latency)
     shutil.copytree(GOLDEN, tmp_path / "data")
     CALLS.clear()
     return tmp_path / "data"
 
 
 def test_a_run_is_measured_once(data: Path) -> None:
-    first = measure_paper(data, "gbw2015", jobs=1)
+    first = measure_study(open_study("gbw2015"), data, jobs=1)
     count = len(CALLS)
     assert count > 0
-    again = measure_paper(data, "gbw2015", jobs=1)
+    again = measure_study(open_study("gbw2015"), data, jobs=1)
     assert len(CALLS) == count
     assert again.equals(first)
     assert (first["value"] == first["seed"] + 0.1).all()
 
 
 def test_a_changed_run_is_measured_again(data: Path) -> None:
-    measure_paper(data, "gbw2015", jobs=1)
+    measure_study(open_study("gbw2015"), data, jobs=1)
     count = len(CALLS)
     run = find_runs(data, "gbw2015", "rrul")[0]
     run.provenance.write_text(run.provenance.read_text() + " ")
-    measure_paper(data, "gbw2015", jobs=1)
+    measure_study(open_study("gbw2015"), data, jobs=1)
     assert CALLS[count:] == [run.seed]
     os.utime(run.data, ns=(1, 1))
-    measure_paper(data, "gbw2015", jobs=1)
+    measure_study(open_study("gbw2015"), data, jobs=1)
     assert CALLS[count:] == [run.seed] * 2
 
 
 def test_other_code_and_other_functions_measure_again(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measure_paper(data, "gbw2015", jobs=1)
+    measure_study(open_study("gbw2015"), data, jobs=1)
     count = len(CALLS)
     monkeypatch.setattr(kept, "code", lambda: "other")
-    measure_paper(data, "gbw2015", jobs=1)
+    measure_study(open_study("gbw2015"), data, jobs=1)
     assert len(CALLS) == 2 * count
     run = find_runs(data, "gbw2015", "rrul")[0]
     assert kept.key(run, "a:b") != kept.key(run, "a:c")
@@ -85,15 +87,15 @@ def test_without_a_cache_runs_are_measured(data: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(kept, "cache_dir", none)
     for _ in range(2):
-        assert not measure_paper(data, "gbw2015", jobs=1).empty
+        assert not measure_study(open_study("gbw2015"), data, jobs=1).empty
     assert len(CALLS) == 2 * len(set(CALLS))
 
 
 def test_a_damaged_store_does_no_harm(data: Path) -> None:
-    measure_paper(data, "gbw2015", jobs=1)
+    measure_study(open_study("gbw2015"), data, jobs=1)
     (store,) = (data.parent / "cache").rglob("*.sqlite")
     store.write_bytes(b"no database" * 500)
-    assert not measure_paper(data, "gbw2015", jobs=1).empty
+    assert not measure_study(open_study("gbw2015"), data, jobs=1).empty
 
 
 def test_the_latest_stores_of_other_code_are_left(
@@ -105,5 +107,5 @@ def test_the_latest_stores_of_other_code_are_left(
         (folder / name).touch()
         os.utime(folder / name, (age, age))
     monkeypatch.setattr(kept, "code", lambda: "today")
-    measure_paper(data, "gbw2015", jobs=1)
+    measure_study(open_study("gbw2015"), data, jobs=1)
     assert {path.name for path in folder.iterdir()} == {*names[: kept.STORES], "today.sqlite"}

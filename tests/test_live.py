@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from pathlib import Path
@@ -84,23 +85,27 @@ def test_nothing_yet_is_drawn_as_well(tmp_path: Path) -> None:
 def test_the_paper_and_the_shipped_runs_are_beside_a_cell(root: Path) -> None:
     cell = Choice(qdisc="codel").published()
     assert cell is not None
-    printed = reference.published(cell, root / "data")
+    printed = reference.published(cell)
     assert printed == {"latency": 35, "download": 9.04}
     number, medians = reference.shipped(cell, "2014", root / "data")
     assert number >= 3
     assert 30 < medians["latency"] < 60
     reno = Choice(qdisc="codel", cc="reno").published()
     assert reno is not None
-    assert reference.published(reno, root / "data") == {}
+    assert reference.published(reno) == {}
 
 
-def test_options_with_several_values(root: Path, guest_modules: None) -> None:
+def test_options_with_several_values(
+    guest_modules: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a watched run an option is given once a word."""
     sys.modules.pop("live", None)
-    import live as guest  # type: ignore[import-not-found]
-
-    options = guest.Options({"test-parameter": "a=1 b=2", "x": "y"})
-    expected = [("test-parameter", "a=1"), ("test-parameter", "b=2"), ("x", "y")]
-    assert options.items() == expected
+    guest = importlib.import_module("live")
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(guest, "PLACE", str(tmp_path / "live"))
+    monkeypatch.setattr(guest, "run_flent", lambda rig, traffic, status: asked.append(traffic))
+    guest.run(None, {"options": {"test-parameter": "a=1 b=2", "x": "y"}}, lambda step: None)
+    assert asked == [{"options": {"test-parameter": ["a=1", "b=2"], "x": ["y"]}}]
     sys.modules.pop("live")
 
 

@@ -16,7 +16,7 @@ from analysis.published import read_published
 sys.path.insert(0, str(Path(__file__).parent / "data"))
 import synthetic
 
-FIGURE_2 = Path(__file__).parents[1] / "data" / "published" / "gbw2015-fig2.csv"
+FIGURE_2 = Path(__file__).parents[1] / "studies/gbw2015/published/fig2.csv"
 
 
 def made(rtt_ms: list[float], seeds: tuple[int, ...] = (1,)) -> Dataset:

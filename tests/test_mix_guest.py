@@ -13,9 +13,9 @@ from analysis.dynamic import steps
 from analysis.queues import read_run
 from emulation import kernel, rootfs
 from emulation.config import experiment, select
-from emulation.load import Change
 from emulation.model import Run
 from emulation.run import execute
+from emulation.traffic.mix import Change
 from emulation.units import Duration, Rate
 
 pytestmark = pytest.mark.kernel
@@ -23,16 +23,18 @@ pytestmark = pytest.mark.kernel
 
 def changing(length: str) -> Run:
     """The consumer edge at 1.5 Mbit/s, which after 3 s becomes one of 0.3 Mbit/s."""
-    about = experiment("codel2012/edge")
-    change = Change(Duration.parse("3 s"), Rate.parse("300 kbit/s"))
-    about = replace(
-        about,
-        rig=replace(about.rig, schedule=(change,)),
-        traffic=replace(about.traffic, step=Duration.parse("500 ms")),
+    (run,) = select(
+        experiment("codel2012/edge"),
+        link="1.5/1.5",
+        qdisc="codel",
+        cc="cubic",
+        seed=1,
+        length=Duration.parse(length),
     )
-    return select(
-        about, link="1.5/1.5", qdisc="codel", cc="cubic", seed=1, length=Duration.parse(length)
-    )[0]
+    change = Change(Duration.parse("3 s"), Rate.parse("300 kbit/s"))
+    rig = run.rig.model_copy(update={"schedule": (change,)})
+    traffic = run.traffic.model_copy(update={"step": Duration.parse("500 ms")})
+    return replace(run, point=replace(run.point, rig=rig, traffic=traffic))
 
 
 def test_the_rate_changes_at_its_moment_and_every_packet_is_counted(tmp_path: Path) -> None:

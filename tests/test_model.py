@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulation.config import select
+from emulation.config import experiment, select
 from emulation.model import (
     DEFAULT_MEMORY,
     Experiment,
@@ -21,7 +21,8 @@ from emulation.model import (
     Topology,
     Wire,
 )
-from emulation.topology import Delay, Delays, Route, daisy_chain
+from emulation.rigs.daisy_chain import daisy_chain
+from emulation.topology import Delay, Delays, Route
 from emulation.units import Duration, Packets, Rate, Size
 
 EDGE = Shaper(Rate.parse("1 Gbit/s"), Size(65536), Size(1_000_000))
@@ -93,7 +94,7 @@ def test_expectations_have_si_base_units() -> None:
 
 
 def test_red_does_not_expect_what_tc_cannot_report(rrul: Experiment) -> None:
-    red = the_run(rrul, qdisc="ared").cell.up
+    red = the_run(rrul, qdisc="ared").point.up
     assert {"avpkt", "bandwidth", "burst", "probability"} <= dict(red.options).keys()
     assert red.expect() == {
         "kind": "red",
@@ -141,7 +142,7 @@ def test_the_middle_delays_half_a_round_trip_each_way(rrul: Experiment) -> None:
         for port in the_run(rrul, qdisc="codel").topology.ports()
         if isinstance(port.egress, Delay)
     ]
-    assert sum(delays) == rrul.rig.base_rtt.nanoseconds
+    assert sum(delays) == rrul.rig.base_rtts[0].nanoseconds
 
 
 def test_every_port_has_a_finite_rate_and_a_short_name(rrul: Experiment) -> None:
@@ -254,8 +255,8 @@ def test_every_cell_has_random_numbers_of_its_own(rrul: Experiment) -> None:
     runs = select(rrul, seed=[1, 2, 3])
     assert len({run.random for run in runs}) == len(runs) == 42 * 3
     assert all(0 <= run.random < 2**64 for run in runs)
-    other = replace(rrul, name="other")
-    assert select(other, seed=1)[0].random != select(rrul, seed=1)[0].random
+    other = replace(runs[0], point=replace(runs[0].point, label="other"))
+    assert other.random != runs[0].random
 
 
 def test_the_random_numbers_of_a_cell_stay_what_they_are(rrul: Experiment) -> None:
@@ -282,8 +283,8 @@ def test_an_era_reaches_options_and_sysctls(rrul: Experiment) -> None:
 
 def test_addresses_of_a_server_are_delayed_by_band(rrul: Experiment) -> None:
     rtts = tuple(Duration.parse(text) for text in ("10 ms", "50 ms", "1 ns"))
-    experiment = replace(rrul, rig=replace(rrul.rig, base_rtts=rtts))
-    run = replace(the_run(rrul, qdisc="codel"), experiment=experiment)
+    run = the_run(rrul, qdisc="codel")
+    run = replace(run, point=replace(run.point, rig=run.rig.model_copy(update={"base_rtt": rtts})))
     job = run.job()
     assert job_port(job, "server-r2")["addresses"] == ["10.0.4.2/24", "10.0.4.3/24", "10.0.4.4/24"]
     assert job["traffic"]["hosts"] == [
@@ -309,7 +310,7 @@ def test_addresses_of_a_server_are_delayed_by_band(rrul: Experiment) -> None:
 
 def test_several_addresses_change_no_other_port(rrul: Experiment) -> None:
     rtts = (Duration.parse("50 ms"),)
-    cell = the_run(rrul, qdisc="codel").cell
+    cell = the_run(rrul, qdisc="codel").point
     chain = [
         daisy_chain(cell.link, cell.up, cell.down, some, rrul.rig.edge_rate)
         for some in (rtts, 2 * rtts)
@@ -325,10 +326,9 @@ def test_several_addresses_change_no_other_port(rrul: Experiment) -> None:
 
 def test_the_memory_of_a_guest_is_the_experiments(rrul: Experiment) -> None:
     assert the_run(rrul, qdisc="codel").memory_mib == 384  # the paper's
-    small = replace(rrul, memory=DEFAULT_MEMORY)
-    assert replace(the_run(rrul, qdisc="codel"), experiment=small).memory_mib == 192
-    large = replace(rrul, memory=Size.parse("256 MiB"))
-    assert replace(the_run(rrul, qdisc="codel"), experiment=large).memory_mib == 256
+    assert the_run(rrul, qdisc="codel", settings={"memory": ["256 MiB"]}).memory_mib == 256
+    assert DEFAULT_MEMORY.bytes == 192 * 2**20
+    assert experiment("khademi2013/flows_4").points[0].memory == DEFAULT_MEMORY
 
 
 def test_a_link_has_a_name_for_paths() -> None:

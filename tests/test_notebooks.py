@@ -28,7 +28,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the workflow is no install
 from workflow.plan import Scale
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
-FIGURES = sorted(NOTEBOOKS.glob("figures/*/*.yaml"))
+STUDIES = NOTEBOOKS.parent / "studies"
+FIGURES = sorted(STUDIES.glob("*/figures/*.yaml"))
 SHIPPED = (
     "rrul", "transient", "spread", "voip", "loss", "web", "fairness", "parameters", "ablation",
     "sensitivity", "isolation", "ecn", "estimates", "facts", "rig", "explore", "scaling",
@@ -87,7 +88,7 @@ def experiment(name: str) -> Experiment:
 
 
 def test_cells_name_their_folder() -> None:
-    figure = read_figure(NOTEBOOKS / "figures" / "gbw2015" / "fig2c.yaml")
+    figure = read_figure(STUDIES / "gbw2015/figures/fig2c.yaml")
     assert figure.name == "gbw2015/fig2c"
     cells = figure.cells()
     assert cells[:2] == [
@@ -100,18 +101,18 @@ def test_cells_name_their_folder() -> None:
 
 
 def test_cells_of_several_experiments_and_of_what_they_are_divided_by() -> None:
-    losses = read_figure(NOTEBOOKS / "figures/gbw2015/table2.yaml").cells()
+    losses = read_figure(STUDIES / "gbw2015/figures/table2.yaml").cells()
     assert {(one.experiment, one.link) for one in losses} == {
         (name, link) for name in ("voip_1up", "voip_rrul") for link in ("10/1", "10/10", "100/100")
     }
-    page = read_figure(NOTEBOOKS / "figures/gbw2015/fig4b.yaml").cells()
+    page = read_figure(STUDIES / "gbw2015/figures/fig4b.yaml").cells()
     unloaded = [one for one in page if one.experiment == "web_small_idle"]
     assert {one.qdisc for one in unloaded} == {"pfifo_fast"}
     assert {(one.era, one.cc) for one in unloaded} == {(one.era, one.cc) for one in page}
 
 
 def test_an_ablation_has_the_eras_of_each_qdisc() -> None:
-    cells = read_figure(NOTEBOOKS / "figures/gbw2015/switchesb.yaml").cells()
+    cells = read_figure(STUDIES / "gbw2015/figures/switchesb.yaml").cells()
     eras = {qdisc: {one.era for one in cells if one.qdisc == qdisc} for qdisc in ("pie", "codel")}
     assert "2014-pie_rate" in eras["pie"]
     assert "2014-pie_rate" not in eras["codel"]
@@ -119,7 +120,7 @@ def test_an_ablation_has_the_eras_of_each_qdisc() -> None:
 
 
 def test_rrul_writes_the_compared_table(data: Path, tmp_path: Path) -> None:
-    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/fig2c.yaml"), data, tmp_path)
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig2c.yaml"), data, tmp_path)
     table = pd.read_csv(folder / "table.csv")
     assert len(table) == 21
     assert set(table["n_seeds"]) == {SEEDS}
@@ -138,7 +139,7 @@ def test_rrul_writes_the_compared_table(data: Path, tmp_path: Path) -> None:
 
 
 def test_transient_writes_the_peaks(data: Path, tmp_path: Path) -> None:
-    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/fig7b.yaml"), data, tmp_path)
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig7b.yaml"), data, tmp_path)
     table = pd.read_csv(folder / "table.csv").set_index("qdisc")
     assert list(table.index) == list(QDISC_ORDER)
     assert set(table["n_seeds"]) == {SEEDS}
@@ -153,7 +154,7 @@ def test_settings_stand_side_by_side(tmp_path: Path) -> None:
     traffic.write_tree(data, "voip_rrul", "10-10", seeds=2)
     traffic.write_tree(data, "voip_rrul", "10-10", seeds=1, era="modern")
     traffic.write_tree(data, "voip_rrul", "10-10", seeds=1, cc="reno")
-    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/fig3d.yaml"), data, tmp_path)
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig3d.yaml"), data, tmp_path)
     table = pd.read_csv(folder / "table.csv")
     titles = ["Linux of 2014, CUBIC", "today's Linux, CUBIC", "Linux of 2014, New Reno"]
     assert list(dict.fromkeys(table["setting"])) == titles
@@ -172,7 +173,7 @@ def test_losses_beside_the_printed_ones(tmp_path: Path) -> None:
     data = tmp_path / "data"
     for experiment_name in ("voip_1up", "voip_rrul"):
         traffic.write_tree(data, experiment_name, "10-1", seeds=2)
-    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/table2.yaml"), data, tmp_path)
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/table2.yaml"), data, tmp_path)
     table = pd.read_csv(folder / "table.csv").set_index(["beside", "qdisc"])
     assert len(table) == 2 * 7
     assert table.loc[("one TCP flow", "ared"), "published"] == 7.95
@@ -183,12 +184,12 @@ def test_pages_and_fairness(tmp_path: Path) -> None:
     data = tmp_path / "data"
     for experiment_name in ("web_small_1up", "web_small_idle", "rtt_fairness"):
         traffic.write_tree(data, experiment_name, "10-10", seeds=2)
-    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/fig4b.yaml"), data, tmp_path)
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig4b.yaml"), data, tmp_path)
     table = pd.read_csv(folder / "table.csv").set_index("qdisc")
     assert list(table.index) == list(QDISC_ORDER)
     assert table.loc["ared", "normalised"] == pytest.approx(7.5, rel=0.05)
     assert table.loc["ared", "pages_failed"] == 2
-    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/fig6c.yaml"), data, tmp_path)
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig6c.yaml"), data, tmp_path)
     table = pd.read_csv(folder / "table.csv").set_index("qdisc")
     assert table.loc["sfq", "jain_index"] == 1
 
@@ -198,14 +199,14 @@ def test_switches_one_at_a_time(tmp_path: Path) -> None:
     for era in ("modern", "2014", "modern+no_gso", "2014-no_gso"):
         for seed in (1, 2):
             synthetic.write_run(data, "10-10", "codel", seed, era=era)
-    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/switchesb.yaml"), data, tmp_path)
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/switchesb.yaml"), data, tmp_path)
     table = pd.read_csv(folder / "table.csv")
     assert set(table["switch"]) == {"all", "no_gso"}
     assert set(table["n_seeds"]) == {2}
 
 
 def test_spread_writes_a_row_a_qdisc(data: Path, tmp_path: Path) -> None:
-    folder = execute(read_figure(NOTEBOOKS / "figures/gbw2015/spreadb.yaml"), data, tmp_path)
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/spreadb.yaml"), data, tmp_path)
     table = pd.read_csv(folder / "table.csv").set_index("qdisc")
     assert list(table.index) == list(QDISC_ORDER)
     assert set(table["distinct"]) == {SEEDS}
@@ -217,7 +218,7 @@ def test_what_the_smallest_scale_runs_is_enough(root: Path, name: str, tmp_path:
     """Figures that compare links or qdiscs, of which that scale has one and three."""
     scales = YAML(typ="safe").load(root / "workflow/config.yaml")["scales"]
     scale = Scale.of("smoke", scales)
-    figure = read_figure(NOTEBOOKS / f"figures/{name}.yaml")
+    figure = read_figure(STUDIES / f"{name.replace('/', '/figures/')}.yaml")
     for cell in filter(scale.has, figure.cells()):
         for path in (root / "data" / cell.folder).glob("seed-001.*"):
             place = tmp_path / "data" / cell.folder / path.name
@@ -230,7 +231,7 @@ def test_what_the_smallest_scale_runs_is_enough(root: Path, name: str, tmp_path:
 def test_no_data_is_an_error_that_says_so(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    figure = NOTEBOOKS / "figures/gbw2015/fig2a.yaml"
+    figure = STUDIES / "gbw2015/figures/fig2a.yaml"
     arguments = [str(figure), "--data", str(tmp_path / "none"), "--results", str(tmp_path / "r")]
     assert main(arguments) == 1
     message = capfd.readouterr().err
@@ -240,9 +241,9 @@ def test_no_data_is_an_error_that_says_so(
 
 
 def test_unknown_key_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "figures" / "gbw2015"
+    folder = tmp_path / "gbw2015" / "figures"
     folder.mkdir(parents=True)
-    source = (NOTEBOOKS / "figures/gbw2015/fig2a.yaml").read_text()
+    source = (STUDIES / "gbw2015/figures/fig2a.yaml").read_text()
     (folder / "fig2a.yaml").write_text(source + "titel: again\n")
     with pytest.raises(DataError, match=r"fig2a\.yaml: has the keys .*'titel'"):
         read_figure(folder / "fig2a.yaml")

@@ -10,7 +10,7 @@ import pytest
 
 from analysis import style
 from analysis.figurefile import read_figure
-from emulation import config, kernel, own, ownfile, provenance, rootfs, vm
+from emulation import config, guestcode, kernel, own, ownfile, provenance, rootfs
 from emulation.errors import ConfigError
 from emulation.kernel import module
 from emulation.model import Run
@@ -43,20 +43,20 @@ def written(folder: Path, text: str) -> Path:
 
 def test_without_a_file_there_is_nothing() -> None:
     assert own.own() == own.Own()
-    assert "ramp" not in {cell.qdisc for cell in config.experiment("gbw2015/rrul").cells}
+    assert "ramp" not in {cell.qdisc for cell in config.experiment("gbw2015/rrul").points}
 
 
 def test_the_example_joins_the_sweeps_over_qdiscs(ramp: Path) -> None:
-    cells = config.experiment("gbw2015/rrul").cells
+    cells = config.experiment("gbw2015/rrul").points
     assert sum(cell.qdisc == "ramp" for cell in cells) == 3 * 2  # links, congestion controls
     assert sum(cell.qdisc == "codel" for cell in cells) == 3 * 2
-    (idle,) = {cell.qdisc for cell in config.experiment("gbw2015/web_small_idle").cells}
+    (idle,) = {cell.qdisc for cell in config.experiment("gbw2015/web_small_idle").points}
     assert idle == "pfifo_fast"
-    assert "ramp" not in {c.qdisc for c in config.experiment("khademi2013/flows_4").cells}
+    assert "ramp" not in {c.qdisc for c in config.experiment("khademi2013/flows_4").points}
 
 
 def test_values_of_a_rate_go_before_those_of_all(ramp: Path) -> None:
-    cell = one_run().cell
+    cell = one_run().point
     assert dict(cell.down.options)["min"] == Duration(5_000_000)
     assert dict(cell.up.options)["min"] == Duration(15_000_000)
     assert cell.up.expect() == {
@@ -80,17 +80,15 @@ def test_the_job_names_the_module_and_what_it_is_made_of(ramp: Path, tmp_path: P
     assert module.source(copy).digest != told["digest"]
 
 
-def test_who_loads_modules_takes_the_place_of_the_first_process(ramp: Path, tmp_path: Path) -> None:
-    vm.prepare(tmp_path, tmp_path, one_run().job())
-    guest = tmp_path / "job/guest"
-    assert (guest / "main.py").read_bytes() == (vm.GUEST_CODE / "modules_main.py").read_bytes()
-    assert (guest / "wired_main.py").read_bytes() == (vm.GUEST_CODE / "main.py").read_bytes()
+def test_its_guest_has_what_loads_modules(ramp: Path) -> None:
     plain, own_job = one_run(qdisc="codel").job(), one_run().job()
+    more = {path.name for path in guestcode.files(own_job)}
+    assert more - {path.name for path in guestcode.files(plain)} == {"modules.py"}
     assert provenance.guest_code_digest(plain) != provenance.guest_code_digest(own_job)
 
 
 def test_figures_have_it_and_draw_it_apart(root: Path, ramp: Path) -> None:
-    figures = root / "notebooks/figures/gbw2015"
+    figures = root / "studies/gbw2015/figures"
     for name in ("fig2b", "fig3d", "fig4b", "fig5a", "fig6c", "fig7b", "table2", "spreada"):
         assert read_figure(figures / f"{name}.yaml").parameters["qdiscs"][-1] == "ramp"
     assert "ramp" not in read_figure(figures / "switchesb.yaml").parameters["qdiscs"]

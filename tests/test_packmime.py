@@ -1,4 +1,4 @@
-"""Tests of emulation.packmime: against the published distributions, with numbers worked out."""
+"""Tests of emulation.traffic.packmime: the published distributions, with numbers worked out."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from emulation import packmime
-from emulation.packmime import Session, sessions
+from emulation.traffic import packmime
+from emulation.traffic.packmime import Session, sessions
 
 SEEDS = range(60)
 

@@ -12,7 +12,6 @@ import pytest
 
 from emulation import kernel, rootfs, vm
 from emulation.kernel.recipe import RECIPE_DIR
-from workflow.determinism import replace_work
 
 PATCHES = RECIPE_DIR / "patches"
 SERIES = [
@@ -49,7 +48,6 @@ for path, bad in {bad!r}:
     status('switch', path=path, found=found, refused=refused)
 with open('/proc/cpuinfo') as file:
     status('cpu', lines=[line.split(':') for line in file.read().splitlines()])
-status('done')
 """
 
 
@@ -77,9 +75,8 @@ def test_a_patch_has_a_row(name: str) -> None:
 @pytest.mark.kernel
 def test_switches_are_as_today_and_refuse_what_they_are_not(tmp_path: Path) -> None:
     machine = vm.Machine(kernel.build().path, rootfs.build().path, seed=1)
-    vm.prepare(tmp_path, machine.root, {})
     bad = [(path, value) for path, (_, value) in SWITCHES.items()]
-    replace_work(tmp_path, LOOK.format(bad=bad))
+    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=LOOK.format(bad=bad))
     ending = vm.run(machine, tmp_path)
     seen = {step["path"]: step for step in ending.steps if step["step"] == "switch"}
     assert {path: step["found"] for path, step in seen.items()} == {
@@ -99,7 +96,6 @@ for _ in range(400):
     except OSError:
         failed += 1
 status('forked', failed=failed)
-status('done')
 """
 
 
@@ -107,8 +103,7 @@ status('done')
 def test_no_fork_fails_where_the_host_sends_signals(tmp_path: Path) -> None:
     """A SIGCONT that comes as a new user process stops itself took that stop away."""
     machine = vm.Machine(kernel.build().path, rootfs.build().path, seed=1)
-    vm.prepare(tmp_path, machine.root, {})
-    replace_work(tmp_path, FORKS)
+    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=FORKS)
     sent = 0
 
     def storm(pid: int) -> None:

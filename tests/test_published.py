@@ -8,7 +8,7 @@ from analysis.errors import DataError
 from analysis.published import PUBLISHED, nothing, read_published
 from analysis.style import QDISC_ORDER
 
-FIGURE_2 = Path(__file__).parents[1] / "data" / "published" / "gbw2015-fig2.csv"
+FIGURE_2 = Path(__file__).parents[1] / "studies/gbw2015/published/fig2.csv"
 
 
 def test_figure_2_has_every_qdisc_and_quantity() -> None:
@@ -48,7 +48,7 @@ def test_goodput_does_not_exceed_the_link() -> None:
 
 
 def test_unknown_figure_is_named_with_the_known_ones() -> None:
-    with pytest.raises(DataError, match=r"gbw2015-fig2\.csv: no figure '9'\. It has 2a, 2b, 2c"):
+    with pytest.raises(DataError, match=r"fig2\.csv: no figure '9'\. It has 2a, 2b, 2c"):
         read_published(FIGURE_2, "9")
 
 

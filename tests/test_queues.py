@@ -9,14 +9,15 @@ import pandas as pd
 import pytest
 
 from analysis import dynamic, figures_edge, figures_modem, figures_queues, queues
-from analysis.claims import codel2012
+from analysis.claims.plugin import rules_of
 from analysis.claims.queues import measure, measure_dynamic
 from analysis.claims.statement import read_claims
 from analysis.dataset import RunFile, find_runs, find_several
 from analysis.errors import DataError
+from analysis.study import open_study
 from analysis.style import styled
+from emulation import ownfile
 
-PUBLISHED = Path(__file__).parents[1] / "data" / "published"
 KERNEL = {"release": "6.12", "digest": "0" * 16}
 
 
@@ -130,11 +131,12 @@ def test_measured_by_load(tmp_path: Path) -> None:
 
 
 def test_every_claim_from_the_simulator_on_has_a_rule() -> None:
-    claims = {one.id: one for one in read_claims(PUBLISHED, "codel2012")}
+    claims = {one.id: one for one in read_claims(open_study("codel2012"))}
+    rules = rules_of(open_study("codel2012")).rules
     ours = [id_ for id_ in claims if id_ >= "c011"]
-    assert set(ours) <= set(codel2012.RULES)
+    assert set(ours) <= set(rules)
     for id_ in ours:
-        rule = codel2012.RULES[id_]
+        rule = rules[id_]
         assert rule(claims[id_]) if callable(rule) else rule
 
 
@@ -171,6 +173,23 @@ def test_figures_can_be_drawn(tmp_path: Path) -> None:
     assert "CoDel at 3\xa0Mbit/s: 6 ms" in figures_queues.describe_boxes(
         table, "link", ticks, title
     )
+
+
+def test_a_qdisc_of_the_users_own_joins_the_boxes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "papers: [codel2012]\nqdiscs:\n  codel_of_mine: {kind: codel, options: {target: 9 ms}}\n"
+    (tmp_path / "own.yaml").write_text(text)
+    monkeypatch.setenv(ownfile.VARIABLE, str(tmp_path / "own.yaml"))
+    for qdisc in ("codel", "codel_of_mine"):
+        write(tmp_path, "static_rtt_10ms", "3/3", qdisc)
+    where = {"eras": ["2014"], "ccs": ["cubic"]}
+    table = queues.read_runs(find_several(tmp_path, "codel2012", ["static_rtt_10ms"], **where))
+    assert list(table["family"]) == ["codel", "codel_of_mine"]
+    ticks, title = queues.ticks(table, "link")
+    with styled() as palette:
+        drawn = figures_queues.boxes(table, palette, by="link", ticks=ticks, title=title)
+    assert [text.get_text() for text in drawn.legends[0].texts] == ["CoDel", "codel_of_mine"]
 
 
 def test_a_queue_that_dropped_nothing_has_no_box_and_no_error(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from IPython.display import SVG
 
-from analysis import figures, notebookpage, outputs, pages, ran, report, shown, style
+from analysis import figures, notebookpage, outputs, pages, ran, report, shown, study, style
 from analysis.errors import DataError
 
 sys.path.insert(0, str(Path(__file__).parent / "data"))
@@ -238,7 +238,7 @@ def test_a_notebook_shows_its_figure_in_a_size_that_fits(
 def test_figures_come_in_their_order(results: Path) -> None:
     names = ["fig10a", "fig2b", "table1", "fig2a"]
     assert sorted(names, key=shown._natural) == ["fig2a", "fig2b", "fig10a", "table1"]
-    assert pages.in_order({"rig", "codel2012", "gbw2015"}) == ["gbw2015", "codel2012", "rig"]
+    assert study.in_order({"rig", "codel2012", "gbw2015"}) == ["gbw2015", "codel2012", "rig"]
 
 
 @pytest.mark.parametrize(

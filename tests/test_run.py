@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from emulation import provenance, run, vm
+from emulation import guestcode, provenance, run, vm
 from emulation.commands import run as commands_run
 from emulation.config import experiment as find_experiment
 from emulation.config import select
@@ -18,6 +18,7 @@ from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficF
 from emulation.kernel import Kernel
 from emulation.model import Experiment, Run
 from emulation.rootfs import RootFs
+from emulation.traffic.flent import NETPERF, check_flows
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
 ROOT = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))
@@ -79,35 +80,35 @@ def test_data_without_provenance_is_no_run(
 )
 def test_the_last_step_decides(last: dict[str, Any], error: type[EmulationError]) -> None:
     with pytest.raises(error, match="a; b"):
-        run._judge(vm.Ending(steps=[{"virtual_s": 1.0, **last}]))
+        vm.Ending(steps=[{"virtual_s": 1.0, **last}]).check()
 
 
 def test_a_guest_that_stops_in_the_middle_fails() -> None:
     with pytest.raises(GuestFailure, match="stopped after 'traffic'"):
-        run._judge(vm.Ending(steps=[{"step": "traffic", "virtual_s": 1.0}]))
+        vm.Ending(steps=[{"step": "traffic", "virtual_s": 1.0}]).check()
 
 
-def test_an_idle_flow_is_named(codel: Run, tmp_path: Path) -> None:
+def test_an_idle_flow_is_named(tmp_path: Path) -> None:
     good = {"TCP upload BE": [None, 1.0], "Ping (ms) ICMP": [50.0]}
-    run.check_flows(write_flent(tmp_path / "good.gz", good), codel)
+    check_flows(write_flent(tmp_path / "good.gz", good))
     for idle in ([None, None], [0, 0.0], []):
         path = write_flent(tmp_path / "bad.gz", {**good, "TCP download BE2": idle})
         with pytest.raises(TrafficFailure, match="no data moved in TCP download BE2"):
-            run.check_flows(path, codel)
+            check_flows(path)
     # flent drops every sample of a flow that starved at its start; netperf still counted bytes.
     starved = {"results": {"TCP download BE2": [None]}, "metadata": {"SERIES_META": {}}}
     starved["metadata"]["SERIES_META"] = {"TCP download BE2": {"BYTES_RECVD": 1678232}}
     with gzip.open(tmp_path / "starved.gz", "wt") as stream:
         json.dump(starved, stream)
-    run.check_flows(tmp_path / "starved.gz", codel)
+    check_flows(tmp_path / "starved.gz")
     with pytest.raises(TrafficFailure, match="any flow"):
-        run.check_flows(write_flent(tmp_path / "none.gz", {}), codel)
+        check_flows(write_flent(tmp_path / "none.gz", {}))
 
 
-def test_a_netperf_without_its_result_is_named(codel: Run, tmp_path: Path) -> None:
+def test_a_netperf_without_its_result_is_named(tmp_path: Path) -> None:
     path = tmp_path / "run.gz"
     for result, refused in (({"ELAPSED_TIME": 140.0}, False), ({}, True)):
-        about = {"RUNNER": run.NETPERF, **result}
+        about = {"RUNNER": NETPERF, **result}
         content = {
             "results": {"TCP upload BE": [1.0]},
             "metadata": {"SERIES_META": {"TCP upload BE": about}},
@@ -116,9 +117,9 @@ def test_a_netperf_without_its_result_is_named(codel: Run, tmp_path: Path) -> No
             json.dump(content, stream)
         if refused:
             with pytest.raises(TrafficFailure, match="without its result: TCP upload BE"):
-                run.check_flows(path, codel)
+                check_flows(path)
         else:
-            run.check_flows(path, codel)
+            check_flows(path)
 
 
 def test_a_file_is_stored_whole_or_not_at_all(
@@ -193,8 +194,8 @@ def test_identity_follows_the_code_that_a_job_needs(
 ) -> None:
     """A change of D-ITG's server is another identity for VoIP, none for RRUL."""
     guest = tmp_path / "guest"
-    shutil.copytree(vm.GUEST_CODE, guest)
-    monkeypatch.setattr(vm, "GUEST_CODE", guest)
+    shutil.copytree(guestcode.FOLDER, guest)
+    monkeypatch.setattr(guestcode, "FOLDER", guest)
     chosen = {"link": "10/1", "qdisc": "codel", "cc": "reno", "seed": 1}
     jobs = [
         select(experiment, **chosen)[0].job()  # type: ignore[arg-type]

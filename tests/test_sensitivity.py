@@ -16,7 +16,9 @@ from analysis.settings import Setting
 sys.path.insert(0, str(Path(__file__).parent / "data"))
 import synthetic_packets as synthetic
 
-PUBLISHED = Path(__file__).parents[1] / "data" / "published"
+from analysis.study import open_study
+from emulation import ownfile
+
 PAPER = "khademi2013"
 
 
@@ -81,23 +83,23 @@ def test_runs_of_several_experiments_are_found_and_none_is_an_error(
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("cell", "found"),
     [
-        ("codel_5ms", ("codel", 5, 100, False)),
-        ("codel_5ms_interval_30ms", ("codel", 5, 30, False)),
-        ("pie_20ms", ("pie", 20, 30, False)),
-        ("pie_5ms_tupdate_100ms", ("pie", 5, 100, False)),
-        ("ared_5ms_ecn", ("ared", 5, 500, True)),
-        ("fq_codel_20ms", ("fq_codel", 20, 100, False)),
+        ("flows_4/10-10/codel_5ms", ("codel", 5, 100, False)),
+        ("flows_4/10-10/codel_5ms_interval_30ms", ("codel", 5, 30, False)),
+        ("flows_4/10-10/pie_20ms", ("pie", 20, 30, False)),
+        ("flows_4/10-10/pie_5ms_tupdate_100ms", ("pie", 5, 100, False)),
+        ("flows_4_ecn/10-10/ared_5ms_ecn", ("ared", 5, 500, True)),
+        ("flows_4/10-10/ared_1ms", ("ared", 1, 500, False)),
+        ("flows_4/10-10/fq_codel_20ms", ("fq_codel", 20, 100, False)),
     ],
 )
-def test_names_say_parameters(name: str, found: tuple[str, int, int, bool]) -> None:
-    assert tuple(sensitivity.parameters(name)) == found
-
-
-def test_other_names_are_an_error() -> None:
-    with pytest.raises(DataError, match="sfq: no qdisc of khademi2013"):
-        sensitivity.parameters("sfq")
+def test_a_run_has_the_parameters_of_its_study(
+    cell: str, found: tuple[str, int, int, bool]
+) -> None:
+    runs = pd.DataFrame({"run": [f"{PAPER}/{cell}/reno/seed-001"]})
+    table = sensitivity.with_axes(runs)
+    assert tuple(table[["aqm", "target_ms", "interval_ms", "ecn"]].iloc[0]) == found
 
 
 def test_boxes_are_means_over_runs_in_the_papers_order(files: list[RunFile]) -> None:
@@ -148,7 +150,7 @@ def test_marks_are_divided_by_the_drops_of_the_same_seed_without_ecn(root: Path)
     per_seed = ecn.marks_by_drops(packets.dataset(files).runs)
     assert per_seed["ratio"].tolist() == [1.0, 1.0]
     assert set(per_seed["flows_per_sender"]) == {1}
-    published = ecn.read_ratios(PUBLISHED / "khademi2013-table5.csv")
+    published = ecn.read_ratios(open_study("khademi2013").published / "table5.csv")
     assert len(published) == 12
     compared = ecn.compare(per_seed, published, [Setting("2013", "reno")])
     codel = compared[(compared["flows_per_sender"] == 1) & (compared["aqm"] == "codel")].iloc[0]
@@ -230,7 +232,7 @@ def test_a_run_over_wifi_is_measured_by_direction(wireless: dict[str, RunFile]) 
 
 
 def test_printed_medians_stand_beside_their_boxes(wireless: dict[str, RunFile]) -> None:
-    printed = sensitivity.read_medians(PUBLISHED / "khademi2013-wifi.csv")
+    printed = sensitivity.read_medians(open_study("khademi2013").published / "wifi.csv")
     per_run = packets.run_quantiles([wireless["wifi_mixed_4"]], ["up_rtt", "up_goodput"])
     boxes = sensitivity.with_medians(sensitivity.boxes(per_run, ["flows"], ["aqm"]), printed)
     by_quantity = boxes.set_index("quantity")
@@ -253,3 +255,46 @@ def test_a_damaged_table_of_medians_is_refused(tmp_path: Path) -> None:
     path.write_text("quantity,flows,aqm,low,high\nrumour,4,codel,1,2\n")
     with pytest.raises(DataError, match="not a table of medians"):
         sensitivity.read_medians(path)
+
+
+OWN = """\
+papers: [khademi2013]
+qdiscs:
+  aimed: {kind: codel, options: {target: 5 ms, interval: 50 ms, noecn: true}}
+  plain: {kind: pfifo, options: {limit: 100 packets}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("x", "shown"),
+    [
+        (["target_ms"], {("5", "codel"), ("5", "aimed"), ("–", "plain")}),
+        (["interval_ms"], {("100", "codel"), ("50", "aimed"), ("–", "plain")}),
+        (["flows"], {("16", "codel"), ("16", "aimed"), ("16", "plain")}),
+    ],
+)
+def test_a_qdisc_of_the_users_own_joins_the_boxes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, x: list[str], shown: set[tuple[str, str]]
+) -> None:
+    (tmp_path / "own.yaml").write_text(OWN)
+    monkeypatch.setenv(ownfile.VARIABLE, str(tmp_path / "own.yaml"))
+    delays = {"codel_5ms": 20.0, "aimed": 10.0, "plain": 40.0}
+    synthetic.write_experiment(tmp_path, "flows_16", delays)
+    files = find_several(tmp_path, PAPER, ["flows_16"], eras=["2013"], ccs=["reno"])
+    table = packets.run_quantiles(files, ["queuing"], jobs=1)
+    found = sensitivity.boxes(table, x, ["aqm"])
+    assert set(zip(found["x"], found["series"], strict=True)) == shown
+    assert found.set_index("series")["p50"].to_dict() == pytest.approx(
+        {"codel": 20, "aimed": 10, "plain": 40}, rel=0.1
+    )
+    assert sensitivity.targets(found, "queuing") == dict.fromkeys(
+        {name for name, _ in shown if name != "–"}, 5.0
+    )
+    with style.styled() as palette:
+        figures_sensitivity.whisker_boxes(
+            found, [Setting("2013", "reno")], palette, quantity="queuing", title=x[0],
+            marked=sensitivity.targets(found, "queuing"),
+        )  # fmt: skip
+    assert set(sensitivity.overview(found)["series"]) == {"codel", "aimed", "plain"}
+    off = {file.qdisc: "queuing_off_target_ms" in measure(file) for file in files}
+    assert off == {"codel_5ms": True, "aimed": True, "plain": False}

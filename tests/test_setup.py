@@ -98,20 +98,19 @@ def test_without_apt_the_packages_are_named(machine: Machine) -> None:
     assert "flex" in done.stderr
 
 
-def test_a_browser_is_installed_where_that_is_possible_and_done_without_elsewhere(
-    machine: Machine,
-) -> None:
-    done = machine.run("setup_browser")
+def test_what_some_tests_need_is_installed_where_that_is_possible(machine: Machine) -> None:
+    command = "setup_optional tool 'nothing is tooled' tool-a tool-b"
+    done = machine.run(command)
     assert done.returncode == 0
-    assert "no chromium: the pages are not looked at (as root: apt-get" in done.stdout
+    assert "no tool: nothing is tooled (as root: apt-get install tool-a tool-b)" in done.stdout
     if os.getuid() == 0:
-        machine.add("apt-get", '#!/bin/sh\necho "apt-get $*" >>"$CALLS"\nexit 1\n')
-        done = machine.run("setup_browser")  # no mirror in reach
+        machine.add("apt-get", '#!/bin/sh\necho "apt-get $*" >>"$CALLS"\n')
+        done = machine.run(command)  # a mirror that has it not
         assert done.returncode == 0
-        assert "no chromium" in done.stdout
-        assert any("apt-get -q update" in call for call in machine.calls)
-    machine.add("chromium", "#!/bin/sh\n")
-    assert machine.run("setup_browser").stdout == ""
+        assert "no tool" in done.stdout
+        assert any(call.endswith("tool-a tool-b") for call in machine.calls)
+    machine.add("tool", "#!/bin/sh\n")
+    assert machine.run(command).stdout == ""
 
 
 def test_packages_are_installed_once(machine: Machine) -> None:

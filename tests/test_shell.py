@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from emulation import cli, shell, vm
+from emulation import cli, guestcode, shell, vm
 from emulation.config import select as select_runs
 from emulation.errors import GuestFailure, RigMismatch
 from emulation.model import Experiment
@@ -20,9 +20,10 @@ ASKED = ["shell", "gbw2015/rrul", "--link", "10/1", "--qdisc", "codel"]
 
 def test_the_job_is_the_runs_with_a_shell(rrul: Experiment) -> None:
     run = select_runs(rrul, link="10/1", qdisc="codel", cc="cubic", seed=1)[0]
-    job = shell.job(run, "true")
-    assert {key: value for key, value in job.items() if key != "shell"} == run.job()
-    assert job["shell"]["command"] == "true"
+    job = shell.job(run)
+    assert {key: value for key, value in job.items() if key not in ("work", "shell")} == run.job()
+    assert job["work"] == "shell"
+    assert {"rows", "columns", "term"} == set(job["shell"])
 
 
 def test_the_status_is_the_shells() -> None:
@@ -39,7 +40,7 @@ def test_the_status_is_the_shells() -> None:
 
 
 def test_a_terminal_has_the_hosts_clock() -> None:
-    words = vm.command(vm.Machine(vm.GUEST_CODE, vm.GUEST_CODE, 1, terminal=True))
+    words = vm.command(vm.Machine(guestcode.FOLDER, guestcode.FOLDER, 1, terminal=True))
     assert "con0=fd:0,fd:1" in words
     assert not any(word.startswith("time-travel") for word in words)
 
@@ -48,10 +49,10 @@ def test_a_terminal_has_the_hosts_clock() -> None:
 def test_a_command_in_the_rig(capfd: pytest.CaptureFixture[str]) -> None:
     text = "on client ping -c 2 10.0.4.2; on router_up tc qdisc show dev r1-delay; on x y; exit 3"
     assert cli.main([*ASKED, "--command", text]) == 3
-    out = capfd.readouterr().out
+    out, err = capfd.readouterr()
     assert "2 packets transmitted, 2 received" in out
     assert "qdisc codel 10: parent 1:1" in out
-    assert "on: no node 'x'; there are: client router_up" in out
+    assert "on: no node 'x'; there are: client router_up" in err
 
 
 @pytest.mark.kernel

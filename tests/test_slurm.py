@@ -162,7 +162,7 @@ class Campaign:
 
     def __init__(self, folder: Path, slurm: Slurm) -> None:
         self.folder, self.slurm = folder, slurm
-        parts = ("analysis", "emulation", "notebooks", "qdisc", "workflow", "data/published")
+        parts = ("analysis", "emulation", "notebooks", "qdisc", "studies", "workflow")
         ignored = shutil.ignore_patterns("__pycache__")
         for part in parts:
             shutil.copytree(ROOT / part, folder / part, ignore=ignored)
@@ -304,7 +304,7 @@ def test_batches_hold_seeds_of_one_cell(monkeypatch: pytest.MonkeyPatch) -> None
     batches = plan.batches()
     runs = [run.id for batch in batches.values() for run in batch]
     assert sorted(runs) == sorted(plan.all_runs())
-    assert {len({run.cell for run in batch}) for batch in batches.values()} == {1}
+    assert {len({run.point for run in batch}) for batch in batches.values()} == {1}
     stamps = [str(path) for path in plan.data_files(plan.figures["gbw2015/fig2b"])]
     (stamp,) = [one for one in stamps if one.endswith("/10-10/codel/cubic/seeds-011-020.json")]
     batch = batches[stamp.removeprefix("results/batches/").removesuffix(".json")]

@@ -12,9 +12,10 @@ import pytest
 
 from emulation import host, speed
 from emulation.commands.list import wall_seconds
-from emulation.config import experiments
-from emulation.model import Cell, Experiment
+from emulation.config import all_labels, experiments
+from emulation.model import Experiment, Point
 from emulation.speed import PRIOR, Measured, Model
+from emulation.traffic.base import PER_MBIT
 from emulation.units import Duration
 
 #: Share by which a prediction may be wrong.
@@ -81,26 +82,26 @@ def test_half_a_line_is_passed_over() -> None:
 
 
 def test_the_list_uses_what_was_measured(rrul: Experiment) -> None:
-    before = wall_seconds(rrul, rrul.cells)
+    before = wall_seconds(rrul, rrul.points)
     for run in runs(times(0.5)) * 10:
         speed.remember(run)
-    assert wall_seconds(rrul, rrul.cells) == pytest.approx(before / 2, rel=0.1)
+    assert wall_seconds(rrul, rrul.points) == pytest.approx(before / 2, rel=0.1)
 
 
 def test_a_shorter_load_takes_less_time(rrul: Experiment) -> None:
-    whole = wall_seconds(rrul, rrul.cells)
-    short = wall_seconds(rrul, rrul.cells, Duration.parse("20 s"))
-    assert PRIOR.per_run * len(rrul.cells) < short < whole / 2
+    whole = wall_seconds(rrul, rrul.points)
+    short = wall_seconds(rrul, rrul.points, Duration.parse("20 s"))
+    assert PRIOR.per_run * len(rrul.points) < short < whole / 2
 
 
 def test_packets_are_of_the_directions_that_tcp_is_sent_in() -> None:
-    by_name = {one.id: one for one in experiments()}
-    link = next(cell.link for cell in by_name["gbw2015/rrul"].cells if cell.link.name == "10/1")
+    by_name = all_labels(experiments())
+    link = next(cell.link for cell in by_name["gbw2015/rrul"].points if cell.link.name == "10/1")
     expected = {
         f"gbw2015/{name}": speed.expected_packets(by_name[f"gbw2015/{name}"].traffic, link, 100)
         for name in ("rrul", "voip_1up", "voip_rrul", "rtt_fairness", "web_small_idle")
     }
-    up, down = 100 * speed.PER_MBIT, 1000 * speed.PER_MBIT
+    up, down = 100 * PER_MBIT, 1000 * PER_MBIT
     assert list(expected.values()) == [up + down, up, up + down, up, 0]
 
 
@@ -109,15 +110,15 @@ def test_packets_are_of_the_directions_that_tcp_is_sent_in() -> None:
 
 
 @cache
-def recorded() -> list[tuple[Experiment, Cell, Measured]]:
-    by_name = {one.id: one for one in experiments()}
+def recorded() -> list[tuple[Experiment, Point, Measured]]:
+    by_name = all_labels(experiments())
     found = []
     path = Path(__file__).parent / "data" / "speeds.csv"
     for row in csv.DictReader(path.read_text().splitlines()):
         experiment = by_name[f"gbw2015/{row['experiment']}"]
         (cell, *_) = [
             one
-            for one in experiment.cells
+            for one in experiment.points
             if (one.link.name, one.qdisc) == (row["link"], row["qdisc"])
         ]
         length_s = experiment.traffic.length.seconds

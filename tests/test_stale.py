@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from emulation import kernel, provenance, rootfs, vm
+from emulation import guestcode, kernel, provenance, rootfs, vm
 from emulation.config import select
 from emulation.kernel import Kernel
 from emulation.model import Experiment
@@ -60,8 +60,11 @@ def test_another_patch_makes_all_runs_stale(
     assert stale.causes(made) == {"kernel": 3}
     monkeypatch.setattr(kernel, "find", lambda series=None: None)  # not built yet
     assert stale.sentences(stale.causes(made), Path("data")) == [
-        "3 of 3 runs in data are stale: the kernel or its patches changed"
+        "3 of 3 runs in data cannot be told: the kernel or the guest's tools are not built here "
+        "(./reproduce-all --setup-only)"
     ]
+    change(made[0], length_s=20.0)  # what is known is said all the same
+    assert stale.causes(made) == {"job": 1, stale.UNKNOWN: 2}
 
 
 def test_each_part_is_told(
@@ -81,12 +84,12 @@ def test_each_part_is_told(
     assert stale.causes(made) == {"gone": 1, "job": 1, "current": 1}
     code = tmp_path / "guest"
     code.mkdir()
-    for path in vm.GUEST_CODE.iterdir():
+    for path in guestcode.FOLDER.iterdir():
         if path.is_file():
             (code / path.name).write_bytes(path.read_bytes())
     with (code / "rig.py").open("a") as file:
         file.write("# changed\n")
-    monkeypatch.setattr(vm, "GUEST_CODE", code)
+    monkeypatch.setattr(guestcode, "FOLDER", code)
     assert stale.causes(made[2:]) == {"guest": 1}
 
 

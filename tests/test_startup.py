@@ -1,4 +1,4 @@
-"""How the upload's queue starts: packets in steps of time, and what is made of the steps."""
+"""How the upload's queue starts: what is made of its steps."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,56 +9,8 @@ import pytest
 
 from analysis import figures_startup, startup, style
 from analysis.errors import DataError
-from emulation.units import Duration
-from workflow import startup as steps
-from workflow.drops import Followed, Sent
 
-MS = 1_000_000
 ABOUT = {"experiment": "rrul", "era": "2014", "link": "10/1", "qdisc": "codel", "cc": "cubic"}
-
-
-def sent(at_ms: float, payload: int = 1000) -> Sent:
-    return Sent(round(at_ms * MS), (6, "10.0.4.2", 5000, 12865), False, 0, payload, b"")
-
-
-def test_codel_decides_as_the_packet_before_has_left() -> None:
-    packets = [sent(at) for at in (0, 1, 2, 3, 50)]
-    left = [10 * MS, None, None, 22 * MS, 60 * MS]
-    assert steps.decided(packets, left, at_head=True) == [0, 10 * MS, 10 * MS, 10 * MS, 50 * MS]
-    assert steps.decided(packets, left, at_head=False) == [at * MS for at in (0, 1, 2, 3, 50)]
-
-
-def rows(qdisc: str, packets: Sequence[Sent], left: list[int | None]) -> list[steps.Row]:
-    (run,) = (
-        one
-        for one in steps.wanted([1])
-        if (one.experiment.name, one.cell.link.name, one.cell.qdisc) == ("rrul", "10/1", qdisc)
-    )
-    return list(steps.rows(run, Followed(list(packets), left, {})))
-
-
-def test_steps_count_from_the_first_packet_of_the_uploads() -> None:
-    packets = [sent(at, 60_000) for at in (5000, 5010, 5020, 5150, 45_000)]
-    left = [5012 * MS, 5024 * MS, None, None, 45_012 * MS]
-    codel = rows("codel", packets, left)
-    assert [one.from_s for one in codel] == [*(number / 10 for number in range(300)), 30]
-    first, second, *between, half = codel
-    assert (first.packets, first.dropped, first.wait_ms, first.shortest_ms) == (3, 1, 13.0, 0.0)
-    assert (second.packets, second.dropped, second.wait_ms) == (1, 1, None)
-    assert {(one.packets, one.shortest_ms) for one in between} == {(0, None)}
-    assert (half.to_s, half.packets, half.wait_ms) == (60, 1, 12.0)
-    assert {one.target_ms for one in codel} == {13.0}  # Table 1, for 1 Mbit/s
-
-
-def test_codel_drops_late_and_pie_as_packets_come() -> None:
-    packets = [sent(at, 60_000) for at in (0, 10, 20)]
-    left = [12 * MS, 190 * MS, None]
-    assert [one.dropped for one in rows("codel", packets, left)[:2]] == [0, 1]
-    assert [one.dropped for one in rows("pie", packets, left)[:2]] == [1, 0]
-
-
-def test_the_second_half_is_that_of_the_load() -> None:
-    assert steps.bounds_ms(Duration.parse("140 s"))[-1] == (70_000, 140_000)
 
 
 def run_of(
@@ -207,17 +159,6 @@ def test_a_flood_is_drawn_beside_the_law_only() -> None:
     assert beside.lines[0].get_xdata()[-1] == pytest.approx(4.05)
     assert [one.get_text() for one in beside.texts] == ["no dropping state of RRUL's has 10 drops"]
     assert "flood_10_1 codel 10/1 1.89" in figures_startup.describe_start(table)
-
-
-def test_a_flood_of_udp_is_a_load() -> None:
-    """Steps count from its first packet, which is 0.1 s after a probe's."""
-    names = {run.experiment.name: run for run in steps.wanted([1])}
-    probe = Sent(0, (1, "10.0.4.2", 0, 0), False, 0, 0, b"")
-    flow = (17, "10.0.4.2", 5000, 5001)
-    packets = [probe, *(Sent(at * MS, flow, False, 0, 0, b"") for at in (100, 104))]
-    left = [MS, 112 * MS, None]
-    first, *_ = steps.rows(names["flood_10_1"], Followed(packets, left, {}))
-    assert (first.packets, first.dropped, first.wait_ms) == (2, 1, 12.0)
 
 
 def test_another_table_is_refused(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def pinged(least: str) -> Rig:
 def test_an_idle_path_as_long_as_asked(traffic: ModuleType, least: str) -> None:
     rig = pinged(least)
     host = {"address": "10.0.4.3", "base_rtt_ms": 50.0}
-    assert traffic.check_base_rtt(rig, "client", host) == float(least)
+    assert traffic.check_base_rtt(rig, "client", host, traffic.RTT_SLACK_MS) == float(least)
     assert rig.commands[0][:2] == ("client", "ping")
     assert rig.commands[0][-1] == "10.0.4.3"
 
@@ -55,13 +55,13 @@ def test_an_idle_path_as_long_as_asked(traffic: ModuleType, least: str) -> None:
 def test_an_idle_path_of_another_length_is_refused(traffic: ModuleType, least: str) -> None:
     host = {"address": "10.0.4.3", "base_rtt_ms": 50.0}
     with pytest.raises(traffic.Failure, match=r"to 10\.0\.4\.3 takes .* ms, not 50$"):
-        traffic.check_base_rtt(pinged(least), "client", host)
+        traffic.check_base_rtt(pinged(least), "client", host, traffic.RTT_SLACK_MS)
 
 
 def test_a_path_without_an_answer_is_refused(traffic: ModuleType) -> None:
     host = {"address": "10.0.4.3", "base_rtt_ms": 50.0}
     with pytest.raises(traffic.Failure, match=r"no answer from 10\.0\.4\.3: PING") as caught:
-        traffic.check_base_rtt(Rig(PING.format(received=0)), "client", host)
+        traffic.check_base_rtt(Rig(PING.format(received=0)), "client", host, traffic.RTT_SLACK_MS)
     assert caught.value.cause == "rig"
 
 
@@ -94,5 +94,5 @@ def test_a_server_of_its_own_module_is_started_by_it(traffic: ModuleType) -> Non
     module = mock.MagicMock()
     module.start.return_value = ["a process"]
     with mock.patch.dict(sys.modules, {"ditg": module}):
-        assert traffic.start("ditg", "the rig", told) == ["a process"]
+        assert traffic.SERVERS["ditg"]("the rig", told) == ["a process"]
     module.start.assert_called_once_with("the rig", told)

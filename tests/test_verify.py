@@ -16,7 +16,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from emulation import cli, kernel, packets_table, rootfs, verify
+from emulation import cli, kernel, rootfs, verify
+from emulation.captures import table as packets_table
 from emulation.commands import verify as command
 from emulation.config import select
 from emulation.errors import ConfigError

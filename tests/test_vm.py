@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from collections import namedtuple
 from pathlib import Path
@@ -83,52 +82,11 @@ def test_the_layout_of_a_job(tmp_path: Path) -> None:
     root = tmp_path / "rootfs"
     folder = tmp_path / "scratch"
     folder.mkdir()
-    vm.prepare(folder, root, {"seed": 1})
+    vm.prepare(folder, root, {"work": "boot"})
     assert (folder / "root").readlink() == root
     assert (folder / "job/job.json").is_file()
     assert (folder / "job/guest/main.py").is_file()
     assert not list(folder.rglob("__pycache__"))
-
-
-def code(job: dict[str, Any]) -> set[str]:
-    return {path.name for path in vm.guest_code(job)}
-
-
-def served(*servers: str) -> dict[str, Any]:
-    return {"traffic": {"servers": list(servers)}}
-
-
-def test_only_the_code_that_a_job_needs_gets_into_the_guest(tmp_path: Path) -> None:
-    every = code({})
-    assert {"init.sh", "main.py", "rig.py", "capture.py", "traffic.py"} <= every
-    assert not {"ditg.py", "web.py", "switch.py", "shell.py"} & every
-    assert code(served("netserver", "irtt")) == every
-    assert code(served("ditg")) == every | {"ditg.py", "ditg_pickle.py"}
-    web = code(served("netserver", "web")) - every
-    assert {"web.py", "web_getter.py", "web_sites.py"} <= web
-    assert all(name.startswith("web") for name in web)
-    assert code({**served("irtt"), "shell": {}}) == every | {"shell.py"}
-    assert code({**served("irtt"), "capture": True}) == every
-
-    folder = tmp_path / "scratch"
-    folder.mkdir()
-    vm.prepare(folder, tmp_path, served("ditg"))
-    copied = {path.name for path in (folder / "job/guest").iterdir()}
-    assert copied == code(served("ditg"))
-
-
-def test_what_the_copied_code_imports_is_copied() -> None:
-    """Each module of the guest that another one names is in the same job."""
-    names = {path.stem for path in vm.GUEST_CODE.glob("*.py")}
-    for job in ({}, served("ditg"), served("web"), {"shell": {}}):
-        copied = {path.stem for path in vm.guest_code(job)}
-        for path in vm.guest_code(job):
-            found = re.findall(r"^ *(?:from|import) (\w+)", path.read_text(), re.MULTILINE)
-            asked = {
-                name for name, key in (("shell", "shell"), ("capture", "captures")) if key in job
-            }
-            conditional = {"shell", "capture", "switch"} - asked
-            assert (set(found) & names) - conditional <= copied, path.name
 
 
 Stat = namedtuple("Stat", "f_bavail f_frsize f_flag")

@@ -17,7 +17,7 @@ from analysis.settings import Setting
 sys.path.insert(0, str(Path(__file__).parent / "data"))
 import synthetic_traffic as traffic
 
-PRINTED = Path(__file__).parents[1] / "data" / "published" / "gbw2015-voip-loss.csv"
+PRINTED = Path(__file__).parents[1] / "studies/gbw2015/published/voip-loss.csv"
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_printed_losses_beside_ours(data: Dataset) -> None:
     assert not table["agrees"].to_dict()["pfifo_fast"]  # 2 where 0.88 is printed
     assert table["n_seeds"].tolist() == [3] * 7
     with pytest.raises(DataError, match="not a table of losses"):
-        voip.read_losses(PRINTED.with_name("gbw2015-fig2.csv"), ["a", "b"])
+        voip.read_losses(PRINTED.with_name("fig2.csv"), ["a", "b"])
 
 
 def test_another_tool_beside(root: Path, data: Dataset) -> None:

@@ -23,10 +23,8 @@ pytestmark = pytest.mark.kernel
 #: command on the client; or `stop`, which kills a server; or `hole`, into which packets to the
 #: server disappear from one time to another, in seconds; the next step begins at 0.01.
 WORK = """
-import json, subprocess, time, web
+import subprocess, time, web
 from rig import Rig
-with open('/job/job.json') as file:
-    job = json.load(file)
 rig = Rig(job)
 traffic = job['traffic']
 address = traffic['hosts'][0]['address']
@@ -46,7 +44,6 @@ for step in STEPS:
         took = time.monotonic() - start
         said = web.failures() if step[0] == 'http-getter' else []
         status('ran', out=done.stdout, status=done.returncode, took_s=took, failures=said)
-status('done')
 """
 
 SAMPLE = re.compile(r"^\[([0-9.]+)\] ([0-9]+) request\(s\) received ([0-9]+) bytes in ([0-9.]+) s")
@@ -65,20 +62,8 @@ def boot(run: Run, folder: Path, *steps: tuple[str | float, ...]) -> list[dict[s
     folder.mkdir()
     root = rootfs.build()
     job = run.job()
-    job["traffic"]["servers"] = ["web"]
-    vm.prepare(folder, root.path, job)
-    guest = folder / "job" / "guest"
-    (guest / "main.py").rename(guest / "product.py")
-    code = WORK.replace("STEPS", repr(steps))
-    body = "\n".join(f"    {line}" for line in code.splitlines())
-    (guest / "main.py").write_text(
-        "import sys\n"
-        "sys.path.insert(0, '/job/guest')\n"
-        "import product\n"
-        f"def work(status):\n{body}\n"
-        "product.work = work\n"
-        "product.main()\n"
-    )
+    job |= {"work": "script", "uses": ["rig", "web"]}
+    vm.prepare(folder, root.path, job, script=WORK.replace("STEPS", repr(steps)))
     return vm.run(vm.Machine(kernel.build().path, root.path, seed=run.seed), folder).steps
 
 

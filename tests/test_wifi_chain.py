@@ -1,4 +1,4 @@
-"""emulation.wifi_chain: the daisy chain over WiFi, its job and its guest."""
+"""emulation.rigs.daisy_chain: the daisy chain over WiFi, its job and its guest."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from emulation import kernel, rootfs, run, vm
+from emulation import guestcode, kernel, rootfs, run
 from emulation.config import experiment, select
 from emulation.errors import RigMismatch
 from emulation.model import Medium, Port, Radio, Run
 from emulation.qdisc import Qdisc
-from emulation.topology import daisy_chain
+from emulation.rigs.daisy_chain import daisy_chain, over_wifi
 from emulation.units import Duration
 from emulation.wifi import Wifi, options
-from emulation.wifi_chain import over_wifi
 
 LINK = Wifi(
     "home",
@@ -32,8 +31,8 @@ def wired(qdisc: str = "fq_codel", length: str = "140 s") -> Run:
 
 def wireless(link: Wifi = LINK, qdisc: str = "fq_codel", length: str = "140 s") -> Run:
     plain = wired(qdisc, length)
-    about = plain.experiment
-    return replace(plain, experiment=replace(about, rig=replace(about.rig, wifi=link)))
+    rig = plain.rig.model_copy(update={"wifi": link})
+    return replace(plain, point=replace(plain.point, rig=rig))
 
 
 def test_the_client_is_on_wifi_and_nothing_else_moves() -> None:
@@ -61,20 +60,16 @@ def test_the_job_has_the_radio_channel_as_a_wire_and_names_the_driver() -> None:
     assert not any("wifi" in port for ends in wired().job()["wires"] for port in ends)
 
 
-def test_a_job_over_wifi_starts_with_another_main(tmp_path: Path) -> None:
-    vm.prepare(tmp_path, tmp_path, wireless().job())
-    guest = tmp_path / "job" / "guest"
-    assert (guest / "main.py").read_text() == (vm.GUEST_CODE / "wifi_main.py").read_text()
-    assert (guest / "wired_main.py").read_text() == (vm.GUEST_CODE / "main.py").read_text()
-    assert {path.name for path in vm.guest_code(wireless().job())} - {
-        path.name for path in vm.guest_code(wired().job())
-    } == {"switch.py", "wifi.py", "wifi_main.py", "wifi_netlink.py", "wifi_rig.py"}
+def test_a_job_over_wifi_has_the_code_of_radio_channels() -> None:
+    assert {path.name for path in guestcode.files(wireless().job())} - {
+        path.name for path in guestcode.files(wired().job())
+    } == {"modules.py", "switch.py", "wifi.py", "wifi_netlink.py", "wifi_rig.py"}
 
 
 def test_a_chain_has_one_client() -> None:
-    rig = wired().experiment.rig
+    rig = wired().rig
     qdisc = Qdisc("codel", "codel")
-    chain = daisy_chain(wired().cell.link, qdisc, qdisc, rig.base_rtts, rig.edge_rate)
+    chain = daisy_chain(wired().link, qdisc, qdisc, rig.base_rtts, rig.edge_rate)
     with pytest.raises(ValueError, match="home has 2 stations, the chain one client"):
         over_wifi(chain, replace(LINK, stations=LINK.stations * 2), qdisc, qdisc)
 
@@ -111,9 +106,9 @@ def test_frames_that_come_one_by_one_are_acknowledged_more_often(tmp_path: Path)
         one = wireless(
             replace(LINK, access_point=options({"cw_max": 63, "apart_us": apart_us})), length="3 s"
         )
-        about = one.experiment
         small = (("net.ipv4.tcp_rmem", "4096 131072 131072"),)
-        one = replace(one, experiment=replace(about, rig=replace(about.rig, sysctls=small)))
+        rig = one.rig.model_copy(update={"sysctls": small})
+        one = replace(one, point=replace(one.point, rig=rig))
         done = run.execute(one, kernel.build(), rootfs.build(), tmp_path / str(apart_us))
         ports = json.loads(done.provenance.read_text())["qdiscs"]
         up = ports["client client-ap1"]["wifi"]["counters"]["up_packets"]

@@ -1,4 +1,4 @@
-"""emulation.wifi_dumbbell: stations around an access point, their job, their guest."""
+"""emulation.rigs.dumbbell: stations around an access point, their job, their guest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emulation import kernel, packets_table, rootfs, run, vm
+from emulation import guestcode, kernel, rootfs, run
+from emulation.captures import table as packets_table
 from emulation.config import experiment, select
 from emulation.model import Run
 from emulation.units import Duration
@@ -62,10 +63,10 @@ def test_as_many_flows_go_back_where_traffic_is_mixed() -> None:
 
 
 def test_the_guest_gets_the_parts_of_iperf_and_of_wifi() -> None:
-    names = {path.name for path in vm.guest_code(wireless().job())}
+    names = {path.name for path in guestcode.files(wireless().job())}
     assert {"stations.py", "iperf.py", "iperf_frames.py", "wifi_rig.py", "switch.py"} <= names
     (wired,) = select(experiment("khademi2013/flows_4"), qdisc="codel_5ms", seed=1)
-    assert "stations.py" not in {path.name for path in vm.guest_code(wired.job())}
+    assert "stations.py" not in {path.name for path in guestcode.files(wired.job())}
 
 
 def test_a_former_kernel_lets_a_station_queue_more() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +21,10 @@ pytestmark = pytest.mark.kernel
 HT = {"mcs": 7}
 LINK = """
 import json, os, socket, subprocess, time
-import wifi
+import modules, wifi
 from wifi_saturation import Namespace, Node, _run
 
-wifi.load()
+modules.load("wifi")
 here, there = Namespace(), Namespace()
 
 def link(access_point, station, delay=0):
@@ -55,7 +54,6 @@ try:
 except BlockingIOError:
     pass
 status("order", seen=seen, counters=ap.counters())
-status("done")
 """
 REFUSED = """
 link({}, {})
@@ -70,7 +68,6 @@ for space, name, options in job["wrong"]:
 with here:
     shown = wifi.show("ap")
 status("refused", told=told, ap=shown)
-status("done")
 """
 TOPOLOGY = """
 spaces = [Namespace() for _ in range(3)]
@@ -95,7 +92,6 @@ with one.space:
     bridged = subprocess.run(["sh", "-c", "ip link add br type bridge; ip link set one master br"],
                              capture_output=True).returncode
 status("pinged", answers=answers, bridged=bridged)
-status("done")
 """
 AWAY = """
 for which in ("station", "access point", "namespace", "down"):
@@ -126,7 +122,6 @@ for which in ("station", "access point", "namespace", "down"):
     there.close()
     time.sleep(0.5)
 _run("rmmod", "wifi") if os.path.exists("/sbin/rmmod") else None
-status("done")
 """
 
 
@@ -145,7 +140,6 @@ with wifi.inside(spaces["client"]):
 status("shown", options=shown, pings=[
     "0% packet loss" in hosts["client"].cmd(f"ping -c 2 -q 10.0.0.{number}") for number in (1, 3)
 ], differences=wifi.differences({"ring": 5, "up": {"mcs": 3}}, shown))
-status("done")
 """
 
 
@@ -171,21 +165,8 @@ def do(
     code: str, built: Kernel, own: Module, root: RootFs, folder: Path, **job: Any
 ) -> tuple[vm.Ending, Path]:
     """Have a guest do `code`; it has `status` and `job`. Its end, and the folder of the job."""
-    vm.prepare(folder, root.path, job)
-    guest = folder / "job" / "guest"
-    for path in vm.GUEST_CODE.glob("wifi*.py"):
-        shutil.copyfile(path, guest / path.name)
-    (guest / "main.py").rename(guest / "run_main.py")
-    (guest / "main.py").write_text(
-        "import json, sys\n"
-        "sys.path.insert(0, '/job/guest')\n"
-        "import run_main\n"
-        "job = json.load(open('/job/job.json'))\n"
-        f"def work(status):\n    exec({LINK + code!r}, {{'status': status, 'job': job}})\n"
-        "run_main.work = work\n"
-        "run_main.main()\n"
-    )
-    module.put([own], folder / "job")
+    about = {**job, "work": "script", "uses": ["saturation"]}
+    vm.prepare(folder, root.path, about, [own], LINK + code)
     ending = vm.run(vm.Machine(built.path, root.path, 1), folder)
     assert ending.steps[-1]["step"] == "done", ending.steps[-1]
     return ending, folder / "job"

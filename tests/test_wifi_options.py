@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from emulation import vm
+from emulation import guestcode
 from emulation.config import load
 from emulation.errors import ConfigError
+from emulation.rigs import DaisyChain
 from emulation.wifi import CHANNEL, DEVICE, MEDIUM, flaws, for_json, options
 
 FILE = """\
-paper: mine
+format: 1
+study: mine
 title: A small file
 links:
   100/100: {down: 100 Mbit/s, up: 100 Mbit/s}
@@ -34,9 +36,9 @@ experiments:
   rrul:
     title: RRUL
     section: "7"
-    traffic: {tool: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}
+    traffic: {kind: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}
     rig: {wifi: home}
-    sweep: {link: [100/100], qdisc: [codel], cc: [cubic], repetitions: 2}
+    sweep: {link: [100/100], qdisc: [codel], cc: [cubic]}
 """
 
 
@@ -52,6 +54,7 @@ def test_a_file_states_a_wifi_link(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(FILE)
     (experiment,) = load(path).experiments
+    assert isinstance(experiment.rig, DaisyChain)
     wifi = experiment.rig.wifi
     assert wifi is not None
     assert wifi.name == "home"
@@ -64,23 +67,27 @@ def test_a_file_states_a_wifi_link(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("wifi: home", "wifi: hom", "21: experiments.rrul.rig.wifi: unknown WiFi link 'hom'; did"),
-        ("cw_max: 63", "cw_mx: 63", "11: wifi.home.access_point.cw_mx: unknown option 'cw_mx'; di"),
-        ("cw_max: 63", "cw_max: 60", "11: wifi.home.access_point.cw_max: cannot be 60; write one"),
-        ("cw_max: 63", "cw_max: 7", "11: wifi.home.access_point.cw_max: cw_min, 15, is above"),
-        ("cw_max: 63", "up: {}", "11: wifi.home.access_point.up: unknown option 'up'"),
-        ("cw_max: 63", "aifsn: true", "11: wifi.home.access_point.aifsn: cannot be True; write a"),
-        ("cw_max: 63", "eifs: 1", "11: wifi.home.access_point.eifs: cannot be 1; write true or"),
-        ("ring: 224", "band_ghz: 2", "12: wifi.home.stations[0].band_ghz: unknown option"),
-        ("ring: 224", "ring: 0", "12: wifi.home.stations[0].ring: cannot be 0; write a whole"),
-        ("wake: 190", "wake: 224", "12: wifi.home.stations[0].wake: 224 is not below the ring,"),
-        ("mcs: 7", "mcs: 32", "12: wifi.home.stations[0].up.mcs: cannot be 32; write a whole"),
-        ("mcs: 7", "mcs: 7, rate_100kbit_s: 60", "12: wifi.home.stations[0].up.mcs: does not go"),
-        ("mcs: 7", "rate_100kbit_s: 110", "12: wifi.home.stations[0].up.rate_100kbit_s: 11 Mbit"),
-        ("mcs: 7", "good_us: 5", "12: wifi.home.stations[0].up.good_us: is there without the"),
-        ("mcs: 7", "trace: [[0, 5]]", "12: wifi.home.stations[0].up.trace: is no trace; write"),
-        ("{mcs: 7}", "7", "12: wifi.home.stations[0].up: is not a mapping; write"),
-        ("  edge_rate", "  topology: gateways\n  edge_rate", "has no WiFi link; remove it"),
+        ("wifi: home", "wifi: hom", "22: experiments.rrul.rig.wifi: unknown WiFi link 'hom'; did"),
+        ("cw_max: 63", "cw_mx: 63", "12: wifi.home.access_point.cw_mx: unknown option 'cw_mx'; di"),
+        ("cw_max: 63", "cw_max: 60", "12: wifi.home.access_point.cw_max: cannot be 60; write one"),
+        ("cw_max: 63", "cw_max: 7", "12: wifi.home.access_point.cw_max: cw_min, 15, is above"),
+        ("cw_max: 63", "up: {}", "12: wifi.home.access_point.up: unknown option 'up'"),
+        ("cw_max: 63", "aifsn: true", "12: wifi.home.access_point.aifsn: cannot be True; write a"),
+        ("cw_max: 63", "eifs: 1", "12: wifi.home.access_point.eifs: cannot be 1; write true or"),
+        ("ring: 224", "band_ghz: 2", "13: wifi.home.stations[0].band_ghz: unknown option"),
+        ("ring: 224", "ring: 0", "13: wifi.home.stations[0].ring: cannot be 0; write a whole"),
+        ("wake: 190", "wake: 224", "13: wifi.home.stations[0].wake: 224 is not below the ring,"),
+        ("mcs: 7", "mcs: 32", "13: wifi.home.stations[0].up.mcs: cannot be 32; write a whole"),
+        ("mcs: 7", "mcs: 7, rate_100kbit_s: 60", "13: wifi.home.stations[0].up.mcs: does not go"),
+        ("mcs: 7", "rate_100kbit_s: 110", "13: wifi.home.stations[0].up.rate_100kbit_s: 11 Mbit"),
+        ("mcs: 7", "good_us: 5", "13: wifi.home.stations[0].up.good_us: is there without the"),
+        ("mcs: 7", "trace: [[0, 5]]", "13: wifi.home.stations[0].up.trace: is no trace; write"),
+        ("{mcs: 7}", "7", "13: wifi.home.stations[0].up: is not a mapping; write"),
+        (
+            "  edge_rate",
+            "  kind: gateways\n  edge_rate",
+            "23: experiments.rrul.rig.wifi: unknown key 'wifi'",
+        ),
         ("[{ring", "[{}, {ring", "'home' has 2 stations, a daisy chain has one client; write 1"),
     ],
 )
@@ -99,7 +106,7 @@ def test_what_goes_together_is_accepted() -> None:
 
 def guest(name: str) -> Any:
     """What the guest's module has under `name`, which is written there as a literal."""
-    tree = ast.parse((vm.GUEST_CODE / "wifi.py").read_text())
+    tree = ast.parse((guestcode.FOLDER / "wifi.py").read_text())
     found = (
         node.value
         for node in tree.body
@@ -116,7 +123,7 @@ def test_the_options_are_those_of_the_guest() -> None:
 
 
 def test_the_ranges_are_those_of_the_kernel() -> None:
-    source = (vm.GUEST_CODE.parents[1] / "qdisc/src/wifi/netlink.c").read_text()
+    source = (guestcode.FOLDER.parents[1] / "qdisc/src/wifi/netlink.c").read_text()
     pattern = r"IFLA_WIFI_(\w+)\]\s*= NLA_POLICY_(?:MAX|RANGE)\(NLA_U32, (?:(\d+), )?(\d+)\)"
     limits = {one: (int(low or 0), int(high)) for one, low, high in re.findall(pattern, source)}
     ours = {

@@ -138,7 +138,7 @@ def test_short_runs_are_read_from_their_own_folder() -> None:
     ("changes", "message"),
     [
         ({"scale": "huge", "emulate": True}, "no scale 'huge'"),
-        ({"papers": ["gbw2016"]}, "no figure of the paper 'gbw2016'"),
+        ({"studies": ["gbw2016"]}, "no study 'gbw2016'"),
         ({"figures": ["gbw2015/fig99"]}, "no figure 'gbw2015/fig99'"),
         ({"emulate": "false"}, "say True or False"),
     ],
@@ -188,7 +188,7 @@ def test_tables_go_between_their_markers() -> None:
 def test_readme_has_all_markers() -> None:
     for page, names in {
         "README.md": ("figures", "claims", "speed"),
-        "docs/agreement.md": ("values", "disagreements"),
+        "studies/gbw2015/README.md": ("values", "disagreements"),
     }.items():
         for name in names:
             fill((ROOT / page).read_text(), name, "")
@@ -213,7 +213,8 @@ def test_the_script_knows_the_kernels_tools() -> None:
         (["--scale", "smoke"], "it needs --emulate"),
         (["--figure", "gbw2015/fig99"], "no figure 'gbw2015/fig99'"),
         (["--figure", "../x/y"], "no figure '../x/y'"),
-        (["--paper", "gbw2016"], "no paper 'gbw2016'"),
+        (["--study", "gbw2016"], "no study 'gbw2016'"),
+        (["--paper", "../nowhere"], "no study '../nowhere'"),
         (["--jobs", "0"], "not '0'"),
         (["--jobs"], "--jobs needs a value"),
     ],
@@ -245,7 +246,7 @@ def test_a_name_stands_for_the_parts_of_a_figure() -> None:
 
 def drawn_with(file: str) -> set[str]:
     """The figures of gbw2015 that a file is part of."""
-    plan = make_plan(config(emulate=True, scale="quick", papers=["gbw2015"]))
+    plan = make_plan(config(emulate=True, scale="quick", studies=["gbw2015"]))
     figures = plan.figures.values()
     return {
         one.name.partition("/")[2].rstrip("abcdef")
@@ -261,9 +262,10 @@ def drawn_with(file: str) -> set[str]:
         ("analysis/voip.py", {"fig3", "tabl"}, {"fig2", "fig4", "fig5", "fig6", "fig7"}),
         ("analysis/fairness.py", {"fig6"}, {"fig2", "fig3", "fig4", "fig5", "fig7"}),
         ("analysis/metrics.py", {"fig2", "fig3", "fig4", "fig5", "fig6", "fig7"}, set()),
-        ("data/published/gbw2015-fig2.csv", {"fig2"}, {"fig3", "fig4", "fig7"}),
-        ("data/published/claims-gbw2015.csv", {"fig2", "fig3", "fig7"}, set()),
-        ("analysis/claims/khademi2013/words.py", set(), {"fig2", "fig3", "fig7"}),
+        ("studies/gbw2015/published/fig2.csv", {"fig2"}, {"fig3", "fig4", "fig7"}),
+        ("studies/gbw2015/claims.csv", {"fig2", "fig3", "fig7"}, set()),
+        ("studies/gbw2015/claims/words.py", {"fig2", "fig3", "fig7"}, set()),
+        ("studies/khademi2013/claims/words.py", set(), {"fig2", "fig3", "fig7"}),
         ("analysis/report.py", set(), {"fig2", "fig3", "fig7"}),
         ("notebooks/web.ipynb", {"fig4", "fig5"}, {"fig2", "fig3", "fig7"}),
     ],
@@ -302,9 +304,9 @@ def test_a_figure_alone_does_not_settle_all_claims() -> None:
         return make_plan(config(**changes)).settles
 
     assert settles()
-    assert settles(papers=["gbw2015"])
+    assert settles(studies=["gbw2015"])
     assert not settles(figures=["gbw2015/fig2a"])
-    assert not settles(papers=["codel2012"], figures=["gbw2015/fig2a"])
+    assert not settles(studies=["codel2012"], figures=["gbw2015/fig2a"])
 
 
 @pytest.mark.parametrize(("figures", "rules"), [
@@ -314,7 +316,7 @@ def test_a_figure_alone_does_not_settle_all_claims() -> None:
 def test_steps_of_the_graph(figures: str, rules: set[str], tmp_path: Path) -> None:
     command = [
         sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "--nolock", "--quiet",
-        "rules", "--config", f"results={tmp_path}", "papers=[]" , f"figures=[{figures}]",
+        "rules", "--config", f"results={tmp_path}", "studies=[]" , f"figures=[{figures}]",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE)) == {

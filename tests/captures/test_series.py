@@ -12,10 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from emulation import packets_flent
+from emulation.captures import flent, series
+from emulation.captures.flows import Reduced
 from emulation.config import experiment, select
-from emulation.packets import Reduced
 from emulation.units import Duration
+
+from .guest import done_in
 
 FLENT = Path(sys.executable).with_name("flent")
 FLOWS, STEPS = 4, 20
@@ -42,13 +44,15 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     )
     delivered = np.repeat([[125_000], [250_000], [375_000], [500_000]], STEPS, axis=1)
-    believed = [{"time_s": float(t), "ldelay": 5000, "qlen": 4} for t in range(1, STEPS)]
+    sampled = [{"time_s": float(t), "ldelay": 5000, "qlen": 4} for t in range(1, STEPS)]
     pings = pd.DataFrame(
         {"sent_ns": np.arange(STEPS) * 10**9, "answer_ms": [np.nan] + [105.0] * (STEPS - 1)},
         index=np.arange(1, STEPS + 1),
     )
     path = tmp_path_factory.mktemp("flent") / "seed-001.flent.gz"
-    packets_flent.write(run, Reduced(packets, delivered, {}, believed, pings, 10**18), path)
+    found = Reduced(packets, delivered, {}, sampled, pings, 10**18)
+    content = series.content(done_in(run), found, FLOWS, run.rig.base_rtt)
+    flent.write(content, path)
     return path
 
 
