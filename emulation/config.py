@@ -12,6 +12,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from emulation import era as eras
+from emulation import job
 from emulation import own, studies
 from emulation.axis import Value
 from emulation.errors import ConfigError, KernelBuildError
@@ -389,9 +390,11 @@ def _check(run: Run) -> None:
     except ValueError as error:
         what, _, todo = str(error).partition("; ")
         raise ConfigError(what, where, todo) from None
+    job.clock(run, run.topology)
     if not recipe.is_series(run.kernel):
         return  # a kernel of the user's own has what it has
-    attached = (one.qdisc for port in run.topology.ports() for one in port.egress.attached())
+    topology = run.point.topology()  # without what modules of an era bring
+    attached = (one.qdisc for port in topology.ports() for one in port.egress.attached())
     kinds = {one.kind for one in attached if one.module is None}
     controls = {run.cc} - {NONE}
     lacking = recipe.lacking(run.kernel, kinds, controls)

@@ -4,7 +4,7 @@
 an era is a set of switches: `2014` is what gbw2015 ran (Linux 3.14), `2014-no_gso` all of it but
 one, `modern+pie_tune` today's with one of them. The kernel's side of a switch is an option, a
 sysctl or a module parameter, some of them added by `qdisc/patches`, so that stock `tc` configures
-everything.
+everything. What a testbed had beside its kernel is a switch, too, and of no era: `2014+ticks_4ms`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from emulation.qdisc import Option, Qdisc
-from emulation.units import Packets
+from emulation.units import Duration, Packets
 
 MODERN = "modern"
 
@@ -30,6 +30,7 @@ class Switch:
     sysctls: tuple[tuple[str, str], ...] = ()  # (name, value), on client and server
     options: tuple[tuple[str, str, Option], ...] = ()  # (kind of tc, option, value)
     module: str = ""  # of the kernel, a folder of qdisc/src
+    tick: Duration | None = None  # of the clock at which packets leave the emulated delay
 
 
 _PIE = (
@@ -156,7 +157,33 @@ _SENDER = (
     ),
 )
 
-#: Every switch that there is.
+#: Clocks as coarse as that of Debian's stock kernel 3.2 (250 Hz), on which dummynet delayed the
+#: packets of gbw2015, as fine as a network card's interrupts at 20 000 a second, and others.
+TICKS = ("20 us", "50 us", "100 us", "250 us", "1 ms", "4 ms")
+_CLOCK = tuple(
+    Switch(
+        f"ticks_{text.replace(' ', '')}",
+        f"packets leave the emulated delay at ticks of {text}, with the same delay on average",
+        "not a change of Linux: netem holds packets to the nanosecond, dummynet to a tick",
+        module="ticks",
+        tick=Duration.parse(text),
+    )
+    for text in TICKS
+)
+
+#: 4 MB hold 963 segments of 4352 bytes, what Linux 3.14 took for one where scatter-gather was off,
+#: as all offloads were; today's takes 2763 bytes, as measured by what gets in flight.
+_SEND_BUFFER = Switch(
+    "send_buffer",
+    "a send buffer of 4 MB holds 963 segments",
+    "by measurement: a segment takes 2763 bytes of it, took 4352",
+    sysctls=(("net.ipv4.tcp_wmem", f"4096 16384 {963 * 2763}"),),
+)
+
+#: What a testbed had beside its kernel, in no era and in no ablation of one.
+TESTBED: tuple[Switch, ...] = (_SEND_BUFFER, *_CLOCK)
+
+#: Every switch of Linux's behaviour.
 SWITCHES: tuple[Switch, ...] = (*_PIE, *_FQ_CODEL, *_TCP, *_RECOVERY, *_RECEIVER, *_SENDER)
 
 #: The switches of each era.
@@ -169,7 +196,7 @@ ERAS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-_BY_NAME = {switch.name: switch for switch in SWITCHES}
+_BY_NAME = {switch.name: switch for switch in (*SWITCHES, *TESTBED)}
 
 #: The names of all switches.
 NAMES: tuple[str, ...] = tuple(_BY_NAME)
@@ -180,7 +207,7 @@ def switches(era: str, besides: Iterable[str] = ()) -> tuple[Switch, ...]:
 
     `besides`: switches that each era but `MODERN` has here, too. Raises `ValueError`, with the
     valid names, for a name that is none, a switch that is on already or one that is not on to be
-    taken away.
+    taken away, and for two clocks.
     """
     base, *changes = re.split(r"(?=[+-])", era)
     if base not in ERAS:
@@ -195,7 +222,11 @@ def switches(era: str, besides: Iterable[str] = ()) -> tuple[Switch, ...]:
         if (name in on) == (sign == "+"):
             raise ValueError(f"era '{era}': '{name}' is {'on' if sign == '+' else 'off'} already")
         on ^= {name}
-    return tuple(switch for switch in SWITCHES if switch.name in on)
+    found = tuple(switch for name, switch in _BY_NAME.items() if name in on)
+    clocks = [switch.name for switch in found if switch.tick]
+    if len(clocks) > 1:
+        raise ValueError(f"era '{era}': {' and '.join(clocks)} exclude each other; choose one")
+    return found
 
 
 def parameters(on: Iterable[Switch]) -> dict[str, str]:
@@ -216,6 +247,11 @@ def sysctls(on: Iterable[Switch]) -> dict[str, str]:
 def modules(on: Iterable[Switch]) -> tuple[str, ...]:
     """Folders of qdisc/src whose kernel modules `on` needs."""
     return tuple(switch.module for switch in on if switch.module)
+
+
+def tick(on: Iterable[Switch]) -> Duration | None:
+    """That of the clock at which packets leave the emulated delay; None: to the nanosecond."""
+    return next((switch.tick for switch in on if switch.tick), None)
 
 
 def restored(qdisc: Qdisc, on: Iterable[Switch]) -> Qdisc:

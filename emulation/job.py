@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from emulation import era as eras
+from emulation.errors import ConfigError
 from emulation.kernel import module
 from emulation.model import Run
 from emulation.qdisc import ModuleSource
@@ -13,6 +14,7 @@ from emulation.tree import Attached, Tree, TreeClass
 from emulation.wifi import DRIVER, for_json
 
 FORMAT = 2  # the guest refuses any other
+CLOCK_SLACK_MS = 10.0  # how much longer an idle path may take whose delays have a clock
 
 
 def job(run: Run) -> dict[str, Any]:
@@ -23,8 +25,19 @@ def job(run: Run) -> dict[str, Any]:
         **built,
         "parameters": {**built["parameters"], **run.traffic.parameters()},
         "sysctls": run.traffic.sysctls(run, topology),
-        "traffic": run.traffic.job(run, topology),
+        "traffic": _traffic(run, topology),
     }
+
+
+def _traffic(run: Run, topology: Topology) -> dict[str, Any]:
+    told = run.traffic.job(run, topology)
+    tick = eras.tick(run.switches)
+    if tick:
+        told["rtt_slack_ms"] = CLOCK_SLACK_MS
+        for place in (told, *told.get("hosts", ()), *told.get("pairs", ())):
+            if "base_rtt_ms" in place:
+                place["base_rtt_ms"] -= tick.ms  # the least that a ping may take
+    return told
 
 
 def rig(run: Run, topology: Topology) -> dict[str, Any]:
@@ -45,9 +58,31 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
             {"node": route.node, "to": route.to, "via": route.via} for route in topology.routes()
         ],
         "queues": [{"node": port.node, "interface": port.interface} for port in topology.queues()],
-        "parameters": eras.parameters(run.switches),
+        "parameters": {**eras.parameters(run.switches), **clock(run, topology)},
         **({"modules": needed} if needed else {}),
     }
+
+
+def clock(run: Run, topology: Topology) -> dict[str, str]:
+    """Parameters of `qdisc/src/ticks`: the same delay on average as without a clock.
+
+    Raises `ConfigError` where one clock cannot give all delays of the rig.
+    """
+    tick = eras.tick(run.switches)
+    if tick is None:
+        return {}
+    delays = topology.delays()
+    if len(delays) != 1:
+        told = ", ".join(map(str, sorted(delays))) or "none"
+        what = f"a clock is for one delay of each direction, the rig has {told}"
+        raise ConfigError(what, run.experiment_id, "leave the switch ticks_… of the era out")
+    (delay,) = delays
+    hold_us = delay.nanoseconds // 1000 - tick.nanoseconds // 2000
+    if hold_us < 0:
+        what = f"a clock of {tick} cannot give a delay of {delay}"
+        raise ConfigError(what, run.experiment_id, "choose a finer one")
+    values = {"hold_us": hold_us, "tick_us": tick.nanoseconds // 1000}
+    return {f"/sys/module/sch_ticks/parameters/{name}": str(value) for name, value in values.items()}
 
 
 def modules(run: Run, topology: Topology | None = None) -> tuple[ModuleSource, ...]:

@@ -290,9 +290,10 @@ class Run:
     @property
     def topology(self) -> Topology:
         """The rig of this run, each qdisc as its node's release has it."""
-        return self.point.topology().with_qdiscs(
+        topology = self.point.topology().with_qdiscs(
             lambda node, qdisc: eras.restored(qdisc, self.switches_of(node))
         )
+        return topology.clocked() if eras.tick(self.switches) else topology
 
     @property
     def base_rtts(self) -> tuple[Duration, ...]:

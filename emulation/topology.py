@@ -97,10 +97,12 @@ class Delay:
     delay: Duration  # of one direction
     rate: Rate  # what leaves
     limit: Packets  # how many may be under way
+    clocked: bool = False  # whether packets leave at the ticks of a clock (`qdisc/src/ticks`)
 
     def attached(self) -> tuple[Attached, ...]:
         """The one qdisc that delays."""
-        return (Attached("root", "1:", _netem(self.delay, self.rate, self.limit)),)
+        netem = _netem(self.delay, self.rate, self.limit)
+        return (Attached("root", "1:", Qdisc("ticks", "ticks") if self.clocked else netem),)
 
     def filters(self) -> tuple[str, ...]:
         """None: all packets take the same way."""
@@ -322,6 +324,21 @@ class Topology:
             for one in self.media
         )
         return replace(self, wires=wires, media=media)
+
+    def clocked(self) -> Topology:
+        """The same rig, where packets leave each delay at the ticks of a clock."""
+
+        def changed(port: Port) -> Port:
+            if not isinstance(port.egress, Delay):
+                return port
+            return replace(port, egress=replace(port.egress, clocked=True))
+
+        wires = tuple(Wire(changed(wire.a), changed(wire.b)) for wire in self.wires)
+        return replace(self, wires=wires)
+
+    def delays(self) -> set[Duration]:
+        """What the delays of one direction are."""
+        return {port.egress.delay for port in self.ports() if isinstance(port.egress, Delay)}
 
     def base_rtt(self, start: str, end: str) -> Duration:
         """What the delays on the way from `start` to `end` and back add up to."""
