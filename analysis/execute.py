@@ -6,6 +6,7 @@ notebook.ipynb and notebook.html. Exit status 1 when the figure cannot be made.
 """
 
 import argparse
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from analysis.figurefile import FigureFile, read_figure
 from analysis.outputs import SUMMARY, read_summary
 from analysis.study import open_study
 
+ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOK = "notebook.ipynb"
 PAGE = "notebook.html"
 
@@ -42,6 +44,9 @@ def execute(figure: FigureFile, data_root: Path, results: Path, *, progress: boo
     if "study" in papermill.inspect_notebook(str(figure.notebook)):
         parameters["study"] = str(about.folder.resolve())
     written = folder / NOTEBOOK
+    # The notebook's process imports the code that draws it, not that of another checkout.
+    paths = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
     try:
         papermill.execute_notebook(
             str(figure.notebook), str(written), parameters, progress_bar=progress,
