@@ -44,6 +44,26 @@ class RunFile:
     data: Path
     provenance: Path
 
+    @classmethod
+    def at(cls, root: Path, provenance: Path) -> "RunFile":
+        """The run below `root` with that provenance; DataError where it is not named as one."""
+        paper, variant, link, qdisc, cc = provenance.relative_to(root).parts[:5]
+        seed = provenance.stem.removeprefix("seed-")
+        if seed == provenance.stem or not seed.isdigit():
+            raise DataError.of(
+                provenance, "not named seed-NNN.json, as a run is", "Move it out of this folder"
+            )
+        return cls(
+            paper=paper,
+            variant=variant,
+            link=link if link == NONE else link.replace("-", "/"),
+            qdisc=qdisc,
+            cc=cc,
+            seed=int(seed),
+            data=provenance.with_name(f"{provenance.stem}.flent.gz"),
+            provenance=provenance,
+        )
+
     @property
     def experiment(self) -> str:
         """`rrul`."""
@@ -177,22 +197,7 @@ def find_runs(
     base = root / paper / variant
     found = []
     for provenance in sorted(base.glob("*/*/*/*.json")):
-        link_part, qdisc, run_cc = provenance.relative_to(base).parts[:3]
-        seed = provenance.stem.removeprefix("seed-")
-        if seed == provenance.stem or not seed.isdigit():
-            raise DataError.of(
-                provenance, "not named seed-NNN.json, as a run is", "Move it out of this folder"
-            )
-        one = RunFile(
-            paper=paper,
-            variant=variant,
-            link=link_part if link_part == NONE else link_part.replace("-", "/"),
-            qdisc=qdisc,
-            cc=run_cc,
-            seed=int(seed),
-            data=provenance.with_name(f"{provenance.stem}.flent.gz"),
-            provenance=provenance,
-        )
+        one = RunFile.at(root, provenance)
         wanted = (
             link in (None, one.link)
             and (qdiscs is None or one.qdisc in qdiscs)

@@ -1,39 +1,35 @@
-"""What the upload's queue drops, packet by packet: the table of `workflow/drops.py`.
+"""What the upload's queue drops, packet by packet: the tables of the probe `drops`.
 
 gbw2015 says from its captures that ACKs get lost upstream (Sec. 5.1.1), SYN packets (5.3.1), many
 packets in a row, and that the flow of 10 ms waits for its retransmission timer (6.1.1).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import DataError
+from analysis import recorded
+from analysis.dataset import RunFile
 from analysis.metrics import confidence_interval
 
 _COUNTS: Final = (
     "flows", "packets", "dropped", "bursts", "longest_burst", "events", "timeouts",
-    "timeouts_in_a_row", "connections", "late_connections",
+    "timeouts_in_a_row", "connections", "late_connections", "first_series",
 )  # fmt: skip
-_FLOATS: Final = ("length_s", "wait_ms", "longest_wait_ms")
-_LATER: Final = ("behind_packets", "first_series")  # runs of before have none
-_KEY: Final = ("experiment", "era", "link", "qdisc", "cc", "seed")
-DROPS: Final = pa.DataFrameSchema(
+_FLOATS: Final = ("wait_ms", "longest_wait_ms", "behind_packets")
+PROBE: Final = "drops"
+DROPS: Final = recorded.schema(
     {
-        **{name: pa.Column(str) for name in ("experiment", "era", "link", "qdisc", "cc", "kind")},
-        "seed": pa.Column(int, pa.Check.ge(0)),
-        "length_s": pa.Column(float, pa.Check.gt(0)),
-        **{name: pa.Column(float, pa.Check.ge(0)) for name in _FLOATS[1:]},
-        **{name: pa.Column(float, pa.Check.ge(0), nullable=True) for name in _LATER},
+        "kind": pa.Column(str),
+        **{name: pa.Column(float, pa.Check.ge(0)) for name in _FLOATS},
         **{name: pa.Column(int, pa.Check.ge(0)) for name in _COUNTS},
     },
-    unique=[*_KEY, "kind"],
-    strict=True,
+    rows="kind",
 )
-"""One row a run and kind of packets that the client sent; see emulation/captures/drops.py."""
+"""One row per run and kind of packets that the client sent; see emulation/captures/drops.py."""
 
 UPLOAD: Final = "upload, "  # of the kinds of four uploads, before their round trips
 
@@ -76,20 +72,11 @@ COLLISION: Final = 1.4
 that fills it, where each flow has a queue (`spread` looks at latencies with the same bound)."""
 
 
-def read_drops(path: Path, link: str | None = None) -> pd.DataFrame:
+def read_drops(runs: Iterable[RunFile]) -> pd.DataFrame:
     """Table of DROPS with dropped_percent, late_percent (connections whose first SYN was dropped),
     timeouts_a_minute (of a flow) and drops_an_event (packets of a flow dropped within a base round
-    trip), NaN where a kind has none of it. Raises DataError for anything else."""
-    try:
-        table = DROPS.validate(
-            pd.read_csv(path, dtype={"era": str, **dict.fromkeys((*_FLOATS, *_LATER), float)})
-        )
-    except FileNotFoundError as error:
-        todo = f"Make it with `python -m workflow.drops --output {path}`"
-        raise DataError.of(path, "no such file", todo) from error
-    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
-        raise DataError.of(path, f"not a table of drops ({error})", "Make it again") from error
-    table = table[table["link"] == link] if link else table
+    trip), NaN where a kind has none of it. Raises DataError for a table of another form."""
+    table = recorded.read(runs, PROBE, DROPS)
     minutes = table["flows"] * table["length_s"] / 60
     return table.assign(
         dropped_percent=100 * table["dropped"] / table["packets"],
@@ -141,7 +128,9 @@ ALL: Final = "all"  # kinds of packets together
 def _with_all(table: pd.DataFrame) -> pd.DataFrame:
     """`table` and a row a run of ALL kinds: interval_ms, mean time between packets that left."""
     left = (table["packets"] - table["dropped"]).rename("left")
-    runs = table.assign(left=left).groupby([*_KEY, "length_s"], as_index=False)["left"].sum()
+    runs = (
+        table.assign(left=left).groupby([*recorded.KEY, "length_s"], as_index=False)["left"].sum()
+    )
     every = runs.assign(kind=ALL, interval_ms=1000 * runs["length_s"] / runs["left"])
     whole: pd.DataFrame = pd.concat([table, every.drop(columns="left")], ignore_index=True)
     return whole
@@ -163,15 +152,13 @@ _CLAIMED: Final = {
 }
 
 
-def measured(path: Path) -> pd.DataFrame:
-    """What claims ask of the table at `path`: _KEY, metric, value; no row where there is no file.
+def measured(runs: Iterable[RunFile]) -> pd.DataFrame:
+    """What claims ask of the tables beside `runs`: recorded.KEY, metric, value.
 
-    Raises DataError for anything but a table of DROPS.
+    Raises DataError for a table of another form.
     """
-    columns = [*_KEY, "metric", "value"]
-    if not path.exists():
-        return pd.DataFrame(columns=columns)
-    table = _with_all(read_drops(path))
+    columns = [*recorded.KEY, "metric", "value"]
+    table = _with_all(read_drops(runs))
     parts = [
         table[table["experiment"].isin(experiments) & (table["kind"] == kind)]
         .rename(columns={column: "value"})

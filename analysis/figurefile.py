@@ -6,14 +6,15 @@ Keys: `notebook`, `title`, `caption`, `parameters`. The parameters are those of 
 these also say which runs the figure needs, the product of
 
 - `experiment`, or `experiments`, a mapping of what is shown to experiments;
-- `link`, or `links`;
+- `link`, or `links`, or a mapping of experiments to several links where they differ;
 - `qdiscs`, or a mapping of experiments to qdiscs where they differ;
 - `eras` and `ccs`; the first era and the first congestion control are the paper's. The
   eras `switches` are all that differ from another by one switch of `emulation.era`.
 
-`unloaded` names the experiment that gives what the others are divided by, with UNLOADED_QDISC. A
-figure of measurements that are no runs has `paper` and `table`, a file of the study's folder or
-below the data root.
+`length` is that of the load where it is not the experiments' own, and `probe` what is recorded
+beside the runs (`emulation.probes`). `unloaded` names the experiment that gives what the others are
+divided by, with UNLOADED_QDISC. A figure of measurements that are no runs has `paper` and `table`,
+a file of the study's folder or below the data root.
 A list of several qdiscs is longer by those of the user's own (`qdisc/own.yaml`).
 """
 
@@ -46,12 +47,13 @@ class Cell(NamedTuple):
     link: str  # "10/1"
     qdisc: str
     cc: str
+    length: str = ""  # of the load; empty: the experiment's own
 
     @property
     def folder(self) -> str:
         """Where the cell's runs lie below the data root."""
         link = self.link.replace("/", "-")
-        variant = variant_name(self.experiment, self.era)
+        variant = variant_name(self.experiment, self.era, self.length)
         return f"{self.paper}/{variant}/{link}/{self.qdisc}/{self.cc}"
 
 
@@ -76,6 +78,11 @@ class FigureFile:
         return self.path.parents[1]
 
     @property
+    def probe(self) -> str:
+        """What is recorded beside its runs; empty: nothing."""
+        return str(self.parameters.get("probe", ""))
+
+    @property
     def ablation(self) -> bool:
         """Whether it compares eras that differ by one switch, and so needs all of them."""
         return self.parameters.get("eras") == SWITCHES
@@ -88,14 +95,15 @@ class FigureFile:
         loads = [
             (experiment, link, qdisc)
             for experiment in self._several("experiment")
-            for link in self._several("link")
+            for link in self._links(experiment)
             for qdisc in (qdiscs[experiment] if isinstance(qdiscs, dict) else qdiscs)
         ]
         if "unloaded" in self.parameters:
             unloaded = self.parameters["unloaded"]
             loads += [(unloaded, link, UNLOADED_QDISC) for link in self._several("link")]
+        length = self.parameters.get("length", "")
         return [
-            Cell(paper, experiment, era, link, qdisc, cc)
+            Cell(paper, experiment, era, link, qdisc, cc, length)
             for cc in self.parameters["ccs"]
             for experiment, link, qdisc in loads
             for era in self._eras(qdisc)
@@ -111,6 +119,12 @@ class FigureFile:
             return [self.parameters[key]]
         several = self.parameters[SEVERAL[key]]
         return list(several.values() if isinstance(several, dict) else several)
+
+    def _links(self, experiment: str) -> list[str]:
+        several = self.parameters.get("links")
+        if isinstance(several, dict) and experiment in several:
+            return list(several[experiment])
+        return self._several("link")
 
     def _eras(self, qdisc: str) -> list[str]:
         return ablation_eras(qdisc) if self.ablation else list(self.parameters["eras"])

@@ -1,4 +1,4 @@
-"""How CoDel and PIE raise their drops as a load starts: the table of `workflow/startup.py`.
+"""How CoDel and PIE raise their drops as a load starts: the tables of the probe `startup`.
 
 gbw2015 (Sec. 6.2.1) says that they raise their drop rates too slowly for four flows that start, and
 that CoDel's rises linearly, the more slowly the faster the link: after n drops CoDel waits
@@ -7,26 +7,24 @@ state grow with the square of its time. RRUL's flows empty the queue before that
 link; a flow of UDP that is a little faster than the link does not.
 """
 
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
+from analysis import recorded
 from analysis.claims import rrul
-from analysis.errors import DataError
+from analysis.dataset import RunFile
 from analysis.flentfile import Floats
 from analysis.metrics import confidence_interval
 
-_RUN: Final = ("experiment", "era", "link", "qdisc", "cc", "seed")
 CELL: Final = ("experiment", "link", "qdisc")
 _WAITS: Final = ("wait_ms", "shortest_ms")
-_FLOATS: Final = ("target_ms", "from_s", "to_s", *_WAITS)
-STEPS: Final = pa.DataFrameSchema(
+PROBE: Final = "startup"
+STEPS: Final = recorded.schema(
     {
-        **{name: pa.Column(str) for name in _RUN[:-1]},
-        "seed": pa.Column(int, pa.Check.ge(0)),
         "target_ms": pa.Column(float, pa.Check.gt(0)),
         "from_s": pa.Column(float, pa.Check.ge(0)),
         "to_s": pa.Column(float, pa.Check.gt(0)),
@@ -34,10 +32,9 @@ STEPS: Final = pa.DataFrameSchema(
         "dropped": pa.Column(int, pa.Check.ge(0)),
         **{name: pa.Column(float, pa.Check.ge(0), nullable=True) for name in _WAITS},
     },
-    unique=[*_RUN, "from_s"],
-    strict=True,
+    rows="from_s",
 )
-"""One row a run and step of 0.1 s, and one of the second half of the load; see
+"""One row per run and step of 0.1 s, and one of the second half of the load; see
 emulation/captures/startup.py for the columns."""
 
 INTERVAL_S: Final = 0.1  # CoDel's, on all links (Table 1)
@@ -54,18 +51,9 @@ METRICS: Final = {
 }
 
 
-def read_steps(path: Path) -> pd.DataFrame:
-    """Table of STEPS; raises DataError for anything else."""
-    try:
-        return STEPS.validate(
-            pd.read_csv(path, dtype={"era": str, **dict.fromkeys(_FLOATS, float)})
-        )
-    except FileNotFoundError as error:
-        todo = f"Make it with `python -m workflow.startup --output {path}`"
-        raise DataError.of(path, "no such file", todo) from error
-    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
-        what = f"not a table of a queue's start ({error})"
-        raise DataError.of(path, what, "Make it again") from error
+def read_steps(runs: Iterable[RunFile]) -> pd.DataFrame:
+    """Table of STEPS; raises DataError for a table of another form."""
+    return recorded.read(runs, PROBE, STEPS)
 
 
 def control(run: pd.DataFrame) -> dict[str, float]:
@@ -171,20 +159,15 @@ def overview(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def measure(table: pd.DataFrame) -> pd.DataFrame:
-    """What claims ask of each run of `table`: _RUN, metric, value."""
+    """What claims ask of each run of `table`: recorded.KEY, metric, value."""
     rows = []
-    for key, run in table.groupby(list(_RUN), sort=False):
+    for key, run in table.groupby(list(recorded.KEY), sort=False):
         ordered = run.sort_values("from_s")
         values = control(ordered) | (ramp(ordered) if key[3] == CODEL else {})
         rows += [(*key, name, value) for name, value in values.items()]
-    return pd.DataFrame(rows, columns=[*_RUN, "metric", "value"])
+    return pd.DataFrame(rows, columns=[*recorded.KEY, "metric", "value"])
 
 
-def measured(path: Path) -> pd.DataFrame:
-    """`measure` of the table at `path`; no row where there is no file.
-
-    Raises DataError for anything but a table of STEPS.
-    """
-    if not path.exists():
-        return pd.DataFrame(columns=[*_RUN, "metric", "value"])
-    return measure(read_steps(path))
+def measured(runs: Iterable[RunFile]) -> pd.DataFrame:
+    """`measure` of the tables beside `runs`; raises DataError for a table of another form."""
+    return measure(read_steps(runs))

@@ -82,7 +82,9 @@ def clock(run: Run, topology: Topology) -> dict[str, str]:
         what = f"a clock of {tick} cannot give a delay of {delay}"
         raise ConfigError(what, run.experiment_id, "choose a finer one")
     values = {"hold_us": hold_us, "tick_us": tick.nanoseconds // 1000}
-    return {f"/sys/module/sch_ticks/parameters/{name}": str(value) for name, value in values.items()}
+    return {
+        f"/sys/module/sch_ticks/parameters/{name}": str(value) for name, value in values.items()
+    }
 
 
 def modules(run: Run, topology: Topology | None = None) -> tuple[ModuleSource, ...]:

@@ -25,7 +25,11 @@ FORMS = {
     QDISC: "qdisc[:INTERVAL][:NODE INTERFACE]",
     SOCKETS: "sockets[:INTERVAL][:NODE]",
     CAPTURE: "capture[:NODE INTERFACE]",
+    "drops": "drops",
+    "startup": "startup",
 }
+#: Those that are tables of what was captured on the way of the sender's packets.
+FOLLOWED = ("drops", "startup")
 #: What records: a folder of `qdisc/src`, and what loads it in the guest.
 MODULE, LIBRARY = "probe", "/job/modules/preload_probe.so"
 #: What the module reads and writes, below the folder of the job and its `out`.
@@ -54,11 +58,11 @@ class Probe:
             close = difflib.get_close_matches(kind, FORMS, n=1)
             hint = f", did you mean '{close[0]}'?" if close else ""
             raise ConfigError(f"unknown kind '{kind}'{hint}", _where(text), _forms())
-        interval = None if kind == CAPTURE else DEFAULT_INTERVAL
+        interval = DEFAULT_INTERVAL if kind in (QDISC, SOCKETS) else None
         if rest and interval and rest[0][:1].isdigit():
             interval = _interval(rest.pop(0), text)
         place = rest.pop(0).split() if rest else []
-        sizes = (0, 1) if kind == SOCKETS else (0, 2)
+        sizes = {SOCKETS: (0, 1)}.get(kind, (0,) if kind in FOLLOWED else (0, 2))
         if rest or len(place) not in sizes:
             raise ConfigError(f"'{text}' is not of its form", _where(text), f"write {FORMS[kind]}")
         node, interface = (*place, None, None)[:2]
@@ -69,16 +73,21 @@ class Probe:
         interval = str(self.interval).replace(" ", "") if self.interval else ""
         return ":".join(part for part in (self.kind, interval, place) if part)
 
-    def places(self, topology: Topology) -> list[dict[str, Any]]:
-        """Where it is in `topology`, as a job has it; `ConfigError` where there is none such."""
-        if self.node is None:
+    def places(self, run: Run) -> list[dict[str, Any]]:
+        """Where it is in the rig of `run`, as a job has it; `ConfigError` where there is none
+        such."""
+        topology = run.topology
+        if self.kind in FOLLOWED:
+            found: list[tuple[str, str | None]] = [*_followed(run)]
+        elif self.node is None:
             found = _hosts(topology) if self.kind == SOCKETS else _queues(topology)
         else:
             _check(topology, str(self), self.node, self.interface)
             found = [(self.node, self.interface)]
         interval = {"interval_ns": self.interval.nanoseconds} if self.interval else {}
+        kind = CAPTURE if self.kind in FOLLOWED else self.kind
         return [
-            {"kind": self.kind, **interval, "node": node}
+            {"kind": kind, **interval, "node": node}
             | ({"interface": interface} if interface else {})
             for node, interface in found
         ]
@@ -86,46 +95,65 @@ class Probe:
 
 def check(probes: tuple[Probe, ...], run: Run) -> None:
     """Raise `ConfigError` where `probes` have no place in `run`, or no moment to begin at."""
-    places(probes, run.topology)
-    if probes and run.job()["traffic"]["tool"] == "programs":
+    if not probes:
+        return
+    places(probes, run)
+    for probe in probes:
+        if probe.kind in FOLLOWED:
+            from emulation.captures import upload
+
+            upload.check(probe.kind, run)
+    if run.job()["traffic"]["tool"] == "programs":
         what = "probes begin in a sleep of the guest's first process; with programs it has none"
         raise ConfigError(what, run.id, "leave --probe out")
 
 
-def places(probes: tuple[Probe, ...], topology: Topology) -> list[dict[str, Any]]:
-    """Where `probes` are; `ConfigError` where a place is unknown or named twice."""
-    found = [place for probe in probes for place in probe.places(topology)]
+def places(probes: tuple[Probe, ...], run: Run) -> list[dict[str, Any]]:
+    """Where `probes` are; `ConfigError` where a place is unknown or named twice.
+
+    What is followed is captured where nothing else captures.
+    """
+    named = [place for probe in _plain(probes) for place in probe.places(run)]
     seen = set()
-    for place in found:
-        key = (place["kind"], place["node"], place.get("interface"))
-        if key in seen:
+    for place in named:
+        if (key := _key(place)) in seen:
             where = " ".join(part for part in key[1:] if part)
             raise ConfigError(f"two probes of {key[0]} at {where}", "--probe", "name each once")
         seen.add(key)
+    more = {_key(place): place for probe in probes for place in probe.places(run)}
+    found = [*named, *(place for key, place in more.items() if key not in seen)]
     if len(found) > MOST_PLACES:
         what = f"{len(found)} places are recorded, the most are {MOST_PLACES}"
         raise ConfigError(what, "--probe", "name the places that matter")
     return found
 
 
-def files(probes: tuple[Probe, ...], topology: Topology) -> dict[str, str]:
+def _plain(probes: tuple[Probe, ...]) -> list[Probe]:
+    return [probe for probe in probes if probe.kind not in FOLLOWED]
+
+
+def _key(place: dict[str, Any]) -> tuple[str, ...]:
+    return place["kind"], place["node"], place.get("interface", "")
+
+
+def files(probes: tuple[Probe, ...], run: Run) -> dict[str, str]:
     """Name of a file that `reduce` makes -> what follows the run's id in the data folder."""
-    named = {}
-    for place in places(probes, topology):
+    ends = [f".{probe.kind}.csv" for probe in probes if probe.kind in FOLLOWED]
+    for place in (place for probe in _plain(probes) for place in probe.places(run)):
         if place["kind"] == CAPTURE:
-            name = f"{place['node']}.{place['interface']}.pcap.gz"
+            ends.append(f".{place['node']}.{place['interface']}.pcap.gz")
         else:
-            name = f"{place['kind']}.parquet"
-        named[f"probe.{name}"] = f".{name}"
-    return named
+            ends.append(f".{place['kind']}.parquet")
+    return {f"probe{end}": end for end in ends}
 
 
-def for_module(probes: tuple[Probe, ...], topology: Topology) -> bytes:
+def for_module(probes: tuple[Probe, ...], run: Run) -> bytes:
     """What the module is told: `struct place` of each place.
 
     Each node but a switch has a network namespace of its own, made in their order; the first is
     that of the guest's first process.
     """
+    topology = run.topology
     numbers = dict.fromkeys((node.name for node in topology.nodes if node.switches), 0)
     own = (node.name for node in topology.nodes if not node.switches)
     numbers |= {name: number for number, name in enumerate(own, 1)}
@@ -136,27 +164,41 @@ def for_module(probes: tuple[Probe, ...], topology: Topology) -> bytes:
             numbers[place["node"]],
             place.get("interface", "").encode(),
         )
-        for place in places(probes, topology)
+        for place in places(probes, run)
     )
 
 
-def reduce(probes: tuple[Probe, ...], topology: Topology, out: Path) -> None:
+def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
     """Make `files` of what the module left in the folder `out`; `GuestFailure` where it did not."""
     if not (out / SAMPLES).exists():
         what = "no probe could begin: the guest's first process never slept for long"
         raise GuestFailure(what, todo="leave --probe out")
-    found = places(probes, topology)
+    found = places(probes, run)
+    captures = {}
     for number, place in enumerate(found):
         if place["kind"] == CAPTURE:
-            path = out / PACKETS.format(number)
-            target = out / f"probe.{place['node']}.{place['interface']}.pcap.gz"
-            target.write_bytes(gzip.compress(path.read_bytes(), 6, mtime=0))
-            path.unlink()
+            raw = out / PACKETS.format(number)
+            packed = out / f"probe.{place['node']}.{place['interface']}.pcap.gz"
+            packed.write_bytes(gzip.compress(raw.read_bytes(), 6, mtime=0))
+            raw.unlink()
+            captures[place["node"], place["interface"]] = packed
+    for probe in probes:
+        if probe.kind in FOLLOWED:
+            from emulation.captures import upload  # pandas takes a second to import
+
+            sender, queue = (captures[place] for place in upload.places(run))
+            upload.write(probe.kind, run, out, (sender, queue), out / f"probe.{probe.kind}.csv")
     if any(place["kind"] != CAPTURE for place in found):
-        from emulation import netlink  # pandas takes a second to import
+        from emulation import netlink
 
         for kind, table in netlink.tables(found, (out / SAMPLES).read_bytes()).items():
             table.to_parquet(out / f"probe.{kind}.parquet", index=False)
+
+
+def _followed(run: Run) -> tuple[tuple[str, str], ...]:
+    from emulation.captures import upload
+
+    return upload.places(run)
 
 
 def _interval(text: str, whole: str) -> Duration:

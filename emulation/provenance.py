@@ -28,6 +28,11 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
+def sha256(path: Path) -> str:
+    """Of a file's bytes, in hexadecimal digits."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def guest_code_digest(job: dict[str, Any]) -> str:
     """Digest of the code that does `job` in the guest."""
     total = hashlib.sha256()
@@ -84,12 +89,12 @@ def record(
         **_measured_base_rtts(ending),
         "identity": identity,
         "kernel_build": kernel.digest,
-        "data_sha256": hashlib.sha256(data.read_bytes()).hexdigest(),
+        "data_sha256": sha256(data),
         "virtual_s": ending.virtual_s,
         "wall_s": round(ending.wall_s, 3),
         "cpu_s": round(ending.cpu_s, 3),
         "kernel_log": "clean",
-        "kernel_log_sha256": hashlib.sha256(log.read_bytes()).hexdigest(),
+        "kernel_log_sha256": sha256(log),
         "qdiscs": qdiscs,
     }
 

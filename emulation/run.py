@@ -14,7 +14,7 @@ from typing import Any
 from emulation import layer, provenance, speed, storage, trace, vm
 from emulation import probes as recording
 from emulation.captures import places
-from emulation.errors import EmulationError, GuestFailure
+from emulation.errors import ConfigError, EmulationError, GuestFailure
 from emulation.kernel import Kernel, module
 from emulation.model import Run
 from emulation.probes import Probe
@@ -58,8 +58,9 @@ def execute(
     `on_step` gets each line of the guest's status; `keep` takes the whole scratch folder of a run
     that failed; `again` does a run anew that is there; `captures` keeps the packets at both queues
     under test; `traced` keeps a trace of simulated time; `on_poll` is that of `vm.run`; what
-    `probes` record is kept beside the data. Raises an `EmulationError` of the cause, and then
-    leaves nothing in `data`.
+    `probes` record is kept beside the data. Where only such a file is missing, the run is done and
+    the data stay as they are: it has to come out the same. Raises an `EmulationError` of the cause,
+    and then leaves nothing in `data`.
     """
     recording.check(probes, run)
     target, record = paths(run, data)
@@ -67,11 +68,12 @@ def execute(
     history = data / f"{run.id}{trace.SUFFIX}"
     more = {name: data / f"{run.id}{end}" for name, end in run.traffic.leaves.items()}
     wanted = [target, record, *(packets.values() if captures else ()), *([history] * traced)]
-    recorded = recording.files(probes, run.topology)
+    recorded = recording.files(probes, run)
     more |= {name: data / f"{run.id}{end}" for name, end in recorded.items()}
     wanted += more.values()
     if all(path.exists() for path in wanted) and not again:
         return Result(target, record, None)
+    kept = not again and target.exists() and record.exists()
     storage.require_room(data)
     sampler = module.build(kernel, module.SOURCES / recording.MODULE) if probes else None
     machine = replace(machine_of(run, kernel, root), trace=traced, probe=sampler)
@@ -84,6 +86,9 @@ def execute(
             files = (out / "data.flent.gz", out / "kernel.log")
             told = provenance.record(run, identity, kernel, ending, qdiscs, *files)
             told |= run.traffic.record(run, out, ending.steps, qdiscs)
+            if kept and told["data_sha256"] != provenance.sha256(target):
+                what = "came out otherwise than the run that is there, of other code or tools"
+                raise ConfigError(what, str(target), "add --again to replace that one")
         except EmulationError as error:
             error.where = f"{run.id}: {error.where}" if error.where else run.id
             if keep is not None:
@@ -97,14 +102,17 @@ def execute(
         for node, path in packets.items() if captures else ():
             _store(out / f"{node}{places.PCAP}", path)
         for name, path in more.items():
-            _store(out / name, path)
-        _store(out / "data.flent.gz", target)
-        _keep_log(out / "kernel.log", data / kernel_log(told["kernel_log_sha256"]))
+            if not (kept and path.exists()):
+                _store(out / name, path)
+        if not kept:
+            _store(out / "data.flent.gz", target)
+            _keep_log(out / "kernel.log", data / kernel_log(told["kernel_log_sha256"]))
         history.unlink(missing_ok=True)
         if traced:
             shutil.move(out / "trace", history)
-        (out / "record.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
-        _store(out / "record.json", record)
+        if not kept:
+            (out / "record.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
+            _store(out / "record.json", record)
     ports = [f"{place['node']} {place['interface']}" for place in places.under_test(run.topology)]
     if not captures:
         expected = speed.expected_packets(run.traffic, run.link, run.length.seconds)
@@ -156,7 +164,7 @@ def boot(
         modules += (machine.probe,)
     vm.prepare(folder, machine.root, job, modules, files=files, layers=layers)
     if machine.probe:
-        told = recording.for_module(probes, run.topology)
+        told = recording.for_module(probes, run)
         (folder / "job" / recording.PLACES).write_bytes(told)
     ending = vm.run(machine, folder, on_step, on_poll=on_poll)
     ending.check()
@@ -164,7 +172,7 @@ def boot(
         raise GuestFailure("this kernel leaves no trace", str(machine.kernel), "use series 6.12")
     out = folder / "job" / "out"
     if probes:
-        recording.reduce(probes, run.topology, out)
+        recording.reduce(probes, run, out)
     run.traffic.reduce(run, out, captures)
     return ending
 

@@ -28,6 +28,7 @@ from emulation.config import experiment, select
 from emulation.errors import ConfigError
 from emulation.kernel import Kernel
 from emulation.model import NONE, Experiment, Run
+from emulation.probes import FOLLOWED, Probe
 from emulation.rootfs import RootFs
 from emulation.run import execute
 from emulation.units import Duration
@@ -191,7 +192,8 @@ def verify(
         return Verdict(one.id, "damaged", False, [f"{one.data.name} has another SHA-256"])
     run = one.run()
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
-        result = execute(run, kernel, root, Path(scratch), on_step)
+        probes = tuple(Probe(kind) for kind, _ in tables(one))
+        result = execute(run, kernel, root, Path(scratch), on_step, probes=probes)
         again = Shipped(result.data, json.loads(result.provenance.read_text()))
         verdict = judge(one, again)
     verdict.kernel_digest, verdict.rootfs_digest = kernel.digest, root.digest
@@ -202,19 +204,31 @@ def judge(old: Shipped, new: Shipped) -> Verdict:
     """Compare two executions of a run."""
     reasons = ", ".join(other_identity(old.record["identity"], new.record["identity"]))
     found = compare.compare(compare.load(old.data), compare.load(new.data))
-    same = found.equal and same_packets(old, new)
+    other = [
+        f"another table of {kind}" for kind, text in tables(old) if (kind, text) not in tables(new)
+    ]
+    if not same_packets(old, new):
+        other.append("another table of packets")
+    same = found.equal and not other
     if reasons and same:
         return Verdict(old.id, "bytes", True, [f"in spite of a different {reasons}"])
     if reasons:
         equal, notes = compatible(old, new)
         how = f"different {reasons}: comparing statistically"
         return Verdict(old.id, "statistics", equal, [how, *notes])
-    notes = []
+    notes = other
     if not found.equal:
         notes = [str(one) for one in (found.sample, found.metadata, *found.counters[:1]) if one][:1]
-    elif not same:
-        notes = ["another table of packets"]
     return Verdict(old.id, "bytes", same, notes)
+
+
+def tables(one: Shipped) -> list[tuple[str, str]]:
+    """The tables that probes left beside a run: (probe, text)."""
+    paths = (
+        (kind, one.data.with_name(one.data.name.replace(".flent.gz", f".{kind}.csv")))
+        for kind in FOLLOWED
+    )
+    return [(kind, path.read_text()) for kind, path in paths if path.exists()]
 
 
 def same_packets(old: Shipped, new: Shipped) -> bool:

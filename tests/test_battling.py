@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import synthetic
 
 from analysis import battling, figures_battling
 from analysis.claims.check import checks
@@ -19,9 +20,6 @@ from analysis.settings import Setting
 from analysis.study import open_study
 from emulation import guestcode
 from emulation.config import experiment, load, select
-
-sys.path.insert(0, str(Path(__file__).parent / "data"))
-import synthetic
 
 GUEST = Path(__file__).parents[1] / "emulation" / "guest"
 STUDIES = GUEST.parents[1] / "studies"

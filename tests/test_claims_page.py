@@ -1,7 +1,6 @@
 """What people and machines see of the claims: JSON, page, command and README."""
 
 import json
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from analysis.study import open_study
 from emulation import cli
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # the workflow is no installed package
 from workflow.readme import claims_table, disagreements_table, fill  # noqa: E402
 
 NAN = float("nan")

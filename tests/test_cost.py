@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from emulation.model import Experiment
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the workflow is no installed package
 from workflow.cost import costs, measured
 
 

@@ -13,7 +13,6 @@ import mlcroissant as mlc
 import pytest
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # the workflow is no installed package
 from workflow import croissant  # noqa: E402
 
 CELL = "gbw2015/rrul@2014/10-10/codel/cubic"

@@ -3,20 +3,17 @@
 import gzip
 import json
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import synthetic
 
 from analysis import dataset
 from analysis.dataset import RunFile, find_runs, read_runs, variant_name
 from analysis.errors import DataError
 from analysis.flentfile import kind_of, read_flent
 from analysis.settings import Setting
-
-sys.path.insert(0, str(Path(__file__).parent / "data"))
-import synthetic
 
 LINK, QDISC = "10-10", "codel"
 

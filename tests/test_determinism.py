@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +24,6 @@ from emulation.run import execute
 from emulation.units import Duration
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # the workflow is no installed package
 from workflow.conditions import ODD, PLAIN
 from workflow.determinism import SWITCH, Seen, Stage, Work, observe
 

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from synthetic_recorded import recorded_runs
 
 from analysis import drops, figures_drops, style
 from analysis.claims.settled import settled_by
+from analysis.dataset import RunFile
 from analysis.errors import DataError
 
 
@@ -22,7 +24,7 @@ def row(**changes: object) -> dict[str, object]:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
+def table(tmp_path: Path) -> list[RunFile]:
     probes = {"kind": "probe", "flows": 4, "dropped": 0, "bursts": 0, "events": 0}
     upload = {"experiment": "rtt_fairness", "flows": 1, "length_s": 600.0}
     rows = [
@@ -38,27 +40,24 @@ def table(tmp_path: Path) -> Path:
             experiment="web_small_1up", kind="syn", connections=80, late_connections=20, dropped=20
         ),
     ]
-    path = tmp_path / "captures" / "gbw2015.csv"
-    path.parent.mkdir()
-    pd.DataFrame(rows).to_csv(path, index=False)
-    return path
+    return recorded_runs(tmp_path, drops.PROBE, pd.DataFrame(rows))
 
 
-def test_shares_and_rates(table: Path) -> None:
-    read = drops.read_drops(table, "10/1")
+def test_shares_and_rates(table: list[RunFile]) -> None:
+    read = drops.read_drops(table)
     assert drops.panel(read, "acks").set_index("group")["mean"]["acknowledgment"] == 27.5
     assert drops.panel(read, "syn")["mean"].tolist() == [25.0]
     assert drops.panel(read, "timeouts")["mean"].tolist() == [60.0]
     assert drops.panel(read, "together")["mean"].tolist() == [2.0]
-    assert drops.read_drops(table, "10/10").empty
+    assert drops.read_drops([]).empty
 
 
-def test_a_probe_that_waits_longer_shares_its_queue(table: Path) -> None:
+def test_a_probe_that_waits_longer_shares_its_queue(table: list[RunFile]) -> None:
     found = drops.collisions(drops.read_drops(table))
     assert found[["qdisc", "seed", "runs"]].to_numpy().tolist() == [["fq_codel", 1, 2]]
 
 
-def test_claims_take_the_table(table: Path) -> None:
+def test_claims_take_the_table(table: list[RunFile]) -> None:
     measured = drops.measured(table)
     assert set(measured["metric"]) == {
         "ack_drops_percent", "timeouts_10ms", "timeouts_10ms_in_a_row", "late_syn_percent",
@@ -68,19 +67,18 @@ def test_claims_take_the_table(table: Path) -> None:
     assert set(intervals["experiment"]) == {"web_small_1up"}
     judged = settled_by("gbw2015", measured).set_index("Claim")["Verdict"]
     assert judged["g152"] == "agrees"  # 4, 5 and 6 in a row
-    assert drops.measured(table.with_name("none.csv")).empty
+    assert drops.measured([]).empty
 
 
-def test_another_table_is_refused(table: Path) -> None:
-    pd.read_csv(table).drop(columns="timeouts").to_csv(table, index=False)
-    with pytest.raises(DataError, match="not a table of drops"):
+def test_another_table_is_refused(table: list[RunFile]) -> None:
+    path = table[0].provenance.with_suffix(".drops.csv")
+    pd.read_csv(path).drop(columns="timeouts").to_csv(path, index=False)
+    with pytest.raises(DataError, match="not a table of the probe 'drops'"):
         drops.read_drops(table)
-    with pytest.raises(DataError, match="no such file"):
-        drops.read_drops(table.with_name("none.csv"))
 
 
-def test_every_panel_has_its_bars(table: Path) -> None:
-    read = drops.read_drops(table, "10/1")
+def test_every_panel_has_its_bars(table: list[RunFile]) -> None:
+    read = drops.read_drops(table)
     with style.styled() as palette:
         figure = figures_drops.drops(read, palette)
     assert len(figure.axes) == len(drops.SHOWN)

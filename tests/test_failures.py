@@ -28,6 +28,7 @@ from typing import Any
 
 import nbformat
 import pytest
+import synthetic
 
 from analysis.errors import DataError
 from analysis.execute import execute
@@ -39,11 +40,6 @@ from emulation.errors import INTERRUPTED, GuestFailure, MissingTool, StorageErro
 from emulation.kernel import Kernel, make
 from emulation.model import Experiment, Run
 from emulation.rootfs import RootFs
-
-sys.path.insert(0, str(Path(__file__).parent / "data"))
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the workflow is no installed package
-import synthetic
-
 from workflow import figure as workflow_figure
 from workflow import progress
 

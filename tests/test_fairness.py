@@ -1,16 +1,12 @@
 """Fairness: Jain's index, and the goodput of each round trip."""
 
 import math
-import sys
-from pathlib import Path
 
 import pytest
+import synthetic_traffic as traffic
 
 from analysis import fairness
 from analysis.dataset import Dataset, find_runs, read_runs
-
-sys.path.insert(0, str(Path(__file__).parent / "data"))
-import synthetic_traffic as traffic
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,6 @@ from emulation.run import execute, kernel_log
 from emulation.units import Duration, Size
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # the workflow is no installed package
 from workflow.determinism import SCRIPT, SWITCH
 
 pytestmark = pytest.mark.kernel

@@ -1,20 +1,17 @@
 """Metrics against hand-made tables and values worked out by hand."""
 
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import synthetic
 
 from analysis import metrics
 from analysis.dataset import Dataset, find_runs, read_runs
 from analysis.errors import DataError
 from analysis.published import read_published
-
-sys.path.insert(0, str(Path(__file__).parent / "data"))
-import synthetic
 
 FIGURE_2 = Path(__file__).parents[1] / "studies/gbw2015/published/fig2.csv"
 

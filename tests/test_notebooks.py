@@ -1,7 +1,6 @@
 """The notebooks are thin and clean, and each figure's parameter file makes its figure."""
 
 import json
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -9,6 +8,8 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 import pytest
+import synthetic
+import synthetic_traffic as traffic
 from ruamel.yaml import YAML
 
 from analysis.errors import DataError
@@ -19,12 +20,6 @@ from analysis.style import QDISC_ORDER
 from emulation import config
 from emulation.config import select
 from emulation.model import Experiment
-
-sys.path.insert(0, str(Path(__file__).parent / "data"))
-import synthetic
-import synthetic_traffic as traffic
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the workflow is no installed package
 from workflow.plan import Scale
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"

@@ -53,16 +53,16 @@ def test_bad_text_is_refused(text: str, what: str) -> None:
 
 
 def test_places(pie: Run) -> None:
-    places = Probe.parse("qdisc").places(pie.topology)
+    places = Probe.parse("qdisc").places(pie)
     assert [place["interface"] for place in places] == ["r1-delay", "r2-delay"]
     assert {place["interval_ns"] for place in places} == {10_000_000}
-    hosts = Probe.parse("sockets").places(pie.topology)
+    hosts = Probe.parse("sockets").places(pie)
     assert [place["node"] for place in hosts] == ["client", "server"]
     for text in ("qdisc:nowhere r1-delay", "qdisc:client eth0", "sockets:nobody"):
         with pytest.raises(ConfigError, match=r"no (node|interface)"):
-            probes.places((Probe.parse(text),), pie.topology)
+            probes.places((Probe.parse(text),), pie)
     with pytest.raises(ConfigError, match="two probes of sockets at client"):
-        probes.places((Probe.parse("sockets"), Probe.parse("sockets:client")), pie.topology)
+        probes.places((Probe.parse("sockets"), Probe.parse("sockets:client")), pie)
     assert "probes" not in pie.job()
 
 
@@ -94,7 +94,7 @@ def test_a_record_cut_short_is_refused() -> None:
 
 def test_what_the_module_is_told(pie: Run) -> None:
     wanted = tuple(map(Probe.parse, ("sockets:1ms:server", "capture:router_up r1-delay")))
-    told = struct.iter_unpack("<QII16s", probes.for_module(wanted, pie.topology))
+    told = struct.iter_unpack("<QII16s", probes.for_module(wanted, pie))
     names = [node.name for node in pie.topology.nodes]
     assert [(place[0], place[1], names[place[2] - 1]) for place in told] == [
         (1_000_000, 1, "server"),
@@ -112,7 +112,7 @@ def test_traffic_without_a_sleep_is_refused(pie: Run, monkeypatch: pytest.Monkey
 
 def test_a_guest_that_recorded_nothing_is_refused(pie: Run, tmp_path: Path) -> None:
     with pytest.raises(GuestFailure, match="no probe could begin"):
-        probes.reduce((Probe.parse("qdisc"),), pie.topology, tmp_path)
+        probes.reduce((Probe.parse("qdisc"),), pie, tmp_path)
 
 
 def runs() -> dict[str, Run]:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -10,14 +9,12 @@ from urllib.parse import unquote
 import nbformat
 import pandas as pd
 import pytest
+import synthetic
 from IPython.display import SVG
+from synthetic_results import write_data, write_notebook, write_results
 
 from analysis import figures, notebookpage, outputs, pages, ran, report, shown, study, style
 from analysis.errors import DataError
-
-sys.path.insert(0, str(Path(__file__).parent / "data"))
-import synthetic
-from synthetic_results import write_data, write_notebook, write_results
 
 
 class Page(HTMLParser):

@@ -1,14 +1,11 @@
 """Snakemake's choice of jobs: no alarm where no job was held back."""
 
 import inspect
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from snakemake.scheduling.job_scheduler import JobScheduler
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the workflow is no installed package
 from workflow import scheduling
 
 

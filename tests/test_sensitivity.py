@@ -1,21 +1,17 @@
 """Tests of analysis.packets, sensitivity and ecn on runs that were made up."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import synthetic_packets as synthetic
 
 from analysis import ecn, figures_sensitivity, packets, sensitivity, style
 from analysis.claims.packets import measure, measure_wireless
 from analysis.dataset import RunFile, find_runs, find_several
 from analysis.errors import DataError
 from analysis.settings import Setting
-
-sys.path.insert(0, str(Path(__file__).parent / "data"))
-import synthetic_packets as synthetic
-
 from analysis.study import open_study
 from emulation import ownfile
 

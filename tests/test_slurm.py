@@ -23,7 +23,6 @@ import pytest
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # the workflow is no installed package
 from emulation import kernel, rootfs
 from emulation.errors import MissingTool
 from workflow import cluster

@@ -1,12 +1,12 @@
 """Spread over seeds: repeated traces, lock step and collisions are seen where they are."""
 
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import synthetic
 
 from analysis import spread
 from analysis.dataset import Dataset, find_runs, read_runs
@@ -14,9 +14,6 @@ from analysis.errors import DataError
 from analysis.figures_spread import describe_seed_spread, seed_spread
 from analysis.metrics import run_metrics
 from analysis.style import styled
-
-sys.path.insert(0, str(Path(__file__).parent / "data"))
-import synthetic
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +15,6 @@ from emulation.config import select
 from emulation.kernel import Kernel
 from emulation.model import Experiment
 from emulation.rootfs import RootFs
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the workflow is no installed package
 from workflow import stale
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})

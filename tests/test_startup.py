@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from synthetic_recorded import recorded_runs
 
 from analysis import figures_startup, startup, style
 from analysis.errors import DataError
@@ -26,6 +27,7 @@ def run_of(
         {
             **ABOUT,
             "seed": 1,
+            "length_s": 60.0,
             "target_ms": 5.0,
             "from_s": [number / 10 for number in range(count)] + [30.0],
             "to_s": [(number + 1) / 10 for number in range(count)] + [60.0],
@@ -107,18 +109,17 @@ def test_a_dropping_state_ends_where_a_packet_waits_less_than_the_target() -> No
 
 
 def test_claims_take_the_table(tmp_path: Path) -> None:
-    path = tmp_path / "gbw2015-startup.csv"
     codel = run_of([*by_law(4.0), *[0] * 260], [300.0] * 50 + [20.0] * 250)
     pie = codel.assign(qdisc="pie")
-    pd.concat([codel, pie]).to_csv(path, index=False)
-    found = startup.measured(path)
+    runs = recorded_runs(tmp_path, startup.PROBE, pd.concat([codel, pie]))
+    found = startup.measured(runs)
     both = {"uncontrolled_s", "late_drops_times"}
     assert set(found.loc[found["qdisc"] == "pie", "metric"]) == both
     assert set(found.loc[found["qdisc"] == "codel", "metric"]) == both | {
         "drop_power",
         "drop_growth_percent_s",
     }
-    assert startup.measured(tmp_path / "none.csv").empty
+    assert startup.measured([]).empty
 
 
 def test_a_column_a_link() -> None:
@@ -162,9 +163,6 @@ def test_a_flood_is_drawn_beside_the_law_only() -> None:
 
 
 def test_another_table_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "gbw2015-startup.csv"
-    run_of([1] * 300).drop(columns="target_ms").to_csv(path, index=False)
-    with pytest.raises(DataError, match="not a table of a queue's start"):
-        startup.read_steps(path)
-    with pytest.raises(DataError, match="no such file"):
-        startup.read_steps(path.with_name("none.csv"))
+    runs = recorded_runs(tmp_path, startup.PROBE, run_of([1] * 300).drop(columns="target_ms"))
+    with pytest.raises(DataError, match="not a table of the probe 'startup'"):
+        startup.read_steps(runs)

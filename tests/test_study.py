@@ -29,8 +29,6 @@ from emulation.config import experiment, load
 from emulation.errors import ConfigError
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "data"))
-sys.path.insert(0, str(ROOT))  # the workflow is no installed package
 import synthetic  # noqa: E402
 
 from workflow.plan import Plan, make_plan  # noqa: E402

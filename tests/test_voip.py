@@ -2,20 +2,17 @@
 
 import gzip
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import synthetic_traffic as traffic
 
 from analysis import voip
 from analysis.dataset import Dataset, find_runs, read_runs
 from analysis.errors import DataError
 from analysis.settings import Setting
-
-sys.path.insert(0, str(Path(__file__).parent / "data"))
-import synthetic_traffic as traffic
 
 PRINTED = Path(__file__).parents[1] / "studies/gbw2015/published/voip-loss.csv"
 

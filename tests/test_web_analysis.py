@@ -1,16 +1,13 @@
 """Web: fetch times of runs, what they are divided by, and pages that failed."""
 
-import sys
 from pathlib import Path
 
 import pytest
+import synthetic_traffic as traffic
 
 from analysis import web
 from analysis.dataset import Dataset, find_runs, read_runs
 from analysis.errors import DataError
-
-sys.path.insert(0, str(Path(__file__).parent / "data"))
-import synthetic_traffic as traffic
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # the workflow is no installed package
 from workflow import determinism, imports
 from workflow.plan import figure_files, make_plan
 from workflow.progress import Work, clock, display, runs_to_do, what_changed

@@ -54,7 +54,9 @@ def _runs(cell: Cell, seeds: int | None, length: Duration | None) -> tuple[Run, 
     turn so many of each, and of runs that are shortened to see whether they work the first ones."""
     name = f"{cell.paper}/{cell.experiment}"
     source = _experiments().get(name) or experiment(name)  # which says what is wrong with it
-    if seeds is not None and length is None:
+    if length is None and cell.length:
+        length = Duration.parse(cell.length)
+    elif seeds is not None and length is None:
         seeds *= source.traffic.loads_in_turn
     return select(
         source,
@@ -169,6 +171,18 @@ class Plan:
         if self.scale is None:
             return {}
         return {run.id: run for figure in self.figures.values() for run in self.runs(figure)}
+
+    def probes(self, run: str) -> tuple[str, ...]:
+        """What the figures need beside the data of the run with that id."""
+        return self._probes.get(run, ())
+
+    @cached_property
+    def _probes(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for figure in self.figures.values():
+            for run in self.runs(figure) if figure.probe and self.scale else ():
+                found[run.id] = (*found.get(run.id, ()), figure.probe)
+        return found
 
     def batches(self) -> dict[str, tuple[Run, ...]]:
         """The runs of each batch, by its name: `gbw2015/rrul/10-10/codel/cubic/seeds-001-010`.

@@ -31,7 +31,7 @@ def assess_studies(
         _distinct(study, claims, found)
         root = study.runs_root(data)
         table = measure_study(study, root, jobs=jobs)
-        found += assess(claims, reading.rules, table, reading.explanations, root)
+        found += assess(claims, reading.rules, table, reading.explanations)
     return found
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis import drops, startup
+from analysis import drops, recorded, startup
 from analysis.claims import kept
 from analysis.claims.kinds import KINDS, Measure
 from analysis.dataset import FEW_RUNS, RunFile, find_runs
@@ -64,7 +64,7 @@ METRICS: Final = {
     "goodput_50ms_mbit_s": Metric("goodput of the flow of 50 ms", "Mbit/s"),
     "goodput_200ms_mbit_s": Metric("goodput of the flow of 200 ms", "Mbit/s"),
     "goodput_500ms_mbit_s": Metric("goodput of the flow of 500 ms", "Mbit/s"),
-    # Captures of the upload's queue (analysis.drops, data/captures)
+    # Captures of the upload's queue (analysis.drops)
     "ack_drops_percent": Metric("acknowledgments of downloads dropped upstream", "%"),
     "late_syn_percent": Metric("connections whose first SYN was dropped", "%"),
     "timeouts_10ms": Metric("timeouts of the flow of 10 ms", ""),
@@ -78,7 +78,7 @@ METRICS: Final = {
     "drops_together_500ms": Metric(
         "packets of the flow of 500 ms dropped within a round trip", "packets"
     ),
-    # The start of the upload's queue (analysis.startup, data/captures)
+    # The start of the upload's queue (analysis.startup)
     "uncontrolled_s": Metric("time from the first drop until the wait is under control", "s"),
     "late_drops_times": Metric(
         "share dropped in the second half of the time until control, by that in the first", ""
@@ -186,9 +186,9 @@ def measure_study(
     `ccs` only.
 
     Runs of another kernel series or length than the experiment's, whose folder says so, and of
-    experiments without a `measure` are left out. What was captured at the upload's queue, in runs
-    of its own, is in `data`/captures. `jobs` is the number of processes, by default one
-    a core. Raises DataError for a run that cannot be read.
+    experiments without a `measure` are left out, but for what probes recorded beside them. `jobs`
+    is the number of processes, by default one per core. Raises DataError for a run that cannot be
+    read.
     """
     kinds = {name: one.measure for name, one in study.experiments.items() if one.measure}
     work: list[tuple[str, RunFile]] = []
@@ -218,10 +218,7 @@ def measure_study(
     rows = [_rows(era, run, by_key[key]) for (era, run), key in zip(work, keys, strict=True)]
     table = pd.DataFrame([row for part in rows for row in part], columns=list(MEASURED.columns))
     captured = pd.concat(
-        [
-            drops.measured(data / "captures" / f"{study.name}.csv"),
-            startup.measured(data / "captures" / f"{study.name}-startup.csv"),
-        ]
+        [part.measured(recorded.find(data, study.name, part.PROBE)) for part in (drops, startup)]
     )
     for column, chosen in (("experiment", experiments), ("era", eras), ("cc", ccs)):
         if chosen is not None:

@@ -9,7 +9,6 @@ disagrees, or, where it is open, needs more seeds; unless all of the interval is
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -265,13 +264,12 @@ def assess(
     rules: Mapping[str, Rule],
     table: pd.DataFrame,
     explanations: Mapping[str, Explanation] | None = None,
-    data: Path = Path("data"),
 ) -> list[Assessment]:
     """Every claim in every era and congestion control of which `table` has anything.
 
-    `table` is of measure.MEASURED; `data` is where the files of `explanations` are. A claim that
-    disagrees or stays open is explained where its explanation's measurements, put in place of the
-    era's, make it agree; one that disagrees in today's era also where it agrees in the papers'.
+    `table` is of measure.MEASURED. A claim that disagrees or stays open is explained where its
+    explanation's measurements, put in place of the era's, make it agree; one that disagrees in
+    today's era also where it agrees in the papers'.
     """
     indexed = table.set_index(INDEX).sort_index()
     known = {(str(era), str(cc)) for era, cc in table[["era", "cc"]].drop_duplicates().to_numpy()}
@@ -289,7 +287,7 @@ def assess(
             disagrees = one.verdict == Verdict.DISAGREES
             by = ""
             if disagrees or (one.lacks and one.lacks[0] in OPEN):
-                by = _explained_by(rule, values, reason, data, table)
+                by = _explained_by(rule, values, reason, table)
             if disagrees and not by:
                 by = _era_that_agrees(values, judgements)
             if by:
@@ -301,16 +299,12 @@ def assess(
 
 
 def _explained_by(
-    rule: Condition,
-    values: Values,
-    reason: Explanation | None,
-    data: Path,
-    table: pd.DataFrame,
+    rule: Condition, values: Values, reason: Explanation | None, table: pd.DataFrame
 ) -> str:
     """The experiment that makes the claim agree; empty where none does."""
     if reason is None or reason.era != values.era:
         return ""
-    changed = reason.measured(data, table).set_index(INDEX).sort_index()
+    changed = reason.measured(table).set_index(INDEX).sort_index()
     agrees = judge(rule, replace(values, changed=changed)).verdict == Verdict.AGREES
     return str(reason) if agrees else ""
 

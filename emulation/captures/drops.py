@@ -6,7 +6,6 @@ nothing else on the way drops any.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ import pandas as pd
 
 from emulation.captures import counters, frames
 from emulation.captures.follow import follow, in_order
-from emulation.captures.places import PCAP, Place
+from emulation.captures.places import Place
 from emulation.units import Duration
 
 #: Payload of a flow in bytes above which it is an upload; the others acknowledge or control.
@@ -91,18 +90,19 @@ class Sent:
     answers: dict[Any, list[tuple[int, int]]]
 
 
-def read(out: Path, host: Place, queue: Place, address: str, rtts: Rtts) -> Sent:
-    """What the host at `address` sent, from what a guest left in `out`: captures at the `host` and
-    behind the `queue`. `rtts` has the addresses that it sends to.
+def read(
+    captures: tuple[Path, Path], counted: dict[str, Any], queue: Place, address: str, rtts: Rtts
+) -> Sent:
+    """What the host at `address` sent, from `captures` at its port and behind the `queue`, whose
+    qdisc `counted` this. `rtts` has the addresses that it sends to.
 
-    Raises `GuestFailure` where the captures and the counters of the queue's qdisc do not agree.
+    Raises `GuestFailure` where the captures and the counters do not agree.
     """
-    ours, behind = (frames.decode(frames.read(out / f"{node}{PCAP}")) for node, _ in (host, queue))
+    ours, behind = (frames.decode(frames.read(path)) for path in captures)
     number = int(IPv4Address(address))
     before, left = (_sent_by(table, number) for table in (ours, behind))
     followed = follow(before, left, "the queue", in_order)
-    told = json.loads((out / "qdiscs.json").read_text())[" ".join(queue)]
-    counters.check_drops(told["qdiscs"][-1], followed, queue, ARP_PART)
+    counters.check_drops(counted, followed, queue, ARP_PART)
     packets = followed.before.assign(left_ns=followed.left_ns)
     return of_flows(packets, _answers(ours, number), rtts)
 

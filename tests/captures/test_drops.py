@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from .made import ACK, datagram, echo, length, segment
 MS = 10**6
 CLIENT, SERVER = "10.0.1.1", "10.0.4.2"
 RTTS = {SERVER: Duration.parse("50 ms")}
-BEFORE, BEHIND = ("client", "client-r1"), ("router_up", "r1-delay")
+BEHIND = ("router_up", "r1-delay")
 UPLOAD = ((CLIENT, 5000), (SERVER, 12865))
 PAGE = ((CLIENT, 6000), (SERVER, 80))
 
@@ -29,9 +28,9 @@ def read(out: Path, before: Packets, behind: Packets, drops_: int) -> Sent:
     for node, packets in (("client", before), ("router_up", behind)):
         kept = (pcap.Packet(round(at * MS), length(one), one) for at, one in packets)
         pcap.write(kept, out / f"{node}.pcap.gz", frames.FRAME_BYTES)
-    qdiscs = [{"kind": "tbf", "drops": 99}, {"kind": "codel", "drops": drops_}]
-    (out / "qdiscs.json").write_text(json.dumps({" ".join(BEHIND): {"qdiscs": qdiscs}}))
-    return drops.read(out, BEFORE, BEHIND, CLIENT, RTTS)
+    captures = out / "client.pcap.gz", out / "router_up.pcap.gz"
+    counted = {"kind": "codel", "drops": drops_}
+    return drops.read(captures, counted, BEHIND, CLIENT, RTTS)
 
 
 def rows(sent: Sent) -> dict[str, Row]:

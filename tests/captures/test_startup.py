@@ -8,7 +8,6 @@ from emulation.captures import startup
 from emulation.captures.drops import Sent
 from emulation.captures.startup import Row
 from emulation.units import Duration
-from workflow import startup as experiment
 
 MS = 10**6
 MINUTE = Duration.parse("60 s")
@@ -59,11 +58,3 @@ def test_a_flood_of_udp_is_a_load() -> None:
     sent = Sent(pd.concat([part.packets for part in parts], ignore_index=True), {})
     first, *_ = rows(sent)
     assert (first.packets, first.dropped, first.wait_ms) == (2, 1, 12.0)
-
-
-def test_the_rows_of_a_run_have_its_target() -> None:
-    sent = packets([0], [1])
-    names = {(run.experiment.name, run.link.name, run.qdisc): run for run in experiment.wanted([1])}
-    first, *_ = experiment.rows(names["rrul", "10/1", "codel"], sent)
-    assert first["target_ms"] == 13.0  # Table 1, for 1 Mbit/s
-    assert (first["experiment"], first["link"], first["seed"]) == ("rrul", "10/1", 1)

@@ -17,6 +17,8 @@ def selection(run):
         options += [f"--{axis}", value] if value != NONE else []
     for axis, value in run.point.settings:
         options += ["--set", f"{axis}={value}"]
+    for probe in PLAN.probes(run.id):
+        options += ["--probe", probe]
     return [*options, "--era", run.era, "--kernel", run.kernel]
 
 

@@ -1,6 +1,5 @@
 """What each claim of gbw2015 means as a condition on measured values."""
 
-from pathlib import Path
 from typing import Final
 
 from analysis.claims.explanation import Explanation
@@ -22,21 +21,22 @@ RULES: Final[dict[str, Rule]] = {
 _RECOVERY: Final = Explanation(
     era="2014",
     instead="2014+fack+no_rack+quickack+no_sack_compression",
-    file=Path("ablation/gbw2015-testbed.csv"),
 )
 #: And packets that leave the emulated delay at ticks of a clock, not to the nanosecond.
 _CLOCK: Final = Explanation(
     era="2014",
     instead="2014+fack+no_rack+quickack+no_sack_compression+ticks_100us",
-    file=Path("ablation/gbw2015-testbed.csv"),
 )
 #: A send buffer that holds as many segments as that of Linux 3.14 (docs/eras.md).
-_BUFFER: Final = Explanation(
-    era="2014", instead="2014+send_buffer", file=Path("ablation/gbw2015-testbed.csv")
-)
+_BUFFER: Final = Explanation(era="2014", instead="2014+send_buffer")
 #: Fair queueing without flows that share a queue by chance (docs/claims.md).
 _QUEUES: Final = Explanation(
-    era="2014", instead="2014+queues_65536", file=Path("ablation/gbw2015-testbed.csv")
+    era="2014",
+    instead="2014",
+    cells={
+        ("rrul", "10/1", "fq_codel"): ("rrul_many_queues", "10/1", "fq_codel"),
+        ("rtt_fairness", "10/1", "sfq"): ("rtt_fairness_many_queues", "10/1", "sfq"),
+    },
 )
 #: The call has less than its share of the link, as beside RRUL at 1 Mbit/s it has not.
 _ONE_UPLOAD: Final = Explanation(
