@@ -50,8 +50,8 @@ FILES: dict[str, tuple[str, list[str], str]] = {
     ),
     "tables": (
         "text/csv",
-        ["data/rig/*.csv", "data/captures/*.csv", "data/ablation/*.csv"],
-        "Measurements of the emulation itself, of single packets, of changes to the testbed",
+        ["data/rig/*.csv", "data/*/*/*/*/*/seed-*.csv"],
+        "Measurements of the emulation itself, and what probes recorded beside runs",
     ),
 }
 
