@@ -75,7 +75,7 @@ def find_ablation(
 
 
 def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """One row a cell, switch, base and quantity: qdisc, link, cc, switch, base, quantity, unit,
+    """One row per cell, switch, base and quantity: qdisc, link, cc, switch, base, quantity, unit,
     n_seeds, effect, ci_low, ci_high.
 
     `per_run` is from metrics.run_metrics, of the eras of `ablation_eras`. The effect is the mean

@@ -52,8 +52,8 @@ def probes_ms(data: Dataset) -> pd.Series:
 
 
 def run_numbers(data: Dataset) -> pd.DataFrame:
-    """One row a run: PER_RUN, LATENCY in ms, TOTAL in Mbit/s (both directions; NaN without TCP) and
-    SILENT, the share of flent's steps under load in % that have no answer to a ping.
+    """One row per run: PER_RUN, LATENCY in ms, TOTAL in Mbit/s (both directions; NaN without TCP)
+    and SILENT, the share of flent's steps under load in % that have no answer to a ping.
 
     flent interpolates over a ping or two that get lost, so that SILENT is less than the loss.
     Raises DataError for a run without any answer under load.
@@ -87,7 +87,7 @@ def measure_flood(run: RunFile) -> dict[str, float]:
 
 
 def per_setting(numbers: pd.DataFrame) -> pd.DataFrame:
-    """The abstract's four quantities, one row a seed of each experiment, era, link and cc.
+    """The abstract's four quantities, one row per seed of each experiment, era, link and cc.
 
     `numbers` is from run_numbers. Qdiscs are compared within a seed, whose runs belong together.
     Columns: experiment, era, link, cc, seed and those of QUANTITIES; NaN where a run is not there.
@@ -130,7 +130,7 @@ def rows_of(
 
 
 def summarised(table: pd.DataFrame, values: list[str], by: list[str]) -> pd.DataFrame:
-    """One row a group of `by` and one of `values`: quantity, n_seeds, mean, ci_low, ci_high.
+    """One row per group of `by` and one of `values`: quantity, n_seeds, mean, ci_low, ci_high.
 
     The interval is Student's t at 95 %; NaN of one seed.
     """

@@ -132,7 +132,7 @@ SAMPLES: Final = pa.DataFrameSchema(
     ),
     strict=True,
 )
-"""One row a sample. tcp_* rows carry goodput_mbit_s, ping_* rows rtt_ms, voip rows delay_ms (one
+"""One row per sample. tcp_* rows carry goodput_mbit_s, ping_* rows rtt_ms, voip rows delay_ms (one
 way, upstream), page rows page_ms (how long the page took; time_s is when it began)."""
 
 FLOWS: Final = pa.DataFrameSchema(
@@ -166,7 +166,7 @@ RUNS: Final = pa.DataFrameSchema(
     unique=["run"],
     strict=True,
 )
-"""One row a run: what it was, and with which kernel and tools it was made; of a VoIP flow the
+"""One row per run: what it was, and with which kernel and tools it was made; of a VoIP flow the
 packets sent under load and how many of them got lost; of a web test the pages that lacked an
 object."""
 

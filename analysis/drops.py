@@ -126,7 +126,7 @@ ALL: Final = "all"  # kinds of packets together
 
 
 def _with_all(table: pd.DataFrame) -> pd.DataFrame:
-    """`table` and a row a run of ALL kinds: interval_ms, mean time between packets that left."""
+    """`table` and a row per run of ALL kinds: interval_ms, mean time between packets that left."""
     left = (table["packets"] - table["dropped"]).rename("left")
     runs = (
         table.assign(left=left).groupby([*recorded.KEY, "length_s"], as_index=False)["left"].sum()

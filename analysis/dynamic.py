@@ -20,8 +20,8 @@ MOST_MS: Final = 90.0  # Dynamic Links: "less than 90ms 95% of the total simulat
 
 
 def steps(file: RunFile, direction: str = "forward") -> pd.DataFrame:
-    """A row a step of the load: time_s at its end, least_ms, median_ms and longest_ms of the delay
-    (NaN where nothing was sent), mbit_s, dropped, and kilobytes sent since the load began."""
+    """A row per step of the load: time_s at its end, least_ms, median_ms and longest_ms of the
+    delay (NaN where nothing was sent), mbit_s, dropped, and kilobytes sent since the load began."""
     series = read_series(file)
     try:
         time_s = series["time_s"][1:]
@@ -63,7 +63,7 @@ def first_drop_ms(table: pd.DataFrame, at_s: float) -> float:
 
 
 def totals(files: Sequence[RunFile], table: pd.DataFrame) -> pd.DataFrame:
-    """One row a qdisc, means over seeds: n_seeds, delays, kilobytes, utilisation and drops."""
+    """One row per qdisc, means over seeds: n_seeds, delays, kilobytes, utilisation and drops."""
     under = {file.run: below_percent(steps(file), MOST_MS) for file in files}
     forward = table[table["direction"] == "forward"]
     forward = forward.assign(below_90ms_percent=forward["run"].map(under))

@@ -26,7 +26,7 @@ RATIOS: Final = pa.DataFrameSchema(
     unique=["flows_per_sender", "aqm"],
     strict=True,
 )
-"""One row a printed ratio."""
+"""One row per printed ratio."""
 
 
 def read_ratios(path: Path) -> pd.DataFrame:
@@ -35,9 +35,9 @@ def read_ratios(path: Path) -> pd.DataFrame:
 
 
 def marks_by_drops(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row an era, cc, flows_per_sender, aqm and seed: marks, drops without ECN, their ratio.
+    """One row per era, cc, flows_per_sender, aqm and seed: marks, drops without ECN, their ratio.
 
-    `runs` has a row a run, from packets.dataset. Marks and drops are those of all packets that
+    `runs` has a row per run, from packets.dataset. Marks and drops are those of all packets that
     came to the queue while the load ran and afterwards; with ECN, packets that cannot be marked and
     those that the AQM drops all the same are not marks.
     """
@@ -53,7 +53,7 @@ def marks_by_drops(runs: pd.DataFrame) -> pd.DataFrame:
 def compare(
     per_seed: pd.DataFrame, published: pd.DataFrame, settings: Sequence[Setting]
 ) -> pd.DataFrame:
-    """One row a setting and printed ratio: ours beside it.
+    """One row per setting and printed ratio: ours beside it.
 
     Columns: era, cc, flows_per_sender, aqm, published, ours (mean over seeds), ci_low, ci_high,
     agrees and n_seeds; NaN, and agrees missing, where there is no run.

@@ -30,7 +30,7 @@ COLUMNS: Final = (
 
 
 def estimates(files: Sequence[RunFile]) -> pd.DataFrame:
-    """One row an estimate of a run: COLUMNS.
+    """One row per estimate of a run: COLUMNS.
 
     What a qdisc says at a time is compared with the sojourn time of the packet that had left last,
     what ping prints, less the base RTT, with that of the last packet of a flow that had come to the
@@ -88,7 +88,7 @@ def _pings(file: RunFile, packets: pd.DataFrame, flows: int) -> pd.DataFrame:
 
 
 def lengths(files: Sequence[RunFile]) -> pd.DataFrame:
-    """One row a second of a run: how many packets the qdisc said that it held, and how many had
+    """One row per second of a run: how many packets the qdisc said that it held, and how many had
     come and not left: qdisc, flows, seed, time_s, said, held."""
     parts = []
     for file in files:
@@ -111,7 +111,7 @@ def lengths(files: Sequence[RunFile]) -> pd.DataFrame:
 
 
 def errors(table: pd.DataFrame) -> pd.DataFrame:
-    """How far off each estimate is; one row an era, qdisc, load and estimate.
+    """How far off each estimate is; one row per era, qdisc, load and estimate.
 
     `table` is from estimates. Of each run the medians and 90th percentiles of what was true and of
     what was estimated, the mean error and the root of the mean square error (ms), and Pearson's

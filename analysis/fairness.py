@@ -47,7 +47,7 @@ def flow_column(base_rtt_ms: float) -> str:
 
 
 def run_fairness(data: Dataset) -> pd.DataFrame:
-    """One row a run: RUN, jain_index of the uploads' goodputs over the whole run, their sum, and
+    """One row per run: RUN, jain_index of the uploads' goodputs over the whole run, their sum, and
     the goodput of each in Mbit/s, `goodput_<round trip>ms_mbit_s`."""
     uploads = data.flows[data.flows["kind"] == "tcp_upload"]
     wide = uploads.pivot_table(
@@ -68,7 +68,7 @@ def round_trips(data: Dataset) -> list[float]:
 
 
 def cell_fairness(per_run: pd.DataFrame, rtts_ms: list[float], level: float = 0.95) -> pd.DataFrame:
-    """One row a cell and metric over its seeds; the paper's bars are mean and standard deviation.
+    """One row per cell and metric over its seeds; the paper's bars are mean and standard deviation.
 
     metric is jain_index, goodput_total or goodput, direction of the latter "10 ms".
     """
@@ -81,7 +81,7 @@ def cell_fairness(per_run: pd.DataFrame, rtts_ms: list[float], level: float = 0.
 
 
 def overview(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row a cell for people: CELL, n_seeds, jain_index, interval, total and flows' goodputs.
+    """One row per cell for people: CELL, n_seeds, jain_index, interval, total and flows' goodputs.
 
     `cells` is from cell_fairness.
     """

@@ -111,7 +111,7 @@ def latency_time(
     band: bool = True,
     settings: Sequence[Setting] = (),
 ) -> Figure:
-    """Latency over time of one link, as gbw2015 Fig. 7: one line a qdisc.
+    """Latency over time of one link, as gbw2015 Fig. 7: one line per qdisc.
 
     `curves` is from metrics.latency_over_time. The band is the confidence interval of the
     point-wise mean, where there is one. A dashed vertical line marks the start of the load. With
@@ -146,7 +146,7 @@ def latency_time(
 
 
 def _lines(axes: Axes, curves: pd.DataFrame, palette: Palette, band: bool) -> list[Label]:
-    """Draw a line a qdisc, and return their names at their ends."""
+    """Draw a line per qdisc, and return their names at their ends."""
     labels = []
     for place, qdisc in enumerate(in_order(list(curves["qdisc"].astype(str)))):
         points = curves[curves["qdisc"] == qdisc].sort_values("time_s")

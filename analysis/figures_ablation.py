@@ -26,7 +26,8 @@ LABELS: Final = {
 
 
 def switch_effects(effects: pd.DataFrame, palette: Palette, quantities: Sequence[str]) -> Figure:
-    """One row a switch, one panel a quantity: the change that the switch makes, with its interval.
+    """One row per switch, one panel per quantity: the change that the switch makes, with its
+    interval.
 
     `effects` is from ablation.effects, `quantities` are columns of it. A filled marker is the
     switch added to today's Linux, a hollow one the switch within or on top of that of 2014.

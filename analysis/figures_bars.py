@@ -24,7 +24,7 @@ def bars(
     label: str,
     reference: float | None = None,
 ) -> Figure:
-    """One bar a qdisc: mean over runs and, as the paper's error bars, the standard deviation.
+    """One bar per qdisc: mean over runs and, as the paper's error bars, the standard deviation.
 
     `cells` has mean and std (metrics.cell_metrics, one metric); a dashed line is at `reference`.
     """
@@ -101,7 +101,7 @@ def grouped_bars(
 def describe_bars(cells: pd.DataFrame, what: str, unit: str) -> str:
     """The text that stands for bars; `cells` of one setting."""
     parts = [f"{row.qdisc} {row.mean:.3g}{unit}" for row in cells.itertuples(index=False)]
-    return f"Bar chart of {what}, a bar a qdisc: {'; '.join(parts)}."
+    return f"Bar chart of {what}, a bar per qdisc: {'; '.join(parts)}."
 
 
 def describe_grouped(cells: pd.DataFrame, by: str, what: str, unit: str) -> str:

@@ -28,7 +28,7 @@ def cells(
     settings: Sequence[Setting],
     palette: Palette,
 ) -> Figure:
-    """A column an experiment, a row a quantity: one mark a qdisc with its 95 % interval.
+    """A column per experiment, a row per quantity: one mark a qdisc with its 95 % interval.
 
     `table` is from battling.summarised by experiment, era, cc and qdisc; `titles` are those of the
     experiments, `shown` their two quantities. The first setting is filled, others are hollow.
@@ -133,7 +133,7 @@ def abstract(
     stated: Mapping[str, tuple[float, float]],
     palette: Palette,
 ) -> Figure:
-    """What the abstract's numbers are in each setting: a panel a number, a line a setting.
+    """What the abstract's numbers are in each setting: a panel per number, a line per setting.
 
     `table` is from battling.summarised by `row`, the setting's name; the first of `rows` is the one
     whose runs the claims are judged on. The band or line is what the abstract says. Numbers that

@@ -22,7 +22,7 @@ LEAST_MS: Final = 0.5  # shorter delays are drawn as this
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a link, direction and qdisc, means over seeds; `table` is from queues.read_runs.
+    """One row per link, direction and qdisc, means over seeds; `table` is from queues.read_runs.
 
     Columns: link, direction, qdisc, family, n_seeds, p5_ms to p95_ms, mean_ms, kilobytes,
     dropped_percent and dropped_interval.
@@ -70,7 +70,7 @@ def table(edge: pd.DataFrame) -> pd.DataFrame:
 
 
 def delays(edge: pd.DataFrame, palette: Palette) -> Figure:
-    """A line a link, direction and qdisc from the 25th to the 95th percentile of the delay.
+    """A line per link, direction and qdisc from the 25th to the 95th percentile of the delay.
 
     The marker is the median; what was dropped and sent stands beside it.
     """

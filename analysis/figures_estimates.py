@@ -17,7 +17,7 @@ LEAST_MS: Final = 0.1
 def against_truth(
     table: pd.DataFrame, palette: Palette, *, flows: Sequence[int], qdiscs: Sequence[str]
 ) -> Figure:
-    """One panel a load and qdisc: each estimate over what was true, on logarithmic axes.
+    """One panel per load and qdisc: each estimate over what was true, on logarithmic axes.
 
     `table` is from estimates.estimates. On the dashed line an estimate is right. Own statistics are
     filled, pings open.

@@ -142,7 +142,7 @@ def dynamic(
     *,
     buffers: Mapping[str, str],
 ) -> Figure:
-    """Queue delay and kilobytes over time, a column a buffer, as codel2012 Fig. 7.
+    """Queue delay and kilobytes over time, a column per buffer, as codel2012 Fig. 7.
 
     `runs`: qdisc -> a table of queues.steps; `rates`: (from when in s, Mbit/s), the last one until
     the end; `buffers`: how the name of a qdisc ends -> what to call it. A band spans from the

@@ -36,7 +36,7 @@ def whisker_boxes(
     title: str,
     marked: dict[str, float] | None = None,
 ) -> Figure:
-    """Boxes of one quantity, grouped along x, a colour a qdisc; one panel a setting.
+    """Boxes of one quantity, grouped along x, a colour a qdisc; one panel per setting.
 
     `found` is from sensitivity.boxes, with cc. `marked` has a value for names of x, drawn as a line
     through the group: a target. Where `found` has printed_low and printed_high, they are drawn.
@@ -94,7 +94,7 @@ def describe_boxes(found: pd.DataFrame, quantity: str) -> str:
 def round_trips(
     samples: pd.DataFrame, palette: Palette, *, loads: Sequence[int], until_s: float
 ) -> Figure:
-    """Round trips of one flow over time, a row a load, as khademi2013 Fig. 12.
+    """Round trips of one flow over time, a row per load, as khademi2013 Fig. 12.
 
     `samples` has time_s, rtt_ms, qdisc, aqm and flows.
     """

@@ -22,7 +22,7 @@ def seed_spread(
     *,
     jitter_ms: float,
 ) -> Figure:
-    """Four panels, a row a qdisc: do seeds repeat one trace, do flows go in step, when do they
+    """Four panels, a row per qdisc: do seeds repeat one trace, do flows go in step, when do they
     start, how far apart are the runs' means.
 
     The tables are from `spread.pairs`, `lock_step`, `flow_starts` and `spread_of_means`;

@@ -38,8 +38,9 @@ TIMES: Final = (
 
 
 def start(table: pd.DataFrame, palette: Palette) -> Figure:
-    """A column a link, of a table of startup.STEPS: RRUL's waits and shares of packets dropped over
-    time, means over runs, and the drops of CoDel's first dropping state beside its control law."""
+    """A column per link, of a table of startup.STEPS: RRUL's waits and shares of packets dropped
+    over time, means over runs, and the drops of CoDel's first dropping state beside its control
+    law."""
     links = sorted(set(table["link"]), key=_upload)
     figure = Figure(figsize=SIZE_INCH, layout="constrained")
     panels = figure.subplots(3, len(links), squeeze=False)

@@ -22,7 +22,7 @@ FEWEST_PERCENT: Final = 0.001  # of loss; less is drawn here, as none
 def delay_cdf(
     delays: pd.DataFrame, settings: Sequence[Setting], palette: Palette, *, until_ms: float | None
 ) -> Figure:
-    """The distribution of all samples of all runs, as gbw2015 Fig. 3: one line a qdisc.
+    """The distribution of all samples of all runs, as gbw2015 Fig. 3: one line per qdisc.
 
     `delays` is from voip.induced_delays; the axis ends at `until_ms`, the paper's, or where 99.5 %
     of the samples of every qdisc are.
@@ -71,7 +71,7 @@ def describe_delay_cdf(pooled: pd.DataFrame, beside: str, link: str) -> str:
     ]
     return (
         f"Cumulative distribution of the induced one-way delay of a VoIP flow beside {beside} at "
-        f"{link} Mbit/s, a line a qdisc. Median and 99th percentile of each: {'; '.join(parts)}."
+        f"{link} Mbit/s, a line per qdisc. Median and 99th percentile of each: {'; '.join(parts)}."
     )
 
 

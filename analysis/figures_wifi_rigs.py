@@ -20,7 +20,7 @@ ROW_INCH: Final = 0.72
 def rigs(
     table: pd.DataFrame, names: Sequence[str], quantities: Sequence[str], palette: Palette
 ) -> Figure:
-    """A row a rig of `names`, a panel a quantity, a marker a qdisc with its 95 % interval.
+    """A row per rig of `names`, a panel per quantity, a marker a qdisc with its 95 % interval.
 
     `table` is from wifi_rigs.cells.
     """
@@ -55,7 +55,7 @@ def describe_rigs(table: pd.DataFrame, names: Sequence[str]) -> str:
             for qdisc, row in wide.loc[name].iterrows()
         ]
         parts.append(f"{name}: {'; '.join(of)}")
-    return f"RRUL over WiFi links, a row a link, a marker a qdisc. {'. '.join(parts)}."
+    return f"RRUL over WiFi links, a row per link, a marker a qdisc. {'. '.join(parts)}."
 
 
 def _row(

@@ -26,7 +26,7 @@ CELL: Final = ("era", "link", "qdisc", "cc")
 RUN: Final = ("run", *CELL, "seed")
 GOODPUT: Final = {"download": "goodput_download_mbit_s", "upload": "goodput_upload_mbit_s"}
 INDUCED: Final = "induced_latency_ms"
-Metric = tuple[str, str, str, str]  # column of a table with a row a run, metric, direction, unit
+Metric = tuple[str, str, str, str]  # column of a table with a row per run, metric, direction, unit
 METRICS: Final[tuple[Metric, ...]] = (
     (INDUCED, "induced_latency", "round_trip", "ms"),
     (GOODPUT["download"], "goodput", "download", "Mbit/s"),
@@ -66,7 +66,7 @@ def run_metrics(
     latency: LatencyDefinition = "mean_minus_base",
     goodput: GoodputDefinition = "transferred",
 ) -> pd.DataFrame:
-    """One row a run: run, era, link, qdisc, cc, seed, two goodputs in Mbit/s, mean_rtt_ms and
+    """One row per run: run, era, link, qdisc, cc, seed, two goodputs in Mbit/s, mean_rtt_ms and
     induced_latency_ms.
 
     Goodput of a direction is the sum over its flows: the paper plots about 90 Mbit/s for four
@@ -143,7 +143,7 @@ def confidence_interval(values: ArrayLike, level: float = 0.95) -> Interval:
 def cell_metrics(
     per_run: pd.DataFrame, metrics: Sequence[Metric] = METRICS, level: float = 0.95
 ) -> pd.DataFrame:
-    """One row a cell and metric: era, link, qdisc, cc, metric, direction, unit, n_seeds, median,
+    """One row per cell and metric: era, link, qdisc, cc, metric, direction, unit, n_seeds, median,
     mean, std, ci_low, ci_high. The median over runs is the paper's marker (gbw2015, Fig. 2); `std`
     is the standard deviation of the runs, NaN for one; the interval is that of the mean."""
     rows = []
@@ -158,7 +158,7 @@ def cell_metrics(
 
 
 def compare(cells: pd.DataFrame, published: pd.DataFrame, one: str = "download") -> pd.DataFrame:
-    """One row a published value, in its order: ours beside it.
+    """One row per published value, in its order: ours beside it.
 
     `cells` is from cell_metrics, of one era and congestion control, `published` from
     published.read_published; `one` is the direction taken for goodputs whose direction the paper
@@ -243,7 +243,7 @@ def transient_metrics(
     until_s: float = 25,
     tail_s: float = 5,
 ) -> pd.DataFrame:
-    """One row a cell of what Fig. 7 of gbw2015 shows, for the table beside it.
+    """One row per cell of what Fig. 7 of gbw2015 shows, for the table beside it.
 
     CELL, n_seeds; peak_ms and peak_after_s (highest point of the point-wise mean, and how long
     after the load's start); mean_ms with ci_low_ms and ci_high_ms (mean over the loaded

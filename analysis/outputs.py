@@ -146,7 +146,7 @@ class Summary:
 
 
 def data_found(data: Dataset, qdiscs: Sequence[str]) -> pd.DataFrame:
-    """One row an era, congestion control and qdisc of `qdiscs`, data or not: era, cc, qdisc,
+    """One row per era, congestion control and qdisc of `qdiscs`, data or not: era, cc, qdisc,
     n_seeds, seeds, kernel, flent."""
     rows = []
     for setting, there in data.runs.groupby(["era", "cc"], observed=True, sort=False):

@@ -1,7 +1,7 @@
 """Runs whose every packet was followed: their tables, as quantities with a unit.
 
-Beside the flent file of such a run lies `seed-NNN.packets.parquet`, a row a packet that came to the
-queue under test (`emulation.captures` makes it, `data/README.md` describes it).
+Beside the flent file of such a run lies `seed-NNN.packets.parquet`, a row per packet that came to
+the queue under test (`emulation.captures` makes it, `data/README.md` describes it).
 """
 
 import gzip
@@ -159,7 +159,7 @@ def dataset(files: Sequence[RunFile]) -> Dataset:
 
 
 def data_found(data: Dataset) -> pd.DataFrame:
-    """One row an era, congestion control and experiment: qdiscs, n_seeds, seeds, kernel."""
+    """One row per era, congestion control and experiment: qdiscs, n_seeds, seeds, kernel."""
     rows = []
     for key, runs in data.runs.groupby(["era", "cc", "experiment"], observed=True, sort=False):
         seeds = sorted(set(runs["seed"]))
@@ -174,7 +174,7 @@ def run_quantiles(
     quantities: Collection[str],
     jobs: int | None = None,
 ) -> pd.DataFrame:
-    """One row a run and quantity: columns of run_row, quantity, QUANTILES, mean, most and count.
+    """One row per run and quantity: columns of run_row, quantity, QUANTILES, mean, most and count.
 
     In the unit of QUANTITIES. `jobs` is the number of processes, by default one a core.
     """
@@ -210,7 +210,7 @@ def _quantiles(file: RunFile, quantities: Sequence[str]) -> list[dict[str, Any]]
 
 
 def mean_quantiles(per_run: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """One row a group of `by`: the means over runs of QUANTILES, mean and most, and n_seeds.
+    """One row per group of `by`: the means over runs of QUANTILES, mean and most, and n_seeds.
 
     The paper's boxes are averages of all runs (Sec. 3.1.3). `by` includes `quantity`.
     """

@@ -4,7 +4,7 @@
     <paper>/index.html               its figures
     <paper>/<figure>/notebook.html   the executed notebook of a figure
     claims.html                      every claim of every paper
-    runs.html                        what ran, a line an experiment and era
+    runs.html                        what ran, a line per experiment and era
     runs/<paper>/<variant>.html      what ran, run by run
 
 No page needs a network, a server or, but for the filters of the claims, a script; all follow the

@@ -24,7 +24,7 @@ PRINTED: Final = pa.DataFrameSchema(
     unique=["qdisc", "parameter", "rate"],
     strict=True,
 )
-"""One row a printed parameter, at one rate of the bottleneck; values with their units."""
+"""One row per printed parameter, at one rate of the bottleneck; values with their units."""
 ROW_INCH: Final = 0.3
 
 
@@ -50,7 +50,7 @@ def _parameters(name: str, qdisc: Qdisc, rate: Rate) -> dict[tuple[str, str, str
 
 
 def compare(printed: pd.DataFrame, cells: Iterable[Point]) -> pd.DataFrame:
-    """One row a printed parameter: qdisc, parameter, rate, published, ours, agrees, note."""
+    """One row per printed parameter: qdisc, parameter, rate, published, ours, agrees, note."""
     values = in_force(cells)
     keys = printed[["qdisc", "parameter", "rate"]].itertuples(index=False, name=None)
     ours = [values.get(key) for key in keys]
@@ -68,7 +68,7 @@ def _equal(ours: Option | None, printed: str) -> bool:
 
 
 def parameter_table(table: pd.DataFrame, palette: Palette) -> Figure:
-    """The parameters as the paper lays them out: a row a parameter, a column a rate.
+    """The parameters as the paper lays them out: a row per parameter, a column per rate.
 
     `table` is from compare. A value that differs from the printed one stands before it.
     """

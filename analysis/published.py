@@ -23,7 +23,7 @@ PUBLISHED: Final = pa.DataFrameSchema(
     unique=["figure", "qdisc", "metric", "direction"],
     strict=True,
 )
-"""One row a value. `one` is a goodput of which the paper does not say the direction;
+"""One row per value. `one` is a goodput of which the paper does not say the direction;
 `reading_error` (same unit) is how exactly the value can be read from the printed figure."""
 
 

@@ -42,7 +42,7 @@ def drop_shares(sources: Mapping[str, Mapping[str, int]]) -> list[float]:
 
 
 def read_run(file: RunFile) -> list[dict[str, Any]]:
-    """A row a queue: what dataset.RUNS has of a run, load, family of the qdisc, and what it did.
+    """A row per queue: what dataset.RUNS has of a run, load, family of the qdisc, and what it did.
 
     Delays in ms of the packets that were sent while the load lasted; dropped_percent of those that
     came. Raises DataError where the provenance does not tell.
@@ -95,7 +95,7 @@ def dataset(table: pd.DataFrame) -> Dataset:
 
 
 def data_found(table: pd.DataFrame) -> pd.DataFrame:
-    """One row an era, congestion control and experiment: links, qdiscs, loads, runs, kernel."""
+    """One row per era, congestion control and experiment: links, qdiscs, loads, runs, kernel."""
     rows = []
     for key, runs in table.groupby(["era", "cc", "experiment"], observed=True, sort=False):
         counts = [runs[name].nunique() for name in ("link", "qdisc", "load", "run")]
@@ -176,7 +176,7 @@ def _bandwidth(mbit_s: float) -> str:
 
 
 def by_load(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a load and qdisc: runs, and medians over them."""
+    """One row per load and qdisc: runs, and medians over them."""
     rows = [
         (
             load,

@@ -40,7 +40,7 @@ SCALING: Final = pa.DataFrameSchema(
     },
     strict=True,
 )  # fmt: skip
-"""One row a measurement, sums over its guests; `problem` says why a guest ended early."""
+"""One row per measurement, sums over its guests; `problem` says why a guest ended early."""
 
 
 @dataclass(frozen=True)

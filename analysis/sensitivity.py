@@ -35,7 +35,7 @@ def aqm(run_axes: Mapping[str, str]) -> str:
 
 
 def with_axes(per_run: pd.DataFrame) -> pd.DataFrame:
-    """`per_run` (a row a run, with a column run) with what its runs' axes say of their qdisc.
+    """`per_run` (a row per run, with a column run) with what its runs' axes say of their qdisc.
 
     Columns aqm (one of AQMS, or the name of a qdisc of the user's own), target_ms, interval_ms (of
     PIE that of its updates; both NaN where the qdisc has none) and ecn.
@@ -59,8 +59,8 @@ AXES: Final = {  # what the x axis shows -> its title
 
 
 def boxes(per_run: pd.DataFrame, x: Sequence[str], series: Sequence[str]) -> pd.DataFrame:
-    """One row a box: era, x and series (texts), quantity, n_seeds, QUANTILES, mean and most (means
-    over runs), and ci_low and ci_high of the median over runs (Student's t).
+    """One row per box: era, x and series (texts), quantity, n_seeds, QUANTILES, mean and most
+    (means over runs), and ci_low and ci_high of the median over runs (Student's t).
 
     `per_run` is from packets.run_quantiles. `x` and `series` name columns of AXES, `aqm` or `ecn`;
     several are joined.
@@ -105,7 +105,7 @@ MEDIANS: Final = pa.DataFrameSchema(
     unique=["quantity", "flows", "aqm"],
     strict=True,
 )
-"""One row a printed median, or the range that one is in, in the quantity's unit."""
+"""One row per printed median, or the range that one is in, in the quantity's unit."""
 
 
 def read_medians(path: Path) -> pd.DataFrame:
@@ -124,7 +124,7 @@ def with_medians(found: pd.DataFrame, medians: pd.DataFrame) -> pd.DataFrame:
 def reductions(per_run: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     """By how many percent percentiles of the queuing delay are lower with `second`.
 
-    Than with `first`. One row an era, number of flows and percentile: percent, interval (Student's
+    Than with `first`. One row per era, number of flows and percentile: percent, interval (Student's
     t over the seeds that both have, which are compared pairwise) and n_seeds. Negative where it is
     higher.
     """

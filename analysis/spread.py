@@ -29,7 +29,7 @@ UPLOADS: Final = 4  # flows that fill the upload's queue
 
 
 def latency_traces(data: Dataset, probe: Probe = "ping_icmp") -> pd.DataFrame:
-    """Round trips in ms: a row a step, counted in s from the start of the load, a column a run.
+    """Round trips in ms: a row per step, counted in s from the start of the load, a column per run.
 
     Missing samples are interpolated; the columns are in the order of `data.runs`.
     """
@@ -46,7 +46,7 @@ def latency_traces(data: Dataset, probe: Probe = "ping_icmp") -> pd.DataFrame:
 
 
 def pairs(data: Dataset, probe: Probe = "ping_icmp", startup_s: float = STARTUP_S) -> pd.DataFrame:
-    """One row a pair of runs of a cell: CELL, seed_a, seed_b, correlation (Pearson's, of
+    """One row per pair of runs of a cell: CELL, seed_a, seed_b, correlation (Pearson's, of
     the latencies after `startup_s` of load), apart_s (see `parts_after`) and same (all latencies
     equal). `startup_s` is at most half the load."""
     traces = latency_traces(data, probe)
@@ -77,7 +77,7 @@ def parts_after(a: Floats, b: Floats, time_s: Floats, window_s: float = WINDOW_S
 
 
 def distinct_traces(data: Dataset, probe: Probe = "ping_icmp") -> pd.DataFrame:
-    """One row a cell: CELL, n_seeds, distinct (latency traces that no other equals)."""
+    """One row per cell: CELL, n_seeds, distinct (latency traces that no other equals)."""
     traces = latency_traces(data, probe)
     digests = {
         run: hashlib.sha256(traces[run].to_numpy().tobytes()).hexdigest() for run in traces.columns
@@ -88,7 +88,7 @@ def distinct_traces(data: Dataset, probe: Probe = "ping_icmp") -> pd.DataFrame:
 
 
 def lock_step(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
-    """One row a run and direction: run, CELL, seed, kind, correlation.
+    """One row per run and direction: run, CELL, seed, kind, correlation.
 
     The correlation is the mean over the pairs of flows of that of their goodputs after `startup_s`
     of load: 1 in lock step, 0 for flows that know nothing of each other, and -1/(n-1) for n flows
@@ -146,7 +146,7 @@ def flow_starts(files: Sequence[RunFile]) -> pd.DataFrame:
 
 
 def spread_of_means(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """One row a cell: CELL, n_seeds, and how the runs' means spread.
+    """One row per cell: CELL, n_seeds, and how the runs' means spread.
 
     sd_latency_ms with sd_low_ms and sd_high_ms (chi-square interval, for normal means), sd_goodput
     (download, Mbit/s), major and minor (half axes of the 1-sigma ellipse, latency in ms against
@@ -193,7 +193,7 @@ def outlier_behind_ellipse(edge: float, usual: float, runs: int = 30) -> float:
 
 
 def probe_means(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
-    """One row a run and probe: run, CELL, seed, series, mean_ms, excess.
+    """One row per run and probe: run, CELL, seed, series, mean_ms, excess.
 
     Mean of the round trip after `startup_s` of load, less the base path; `excess` is that by the
     median of the cell's probes. A probe that shares a queue with a bulk flow stands out by it.
@@ -214,7 +214,7 @@ def probe_means(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
 
 
 def summary(data: Dataset, per_run: pd.DataFrame, starts: pd.DataFrame) -> pd.DataFrame:
-    """One row a cell, what the figure shows in numbers, for the table beside it."""
+    """One row per cell, what the figure shows in numbers, for the table beside it."""
     by = list(CELL)
     couples = pairs(data)
     grouped = couples.groupby(by, observed=True, sort=False)

@@ -42,7 +42,7 @@ LOSSES: Final = pa.DataFrameSchema(
     unique=["table", "cross_traffic", "link", "qdisc"],
     strict=True,
 )
-"""One row a printed loss; the paper prints 0 as a dash."""
+"""One row per printed loss; the paper prints 0 as a dash."""
 FACTOR, POINTS = 1.5, 0.2
 """Within which a loss agrees with a printed one: the ratio, or the difference in points."""
 
@@ -73,8 +73,8 @@ def cumulative(values: Floats) -> tuple[Floats, Floats]:
 
 
 def run_voip(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
-    """One row a run: RUN, then mean, median and 99th percentile of the induced one-way delay in ms,
-    and loss_percent: packets that did not arrive, of those sent under load (Table 2)."""
+    """One row per run: RUN, then mean, median and 99th percentile of the induced one-way delay in
+    ms, and loss_percent: packets that did not arrive, of those sent under load (Table 2)."""
     grouped = induced_delays(data, delay=delay).groupby("run", observed=True)[INDUCED]
     table = data.runs[list(RUN)].copy()
     for column, values in (
@@ -88,12 +88,12 @@ def run_voip(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
 
 
 def cell_voip(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """One row a cell and metric; see metrics.cell_metrics. Table 2 has the mean over runs."""
+    """One row per cell and metric; see metrics.cell_metrics. Table 2 has the mean over runs."""
     return cell_metrics(per_run, METRICS, level)
 
 
 def pooled(delays: pd.DataFrame) -> pd.DataFrame:
-    """One row a cell of what Fig. 3 plots, all samples of all runs as one: CELL, samples, and
+    """One row per cell of what Fig. 3 plots, all samples of all runs as one: CELL, samples, and
     median_ms, p95_ms and p99_ms of the induced one-way delay."""
     grouped = delays.groupby(list(CELL), observed=True, sort=False)[INDUCED]
     table = grouped.agg(samples="size", median_ms="median").reset_index()
@@ -103,7 +103,7 @@ def pooled(delays: pd.DataFrame) -> pd.DataFrame:
 
 
 def overview(delays: pd.DataFrame, per_run: pd.DataFrame) -> pd.DataFrame:
-    """One row a cell for people: quantiles of all samples, and the mean delay and loss over runs.
+    """One row per cell for people: quantiles of all samples, and the mean delay and loss over runs.
 
     CELL, n_seeds, samples, median_ms, p95_ms, p99_ms, mean_ms, interval, loss_percent.
     """
@@ -122,7 +122,7 @@ def other_tool(
 ) -> pd.DataFrame:
     """The cells of `per_run` beside those of `experiment`, which measures with another tool.
 
-    One row a qdisc: median and 99th percentile of the delay in ms and loss in %, means over runs,
+    One row per qdisc: median and 99th percentile of the delay in ms and loss in %, means over runs,
     of the one tool and the other. Empty where `experiment` has no run.
     """
     link = str(per_run["link"].iloc[0])
@@ -143,7 +143,7 @@ def other_tool(
 
 
 def cell_losses(data: Dataset, experiments: Mapping[str, str]) -> pd.DataFrame:
-    """One row a cell and experiment: CELL, beside (the name in `experiments`), n_seeds, mean,
+    """One row per cell and experiment: CELL, beside (the name in `experiments`), n_seeds, mean,
     ci_low and ci_high of the loss in %."""
     per_run = run_voip(data)
     experiment = per_run["run"].map(data.runs.set_index("run")["experiment"])
@@ -178,7 +178,7 @@ def loss_agrees(ours: float, published: float) -> bool:
 
 
 def compare_loss(cells: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """One row a printed loss: beside, link, qdisc, published, ours (mean over runs), interval,
+    """One row per printed loss: beside, link, qdisc, published, ours (mean over runs), interval,
     agrees, n_seeds. `cells` is from cell_losses, of one setting, `published` from read_losses."""
     keys = ["beside", "link", "qdisc"]
     ours = cells.astype({"link": str, "qdisc": str}).drop(columns=["era", "cc"])

@@ -22,8 +22,8 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 
 def run_fetch(data: Dataset) -> pd.DataFrame:
-    """One row a run: RUN, pages, pages_failed, fetch_s (mean over pages of the time until all their
-    objects are there) and fetch_sd_s (their standard deviation).
+    """One row per run: RUN, pages, pages_failed, fetch_s (mean over pages of the time until all
+    their objects are there) and fetch_sd_s (their standard deviation).
 
     Pages that began while there was load count; of a test without load, all. A page that lacks an
     object has no time: `pages_failed` counts those. Raises DataError for a run without a page.
@@ -62,13 +62,13 @@ def normalised(per_run: pd.DataFrame, unloaded: pd.DataFrame) -> pd.DataFrame:
 
 
 def cell_fetch(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """One row a cell and metric: mean and standard deviation over runs of the runs' averages, as
+    """One row per cell and metric: mean and standard deviation over runs of the runs' averages, as
     the paper's bars (Sec. 5.3.1), and an interval; see metrics.cell_metrics."""
     return cell_metrics(per_run, METRICS, level)
 
 
 def overview(per_run: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
-    """One row a cell for people; `per_run` is from normalised, `cells` from cell_fetch.
+    """One row per cell for people; `per_run` is from normalised, `cells` from cell_fetch.
 
     CELL, n_seeds, normalised (mean over runs), interval, std, fetch_s, pages, pages_failed.
     """

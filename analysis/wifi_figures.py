@@ -63,7 +63,7 @@ def validation(compared: pd.DataFrame, palette: Palette) -> Figure:
 
 
 def waiting(waits: pd.DataFrame, palette: Palette) -> Figure:
-    """Where a packet of the access point waits, a bar a qdisc and a bound of the lower queue.
+    """Where a packet of the access point waits, a bar per qdisc and a bound of the lower queue.
 
     `waits` is from wifi_validation.waits; the case of one station and downloads is drawn.
     """

@@ -83,7 +83,7 @@ def read_below(run: RunFile) -> dict[str, float]:
 
 
 def per_run(data: Dataset, runs: Collection[RunFile], rigs: Mapping[str, str]) -> pd.DataFrame:
-    """One row a run: `rig` (its name in `rigs`, which has experiments), qdisc, seed and the
+    """One row per run: `rig` (its name in `rigs`, which has experiments), qdisc, seed and the
     QUANTITIES. `data` is of `runs`."""
     names = {experiment: rig for rig, experiment in rigs.items()}
     below = pd.DataFrame([{"run": one.run, **read_below(one)} for one in runs])
@@ -94,7 +94,7 @@ def per_run(data: Dataset, runs: Collection[RunFile], rigs: Mapping[str, str]) -
 
 
 def cells(runs: pd.DataFrame, quantities: Sequence[str]) -> pd.DataFrame:
-    """One row a rig, qdisc and quantity: n_seeds, mean, ci_low, ci_high over seeds."""
+    """One row per rig, qdisc and quantity: n_seeds, mean, ci_low, ci_high over seeds."""
     rows = []
     for (rig, qdisc), group in runs.groupby(["rig", "qdisc"], sort=False):
         for quantity in quantities:
@@ -105,7 +105,7 @@ def cells(runs: pd.DataFrame, quantities: Sequence[str]) -> pd.DataFrame:
 
 
 def overview(table: pd.DataFrame, rigs: Sequence[str], quantities: Sequence[str]) -> pd.DataFrame:
-    """`table` (from cells) for people: one row a rig and qdisc, two columns a quantity."""
+    """`table` (from cells) for people: one row per rig and qdisc, two columns a quantity."""
     rows = []
     for rig in rigs:
         here = table[table["rig"] == rig]

@@ -49,7 +49,7 @@ WIFI: Final = pa.DataFrameSchema(
     },
     strict=True,
 )
-"""One row a quantity of a sender (0: access point, -1: all) in a case and a seed."""
+"""One row per quantity of a sender (0: access point, -1: all) in a case and a seed."""
 
 CASE: Final = list(WIFI.columns)[: list(WIFI.columns).index("kernel")]
 ALL_SENDERS: Final = -1
@@ -71,8 +71,8 @@ def read_wifi(path: Path) -> pd.DataFrame:
 
 
 def compare(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a case, sender and quantity: CASE, `sender`, `quantity`, `median`, `low`, `high` and
-    `seeds` over seeds, `theory` (NaN where there is none) and `error`, relative to it."""
+    """One row per case, sender and quantity: CASE, `sender`, `quantity`, `median`, `low`, `high`
+    and `seeds` over seeds, `theory` (NaN where there is none) and `error`, relative to it."""
     found = (
         table.groupby([*CASE, "sender", "quantity"], sort=False)["value"]
         .agg(["median", "min", "max", "count"])

@@ -29,7 +29,7 @@ class Connection:
     """One run. Times are ms since the connection began."""
 
     window: int  # packets
-    packets: pd.DataFrame  # columns of DATA, a row a packet in sequence, from 0
+    packets: pd.DataFrame  # columns of DATA, a row per packet in sequence, from 0
     acks: pd.DataFrame  # columns of ACKS: `packets` is how many are acknowledged by then
     length_ms: float
 
@@ -157,6 +157,6 @@ def _row(file: RunFile) -> dict[str, Any]:
 
 
 def described(measured: pd.DataFrame) -> pd.DataFrame:
-    """What `measure` found, for people: a row a quantity, a column a connection."""
+    """What `measure` found, for people: a row per quantity, a column per connection."""
     names = [f"{METRICS[name].title}, {METRICS[name].unit}".rstrip(", ") for name in measured.index]
     return measured.reset_index(drop=True).assign(quantity=names)[["quantity", *measured.columns]]

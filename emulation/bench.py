@@ -55,7 +55,7 @@ class Scenario:
 
     name: str
     link: str = ""  # empty: the guest is booted and switched off
-    everywhere: bool = False  # one guest a core at once
+    everywhere: bool = False  # one guest per core at once
     experiment: str = EXPERIMENT
 
     def run(self, seed: int, length_s: float) -> Run:

@@ -21,7 +21,7 @@ MODERN = "modern"
 
 @dataclass(frozen=True)
 class Switch:
-    """One behaviour of a former kernel, and how it is had back."""
+    """One behaviour of a former kernel, and how to restore it."""
 
     name: str
     restores: str  # for people: what it does
@@ -109,7 +109,7 @@ _TCP = (
     ),
 )
 
-#: How senders find and repair losses. Only parts of what Linux 3.14 did can be had back, and with
+#: How senders find and repair losses. Only parts of what Linux 3.14 did can be restored, and with
 #: them CoDel is further from what was measured then than without (docs/eras.md): no era has them.
 _RECOVERY = (
     Switch(

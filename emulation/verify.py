@@ -353,7 +353,7 @@ def shipped_cell(one: Shipped) -> list[Shipped]:
 
 
 def add_evidence(file: Path, verdicts: Iterable[Verdict]) -> None:
-    """Append a line a kernel and way of comparing to `file`; damaged data is no evidence."""
+    """Append a line per kernel and way of comparing to `file`; damaged data is no evidence."""
     groups: dict[tuple[str, str, str], list[Verdict]] = {}
     for verdict in verdicts:
         if verdict.how != "damaged":

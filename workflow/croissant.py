@@ -41,7 +41,7 @@ FILES: dict[str, tuple[str, list[str], str]] = {
     "claims": (
         "text/csv",
         ["studies/*/claims.csv"],
-        "What the papers state, a row a statement",
+        "What the papers state, a row per statement",
     ),
     "published": (
         "text/csv",
@@ -111,12 +111,12 @@ def describe(root: Path = Path()) -> dict[str, Any]:
         ],
         record_sets=[
             _table(
-                "runs", "A row a run, off its provenance", "provenance",
+                "runs", "A row per run, off its provenance", "provenance",
                 {name: (kind, {"json_path": path}, text)
                  for name, (kind, path, text) in RUNS.items()},
             ),
             _table(
-                "statements", "A row a statement of a paper", "claims",
+                "statements", "A row per statement of a paper", "claims",
                 {name: (kind, {"column": name}, text) for name, (kind, text) in CLAIMS.items()},
             ),
         ],

@@ -168,7 +168,8 @@ def runs_to_do(plan: Plan, work: Work) -> list[str]:
 
 
 def what_changed(work: Work) -> list[str]:
-    """Which files make which figures stale, a line a file; off the reasons that Snakemake gives."""
+    """Which files make which figures stale, a line per file; off the reasons that Snakemake
+    gives."""
     found: dict[str, set[str]] = {}
     for job, reason in work.reasons.items():
         rule, _, name = work.names[job].partition(" ")

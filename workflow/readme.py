@@ -1,8 +1,8 @@
 """Write the generated tables of the READMEs, the studies' among them: `python -m workflow.readme`.
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`; everything else is left as it is.
-`figures` has a row a group of figures, `claims` counts the verdicts on what the papers state; in a
-study's own README, where it has their markers, `values` has a row a published value and
+`figures` has a row per group of figures, `claims` counts the verdicts on what the papers state; in
+a study's own README, where it has their markers, `values` has a row per published value and
 `disagreements` one a claim that does not agree. `--check` writes nothing and fails where a page has
 other tables.
 """
@@ -102,7 +102,7 @@ def claims_table(claims: list[dict[str, Any]]) -> str:
 
 
 def disagreements_table(claims: list[dict[str, Any]]) -> str:
-    """A row a claim that does not agree, with what was measured."""
+    """A row per claim that does not agree, with what was measured."""
     lines = [_row(("claim", "statement", "verdict", "era", "why")), _row(["---"] * 5)]
     for one in claims:
         if one["verdict"] in ("disagrees", "explained"):

@@ -64,7 +64,7 @@ def causes(files: Iterable[Path]) -> Counter[str]:
 
 
 def sentences(counted: Counter[str], where: Path) -> list[str]:
-    """What to tell the user: a sentence a reason; none where all runs are current."""
+    """What to tell the user: a sentence per reason; none where all runs are current."""
     total = counted.total()
     said = {part: f"are stale: {what} changed" for part, what in PARTS.items()} | {
         "gone": "are stale: there is no such point any more",

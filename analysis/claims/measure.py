@@ -170,7 +170,7 @@ MEASURED: Final = pa.DataFrameSchema(
     unique=["era", "experiment", "link", "qdisc", "cc", "seed", "metric"],
     strict=True,
 )
-"""One row a run and metric, in the metric's unit."""
+"""One row per run and metric, in the metric's unit."""
 
 
 def measure_study(

@@ -26,7 +26,7 @@ def settled(
     experiments: Collection[str],
     places: Collection[str],
 ) -> pd.DataFrame:
-    """One row a claim: id, statement, printed, verdict, why.
+    """One row per claim: id, statement, printed, verdict, why.
 
     Those statements of the study in the folder `study` that stand in one of `places` (a section, or
     the begin of a figure's or table's name) and whose rules look at `experiments` and at nothing

@@ -28,7 +28,7 @@ CLAIMS: Final = pa.DataFrameSchema(
     unique=["id"],
     strict=True,
 )
-"""One row a statement, in our words. Values are those that the paper prints, or the bounds that a
+"""One row per statement, in our words. Values are those that the paper prints, or the bounds that a
 word such as "several" was taken for; `note` says what of it is scored where the paper is not at one
 with itself."""
 

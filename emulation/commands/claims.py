@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_table(assessments: list[Assessment]) -> None:
-    """A row a claim; tab-separated where the output is no terminal."""
+    """A row per claim; tab-separated where the output is no terminal."""
     from analysis.claims.summary import count, era_text, why
 
     titles = ("claim", "verdict", "era", "statement", "why")

@@ -87,7 +87,7 @@ def _warn_unknown(built: kernel.Kernel) -> None:
 
 @contextmanager
 def _shown(terminal: bool) -> Iterator[Callable[[str, float], None]]:
-    """A progress callback: a bar on a terminal, otherwise a line a step and every tenth of it."""
+    """A progress callback: a bar on a terminal, otherwise a line per step and every tenth of it."""
     if not terminal:
         last: tuple[str, int] = ("", 0)
 
