@@ -88,11 +88,30 @@ def _study(
             where = ("experiments", name, "unloaded")
             what, todo = unknown("experiment", section_.unloaded, file.experiments)
             source.problems.append(source.problem(where, what, todo))
+    source.problems += [source.problem(*flaw) for flaw in Sweep.check_names(file)]
+    if source.problems:
+        return None
     found = [_experiment(file, name, source, folder, joining) for name in file.experiments]
     if source.problems:
         return None
     experiments = tuple(one for one in found if one is not None)
+    _apart(experiments, source)
+    if source.problems:
+        return None
     return Study(file.study, file.title, file.doi, experiments, file.source, file.address)
+
+
+def _apart(experiments: Iterable[Experiment], source: Source) -> None:
+    """Add a problem to `source` where experiments have a point's id or a name in common."""
+    owners: dict[tuple[str, str, str], str] = {}
+    names = {one.name for one in experiments}
+    for one in experiments:
+        shared = {owners.setdefault(point.key, one.name) for point in one.points} - {one.name}
+        shared |= names.intersection(one.labels) - {one.name}
+        for other in sorted(shared):
+            what = f"has ids of '{other}', too: their runs would be taken for each other"
+            where: Path = ("experiments", one.name)
+            source.problems.append(source.problem(where, what, "write another 'id' in one of them"))
 
 
 def _experiment(
@@ -271,6 +290,8 @@ def select(
         if (values := _several(given, settings.pop(axis, None))) is not None
     }
     eras_given = settings.pop("era", None)
+    if era is not None and eras_given is not None:
+        raise ConfigError("is given twice", "--era and --set era", "leave one of the two")
     points = _points(experiment, chosen, settings)
     seeds = experiment.seeds if seed is None else _seeds(experiment, seed)
     runs: dict[str, Run] = {}
@@ -279,13 +300,55 @@ def select(
         if spans < point.traffic.step:
             what = f"length '{spans}' is shorter than the step, '{point.traffic.step}'"
             raise ConfigError(what, experiment.id, f"give at least {point.traffic.step}")
-        for one in [era] if era is not None else eras_given or [point.era or DEFAULT_ERA]:
+        if spans != point.traffic.length:
+            _check_length(point, spans)
+        asked_eras = eras_given if era is None else [era]
+        setter = next((axis for axis, _ in point.axes if axis == "era"), None)
+        if era not in (None, point.era) and point.era is not None and setter is None:
+            what = f"the sweep's axes set the era of {point.label}: {point.era}"
+            raise ConfigError(what, "--era", "leave it out")
+        for one in asked_eras or [point.era or DEFAULT_ERA]:
             run = Run(experiment, point, 0, spans, str(one), kernel)
             _check(run)
             for number in seeds:
                 seeded = replace(run, seed=number)
                 runs.setdefault(seeded.id, seeded)  # points may differ by their era alone
     return tuple(runs.values())
+
+
+def recorded(told: Mapping[str, Any], known: Mapping[str, Experiment] | None = None) -> Run:
+    """The run that a provenance tells of, as it would be done today.
+
+    `known`: experiments by id (`all_labels`), where somebody has read them already. Raises
+    `ConfigError` where there is no such run any more.
+    """
+    name = f"{told['paper']}/{told['experiment']}"
+    source = known[name] if known and name in known else experiment(name)
+    axes = {axis: told[axis] for axis in ("link", "qdisc", "cc") if told[axis] != NONE}
+    axes |= {axis: text for axis, text in told.get("axes", {}).items() if axis in axes}
+    runs = select(
+        source,
+        **axes,
+        seed=told["seed"],
+        length=Duration(round(told["length_s"] * 10**9)),
+        era=told["era"],
+        kernel=told["identity"]["kernel"]["series"],
+        settings={axis: [value] for axis, value in told.get("settings", {}).items()},
+    )
+    for run in runs:
+        if run.id == told["run"]:
+            return run
+    raise ConfigError("no experiment has this run any more", told["run"], "do it again")
+
+
+def _check_length(point: Point, length: Duration) -> None:
+    """Raise `ConfigError` where the traffic of `point` cannot have that length."""
+    try:
+        traffic = point.traffic.model_copy(update={"length": length})
+        traffic.check(point.rig, point.topology())
+    except Flaws as error:
+        path, what, todo = error.flaws[0]
+        raise ConfigError(f"{dotted(path)} {what}", f"--length {length}", todo) from None
 
 
 def _several(given: str | Iterable[str] | None, more: Sequence[Any] | None) -> list[str] | None:
@@ -320,7 +383,8 @@ def _points(
         for axis, values in chosen.items():
             here = _part(point, axis) in values
             if new[axis]:
-                asked[axis] = [*([dict(point.axes)[axis]] if here else []), *new[axis]]
+                own = [dict(point.axes)[axis]] if here and axis in dict(point.axes) else []
+                asked[axis] = [*own, *new[axis]]
             elif not here:
                 break
         else:

@@ -24,9 +24,16 @@ def job(run: Run) -> dict[str, Any]:
     return {
         **built,
         "parameters": {**built["parameters"], **run.traffic.parameters()},
-        "sysctls": run.traffic.sysctls(run, topology),
+        "sysctls": _sysctls(run, topology),
         "traffic": _traffic(run, topology),
     }
+
+
+def _sysctls(run: Run, topology: Topology) -> dict[str, dict[str, str]]:
+    found = run.traffic.sysctls(run, topology)
+    for node, own in run.rig.node_sysctls.items():
+        found[node] = {**found.get(node, {}), **own}
+    return found
 
 
 def _traffic(run: Run, topology: Topology) -> dict[str, Any]:

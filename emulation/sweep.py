@@ -42,6 +42,8 @@ from emulation.wifi import Wifi, options
 
 #: Axes that every study has, beside paths of parameters.
 BUILT_IN = ("link", "qdisc", "cc", "era")
+#: What no axis of a study can be called.
+RESERVED = (*BUILT_IN, "memory", "experiment", "seed", "length", "kernel")
 SECTIONS = ("rig", "traffic", "qdisc")  # what a path of a parameter begins with
 TEMPLATE = "{experiment}/{link}/{qdisc}/{cc}"
 _MEMORY: TypeAdapter[Any] = TypeAdapter(Memory)
@@ -87,12 +89,13 @@ class Sweep:
     def base(self) -> dict[str, Any]:
         """The rig and the traffic without anything that a sweep says, as plain values."""
         common, own = self.file.rig, self.section.rig
-        if own.get("kind", common.get("kind")) != common.get("kind"):
+        kind = common.get("kind", "daisy_chain")
+        if own.get("kind", kind) != kind:
             common = {}
-        rig = {**common, **own}
-        if "sysctls" in common and "sysctls" in own:
-            rig["sysctls"] = {**common["sysctls"], **own["sysctls"]}
-        rig.setdefault("kind", "daisy_chain")
+        rig = {"kind": kind, **common, **own}
+        ours, more = common.get("sysctls"), own.get("sysctls")
+        if isinstance(ours, dict) and isinstance(more, dict):
+            rig["sysctls"] = {**ours, **more}
         return {"rig": rig, "traffic": dict(self.section.traffic), "qdisc": {}}
 
     # --- which values ---------------------------------------------------------------------------
@@ -120,12 +123,50 @@ class Sweep:
         if not all(len(one) == 4 and all(map(_PART.fullmatch, one)) for one in parts):
             what = f"'{template}' is not four parts of letters, digits and names of axes"
             flaws.append((("id",), what, f"write e.g. {TEMPLATE}"))
+        else:
+            _, *places = template.split("/")
+            if places[0] != "{link}" or "{qdisc}" not in places[1] or places[2] != "{cc}":
+                what = f"'{template}' has not link, qdisc and cc in its last three parts"
+                flaws.append((("id",), what, f"write e.g. {TEMPLATE}"))
         for axis in _NAMED.findall(template):
-            if axis != "experiment" and axis not in (*BUILT_IN, *self.file.axes):
-                valid = ("experiment", *BUILT_IN, *self.file.axes)
+            if axis == "era":
+                what = "names the axis 'era', which each id has in its own place"
+                flaws.append((("id",), what, "leave it out"))
+            elif axis != "experiment" and axis not in (*BUILT_IN, *self.file.axes):
+                valid = ("experiment", "link", "qdisc", "cc", *self.file.axes)
                 flaws.append((("id",), *unknown("axis", axis, valid)))
         if flaws:
             raise Flaws(*flaws)
+
+    @staticmethod
+    def check_names(file: StudyFile) -> list[Flaw]:
+        """What is wrong with the axes that a study defines, and with those that its qdiscs name."""
+        flaws: list[Flaw] = []
+        for name, axis in file.axes.items():
+            where: Path = ("axes", name)
+            if name in RESERVED:
+                flaws.append((where, f"'{name}' has a meaning of its own", "choose another name"))
+            paths: list[tuple[Path, str]] = [(("sets",), axis.sets)] if axis.sets else []
+            paths += [
+                (("values", value, path), path)
+                for value, settings in axis.values.items()
+                for path in settings
+            ]
+            for place, path in paths:
+                first, dot, rest = path.partition(".")
+                if path in ("era", "memory") or (
+                    first in SECTIONS and dot and all(rest.split("."))
+                ):
+                    continue
+                what, todo = unknown("parameter", path, ("era", "memory", *SECTIONS))
+                flaws.append(((*where, *place), what, f"{todo}; e.g. rig.base_rtt or qdisc.target"))
+        for name, qdisc in file.qdiscs.items():
+            for axis_name in qdisc.by:
+                valid = ("link", "cc", *file.axes)
+                if axis_name not in valid:
+                    place_ = ("qdiscs", name, "by", axis_name)
+                    flaws.append((place_, *unknown("axis", axis_name, valid)))
+        return flaws
 
     def check_axis(self, axis: str) -> None:
         """Raise `Flaws` where nothing is called `axis`."""
@@ -180,12 +221,14 @@ class Sweep:
         applied = [one for one in values if self._applies(one, qdisc)]
         document = copy.deepcopy(self.base)
         overrides: list[tuple[str, dict[str, Any]]] = []
-        set_by: dict[Path, str] = {}  # where in the document -> the axis whose value is there
+        set_by: dict[Path, str] = {}  # parameter -> the axis that sets it
         era, memory = None, self.section.memory or self.file.memory or DEFAULT_MEMORY
         for one in applied:
             options: dict[str, Any] = {}
             for path, setting in self._settings(one, qdisc).items():
                 try:
+                    if path not in ("link", "qdisc", "cc"):
+                        _once(path, one.axis, set_by)
                     if path == "era":
                         era = self._era(str(setting))
                     elif path == "memory":
@@ -194,7 +237,6 @@ class Sweep:
                         options[path.removeprefix("qdisc.")] = setting
                     elif path not in BUILT_IN:
                         _set(document, path, setting)
-                        set_by[tuple(_steps(path))] = one.axis
                 except Flaws as error:
                     raise Flaws(*error.below(one.axis)) from None
             overrides.append((one.axis, options))
@@ -384,7 +426,6 @@ class Sweep:
         """The four parts of its id: label, link, qdisc, congestion control."""
         template = self.section.id or TEMPLATE
         known = {one.axis: one for one in applied}
-        named = set(_NAMED.findall(template))
 
         def optional(found: re.Match[str]) -> str:
             names = _NAMED.findall(found[1])
@@ -396,12 +437,16 @@ class Sweep:
                 return self.name
             return known[found[1]].slug if found[1] in known else NONE
 
-        text = _NAMED.sub(filled, _OPTIONAL.sub(optional, template))
-        label, link_part, qdisc, cc = text.split("/")
+        kept = _OPTIONAL.sub(optional, template)
+        label, link_part, qdisc, cc = _NAMED.sub(filled, kept).split("/")
+        named = set(_NAMED.findall(kept))
+        left_out = set(_NAMED.findall(template)) - named  # as the rig or the traffic has them
         more = [
             f",{one.axis}={one.slug}"
             for one in applied
-            if one.swept and one.axis not in named and one.axis not in BUILT_IN
+            if one.swept
+            and one.axis not in (*named, *BUILT_IN)
+            and not (one.axis in left_out and self._default(one))
         ]
         label += "".join(more)
         if len(label) > LONGEST_LABEL:
@@ -418,6 +463,17 @@ class Sweep:
         except (KeyError, IndexError, TypeError):
             return False
         return Value(one.axis, there, False, False).text == one.text
+
+
+def _once(path: str, axis: str, set_by: dict[Path, str]) -> None:
+    """Remember that `axis` sets the parameter; raise `Flaws` where another one does so, too."""
+    steps = tuple(_steps(path))
+    for known, other in set_by.items():
+        shared = min(len(known), len(steps))
+        if other != axis and known[:shared] == steps[:shared]:
+            what = f"sets {path}, as the axis '{other}' does"
+            raise Flaws(((), what, "leave one of the two"))
+    set_by[steps] = axis
 
 
 def _all_of(*parts: Callable[[], Any]) -> tuple[Any, ...]:
@@ -450,6 +506,15 @@ def _check(point: Point, set_by: Mapping[Path, str]) -> None:
         point.traffic.check(point.rig, topology)
     except Flaws as error:
         flaws += error.below("traffic")
+    else:
+        ends = None if point.rig.base_rtts else point.traffic.ends(topology)
+        try:
+            _ = topology.base_rtt(*ends) if ends else None
+        except ValueError as error:
+            flaws.append((("rig",), str(error), "put netem at the root of its port"))
+    if point.rig.tested and not topology.queues():
+        what = "builds no queue under test, and the sweep has a link and a qdisc for it"
+        flaws.append((("rig",), what, "write 'bottleneck: false', or give a port the qdisc"))
     if flaws:
         raise Flaws(*(_blamed(flaw, set_by) for flaw in flaws))
 

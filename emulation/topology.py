@@ -209,6 +209,21 @@ class Port:
         return lengths[-1] if lengths else TXQUEUELEN
 
 
+def _delay(port: Port) -> Duration:
+    """What `port` adds to the way of each packet."""
+    if isinstance(port.egress, Delay):
+        return port.egress.delay
+    netems = [one for one in port.egress.attached() if one.qdisc.kind == "netem"]
+    if not isinstance(port.egress, Tree) or not netems:
+        return Duration(0)
+    if len(netems) > 1 or netems[0].parent != "root":
+        what = f"netem of {port.node} {port.interface} delays some packets and others not"
+        raise ValueError(f"{what}: the base RTT is not known")
+    delay = dict(netems[0].qdisc.options).get("delay", Duration(0))
+    assert isinstance(delay, Duration)
+    return delay
+
+
 @dataclass(frozen=True)
 class Wire:
     """Two ports that face each other."""
@@ -341,10 +356,12 @@ class Topology:
         return {port.egress.delay for port in self.ports() if isinstance(port.egress, Delay)}
 
     def base_rtt(self, start: str, end: str) -> Duration:
-        """What the delays on the way from `start` to `end` and back add up to."""
+        """What the delays on the way from `start` to `end` and back add up to.
+
+        Raises `ValueError` where a tree delays some of what it sends, and some not.
+        """
         ports = (*self.path(start, end), *self.path(end, start))
-        delays = (port.egress.delay for port in ports if isinstance(port.egress, Delay))
-        return Duration(sum(delay.nanoseconds for delay in delays))
+        return Duration(sum(_delay(port).nanoseconds for port in ports))
 
     def path(self, start: str, end: str) -> tuple[Port, ...]:
         """The ports that send what goes from `start` to `end`, over the fewest wires.

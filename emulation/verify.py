@@ -24,14 +24,13 @@ from typing import Any
 
 from emulation import compare, host
 from emulation.captures import places
-from emulation.config import experiment, select
+from emulation.config import recorded
 from emulation.errors import ConfigError
 from emulation.kernel import Kernel
-from emulation.model import NONE, Experiment, Run
+from emulation.model import Experiment, Run
 from emulation.probes import FOLLOWED, Probe
 from emulation.rootfs import RootFs
 from emulation.run import execute
-from emulation.units import Duration
 
 #: Seeds that it takes to speak of a spread.
 ENOUGH_SEEDS = 3
@@ -117,18 +116,7 @@ class Shipped:
 
         `known`: experiments by id, where somebody has read them already.
         """
-        told = self.record
-        name = f"{told['paper']}/{told['experiment']}"
-        (found,) = select(
-            known[name] if known and name in known else experiment(name),
-            **{axis: told[axis] for axis in ("link", "qdisc", "cc") if told[axis] != NONE},
-            seed=told["seed"],
-            length=Duration.parse(f"{told['length_s']:g} s"),
-            era=told["era"],
-            kernel=self.series,
-            settings={axis: [value] for axis, value in told.get("settings", {}).items()},
-        )
-        return found
+        return recorded(self.record, known)
 
 
 @dataclass

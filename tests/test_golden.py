@@ -1,4 +1,7 @@
-"""Every shipped run keeps its id, its random numbers and, to the byte, what its guest is told."""
+"""Every shipped run keeps its id, its random numbers and, to the byte, what its guest is told.
+
+`python tests/test_golden.py` adds the runs that the list lacks, and changes no line.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,32 @@ ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "data" / "golden" / "jobs.csv"
 
 
-def test_ids_random_numbers_and_jobs_of_the_shipped_runs_stay() -> None:
+def golden() -> dict[str, tuple[str, str]]:
+    """Of each run that was shipped, what `made` was then."""
     with GOLDEN.open() as file:
-        golden = {row["run"]: (row["job"], row["random"]) for row in csv.DictReader(file)}
+        return {row["run"]: (row["job"], row["random"]) for row in csv.DictReader(file)}
+
+
+def runs() -> list[Run]:
+    """The runs that ship, as today's studies have them."""
     known = all_labels(experiments())
-    runs = [one.run(known) for one in shipped(ROOT / "data")]
-    assert {run.id for run in runs} == golden.keys()
-    assert {run.id: one for run in runs if (one := made(run)) != golden[run.id]} == {}
+    return [shipped_run.run(known) for shipped_run in shipped(ROOT / "data")]
+
+
+def test_ids_random_numbers_and_jobs_of_the_shipped_runs_stay() -> None:
+    then, now = golden(), {run.id: made(run) for run in runs()}
+    assert now.keys() == then.keys()
+    assert {run: found for run, found in now.items() if found != then[run]} == {}
 
 
 def made(run: Run) -> tuple[str, str]:
     """The digest of the run's job and the seed of its random numbers."""
     job = json.dumps(run.job(), sort_keys=True).encode()
     return digest(job), f"{run.random:016x}"
+
+
+if __name__ == "__main__":
+    listed = golden()
+    listed |= {run.id: made(run) for run in runs() if run.id not in listed}
+    lines = (",".join((run, *listed[run])) for run in sorted(listed))
+    GOLDEN.write_text("\n".join(["run,job,random", *lines]) + "\n")

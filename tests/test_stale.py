@@ -30,7 +30,8 @@ def made(rrul: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
     written = []
     for run in select(rrul, link="10/1", qdisc="codel", cc="reno", seed=(1, 2, 3), era="2014"):
         told: dict[str, Any] = {
-            "paper": "gbw2015", "experiment": "rrul", "link": "10/1", "qdisc": "codel",
+            "run": run.id, "paper": "gbw2015", "experiment": "rrul",
+            "link": "10/1", "qdisc": "codel",
             "cc": "reno", "seed": run.seed, "era": "2014", "length_s": 140.0,
             "identity": provenance.identity(run, MACHINE, KERNEL, ROOT),
         }  # fmt: skip
@@ -43,6 +44,12 @@ def made(rrul: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
 
 def change(path: Path, **changes: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def other_job(path: Path) -> None:
+    """The guest was told something else when this run was made."""
+    identity = json.loads(path.read_text())["identity"]
+    change(path, identity={**identity, "job": "o" * 16})
 
 
 def test_runs_of_today_are_current(made: list[Path]) -> None:
@@ -60,7 +67,7 @@ def test_another_patch_makes_all_runs_stale(
         "3 of 3 runs in data cannot be told: the kernel or the guest's tools are not built here "
         "(./reproduce-all --setup-only)"
     ]
-    change(made[0], length_s=20.0)  # what is known is said all the same
+    other_job(made[0])  # what is known is said all the same
     assert stale.causes(made) == {"job": 1, stale.UNKNOWN: 2}
 
 
@@ -77,7 +84,7 @@ def test_each_part_is_told(
     ]
     monkeypatch.setattr(rootfs, "find", lambda: ROOT)
     change(made[0], qdisc="tail_drop")
-    change(made[1], length_s=20.0)  # the job says how long
+    other_job(made[1])
     assert stale.causes(made) == {"gone": 1, "job": 1, "current": 1}
     code = tmp_path / "guest"
     code.mkdir()

@@ -11,7 +11,7 @@ import pytest
 
 from emulation import provenance
 from emulation.axis import Value
-from emulation.config import all_labels, experiment, labelled, select
+from emulation.config import all_labels, experiment, labelled, recorded, select
 from emulation.errors import ConfigError
 from emulation.model import Experiment, Run
 from emulation.qdisc import TC_OPTIONS
@@ -117,7 +117,7 @@ def test_several_blocks_and_fixed_values(first_of: Read) -> None:
     """A fixed value is no part of the id; one of a list is where the sweep has several."""
     found = first_of(swept(
         "\n      - {link: [10/1], qdisc: [codel, sfq], cc: cubic, load: [light]}"
-        "\n      - {link: [10/10], qdisc: [codel], cc: cubic, load: [heavy], memory: 512 MiB}"
+        "\n      - {link: [10/10], qdisc: [codel], cc: cubic, load: [heavy], rtt: 5 ms}"
         "\n      - {link: [10/1], qdisc: [sfq], cc: cubic, load: [light]}"
     ))  # fmt: skip
     assert ids(select(found)) == [
@@ -126,8 +126,9 @@ def test_several_blocks_and_fixed_values(first_of: Read) -> None:
         "first,load=heavy/10-10/codel/cubic",
     ]
     assert [point.memory for point in found.points] == [
-        *[Size(192 * 2**20)] * 2, Size(512 * 2**20)
+        *[Size(192 * 2**20)] * 2, Size(256 * 2**20)
     ]  # fmt: skip
+    assert [point.rig.base_rtts[0].ms for point in found.points] == [50, 50, 5]
 
 
 def test_an_axis_of_options_leaves_qdiscs_without_the_option_alone(first_of: Read) -> None:
@@ -382,9 +383,96 @@ def test_a_template_is_four_parts_of_a_path(refusal: Refusal, template: str) -> 
 def test_a_template_names_axes_and_all_that_tell_points_apart(refusal: Refusal) -> None:
     (line,) = refusal(swept(PLAIN, 'id: "{experiment}_{rt}/{link}/{qdisc}/{cc}"'))
     assert line.startswith("13: experiments.first.id: unknown axis 'rt'; did you mean 'rtt'?")
-    sweep = "{link: 10/1, qdisc: [codel, pie], cc: cubic}"
-    (line,) = refusal(swept(sweep, 'id: "{experiment}/{link}/x/{cc}"'))
-    assert "two points that differ have the id 'first/10-1/x/cubic'; write" in line
+    (line,) = refusal(swept(PLAIN, 'id: "{experiment}_{era}/{link}/{qdisc}/{cc}"'))
+    assert "names the axis 'era', which each id has in its own place" in line
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["{experiment}/{link}_{rtt}/{qdisc}/{cc}", "{experiment}/{link}/x/{cc}",
+     "{experiment}/{cc}/{qdisc}/{link}"],
+)  # fmt: skip
+def test_a_template_has_link_qdisc_and_cc_in_their_places(refusal: Refusal, template: str) -> None:
+    (line,) = refusal(swept(PLAIN, f'id: "{template}"'))
+    assert "has not link, qdisc and cc in its last three parts" in line
+
+
+def test_what_is_left_out_of_an_id_is_what_the_rig_has_anyway(first_of: Read) -> None:
+    found = first_of(swept(
+        "{link: 10/1, qdisc: codel, cc: cubic, rtt: [50 ms, 9 ms], target: [5 ms, 9 ms]}",
+        'id: "x[_{rtt}_{target}]/{link}/{qdisc}/{cc}"',
+    ))  # fmt: skip
+    assert [run.point.label for run in select(found)] == [
+        "x,target=5ms", "x,target=9ms", "x_9ms_5ms", "x_9ms_9ms",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("axes", "said"),
+    [
+        ("speed: {sets: link}", "axes.speed.sets: unknown parameter 'link'"),
+        ("speed: {sets: rigs.base_rtt}", "axes.speed.sets: unknown parameter 'rigs.base_rtt'"),
+        ("speed: {sets: qdisc.}", "axes.speed.sets: unknown parameter 'qdisc.'"),
+        ("speed: {values: {x: {qdisc: pie}}}", "axes.speed.values.x.qdisc: unknown parameter"),
+        ("memory: {sets: memory}", "axes.memory: 'memory' has a meaning of its own"),
+    ],
+)
+def test_an_axis_sets_a_parameter_that_there_is(refusal: Refusal, axes: str, said: str) -> None:
+    lines = refusal(swept(PLAIN).replace("axes:\n", f"axes:\n  {axes}\n"))
+    assert any(said in line for line in lines), lines
+
+
+def test_the_options_of_a_qdisc_are_by_axes_that_there_are(refusal: Refusal) -> None:
+    own = "qdiscs: {q: {kind: codel, by: {targett: {5 ms: {target: 5 ms}}}}}\n"
+    (line,) = refusal(swept(PLAIN).replace("axes:\n", f"{own}axes:\n"))
+    assert "qdiscs.q.by.targett: unknown axis 'targett'; did you mean 'target'" in line
+
+
+def test_two_axes_do_not_set_one_parameter(first_of: Read, refusal: Refusal) -> None:
+    both = "{link: 10/1, qdisc: codel, cc: cubic, rtt: [5 ms, 9 ms], rig.base_rtt: 20 ms}"
+    lines = refusal(swept(both))
+    assert "sets rig.base_rtt, as the axis 'rtt' does; leave one of the two" in lines[0]
+    found = first_of(swept("{link: 10/1, qdisc: codel, cc: cubic, rtt: [5 ms, 9 ms]}"))
+    with pytest.raises(ConfigError, match=r"sets rig\.base_rtt, as the axis 'rtt' does"):
+        select(found, settings={"rig.base_rtt": ["20 ms"]})
+
+
+def test_an_era_is_asked_for_once(first_of: Read) -> None:
+    with pytest.raises(ConfigError, match="--era and --set era: is given twice"):
+        select(first_of(swept(PLAIN)), era="2014", settings={"era": ["2013"]})
+    text = swept("{link: 10/1, qdisc: codel, cc: cubic, old: [yes]}")
+    text = text.replace("axes:\n", "axes:\n  old: {values: {yes: {era: '2014'}}}\n")
+    assert [run.era for run in select(first_of(text))] == ["2014"]
+    with pytest.raises(ConfigError, match="the sweep's axes set the era"):
+        select(first_of(text), era="modern")
+
+
+def test_experiments_have_no_id_in_common(refusal: Refusal) -> None:
+    text = swept(PLAIN, 'id: "x/{link}/{qdisc}/{cc}"')
+    first = text[text.index("  first:") :]
+    (line,) = refusal(text + first.replace("  first:", "  other:").replace("20 s", "30 s"))
+    assert "experiments.other: has ids of 'first', too" in line
+    named = first.replace("  first:", "  x:").replace('id: "x/', 'id: "y/')
+    lines = refusal(text + named)
+    assert any("has ids of 'x', too" in line for line in lines)
+
+
+def test_the_rig_of_the_file_holds_where_its_kind_is_written_out(first_of: Read) -> None:
+    text = swept(PLAIN, "rig: {kind: daisy_chain, edge_rate: 2 Gbit/s}")
+    assert first_of(text).rig.base_rtts == (Duration.parse("50 ms"),)
+
+
+def test_a_run_of_a_sweep_is_found_by_its_provenance(first_of: Read) -> None:
+    found = first_of(swept("{link: 10/1, qdisc: [codel, sfq], cc: cubic, rtt: [5 ms, 9 ms]}"))
+    run = select(found, qdisc="codel", settings={"target": ["7 ms"]}, seed=1)[1]
+    told = {
+        "run": run.id, "paper": "mine", **provenance.origin(run), "link": "10/1", "cc": "cubic",
+        "qdisc": run.qdisc, "seed": 1, "era": run.era, "length_s": run.length.seconds,
+        "axes": dict(run.point.axes), "identity": {"kernel": {"series": run.kernel}},
+    }  # fmt: skip
+    assert recorded(told, {"mine/first": found}) == run
+    with pytest.raises(ConfigError, match="no experiment has this run any more"):
+        recorded({**told, "run": "mine/other"}, {"mine/first": found})
 
 
 @pytest.mark.parametrize(

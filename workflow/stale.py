@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from emulation import kernel, provenance, rootfs
-from emulation.config import all_labels, experiments, select
+from emulation.config import all_labels, experiments, recorded
 from emulation.errors import ConfigError
-from emulation.model import NONE, Experiment, Run
+from emulation.model import Run
 from emulation.rootfs import RootFs
-from emulation.units import Duration
 
 #: Part of a run's identity -> how people call it.
 PARTS = {
@@ -50,8 +49,9 @@ def causes(files: Iterable[Path]) -> Counter[str]:
     counted: Counter[str] = Counter()
     for path in files:
         told = json.loads(path.read_text(encoding="utf-8"))
-        run = _run(told, known)
-        if run is None:
+        try:
+            run = recorded(told, known)
+        except ConfigError:
             counted["gone"] += 1
             continue
         now = _today(run, _kernel(run.kernel, kernels), found)
@@ -106,29 +106,6 @@ def _made_of(identity: dict[str, Any]) -> dict[str, Any]:
     return {"kernel": identity["kernel"]["digest"], **root} | {
         part: identity[part] for part in ("guest", "job")
     }
-
-
-def _run(told: dict[str, Any], known: dict[str, Experiment]) -> Run | None:
-    """The run that a provenance tells of, as it would be done today."""
-    source = known.get(f"{told['paper']}/{told['experiment']}")
-    if source is None:
-        return None
-    axes = ("link", "qdisc", "cc")
-    chosen = {axis: told[axis] for axis in axes if told[axis] != NONE}
-    settings = {axis: [value] for axis, value in told.get("settings", {}).items()}
-    length = Duration(round(told["length_s"] * 10**9))
-    try:
-        return select(
-            source,
-            **chosen,
-            seed=told["seed"],
-            era=told["era"],
-            length=length,
-            kernel=told["identity"]["kernel"]["series"],
-            settings=settings,
-        )[0]
-    except (ConfigError, IndexError):
-        return None
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -54,6 +54,11 @@ class RigSection(Section):
         return ()
 
     @property
+    def node_sysctls(self) -> Mapping[str, Mapping[str, str]]:
+        """Settings of single nodes, which go before those of all hosts."""
+        return {}
+
+    @property
     def tested(self) -> bool:
         """Whether it has a bottleneck, whose link and qdisc a sweep varies."""
         return True

@@ -148,6 +148,11 @@ class Nodes(RigSection):
             raise Flaws(*flaws)
         return self
 
+    @property
+    def node_sysctls(self) -> dict[str, dict[str, str]]:
+        """Of the nodes that have any."""
+        return {name: dict(node.sysctls) for name, node in self.nodes.items() if node.sysctls}
+
     def _names(self) -> Iterator[Any]:
         for name, node in self.nodes.items():
             if not name.isidentifier() or not name.isascii() or len(name) > LONGEST_NAME:

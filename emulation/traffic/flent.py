@@ -112,7 +112,7 @@ class Flent(TrafficSection):
         return self.client, self.server
 
     def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
-        """Of the two nodes, and what a rig says of others."""
+        """Of the two nodes."""
         return {host: run.sysctls(host) for host in (self.client, self.server)}
 
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
