@@ -14,7 +14,7 @@ from typing import Any
 
 from emulation import era as eras
 from emulation.qdisc import ModuleSource, Option, Qdisc
-from emulation.rigs.base import RigSection
+from emulation.rigs.base import CONTROL, RigSection
 from emulation.topology import (
     Delay,
     Delays,
@@ -284,7 +284,7 @@ class Run:
 
     def sysctls(self, node: str) -> dict[str, str]:
         """Settings of a host that sends or receives."""
-        control = {"net.ipv4.tcp_congestion_control": self.cc} if self.cc != NONE else {}
+        control = {CONTROL: self.cc} if self.cc != NONE else {}
         return {**control, **dict(self.rig.sysctls), **eras.sysctls(self.switches_of(node))}
 
     @property

@@ -77,11 +77,12 @@ def execute(
     storage.require_room(data)
     sampler = module.build(kernel, module.SOURCES / recording.MODULE) if probes else None
     machine = replace(machine_of(run, kernel, root), trace=traced, probe=sampler)
+    # Before it is booted: somebody may change a program of the study meanwhile.
+    identity = provenance.identity(run, machine, kernel, root)
     with vm.scratch() as folder:
         try:
             ending = boot(run, machine, folder, on_step, captures, on_poll, probes)
             out = folder / "job" / "out"
-            identity = provenance.identity(run, machine, kernel, root)
             qdiscs = json.loads((out / "qdiscs.json").read_text())
             files = (out / "data.flent.gz", out / "kernel.log")
             told = provenance.record(run, identity, kernel, ending, qdiscs, *files)

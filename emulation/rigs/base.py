@@ -15,6 +15,8 @@ from emulation.topology import Link, Topology
 from emulation.units import Duration, Rate
 from emulation.wifi import Wifi
 
+CONTROL = "net.ipv4.tcp_congestion_control"
+
 
 def _eras(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     """Pairs of a node and an era that there is; what goes together is seen in a run."""
@@ -28,11 +30,19 @@ def _eras(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     return pairs
 
 
+def _no_control(settings: Settings) -> Settings:
+    """Settings of all hosts without their congestion control, which the ids of runs name."""
+    if CONTROL in dict(settings):
+        raise Flaws(((CONTROL,), "is what the axis 'cc' sets", "write it there: cc: [reno]"))
+    return settings
+
+
 class RigSection(Section):
     """A rig of a study file. A kind of rig is a subclass, with its `kind` and its parameters."""
 
     edge_rate: LinkRate  # of every port but those of the bottleneck
-    sysctls: Settings = ()  # of the hosts that send and receive
+    #: Of the hosts that send and receive.
+    sysctls: Annotated[Settings, AfterValidator(_no_control)] = ()
     eras: Annotated[
         Settings, AfterValidator(_eras)
     ] = ()  # (node, era) of nodes that run another release than the others

@@ -265,3 +265,29 @@ def test_a_bucket_holds_a_whole_frame(first_of: Read, burst: str) -> None:
     port = next(p for p in first_of(text).points[0].topology().ports() if p.interface == "s1-r1")
     assert isinstance(port.egress, Shaper)
     assert port.egress.burst == Size.parse(burst)
+
+
+def test_settings_of_a_node_are_its_own(first_of: Read) -> None:
+    router = changed("r1: {forwards: true}", "r1: {forwards: true, sysctls: {net.ipv4.tcp_ecn: 0}}")
+    server = router.replace("server: {}", "server: {sysctls: {net.ipv4.tcp_ecn: 2}}")
+    told = select(first_of(server), seed=1)[0].job()["sysctls"]
+    assert told["client"] == {"net.ipv4.tcp_congestion_control": "cubic"}
+    assert told["server"] == {**told["client"], "net.ipv4.tcp_ecn": "2"}
+    assert (told["r1"], told["other"]) == ({"net.ipv4.tcp_ecn": "0"}, {"net.ipv4.tcp_ecn": "1"})
+
+
+def test_the_congestion_control_is_an_axis(refusal: Refusal) -> None:
+    own = "  kind: nodes\n  sysctls: {net.ipv4.tcp_congestion_control: reno}\n"
+    (line,) = refusal(changed("  kind: nodes\n", own))
+    assert "is what the axis 'cc' sets; write it there" in line
+
+
+def test_netem_at_the_root_of_a_tree_is_a_delay(first_of: Read, refusal: Refusal) -> None:
+    netem = "{qdisc: {kind: netem, options: {delay: 30 ms, rate: 5 Mbit/s}}"
+    tree = f"back: {{tree: [{netem}, handle: '1:'}}]}}"
+    (run,) = select(first_of(changed("back: {delay: 20 ms}", tree)), seed=1)
+    assert run.base_rtts == (Duration.parse("30 ms"),)
+    prio = "{qdisc: {kind: prio, options: {bands: 2}}, handle: '1:'}"
+    bands = f"back: {{tree: [{prio}, {netem}, parent: '1:1', handle: '10:'}}]}}"
+    (line,) = refusal(changed("back: {delay: 20 ms}", bands))
+    assert "netem of s1 s1-eth1 delays some packets and others not" in line
