@@ -290,4 +290,4 @@ def test_netem_at_the_root_of_a_tree_is_a_delay(first_of: Read, refusal: Refusal
     prio = "{qdisc: {kind: prio, options: {bands: 2}}, handle: '1:'}"
     bands = f"back: {{tree: [{prio}, {netem}, parent: '1:1', handle: '10:'}}]}}"
     (line,) = refusal(changed("back: {delay: 20 ms}", bands))
-    assert "netem of s1 s1-eth1 delays some packets and others not" in line
+    assert "netem of s1 s1-r1 delays some packets and others not" in line
