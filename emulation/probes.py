@@ -86,6 +86,8 @@ class Probe:
 
 def check(probes: tuple[Probe, ...], run: Run) -> None:
     """Raise `ConfigError` where `probes` have no place in `run`, or no moment to begin at."""
+    if probes and not run.topology.nodes:
+        raise ConfigError("has no rig", run.id, "leave --probe out")
     places(probes, run.topology)
     if probes and run.job()["traffic"]["tool"] == "programs":
         what = "probes begin in a sleep of the guest's first process; with programs it has none"
