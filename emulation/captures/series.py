@@ -77,8 +77,11 @@ def content(
 
 
 def totals(about: About, out: Path, flows: int) -> dict[str, Any]:
-    """What the file of a run holds none of whose packets was captured: the mean goodput of each of
-    its `flows`, at the end. Raises `TrafficFailure` where iperf has not reported as many."""
+    """What the file of a run holds none of whose packets was captured: what each of its `flows`
+    delivered by the length of the load, at the end.
+
+    Raises `TrafficFailure` where iperf has not reported as many.
+    """
     read = list(delivery.read_iperf(out).values())
     if len(read) != flows:
         raise TrafficFailure(
