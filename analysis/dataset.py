@@ -1,9 +1,9 @@
 """From a tree of runs to tidy tables, checked against schemas.
 
-A run is `<root>/<paper>/<variant>/<link>/<qdisc>/<cc>/seed-NNN.flent.gz` with its provenance,
-`seed-NNN.json`, beside it. The variant is the experiment and what is not its default: `rrul`,
-`rrul@2014`, `rrul@2014@20s`. A run exists when its `.json` does: a data file alone is one that is
-being written, and is passed over.
+A run is `<root>/<paper>/<variant>/<link>/<qdisc>/<cc>/seed-NNN.flent.gz`, or where it measured a
+table `seed-NNN.rows.jsonl.gz`, with its provenance, `seed-NNN.json`, beside it. The variant is the
+experiment and what is not its default: `rrul`, `rrul@2014`, `rrul@2014@20s`. A run exists when its
+`.json` does: a data file alone is one that is being written, and is passed over.
 """
 
 import json
@@ -24,6 +24,7 @@ import pandera.pandas as pa
 
 from analysis.errors import DataError
 from analysis.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
+from emulation import datafile
 from emulation.era import ERAS
 from emulation.model import DEFAULT_ERA, NONE
 
@@ -60,7 +61,7 @@ class RunFile:
             qdisc=qdisc,
             cc=cc,
             seed=int(seed),
-            data=provenance.with_name(f"{provenance.stem}.flent.gz"),
+            data=datafile.beside(provenance),
             provenance=provenance,
         )
 
@@ -338,6 +339,14 @@ def read_record(file: RunFile) -> dict[str, Any]:
             file.provenance, f"describes the run {named!r}", f"Move it to its place, not {file.run}"
         )
     return dict(record)
+
+
+def read_rows(file: RunFile) -> list[dict[str, Any]]:
+    """The rows of a run whose data are a table; raises DataError for another."""
+    try:
+        return datafile.read_rows(file.data)
+    except (OSError, ValueError) as error:
+        raise DataError.of(file.data, f"no table of rows ({error})", RERUN) from error
 
 
 @contextmanager

@@ -13,8 +13,9 @@ these also say which runs the figure needs, the product of
 
 `length` is that of the load where it is not the experiments' own, and `probe` what is recorded
 beside the runs (`emulation.probes`). `unloaded` names the experiment that gives what the others are
-divided by, with UNLOADED_QDISC. A figure of measurements that are no runs has `paper` and `table`,
-a file of the study's folder or below the data root.
+divided by, with UNLOADED_QDISC, and `stations` one without a rig that is shown beside them, maybe
+of another study: `testbed/wifi_waiting`. A figure of measurements that are no runs has `paper` and
+`table`, a file of the study's folder or below the data root.
 A list of several qdiscs is longer by those of the user's own (`qdisc/own.yaml`).
 """
 
@@ -28,6 +29,8 @@ from ruamel.yaml.error import YAMLError
 from analysis.ablation import ablation_eras
 from analysis.dataset import variant_name
 from analysis.errors import DataError
+from emulation.model import DEFAULT_ERA
+from emulation.model import NONE as NO_AXIS
 from emulation.ownfile import names
 
 KEYS: Final = ("notebook", "title", "caption", "parameters")
@@ -102,12 +105,16 @@ class FigureFile:
             unloaded = self.parameters["unloaded"]
             loads += [(unloaded, link, UNLOADED_QDISC) for link in self._several("link")]
         length = self.parameters.get("length", "")
-        return [
+        cells = [
             Cell(paper, experiment, era, link, qdisc, cc, length)
             for cc in self.parameters["ccs"]
             for experiment, link, qdisc in loads
             for era in self._eras(qdisc)
         ]
+        if self.parameters.get("stations"):
+            study, _, experiment = self.parameters["stations"].partition("/")
+            cells.append(Cell(study, experiment, DEFAULT_ERA, NO_AXIS, NO_AXIS, NO_AXIS))
+        return cells
 
     def beside(self) -> list[Cell]:
         """One cell of each experiment that only the claims at the figure's end are about."""

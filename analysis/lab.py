@@ -25,7 +25,7 @@ from analysis import dataset, metrics
 from analysis.dataset import Dataset, RunFile
 from analysis.flentfile import TCP_KINDS
 from analysis.metrics import INDUCED
-from emulation import campaign, config, kernel, rootfs, studies
+from emulation import campaign, config, datafile, kernel, rootfs, studies
 from emulation.errors import ConfigError
 from emulation.model import Run, Study
 from emulation.run import paths
@@ -100,12 +100,13 @@ class Chosen(Sequence[Run]):
         return self.axes.merge(found.reset_index(), on="run", how="left")
 
     def rows(self) -> pd.DataFrame:
-        """The lines of JSON that programs printed: one row per line, with its run's axes."""
+        """The lines of JSON that programs printed, or the table that is a run's data: one row per
+        line, with its run's axes."""
         parts = []
         for run in self.all:
-            path = self.data / f"{run.id}.rows.jsonl.gz"
-            part = pd.read_json(path, lines=True) if path.exists() else pd.DataFrame()
-            parts.append(part.assign(run=run.id))
+            path = self.data / f"{run.id}{datafile.ROWS}"
+            rows = datafile.read_rows(path) if path.exists() else []
+            parts.append(pd.DataFrame(rows).assign(run=run.id))
         found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": []})
         return self.axes.merge(found, on="run", how="right", suffixes=("", "_"))
 

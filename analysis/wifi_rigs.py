@@ -7,7 +7,6 @@ driver's counters (docs/wifi.md), which a run's record has of each device.
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
@@ -121,13 +120,13 @@ def overview(table: pd.DataFrame, rigs: Sequence[str], quantities: Sequence[str]
     return pd.DataFrame(rows)
 
 
-def two_stations(path: Path) -> pd.DataFrame:
+def two_stations(runs: Sequence[RunFile]) -> pd.DataFrame:
     """Downloads to a fast and a slow station (6 Mbit/s) at once, by what bounds the queue below the
     qdisc: goodput of each and where a packet waits at the access point, means over seeds.
 
-    `path` is the table of `python -m workflow.wifi`; raises DataError for any other.
+    `runs` are of the cases `waiting`; raises DataError for others.
     """
-    table = read_wifi(path)
+    table = read_wifi(runs)
     chosen = table[(table["set"] == "waiting") & (table["stations"] == 2)]
     means = chosen.groupby(["below", "sender", "quantity"], sort=False)["value"].mean()
     rows = []

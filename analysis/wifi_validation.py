@@ -1,19 +1,24 @@
-"""The WiFi link beside theory: the table of workflow/wifi.py, compared with analysis.wifi."""
+"""The WiFi link beside theory: runs of saturated cells, compared with analysis.wifi."""
 
-import json
-from collections.abc import Callable
-from dataclasses import asdict
-from pathlib import Path
-from typing import Final
+import math
+from collections.abc import Sequence
+from typing import Any, Final
 
 import pandas as pd
 import pandera.pandas as pa
-from matplotlib.figure import Figure
 
 from analysis import wifi
+from analysis.dataset import (
+    Dataset,
+    RunFile,
+    facts,
+    read_record,
+    read_rows,
+    runs_alone,
+    usable,
+)
 from analysis.errors import DataError
-from analysis.outputs import FIGURE, SUMMARY, TABLE, Summary
-from analysis.style import Palette, save
+from analysis.flentfile import RERUN
 
 _NUMBER: Final = pa.Column(float)
 _WHOLE: Final = pa.Column(int)
@@ -40,18 +45,16 @@ WIFI: Final = pa.DataFrameSchema(
         "below": pa.Column(str),
         "flows": _WHOLE,
         "seconds": _NUMBER,
-        "kernel": pa.Column(str),
-        "module": pa.Column(str),
-        "seed": _WHOLE,
         "sender": _WHOLE,
         "quantity": pa.Column(str),
         "value": _NUMBER,
+        "seed": _WHOLE,
     },
     strict=True,
 )
 """One row per quantity of a sender (0: access point, -1: all) in a case and a seed."""
 
-CASE: Final = list(WIFI.columns)[: list(WIFI.columns).index("kernel")]
+CASE: Final = list(WIFI.columns)[: list(WIFI.columns).index("sender")]
 ALL_SENDERS: Final = -1
 
 #: Relative errors that the link is held to.
@@ -59,15 +62,24 @@ AIR_TIME_ERROR: Final = 0.01
 SATURATION_ERROR: Final = 0.03
 
 
-def read_wifi(path: Path) -> pd.DataFrame:
-    """The table of WIFI; raises DataError for any other file."""
+def read_wifi(runs: Sequence[RunFile]) -> pd.DataFrame:
+    """The table of WIFI of `runs`; raises DataError where one has measured something else."""
+    rows = [{**row, "seed": run.seed} for run in runs for row in read_rows(run)]
     try:
         numbers = [name for name, one in WIFI.columns.items() if str(one.dtype) == "float64"]
-        text = pd.read_csv(path, dtype=dict.fromkeys(("kernel", "module", "below"), str))
-        return WIFI.validate(text.astype(dict.fromkeys(numbers, float)))
-    except (OSError, ValueError, KeyError, pa.errors.SchemaError) as error:
-        remedy = "Measure with `python -m workflow.wifi`"
-        raise DataError.of(path, f"no table of measurements ({error})", remedy) from error
+        return WIFI.validate(pd.DataFrame(rows).astype(dict.fromkeys(numbers, float)))
+    except (ValueError, KeyError, pa.errors.SchemaError) as error:
+        raise DataError.of(runs[0].data, f"no saturated cells ({error})", RERUN) from error
+
+
+def dataset(runs: Sequence[RunFile]) -> Dataset:
+    """The runs, for outputs.write_outputs."""
+    return runs_alone(pd.DataFrame([_row(run) for run in runs]))
+
+
+def _row(run: RunFile) -> dict[str, Any]:
+    with usable(run):
+        return facts(run, {"base_rtt_ms": math.nan, **read_record(run)})
 
 
 def compare(table: pd.DataFrame) -> pd.DataFrame:
@@ -165,37 +177,3 @@ def waits(compared: pd.DataFrame) -> pd.DataFrame:
     wide = ours.pivot_table(index=keys, columns="quantity", values="median", sort=False)
     goodput = total.set_index(keys)["median"].rename("goodput_mbit_s")
     return wide[list(PLACES)].join(goodput).reset_index()
-
-
-def write_wifi(
-    folder: Path,
-    draw: Callable[[Palette], Figure],
-    table: pd.DataFrame,
-    measured: pd.DataFrame,
-    *,
-    figure: str,
-    title: str,
-    caption: str,
-    alt: str,
-) -> None:
-    """Write what analysis.outputs.write_outputs does, of measurements that are no runs."""
-    files = save(draw, folder / FIGURE)
-    table.to_csv(folder / TABLE, index=False, float_format="%.5g")
-    cases = measured.drop_duplicates([*CASE, "seed"])
-    facts = Summary(
-        paper="testbed",
-        figure=figure,
-        title=title,
-        caption=caption,
-        alt=alt,
-        cells=[],
-        kernels=[],
-        eras=["modern"],
-        flent_versions=[],
-        lengths_s=sorted(set(cases["seconds"])),
-        virtual_s=float(cases["seconds"].sum()),
-        wall_s=0.0,
-        files=[path.name for path in files],
-    )
-    text = json.dumps(asdict(facts), indent=1, sort_keys=True, ensure_ascii=False)
-    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from emulation import trace
+from emulation import datafile, trace
 from emulation.captures import pcap, places
 from emulation.errors import ConfigError
 
@@ -23,14 +23,14 @@ class Side:
     """One of two runs. What it does not have is empty or None."""
 
     name: str  # as the user gave it
-    data: Path  # the flent file
+    data: Path  # the flent file, or the table
     provenance: dict[str, Any] | None
     qdiscs: dict[str, Any]
     captures: dict[str, Path]  # by node
     trace: Path | None = None  # of simulated time
 
     def sha256(self) -> str:
-        """Of the flent file."""
+        """Of the data file."""
         return hashlib.sha256(self.data.read_bytes()).hexdigest()
 
 
@@ -109,8 +109,10 @@ def load(path: Path) -> Side:
             captures,
             _there(out / "trace"),
         )
-    stem = path.name.removesuffix(".flent.gz").removesuffix(".json")
-    data = path.with_name(f"{stem}.flent.gz")
+    stem = path.name
+    for end in (datafile.FLENT, datafile.ROWS, ".json"):
+        stem = stem.removesuffix(end)
+    data = datafile.beside(path.with_name(f"{stem}.json"))
     if not data.exists():
         raise ConfigError("no such run", str(path), "name it as .../seed-001, or its .flent.gz")
     record = _json(path.with_name(f"{stem}.json"))
@@ -217,7 +219,10 @@ def differences(left: Any, right: Any, path: str = "") -> Iterator[Difference]:
 
 
 def _flent(path: Path) -> dict[str, Any]:
+    """The content of a data file; the rows of a table are taken for metadata."""
     try:
+        if path.name.endswith(datafile.ROWS):
+            return {"metadata": {"rows": datafile.read_rows(path)}}
         with gzip.open(path) as stream:
             found = json.load(stream)
     except (OSError, EOFError, ValueError) as error:

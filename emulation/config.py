@@ -429,7 +429,7 @@ def _part(point: Point, axis: str) -> str:
 
 def _named(axis: str, text: str) -> str:
     """A link as it is named, however somebody writes it."""
-    if axis != "link":
+    if axis != "link" or text == NONE:
         return text
     try:
         return link(text).name
@@ -453,6 +453,9 @@ def _check(run: Run) -> None:
     except ValueError as error:
         what, _, todo = str(error).partition("; ")
         raise ConfigError(what, where, todo) from None
+    if not run.topology.nodes and (run.switches or run.cc != NONE):
+        what = f"has no host that could have the era '{run.era}' or a congestion control"
+        raise ConfigError(what, where, "leave --era and --cc out")
     job.clock(run, run.topology)
     if not recipe.is_series(run.kernel):
         return  # a kernel of the user's own has what it has

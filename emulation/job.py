@@ -20,6 +20,8 @@ CLOCK_SLACK_MS = 10.0  # how much longer an idle path may take whose delays have
 def job(run: Run) -> dict[str, Any]:
     """The job of a run: equal runs give equal jobs."""
     topology = run.topology
+    if not topology.nodes:
+        return run.traffic.job(run, topology)
     built = rig(run, topology)
     return {
         **built,
@@ -95,15 +97,15 @@ def clock(run: Run, topology: Topology) -> dict[str, str]:
 
 
 def modules(run: Run, topology: Topology | None = None) -> tuple[ModuleSource, ...]:
-    """What brings qdiscs and behaviour that the kernel does not have, each once."""
+    """What brings qdiscs, behaviour and links that the kernel does not have, each once."""
     found = (
         attached.qdisc.module
         for port in (topology or run.topology).ports()
         for attached in port.egress.attached()
     )
-    folders = eras.modules(run.switches)
-    of_era = (module.source(module.SOURCES / folder) for folder in folders)
-    return tuple(dict.fromkeys((*(one for one in found if one is not None), *of_era)))
+    folders = (*eras.modules(run.switches), *run.traffic.modules)
+    named = (module.source(module.SOURCES / folder) for folder in folders)
+    return tuple(dict.fromkeys((*(one for one in found if one is not None), *named)))
 
 
 def _node(node: Node) -> dict[str, Any]:

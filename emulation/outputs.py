@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard
 
+from emulation import datafile
 from emulation.captures import flent
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def reduce(run: Run, out: Path) -> None:
     bytes."""
     folder = out / FOLDER
     found = list(rows(folder))
-    (out / ROWS).write_bytes(_packed("".join(f"{json.dumps(row)}\n" for row in found).encode()))
+    datafile.write_rows(found, out / ROWS)
     archive(folder, out / ARCHIVE)
     flent.write(content(run, found), out / DATA)
 
@@ -103,8 +104,4 @@ def archive(folder: Path, path: Path) -> None:
             with opened(file) as stream:
                 member.size, member.mode = os.fstat(stream.fileno()).st_size, 0o644
                 tar.addfile(member, stream)
-    path.write_bytes(_packed(whole.getvalue()))
-
-
-def _packed(whole: bytes) -> bytes:
-    return gzip.compress(whole, mtime=0)
+    path.write_bytes(gzip.compress(whole.getvalue(), mtime=0))

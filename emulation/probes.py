@@ -97,6 +97,8 @@ def check(probes: tuple[Probe, ...], run: Run) -> None:
     """Raise `ConfigError` where `probes` have no place in `run`, or no moment to begin at."""
     if not probes:
         return
+    if not run.topology.nodes:
+        raise ConfigError("has no rig", run.id, "leave --probe out")
     places(probes, run)
     for probe in probes:
         if probe.kind in FOLLOWED:

@@ -1,4 +1,4 @@
-"""One run: from a cell and a seed to a flent file and its provenance, whole or not at all."""
+"""One run: from a cell and a seed to a data file and its provenance, whole or not at all."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Result:
 
 
 def paths(run: Run, data: Path) -> tuple[Path, Path]:
-    """Where the flent file and the provenance of `run` are below the folder `data`."""
-    return data / f"{run.id}.flent.gz", data / f"{run.id}.json"
+    """Where the data file and the provenance of `run` are below the folder `data`."""
+    return data / f"{run.id}{run.traffic.data_end}", data / f"{run.id}.json"
 
 
 def kernel_log(sha256: str) -> Path:
@@ -83,8 +83,10 @@ def execute(
         try:
             ending = boot(run, machine, folder, on_step, captures, on_poll, probes)
             out = folder / "job" / "out"
-            qdiscs = json.loads((out / "qdiscs.json").read_text())
-            files = (out / "data.flent.gz", out / "kernel.log")
+            nodes = run.topology.nodes
+            qdiscs = json.loads((out / "qdiscs.json").read_text()) if nodes else {}
+            measured = out / f"data{run.traffic.data_end}"
+            files = (measured, out / "kernel.log")
             told = provenance.record(run, identity, kernel, ending, qdiscs, *files)
             told |= run.traffic.record(run, out, ending.steps, qdiscs)
             if kept and told["data_sha256"] != provenance.sha256(target):
@@ -99,23 +101,24 @@ def execute(
                     f"{error.todo}; " * bool(error.todo) + f"its logs are in {keep / run.id}"
                 )
             raise
-        places.remove(packets)
+        if not kept:
+            places.remove(packets)
         for node, path in packets.items() if captures else ():
             _store(out / f"{node}{places.PCAP}", path)
         for name, path in more.items():
             if not (kept and path.exists()):
                 _store(out / name, path)
         if not kept:
-            _store(out / "data.flent.gz", target)
+            _store(measured, target)
             _keep_log(out / "kernel.log", data / kernel_log(told["kernel_log_sha256"]))
-        history.unlink(missing_ok=True)
+            history.unlink(missing_ok=True)
         if traced:
             shutil.move(out / "trace", history)
         if not kept:
             (out / "record.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
             _store(out / "record.json", record)
     ports = [f"{place['node']} {place['interface']}" for place in places.under_test(run.topology)]
-    if not captures:
+    if ports and not captures:
         expected = speed.expected_packets(run.traffic, run.link, run.length.seconds)
         carried = speed.carried_packets(qdiscs, ports)
         spent = (ending.virtual_s, ending.wall_s, carried, expected)

@@ -22,7 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from emulation import compare, host
+from emulation import compare, datafile, host
 from emulation.captures import places
 from emulation.config import recorded
 from emulation.errors import ConfigError
@@ -100,8 +100,9 @@ class Shipped:
 
     @property
     def base_rtts_ms(self) -> list[float]:
-        """Of the empty path to each address of the server."""
-        return self.record.get("base_rtts_ms") or [self.record["base_rtt_ms"]]
+        """Of the empty path to each address of the server; none without a server."""
+        several: list[float] = self.record.get("base_rtts_ms", [])
+        return several or [self.record[key] for key in ("base_rtt_ms",) if key in self.record]
 
     @cached_property
     def damaged(self) -> bool:
@@ -149,7 +150,7 @@ def shipped(data: Path) -> list[Shipped]:
             record = json.loads(path.read_text())
         except ValueError as error:
             raise ConfigError(f"is no JSON: {error}", str(path), "do the run again") from error
-        found.append(Shipped(path.with_name(f"{path.stem}.flent.gz"), record))
+        found.append(Shipped(datafile.beside(path), record))
     if not found:
         raise ConfigError("holds no runs", str(data), "name the folder of the data with --data")
     return found
@@ -212,10 +213,8 @@ def judge(old: Shipped, new: Shipped) -> Verdict:
 
 def tables(one: Shipped) -> list[tuple[str, str]]:
     """The tables that probes left beside a run: (probe, text)."""
-    paths = (
-        (kind, one.data.with_name(one.data.name.replace(".flent.gz", f".{kind}.csv")))
-        for kind in FOLLOWED
-    )
+    stem = one.data.name.partition(".")[0]
+    paths = ((kind, one.data.with_name(f"{stem}.{kind}.csv")) for kind in FOLLOWED)
     return [(kind, path.read_text()) for kind, path in paths if path.exists()]
 
 
@@ -258,13 +257,17 @@ def other_identity(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 
 
 def metrics(data: Path, base_rtts_ms: list[float]) -> dict[str, float]:
-    """What a flent file says in few numbers.
+    """What a data file says in few numbers.
 
     Goodput of each direction (Mbit/s) is the bytes of its flows by their durations. Means under
     load, in ms: induced latency, by ICMP and for each address of the server, is the round trip less
     that of the empty path (gbw2015, Sec. 5.1); the one-way delay of a VoIP flow (Sec. 5.2); the
-    time that a page takes (Sec. 5.3).
+    time that a page takes (Sec. 5.3). Of a table the mean of its goodputs.
     """
+    if data.name.endswith(datafile.ROWS):
+        rows = datafile.read_rows(data)
+        goodputs = [row["value"] for row in rows if row.get("quantity") == "goodput_mbit_s"]
+        return {"goodput": statistics.fmean(goodputs)} if goodputs else {}
     with gzip.open(data) as stream:
         content = json.load(stream)
     meta = content["metadata"]
@@ -335,8 +338,7 @@ def shipped_cell(one: Shipped) -> list[Shipped]:
     """All seeds of the cell of `one`."""
     found = []
     for path in sorted(one.cell.glob("seed-*.json")):
-        data = path.with_name(f"{path.stem}.flent.gz")
-        found.append(Shipped(data, json.loads(path.read_text())))
+        found.append(Shipped(datafile.beside(path), json.loads(path.read_text())))
     return found
 
 

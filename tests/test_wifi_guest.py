@@ -10,11 +10,15 @@ import pytest
 
 from analysis import wifi
 from analysis.wifi import Phy
-from emulation import kernel, rootfs, vm
+from emulation import datafile, kernel, rootfs, vm
+from emulation.config import experiment, select
 from emulation.kernel import Kernel, module
 from emulation.kernel.module import Module
 from emulation.rootfs import RootFs
-from workflow.wifi import Case, quantities, saturate
+from emulation.run import execute
+from emulation.traffic.saturation import Case, quantities
+from emulation.units import Duration
+from emulation.verify import shipped, verify
 
 pytestmark = pytest.mark.kernel
 
@@ -172,6 +176,18 @@ def do(
     return ending, folder / "job"
 
 
+def saturate(
+    jobs: list[dict[str, Any]], seed: int, built: Kernel, own: Module, root: RootFs
+) -> list[dict[str, Any]]:
+    """What `wifi_saturation.do` answers to each of `jobs`."""
+    with vm.scratch() as folder:
+        vm.prepare(folder, root.path, {"work": "saturation", "cases": jobs}, [own])
+        ending = vm.run(vm.Machine(built.path, root.path, seed), folder)
+        ending.check()
+        answers: list[dict[str, Any]] = json.loads((folder / "job/out/cases.json").read_text())
+        return answers
+
+
 def test_a_single_sender_takes_the_air_time_of_the_standard(
     built: Kernel, own: Module, guest_root: RootFs
 ) -> None:
@@ -321,3 +337,22 @@ def test_links_go_away_in_the_middle_of_traffic(
 ) -> None:
     _, job = do(AWAY, built, own, guest_root, tmp_path)
     assert "wifi" in (job / "out" / "kernel.log").read_text()
+
+
+def test_a_run_leaves_its_table_and_is_verified(
+    built: Kernel, guest_root: RootFs, tmp_path: Path
+) -> None:
+    about = experiment("testbed/wifi_anomaly")
+    (run,) = select(about, seed=1, length=Duration.parse("200 ms"))
+    done = execute(run, built, guest_root, tmp_path)
+    assert done.data.name == "seed-001.rows.jsonl.gz"
+    senders = [row["sender"] for row in datafile.read_rows(done.data)]
+    assert senders == [1, 2, -1] * 5
+    identity = json.loads(done.provenance.read_text())["identity"]
+    assert set(identity["modules"]) == {"wifi"}
+    assert execute(run, built, guest_root, tmp_path).ending is None  # it is there
+    (one,) = shipped(tmp_path)
+    verdict = verify(one, built, guest_root)
+    assert (verdict.how, verdict.equal) == ("bytes", True)
+    done.data.write_bytes(b"")
+    assert verify(shipped(tmp_path)[0], built, guest_root).how == "damaged"

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from analysis import figures_wifi_rigs, wifi_rigs
-from analysis.dataset import RunFile
+from analysis.dataset import RunFile, find_runs
 from analysis.errors import DataError
 from analysis.metrics import GOODPUT, INDUCED
 from analysis.style import styled
@@ -103,8 +103,9 @@ def test_the_figure_has_a_panel_a_quantity_and_a_row_a_rig() -> None:
     assert "bounded: codel 55 ms, 55 Mbit/s down, 55 up; sfq 75 ms" in text
 
 
-def test_two_stations_of_the_shipped_table() -> None:
-    table = wifi_rigs.two_stations(Path("data/rig/wifi.csv")).set_index("below the qdisc")
+def test_two_stations_of_the_shipped_runs(root: Path) -> None:
+    shipped = find_runs(root / "data", "testbed", "wifi_waiting")
+    table = wifi_rigs.two_stations(shipped).set_index("below the qdisc")
     fast, slow = table["fast station (Mbit/s)"], table["slow station (Mbit/s)"]
     # By frames, the slow one sets the pace of both; by air time each has its half of its rate.
     assert fast["as in 2014"] < 2 * slow["as in 2014"]

@@ -129,7 +129,7 @@ def test_short_runs_are_read_from_their_own_folder() -> None:
     figure = plan.figures["gbw2015/fig2b"]
     assert plan.length() == "20s"
     assert plan.data_files(figure)[0] == Path(
-        "results/data/gbw2015/rrul@2014@20s/10-10/pfifo_fast/cubic/seed-001.flent.gz"
+        "results/data/gbw2015/rrul@2014@20s/10-10/pfifo_fast/cubic/seed-001.json"
     )
 
 

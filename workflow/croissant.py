@@ -28,6 +28,11 @@ FILES: dict[str, tuple[str, list[str], str]] = {
         ["data/*/*/*/*/*/seed-*.flent.gz"],
         "What flent measured in a run: gzipped JSON, https://flent.org/data-format.html",
     ),
+    "rows": (
+        "application/gzip",
+        ["data/*/*/*/*/*/seed-*.rows.jsonl.gz"],
+        "What a run measured that is no test of flent's: gzipped lines of JSON, a row a line",
+    ),
     "packets": (
         "application/vnd.apache.parquet",
         ["data/*/*/*/*/*/seed-*.packets.parquet"],

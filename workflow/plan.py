@@ -204,7 +204,7 @@ class Plan:
         return [self.results / "batches" / f"{name}.json" for name in names]
 
     def data_files(self, figure: FigureFile) -> list[Path]:
-        """The files of each run of `figure`: those that are there, or the two that will be.
+        """The files of each run of `figure`: those that are there, or the provenance that will be.
 
         Where runs are done in batches, what the batches leave.
         """
@@ -252,8 +252,7 @@ class Plan:
     def _files(self, runs: Iterable[Run]) -> list[Path]:
         if self.batch:
             return self._stamps(runs)
-        ids = [run.id for run in runs]
-        return [self.runs_root / f"{one}{end}" for one in ids for end in (".flent.gz", ".json")]
+        return [self.runs_root / f"{run.id}.json" for run in runs]
 
     def provenances(self) -> list[Path]:
         """The provenance of every run that the claims are assessed on: there already, or to be.

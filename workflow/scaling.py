@@ -6,10 +6,8 @@ The machine should do nothing else; `others_cpus` says what it did. A row is one
 when it is done, so that a second call goes on where the first one stopped. A rig that a guest could
 not run leaves a row with a `problem`, and is tried again with more memory.
 
-The rig is that of gbw2015/rrul with fq_codel, other rates at the bottleneck and faster edges.
-`rate` and `guests` send flent's `rrul_be` (four flows each way), `flows` its `tcp_nup` (uploads).
-`hosts` has pairs of hosts at two switches of Open vSwitch around the same bottleneck, as that of
-khademi2013, and iperf's flows divided among them.
+What is run are the experiments `scaling_rate`, `scaling_flows` and `scaling_hosts` of
+`studies/testbed`; `guests` has runs of the first side by side.
 """
 
 from __future__ import annotations
@@ -18,99 +16,65 @@ import argparse
 import csv
 import json
 import math
-import multiprocessing
 import os
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, fields, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from emulation import host, kernel, rootfs, speed, vm
 from emulation.bench import Watch
 from emulation.captures import places
-from emulation.config import experiment
+from emulation.config import experiment, select
 from emulation.errors import EmulationError
 from emulation.kernel import Kernel
-from emulation.model import Link, Run
-from emulation.rigs import Dumbbell, RigSection
+from emulation.model import Run
 from emulation.rootfs import RootFs
+from emulation.run import boot, machine_of
 from emulation.traffic import Iperf
-from emulation.units import Duration, Rate
 
-EXPERIMENT = "gbw2015/rrul"
-LIKE = "10/10"  # the link whose values of fq_codel are taken
-EDGE_RATE = Rate.parse("10 Gbit/s")
-LENGTH = Duration.parse("10 s")  # of the load
-HANG_S = 60.0
-
-RATES = (1, 4, 10, 30, 100, 300, 1000)  # Mbit/s, both ways; 4, for tbf rounds its burst at 3
-FLOWS = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # uploads
-FLOWS_RATE = 100
-GUESTS_RATES = (10, 100)
-HOSTS = (2, 4, 8, 16, 32)  # half of them send
-HOSTS_FLOWS = 32
+SWEEPS = ("rate", "flows", "hosts")  # of the study
+GUESTS_RATES = (10, 100)  # Mbit/s, of guests side by side
 RRUL_FLOWS = 8
-MEMORY_MIB = 384  # of a guest
-MORE_MIB = 1024  # where that is too little
-
-#: A flent test that is another one with a parameter, and as many open files as its tools need.
-CONF = """\
-import resource
-resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
-NAME = "tcp_nup"
-set_test_parameter("upload_streams", {flows})
-include("tcp_nup.conf")
-"""
+MORE_MIB = 1024  # of a guest's memory, where the study's is too little
 
 
 @dataclass(frozen=True)
 class Point:
-    """What is measured."""
+    """What is measured: a run in each of several guests."""
 
-    sweep: str  # `rate`, `flows`, `guests` or `hosts`: which of the four below is varied
-    rate_mbit_s: int
-    flows: int  # of one guest
-    guests: int
-    hosts: int = 2  # of one guest, beside routers and switches
-    guest_memory_mib: int = MEMORY_MIB
+    sweep: str  # `rate`, `flows`, `hosts` or `guests`
+    runs: tuple[Run, ...]
 
-    def run(self, seed: int) -> Run:
-        """What one of the guests does."""
-        source = experiment(EXPERIMENT)
-        like = next(
-            one for one in source.points if one.qdisc == "fq_codel" and one.link.name == LIKE
-        )
-        rate = Rate.parse(f"{self.rate_mbit_s} Mbit/s")
-        link = Link(f"{self.rate_mbit_s}/{self.rate_mbit_s}", down=rate, up=rate)
-        rig: RigSection = like.rig.model_copy(update={"edge_rate": EDGE_RATE})
-        traffic = like.traffic
-        if self.sweep == "flows":
-            traffic = traffic.model_copy(update={"test": "/job/scale"})
-        if self.sweep == "hosts":
-            (base_rtt,) = rig.base_rtts
-            rig = Dumbbell(
-                base_rtt=base_rtt,
-                edge_rate=EDGE_RATE,
-                sysctls=rig.sysctls,
-                pairs=self.hosts // 2,
-            )
-            traffic = Iperf(
-                kind="iperf",
-                test=traffic.test,
-                length=traffic.length,
-                step=traffic.step,
-                start_jitter=traffic.start_jitter,
-                flows=self.flows,
-            )
-        point = replace(like, link=link, queues=((rate, like.up),), rig=rig, traffic=traffic)
-        return Run(source, point, seed, LENGTH)
+    @property
+    def key(self) -> dict[str, Any]:
+        """The columns that say what it is; `flows` and `hosts` are those of one guest."""
+        run = self.runs[0]
+        flows = dict(run.point.axes).get("flows", RRUL_FLOWS)
+        return {
+            "sweep": self.sweep,
+            "rate_mbit_s": round(run.link.up.mbit_per_s),
+            "flows": run.traffic.flows if isinstance(run.traffic, Iperf) else int(flows),
+            "guests": len(self.runs),
+            "hosts": 2 * max(1, len(run.topology.pairs)),  # beside routers and switches
+            "guest_memory_mib": run.memory_mib,
+        }
+
+    def larger(self) -> Point:
+        """The same in guests with more memory."""
+        run = self.runs[0]
+        memory = {"memory": [f"{MORE_MIB} MiB"]}
+        seeds = [one.seed for one in self.runs]
+        about = experiment(run.experiment_id)
+        return replace(self, runs=select(about, link=run.link.name, seed=seeds, settings=memory))
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table: a point, and what its guests took together."""
+    """A line of the table: a point (`Point.key`), and what its guests took together."""
 
     cpu_model: str
     cpus: int
@@ -146,31 +110,23 @@ class Taken:
 
 def points(cpus: int) -> list[Point]:
     """All that is measured on a machine with `cpus`."""
+    swept = {name: experiment(f"testbed/scaling_{name}") for name in SWEEPS}
     return [
-        *(Point("rate", rate, RRUL_FLOWS, 1) for rate in RATES),
-        *(Point("flows", FLOWS_RATE, flows, 1) for flows in FLOWS),
-        *(Point("hosts", FLOWS_RATE, HOSTS_FLOWS, 1, hosts) for hosts in HOSTS),
+        *(Point(name, (run,)) for name, about in swept.items() for run in select(about, seed=1)),
         *(
-            Point("guests", rate, RRUL_FLOWS, guests)
+            Point("guests", select(swept["rate"], link=f"{rate}/{rate}", seed=range(1, guests + 1)))
             for rate in GUESTS_RATES
             for guests in range(1, cpus + 1)
         ),
     ]
 
 
-def take(point: Point, seed: int, built: Kernel, root: RootFs) -> Taken:
-    """Run one guest of `point`; raises an `EmulationError` where it fails."""
-    run = point.run(seed)
-    machine = vm.Machine(built.path, root.path, run.random, memory_mib=point.guest_memory_mib)
+def take(run: Run, built: Kernel, root: RootFs) -> Taken:
+    """Do `run`, keep nothing of it; raises an `EmulationError` where it fails."""
     watch = Watch()
     with vm.scratch() as folder:
-        job = run.job()
-        if point.sweep == "hosts":
-            job["traffic"]["captures"] = []  # they would be most of the cost
-        vm.prepare(folder, root.path, job)
-        (folder / "job" / "scale.conf").write_text(CONF.format(flows=point.flows))
-        ending = vm.run(machine, folder, watch.step, HANG_S, watch.poll)
-        ending.check()
+        machine = machine_of(run, built, root)
+        ending = boot(run, machine, folder, watch.step, on_poll=watch.poll)
         qdiscs = json.loads((folder / "job" / "out" / "qdiscs.json").read_text())
     ports = [f"{one['node']} {one['interface']}" for one in places.under_test(run.topology)]
     return Taken(
@@ -186,21 +142,12 @@ def take(point: Point, seed: int, built: Kernel, root: RootFs) -> Taken:
 def measure(point: Point, built: Kernel, root: RootFs) -> Row:
     """The row of `point`; one with a `problem` where a guest failed."""
     about = host.about()
-    row = Row(
-        about["cpu_model"], about["cpus"], built.digest, **asdict(point), length_s=LENGTH.seconds
-    )
+    length_s = point.runs[0].length.seconds
+    row = Row(about["cpu_model"], about["cpus"], built.digest, **point.key, length_s=length_s)
     busy_before, began = busy_s(), time.monotonic()
     try:
-        if point.guests == 1:
-            taken = [take(point, 1, built, root)]
-        else:
-            context = multiprocessing.get_context("spawn")
-            with ProcessPoolExecutor(point.guests, mp_context=context) as pool:
-                waiting = [
-                    pool.submit(take, point, seed, built, root)
-                    for seed in range(1, point.guests + 1)
-                ]
-                taken = [one.result() for one in waiting]
+        with ThreadPoolExecutor(len(point.runs)) as pool:
+            taken = list(pool.map(lambda run: take(run, built, root), point.runs))
     except EmulationError as error:
         return replace(row, problem=" ".join(error.what.split())[:120])
     busy, passed = busy_s() - busy_before, time.monotonic() - began
@@ -229,8 +176,9 @@ def missing(rows: list[dict[str, str]], cpu_model: str, digest: str, cpus: int) 
 
     Where a guest was too small for fewer flows, no more flows are tried with it.
     """
+    todo = points(cpus)
     done: dict[tuple[str, ...], str] = {
-        tuple(row[name] for name in _KEY): row["problem"]
+        tuple(row[name] for name in todo[0].key): row["problem"]
         for row in rows
         if (row["cpu_model"], row["cpus"], row["kernel"]) == (cpu_model, str(cpus), digest)
     }
@@ -239,20 +187,17 @@ def missing(rows: list[dict[str, str]], cpu_model: str, digest: str, cpus: int) 
         for row in rows
         if row["problem"]
     }
-    for point in points(cpus):
-        for memory_mib in (MEMORY_MIB, MORE_MIB):
-            one = replace(point, guest_memory_mib=memory_mib)
-            too_many = failed.get((one.sweep, str(one.rate_mbit_s), str(memory_mib)), one.flows)
-            if too_many < one.flows:
+    for point in todo:
+        for tried in (point, point.larger()):
+            key = tried.key
+            place = (tried.sweep, str(key["rate_mbit_s"]), str(key["guest_memory_mib"]))
+            if failed.get(place, key["flows"]) < key["flows"]:
                 continue
-            problem = done.get(tuple(str(getattr(one, name)) for name in _KEY))
+            problem = done.get(tuple(str(value) for value in key.values()))
             if problem is None:
-                yield one
+                yield tried
             if not problem:
                 break
-
-
-_KEY = tuple(one.name for one in fields(Point))
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -290,9 +235,7 @@ def main(arguments: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--output", type=Path, required=True, help="the table; it grows")
-    parser.add_argument(
-        "--sweep", choices=("rate", "flows", "hosts", "guests"), help="only this one"
-    )
+    parser.add_argument("--sweep", choices=(*SWEEPS, "guests"), help="only this one")
     given = parser.parse_args(arguments)
     built, root, about = kernel.build(), rootfs.build(), host.about()
     while True:
@@ -303,7 +246,7 @@ def main(arguments: list[str] | None = None) -> int:
         row = measure(point, built, root)
         append(given.output, row)
         told = row.problem or f"{row.wall_s:.2f} s, {row.virtual_s / row.wall_s:.2f} x real time"
-        print(f"{point}: {told}", file=sys.stderr, flush=True)
+        print(f"{point.runs[0].id} x {len(point.runs)}: {told}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -94,14 +94,7 @@ def check_iperf(out: Path, totals: dict[Flow, int], ended: set[Flow]) -> None:
     flow at its end, so that it need not have reported one that is none of those that have `ended`:
     where even a FIN is lost again and again, the run is over before.
     """
-    read = {}
-    for path in sorted(out.glob("iperf-*.csv")):
-        for line in path.read_text().splitlines():
-            words = line.split(",")
-            if len(words) < 8:  # what it says when no further flow comes
-                continue
-            address = int.from_bytes(bytes(map(int, words[1].split("."))), "big")
-            read[address, int(words[2])] = int(words[7])
+    read = read_iperf(out)
     differ = [
         f"{totals.get(flow)} and {read.get(flow)}"
         for flow in sorted(totals | read)
@@ -111,3 +104,16 @@ def check_iperf(out: Path, totals: dict[Flow, int], ended: set[Flow]) -> None:
         raise GuestFailure(
             "bytes delivered and read by iperf differ: " + "; ".join(differ), "iperf"
         )
+
+
+def read_iperf(out: Path) -> dict[Flow, int]:
+    """The bytes of each flow that iperf's servers have read, as they reported at its end."""
+    read = {}
+    for path in sorted(out.glob("iperf-*.csv")):
+        for line in path.read_text().splitlines():
+            words = line.split(",")
+            if len(words) < 8:  # what it says when no further flow comes
+                continue
+            address = int.from_bytes(bytes(map(int, words[1].split("."))), "big")
+            read[address, int(words[2])] = int(words[7])
+    return read

@@ -8,14 +8,16 @@ began then, and what the qdisc under test said of itself at t.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from emulation.captures import flent
+from emulation.captures import delivery, flent
 from emulation.captures.flent import About, Series, rounded
 from emulation.captures.flows import Reduced
 from emulation.captures.table import TICK_NS
+from emulation.errors import TrafficFailure
 from emulation.units import Duration
 
 RTT, PING = "RTT (ms) SPP", "Ping (ms) ICMP"
@@ -71,6 +73,32 @@ def content(
         LOCAL_HOST=local,
         IP_VERSION=4,
         FAILED_RUNNERS=0,
+    )
+
+
+def totals(about: About, out: Path, flows: int) -> dict[str, Any]:
+    """What the file of a run holds none of whose packets was captured: what each of its `flows`
+    delivered by the length of the load, at the end.
+
+    Raises `TrafficFailure` where iperf has not reported as many.
+    """
+    read = list(delivery.read_iperf(out).values())
+    if len(read) != flows:
+        raise TrafficFailure(
+            f"iperf reported {len(read)} flows, not {flows}", "iperf", "look at iperf-*.csv"
+        )
+    names = [f"TCP upload::{number}" for number in range(1, flows + 1)]
+    rates = [count * 8e-6 / about.length.seconds for count in read]
+    before: Series = [None] * about.steps
+    return flent.content(
+        about,
+        {name: [*before, *rounded([rate])] for name, rate in zip(names, rates, strict=True)},
+        {"upload_streams": str(flows)},
+        series={
+            name: {"UNITS": "Mbits/s", "RUNNER": "iperf", "MEAN_VALUE": rate}
+            for name, rate in zip(names, rates, strict=True)
+        },
+        decimals=flent.DECIMALS,
     )
 
 

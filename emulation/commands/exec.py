@@ -211,7 +211,14 @@ def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
     selected = parser.parse_args(shlex.split(args.rig))
     if args.kernel is not None:
         selected.kernel = args.kernel
-    return selection(selected)[0], selected.kernel
+    return with_rig(selection(selected)[0]), selected.kernel
+
+
+def with_rig(run: Run) -> Run:
+    """`run`; `ConfigError` where it has no rig."""
+    if not run.topology.nodes:
+        raise ConfigError("has no rig", run.id, "choose a run that has one")
+    return run
 
 
 def _node(name: str | None, rig: Run | None) -> str | None:

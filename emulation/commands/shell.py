@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulation import kernel, rootfs, shell
-from emulation.commands.exec import show
+from emulation.commands.exec import show, with_rig
 from emulation.commands.run import add_selection, selection
 from emulation.execution import Execution, execute
 
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if text is None and not terminal:
         text = sys.stdin.read()
-    one = selection(args)[0]
+    one = with_rig(selection(args)[0])
     built, root = kernel.named(args.kernel), rootfs.build()
     if text is None:
         return shell.interact(one, built, root)

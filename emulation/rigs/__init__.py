@@ -14,10 +14,23 @@ from emulation.rigs.daisy_chain import DaisyChain
 from emulation.rigs.dumbbell import Dumbbell
 from emulation.rigs.gateways import Gateways
 from emulation.rigs.nodes import Nodes
+from emulation.rigs.none import NoRig
 from emulation.rigs.python import Python
 
-Rig = Annotated[DaisyChain | Dumbbell | Gateways | Nodes | Python, Field(discriminator="kind")]
+Rig = Annotated[
+    DaisyChain | Dumbbell | Gateways | Nodes | NoRig | Python, Field(discriminator="kind")
+]
 
-RIG: TypeAdapter[DaisyChain | Dumbbell | Gateways | Nodes | Python] = TypeAdapter(Rig)
+RIG: TypeAdapter[DaisyChain | Dumbbell | Gateways | Nodes | NoRig | Python] = TypeAdapter(Rig)
 
-__all__ = ["RIG", "DaisyChain", "Dumbbell", "Gateways", "Nodes", "Python", "Rig", "RigSection"]
+__all__ = [
+    "RIG",
+    "DaisyChain",
+    "Dumbbell",
+    "Gateways",
+    "NoRig",
+    "Nodes",
+    "Python",
+    "Rig",
+    "RigSection",
+]

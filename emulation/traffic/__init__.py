@@ -14,11 +14,14 @@ from emulation.traffic.flent import Flent
 from emulation.traffic.iperf import Iperf
 from emulation.traffic.mix import Mix
 from emulation.traffic.programs import Programs
+from emulation.traffic.saturation import Saturation
 from emulation.traffic.window import Window
 
-Traffic = Annotated[Flent | Iperf | Mix | Programs | Window, Field(discriminator="kind")]
+Traffic = Annotated[
+    Flent | Iperf | Mix | Programs | Saturation | Window, Field(discriminator="kind")
+]
 
-TRAFFIC: TypeAdapter[Flent | Iperf | Mix | Programs | Window] = TypeAdapter(Traffic)
+TRAFFIC: TypeAdapter[Flent | Iperf | Mix | Programs | Saturation | Window] = TypeAdapter(Traffic)
 
 __all__ = [
     "TRAFFIC",
@@ -26,6 +29,7 @@ __all__ = [
     "Iperf",
     "Mix",
     "Programs",
+    "Saturation",
     "Traffic",
     "TrafficSection",
     "Window",

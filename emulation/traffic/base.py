@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import model_validator
 
+from emulation import datafile
 from emulation.captures import flent
 from emulation.rigs.base import RigSection
 from emulation.schema import Flaws, Section, Span, TestName
@@ -24,6 +25,9 @@ KNOWN_NEIGHBOUR_MS = "36000000"  # no run is that long
 
 class TrafficSection(Section):
     """The traffic of a study file. A kind of traffic is a subclass, with its `kind`."""
+
+    #: How the name of its data file ends, which `reduce` leaves as `data` with that end.
+    data_end: ClassVar[str] = datafile.FLENT
 
     test: TestName  # the name of flent's test whose form the data have
     length: Span  # of the load
@@ -43,7 +47,10 @@ class TrafficSection(Section):
 
     @abstractmethod
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
-        """What the guest sends, ready for JSON: the part `traffic` of a job."""
+        """What the guest sends, ready for JSON: the part `traffic` of a job.
+
+        Without a rig it is the whole job.
+        """
 
     @abstractmethod
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
@@ -78,6 +85,11 @@ class TrafficSection(Section):
     def sources(self) -> list[tuple[str, Path]]:
         """The files of the study that its programs find: (name in the guest, where it is)."""
         return []
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Kernel modules that it has the guest load, by their folders in `qdisc/src`."""
+        return ()
 
     @property
     def loads_in_turn(self) -> int:

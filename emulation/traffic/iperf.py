@@ -7,6 +7,7 @@ traffic:
   flows: 16                      # which take the pairs in turn
   both_ways: false               # as many flows from receivers to senders, over WiFi
   ping_interval: 100 ms          # pings beside them, from the first sender
+  follow: true                   # false: no packet is captured, and the data are what iperf read
   length: 60 s
   step: 1 s
   start_jitter: 1 s
@@ -43,6 +44,7 @@ class Iperf(TrafficSection):
     flows: int = Field(ge=1, le=MOST_FLOWS, strict=True)
     both_ways: bool = Field(default=False, strict=True)
     ping_interval: Span | None = None
+    follow: bool = Field(default=True, strict=True)
 
     def check(self, rig: RigSection, topology: Topology) -> None:
         """There are pairs; both directions are followed over WiFi only, where pings are not."""
@@ -55,6 +57,9 @@ class Iperf(TrafficSection):
             raise Flaws((("both_ways",), what, "remove it"))
         if self.ping_interval and topology.media:
             raise Flaws((("ping_interval",), "is for a rig without a WiFi link", "remove it"))
+        if not self.follow and (topology.media or self.ping_interval):
+            what = "is for flows over a wire without pings beside them"
+            raise Flaws((("follow",), what, "remove it"))
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
         """The flows, their pairs, and where packets are captured."""
@@ -79,7 +84,8 @@ class Iperf(TrafficSection):
                 for sender, receiver in pairs
             ],
             "captures": [
-                {"node": node, "interface": interface} for node, interface in topology.observed
+                {"node": node, "interface": interface}
+                for node, interface in (topology.observed if self.follow else ())
             ],
         }
 
@@ -87,6 +93,8 @@ class Iperf(TrafficSection):
         self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]
     ) -> dict[str, Any]:
         """What was counted of the packets; of the qdiscs those of routers."""
+        if not self.follow:
+            return {"flows": self.flows}
         routers = {node.name for node in run.topology.nodes if node.forwards}
         return {
             "flows": self.flows,
@@ -100,7 +108,7 @@ class Iperf(TrafficSection):
     @property
     def leaves(self) -> dict[str, str]:
         """The table of packets."""
-        return {TABLE: ".packets.parquet"}
+        return {TABLE: ".packets.parquet"} if self.follow else {}
 
     def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
         """Of hosts and of all neighbours."""
@@ -113,6 +121,9 @@ class Iperf(TrafficSection):
 
         topology, base_rtt = run.topology, run.base_rtts[0]
         test = self.flent_about(run)
+        if not self.follow:
+            flent.write(series.totals(test, out, self.flows), out / "data.flent.gz")
+            return
         wireless = bool(topology.media)
         if wireless:
             reduced = stations.reduce(out, topology, test, self.flows, self.both_ways, base_rtt)

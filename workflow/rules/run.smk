@@ -1,4 +1,5 @@
-# One guest a run, one core a guest. `emulate run` puts both files in place whole or not at all.
+# One guest a run, one core a guest. `emulate run` puts a run's files in place whole or not at all, the
+# provenance last, which says that there is a run, whatever its data are.
 
 from emulation.model import NONE
 from emulation.provenance import digest, guest_code_digest
@@ -27,7 +28,6 @@ rule run:
         kernel=lambda wildcards: SETUP / f"kernel-{RUNS[wildcards.run].kernel}.json",
         rootfs=rules.rootfs.output,
     output:
-        PLAN.results / "data/{run}.flent.gz",
         PLAN.results / "data/{run}.json",
     log:
         PLAN.results / "logs/run/{run}.log",

@@ -54,7 +54,7 @@ RULES: Final[dict[str, Rule]] = {
     "k034": every(
         *(within(air(UP_RTT_P90, load, aqm), *DELAYS_MS) for load in MIXED for aqm in AQMS)
     ),
-    "k035": Lacking("one flow and no delay: data/rig/wifi.csv has 24.9 Mbit/s", "metric"),
+    "k035": Lacking("one flow and no delay: testbed/wifi_goodput has 24.8 Mbit/s", "metric"),
     "k036": every(
         *(ratio(air(MEDIAN, DOWN[0], "ared"), air(MEDIAN, DOWN[0], aqm), high=MUCH) for aqm in NEW),
         *(less(air(GOODPUT, DOWN[0], "ared"), air(GOODPUT, DOWN[0], aqm)) for aqm in NEW),

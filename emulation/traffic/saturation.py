@@ -1,35 +1,41 @@
-"""Measure what the WiFi link does where theory says what it should.
+"""What the WiFi link does where theory says what it should: cells of its own, kept saturated.
 
-    python -m workflow.wifi --output data/rig/wifi.csv
+```yaml
+rig: {kind: none}
+traffic:
+  kind: saturation
+  set: single            # which of the sets of cases below
+  length: 5 s            # measured of each case, after it has settled
+  step: 100 ms           # between two looks at a backlog, in the set `waiting`
+```
 
-Virtual time: how busy the machine is does not matter. The table gets the rows of all seeds anew;
-a row is one quantity of one sender in one case. `analysis.wifi_validation` compares it with theory.
+The data are a table: a row is one quantity of one sender in one case. `analysis.wifi_validation`
+compares it with theory.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
 import json
-import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, fields
-from functools import partial
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from emulation import kernel, rootfs, vm
-from emulation.kernel import Kernel, module
-from emulation.kernel.module import Module
-from emulation.rootfs import RootFs
+from emulation import datafile
+from emulation.rigs.base import RigSection
+from emulation.schema import Flaws, Span, TestName
+from emulation.topology import Link, Topology
+from emulation.traffic.base import PER_MBIT, TrafficSection
+from emulation.units import Duration
 
-SEEDS = (1, 2, 3)
+if TYPE_CHECKING:
+    from emulation.model import Run
+
 SETTLE_S = 1.0
 DATAGRAM, SMALL = 1472, 200
-POLL_S = 0.1
 DELAY_MS = 50  # of the server, in `waiting`
-SETS = ("saturation", "single", "goodput", "anomaly", "waiting")
+DIGITS = 8  # of a value
+Set = Literal["saturation", "single", "goodput", "anomaly", "waiting"]
 
 #: A driver without aggregation, as ath5k of Linux 3.8: docs/wifi.md.
 G_DRIVER = {"aifsn": 2, "subframes": 1, "ahead": 1, "ring": 51, "wake": 24, "retries": 7}
@@ -43,9 +49,56 @@ BELOW: dict[str, dict[str, Any]] = {
 }
 
 
+class Saturation(TrafficSection):
+    """All cases of a set, one after the other."""
+
+    data_end: ClassVar[str] = datafile.ROWS
+
+    kind: Literal["saturation"]
+    set: Set
+    test: TestName = "saturation"
+    step: Span = Duration(10**8)
+    start_jitter: Span = Duration(1)
+
+    def check(self, rig: RigSection, topology: Topology) -> None:
+        """There is no rig."""
+        if topology.nodes:
+            what = f"'{self.kind}' builds cells of its own, not the rig '{topology.name}'"
+            raise Flaws((("kind",), what, "write 'rig: {kind: none}'"))
+
+    def job(self, run: Run, topology: Topology) -> dict[str, Any]:
+        """The cases."""
+        todo = cases(self.set, run.length.seconds)
+        return {"work": "saturation", "cases": [case.job(self.step.seconds) for case in todo]}
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The link's driver."""
+        return ("wifi",)
+
+    def reduce(self, run: Run, out: Path, raw: bool) -> None:
+        """The table of what the devices counted."""
+        answers = json.loads((out / "cases.json").read_text())
+        rows = (
+            {
+                **asdict(case),
+                "sender": sender,
+                "quantity": quantity,
+                "value": float(f"{value:.{DIGITS}g}"),
+            }
+            for case, answer in zip(cases(self.set, run.length.seconds), answers, strict=True)
+            for sender, quantity, value in quantities(case, answer)
+        )
+        datafile.write_rows(rows, out / f"data{self.data_end}")
+
+    def expected_packets(self, link: Link, length_s: float) -> float:
+        """Those on the air, about 25 Mbit/s in each case."""
+        return 25 * PER_MBIT * length_s * len(cases(self.set, length_s))
+
+
 @dataclass(frozen=True)
 class Case:
-    """What is done; the first columns of the table. Every station is at the same rate but in
+    """What is done, as in each row of the table. Every station is at the same rate but in
     `anomaly` and `waiting`, where the second one is at `other_mbit_s` if that is not 0."""
 
     set: str
@@ -67,8 +120,8 @@ class Case:
     flows: int = 1  # of each station and direction
     seconds: float = 5.0
 
-    def job(self) -> dict[str, Any]:
-        """What the guest is told, for `wifi_saturation.do`."""
+    def job(self, poll_s: float = 0.1) -> dict[str, Any]:
+        """What the guest's `wifi_saturation.do` is told."""
         theory = self.set in ("saturation", "anomaly")
         device: dict[str, Any] = {} if self.rate_mbit_s == 0 else dict(G_DRIVER)
         device |= {"protection": self.protection, "cw_min": self.cw_min}
@@ -85,7 +138,7 @@ class Case:
             "seconds": self.seconds,
             "settle_s": SETTLE_S,
             "qdisc": self.qdisc,
-            "poll_s": POLL_S if self.set == "waiting" else 0,
+            "poll_s": poll_s if self.set == "waiting" else 0,
             "delay_ms": DELAY_MS,
         }
 
@@ -111,23 +164,15 @@ class Case:
                     yield other, station, protocol, self.payload_bytes
 
 
-@dataclass(frozen=True)
-class Row:
-    """The last columns of the table. `sender`: 0 is the access point, -1 all together."""
-
-    kernel: str  # digests
-    module: str
-    seed: int
-    sender: int
-    quantity: str
-    value: float
+def cases(which: Set, seconds: float) -> list[Case]:
+    """All cases of a set, so many `seconds` of each."""
+    return [replace(case, seconds=seconds) for case in _cases(which)]
 
 
-def cases(which: str) -> list[Case]:
-    """All cases of a set."""
+def _cases(which: Set) -> list[Case]:
     if which == "saturation":
         return [
-            Case(which, "udp up", n, backoff=backoff, cw_min=cw_min, seconds=20)
+            Case(which, "udp up", n, backoff=backoff, cw_min=cw_min)
             for backoff, cw_min in (("edca", 31), ("edca", 15), ("dcf", 15))
             for n in range(1, 21)
         ]
@@ -155,10 +200,8 @@ def cases(which: str) -> list[Case]:
         traffic = ("udp down", "udp up", "tcp down", "tcp up")
         return [Case(which, kind, **rate) for rate in rates for kind in traffic]
     if which == "anomaly":
-        return [
-            Case(which, "udp up", 2, other_mbit_s=rate, seconds=20) for rate in (54, 36, 24, 12, 6)
-        ]
-    ht_link: dict[str, Any] = {"rate_mbit_s": 0, "mcs": 15, "subframes": 32, "seconds": 20}
+        return [Case(which, "udp up", 2, other_mbit_s=rate) for rate in (54, 36, 24, 12, 6)]
+    ht_link: dict[str, Any] = {"rate_mbit_s": 0, "mcs": 15, "subframes": 32}
     return [
         Case(which, traffic, qdisc=qdisc, below=below, flows=4, **ht_link)
         for traffic in ("tcp down", "tcp both")
@@ -172,31 +215,8 @@ def cases(which: str) -> list[Case]:
     ]
 
 
-def do(which: str, seed: int, built: Kernel, own: Module, root: RootFs) -> list[dict[str, Any]]:
-    """The rows of a set and a seed, from a guest of their own."""
-    todo = cases(which)
-    answers = saturate([case.job() for case in todo], seed, built, own, root)
-    return [
-        {**asdict(case), **asdict(Row(built.digest, own.digest, seed, *found))}
-        for case, answer in zip(todo, answers, strict=True)
-        for found in quantities(case, answer)
-    ]
-
-
-def saturate(
-    jobs: list[dict[str, Any]], seed: int, built: Kernel, own: Module, root: RootFs
-) -> list[dict[str, Any]]:
-    """What `wifi_saturation.do` answers to each of `jobs`; raises `GuestFailure`."""
-    with vm.scratch() as folder:
-        vm.prepare(folder, root.path, {"work": "saturation", "cases": jobs}, [own])
-        ending = vm.run(vm.Machine(built.path, root.path, seed), folder)
-        ending.check()
-        answers: list[dict[str, Any]] = json.loads((folder / "job/out/cases.json").read_text())
-        return answers
-
-
 def quantities(case: Case, answer: dict[str, Any]) -> Iterator[tuple[int, str, float]]:
-    """(sender, quantity, value) of a case."""
+    """(sender, quantity, value) of a case; 0 is the access point, -1 all senders together."""
     protocol, direction = case.traffic.split()
     seconds = answer["seconds"]
     total = 0.0
@@ -247,37 +267,3 @@ class Counted:
 
     def __getitem__(self, name: str) -> int:
         return self._counters[f"{self._direction}_{name}"]
-
-
-COLUMNS = [one.name for kind in (Case, Row) for one in fields(kind)]
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m workflow.wifi",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--output", type=Path, required=True, help="the table")
-    parser.add_argument("--jobs", type=int, default=2, help="guests at once")
-    given = parser.parse_args(arguments)
-    built, root = kernel.build(), rootfs.build()
-    own = module.build(built, module.SOURCES / "wifi")
-    todo = [(which, seed) for which in SETS for seed in SEEDS]
-    with ProcessPoolExecutor(given.jobs) as pool:
-        found = pool.map(partial(do, built=built, own=own, root=root), *zip(*todo, strict=True))
-        rows = [row for one in found for row in one]
-    given.output.parent.mkdir(parents=True, exist_ok=True)
-    partial_file = given.output.with_suffix(".partial")
-    with partial_file.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({**row, "value": f"{row['value']:.8g}"})
-    partial_file.replace(given.output)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,42 @@
+"""No rig at all, for traffic that builds all that it sends over (`emulation.traffic.saturation`).
+
+```yaml
+rig: {kind: none}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from emulation.qdisc import Qdisc
+from emulation.rigs.base import RigSection
+from emulation.schema import Flaws, LinkRate
+from emulation.topology import Link, Topology
+from emulation.units import Rate
+
+
+class NoRig(RigSection):
+    """Nothing: no node, no bottleneck."""
+
+    kind: Literal["none"]
+    edge_rate: LinkRate = Rate(10**9)  # of no port
+
+    @model_validator(mode="after")
+    def _says_nothing(self) -> Self:
+        said = sorted(self.model_fields_set - {"kind"})
+        if said:
+            raise Flaws(((said[0],), "is for a rig with nodes, here are none", "remove it"))
+        return self
+
+    @property
+    def tested(self) -> bool:
+        """It has no bottleneck."""
+        return False
+
+    def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
+        """No node and no wire."""
+        return Topology("none", (), ())
