@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from emulation import outputs
 from emulation.config import select
 from emulation.model import Experiment, Run
 
@@ -192,3 +195,31 @@ def test_a_switch_runs_no_programs(sender: Path, refusal: Refusal) -> None:
     text = text.replace("node: server", "node: switch1")
     (line,) = refusal(text)
     assert line.startswith("14: experiments.first.traffic.programs[0]: unknown node 'switch1'; ")
+
+
+@pytest.mark.parametrize(
+    ("line", "row", "sample"),
+    [
+        ('{"time_s": 3, "ms": 5}', True, (15, 5)),
+        ('{"time_s": 30.2, "ms": 5}', True, None),  # before the end of step 151, but for rounding
+        ('{"time_s": -0.1, "ms": 5}', True, None),
+        (f'{{"time_s": 3, "ms": 1{"0" * 400}}}', True, None),
+        (f'{{"time_s": 1{"0" * 400}, "ms": 5}}', True, None),
+        ('{"time_s": 3, "ms": NaN}', False, None),
+        ('{"time_s": 3, "ms": [-Infinity]}', False, None),
+        ('{"time_s": 3, "ms": 1e999}', False, None),
+        ('{"program": "last", "time_s": 3, "ms": 5}', False, None),
+    ],
+)
+def test_what_a_program_prints_becomes_rows_and_samples(
+    sender: Path, first_of: Read, tmp_path: Path, line: str, row: bool, sample: Any
+) -> None:
+    (run,) = select(first_of(changed("length: 10 s", "length: 30 s")))
+    (tmp_path / "programs/sender").mkdir(parents=True)
+    (tmp_path / "programs/sender/stdout").write_text(f"a word\n{line}\n")
+    outputs.reduce(run, tmp_path)
+    rows = gzip.decompress((tmp_path / outputs.ROWS).read_bytes()).decode().splitlines()
+    assert rows == ([json.dumps({"program": "sender", **json.loads(line)})] if row else [])
+    results = json.loads(gzip.decompress((tmp_path / outputs.DATA).read_bytes()))["results"]
+    found = [(at, one) for at, one in enumerate(results.get("sender ms", ())) if one is not None]
+    assert found == ([sample] if sample else [])
