@@ -9,7 +9,7 @@ import pytest
 
 from emulation import cli, errors
 from emulation.commands import check
-from emulation.errors import EmulationError
+from emulation.errors import ConfigError, EmulationError
 
 
 def test_list_prints_a_line_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,3 +129,38 @@ def test_an_error_says_where_what_and_what_to_do() -> None:
         "guest: no tc; install iproute2"
     )
     assert str(errors.GuestHung("no progress")) == "no progress"
+
+
+def refused_exec(*words: str) -> str:
+    """Why `emulate exec` refuses these words before it looks for a kernel."""
+    parser = cli.build_parser("exec")
+    with pytest.raises(ConfigError) as caught:
+        cli.command_module("exec").asked(parser.parse_args(["exec", *words, "--", "true"]))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("entries", "refused"),
+    [
+        ((), False),
+        (("exec.json", "stdout", "stderr", "kernel.log", "qdiscs.json", "files"), False),
+        (("stdout",), True),
+        (("exec.json", "thesis.tex"), True),
+    ],
+)
+def test_exec_leaves_folders_alone_that_are_not_its_own(
+    tmp_path: Path, entries: tuple[str, ...], refused: bool
+) -> None:
+    place, link = tmp_path / "place", tmp_path / "link"
+    place.mkdir()
+    link.symlink_to(place)
+    for name in entries:
+        (place / name).touch()
+    if not refused:
+        args = cli.build_parser("exec").parse_args(["exec", "--output", str(place), "--", "true"])
+        cli.command_module("exec").asked(args)
+    for one in [link, *([place] if refused else [])]:
+        said = refused_exec("--output", str(one))
+        assert said.startswith(f"--output {one}: is there already, and not what an execution has")
+    place.rename(tmp_path / "away")
+    assert "is there already" in refused_exec("--output", str(link))  # it leads nowhere now

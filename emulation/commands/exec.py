@@ -231,9 +231,11 @@ def _quantity(kind: type[Q], text: str | None, option: str) -> Q | None:
 
 def _check_output(place: Path | None) -> None:
     """Raise `ConfigError` where something is in `place` that no execution has left there."""
-    if place is None or not place.exists():
+    if place is None or not (place.exists() or place.is_symlink()):
         return
-    if not place.is_dir() or (any(place.iterdir()) and not (place / execution.RECORD).exists()):
+    own = place.is_dir() and not place.is_symlink()
+    found = set(os.listdir(place)) if own else set()
+    if not own or found - execution.LEFT or (found and execution.RECORD not in found):
         raise ConfigError(
             "is there already, and not what an execution has left",
             f"--output {place}",
