@@ -12,12 +12,11 @@ import io
 import json
 import math
 import os
-import stat
 import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from emulation.captures import flent
 
@@ -44,7 +43,7 @@ def rows(folder: Path) -> Iterator[dict[str, Any]]:
     """The rows that programs printed, each with its `program`, in the order of their names."""
     for path in files(folder):
         if path.name == "stdout" and path.parent.parent == folder:
-            with opened(path) as file:
+            with path.open("rb") as file:
                 for line in file:
                     row = _row(line)
                     if row is not None:
@@ -52,17 +51,8 @@ def rows(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def files(folder: Path) -> list[Path]:
-    """The regular files below `folder`, in the order of their names.
-
-    A guest may have left links, which would lead out of it on this machine: they are left out.
-    """
-    found = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
-    return sorted(path for path in found if stat.S_ISREG(path.lstat().st_mode))
-
-
-def opened(path: Path) -> BinaryIO:
-    """A file of a guest's, which is no link."""
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
+    """The files below `folder`, in the order of their names; links are gone (`vm.run`)."""
+    return sorted(Path(place, name) for place, _, names in os.walk(folder) for name in names)
 
 
 def _row(line: bytes) -> dict[str, Any] | None:
@@ -111,7 +101,7 @@ def archive(folder: Path, path: Path) -> None:
     with tarfile.open(fileobj=whole, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for file in files(folder):
             member = tarfile.TarInfo(str(file.relative_to(folder)))
-            with opened(file) as stream:
+            with file.open("rb") as stream:
                 member.size, member.mode = os.fstat(stream.fileno()).st_size, 0o644
                 tar.addfile(member, stream)
     path.write_bytes(_packed(whole.getvalue()))

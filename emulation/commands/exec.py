@@ -234,7 +234,7 @@ def _check_output(place: Path | None) -> None:
     if place is None or not (place.exists() or place.is_symlink()):
         return
     own = place.is_dir() and not place.is_symlink()
-    found = set(os.listdir(place)) if own else set()
+    found = {path.name for path in place.iterdir()} if own else set()
     if not own or found - execution.LEFT or (found and execution.RECORD not in found):
         raise ConfigError(
             "is there already, and not what an execution has left",
