@@ -43,6 +43,7 @@ from pydantic import (
     model_validator,
 )
 
+from emulation.apt import NAME as PACKAGE
 from emulation.rigs.base import RigSection
 from emulation.schema import (
     Flaws,
@@ -67,7 +68,6 @@ GRACE_S = 60.0
 #: Of a program's moment of start: the servers of its kind listen by then.
 IPERF_PORT, IPERF3_PORT, NETPERF_PORT, IRTT_PORT = 5001, 5201, 12865, 2112
 
-_PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of the environment
 
 
@@ -79,7 +79,7 @@ def _inside(text: str) -> str:
 
 
 def _package(text: str) -> str:
-    if not _PACKAGE.fullmatch(text):
+    if not PACKAGE.fullmatch(text):
         raise Flaws(((), f"'{text}' is not the name of a Debian package", "write e.g. iperf3"))
     return text
 

@@ -150,6 +150,8 @@ def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
         ("[sender.py]", "[sender.py, sender.py]", "11: {}files[1]: 'sender.py' is there twice; re"),
         ("[sender.py]", "sender.py", "11: {}files: is not a list; write [value, value]"),
         ("[iperf3]", "[a b]", "12: {}packages[0]: 'a b' is not the name of a Debian package; writ"),
+        ("[iperf3]", "[jq-]", "12: {}packages[0]: 'jq-' is not the name of a Debian package"),
+        ("[iperf3]", "[jq.]", "12: {}packages[0]: 'jq.' is not the name of a Debian package"),
         ("[iperf3]", "[-x]", "12: {}packages[0]: '-x' is not the name of a Debian package"),
         ("name: last", "name: receiver", "25: {}programs[3]: a program is called 'receiver' alrea"),
         ("name: last", "name: iperf3_server", "25: {}programs[3]: a program is called 'iperf3_ser"),
