@@ -77,7 +77,7 @@ def _wifi(value: Any, info: ValidationInfo) -> Wifi:
     if isinstance(value, Wifi):
         return value
     defined: dict[str, Wifi] = (info.context or {}).get("wifi", {})
-    if value not in defined:
+    if not isinstance(value, str) or value not in defined:
         raise Flaws(((), *unknown("WiFi link", str(value), defined)))
     return defined[value]
 

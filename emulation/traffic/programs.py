@@ -30,6 +30,7 @@ they have a `time_s`.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -294,7 +295,7 @@ class Programs(TrafficSection, StudySection):
                 raise Flaws(
                     (("files", number), f"'{name}' is there twice", "remove one of the two")
                 )
-            if not path.is_file():
+            if not os.path.isfile(path):  # noqa: PTH113 - a name may be too long for `Path.is_file`
                 raise Flaws((("files", number), "there is no such file", f"put it at {path}"))
             if not path.resolve().is_relative_to((self.folder or Path()).resolve()):
                 what = f"'{name}' leads out of the study's folder"

@@ -140,6 +140,7 @@ def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
     ("old", "new", "said"),
     [
         ("[sender.py]", "[none.py]", "11: {}files[0]: there is no such file; put it at "),
+        ("[sender.py]", f"[{'x' * 300}]", "11: {}files[0]: there is no such file; put it at "),
         ("[sender.py]", "[sub]", "11: {}files[0]: there is no such file; put it at "),
         ("[sender.py]", "[../x.py]", "11: {}files[0]: '../x.py' is not below the study's folder; "),
         ("[sender.py]", "[a/../../x]", "11: {}files[0]: 'a/../../x' is not below the study's fold"),
