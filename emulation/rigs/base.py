@@ -10,7 +10,7 @@ from pydantic import AfterValidator, PlainValidator, ValidationInfo
 
 from emulation import era as eras
 from emulation.qdisc import Qdisc
-from emulation.schema import Flaws, LinkRate, Section, Settings, unknown
+from emulation.schema import Flaws, Section, Settings, unknown
 from emulation.topology import Link, Topology
 from emulation.units import Duration, Rate
 from emulation.wifi import Wifi
@@ -31,7 +31,6 @@ def _eras(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
 class RigSection(Section):
     """A rig of a study file. A kind of rig is a subclass, with its `kind` and its parameters."""
 
-    edge_rate: LinkRate  # of every port but those of the bottleneck
     sysctls: Settings = ()  # of the hosts that send and receive
     eras: Annotated[
         Settings, AfterValidator(_eras)

@@ -41,6 +41,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainValidator,
+    field_validator,
     model_validator,
 )
 
@@ -68,6 +69,8 @@ GRACE_S = 60.0
 
 #: Of a program's moment of start: the servers of its kind listen by then.
 IPERF_PORT, IPERF3_PORT, NETPERF_PORT, IRTT_PORT = 5001, 5201, 12865, 2112
+
+NO_JITTER = Duration(1)  # programs start when they are told
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of the environment
 
@@ -282,10 +285,18 @@ class Programs(TrafficSection, StudySection):
     kind: Literal["programs"]
     test: TestName = "programs"
     step: Span = Duration(2 * 10**8)
-    start_jitter: Span = Duration(1)
+    start_jitter: Span = NO_JITTER
     packages: list[Package] = Field(default_factory=list)
     files: list[Inside] = Field(default_factory=list)
     programs: list[Program] = Field(min_length=1)
+
+    @field_validator("start_jitter")
+    @classmethod
+    def _says_nothing(cls, jitter: Duration) -> Duration:
+        if jitter != NO_JITTER:
+            what = "is for flows that start by themselves"
+            raise Flaws(((), what, "remove it, and give programs a 'start'"))
+        return jitter
 
     @model_validator(mode="after")
     def _files_are_there(self) -> Self:

@@ -178,6 +178,7 @@ def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
         ("until: load", "environment: {A=B: 1}", "18: {}programs[0].environment.A=B: 'A=B' is not"),
         ('"*.csv"', "../*.csv", "23: {}programs[1].keeps[0]: '../*.csv' is not below the study's"),
         ("length: 10 s", "length: 1 s\n      folder: /", "11: {}folder: is no key; remove it: fil"),
+        ("length: 10 s", "length: 1 s\n      start_jitter: 5 ms", "11: {}start_jitter: is for f"),
         ("      length: 10 s\n", "", "8: {}length: is missing; add it"),
     ],
 )  # fmt: skip
