@@ -66,4 +66,4 @@ def _take(word: str, path: Path, folder: Path, found: dict[str, TakenFile]) -> N
 def _relative(path: Path, folder: Path) -> str | None:
     """`path` relative to `folder`, without `.` and `..`; None where it lies elsewhere."""
     relative = os.path.relpath(path, folder)  # a link stays what it is called
-    return None if relative.startswith("..") else relative
+    return None if relative == ".." or relative.startswith("../") else relative

@@ -471,7 +471,8 @@ def _types(kind: type) -> dict[str, Any]:
 
 def _check_types(one: object) -> None:
     """Raise `ValueError` where a field of a dataclass is of another type."""
-    for name, form in _types(type(one)).items():
+    kind: Any = type(one)
+    for name, form in _types(kind).items():
         if form is not Any and not isinstance(value := getattr(one, name), form):
             wanted = getattr(form, "__name__", str(form)).replace("emulation.", "")
             what = f"the field '{name}' of a {type(one).__name__} is {type(value).__name__}"
