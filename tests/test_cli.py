@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from emulation import cli, errors, studies
 from emulation.commands import check
@@ -204,3 +205,11 @@ def test_a_study_with_the_name_of_another_is_told_so(
         assert said.startswith(f"emulate: error: {studies.VARIABLE}: {folder}: has the name of th")
     monkeypatch.setenv(studies.VARIABLE, str(studies.SHIPPED / "gbw2015"))  # it is the same one
     assert cli.main(["list", "gbw2015"]) == 0
+
+
+@pytest.mark.parametrize("name", ["null", "true", "my-study"])
+def test_a_new_study_is_right_whatever_its_name(tmp_path: Path, name: str) -> None:
+    assert cli.main(["new", str(tmp_path / name)]) == 0
+    assert cli.main(["check", str(tmp_path / name)]) == 0
+    figure = YAML(typ="safe").load(tmp_path / name / "figures/latency.yaml")
+    assert figure["parameters"]["paper"] == name

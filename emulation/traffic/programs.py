@@ -70,6 +70,7 @@ GRACE_S = 60.0
 #: Of a program's moment of start: the servers of its kind listen by then.
 IPERF_PORT, IPERF3_PORT, NETPERF_PORT, IRTT_PORT = 5001, 5201, 12865, 2112
 
+WORDS = ("seed", "length_s")  # in braces in a command, beside the names of nodes
 NO_JITTER = Duration(1)  # programs start when they are told
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of the environment
@@ -316,8 +317,15 @@ class Programs(TrafficSection, StudySection):
     def check(self, rig: RigSection, topology: Topology) -> None:
         """Every program has a host, a name of its own and something to wait for."""
         nodes = [node.name for node in topology.nodes if not node.switches]
+        shadowed = sorted(set(nodes) & set(WORDS))
+        if shadowed:
+            what = f"a node is called '{shadowed[0]}', as a word of commands is"
+            raise Flaws((("kind",), what, f"give the node another name than {', '.join(WORDS)}"))
+        addressed = [name for name in nodes if _address(topology, name)]
         seen: set[str] = set()
         for number, section in enumerate(self.programs):
+            if isinstance(section, ClientSection) and section.to not in addressed:
+                raise Flaws((("programs", number, "to"), *unknown("node", section.to, addressed)))
             for one in section.commands(self.length.seconds):
                 where = ("programs", number)
                 if one.node not in nodes:
@@ -341,7 +349,7 @@ class Programs(TrafficSection, StudySection):
         """What runs where and when, ready for the guest's module `programs`."""
         length_s = run.length.seconds
         words = {node.name: _address(topology, node.name) for node in topology.nodes}
-        words |= {"seed": str(run.seed), "length_s": f"{length_s:g}"}
+        words |= dict(zip(WORDS, (str(run.seed), f"{length_s:g}"), strict=True))
         commands = [one for section in self.programs for one in section.commands(length_s)]
         packages = {"packages": list(self.debian)} if self.debian else {}
         return {

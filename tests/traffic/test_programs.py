@@ -193,6 +193,27 @@ def test_what_cannot_be_run_is_refused_at_its_line(
     assert "; " in line
 
 
+@pytest.mark.parametrize("to", ["nowhere", "switch1"])
+@pytest.mark.parametrize("kind", ["iperf", "netperf", "irtt", "ping", "flent, test: x"])
+def test_a_client_asks_a_node_with_an_address(
+    sender: Path, refusal: Refusal, kind: str, to: str
+) -> None:
+    text = changed("kind: iperf3, from: client, to: server", f"kind: {kind}, from: aqm, to: {to}")
+    for old, new in (("daisy_chain", "dumbbell"), ("client", "aqm"), ("server", "delay")):
+        text = text.replace(old, new)
+    (line,) = refusal(text)
+    assert line.startswith(f"24: experiments.first.traffic.programs[2].to: unknown node '{to}'; ")
+
+
+@pytest.mark.parametrize("word", ["seed", "length_s"])
+def test_no_node_has_the_name_of_a_word(sender: Path, refusal: Refusal, word: str) -> None:
+    nodes = f"nodes: {{client: {{}}, {word}: {{}}}}, links: [{{from: client, to: {word}}}]"
+    rig = "daisy_chain, base_rtt: 50 ms, edge_rate: 1 Gbit/s"
+    text = changed(rig, f"nodes, {nodes}").replace("link: [10/1], qdisc: [codel], ", "")
+    (line,) = refusal(text)
+    assert line.startswith(f"9: experiments.first.traffic.kind: a node is called '{word}', as a ")
+
+
 def test_a_switch_runs_no_programs(sender: Path, refusal: Refusal) -> None:
     rig = "rig: {kind: dumbbell, base_rtt: 50 ms, edge_rate: 1 Gbit/s}"
     text = changed("rig: {kind: daisy_chain, base_rtt: 50 ms, edge_rate: 1 Gbit/s}", rig)
