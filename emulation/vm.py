@@ -316,7 +316,10 @@ def _remove_links(out: Path) -> None:
             place.unlink()
     for parent, folders, names in os.walk(out):
         for path in (Path(parent, name) for name in (*folders, *names)):
-            if stat.S_IFMT(path.lstat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode):
+                path.chmod(stat.S_IMODE(mode) | stat.S_IRWXU)  # whatever the guest made of it
+            elif not stat.S_ISREG(mode):
                 path.unlink()
 
 

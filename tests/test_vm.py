@@ -145,7 +145,8 @@ def test_links_of_a_guest_lead_nowhere(
     (folder / "job/out/sub/file").write_text("file")
     script = "import os; os.chdir('job/out/sub'); os.mkfifo('pipe')\n"
     script += f"for at in 'one', '../two': os.symlink('{outside}', at)\n"
-    script += f"os.symlink('{outside}/secret', '../kernel.log'); raise SystemExit(3)"
+    script += f"os.symlink('{outside}/secret', '../kernel.log'); os.chmod('.', 0)\n"
+    script += "raise SystemExit(3)"
     guest = [sys.executable, "-c", script]
     monkeypatch.setattr(vm, "command", lambda machine: guest)
     with pytest.raises(GuestFailure, match="ended with status 3"):
@@ -153,6 +154,7 @@ def test_links_of_a_guest_lead_nowhere(
     assert {str(path.relative_to(folder / "job/out")) for path in folder.rglob("out/**/*")} == {
         "sub", "sub/file",
     }  # fmt: skip
+    assert (folder / "job/out/sub").stat().st_mode & 0o700 == 0o700
     (folder / linked).rename(folder / "away")
     (folder / linked).symlink_to(outside)
     guest[2] = "raise SystemExit(3)"
