@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.config import load, select
+from emulation.config import experiments, load, select
 from emulation.errors import ConfigError
 from emulation.model import Experiment
 from emulation.units import Duration
@@ -193,6 +193,11 @@ def test_a_function_returns_what_can_be_built(
     with pytest.raises(ConfigError) as caught:
         load(study)
     assert str(caught.value).startswith(f"{rigs}:5: pair returns no rig: {said}")
+
+
+def test_shipped_rigs_are_what_their_types_say() -> None:
+    for one in experiments():
+        one.points[0].topology().check()
 
 
 def test_lists_will_do(rigs: Path, first_of: Read) -> None:
