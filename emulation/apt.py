@@ -32,6 +32,9 @@ Acquire::Retries "3";
 Debug::NoLocking "1";
 """
 
+#: The name of a package; one that ends in `-` tells apt-get to remove it.
+NAME = re.compile(r"[a-z0-9][a-z0-9+.-]*[a-z0-9+]")
+
 #: What apt takes from the environment, besides the configuration of the system.
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
@@ -84,11 +87,17 @@ class PrivateApt:
         """Download `packages` and all that they depend on; return the .deb files, sorted.
 
         What is `installed` (version by name) already is left out where `packages` does not name it.
+        Raises `MissingTool` where apt took one of `packages` for a pattern of others' names.
         """
         self._run("update", "--option=APT::Update::Error-Mode=any")  # it only warns otherwise
         (self.folder / "status").write_text(self._status(installed))
-        self._run("install", "--yes", "--download-only", "--reinstall", *packages)
-        return tuple(sorted((self.folder / "cache/archives").glob("*.deb")))
+        self._run("install", "--yes", "--download-only", "--reinstall", "--", *packages)
+        found = tuple(sorted((self.folder / "cache/archives").glob("*.deb")))
+        lacking = sorted(set(packages) - {path.name.partition("_")[0] for path in found})
+        if lacking:
+            what = f"there is no package {', '.join(lacking)}"
+            raise MissingTool(what, "the package sources of /etc/apt", "look for it with apt-cache")
+        return found
 
     def _status(self, installed: Mapping[str, str]) -> str:
         """What dpkg would have noted of the packages `installed`."""

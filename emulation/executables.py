@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -15,6 +18,8 @@ from elftools.elf.segments import InterpSegment
 from emulation.errors import MissingTool
 from emulation.guest_root import COMMANDS, GuestRoot
 
+#: What pyelftools raises over bytes that nobody has compiled.
+_BROKEN = (ELFError, OSError, ValueError, LookupError, OverflowError, MemoryError, zlib.error)
 _ANOTHER = "build it for Linux on x86-64, statically or on Debian 12"
 _LIBRARIES = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib", "/usr/lib")
 _NAMES = {"DT_NEEDED": "needed", "DT_RUNPATH": "runpath", "DT_RPATH": "rpath"}
@@ -33,15 +38,23 @@ class Elf:
     has: frozenset[str]  # versions of symbols that it defines
 
 
-def read_elf(path: Path) -> Elf | None:
-    """What the ELF file at `path` says; None where it is none. `MissingTool` where it is broken."""
+@contextmanager
+def elf_of(path: Path) -> Iterator[ELFFile | None]:
+    """The ELF file at `path`; None where it is none. `MissingTool` where it is broken."""
     with path.open("rb") as stream:
         if stream.read(4) != b"\x7fELF":
-            return None
+            yield None
+            return
         try:
-            return _read(ELFFile(stream))
-        except (ELFError, ValueError, KeyError) as error:
+            yield ELFFile(stream)
+        except _BROKEN as error:
             raise MissingTool(f"is a broken ELF file: {error}", str(path), _ANOTHER) from error
+
+
+def read_elf(path: Path) -> Elf | None:
+    """What the ELF file at `path` says; None where it is none. `MissingTool` where it is broken."""
+    with elf_of(path) as elf:
+        return None if elf is None else _read(elf)
 
 
 def _read(elf: ELFFile) -> Elf:
@@ -71,12 +84,18 @@ def _read(elf: ELFFile) -> Elf:
     return Elf(machine, loader, tuple(needed), tuple(places), wants, frozenset(has))
 
 
-def check(root: GuestRoot, name: str) -> tuple[Path, ...]:
+class _Loop(MissingTool):
+    """A script is its own interpreter."""
+
+
+def check(root: GuestRoot, name: str, scripts: tuple[str, ...] = ()) -> tuple[Path, ...]:
     """Raise `MissingTool` where a guest with `root` could not start the command `name`.
 
     Returns the program and the libraries that it needs, as files of the host: of a script, those of
-    its interpreter.
+    its interpreter. `scripts`: those that it is the interpreter of.
     """
+    if name in scripts:
+        raise _Loop("is its own interpreter", name, "name a program on its first line")
     if name in COMMANDS:
         return ()
     guest_path = root.program(name)
@@ -93,16 +112,21 @@ def check(root: GuestRoot, name: str) -> tuple[Path, ...]:
     if not first.startswith(b"#!"):
         what = "is neither an ELF file nor a script with '#!' on its first line"
         raise MissingTool(what, name, "add '#!/bin/sh', or name what is to run it")
-    return (path, *_interpreter(root, name, first[2:].decode(errors="replace").split()))
+    words = first[2:].decode(errors="replace").split()
+    return (path, *_interpreter(root, name, words, (*scripts, name)))
 
 
-def _interpreter(root: GuestRoot, name: str, words: list[str]) -> tuple[Path, ...]:
+def _interpreter(
+    root: GuestRoot, name: str, words: list[str], scripts: tuple[str, ...]
+) -> tuple[Path, ...]:
     """The same for what the first line of the script `name` names."""
     is_env = bool(words) and PurePosixPath(words[0]).name == "env"
     found = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
     for interpreter in (words[:1] + (found[:1] if is_env else [])) or [""]:
         try:
-            files = check(root, interpreter)
+            files = check(root, interpreter, scripts)
+        except _Loop:
+            raise
         except MissingTool as error:
             what = f"its first line asks for {interpreter or 'nothing'}, which the guest lacks"
             todo = (
@@ -163,8 +187,9 @@ def _place(root: GuestRoot, user: str, elf: Elf, library: str) -> str | None:
 
 
 def _todo(name: str) -> str:
-    if "/" not in name and Path(name).is_file():
+    # Of `os.path`: a name that is too long is no error there.
+    if "/" not in name and os.path.isfile(name):  # noqa: PTH113
         return f"to run the file of this folder, write ./{name}"
-    if name.startswith("/") and Path(name).exists():
+    if name.startswith("/") and os.path.exists(name):  # noqa: PTH110
         return "the guest does not see the host's files: copy it below the current folder"
     return "name the package that has it with --package"

@@ -40,6 +40,12 @@ ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1"}
 #: The record of an execution, beside its output.
 RECORD = "exec.json"
 
+#: What is copied from the guest's `out`, where it is there.
+LOGS = ("kernel.log", "qdiscs.json")
+
+#: All that an execution leaves in its folder.
+LEFT = frozenset({RECORD, *LOGS, "stdout", "stderr", "files"})
+
 
 @dataclass(frozen=True)
 class Execution:
@@ -143,7 +149,7 @@ def execute(
         out = folder / "job" / "out"
         target.mkdir(parents=True)
         shutil.copytree(out / "programs" / NAME, target, dirs_exist_ok=True)
-        for name in ("kernel.log", "qdiscs.json"):
+        for name in LOGS:
             if (out / name).exists():
                 shutil.copyfile(out / name, target / name)
         about = json.loads((out / "programs.json").read_text())[NAME]

@@ -16,6 +16,7 @@ from emulation.units import Duration, Rate
 
 SOURCE = "gbw2015/rrul"  # whose rig and load it is, unless another experiment is named
 FLOWS, FLOWS_TEST = 4, "rrul_be"  # each way, of the test whose number of flows can be chosen
+BASE_RTT = Duration(50_000_000)
 MOST_FLOWS = 32  # each way; each takes two processes of the guest
 RATES = (Rate(500_000), Rate(1_000_000_000))  # least and most
 LONGEST = Duration(600 * 10**9)
@@ -30,7 +31,7 @@ class Choice:
     qdisc: str = "fq_codel"  # the study's name, or a kind
     down: Rate = Rate(10_000_000)  # noqa: RUF009 - a frozen value
     up: Rate = Rate(10_000_000)  # noqa: RUF009
-    base_rtt: Duration = Duration(50_000_000)  # noqa: RUF009
+    base_rtt: Duration = BASE_RTT  # where the rig does not say all of its delays itself
     flows: int = FLOWS  # each way
     cc: str = "cubic"
     era: str = "2014"
@@ -44,11 +45,14 @@ class Choice:
         return Link(name, self.down, self.up)
 
     def run(self) -> Run:
-        """The run; `ConfigError` where something cannot be chosen so."""
+        """The run; `ConfigError` where something cannot be chosen so.
+
+        The base RTT of a rig that is written out is the sum of its delays.
+        """
         self._check()
         source = config.experiment(self.experiment)
         settings: dict[str, list[str]] = {}
-        if (self.base_rtt,) != source.rig.base_rtts:
+        if source.rig.base_rtts and (self.base_rtt,) != source.rig.base_rtts:
             settings["rig.base_rtt"] = [str(self.base_rtt)]
         if self.flows != FLOWS:
             streams = f"upload_streams={self.flows} download_streams={self.flows}"
@@ -90,6 +94,9 @@ class Choice:
         if not isinstance(source.traffic, Flent):
             what = f"'{self.experiment}' has no test of flent's, whose readings could be watched"
             raise ConfigError(what, "explore", "choose another experiment, or use analysis.lab")
+        if not source.rig.base_rtts and self.base_rtt != BASE_RTT:
+            what = f"the delays of '{self.experiment}' are written out, no base RTT can be chosen"
+            raise ConfigError(what, "explore", f"leave it at {BASE_RTT}, or change the study")
         if self.flows != FLOWS and source.traffic.test != FLOWS_TEST:
             what = f"the number of flows of '{source.traffic.test}' cannot be chosen"
             raise ConfigError(what, "explore", f"leave it at {FLOWS}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +17,7 @@ WORK = PurePosixPath("/root/work")
 #: What the guest has besides (guest/commands.py).
 COMMANDS = ("on", "telnet")
 
+_LONGEST = 255  # bytes of a name, as Linux
 _MOST_LINKS = 40  # as Linux
 
 
@@ -45,6 +47,8 @@ class GuestRoot:
         return path.is_relative_to(self.folders[-1])
 
     def _find(self, parts: list[str], links: int) -> Path | None:
+        if any(len(os.fsencode(part)) > _LONGEST for part in parts):
+            return None
         done: list[str] = []
         for number, part in enumerate(parts):
             here = PurePosixPath("/", *done, part)

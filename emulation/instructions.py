@@ -17,6 +17,8 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from emulation.executables import elf_of
+
 #: Random numbers of the processor, and what says which processor and which CPU it is.
 RANDOM = ("rdrand", "rdseed")
 MACHINE = ("cpuid", "xgetbv", "rdpid")
@@ -55,11 +57,12 @@ def scan(path: Path) -> tuple[Found, ...]:
     """What the ELF file at `path` has of `RANDOM` and `MACHINE`, by name.
 
     Bytes that look like such an instruction count where disassembling from the function's start, or
-    from far enough before them, meets an instruction there.
+    from far enough before them, meets an instruction there. `MissingTool` where it is broken.
     """
     seen: dict[str, list[int]] = {}
-    with path.open("rb") as stream:
-        elf = ELFFile(stream)
+    with elf_of(path) as elf:
+        if elf is None:
+            return ()
         starts = sorted(set(_functions(elf)))
         for section in elf.iter_sections():
             if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and section["sh_type"] != "SHT_NOBITS":

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from emulation import rootfs
-from emulation.apt import PrivateApt
+from emulation.apt import NAME, PrivateApt
 from emulation.cache import cache_dir
+from emulation.errors import ConfigError
 from emulation.rootfs import RootFs
 
 #: Counts changes of how a layer is made; part of its digest.
@@ -52,9 +53,13 @@ def build(root: RootFs, names: Iterable[str]) -> Layer:
     """The layer of the packages `names` and of what they need that `root` lacks: cached, or made.
 
     A package that is named is unpacked as a whole, documentation and all, even where `root` has it:
-    it left that out. Raises `MissingTool` where apt does not find a package.
+    it left that out. Raises `ConfigError` for what is no name, and `MissingTool` where apt does not
+    find a package.
     """
     wanted = tuple(sorted(set(names)))
+    for name in wanted:
+        if not NAME.fullmatch(name):
+            raise ConfigError("is not the name of a Debian package", f"'{name}'", "write e.g. jq")
     key = hashlib.sha256(json.dumps([RECIPE, root.digest, wanted]).encode()).hexdigest()[:16]
     cache = cache_dir("layer")
     with rootfs.lock(cache):

@@ -29,7 +29,6 @@ _DIAG_INFO, _DIAG_VEGAS, _DIAG_CONG, _DIAG_DCTCP, _DIAG_BBR = 2, 3, 4, 9, 16  # 
 STATES = {1: "ESTAB", 2: "SYN-SENT", 3: "SYN-RECV", 4: "FIN-WAIT-1", 5: "FIN-WAIT-2"} | {
     7: "CLOSE", 8: "CLOSE-WAIT", 9: "LAST-ACK", 11: "CLOSING"
 }  # fmt: skip
-CA_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")  # enum tcp_ca_state, linux/tcp.h
 
 #: Kind of qdisc -> the struct of its statistics (linux/pkt_sched.h): (column, type), "" left out.
 XSTATS: dict[str, tuple[tuple[str, str], ...]] = {

@@ -1,7 +1,8 @@
 """What programs of any kind left in a guest: one archive, rows of JSON, and series of numbers.
 
-A line of standard output that is a JSON object is a row; of a row with a `time_s`, in seconds since
-the load began, every number is a sample of the series `PROGRAM KEY`.
+A line of standard output that is a JSON object is a row, unless a number of it is not finite or it
+has a `program`, which is what says whose row it is; of a row with a `time_s`, in seconds since the
+load began, every number is a sample of the series `PROGRAM KEY`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import io
 import json
 import math
 import os
-import stat
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from emulation import datafile
 from emulation.captures import flent
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from emulation.model import Run
 
 FOLDER = "programs"  # of the guest's `out`: a folder of each program
-TOLD = "programs.json"  # when each began and ended, and how
 ARCHIVE, ROWS, DATA = "output.tar.gz", "rows.jsonl.gz", "data.flent.gz"
 TIME = "time_s"  # the key of a row that says when it was
 LONGEST_LINE = 1 << 20  # bytes; a longer one is no row
@@ -44,7 +44,7 @@ def rows(folder: Path) -> Iterator[dict[str, Any]]:
     """The rows that programs printed, each with its `program`, in the order of their names."""
     for path in files(folder):
         if path.name == "stdout" and path.parent.parent == folder:
-            with opened(path) as file:
+            with path.open("rb") as file:
                 for line in file:
                     row = _row(line)
                     if row is not None:
@@ -52,27 +52,25 @@ def rows(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def files(folder: Path) -> list[Path]:
-    """The regular files below `folder`, in the order of their names.
-
-    A guest may have left links, which would lead out of it on this machine: they are left out.
-    """
-    found = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
-    return sorted(path for path in found if stat.S_ISREG(path.lstat().st_mode))
-
-
-def opened(path: Path) -> BinaryIO:
-    """A file of a guest's, which is no link."""
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
+    """The files below `folder`, in the order of their names; links are gone (`vm.run`)."""
+    return sorted(Path(place, name) for place, _, names in os.walk(folder) for name in names)
 
 
 def _row(line: bytes) -> dict[str, Any] | None:
     if not line.startswith(b"{") or len(line) > LONGEST_LINE:
         return None
     try:
-        row = json.loads(line)
+        row = json.loads(line, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
         return None
-    return row if isinstance(row, dict) else None
+    return row if isinstance(row, dict) and "program" not in row else None
+
+
+def _finite(text: str) -> float:
+    """The number; `ValueError` for NaN and infinity, which JSON does not have."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError(text)
+    return number
 
 
 def content(run: Run, found: list[dict[str, Any]]) -> dict[str, Any]:
@@ -82,7 +80,7 @@ def content(run: Run, found: list[dict[str, Any]]) -> dict[str, Any]:
     results: dict[str, list[float | None]] = {}
     for row in found:
         time_s = row.get(TIME)
-        if not _number(time_s) or not 0 <= time_s < count * step_s:
+        if not _number(time_s) or not 0 <= time_s / step_s < count:
             continue
         for key, value in row.items():
             if key != TIME and _number(value):
@@ -92,7 +90,10 @@ def content(run: Run, found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether it is a number that a float can hold: integers of JSON have no end."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return abs(value) <= sys.float_info.max
 
 
 def archive(folder: Path, path: Path) -> None:
@@ -101,7 +102,7 @@ def archive(folder: Path, path: Path) -> None:
     with tarfile.open(fileobj=whole, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for file in files(folder):
             member = tarfile.TarInfo(str(file.relative_to(folder)))
-            with opened(file) as stream:
+            with file.open("rb") as stream:
                 member.size, member.mode = os.fstat(stream.fileno()).st_size, 0o644
                 tar.addfile(member, stream)
     path.write_bytes(gzip.compress(whole.getvalue(), mtime=0))

@@ -105,6 +105,9 @@ def check(probes: tuple[Probe, ...], run: Run) -> None:
             from emulation.captures import upload
 
             upload.check(probe.kind, run)
+        elif not probe.places(run):
+            what = f"the rig '{run.topology.name}' has none of the places of this probe"
+            raise ConfigError(what, _where(str(probe)), f"name one: {FORMS[probe.kind]}")
     if run.job()["traffic"]["tool"] == "programs":
         what = "probes begin in a sleep of the guest's first process; with programs it has none"
         raise ConfigError(what, run.id, "leave --probe out")

@@ -123,7 +123,8 @@ def _keys(form: Any, value: Any, path: Path) -> list[str]:
             fields = {one.alias or name: one for name, one in section.model_fields.items()}
             section = _section(fields[str(step)].annotation, value)
         else:
-            section = _section(get_args(section)[-1], value)
+            entry = [one for one in get_args(section) if one is not ...][-1]  # of tuple[X, ...]
+            section = _section(entry, value)
     fields = section.model_fields
     return [one.alias or name for name, one in fields.items() if name != "folder"]
 

@@ -57,6 +57,9 @@ class Source:
         source = cls()
         try:
             root = YAML(typ="rt").compose(text)
+            source.value = source._plain(root, (), ()) if root is not None else None
+        except RecursionError:
+            source.problems.append(Problem(1, "", "is nested too deeply", "write it flat"))
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 1
@@ -65,8 +68,6 @@ class Source:
         except (YAMLError, ValueError) as error:
             what = f"is not YAML: {error}".splitlines()[0]
             source.problems.append(Problem(1, "", what, "correct the syntax"))
-        else:
-            source.value = source._plain(root, (), ()) if root is not None else None
         return source
 
     def _plain(self, node: Node, path: Path, outer: tuple[Node, ...]) -> Any:

@@ -25,14 +25,28 @@ DATA = "data"
 VARIABLE = "QDISC_LAB_STUDIES"
 
 
+class NoStudy(ConfigError):
+    """There is no study of that name."""
+
+
 def shipped() -> dict[str, Path]:
     """Folder by name of each shipped study, in the order of their names."""
     return {path.parent.name: path.parent for path in sorted(SHIPPED.glob(f"*/{FILE}"))}
 
 
 def known() -> dict[str, Path]:
-    """The shipped studies, and behind them those that were added."""
-    return shipped() | {folder.name: folder for folder in _added()}
+    """The shipped studies, and behind them those that were added.
+
+    Raises `ConfigError` where one of these has the name of another.
+    """
+    found = shipped()
+    for folder in _added():
+        namesake = found.setdefault(folder.name, folder)
+        if namesake.resolve() != folder.resolve():
+            todo = "rename the folder, and the study in its file"
+            what = f"has the name of the study in {namesake}"
+            raise ConfigError(what, f"{VARIABLE}: {folder}", todo)
+    return found
 
 
 def find(name_or_path: str | Path) -> Path:
@@ -45,12 +59,13 @@ def find(name_or_path: str | Path) -> Path:
     names = known() | {path.parent.name: path.parent for path in SHIPPED.glob("*/figures")}
     if text in names:
         return names[text]
-    folder = Path(text).expanduser().resolve()
-    if not (folder / FILE).is_file() and folder not in names.values():
+    # Of `os.path`: a name that is too long, or of no user, is no error there.
+    folder = Path(os.path.realpath(os.path.expanduser(text)))  # noqa: PTH111
+    if not os.path.isfile(folder / FILE) and folder not in names.values():  # noqa: PTH113
         close = difflib.get_close_matches(text, names, n=3)
         near = f"did you mean {' or '.join(close)}? " if close else ""
         todo = f"{near}take {', '.join(sorted(names))}, or the folder of a {FILE}"
-        raise ConfigError(f"no study '{text}'", todo=todo)
+        raise NoStudy(f"no study '{text}'", todo=todo)
     namesake = names.get(folder.name)
     if namesake is not None and namesake.resolve() != folder:
         what = f"has the name of the study in {namesake}"

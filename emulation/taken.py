@@ -36,7 +36,7 @@ def taken(command: Sequence[str], named: Iterable[str], folder: Path) -> tuple[T
             _take(word, folder / word, folder, found)
     for name in named:
         path = folder / name
-        if not path.exists():
+        if not os.path.exists(path):  # noqa: PTH110 - a name may be too long for `Path.exists`
             raise ConfigError("there is no such file or folder", f"--file {name}")
         for part in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if part.is_file():
@@ -66,4 +66,4 @@ def _take(word: str, path: Path, folder: Path, found: dict[str, TakenFile]) -> N
 def _relative(path: Path, folder: Path) -> str | None:
     """`path` relative to `folder`, without `.` and `..`; None where it lies elsewhere."""
     relative = os.path.relpath(path, folder)  # a link stays what it is called
-    return None if relative.startswith("..") else relative
+    return None if relative == ".." or relative.startswith("../") else relative

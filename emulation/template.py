@@ -12,7 +12,7 @@ STUDY = """\
 # yaml-language-server: $schema={schema}
 # What is asked: write it down here. Every key and value of this file is checked: `emulate check .`
 format: 1
-study: {name}
+study: "{name}"
 title: A study of my own
 
 # --- The rig: what is around the queue under test -------------------------------------------------
@@ -125,7 +125,7 @@ notebook: rrul
 title: Latency against goodput
 caption: Induced latency and goodput of four flows each way, by queue discipline.
 parameters:
-  paper: {name}
+  paper: "{name}"
   experiment: first
   figure: latency
   link: 20/5

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from ipaddress import IPv4Interface, IPv4Network
+from types import UnionType
+from typing import Any, get_origin, get_type_hints
 
 from emulation.qdisc import Qdisc
 from emulation.tree import Attached, Tree
@@ -16,6 +20,8 @@ BURST = Size(1514)  # of the bottleneck's tbf: one full Ethernet frame (gbw2015 
 EDGE_BURST = Size(64 * 1024)  # of the edges' tbf
 SHAPER_LIMIT = Size(12_500_000)  # never reached: a child holds the queue, or the edge is faster
 DELAY_LIMIT = Packets(100_000)  # never reached: 25 ms at 1 Gbit/s are 2 065 full packets
+LONGEST_NAME = 15  # of a node and of an interface (the kernel's IFNAMSIZ)
+_PORT = re.compile(rf"\w[\w.-]{{,{LONGEST_NAME - 1}}}", re.ASCII)
 TXQUEUELEN = Packets(100)  # `ip link set qlen 100` of the gbw2015 batch file
 
 
@@ -305,6 +311,43 @@ class Topology:
         for medium in self.media:
             yield from medium.ports()
 
+    def check(self) -> None:
+        """Raise `ValueError` where it is not what its types say, or nothing that could be built."""
+        _check_types(self)
+        for kind, parts in ((Node, self.nodes), (Wire, self.wires), (Medium, self.media)):
+            for part in parts:
+                if not isinstance(part, kind):
+                    raise ValueError(f"{part!r} is no {kind.__name__}")
+                _check_types(part)
+        names = [node.name for node in self.nodes]
+        for node in self.nodes:
+            _check_name(node)
+            if names.count(node.name) > 1:
+                raise ValueError(f"two nodes are called '{node.name}'")
+            ends = sum(port.node == node.name for port in self.ports())
+            if node.host and ends > 1:
+                raise ValueError(f"'{node.name}' has {ends} ports and forwards nothing")
+        hosts = [node.name for node in self.nodes if node.host]
+        switches = {node.name for node in self.nodes if node.switches}
+        ports: list[tuple[str, str]] = []
+        for port in self.ports():
+            _check_port(port, port.node in switches)
+            if port.node not in names:
+                raise ValueError(f"a port belongs to '{port.node}', which is no node")
+            if (port.node, port.interface) in ports:
+                raise ValueError(f"'{port.node}' has two ports called '{port.interface}'")
+            ports.append((port.node, port.interface))
+        for pair in self.pairs:
+            if (
+                not isinstance(pair, tuple)
+                or len(pair) != 2
+                or any(one not in hosts for one in pair)
+            ):
+                raise ValueError(f"{pair!r} is no pair of hosts")
+        for place in self.observed:
+            if place not in ports:
+                raise ValueError(f"{place!r} is observed and is no port")
+
     def queues(self) -> tuple[Port, ...]:
         """The ports that hold a queue under test, where packets are captured and counted."""
         return tuple(
@@ -431,3 +474,50 @@ class Topology:
         for ports in behind.values():
             found += [(near, far) for near in ports for far in ports if near is not far]
         return found
+
+
+@lru_cache(maxsize=32)
+def _types(kind: type) -> dict[str, Any]:
+    """What `isinstance` takes for each field of a dataclass; a list does for a tuple."""
+    found: dict[str, Any] = {}
+    for name, form in get_type_hints(kind).items():
+        plain = form if isinstance(form, UnionType) else get_origin(form) or form
+        found[name] = tuple | list if plain is tuple else plain
+    return found
+
+
+def _check_types(one: object) -> None:
+    """Raise `ValueError` where a field of a dataclass is of another type."""
+    kind: Any = type(one)
+    for name, form in _types(kind).items():
+        if form is not Any and not isinstance(value := getattr(one, name), form):
+            wanted = getattr(form, "__name__", str(form)).replace("emulation.", "")
+            what = f"the field '{name}' of a {type(one).__name__} is {type(value).__name__}"
+            raise ValueError(f"{what}, not {wanted}")
+
+
+def _check_name(node: Node) -> None:
+    if not node.name.isidentifier() or not node.name.isascii() or len(node.name) > LONGEST_NAME:
+        what = f"'{node.name}' is not the name of a node"
+        raise ValueError(f"{what}: up to {LONGEST_NAME} letters, digits and _")
+    if node.forwards and node.switches:
+        raise ValueError(f"'{node.name}' forwards and switches")
+    if node.switches and not any(letter.isdigit() for letter in node.name):
+        raise ValueError(f"the switch '{node.name}' has no digit in its name")
+
+
+def _check_port(port: Port, of_switch: bool) -> None:
+    for part in (port, port.egress):
+        _check_types(part)
+    place = f"{port.node} {port.interface}"
+    if not _PORT.fullmatch(port.interface) or port.interface == "lo":
+        raise ValueError(f"'{port.interface}' is not the name of a port")
+    if of_switch != (not port.address):
+        raise ValueError(f"{place}: a port has an address unless it is a switch's")
+    for address in port.addresses:
+        if "/" not in address:
+            raise ValueError(f"{place}: the address '{address}' has no prefix, e.g. /24")
+        try:
+            IPv4Interface(address)
+        except ValueError as error:
+            raise ValueError(f"{place}: '{address}' is no address: {error}") from None

@@ -14,6 +14,7 @@ import os
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
@@ -232,6 +233,7 @@ def run(
             _watch(process, folder, ending, on_step, hang_s, on_poll)
         finally:
             _end(process)
+            _remove_links(folder / "job" / "out")
     ending.wall_s = time.monotonic() - began
     _verdict(folder, ending, process.returncode)
     return ending
@@ -305,6 +307,20 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def _remove_links(out: Path) -> None:
+    """Remove what a guest left in `out` that is neither file nor folder: a link leads out of it."""
+    for place in (out.parent, out):
+        if place.is_symlink():
+            place.unlink()
+    for parent, folders, names in os.walk(out):
+        for path in (Path(parent, name) for name in (*folders, *names)):
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode):
+                path.chmod(stat.S_IMODE(mode) | stat.S_IRWXU)  # whatever the guest made of it
+            elif not stat.S_ISREG(mode):
+                path.unlink()
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:

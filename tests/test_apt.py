@@ -80,3 +80,18 @@ def test_a_proxy_of_the_environment_is_used(
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nobody listens there
     with pytest.raises(MissingTool, match=r"127\.0\.0\.1"):
         PrivateApt(tmp_path / "apt", etc=etc).download(("hello",))
+
+
+def test_names_are_no_options_and_each_has_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sources.list").write_text("deb http://mirror.example/debian bookworm main\n")
+    private = PrivateApt(tmp_path / "apt", etc=tmp_path)
+    said: list[tuple[str, ...]] = []
+    monkeypatch.setattr(private, "_run", lambda *words: said.append(words))
+    for name in ("jq_1.6-2.1_amd64.deb", "libjq1_1.6-2.1_amd64.deb"):  # as apt would leave them
+        (private.folder / "cache/archives" / name).touch()
+    assert len(private.download(("jq",))) == 2
+    assert said[-1][-2:] == ("--", "jq")
+    with pytest.raises(MissingTool, match=r"there is no package lib\.q1; look"):
+        private.download(("jq", "lib.q1"))

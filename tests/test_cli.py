@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
-from emulation import cli, errors
+from emulation import cli, errors, studies
 from emulation.commands import check
-from emulation.errors import EmulationError
+from emulation.errors import ConfigError, EmulationError
 
 
 def test_list_prints_a_line_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,3 +130,86 @@ def test_an_error_says_where_what_and_what_to_do() -> None:
         "guest: no tc; install iproute2"
     )
     assert str(errors.GuestHung("no progress")) == "no progress"
+
+
+def refused_exec(*words: str) -> str:
+    """Why `emulate exec` refuses these words before it looks for a kernel."""
+    parser = cli.build_parser("exec")
+    with pytest.raises(ConfigError) as caught:
+        cli.command_module("exec").asked(parser.parse_args(["exec", *words, "--", "true"]))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("entries", "refused"),
+    [
+        ((), False),
+        (("exec.json", "stdout", "stderr", "kernel.log", "qdiscs.json", "files"), False),
+        (("stdout",), True),
+        (("exec.json", "thesis.tex"), True),
+    ],
+)
+def test_exec_leaves_folders_alone_that_are_not_its_own(
+    tmp_path: Path, entries: tuple[str, ...], refused: bool
+) -> None:
+    place, link = tmp_path / "place", tmp_path / "link"
+    place.mkdir()
+    link.symlink_to(place)
+    for name in entries:
+        (place / name).touch()
+    if not refused:
+        args = cli.build_parser("exec").parse_args(["exec", "--output", str(place), "--", "true"])
+        cli.command_module("exec").asked(args)
+    for one in [link, *([place] if refused else [])]:
+        said = refused_exec("--output", str(one))
+        assert said.startswith(f"--output {one}: is there already, and not what an execution has")
+    place.rename(tmp_path / "away")
+    assert "is there already" in refused_exec("--output", str(link))  # it leads nowhere now
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--rig", "gbw2015/rrul 'x"), "--rig gbw2015/rrul 'x: cannot be read: No closing quotati"),
+        (("--memory", "1 MiB"), "--memory: '1 MiB' is no memory for a guest; give '64 MiB' or mor"),
+    ],
+)
+def test_what_exec_cannot_do_is_refused(words: tuple[str, ...], said: str) -> None:
+    assert refused_exec(*words).startswith(said)
+
+
+@pytest.mark.parametrize("name", ["~nosuchuser/x", "x" * 300, f"{'x' * 300}/y", f"a/{'x' * 300}"])
+@pytest.mark.parametrize("command", ["list", "check", "run"])
+def test_what_is_no_study_is_an_error_of_two_lines_at_most(
+    command: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([command, name]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("emulate: error: ")
+    assert said.count("\n") <= 2
+
+
+def test_a_study_with_the_name_of_another_is_told_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "gbw2015"
+    folder.mkdir()
+    (folder / "study.yaml").touch()
+    for words in (["list", str(folder)], ["check", str(folder)], ["check", f"{folder}/rrul"]):
+        assert cli.main(words) == 2
+        assert "has the name of the study in " in capsys.readouterr().err
+    monkeypatch.setenv(studies.VARIABLE, str(folder))
+    for words in (["list"], ["list", "gbw2015"], ["run", "gbw2015/rrul"]):
+        assert cli.main(words) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"emulate: error: {studies.VARIABLE}: {folder}: has the name of th")
+    monkeypatch.setenv(studies.VARIABLE, str(studies.SHIPPED / "gbw2015"))  # it is the same one
+    assert cli.main(["list", "gbw2015"]) == 0
+
+
+@pytest.mark.parametrize("name", ["null", "true", "my-study"])
+def test_a_new_study_is_right_whatever_its_name(tmp_path: Path, name: str) -> None:
+    assert cli.main(["new", str(tmp_path / name)]) == 0
+    assert cli.main(["check", str(tmp_path / name)]) == 0
+    figure = YAML(typ="safe").load(tmp_path / name / "figures/latency.yaml")
+    assert figure["parameters"]["paper"] == name

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from emulation.commands.run import settings
 from emulation.config import experiment, experiments, load, select
 from emulation.errors import ConfigError
 from emulation.model import DEFAULT_MEMORY, Experiment, Option, Qdisc
@@ -280,6 +281,14 @@ BEHIND, BEFORE = "start_jitter: 50 ms}", "    sweep:\n"
             "rig: {sysctls: {a: 1.5}}",
             "rig.sysctls.a: 1.5 is not a setting; write a whole number",
         ),
+        (
+            21,
+            "rig: {kind: gateways, base_rtt: 5 ms, edge_rate: 1 Gbit/s, schedule: [{at: 1 s,"
+            " rate: 1 Mbit/s, foo: 1}]}",
+            "rig.schedule[0].foo: unknown key 'foo'; valid: at, rate",
+        ),
+        (21, "rig: {wifi: [w]}", "rig.wifi: unknown WiFi link '['w']'; valid: none"),
+        (21, "rig: {wifi: {w: 1}}", "rig.wifi: unknown WiFi link '{'w': 1}'; valid: none"),
         (21, "rig: 5", "rig: is not a mapping; write keys with values below it"),
     ],
 )
@@ -292,6 +301,36 @@ def test_what_an_experiment_has_of_its_own_is_checked(
         text = changed(BEFORE, f"    {new}\n{BEFORE}")
     (found,) = refusal(tmp_path, text)
     assert found.startswith(f"{line}: experiments.rrul.{said}")
+
+
+def test_a_load_is_a_name(tmp_path: Path) -> None:
+    text = changed(
+        "{kind: flent, test: rrul_be,", "{kind: mix, test: mix, loads: [[a], b, {c: 1}],"
+    )
+    found = refusal(tmp_path, text)
+    names = ("['a']", "b", "{'c': 1}")
+    assert found == [
+        f"20: experiments.rrul.traffic.loads[{number}]: unknown load '{name}'; valid: none"
+        for number, name in enumerate(names)
+    ]
+
+
+@pytest.mark.parametrize("deep", ["[" * 3000, "[" * 3000 + "]" * 3000, "{a: " * 3000 + "}" * 3000])
+def test_what_is_nested_too_deeply_is_refused(tmp_path: Path, deep: str) -> None:
+    assert refusal(tmp_path, deep) == ["1: is nested too deeply; write it flat"]
+    with pytest.raises(ConfigError, match=r"--set: the value of 'a' is nested too deeply"):
+        settings([f"a={deep}"])
+
+
+def test_null_takes_an_option_away(rrul: Experiment) -> None:
+    found = settings(["qdisc.limit=null", "qdisc.target=10 ms"])
+    assert found == {"qdisc.limit": [None], "qdisc.target": ["10 ms"]}
+    (run,) = select(rrul, link="10/1", qdisc="codel", cc="cubic", seed=1, settings=found)
+    options = dict(run.point.up.options)
+    assert (options["target"], "limit" in options) == (Duration(10 * MS), False)
+    for wrong in ("qdisc.limit=", "qdisc.limit", "=5", "qdisc.limit=# 5"):
+        with pytest.raises(ConfigError, match="is not AXIS=VALUE"):
+            settings([wrong])
 
 
 def test_a_server_has_no_more_addresses_than_there_are_bands(tmp_path: Path) -> None:

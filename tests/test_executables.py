@@ -17,7 +17,7 @@ from emulation.taken import TakenFile, taken
 def here(tmp_path: Path) -> Path:
     place = tmp_path / "here"
     (place / "sub").mkdir(parents=True)
-    for name in ("a.py", "sub/b.txt", "sub/c.txt", "../outside"):
+    for name in ("a.py", "sub/b.txt", "sub/c.txt", "../outside", "..foo"):
         (place / name).write_text(name)
     (place / "a.py").chmod(0o755)
     return place
@@ -27,13 +27,15 @@ def test_words_that_name_files_are_taken(here: Path) -> None:
     files = taken(["python3", "./a.py", "sub/b.txt", "sub", "no.txt", "/etc/passwd"], [], here)
     assert [(file.path, file.mode) for file in files] == [("a.py", 0o755), ("sub/b.txt", 0o644)]
     assert [file.path for file in taken([], ["sub"], here)] == ["sub/b.txt", "sub/c.txt"]
+    assert [file.path for file in taken(["cat", "..foo"], [], here)] == ["..foo"]
 
 
 def test_files_elsewhere_are_refused(here: Path) -> None:
     with pytest.raises(ConfigError, match=r"\.\./outside: lies outside of the current folder"):
         taken(["cat", "../outside"], [], here)
-    with pytest.raises(ConfigError, match="--file nix: there is no such file"):
-        taken([], ["nix"], here)
+    for name in ("nix", "x" * 400):
+        with pytest.raises(ConfigError, match=f"--file {name}: there is no such file"):
+            taken([], [name], here)
 
 
 @pytest.fixture
@@ -99,6 +101,51 @@ def test_a_library_that_lacks_a_version(tmp_path: Path) -> None:
     program.write_bytes(content.replace(b"GLIBC_2.34\0", b"GLIBC_9.99\0"))
     with pytest.raises(MissingTool, match=r"x: needs GLIBC_9\.99 of libc\.so\.6"):
         executables.check(host_with(program), "./x")
+
+
+def test_a_script_that_is_its_own_interpreter(tmp_path: Path) -> None:
+    scripts = [tmp_path / name for name in ("one", "two", "self")]
+    for script, interpreter in zip(scripts, ("two", "one", "self"), strict=True):
+        script.write_text(f"#!./{interpreter}\n")
+        script.chmod(0o755)
+    for name in ("./one", "./self"):
+        with pytest.raises(MissingTool, match=f"^{name}: is its own interpreter; name a program"):
+            executables.check(host_with(*scripts), name)
+
+
+def test_a_word_that_is_too_long_for_a_name_is_no_program(guest: GuestRoot) -> None:
+    for name in ("x" * 400, f"./{'x' * 400}", f"/bin/{'x' * 400}/y"):
+        with pytest.raises(MissingTool, match="is neither in the guest nor below the current"):
+            executables.check(guest, name)
+
+
+@pytest.mark.parametrize(
+    ("offset", "value"),
+    [(32, 2**63), (32, 2**40), (40, 2**63), (40, 2**40), (58, 1), (60, 2**16 - 1), (62, 2**16 - 1)],
+)
+def test_offsets_out_of_a_file_are_told(tmp_path: Path, offset: int, value: int) -> None:
+    program = compiled(tmp_path, "int main(void) { return 0; }")
+    content = bytearray(program.read_bytes())
+    size = 8 if offset < 48 else 2  # e_phoff, e_shoff; e_shentsize, e_shnum, e_shstrndx
+    content[offset : offset + size] = value.to_bytes(size, "little")
+    program.write_bytes(content)
+    for look in (executables.read_elf, instructions.scan):
+        try:
+            look(program)
+        except MissingTool as error:
+            assert error.what.startswith("is a broken ELF file: ")
+
+
+def test_a_broken_section_is_told(tmp_path: Path) -> None:
+    program = compiled(tmp_path, "int main(void) { return 0; }")
+    content = bytearray(program.read_bytes())
+    start, size, count = (int.from_bytes(content[at : at + n], "little")
+                          for at, n in ((40, 8), (58, 2), (60, 2)))  # fmt: skip
+    for number in range(count):
+        content[start + number * size + 9] |= 8  # SHF_COMPRESSED, which none of them is
+    program.write_bytes(content)
+    with pytest.raises(MissingTool, match=r"x: is a broken ELF file: "):
+        instructions.scan(program)
 
 
 def test_another_processor_and_a_broken_file(tmp_path: Path) -> None:

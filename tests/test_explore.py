@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,22 @@ from emulation.config import experiment, select
 from emulation.errors import ConfigError
 from emulation.explore import Choice, eras, qdiscs
 from emulation.units import Duration, Rate
+
+NODES = """\
+format: 1
+study: mine
+title: A study
+rig:
+  kind: nodes
+  nodes: {client: {}, server: {}}
+  links:
+    - {from: client, to: server, there: {rate: up, queue: tested}, back: {delay: 20 ms}}
+experiments:
+  first:
+    title: First
+    traffic: {kind: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}
+    sweep: {link: [10/10], qdisc: [fq_codel], cc: cubic}
+"""
 
 
 def mbit(value: int) -> Rate:
@@ -71,3 +88,14 @@ def test_what_is_offered_can_be_chosen() -> None:
     for qdisc in qdiscs():
         for era in eras():
             Choice(qdisc=qdisc, era=era).run().job()
+
+
+def test_a_rig_that_is_written_out_has_its_own_round_trip(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "study.yaml").write_text(NODES)
+    run = Choice(experiment=f"{folder}/first").run()
+    assert run.id.startswith("mine/first@")
+    assert run.base_rtts == (Duration(20 * 10**6),)
+    with pytest.raises(ConfigError, match="are written out, no base RTT can be chosen; leave it"):
+        Choice(experiment=f"{folder}/first", base_rtt=seconds(0.1)).run()

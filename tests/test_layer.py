@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulation import layer, rootfs
-from emulation.errors import MissingTool
+from emulation.errors import ConfigError, MissingTool
 
 NETCAT = """\
 #!/bin/sh
@@ -27,6 +27,14 @@ def test_alternatives_of_a_maintainer_script() -> None:
         "/bin/netcat": "/bin/nc.openbsd",
     }
     assert layer.alternatives("exit 0\n") == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["jq-", "jq.", "--reinstall", "-oX=y", "./a.deb", "jq=1", "a b", ""]
+)
+def test_what_is_no_name_of_a_package_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"is not the name of a Debian package; write e\.g\. jq"):
+        layer.build(rootfs.RootFs(tmp_path, "0", {}), ["jq", name])
 
 
 @pytest.mark.kernel  # needs the packages of the guest and a registry

@@ -9,6 +9,7 @@ import pytest
 from emulation import kernel
 from emulation.errors import KernelBuildError
 from emulation.kernel import Kernel, module
+from emulation.qdisc import ModuleSource
 
 HELLO = """\
 #include <linux/module.h>
@@ -44,6 +45,13 @@ def fake(tmp_path: Path, digest: str = "0" * 16) -> Kernel:
 def test_a_folder_without_kbuild_is_no_module(tmp_path: Path) -> None:
     with pytest.raises(KernelBuildError, match=r"no file Kbuild.*obj-m := NAME\.o"):
         module.build(fake(tmp_path), tmp_path, tmp_path)
+
+
+def test_a_kbuild_may_have_any_bytes_and_folders_are_no_sources(hello: Path) -> None:
+    (hello / "Kbuild").write_bytes(b"# \xff\nobj-m := hello.o\n")
+    digest = module.source(hello).digest
+    (hello / "x.c").mkdir()
+    assert module.source(hello) == ModuleSource("hello", hello, digest)
 
 
 def test_a_kernel_without_its_build_tree_says_what_to_do(tmp_path: Path, hello: Path) -> None:

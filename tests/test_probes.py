@@ -17,6 +17,7 @@ from emulation.errors import ConfigError, GuestFailure
 from emulation.model import Experiment, Run
 from emulation.probes import Probe
 from emulation.run import execute
+from emulation.topology import Topology
 from emulation.units import Duration
 
 SAMPLES = Path(__file__).parent / "data" / "samples.gz"  # of RRUL with PIE, 7 s into the run
@@ -108,6 +109,15 @@ def test_traffic_without_a_sleep_is_refused(pie: Run, monkeypatch: pytest.Monkey
     probes.check((), pie)
     with pytest.raises(ConfigError, match="with programs it has none"):
         probes.check((Probe.parse("qdisc"),), pie)
+
+
+@pytest.mark.parametrize("text", ["qdisc", "qdisc:1ms", "capture"])
+def test_a_probe_without_a_place_is_refused(
+    pie: Run, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(Topology, "queues", lambda topology: ())
+    with pytest.raises(ConfigError, match=f"--probe {text}.*has none of the places.*name one: "):
+        probes.check((Probe.parse("sockets"), Probe.parse(text)), pie)
 
 
 def test_a_guest_that_recorded_nothing_is_refused(pie: Run, tmp_path: Path) -> None:

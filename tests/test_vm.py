@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
@@ -131,3 +132,33 @@ def test_a_scratch_folder_goes_and_takes_those_of_dead_processes_along(tmp_path:
         assert folder.parent == tmp_path
         assert sorted(tmp_path.iterdir()) == sorted([alive, other, folder])
     assert sorted(tmp_path.iterdir()) == sorted([alive, other])
+
+
+@pytest.mark.parametrize("linked", ["job/out", "job"])
+def test_links_of_a_guest_lead_nowhere(
+    tmp_path: Path, linked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "scratch"
+    (outside / "out").mkdir(parents=True)
+    (outside / "secret").write_text("secret")
+    (folder / "job/out/sub").mkdir(parents=True)
+    (folder / "job/out/sub/file").write_text("file")
+    script = "import os; os.chdir('job/out/sub'); os.mkfifo('pipe')\n"
+    script += f"for at in 'one', '../two': os.symlink('{outside}', at)\n"
+    script += f"os.symlink('{outside}/secret', '../kernel.log'); os.chmod('.', 0)\n"
+    script += "raise SystemExit(3)"
+    guest = [sys.executable, "-c", script]
+    monkeypatch.setattr(vm, "command", lambda machine: guest)
+    with pytest.raises(GuestFailure, match="ended with status 3"):
+        vm.run(vm.Machine(tmp_path, tmp_path, 1), folder)
+    assert {str(path.relative_to(folder / "job/out")) for path in folder.rglob("out/**/*")} == {
+        "sub", "sub/file",
+    }  # fmt: skip
+    assert (folder / "job/out/sub").stat().st_mode & 0o700 == 0o700
+    (folder / linked).rename(folder / "away")
+    (folder / linked).symlink_to(outside)
+    guest[2] = "raise SystemExit(3)"
+    with pytest.raises(GuestFailure, match="ended with status 3"):
+        vm.run(vm.Machine(tmp_path, tmp_path, 1), folder)
+    assert not (folder / linked).exists()
+    assert (outside / "secret").exists()

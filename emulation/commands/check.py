@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,8 +43,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(name: str) -> dict[str, Any]:
-    path, only = _file(name)
+    path = Path(name)
     try:
+        path, only = _file(name)
         if path.name == FILE.name:
             own = load_own(path)
             about = {"papers": list(own.papers), "qdiscs": list(own.qdiscs)}
@@ -76,15 +78,19 @@ def _report(name: str) -> dict[str, Any]:
 
 def _file(name: str) -> tuple[Path, str]:
     """The file that is meant, and the experiment of it; '' for all."""
-    path = Path(name)
-    if path.is_file():
-        return path, ""
+    if os.path.isfile(name):  # noqa: PTH113 - a name may be too long for `Path.is_file`
+        return Path(name), ""
     for place, only in ((name, ""), name.rpartition("/")[::2]):
         try:
             return studies.find(place) / studies.FILE, only
-        except ConfigError:
+        except studies.NoStudy:
             continue
-    return path, ""
+    try:
+        Path(name).stat()
+    except OSError as error:
+        what = f"cannot be read: {error.strerror}"
+        raise ConfigError(what, name, "name a readable study file") from None
+    return Path(name), ""
 
 
 def _print(report: dict[str, Any]) -> None:

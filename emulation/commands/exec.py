@@ -19,6 +19,7 @@ from emulation.execution import Execution, Outcome
 from emulation.guest_root import GuestRoot
 from emulation.model import DEFAULT_KERNEL, Run
 from emulation.rootfs import RootFs
+from emulation.schema import LEAST_MEMORY
 from emulation.taken import taken
 from emulation.units import Duration, Quantity, Size, UnitError
 
@@ -190,7 +191,7 @@ def asked(args: argparse.Namespace) -> tuple[Execution, str]:
         files=taken(words, args.file, Path.cwd()),
         rig=rig,
         node=_node(args.node, rig),
-        memory=_quantity(Size, args.memory, "--memory"),
+        memory=_memory(args.memory),
         timeout=_quantity(Duration, args.timeout, "--timeout") or execution.TIMEOUT,
     )
     _check_output(args.output)
@@ -208,7 +209,12 @@ def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
 
     parser = argparse.ArgumentParser(prog="emulate exec --rig", add_help=False)
     add_selection(parser)
-    selected = parser.parse_args(shlex.split(args.rig))
+    try:
+        words = shlex.split(args.rig)
+    except ValueError as error:
+        what = f"cannot be read: {error}"
+        raise ConfigError(what, f"--rig {args.rig}", "close the quotation") from None
+    selected = parser.parse_args(words)
     if args.kernel is not None:
         selected.kernel = args.kernel
     return with_rig(selection(selected)[0]), selected.kernel
@@ -236,11 +242,21 @@ def _quantity(kind: type[Q], text: str | None, option: str) -> Q | None:
         raise ConfigError(str(error), option) from error
 
 
+def _memory(text: str | None) -> Size | None:
+    size = _quantity(Size, text, "--memory")
+    if size is not None and size < LEAST_MEMORY:
+        what = f"'{size}' is no memory for a guest"
+        raise ConfigError(what, "--memory", f"give '{LEAST_MEMORY}' or more")
+    return size
+
+
 def _check_output(place: Path | None) -> None:
     """Raise `ConfigError` where something is in `place` that no execution has left there."""
-    if place is None or not place.exists():
+    if place is None or not (place.exists() or place.is_symlink()):
         return
-    if not place.is_dir() or (any(place.iterdir()) and not (place / execution.RECORD).exists()):
+    own = place.is_dir() and not place.is_symlink()
+    found = {path.name for path in place.iterdir()} if own else set()
+    if not own or found - execution.LEFT or (found and execution.RECORD not in found):
         raise ConfigError(
             "is there already, and not what an execution has left",
             f"--output {place}",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from emulation import speed, studies
 from emulation.config import experiment, experiments, load
-from emulation.errors import ConfigError
 from emulation.model import NONE, Experiment, Point, Qdisc
 from emulation.units import Duration
 
@@ -54,7 +53,7 @@ def _experiments(name: str | None) -> tuple[Experiment, ...] | None:
         return experiments()
     try:
         folder = studies.find(name)
-    except ConfigError:
+    except studies.NoStudy:
         return None
     return load(folder).experiments
 

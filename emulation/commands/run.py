@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 #: What belongs to a run and not to a point has options of its own.
 OPTIONS = ("seed", "length", "kernel")
 
+#: What takes an option of a qdisc away.
+NULL = ("null", "~")
+
 
 def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of `emulate run`."""
@@ -145,8 +148,12 @@ def settings(given: Iterable[str]) -> dict[str, list[Any]]:
     for option in given:
         axis, sign, text = option.partition("=")
         source = Source.read(text)
-        if not axis or not sign or source.problems or source.value is None:
-            raise ConfigError(f"'{option}' is not AXIS=VALUE", "--set", "e.g. rig.base_rtt=20ms")
+        nothing = source.value is None and text not in NULL
+        if not axis or not sign or source.problems or nothing:
+            what = f"'{option[:40]}' is not AXIS=VALUE"
+            if source.problems and axis and sign:
+                what = f"the value of '{axis}' {source.problems[0].what}"
+            raise ConfigError(what, "--set", "e.g. rig.base_rtt=20ms")
         if axis in OPTIONS:
             raise ConfigError(f"'{axis}' is an option of its own", "--set", f"write --{axis}")
         found.setdefault(axis, []).append(source.value)

@@ -50,7 +50,7 @@ class Module:
 def source(folder: Path) -> ModuleSource:
     """What the module in `folder` is called and made of; `KernelBuildError` where it is none."""
     files = _sources(folder)
-    named = _NAMED.findall((folder / "Kbuild").read_text())
+    named = _NAMED.findall((folder / "Kbuild").read_text(errors="replace"))
     if len(named) != 1:
         raise KernelBuildError(
             what=f"it names {len(named)} modules, not one",
@@ -128,7 +128,8 @@ def _sources(folder: Path) -> list[Path]:
             where=str(folder),
             todo="write one: `obj-m := NAME.o`, and NAME.c beside it",
         )
-    return sorted(path for pattern in _INPUTS for path in folder.glob(pattern))
+    found = (path for pattern in _INPUTS for path in folder.glob(pattern))
+    return sorted(path for path in found if path.is_file())
 
 
 def _digest(kernel: Kernel, sources: list[Path]) -> str:

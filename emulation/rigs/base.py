@@ -10,7 +10,7 @@ from pydantic import AfterValidator, PlainValidator, ValidationInfo
 
 from emulation import era as eras
 from emulation.qdisc import Qdisc
-from emulation.schema import Flaws, LinkRate, Section, Settings, unknown
+from emulation.schema import Flaws, Section, Settings, unknown
 from emulation.topology import Link, Topology
 from emulation.units import Duration, Rate
 from emulation.wifi import Wifi
@@ -40,7 +40,6 @@ def _no_control(settings: Settings) -> Settings:
 class RigSection(Section):
     """A rig of a study file. A kind of rig is a subclass, with its `kind` and its parameters."""
 
-    edge_rate: LinkRate  # of every port but those of the bottleneck
     #: Of the hosts that send and receive.
     sysctls: Annotated[Settings, AfterValidator(_no_control)] = ()
     eras: Annotated[
@@ -92,7 +91,7 @@ def _wifi(value: Any, info: ValidationInfo) -> Wifi:
     if isinstance(value, Wifi):
         return value
     defined: dict[str, Wifi] = (info.context or {}).get("wifi", {})
-    if value not in defined:
+    if not isinstance(value, str) or value not in defined:
         raise Flaws(((), *unknown("WiFi link", str(value), defined)))
     return defined[value]
 

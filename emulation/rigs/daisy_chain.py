@@ -20,7 +20,7 @@ from pydantic import field_validator
 
 from emulation.qdisc import Qdisc
 from emulation.rigs.base import RigSection, WifiLink, halves
-from emulation.schema import Flaws, Spans
+from emulation.schema import Flaws, LinkRate, Spans
 from emulation.topology import (
     BURST,
     DELAY_LIMIT,
@@ -45,6 +45,7 @@ class DaisyChain(RigSection):
     """client – router_up – delay – router_down – server."""
 
     kind: Literal["daisy_chain"] = "daisy_chain"
+    edge_rate: LinkRate  # of every port but those of the bottleneck
     base_rtt: Spans
     split: Literal["symmetric", "forward", "backward"] = "symmetric"
     wifi: WifiLink | None = None

@@ -20,7 +20,7 @@ from pydantic import Field, model_validator
 
 from emulation.qdisc import Qdisc
 from emulation.rigs.base import RigSection, WifiLink, halves
-from emulation.schema import Flaws, Span
+from emulation.schema import Flaws, LinkRate, Span
 from emulation.topology import (
     DELAY_LIMIT,
     SHAPER_LIMIT,
@@ -51,6 +51,7 @@ class Dumbbell(RigSection):
     """Senders – switch – aqm – delay – switch – receivers."""
 
     kind: Literal["dumbbell"] = "dumbbell"
+    edge_rate: LinkRate  # of every port but those of the bottleneck
     base_rtt: Span
     pairs: int = Field(default=PAIRS, ge=1, le=MOST_PAIRS, strict=True)
     split: Literal["symmetric", "forward", "backward"] = "symmetric"

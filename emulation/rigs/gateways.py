@@ -61,6 +61,7 @@ class Gateways(RigSection):
     """Five senders – left – right – five receivers."""
 
     kind: Literal["gateways"] = "gateways"
+    edge_rate: LinkRate  # of every port but those of the bottleneck
     base_rtt: Span
     mtu: Mtu | None = None
     schedule: tuple[ChangeSection, ...] = ()

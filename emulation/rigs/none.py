@@ -14,7 +14,7 @@ from pydantic import model_validator
 
 from emulation.qdisc import Qdisc
 from emulation.rigs.base import RigSection
-from emulation.schema import Flaws, LinkRate
+from emulation.schema import Flaws
 from emulation.topology import Link, Topology
 from emulation.units import Rate
 
@@ -23,7 +23,6 @@ class NoRig(RigSection):
     """Nothing: no node, no bottleneck."""
 
     kind: Literal["none"]
-    edge_rate: LinkRate = Rate(10**9)  # of no port
 
     @model_validator(mode="after")
     def _says_nothing(self) -> Self:

@@ -36,7 +36,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from emulation.errors import ConfigError
 from emulation.qdisc import Qdisc
 from emulation.rigs.base import RigSection
-from emulation.schema import Flaws, LinkRate, StudySection, unknown
+from emulation.schema import Flaws, StudySection, unknown
 from emulation.topology import Link, Topology
 from emulation.units import Rate
 
@@ -47,7 +47,6 @@ class Python(RigSection, StudySection):
     """A rig that a function of the study returns."""
 
     kind: Literal["python"]
-    edge_rate: LinkRate = Rate(10**9)
     function: str
     parameters: dict[str, Any] = Field(default_factory=dict)
     bottleneck: bool = Field(default=True, strict=True)  # whether a sweep varies link and qdisc
@@ -86,6 +85,11 @@ class Python(RigSection, StudySection):
         if not isinstance(found, Topology):
             what = f"{self.function} returns {type(found).__name__}"
             raise ConfigError(what, f"{path}:{first}", "return an emulation.topology.Topology")
+        try:
+            found.check()
+        except ValueError as error:
+            what = f"{self.function} returns no rig: {error}"
+            raise ConfigError(what, f"{path}:{first}", "correct it, or its parameters") from error
         return found
 
 

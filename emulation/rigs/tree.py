@@ -63,7 +63,7 @@ def _curve(value: Any) -> Any:
 
 
 def _place(value: Any) -> str:
-    if not isinstance(value, str):  # YAML takes 1:10 for a number of minutes
+    if not isinstance(value, str):
         raise Flaws(((), f"{value!r} is no text", "put it in quotes, e.g. '1:10'"))
     return value
 

@@ -80,6 +80,10 @@ class Flent(TrafficSection):
             topology.path(self.client, self.server)
         except ValueError as error:
             raise Flaws((("server",), str(error), "add a wire to the rig")) from None
+        addresses, rtts = len(topology.port(self.server).ips), len(rig.base_rtts) or 1
+        if addresses != rtts:
+            what = f"'{self.server}' has {addresses} addresses and the rig {rtts} base RTTs"
+            raise Flaws((("server",), what, "give it one address, or each its base RTT"))
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
         """flent's command, who answers, and how long the idle path takes."""

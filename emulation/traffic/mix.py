@@ -98,7 +98,7 @@ def _loads(value: Any, info: ValidationInfo) -> tuple[Load, ...]:
     flaws = [
         ((index,), *unknown("load", str(name), defined))
         for index, name in enumerate(value)
-        if not isinstance(name, Load) and name not in defined
+        if not isinstance(name, Load) and not (isinstance(name, str) and name in defined)
     ]
     if flaws:
         raise Flaws(*flaws)

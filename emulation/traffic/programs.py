@@ -30,6 +30,7 @@ they have a `time_s`.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -40,9 +41,11 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainValidator,
+    field_validator,
     model_validator,
 )
 
+from emulation.apt import NAME as PACKAGE
 from emulation.rigs.base import RigSection
 from emulation.schema import (
     Flaws,
@@ -67,7 +70,9 @@ GRACE_S = 60.0
 #: Of a program's moment of start: the servers of its kind listen by then.
 IPERF_PORT, IPERF3_PORT, NETPERF_PORT, IRTT_PORT = 5001, 5201, 12865, 2112
 
-_PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+WORDS = ("seed", "length_s")  # in braces in a command, beside the names of nodes
+NO_JITTER = Duration(1)  # programs start when they are told
+
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of the environment
 
 
@@ -79,7 +84,7 @@ def _inside(text: str) -> str:
 
 
 def _package(text: str) -> str:
-    if not _PACKAGE.fullmatch(text):
+    if not PACKAGE.fullmatch(text):
         raise Flaws(((), f"'{text}' is not the name of a Debian package", "write e.g. iperf3"))
     return text
 
@@ -281,10 +286,18 @@ class Programs(TrafficSection, StudySection):
     kind: Literal["programs"]
     test: TestName = "programs"
     step: Span = Duration(2 * 10**8)
-    start_jitter: Span = Duration(1)
+    start_jitter: Span = NO_JITTER
     packages: list[Package] = Field(default_factory=list)
     files: list[Inside] = Field(default_factory=list)
     programs: list[Program] = Field(min_length=1)
+
+    @field_validator("start_jitter")
+    @classmethod
+    def _says_nothing(cls, jitter: Duration) -> Duration:
+        if jitter != NO_JITTER:
+            what = "is for flows that start by themselves"
+            raise Flaws(((), what, "remove it, and give programs a 'start'"))
+        return jitter
 
     @model_validator(mode="after")
     def _files_are_there(self) -> Self:
@@ -294,7 +307,7 @@ class Programs(TrafficSection, StudySection):
                 raise Flaws(
                     (("files", number), f"'{name}' is there twice", "remove one of the two")
                 )
-            if not path.is_file():
+            if not os.path.isfile(path):  # noqa: PTH113 - a name may be too long for `Path.is_file`
                 raise Flaws((("files", number), "there is no such file", f"put it at {path}"))
             if not path.resolve().is_relative_to((self.folder or Path()).resolve()):
                 what = f"'{name}' leads out of the study's folder"
@@ -304,8 +317,15 @@ class Programs(TrafficSection, StudySection):
     def check(self, rig: RigSection, topology: Topology) -> None:
         """Every program has a host, a name of its own and something to wait for."""
         nodes = [node.name for node in topology.nodes if not node.switches]
+        shadowed = sorted(set(nodes) & set(WORDS))
+        if shadowed:
+            what = f"a node is called '{shadowed[0]}', as a word of commands is"
+            raise Flaws((("kind",), what, f"give the node another name than {', '.join(WORDS)}"))
+        addressed = [name for name in nodes if _address(topology, name)]
         seen: set[str] = set()
         for number, section in enumerate(self.programs):
+            if isinstance(section, ClientSection) and section.to not in addressed:
+                raise Flaws((("programs", number, "to"), *unknown("node", section.to, addressed)))
             for one in section.commands(self.length.seconds):
                 where = ("programs", number)
                 if one.node not in nodes:
@@ -329,7 +349,7 @@ class Programs(TrafficSection, StudySection):
         """What runs where and when, ready for the guest's module `programs`."""
         length_s = run.length.seconds
         words = {node.name: _address(topology, node.name) for node in topology.nodes}
-        words |= {"seed": str(run.seed), "length_s": f"{length_s:g}"}
+        words |= dict(zip(WORDS, (str(run.seed), f"{length_s:g}"), strict=True))
         commands = [one for section in self.programs for one in section.commands(length_s)]
         packages = {"packages": list(self.debian)} if self.debian else {}
         return {

@@ -227,7 +227,7 @@ def test_a_rig_without_a_queue_under_test_has_no_link_and_no_qdisc(
         (
             "  links:\n",
             "  mtu: 1500 B\n  links:\n",
-            "12: rig.mtu: unknown key 'mtu'; valid: edge_ra",
+            "12: rig.mtu: unknown key 'mtu'; valid: sysctls",
         ),
         (
             "kind: nodes",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.config import load, select
+from emulation.config import experiments, load, select
 from emulation.errors import ConfigError
 from emulation.model import Experiment
 from emulation.units import Duration
@@ -153,3 +153,65 @@ def test_two_hosts_that_nothing_joins_are_refused(rigs: Path, refusal: Refusal) 
 def test_traffic_is_between_nodes_of_the_rig(rigs: Path, refusal: Refusal) -> None:
     (line,) = refusal(STUDY.replace("server: b", "server: c"))
     assert line.startswith("12: experiments.first.traffic.server: unknown host 'c'; valid: a, b")
+
+
+A, B = '"10.0.1.1/24", shaped', 'Node("b", False)'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("(Wire(*ends),)", "None", "the field 'wires' of a Topology is NoneType, not tuple"),
+        ("(Wire(*ends),)", "ends", "Port(node='a', interface='a-b', address='10.0.1.1/24', "),
+        ("Wire(*ends)", "Wire(ends[0], 5)", "the field 'b' of a Wire is int, not Port"),
+        (A, "None, shaped", "the field 'address' of a Port is NoneType, not str"),
+        (B, '"b"', "'b' is no Node"),
+        (B, "Node(7, False)", "the field 'name' of a Node is int, not str"),
+        (B, 'Node("b", "no")', "the field 'forwards' of a Node is str, not bool"),
+        (B, f'{B}, Node("ser ver;rm", False)', "'ser ver;rm' is not the name of a node: up to 15"),
+        (B, f'{B}, Node("s", False, True)', "the switch 's' has no digit in its name"),
+        (B, f"{B}, {B}", "two nodes are called 'b'"),
+        (B, 'Node("c", False)', "a port belongs to 'b', which is no node"),
+        ('"10.0.1.1/24"', '"banana/24"', "a a-b: 'banana/24' is no address: "),
+        ('"10.0.1.1/24"', '"10.0.1.1/99"', "a a-b: '10.0.1.1/99' is no address: "),
+        ('"10.0.1.1/24"', '"10.0.1.1"', "a a-b: the address '10.0.1.1' has no prefix, e.g. /24"),
+        ('"10.0.1.1/24"', '""', "a a-b: a port has an address unless it is a switch's"),
+        (A, f"{A}, ('::1/8',)", "a a-b: '::1/8' is no address: "),
+        ('"a-b"', '"a b"', "'a b' is not the name of a port"),
+        ("(Wire(*ends),)", "(Wire(*ends),) * 2", "'a' has 2 ports and forwards nothing"),
+        ("(Wire(*ends),)", "(Wire(*ends),), (('a', 'c'),)", "('a', 'c') is no pair of hosts"),
+        ("(Wire(*ends),)", "(Wire(*ends),), (5,)", "5 is no pair of hosts"),
+        ("(Wire(*ends),)", "(Wire(*ends),), (), (('a', 'b'),)", "('a', 'b') is observed and is no"),
+        ("Size(1514)", "1514", "the field 'burst' of a Shaper is int, not Size"),
+    ],
+)
+def test_a_function_returns_what_can_be_built(
+    rigs: Path, study: Path, old: str, new: str, said: str
+) -> None:
+    rigs.write_text(RIGS.replace(old, new))
+    (study / "study.yaml").write_text(STUDY)
+    with pytest.raises(ConfigError) as caught:
+        load(study)
+    assert str(caught.value).startswith(f"{rigs}:5: pair returns no rig: {said}")
+
+
+def test_shipped_rigs_are_what_their_types_say() -> None:
+    for one in experiments():
+        one.points[0].topology().check()
+
+
+def test_lists_will_do(rigs: Path, first_of: Read) -> None:
+    rigs.write_text(RIGS.replace("(Wire(*ends),)", "[Wire(*ends)]"))
+    assert len(select(first_of(STUDY))) == 1
+
+
+def test_each_address_of_the_server_has_its_base_rtt(rigs: Path, refusal: Refusal) -> None:
+    rigs.write_text(RIGS.replace('"10.0.1.2/24", back', '"10.0.1.2/24", back, ("10.0.1.3/24",)'))
+    (line,) = refusal(STUDY)
+    what = "'b' has 2 addresses and the rig 1 base RTTs; give it one address"
+    assert line.startswith(f"12: experiments.first.traffic.server: {what}")
+
+
+def test_the_rate_of_edges_is_the_functions(rigs: Path, first_of: Read) -> None:
+    with pytest.raises(ConfigError, match="unknown key 'edge_rate'"):
+        select(first_of(STUDY), settings={"rig.edge_rate": ["1 Mbit/s"]})

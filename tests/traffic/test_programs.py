@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from emulation import outputs
 from emulation.config import select
 from emulation.model import Experiment, Run
 
@@ -137,6 +140,7 @@ def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
     ("old", "new", "said"),
     [
         ("[sender.py]", "[none.py]", "11: {}files[0]: there is no such file; put it at "),
+        ("[sender.py]", f"[{'x' * 300}]", "11: {}files[0]: there is no such file; put it at "),
         ("[sender.py]", "[sub]", "11: {}files[0]: there is no such file; put it at "),
         ("[sender.py]", "[../x.py]", "11: {}files[0]: '../x.py' is not below the study's folder; "),
         ("[sender.py]", "[a/../../x]", "11: {}files[0]: 'a/../../x' is not below the study's fold"),
@@ -147,6 +151,8 @@ def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
         ("[sender.py]", "[sender.py, sender.py]", "11: {}files[1]: 'sender.py' is there twice; re"),
         ("[sender.py]", "sender.py", "11: {}files: is not a list; write [value, value]"),
         ("[iperf3]", "[a b]", "12: {}packages[0]: 'a b' is not the name of a Debian package; writ"),
+        ("[iperf3]", "[jq-]", "12: {}packages[0]: 'jq-' is not the name of a Debian package"),
+        ("[iperf3]", "[jq.]", "12: {}packages[0]: 'jq.' is not the name of a Debian package"),
         ("[iperf3]", "[-x]", "12: {}packages[0]: '-x' is not the name of a Debian package"),
         ("name: last", "name: receiver", "25: {}programs[3]: a program is called 'receiver' alrea"),
         ("name: last", "name: iperf3_server", "25: {}programs[3]: a program is called 'iperf3_ser"),
@@ -172,6 +178,7 @@ def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
         ("until: load", "environment: {A=B: 1}", "18: {}programs[0].environment.A=B: 'A=B' is not"),
         ('"*.csv"', "../*.csv", "23: {}programs[1].keeps[0]: '../*.csv' is not below the study's"),
         ("length: 10 s", "length: 1 s\n      folder: /", "11: {}folder: is no key; remove it: fil"),
+        ("length: 10 s", "length: 1 s\n      start_jitter: 5 ms", "11: {}start_jitter: is for f"),
         ("      length: 10 s\n", "", "8: {}length: is missing; add it"),
     ],
 )  # fmt: skip
@@ -186,9 +193,58 @@ def test_what_cannot_be_run_is_refused_at_its_line(
     assert "; " in line
 
 
+@pytest.mark.parametrize("to", ["nowhere", "switch1"])
+@pytest.mark.parametrize("kind", ["iperf", "netperf", "irtt", "ping", "flent, test: x"])
+def test_a_client_asks_a_node_with_an_address(
+    sender: Path, refusal: Refusal, kind: str, to: str
+) -> None:
+    text = changed("kind: iperf3, from: client, to: server", f"kind: {kind}, from: aqm, to: {to}")
+    for old, new in (("daisy_chain", "dumbbell"), ("client", "aqm"), ("server", "delay")):
+        text = text.replace(old, new)
+    (line,) = refusal(text)
+    assert line.startswith(f"24: experiments.first.traffic.programs[2].to: unknown node '{to}'; ")
+
+
+@pytest.mark.parametrize("word", ["seed", "length_s"])
+def test_no_node_has_the_name_of_a_word(sender: Path, refusal: Refusal, word: str) -> None:
+    nodes = f"nodes: {{client: {{}}, {word}: {{}}}}, links: [{{from: client, to: {word}}}]"
+    rig = "daisy_chain, base_rtt: 50 ms, edge_rate: 1 Gbit/s"
+    text = changed(rig, f"nodes, {nodes}").replace("link: [10/1], qdisc: [codel], ", "")
+    (line,) = refusal(text)
+    assert line.startswith(f"9: experiments.first.traffic.kind: a node is called '{word}', as a ")
+
+
 def test_a_switch_runs_no_programs(sender: Path, refusal: Refusal) -> None:
     rig = "rig: {kind: dumbbell, base_rtt: 50 ms, edge_rate: 1 Gbit/s}"
     text = changed("rig: {kind: daisy_chain, base_rtt: 50 ms, edge_rate: 1 Gbit/s}", rig)
     text = text.replace("node: server", "node: switch1")
     (line,) = refusal(text)
     assert line.startswith("14: experiments.first.traffic.programs[0]: unknown node 'switch1'; ")
+
+
+@pytest.mark.parametrize(
+    ("line", "row", "sample"),
+    [
+        ('{"time_s": 3, "ms": 5}', True, (15, 5)),
+        ('{"time_s": 30.2, "ms": 5}', True, None),  # before the end of step 151, but for rounding
+        ('{"time_s": -0.1, "ms": 5}', True, None),
+        (f'{{"time_s": 3, "ms": 1{"0" * 400}}}', True, None),
+        (f'{{"time_s": 1{"0" * 400}, "ms": 5}}', True, None),
+        ('{"time_s": 3, "ms": NaN}', False, None),
+        ('{"time_s": 3, "ms": [-Infinity]}', False, None),
+        ('{"time_s": 3, "ms": 1e999}', False, None),
+        ('{"program": "last", "time_s": 3, "ms": 5}', False, None),
+    ],
+)
+def test_what_a_program_prints_becomes_rows_and_samples(
+    sender: Path, first_of: Read, tmp_path: Path, line: str, row: bool, sample: Any
+) -> None:
+    (run,) = select(first_of(changed("length: 10 s", "length: 30 s")))
+    (tmp_path / "programs/sender").mkdir(parents=True)
+    (tmp_path / "programs/sender/stdout").write_text(f"a word\n{line}\n")
+    outputs.reduce(run, tmp_path)
+    rows = gzip.decompress((tmp_path / outputs.ROWS).read_bytes()).decode().splitlines()
+    assert rows == ([json.dumps({"program": "sender", **json.loads(line)})] if row else [])
+    results = json.loads(gzip.decompress((tmp_path / outputs.DATA).read_bytes()))["results"]
+    found = [(at, one) for at, one in enumerate(results.get("sender ms", ())) if one is not None]
+    assert found == ([sample] if sample else [])
