@@ -207,12 +207,40 @@ def test_who_a_study_is_of_is_said_by_its_file(mine: Path) -> None:
         ("from analysis.claims.chek import less\n", r"claims\.py:1: ModuleNotFoundError"),
         ("rules = {}\n", r"claims\.py: defines no mapping RULES"),
         ("RULES = {'mine001': 'less'}\n", r"RULES\['mine001'\] is 'less', no condition"),
+        ("raise SystemExit('no')\n", r"claims\.py:1: SystemExit: no"),
+        (
+            RULES.replace('"induced_latency_ms"', '"induced_latency"'),
+            r"asks for the metric 'induced_latency', which there is not; did you mean 'induced",
+        ),
+        (
+            "from analysis.claims.check import every\nRULES = {'mine001': every()}\n",
+            r"claims\.py: RULES\['mine001'\] has no parts",
+        ),
     ],
 )
 def test_rules_that_fail_say_where(mine: Path, text: str, message: str) -> None:
     (mine / "claims.py").write_text(text)
     with pytest.raises(DataError, match=message):
         rules_of(open_study(mine))
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        ("1 / 0", r"claims\.py:8: RULES\['mine002'\] fails: ZeroDivisionError: division by zero"),
+        ("exit(3)", r"claims\.py:8: RULES\['mine002'\] fails: SystemExit: 3"),
+        ("500", r"claims\.py: RULES\['mine002'\] is 500, no condition"),
+        (
+            "within(Quantity('delay', '', '', ''))",
+            "asks for the metric 'delay', which there is not",
+        ),
+    ],
+)
+def test_rules_that_make_nothing_say_where(mine: Path, made: str, message: str) -> None:
+    text = RULES.replace('near(of("codel"), claim.value, 1.1, 1)', made)
+    (mine / "claims.py").write_text(text.replace("import ", "import within, "))
+    with pytest.raises(DataError, match=message):
+        assess_studies(mine / "data", [open_study(mine)])
 
 
 def test_rules_may_be_a_package(mine: Path) -> None:
