@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -10,12 +11,12 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from ruamel.yaml import YAML
 
-from analysis import axes, pages, report
+from analysis import axes, lab, pages, report
 from analysis.claims import page
 from analysis.claims.assessed import assess_studies
 from analysis.claims.kinds import KINDS
@@ -328,3 +329,76 @@ def test_axes_are_what_the_study_asks_for_and_names_mean_nothing(mine: Path) -> 
     }  # fmt: skip
     with pytest.raises(DataError, match="has no point load, 10/10, codel"):
         axes.axes("mine/load/10-10/codel/cubic/seed-001")
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "expected"),
+    [
+        ("500 ms", "interval", 500.0),
+        ("500", "interval", r"codel, 10/10: axis interval: '500': a bare number has no unit"),
+        (
+            "",
+            "interval",
+            r"axes\.csv: not a table of axes \(non-nullable .*\. Correct it, or restore",
+        ),
+        ("5 ms", "limit", r"pfifo_fast, 10/10: axis limit: is not known\. Say it in the options"),
+    ],
+)
+def test_an_axis_that_is_none_says_where(
+    mine: Path, said: str, name: str, expected: float | str
+) -> None:
+    text = STUDY.replace("interval: 100 ms, ", "").replace("target: 5 ms, ", "")
+    (mine / "study.yaml").write_text(text)
+    (mine / "axes.csv").write_text(f"qdisc,axis,value\ncodel,interval,{said}\n")
+    open_study(mine)
+
+    def found() -> float:
+        qdisc = "codel" if name == "interval" else "pfifo_fast"
+        of = axes.axes(f"mine/load/10-10/{qdisc}/cubic/seed-001")
+        return axes.span_ms(of, name) if name == "interval" else axes.packets(of)
+
+    if isinstance(expected, float):
+        assert found() == expected
+        return
+    with pytest.raises(DataError, match=expected):
+        found()
+
+
+def test_runs_are_chosen_from_python_as_on_the_command_line(mine: Path) -> None:
+    study = lab.open_study(mine)
+    for length in ("20 s", "20", 20):
+        assert study.runs("load", length=length)[0].length.seconds == 20
+    assert {run.era for run in study.runs("load", era=["2014", "modern"])} == {"2014", "modern"}
+    assert len(study.runs("load", seed=range(1, 3), qdisc=["codel"])) == 2
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"length": "x"}, "length: 'x': is not a number and a unit"),
+        ({"seed": "a"}, "seed: is 'a'; write e.g. seed=1"),
+        ({"seed": [1, 2.5]}, "seed: is 2.5; write"),
+        ({"link": 5}, "link: is 5; write e.g. link='10/1'"),
+        ({"kernel": ["6.12"]}, r"kernel: is \['6.12'\]; write"),
+    ],
+)
+def test_what_cannot_be_chosen_from_python_is_said(
+    mine: Path, chosen: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        lab.open_study(mine).runs("load", **chosen)
+
+
+def test_tables_of_runs_that_are_not_there_or_damaged_are_refused(mine: Path) -> None:
+    study = lab.open_study(mine)
+    runs = study.runs("load", seed=1)
+    assert len(runs.summary()) == 2
+    for damaged in (b"no gzip", gzip.compress(b'{"a": 1}\n' * 99)[:-9], gzip.compress(b"{a")):
+        path = mine / f"data/{runs[0].id}.rows.jsonl.gz"
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=r"seed-001\.rows\.jsonl\.gz: not lines of JSON"):
+            runs.rows()
+    for table in (runs.summary, runs.tables, runs.rows):
+        (mine / f"data/{runs[1].id}.json").unlink(missing_ok=True)
+        with pytest.raises(DataError, match=r"1 of 2 runs are not there yet\. Do them first"):
+            table()
