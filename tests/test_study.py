@@ -24,6 +24,7 @@ from analysis.claims.plugin import rules_of
 from analysis.claims.verdict import Verdict
 from analysis.errors import DataError
 from analysis.execute import execute
+from analysis.figurefile import read_figure
 from analysis.study import Study, known, open_study
 from emulation import studies, studyfile
 from emulation.config import experiment, load
@@ -313,6 +314,35 @@ def test_a_figure_belongs_to_the_study_that_it_lies_in(mine: Path) -> None:
     path.write_text(FIGURE.replace("paper: mine", "paper: gbw2015"))
     with pytest.raises(ConfigError, match="is of the paper 'gbw2015', its study is 'mine'"):
         plan(studies=[str(mine)])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (FIGURE.partition("parameters:")[2], "\n", "parameters: is None, no mapping"),
+        ("caption: What I saw.", "caption: 5", "caption: is 5, no text"),
+        ("caption: What I saw.", "caption:", "caption: is None, no text"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs:", "qdiscs: is None, no list of texts"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs: codel", "qdiscs: is 'codel', no list of texts"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs: {more: [codel]}",
+         "qdiscs: has none of the experiment load"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs: {load: codel}", "qdiscs: load is 'codel'"),
+        ("eras: [modern]", "eras: [1999]", r"eras: is \[1999\], no list of texts"),
+        ("eras: [modern]", "eras: modern", "eras: is 'modern', no list of texts"),
+        ("ccs: [cubic]", "ccs: cubic", "ccs: is 'cubic', no list of texts"),
+        ("link: 10/10", "link: 20", "link: is 20, no text"),
+        ("link: 10/10", "links: 20/5", "links: is '20/5', no list of texts"),
+        ("link: 10/10", "links: {more: [10/10]}", "links: has none of the experiment load"),
+    ],
+)  # fmt: skip
+def test_a_figure_with_values_of_another_kind_says_which(
+    mine: Path, old: str, new: str, message: str
+) -> None:
+    path = mine / "figures/fig1.yaml"
+    assert old in FIGURE
+    path.write_text(FIGURE.replace(old, new))
+    with pytest.raises(DataError, match=rf"fig1\.yaml: {message}"):
+        read_figure(path)
 
 
 def test_axes_are_what_the_study_asks_for_and_names_mean_nothing(mine: Path) -> None:
