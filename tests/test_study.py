@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -26,7 +27,7 @@ from analysis.errors import DataError
 from analysis.execute import execute
 from analysis.figurefile import read_figure
 from analysis.study import Study, known, open_study
-from emulation import studies, studyfile
+from emulation import cli, studies, studyfile
 from emulation.config import experiment, load
 from emulation.errors import ConfigError
 
@@ -156,10 +157,13 @@ def test_one_folder_is_a_whole_study(mine: Path, tmp_path: Path) -> None:
     assert (drawn.pages / "runs/mine/load.html").is_file()
 
 
-def test_new_runs_of_it_go_where_all_new_runs_go(mine: Path) -> None:
-    made = plan(studies=[str(mine)], emulate=True, scale="all", results="elsewhere")
+@pytest.mark.parametrize(("scale", "runs"), [({}, 2), ({"scale": "all"}, 6)])
+def test_new_runs_of_it_go_where_all_new_runs_go(
+    mine: Path, scale: dict[str, str], runs: int
+) -> None:
+    made = plan(studies=[str(mine)], emulate=True, results="elsewhere", **scale)
     assert {run.id.partition("/")[0] for run in made.all_runs().values()} == {"mine"}
-    assert len(made.all_runs()) == 6
+    assert len(made.all_runs()) == runs
     figure = made.figures["mine/fig1"]
     assert made.root_of(figure) == Path("elsewhere/data")
     # Whoever is started from here knows it by its name.
@@ -168,12 +172,24 @@ def test_new_runs_of_it_go_where_all_new_runs_go(mine: Path) -> None:
     assert done.stdout == "Real-time response under load\n"
 
 
-def test_the_commands_take_its_folder(mine: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "emulation.cli", "claims", "--study", str(mine)],
-        capture_output=True, text=True, check=True, cwd=ROOT,
-    )  # fmt: skip
-    rows = [line.split("\t")[:2] for line in done.stdout.splitlines()[1:]]
+def test_where_no_run_of_it_is_the_folder_is_named_that_was_searched(
+    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(mine / "data/mine")
+    with pytest.raises(ConfigError, match=rf"^{mine}/data: there is no run of mine/fig1"):
+        plan(studies=[str(mine)])
+    (mine / "data").rmdir()
+    assert cli.main(["claims", "--study", str(mine)]) == 2
+    assert f"{mine}/data: no such folder" in capsys.readouterr().err
+
+
+def test_the_commands_take_its_folder(
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.chdir(tmp_path)
+        assert cli.main(["claims", "--study", str(mine)]) == 0
+    rows = [line.split("\t")[:2] for line in capsys.readouterr().out.splitlines()[1:]]
     assert rows == [["mine001", "agrees"], ["mine002", "disagrees"]]
     dry = subprocess.run(
         [sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "--nolock", "--quiet",
