@@ -172,6 +172,13 @@ def test_new_runs_of_it_go_where_all_new_runs_go(
     assert done.stdout == "Real-time response under load\n"
 
 
+def test_a_figure_of_a_study_in_the_working_directory_needs_no_study_named(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(mine.parent)
+    assert list(plan(figures=["mine/fig1"]).figures) == ["mine/fig1"]
+
+
 def test_where_no_run_of_it_is_the_folder_is_named_that_was_searched(
     mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

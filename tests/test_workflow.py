@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from emulation import template
 from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 
@@ -223,6 +224,23 @@ def test_reproduce_all_refuses(arguments: list[str], message: str) -> None:
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [
+        ("latency", "my-study/data: there is no run of my-study/latency; make runs with --emulate"),
+        ("delay", "no figure 'my-study/delay'"),
+    ],
+)
+def test_reproduce_all_takes_a_figure_of_a_new_study(
+    tmp_path: Path, figure: str, message: str
+) -> None:
+    template.make(tmp_path / "my-study")
+    chosen = ["--study", str(tmp_path / "my-study"), "--figure", f"my-study/{figure}"]
+    done = subprocess.run(["./reproduce-all", "--dry-run", *chosen], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert message in done.stderr
 
 
 def test_help() -> None:
