@@ -20,6 +20,7 @@ from emulation.model import Qdisc
 from emulation.units import Duration, Packets, Size, UnitError
 
 ETHERNET_MTU: Final = "1500 B"
+OF_INTERFACE: Final = ("pfifo_fast", "pfifo")  # whose limit is that of the interface
 FRAME_BYTES: Final = 1514  # of Ethernet, without its checksum: what a queue in bytes is counted in
 
 SAID: Final = pa.DataFrameSchema(
@@ -97,7 +98,7 @@ def _algorithm(qdisc: Qdisc) -> dict[str, str]:
     marks = options.get("ecn", qdisc.kind == "fq_codel" and not options.get("noecn"))
     found = {
         "algorithm": "ared" if adaptive else qdisc.kind,
-        "limit": options.get("limit"),
+        "limit": options.get("limit", qdisc.txqueuelen if qdisc.kind in OF_INTERFACE else None),
         "ecn": "true" if marks else "false",
         "target": options.get("target"),
         "interval": options.get("interval", options.get("tupdate")),
