@@ -149,7 +149,7 @@ def read_figure(path: Path) -> FigureFile:
     except YAMLError as error:
         raise DataError.of(path, f"not YAML ({error})", remedy) from error
     if not isinstance(content, dict) or set(content) != set(KEYS):
-        given = sorted(content) if isinstance(content, dict) else content
+        given = sorted(map(str, content)) if isinstance(content, dict) else content
         raise DataError.of(path, f"has the keys {given}, not {sorted(KEYS)}", remedy)
     wrong = next(_faults(content), "")
     if wrong:
