@@ -5,7 +5,8 @@ the traffic. Names are for people, and mean nothing here. What the options of a 
 because `tc` has no option for it, the study's `axes.csv` says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Final
 
@@ -16,9 +17,10 @@ from analysis.published import read_table
 from analysis.study import Study, open_study
 from emulation.config import load
 from emulation.model import Qdisc
-from emulation.units import Duration, Packets, Size
+from emulation.units import Duration, Packets, Size, UnitError
 
 ETHERNET_MTU: Final = "1500 B"
+OF_INTERFACE: Final = ("pfifo_fast", "pfifo")  # whose limit is that of the interface
 FRAME_BYTES: Final = 1514  # of Ethernet, without its checksum: what a queue in bytes is counted in
 
 SAID: Final = pa.DataFrameSchema(
@@ -59,17 +61,34 @@ def axes(run_id: str) -> dict[str, str]:
 
 
 def span_ms(run_axes: Mapping[str, str], name: str) -> float:
-    """An axis that is a span of time, in ms; NaN where the run does not have it."""
+    """An axis that is a span of time, in ms; NaN where the run does not have it.
+
+    Raises DataError where it is no span of time.
+    """
     value = run_axes.get(name)
-    return float("nan") if value is None else Duration.parse(value).ms
+    with _understood(run_axes, name):
+        return float("nan") if value is None else Duration.parse(value).ms
 
 
 def packets(run_axes: Mapping[str, str]) -> int:
-    """How many full packets the queue under test holds."""
-    limit = run_axes["limit"]
-    if limit.endswith("packets"):
-        return Packets.parse(limit).count
-    return Size.parse(limit).bytes // FRAME_BYTES
+    """How many full packets the queue under test holds; raises DataError where nothing says it."""
+    with _understood(run_axes, "limit"):
+        limit = run_axes["limit"]
+        if limit.endswith("packets"):
+            return Packets.parse(limit).count
+        return Size.parse(limit).bytes // FRAME_BYTES
+
+
+@contextmanager
+def _understood(run_axes: Mapping[str, str], name: str) -> Iterator[None]:
+    """Inside, an axis that is missing or cannot be read raises DataError."""
+    try:
+        yield
+    except (KeyError, UnitError) as error:
+        where = f"{run_axes.get('qdisc', '?')}, {run_axes.get('link', '?')}"
+        wrong = "is not known" if isinstance(error, KeyError) else str(error)
+        todo = "Say it in the options of the qdisc, or in axes.csv of the study"
+        raise DataError.of(where, f"axis {name}: {wrong}", todo) from error
 
 
 def _algorithm(qdisc: Qdisc) -> dict[str, str]:
@@ -79,7 +98,7 @@ def _algorithm(qdisc: Qdisc) -> dict[str, str]:
     marks = options.get("ecn", qdisc.kind == "fq_codel" and not options.get("noecn"))
     found = {
         "algorithm": "ared" if adaptive else qdisc.kind,
-        "limit": options.get("limit"),
+        "limit": options.get("limit", qdisc.txqueuelen if qdisc.kind in OF_INTERFACE else None),
         "ecn": "true" if marks else "false",
         "target": options.get("target"),
         "interval": options.get("interval", options.get("tupdate")),
@@ -92,7 +111,8 @@ def _said(study: Study) -> dict[str, dict[str, str]]:
     """By qdisc what the study says of its axes beside the options."""
     if not study.axes.is_file():
         return {}
+    table = read_table(study.axes, SAID, "axes", dict.fromkeys(SAID.columns, str))
     found: dict[str, dict[str, str]] = {}
-    for qdisc, axis, value in read_table(study.axes, SAID, "axes").itertuples(index=False):
+    for qdisc, axis, value in table.itertuples(index=False):
         found.setdefault(qdisc, {})[axis] = value
     return found

@@ -6,12 +6,13 @@ battling2013 is T. Høiland-Jørgensen, "Battling Bufferbloat: An experimental c
 approaches to queue management in Linux", Roskilde University (2013); its abstract is public.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
+from analysis.axes import axes, packets
 from analysis.claims.statement import Claim
 from analysis.dataset import Dataset, RunFile, read_runs
 from analysis.errors import DataError
@@ -19,6 +20,8 @@ from analysis.flentfile import PING_KINDS, RERUN
 from analysis.metrics import RUN, confidence_interval, in_window
 from analysis.outputs import intervals
 from analysis.settings import Setting, linux_of
+from analysis.style import QDISC_ORDER
+from emulation.ownfile import drawn
 
 LATENCY: Final = "probe_rtt_ms"
 TOTAL: Final = "goodput_total_mbit_s"
@@ -49,6 +52,21 @@ def probes_ms(data: Dataset) -> pd.Series:
     pings = loaded[loaded["kind"].isin(PING_KINDS)]
     by_probe = pings.groupby(["run", "series"], observed=True)["rtt_ms"].mean()
     return by_probe.groupby("run", observed=True).mean()
+
+
+def families(files: Iterable[RunFile]) -> dict[str, tuple[str, int]]:
+    """By qdisc what it is with another buffer, and of how many packets; or itself, and 0.
+
+    `sfq_1000` is `sfq` with 1000 packets. Raises DataError where the study does not tell.
+    """
+    found = {}
+    for qdisc, run in {file.qdisc: file.run for file in files}.items():
+        if qdisc in (*QDISC_ORDER, *drawn()):
+            found[qdisc] = (qdisc, 0)
+        else:
+            varied = axes(run)
+            found[qdisc] = (varied["algorithm"], packets(varied))
+    return found
 
 
 def run_numbers(data: Dataset) -> pd.DataFrame:

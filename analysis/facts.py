@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.errors import DataError
+from analysis.published import REMEDY
 from analysis.style import Palette
 
 ROW_INCH: Final = 0.32
@@ -19,9 +20,9 @@ def read_facts(path: Path) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (OSError, ValueError) as error:
-        raise DataError.of(path, f"no table ({error})", "Restore it from the repository") from error
+        raise DataError.of(path, f"no table ({error})", REMEDY) from error
     if table.empty or table.columns.size < 2:
-        raise DataError.of(path, "has no rows or one column", "Restore it from the repository")
+        raise DataError.of(path, "has no rows or one column", REMEDY)
     return table
 
 

@@ -19,6 +19,7 @@ of another study: `testbed/wifi_waiting`. A figure of measurements that are no r
 A list of several qdiscs is longer by those of the user's own (`qdisc/own.yaml`).
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -35,6 +36,9 @@ from emulation.ownfile import names
 
 KEYS: Final = ("notebook", "title", "caption", "parameters")
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
+TEXTS: Final = ("paper", "experiment", "link", "length", "probe", "unloaded", "table")
+LISTS: Final = ("experiments", "links", "qdiscs", "eras", "ccs", "beside")
+MAPPINGS: Final = ("experiments", "links", "qdiscs")  # that may be given by experiment instead
 SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
 UNLOADED_QDISC: Final = "pfifo_fast"
 SWITCHES: Final = "switches"
@@ -140,8 +144,8 @@ class FigureFile:
 def read_figure(path: Path) -> FigureFile:
     """Read a parameter file.
 
-    Raises DataError when it is missing, not YAML, has unknown or lacks required keys, or names a
-    notebook that does not exist.
+    Raises DataError when it is missing, not YAML, has unknown or lacks required keys or has values
+    of another kind, or names a notebook that does not exist.
     """
     remedy = "Compare it with the other files in its folder"
     try:
@@ -152,13 +156,19 @@ def read_figure(path: Path) -> FigureFile:
     except YAMLError as error:
         raise DataError.of(path, f"not YAML ({error})", remedy) from error
     if not isinstance(content, dict) or set(content) != set(KEYS):
-        given = sorted(content) if isinstance(content, dict) else content
+        given = sorted(map(str, content)) if isinstance(content, dict) else content
         raise DataError.of(path, f"has the keys {given}, not {sorted(KEYS)}", remedy)
+    wrong = next(_faults(content), "")
+    if wrong:
+        raise DataError.of(path, wrong, remedy)
     parameters = content["parameters"]
     needed = ("paper",) if "table" in parameters else DATA_KEYS
     missing = [key for key in needed if not {key, SEVERAL.get(key)} & set(parameters)]
     if missing:
         raise DataError.of(path, f"parameters lack {', '.join(missing)}", remedy)
+    lacking = "table" not in parameters and _lacking(parameters)
+    if lacking:
+        raise DataError.of(path, lacking, remedy)
     study = path.resolve().parents[1].name
     if parameters["paper"] != study:
         wrong = f"is of the paper '{parameters['paper']}', its study is '{study}'"
@@ -169,6 +179,45 @@ def read_figure(path: Path) -> FigureFile:
         raise DataError.of(path, wrong, remedy)
     parameters = _with_own(parameters)
     return FigureFile(path, notebook, content["title"], content["caption"].strip(), parameters)
+
+
+def _faults(content: Mapping[str, Any]) -> Iterator[str]:
+    """What has another kind than the module's docstring says, by its key."""
+    parameters = content["parameters"]
+    if not isinstance(parameters, dict):
+        yield f"parameters: is {parameters!r}, no mapping"
+        return
+    texts = {key: content[key] for key in KEYS if key != "parameters"}
+    texts |= {key: parameters[key] for key in TEXTS if key in parameters}
+    yield from (f"{key}: is {one!r}, no text" for key, one in texts.items() if not _text(one))
+    for key in LISTS:
+        value = parameters.get(key, ["-"])
+        if key == "eras" and value == SWITCHES:
+            continue
+        if isinstance(value, dict) and value and key in MAPPINGS:
+            of = _text if key == "experiments" else _list
+            yield from (f"{key}: {name} is {one!r}" for name, one in value.items() if not of(one))
+        elif not _list(value):
+            yield f"{key}: is {value!r}, no list of texts"
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _list(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_text, value))
+
+
+def _lacking(parameters: Mapping[str, Any]) -> str:
+    """Which experiment a mapping of experiments lacks; empty where none."""
+    shown = parameters.get("experiments", [parameters.get("experiment")])
+    for name in shown.values() if isinstance(shown, dict) else shown:
+        for key in ("qdiscs", *(() if "link" in parameters else ("links",))):
+            of = parameters.get(key)
+            if isinstance(of, dict) and name not in of:
+                return f"{key}: has none of the experiment {name}"
+    return ""
 
 
 def _notebook(study: Path, name: str) -> Path | None:

@@ -14,6 +14,8 @@ from analysis.battling import LATENCY, QUANTITIES, SILENT, TOTAL
 from analysis.settings import Setting, of_setting
 from analysis.style import Palette, in_order, look
 
+Families = Mapping[str, tuple[str, int]]
+
 AXES: Final = {
     LATENCY: "Round trip under load (ms)",
     TOTAL: "Goodput, both directions (Mbit/s)",
@@ -26,13 +28,14 @@ def cells(
     titles: Mapping[str, str],
     shown: Mapping[str, Sequence[str]],
     settings: Sequence[Setting],
+    families: Families,
     palette: Palette,
 ) -> Figure:
     """A column per experiment, a row per quantity: one mark a qdisc with its 95 % interval.
 
     `table` is from battling.summarised by experiment, era, cc and qdisc; `titles` are those of the
-    experiments, `shown` their two quantities. The first setting is filled, others are hollow.
-    Latencies are on a log axis.
+    experiments, `shown` their two quantities, `families` is from battling.families. The first
+    setting is filled, others are hollow. Latencies are on a log axis.
     """
     height = 1.3 + 0.34 * table["qdisc"].nunique()
     width = max(5.6, 3.6 * len(titles))
@@ -40,7 +43,8 @@ def cells(
     panels = figure.subplots(2, len(titles), squeeze=False)
     for column, (experiment, title) in enumerate(titles.items()):
         here = table[table["experiment"] == experiment]
-        qdiscs = in_families(set(here["qdisc"].astype(str)))[::-1]
+        shown_here = set(here["qdisc"].astype(str))
+        qdiscs = [one for one in in_families(families) if one in shown_here][::-1]
         for row, quantity in enumerate(shown[experiment]):
             axes = panels[row][column]
             values = here[here["quantity"] == quantity]
@@ -50,12 +54,13 @@ def cells(
                 axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
                 axes.xaxis.set_minor_formatter(NullFormatter())
             for place, setting in enumerate(settings):
-                _marks(axes, of_setting(values, setting), qdiscs, palette, place)
+                _marks(axes, of_setting(values, setting), qdiscs, families, palette, place)
             axes.set_xlabel(AXES[quantity], fontsize=10)
             axes.set_ylim(-0.6, len(qdiscs) - 0.4)
-            axes.set_yticks(range(len(qdiscs)), map(_named, qdiscs) if column == 0 else [])
+            names = [_named(one, families) for one in qdiscs]
+            axes.set_yticks(range(len(qdiscs)), names if column == 0 else [])
             for tick, name in zip(axes.get_yticklabels(), qdiscs, strict=False):
-                tick.set_color(palette.color(_family(name)))
+                tick.set_color(palette.color(families[name][0]))
             axes.tick_params(axis="y", length=0)
         panels[0][column].set_title(title, fontsize=11, color=palette.soft, loc="left")
     if len(settings) > 1:
@@ -65,28 +70,15 @@ def cells(
     return figure
 
 
-def _family(qdisc: str) -> str:
-    """`sfq` of `sfq_1000`, which is the same with another buffer."""
-    name, _, packets = qdisc.rpartition("_")
-    return name if packets.isdigit() else qdisc
+def _named(qdisc: str, families: Families) -> str:
+    family, buffer = families[qdisc]
+    return f"{family}, {buffer} packets" if buffer else family
 
 
-def _named(qdisc: str) -> str:
-    name = _family(qdisc)
-    return qdisc if name == qdisc else f"{name}, {qdisc.rpartition('_')[2]} packets"
-
-
-def in_families(qdiscs: set[str]) -> list[str]:
+def in_families(families: Families) -> list[str]:
     """Families as everywhere, in each the one without a number first, then by buffer."""
-    families = in_order({_family(name) for name in qdiscs})
-    numbers = {name: name.rpartition("_")[2] for name in qdiscs}
-    return sorted(
-        qdiscs,
-        key=lambda name: (
-            families.index(_family(name)),
-            int(numbers[name]) if numbers[name].isdigit() else 0,
-        ),
-    )
+    order = in_order({family for family, _ in families.values()})
+    return sorted(families, key=lambda name: (order.index(families[name][0]), families[name][1]))
 
 
 def _limits(table: pd.DataFrame, quantity: str) -> tuple[float, float]:
@@ -103,12 +95,17 @@ def _limits(table: pd.DataFrame, quantity: str) -> tuple[float, float]:
 
 
 def _marks(
-    axes: Axes, values: pd.DataFrame, qdiscs: Sequence[str], palette: Palette, place: int
+    axes: Axes,
+    values: pd.DataFrame,
+    qdiscs: Sequence[str],
+    families: Families,
+    palette: Palette,
+    place: int,
 ) -> None:
     """The mark and the interval of each qdisc, those of a further setting a little lower."""
     for _, one in values.iterrows():
         y = qdiscs.index(str(one["qdisc"])) - 0.22 * place
-        family = _family(str(one["qdisc"]))
+        family, _ = families[str(one["qdisc"])]
         color = palette.color(family)
         if np.isfinite(one["ci_low"]):
             low = max(float(one["ci_low"]), axes.get_xlim()[0])

@@ -13,9 +13,11 @@ same ones, byte for byte.
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,13 +25,24 @@ import pandas as pd
 
 from analysis import dataset, metrics
 from analysis.dataset import Dataset, RunFile
-from analysis.flentfile import TCP_KINDS
+from analysis.errors import DataError, brief
+from analysis.flentfile import RERUN, TCP_KINDS
 from analysis.metrics import INDUCED
 from emulation import campaign, config, datafile, kernel, rootfs, studies
 from emulation.errors import ConfigError
 from emulation.model import Run, Study
 from emulation.run import paths
-from emulation.units import Duration
+from emulation.units import Duration, UnitError
+
+#: What values of `OpenStudy.runs` are, by name, and one of each.
+KINDS: Final[Mapping[str, tuple[type, str]]] = {
+    "link": (str, "'10/1'"),
+    "qdisc": (str, "'codel'"),
+    "cc": (str, "'cubic'"),
+    "seed": (Integral, "1"),
+    "era": (str, "'2014'"),
+    "kernel": (str, "'6.12'"),
+}
 
 #: Goodput of the directions of TCP_KINDS.
 GOODPUT: Final = tuple(metrics.GOODPUT.values())
@@ -78,8 +91,9 @@ class Chosen(Sequence[Run]):
         """Samples, flows and runs as tidy tables (`analysis.dataset`), for runs of flent's form.
 
         The table of runs has a column for each axis that they differ in. Raises `DataError` for a
-        run that cannot be read.
+        run that cannot be read, or is not there yet.
         """
+        self._all_there()
         found = dataset.read_runs([_file(run, self.data) for run in self.all], **options)
         more = ["run", *(name for name in self.axes if name not in found.runs)]
         return found._replace(runs=found.runs.merge(self.axes[more], on="run", how="left"))
@@ -101,14 +115,26 @@ class Chosen(Sequence[Run]):
 
     def rows(self) -> pd.DataFrame:
         """The lines of JSON that programs printed, or the table that is a run's data: one row per
-        line, with its run's axes."""
+        line, with its run's axes.
+
+        Raises `DataError` for a run that is not there yet, and for lines that cannot be read.
+        """
+        self._all_there()
         parts = []
         for run in self.all:
             path = self.data / f"{run.id}{datafile.ROWS}"
-            rows = datafile.read_rows(path) if path.exists() else []
+            try:
+                rows = datafile.read_rows(path) if path.exists() else []
+            except (OSError, EOFError, ValueError, zlib.error) as error:
+                raise DataError.of(path, f"not lines of JSON ({brief(error)})", RERUN) from error
             parts.append(pd.DataFrame(rows).assign(run=run.id))
         found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": []})
         return self.axes.merge(found, on="run", how="right", suffixes=("", "_"))
+
+    def _all_there(self) -> None:
+        for run in self.missing[:1]:
+            wrong = f"{len(self.missing)} of {len(self)} runs are not there yet"
+            raise DataError.of(paths(run, self.data)[1], wrong, "Do them first: .do()")
 
     @cached_property
     def axes(self) -> pd.DataFrame:
@@ -138,7 +164,7 @@ class OpenStudy:
         self,
         experiment: str,
         *,
-        length: str | None = None,
+        length: str | float | None = None,
         data: Path | str | None = None,
         settings: Mapping[str, Any] | None = None,
         **chosen: Any,
@@ -146,15 +172,20 @@ class OpenStudy:
         """The runs of an experiment with the values chosen, as `emulate run` has them.
 
         `chosen`: `link`, `qdisc`, `cc`, `seed`, `era`, `kernel`; `settings`: other axes or
-        parameters, each with a value or a list: `{"rig.base_rtt": "20 ms"}`. `data` is where they
-        lie: that of the study unless it is given. Raises `ConfigError` for what cannot be.
+        parameters, each with a value or, but for `kernel`, a list: `{"rig.base_rtt": "20 ms"}`.
+        `length` is a text, "20 s", or seconds. `data` is where they lie: that of the study unless
+        it is given. Raises `ConfigError` for what cannot be.
         """
         about = config.experiment(f"{self._place}/{experiment}")
         given = {
             axis: list(value) if _several(value) else [value]
             for axis, value in (settings or {}).items()
         }
-        span = None if length is None else Duration.parse(length)
+        for name, value in chosen.items():
+            chosen[name] = _checked(name, value)
+        if _several(chosen.get("era")):  # of which the sweep takes several as values of an axis
+            given["era"] = chosen.pop("era")
+        span = None if length is None else _duration(length)
         found = config.select(about, length=span, settings=given, **chosen)
         if not found:
             raise ConfigError("nothing is chosen", about.id, "see its points: emulate list")
@@ -179,6 +210,25 @@ def open_study(name: str | Path) -> OpenStudy:
 
 def _several(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str)
+
+
+def _checked(name: str, value: Any) -> Any:
+    """A value of `OpenStudy.runs`, or a list of them; `ConfigError` for one of another kind."""
+    several = _several(value) and name != "kernel"
+    found = list(value) if several else [value]
+    kind, example = KINDS.get(name, (object, ""))
+    for one in found if value is not None else ():
+        if not isinstance(one, kind) or isinstance(one, bool):
+            raise ConfigError(f"is {one!r}", name, f"write e.g. {name}={example}")
+    return found if several else value
+
+
+def _duration(length: str | float) -> Duration:
+    text = str(length)
+    try:
+        return Duration.parse(f"{text} s" if text.replace(".", "", 1).isdigit() else text)
+    except UnitError as error:
+        raise ConfigError(str(error), "length") from error
 
 
 def _file(run: Run, data: Path) -> RunFile:

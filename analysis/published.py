@@ -7,7 +7,7 @@ from typing import Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import DataError
+from analysis.errors import DataError, brief
 
 PUBLISHED: Final = pa.DataFrameSchema(
     {
@@ -26,22 +26,23 @@ PUBLISHED: Final = pa.DataFrameSchema(
 """One row per value. `one` is a goodput of which the paper does not say the direction;
 `reading_error` (same unit) is how exactly the value can be read from the printed figure."""
 
+REMEDY: Final = "Correct it, or restore it where it comes with the repository"
+
 
 def read_table(
     path: Path, schema: pa.DataFrameSchema, what: str, types: Mapping[str, type] | None = None
 ) -> pd.DataFrame:
-    """A table of facts that comes with the repository; a line that begins with # is a comment.
+    """A table of facts of a study; a line that begins with # is a comment.
 
     `what` names it, "losses"; `types` are those of columns that a CSV file does not tell. Raises
     DataError where the file is missing or is no table of `schema`.
     """
-    remedy = "Restore it from the repository"
     try:
         return schema.validate(pd.read_csv(path, dtype=dict(types or {}), comment="#"))
     except FileNotFoundError as error:
-        raise DataError.of(path, "no such file", remedy) from error
+        raise DataError.of(path, "no such file", REMEDY) from error
     except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
-        raise DataError.of(path, f"not a table of {what} ({error})", remedy) from error
+        raise DataError.of(path, f"not a table of {what} ({brief(error)})", REMEDY) from error
 
 
 def read_published(

@@ -90,8 +90,8 @@ class Study:
 
     def runs_root(self, data: Path) -> Path:
         """The folder that has its runs, below its name: `data`, or its own `data`."""
-        own = self.folder / "data"
-        return data if (data / self.name).is_dir() or not own.is_dir() else own
+        shipped = self.folder.parent == studies.SHIPPED
+        return data if shipped or (data / self.name).is_dir() else studies.data_folder(self.folder)
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
+from analysis.axes import axes
 from analysis.dataset import Dataset, find_settings, read_runs
 from analysis.errors import DataError
 from analysis.flentfile import Floats
@@ -136,10 +137,15 @@ def other_tool(
     columns = list(titles)
     ours = of_setting(per_run, setting).groupby("qdisc", observed=True, sort=False)[columns].mean()
     others = run_voip(read_runs(files, kinds=["voip"])).groupby("qdisc", observed=True)[columns]
-    names = ("irtt", "D-ITG") if not experiment.endswith("_irtt") else ("D-ITG", "irtt")
+    names = [_tool(str(per_run["run"].iloc[0])), _tool(files[0].run)]
     tools = [ours.rename(columns=titles), others.mean().rename(columns=titles)]
     first, second = (one.add_prefix(f"{name}: ") for name, one in zip(names, tools, strict=True))
     return first.join(second).dropna().reset_index()
+
+
+def _tool(run: str) -> str:
+    """What a run measures its calls with: as the paper did, unless its axes name another."""
+    return axes(run).get("probe", "D-ITG")
 
 
 def cell_losses(data: Dataset, experiments: Mapping[str, str]) -> pd.DataFrame:

@@ -21,7 +21,6 @@ from analysis.flentfile import RERUN, Floats
 
 DATA: Final = ("sent", "queued", "left", "received", "bytes")
 ACKS: Final = ("sent", "received", "packets")
-LEAVES: Final = "Waiting"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from emulation import studies
 from emulation.errors import ConfigError
 
 STUDY = """\
-# yaml-language-server: $schema={schema}
+# yaml-language-server: $schema=study.schema.json
 # What is asked: write it down here. Every key and value of this file is checked: `emulate check .`
 format: 1
 study: "{name}"
@@ -168,7 +168,8 @@ def make(folder: Path) -> list[Path]:
     if folder.exists():
         raise ConfigError("is there already", str(folder), "name a folder that is not there")
     texts = {
-        studies.FILE: STUDY.format(name=name, schema=SCHEMA),
+        studies.FILE: STUDY.format(name=name),
+        SCHEMA.name: SCHEMA.read_text(),
         "probe.py": PROBE,
         "figures/latency.yaml": FIGURE.format(name=name),
         "README.md": README.format(name=folder),

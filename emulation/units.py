@@ -150,11 +150,6 @@ class Size(Quantity):
 
     bytes: int  # B
 
-    @property
-    def bits(self) -> int:
-        """The size in bits."""
-        return 8 * self.bytes
-
 
 @dataclass(frozen=True, order=True)
 class Packets(Quantity):
@@ -165,15 +160,3 @@ class Packets(Quantity):
     EXAMPLE = "127 packets"
 
     count: int  # packets
-
-
-def bdp(rate: Rate, rtt: Duration) -> Size:
-    """The bandwidth-delay product of a path, in whole bytes, rounded down."""
-    return Size(rate.bits_per_second * rtt.nanoseconds // (8 * 10**9))
-
-
-def serialization(size: Size, rate: Rate) -> Duration:
-    """How long a link takes to send `size`, rounded up to whole ns; `UnitError` at a rate of 0."""
-    if not rate.bits_per_second:
-        raise UnitError("0 bit/s: a link without a rate never finishes; write e.g. '10 Mbit/s'")
-    return Duration(-(-size.bits * 10**9 // rate.bits_per_second))

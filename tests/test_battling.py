@@ -14,7 +14,7 @@ from analysis import battling, figures_battling
 from analysis.claims.check import checks
 from analysis.claims.plugin import rules_of
 from analysis.claims.statement import read_claims
-from analysis.dataset import Dataset, find_runs, read_runs
+from analysis.dataset import Dataset, RunFile, find_runs, read_runs
 from analysis.flentfile import kind_of
 from analysis.settings import Setting
 from analysis.study import open_study
@@ -169,9 +169,13 @@ def test_rows_are_named_by_what_differs() -> None:
 
 
 def test_the_same_qdisc_with_other_buffers_stands_together() -> None:
-    names = {"sfq_1000", "pfifo_fast_300", "fq_codel", "pfifo_fast", "sfq", "pfifo_fast_100"}
-    found = figures_battling.in_families(names)
-    assert found == [
+    names = ["sfq_1000", "pfifo_fast_300", "fq_codel", "pfifo_fast", "sfq", "pfifo_fast_100"]
+    places = (f"battling2013/rrul_buffers@2013/10-10/{one}/cubic/seed-001.json" for one in names)
+    families = battling.families(RunFile.at(Path(), Path(one)) for one in places)
+    assert families["pfifo_fast_300"] == ("pfifo_fast", 300)
+    assert families["sfq_1000"] == ("sfq", 1000)
+    assert families["fq_codel"] == ("fq_codel", 0)
+    assert figures_battling.in_families(families) == [
         "pfifo_fast",
         "pfifo_fast_100",
         "pfifo_fast_300",

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -31,7 +32,7 @@ from analysis.claims.explanation import Explanation
 from analysis.claims.kinds import KINDS
 from analysis.claims.measure import MEASURED, measure_study
 from analysis.claims.rrul import measure, startup
-from analysis.claims.statement import Claim, read_claims
+from analysis.claims.statement import CLAIMS, Claim, read_claims
 from analysis.claims.summary import why
 from analysis.claims.verdict import Verdict, assess, decide
 from analysis.dataset import RunFile, find_runs, read_runs
@@ -81,6 +82,12 @@ def test_every_statement_is_there_and_has_its_own_id() -> None:
     assert all(one.id[0] == letters[one.paper] for one in claims)
 
 
+def test_the_page_has_the_columns(root: Path) -> None:
+    table = (root / "docs/claims.md").read_text().partition("| column |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines()[2:]]
+    assert re.findall(r"`(\w+)`", "".join(cells)) == list(CLAIMS.columns)
+
+
 def test_a_statement_knows_its_place_and_value() -> None:
     by_id = {one.id: one for one in read_claims(open_study("gbw2015"))}
     assert by_id["g057"].place == "Sec. 5.2.1, Fig. 3f"
@@ -98,6 +105,11 @@ def test_damaged_statements_are_refused(tmp_path: Path) -> None:
     text = open_study("battling2013").statements.read_text()
     study.statements.write_text(text.replace(",ratio,", ",rumour,"))
     with pytest.raises(DataError, match=r"claims\.csv: not a table of claims .*kind"):
+        read_claims(study)
+    study.statements.write_text(text.replace("section,figure", "figure,section"))
+    with pytest.raises(
+        DataError, match=r"claims\.csv: not a table of claims .*out-of-order\)\. Cor"
+    ):
         read_claims(study)
     study.statements.write_text(text.replace("battling2013,", "gbw2015,"))
     with pytest.raises(DataError, match=r"claims\.csv: has claims of gbw2015"):

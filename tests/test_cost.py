@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from emulation.config import experiments
 from emulation.model import Experiment
 from workflow.cost import costs, measured
 
@@ -35,3 +36,12 @@ def test_means_are_by_link(tmp_path: Path) -> None:
     assert measured(tmp_path) == {
         ("gbw2015", "rrul", "10/1"): 5.0, ("gbw2015", "rrul", "10/10"): 7.0,
     }  # fmt: skip
+
+
+def test_the_page_has_the_counts_of_the_studies(root: Path) -> None:
+    page = (root / "docs/campaigns.md").read_text()
+    found = costs({}, experiments())
+    for cost in found:  # what it costs depends on the runs that are there
+        counts = cost.row.split(" | ")[:4]
+        assert " | ".join(counts) in page
+    assert f" for {sum(one.runs for one in found):,} runs, ".replace(",", " ", 1) in page

@@ -42,6 +42,16 @@ def test_every_file_has_its_checksum(data: Path) -> None:
         assert hashlib.sha256((data / name).read_bytes()).hexdigest() == expected, name
 
 
+def test_what_the_papers_say_has_its_checksum(root: Path) -> None:
+    folder = root / "studies"
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    found = [*folder.glob("*/claims.csv"), *folder.glob("*/published/*")]
+    assert lines == [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}"
+        for path in sorted(found)
+    ], "cd studies && sha256sum */claims.csv */published/* | sort -k 2 >SHA256SUMS"
+
+
 @pytest.mark.parametrize("variant", ["rrul", "rrul@2014"])
 def test_the_grid_of_rrul_is_whole_and_of_one_kernel(data: Path, variant: str) -> None:
     records = [

@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from emulation import jsonschema as ours
-from emulation import studies
+from emulation import studies, template
 
 DOCS = Path(__file__).parents[1] / "docs" / "study.schema.json"
 
@@ -34,6 +34,14 @@ def test_every_shipped_study_is_valid_and_names_the_schema(name: str) -> None:
     jsonschema.validate(content(folder), json.loads(DOCS.read_text()))
     first = (folder / studies.FILE).read_text().splitlines()[0]
     assert (folder / first.partition("$schema=")[2]).resolve() == DOCS.resolve()
+
+
+def test_a_new_study_has_a_copy_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path / "my-study"
+    template.make(folder)
+    text = (folder / studies.FILE).read_text()
+    assert (folder / text.splitlines()[0].partition("$schema=")[2]).read_text() == DOCS.read_text()
+    assert str(DOCS.parents[1]) not in text
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from ruamel.yaml import YAML
 
-from analysis import axes, pages, report
+from analysis import axes, lab, pages, report
 from analysis.claims import page
 from analysis.claims.assessed import assess_studies
 from analysis.claims.kinds import KINDS
@@ -23,8 +25,9 @@ from analysis.claims.plugin import rules_of
 from analysis.claims.verdict import Verdict
 from analysis.errors import DataError
 from analysis.execute import execute
+from analysis.figurefile import read_figure
 from analysis.study import Study, known, open_study
-from emulation import studies, studyfile
+from emulation import cli, studies, studyfile
 from emulation.config import experiment, load
 from emulation.errors import ConfigError
 
@@ -154,10 +157,13 @@ def test_one_folder_is_a_whole_study(mine: Path, tmp_path: Path) -> None:
     assert (drawn.pages / "runs/mine/load.html").is_file()
 
 
-def test_new_runs_of_it_go_where_all_new_runs_go(mine: Path) -> None:
-    made = plan(studies=[str(mine)], emulate=True, scale="all", results="elsewhere")
+@pytest.mark.parametrize(("scale", "runs"), [({}, 2), ({"scale": "all"}, 6)])
+def test_new_runs_of_it_go_where_all_new_runs_go(
+    mine: Path, scale: dict[str, str], runs: int
+) -> None:
+    made = plan(studies=[str(mine)], emulate=True, results="elsewhere", **scale)
     assert {run.id.partition("/")[0] for run in made.all_runs().values()} == {"mine"}
-    assert len(made.all_runs()) == 6
+    assert len(made.all_runs()) == runs
     figure = made.figures["mine/fig1"]
     assert made.root_of(figure) == Path("elsewhere/data")
     # Whoever is started from here knows it by its name.
@@ -166,12 +172,31 @@ def test_new_runs_of_it_go_where_all_new_runs_go(mine: Path) -> None:
     assert done.stdout == "Real-time response under load\n"
 
 
-def test_the_commands_take_its_folder(mine: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "emulation.cli", "claims", "--study", str(mine)],
-        capture_output=True, text=True, check=True, cwd=ROOT,
-    )  # fmt: skip
-    rows = [line.split("\t")[:2] for line in done.stdout.splitlines()[1:]]
+def test_a_figure_of_a_study_in_the_working_directory_needs_no_study_named(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(mine.parent)
+    assert list(plan(figures=["mine/fig1"]).figures) == ["mine/fig1"]
+
+
+def test_where_no_run_of_it_is_the_folder_is_named_that_was_searched(
+    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(mine / "data/mine")
+    with pytest.raises(ConfigError, match=rf"^{mine}/data: there is no run of mine/fig1"):
+        plan(studies=[str(mine)])
+    (mine / "data").rmdir()
+    assert cli.main(["claims", "--study", str(mine)]) == 2
+    assert f"{mine}/data: no such folder" in capsys.readouterr().err
+
+
+def test_the_commands_take_its_folder(
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.chdir(tmp_path)
+        assert cli.main(["claims", "--study", str(mine)]) == 0
+    rows = [line.split("\t")[:2] for line in capsys.readouterr().out.splitlines()[1:]]
     assert rows == [["mine001", "agrees"], ["mine002", "disagrees"]]
     dry = subprocess.run(
         [sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "--nolock", "--quiet",
@@ -207,12 +232,40 @@ def test_who_a_study_is_of_is_said_by_its_file(mine: Path) -> None:
         ("from analysis.claims.chek import less\n", r"claims\.py:1: ModuleNotFoundError"),
         ("rules = {}\n", r"claims\.py: defines no mapping RULES"),
         ("RULES = {'mine001': 'less'}\n", r"RULES\['mine001'\] is 'less', no condition"),
+        ("raise SystemExit('no')\n", r"claims\.py:1: SystemExit: no"),
+        (
+            RULES.replace('"induced_latency_ms"', '"induced_latency"'),
+            r"asks for the metric 'induced_latency', which there is not; did you mean 'induced",
+        ),
+        (
+            "from analysis.claims.check import every\nRULES = {'mine001': every()}\n",
+            r"claims\.py: RULES\['mine001'\] has no parts",
+        ),
     ],
 )
 def test_rules_that_fail_say_where(mine: Path, text: str, message: str) -> None:
     (mine / "claims.py").write_text(text)
     with pytest.raises(DataError, match=message):
         rules_of(open_study(mine))
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        ("1 / 0", r"claims\.py:8: RULES\['mine002'\] fails: ZeroDivisionError: division by zero"),
+        ("exit(3)", r"claims\.py:8: RULES\['mine002'\] fails: SystemExit: 3"),
+        ("500", r"claims\.py: RULES\['mine002'\] is 500, no condition"),
+        (
+            "within(Quantity('delay', '', '', ''))",
+            "asks for the metric 'delay', which there is not",
+        ),
+    ],
+)
+def test_rules_that_make_nothing_say_where(mine: Path, made: str, message: str) -> None:
+    text = RULES.replace('near(of("codel"), claim.value, 1.1, 1)', made)
+    (mine / "claims.py").write_text(text.replace("import ", "import within, "))
+    with pytest.raises(DataError, match=message):
+        assess_studies(mine / "data", [open_study(mine)])
 
 
 def test_rules_may_be_a_package(mine: Path) -> None:
@@ -286,6 +339,35 @@ def test_a_figure_belongs_to_the_study_that_it_lies_in(mine: Path) -> None:
         plan(studies=[str(mine)])
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (FIGURE.partition("parameters:")[2], "\n", "parameters: is None, no mapping"),
+        ("caption: What I saw.", "caption: 5", "caption: is 5, no text"),
+        ("caption: What I saw.", "caption:", "caption: is None, no text"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs:", "qdiscs: is None, no list of texts"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs: codel", "qdiscs: is 'codel', no list of texts"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs: {more: [codel]}",
+         "qdiscs: has none of the experiment load"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs: {load: codel}", "qdiscs: load is 'codel'"),
+        ("eras: [modern]", "eras: [1999]", r"eras: is \[1999\], no list of texts"),
+        ("eras: [modern]", "eras: modern", "eras: is 'modern', no list of texts"),
+        ("ccs: [cubic]", "ccs: cubic", "ccs: is 'cubic', no list of texts"),
+        ("link: 10/10", "link: 20", "link: is 20, no text"),
+        ("link: 10/10", "links: 20/5", "links: is '20/5', no list of texts"),
+        ("link: 10/10", "links: {more: [10/10]}", "links: has none of the experiment load"),
+    ],
+)  # fmt: skip
+def test_a_figure_with_values_of_another_kind_says_which(
+    mine: Path, old: str, new: str, message: str
+) -> None:
+    path = mine / "figures/fig1.yaml"
+    assert old in FIGURE
+    path.write_text(FIGURE.replace(old, new))
+    with pytest.raises(DataError, match=rf"fig1\.yaml: {message}"):
+        read_figure(path)
+
+
 def test_axes_are_what_the_study_asks_for_and_names_mean_nothing(mine: Path) -> None:
     text = STUDY.replace("codel", "pie_1ms_ecn").replace("kind: pie_1ms_ecn", "kind: codel")
     (mine / "study.yaml").write_text(text)
@@ -300,3 +382,76 @@ def test_axes_are_what_the_study_asks_for_and_names_mean_nothing(mine: Path) -> 
     }  # fmt: skip
     with pytest.raises(DataError, match="has no point load, 10/10, codel"):
         axes.axes("mine/load/10-10/codel/cubic/seed-001")
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "expected"),
+    [
+        ("500 ms", "interval", 500.0),
+        ("500", "interval", r"codel, 10/10: axis interval: '500': a bare number has no unit"),
+        (
+            "",
+            "interval",
+            r"axes\.csv: not a table of axes \(non-nullable .*\. Correct it, or restore",
+        ),
+        ("5 ms", "limit", r"pfifo_fast, 10/10: axis limit: is not known\. Say it in the options"),
+    ],
+)
+def test_an_axis_that_is_none_says_where(
+    mine: Path, said: str, name: str, expected: float | str
+) -> None:
+    text = STUDY.replace("interval: 100 ms, ", "").replace("txqueuelen: 127 packets", "")
+    (mine / "study.yaml").write_text(text)
+    (mine / "axes.csv").write_text(f"qdisc,axis,value\ncodel,interval,{said}\n")
+    open_study(mine)
+
+    def found() -> float:
+        qdisc = "codel" if name == "interval" else "pfifo_fast"
+        of = axes.axes(f"mine/load/10-10/{qdisc}/cubic/seed-001")
+        return axes.span_ms(of, name) if name == "interval" else axes.packets(of)
+
+    if isinstance(expected, float):
+        assert found() == expected
+        return
+    with pytest.raises(DataError, match=expected):
+        found()
+
+
+def test_runs_are_chosen_from_python_as_on_the_command_line(mine: Path) -> None:
+    study = lab.open_study(mine)
+    for length in ("20 s", "20", 20):
+        assert study.runs("load", length=length)[0].length.seconds == 20
+    assert {run.era for run in study.runs("load", era=["2014", "modern"])} == {"2014", "modern"}
+    assert len(study.runs("load", seed=range(1, 3), qdisc=["codel"])) == 2
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"length": "x"}, "length: 'x': is not a number and a unit"),
+        ({"seed": "a"}, "seed: is 'a'; write e.g. seed=1"),
+        ({"seed": [1, 2.5]}, "seed: is 2.5; write"),
+        ({"link": 5}, "link: is 5; write e.g. link='10/1'"),
+        ({"kernel": ["6.12"]}, r"kernel: is \['6.12'\]; write"),
+    ],
+)
+def test_what_cannot_be_chosen_from_python_is_said(
+    mine: Path, chosen: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        lab.open_study(mine).runs("load", **chosen)
+
+
+def test_tables_of_runs_that_are_not_there_or_damaged_are_refused(mine: Path) -> None:
+    study = lab.open_study(mine)
+    runs = study.runs("load", seed=1)
+    assert len(runs.summary()) == 2
+    for damaged in (b"no gzip", gzip.compress(b'{"a": 1}\n' * 99)[:-9], gzip.compress(b"{a")):
+        path = mine / f"data/{runs[0].id}.rows.jsonl.gz"
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=r"seed-001\.rows\.jsonl\.gz: not lines of JSON"):
+            runs.rows()
+    for table in (runs.summary, runs.tables, runs.rows):
+        (mine / f"data/{runs[1].id}.json").unlink(missing_ok=True)
+        with pytest.raises(DataError, match=r"1 of 2 runs are not there yet\. Do them first"):
+            table()

@@ -11,8 +11,6 @@ from emulation.units import (
     Rate,
     Size,
     UnitError,
-    bdp,
-    serialization,
 )
 
 
@@ -124,20 +122,3 @@ def test_properties() -> None:
     assert Rate(1_500_000).mbit_per_s == 1.5
     duration = Duration(2_500_000)
     assert (duration.us, duration.ms, duration.seconds) == (2500.0, 2.5, 0.0025)
-    assert Size(3).bits == 24
-
-
-def test_bdp_of_the_paper_is_41_packets_at_10_mbit_and_50_ms() -> None:
-    product = bdp(Rate.parse("10 Mbit/s"), Duration.parse("50 ms"))
-    assert product == Size(62_500)
-    assert product.bytes // 1514 == 41
-    assert bdp(Rate(15), Duration.parse("1 s")) == Size(1)
-
-
-def test_serialization_of_a_full_frame() -> None:
-    frame = Size.parse("1514 B")
-    assert serialization(frame, Rate.parse("1 Mbit/s")) == Duration.parse("12112 us")
-    assert serialization(frame, Rate.parse("100 Mbit/s")) == Duration.parse("121120 ns")
-    assert serialization(Size(1), Rate.parse("3 Gbit/s")) == Duration(3)
-    with pytest.raises(UnitError, match="without a rate"):
-        serialization(frame, Rate(0))

@@ -21,7 +21,7 @@ PRINTED = Path(__file__).parents[1] / "studies/gbw2015/published/voip-loss.csv"
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("voip")
     traffic.write_tree(folder, "voip_1up", "10-1")
-    traffic.write_tree(folder, "voip_rrul", "10-1", seeds=1)
+    traffic.write_tree(folder, "voip_rrul_irtt", "10-1", seeds=1)
     return folder
 
 
@@ -110,8 +110,9 @@ def test_printed_losses_beside_ours(data: Dataset) -> None:
 def test_another_tool_beside(root: Path, data: Dataset) -> None:
     per_run = voip.run_voip(data)
     setting = Setting("2014", "cubic")
-    table = voip.other_tool(root, per_run, "gbw2015", "voip_rrul", setting, "")
+    table = voip.other_tool(root, per_run, "gbw2015", "voip_rrul_irtt", setting, "")
     assert list(table["qdisc"].astype(str)) == sorted(traffic.LEVELS)
+    assert list(table)[1::3] == ["D-ITG: Median (ms)", "irtt: Median (ms)"]
     none = voip.other_tool(root, per_run, "gbw2015", "voip_1up_irtt", setting, "")
     assert none.empty
 

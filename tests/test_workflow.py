@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from emulation import template
 from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 
@@ -225,6 +226,23 @@ def test_reproduce_all_refuses(arguments: list[str], message: str) -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [
+        ("latency", "my-study/data: there is no run of my-study/latency; make runs with --emulate"),
+        ("delay", "no figure 'my-study/delay'"),
+    ],
+)
+def test_reproduce_all_takes_a_figure_of_a_new_study(
+    tmp_path: Path, figure: str, message: str
+) -> None:
+    template.make(tmp_path / "my-study")
+    chosen = ["--study", str(tmp_path / "my-study"), "--figure", f"my-study/{figure}"]
+    done = subprocess.run(["./reproduce-all", "--dry-run", *chosen], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
 def test_help() -> None:
     for command in ("./reproduce-all", "./run-tests"):
         done = subprocess.run([command, "--help"], capture_output=True, text=True, check=True)
@@ -393,3 +411,17 @@ def test_a_part_that_is_none_is_refused(text: str) -> None:
     assert determinism.part("2/3") == (2, 3)
     with pytest.raises(argparse.ArgumentTypeError, match="no part"):
         determinism.part(text)
+
+
+def test_the_architecture_names_all_of_emulation_that_the_analysis_imports() -> None:
+    page = Path("docs/architecture.md").read_text().partition("## Names")[0]
+    found = {
+        name
+        for path in Path("analysis").rglob("*.py")
+        for module, names in re.findall(
+            r"^from emulation\b(?:\.([\w.]+))? import ([\w, ]+)", path.read_text(), re.MULTILINE
+        )
+        for name in ([module] if module else names.split(", "))
+        if module != "captures"  # of which the module is imported that is named below
+    }
+    assert {name for name in found if f"`{name}`" not in page} == set()

@@ -98,10 +98,15 @@ class Scale:
         )
 
     def of_figure(self, figure: FigureFile) -> Scale:
-        """This scale where the figure has one of its congestion controls, otherwise with all of the
-        figure's: a paper that shows one alone shows it at every scale."""
-        shown = figure.parameters.get("ccs", ())
-        return self if set(shown) & set(self.ccs or shown) else replace(self, ccs=None)
+        """This scale where the figure has one of its eras and congestion controls, otherwise with
+        all of the figure's: what is shown with one alone is shown with it at every scale."""
+        parameters = figure.parameters
+        ccs, eras = parameters.get("ccs", ()), parameters.get("eras", ())
+        return replace(
+            self,
+            ccs=self.ccs if set(ccs) & set(self.ccs or ()) else None,
+            eras=self.eras if figure.ablation or set(eras) & set(self.eras or ()) else None,
+        )
 
     def has(self, cell: Cell) -> bool:
         """Whether the cell's runs are among those that are made; a qdisc of the user's own is."""
@@ -374,10 +379,14 @@ def report_code() -> list[Path]:
 def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[FigureFile]:
     """The figures of these studies, by name or path, and with these names, or all of them.
 
-    A name may lack what tells parts of a figure apart: `gbw2015/fig3` is `fig3a` to `fig3f`. Raises
+    A name may lack what tells parts of a figure apart: `gbw2015/fig3` is `fig3a` to `fig3f`; its
+    study may be one in the working directory, as `emulate run` has it. Raises
     `ConfigError` for an unknown name and for a figure's file that cannot be used.
     """
     chosen = [studies.add(one).name for one in of]
+    for folder in dict.fromkeys(Path(one).parent for one in figures):
+        if folder.name not in studies.known() and (folder / studies.FILE).is_file():
+            studies.add(folder)
     known = {
         f"{folder.name}/{path.stem}": path
         for folder in _folders()
@@ -448,5 +457,6 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
                 f"the scale '{scale.name}' has no run of {', '.join(lacking)}", "", todo
             )
         what = f"there is no run of {', '.join(lacking)}"
-        raise ConfigError(what, str(everything.data), "make runs with --emulate")
+        searched = {str(everything.root_of(everything.figures[name])): None for name in lacking}
+        raise ConfigError(what, ", ".join(searched), "make runs with --emulate")
     return replace(everything, figures=drawn)

@@ -3,18 +3,21 @@
 It defines `RULES`, a condition by the id of a claim, and, where any is explained, `EXPLANATIONS`.
 """
 
+import difflib
 import hashlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from analysis.claims.check import Check, Every, Lacking, Some
+from analysis.claims.check import Check, Condition, Every, Lacking, Some
 from analysis.claims.explanation import Explanation
+from analysis.claims.measure import METRICS
+from analysis.claims.statement import Claim
 from analysis.claims.verdict import Rule
 from analysis.errors import DataError
 from analysis.study import Study
@@ -34,16 +37,17 @@ REMEDY: Final = "Correct it; docs/claims.md says what belongs there"
 def rules_of(study: Study) -> Rules:
     """The rules of a study; none where it has no such code.
 
-    Raises DataError, with file and line, where the code fails, and where it defines something else.
+    Raises DataError, with file and line, where the code fails, and where it defines something else
+    or asks for a metric that there is not; so do the rules that are functions as they are called.
     """
     if study.rules is None:
         return NONE
     path = study.rules
     module = load(path.resolve())
-    rules = _mapping(path, module, "RULES")
-    for claim, rule in rules.items():
-        if not callable(rule) and not isinstance(rule, Check | Every | Some | Lacking):
-            raise DataError.of(path, f"RULES[{claim!r}] is {rule!r}, no condition", REMEDY)
+    rules = {
+        claim: _making(path, claim, rule) if callable(rule) else _checked(path, claim, rule)
+        for claim, rule in _mapping(path, module, "RULES").items()
+    }
     explanations = _mapping(path, module, "EXPLANATIONS", needed=False)
     for claim, reason in explanations.items():
         if not isinstance(reason, Explanation):
@@ -63,15 +67,60 @@ def load(path: Path) -> ModuleType:
     sys.modules[name] = module  # for what a package imports of itself
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         for one in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
             del sys.modules[one]
-        wrong = f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
-        raise DataError.of(_place(path, error), wrong, REMEDY) from error
+        raise DataError.of(_place(path, error), _said(error), REMEDY) from error
     return module
 
 
-def _place(path: Path, error: Exception) -> str:
+def _making(path: Path, claim: str, rule: Callable[[Claim], Any]) -> Callable[[Claim], Condition]:
+    """A rule that makes a condition of what its claim prints; the condition is checked."""
+
+    def make(of: Claim) -> Condition:
+        try:
+            made = rule(of)
+        except (Exception, SystemExit) as error:
+            wrong = f"RULES[{claim!r}] fails: {_said(error)}"
+            raise DataError.of(_place(path, error), wrong, REMEDY) from error
+        return _checked(path, claim, made)
+
+    return make
+
+
+def _checked(path: Path, claim: str, rule: Any) -> Condition:
+    """`rule`, a condition whose metrics all exist; raises DataError for others."""
+    wrong = next(_faults(rule), None)
+    if wrong is not None:
+        raise DataError.of(path, f"RULES[{claim!r}] {wrong}", REMEDY)
+    condition: Condition = rule
+    return condition
+
+
+def _faults(rule: Any) -> Iterator[str]:
+    match rule:
+        case Lacking():
+            return
+        case Check(quantities=quantities):
+            for one in quantities:
+                if one.metric not in METRICS:
+                    close = difflib.get_close_matches(one.metric, METRICS, n=1)
+                    hint = f"; did you mean {close[0]!r}?" if close else ""
+                    yield f"asks for the metric {one.metric!r}, which there is not{hint}"
+        case Every(parts=parts) | Some(parts=parts):
+            if not parts:
+                yield "has no parts"
+            for part in parts:
+                yield from _faults(part)
+        case _:
+            yield f"is {rule!r}, no condition"
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
+
+
+def _place(path: Path, error: BaseException) -> str:
     """File and line of the study's own code where `error` came up."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"

@@ -7,7 +7,7 @@ from typing import Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import DataError
+from analysis.errors import DataError, brief
 from analysis.study import Study
 
 KINDS: Final = ("axis", "number", "ordering", "range", "ratio", "statement")
@@ -27,6 +27,7 @@ CLAIMS: Final = pa.DataFrameSchema(
     },
     unique=["id"],
     strict=True,
+    ordered=True,
 )
 """One row per statement, in our words. Values are those that the paper prints, or the bounds that a
 word such as "several" was taken for; `note` says what of it is scored where the paper is not at one
@@ -77,8 +78,8 @@ def read_claims(study: Study) -> list[Claim]:
         numbers = {"value_low": float, "value_high": float}
         table = pd.read_csv(path, dtype={name: numbers.get(name, str) for name in CLAIMS.columns})
         table = CLAIMS.validate(table)
-    except (OSError, ValueError, KeyError, pa.errors.SchemaError) as error:
-        raise DataError.of(path, f"not a table of claims ({error})", remedy) from error
+    except (OSError, ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
+        raise DataError.of(path, f"not a table of claims ({brief(error)})", remedy) from error
     others = sorted({*table["paper"]} - {study.name})
     if others:
         raise DataError.of(path, f"has claims of {', '.join(others)}", f"Write {study.name}")

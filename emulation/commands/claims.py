@@ -41,7 +41,12 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--verdict", action="append", choices=list(VERDICTS), help="only with this verdict"
     )
-    parser.add_argument("--data", type=Path, default=Path("data"), help="folder (default: data)")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=Path(studies.DATA),
+        help="folder (default: data; of a study that does not ship, that in its folder)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
 
 
@@ -54,10 +59,11 @@ def run(args: argparse.Namespace) -> int:
     from analysis.errors import DataError
 
     chosen_studies = list(dict.fromkeys(map(studies.add, args.study or ())))
-    if not args.data.is_dir():
-        raise ConfigError("no such folder", str(args.data), "name one with runs by --data")
     try:
         of = [study.open_study(folder) for folder in chosen_studies] or None
+        for place in {args.data} if of is None else {one.runs_root(args.data) for one in of}:
+            if not place.is_dir():
+                raise ConfigError("no such folder", str(place), "name one with runs by --data")
         found = assess_studies(args.data, of)
     except DataError as error:
         raise EmulationError(str(error).rstrip(".")) from error

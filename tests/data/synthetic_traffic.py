@@ -16,6 +16,7 @@ PACKETS_A_S = 100
 TESTS = {
     "voip_1up": ("voip-1up", 5),
     "voip_rrul": ("voip-rrul", 5),
+    "voip_rrul_irtt": ("voip-rrul", 5),
     "web_small_idle": ("http", 0),
     "web_small_1up": ("http-1up", 5),
     "web_small_rrul": ("http-rrul", 5),
