@@ -344,11 +344,10 @@ def recorded(told: Mapping[str, Any], known: Mapping[str, Experiment] | None = N
 def _check_length(point: Point, length: Duration) -> None:
     """Raise `ConfigError` where the traffic of `point` cannot have that length."""
     try:
-        traffic = point.traffic.model_copy(update={"length": length})
-        traffic.check(point.rig, point.topology())
+        point.traffic.check_length(length)
     except Flaws as error:
         path, what, todo = error.flaws[0]
-        raise ConfigError(f"{dotted(path)} {what}", f"--length {length}", todo) from None
+        raise ConfigError(f"{dotted(path)}: {what}", f"--length {length}", todo) from None
 
 
 def _several(given: str | Iterable[str] | None, more: Sequence[Any] | None) -> list[str] | None:

@@ -20,6 +20,7 @@ from analysis.style import QDISC_ORDER
 from emulation import config
 from emulation.config import select
 from emulation.model import Experiment
+from emulation.units import Duration
 from workflow.plan import Scale
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
@@ -80,6 +81,7 @@ def test_parameter_files_name_known_parameters(path: Path) -> None:
         selected = select(
             experiment(f"{one.paper}/{one.experiment}"),
             link=one.link, qdisc=one.qdisc, cc=one.cc, era=one.era, seed=1,
+            length=Duration.parse(one.length) if one.length else None,
         )  # fmt: skip
         assert [f"{one.folder}/seed-001"] == [run.id for run in selected]
 

@@ -13,6 +13,7 @@ from emulation.captures import flent
 from emulation.rigs.base import RigSection
 from emulation.schema import Flaws, Section, Span, TestName
 from emulation.topology import Link, Topology
+from emulation.units import Duration
 
 if TYPE_CHECKING:
     from emulation.model import Run
@@ -44,6 +45,9 @@ class TrafficSection(Section):
     @abstractmethod
     def check(self, rig: RigSection, topology: Topology) -> None:
         """Raise `Flaws` where it cannot be sent over `topology`."""
+
+    def check_length(self, length: Duration) -> None:
+        """Raise `Flaws` where it cannot have that length in place of its own."""
 
     @abstractmethod
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:

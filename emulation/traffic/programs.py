@@ -314,8 +314,17 @@ class Programs(TrafficSection, StudySection):
                 raise Flaws((("files", number), what, "copy it into the folder"))
         return self
 
+    def check_length(self, length: Duration) -> None:
+        """Every program starts within the load."""
+        for number, section in enumerate(self.programs):
+            for one in section.commands(length.seconds):
+                if one.start >= length:
+                    what = f"'{one.start}' is not within the load, '{length}'"
+                    raise Flaws((("programs", number, "start"), what, "start it earlier"))
+
     def check(self, rig: RigSection, topology: Topology) -> None:
         """Every program has a host, a name of its own and something to wait for."""
+        self.check_length(self.length)
         nodes = [node.name for node in topology.nodes if not node.switches]
         shadowed = sorted(set(nodes) & set(WORDS))
         if shadowed:
@@ -330,9 +339,6 @@ class Programs(TrafficSection, StudySection):
                 where = ("programs", number)
                 if one.node not in nodes:
                     raise Flaws((where, *unknown("node", one.node, nodes)))
-                if one.start >= self.length:
-                    what = f"'{one.start}' is not within the load, '{self.length}'"
-                    raise Flaws(((*where, "start"), what, "start it earlier"))
                 name = _name(one)
                 if name in seen:
                     what = f"a program is called '{name}' already"
