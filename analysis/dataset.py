@@ -245,16 +245,17 @@ def find_several(
     ccs: Sequence[str],
     qdiscs: Collection[str] | Mapping[str, Collection[str]] | None = None,
     links: Collection[str] = (),
-    length: str = "",
+    length: str | Mapping[str, str] = "",
 ) -> list[RunFile]:
     """Runs of several experiments, of all `links` where none is named.
 
-    `qdiscs` is a mapping where they differ between experiments. Experiments without any run are
-    left out; raises DataError, that of the first, where there is none at all.
+    `qdiscs` and `length` are mappings where they differ between experiments. Experiments without
+    any run are left out; raises DataError, that of the first, where there is none at all.
     """
     found = gathered(
         partial(
-            find_settings, root, paper, experiment, eras=eras, ccs=ccs, length=length,
+            find_settings, root, paper, experiment, eras=eras, ccs=ccs,
+            length=length if isinstance(length, str) else length.get(experiment, ""),
             qdiscs=qdiscs[experiment] if isinstance(qdiscs, Mapping) else qdiscs,
         )
         for experiment in experiments

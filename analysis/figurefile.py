@@ -11,11 +11,12 @@ these also say which runs the figure needs, the product of
 - `eras` and `ccs`; the first era and the first congestion control are the paper's. The
   eras `switches` are all that differ from another by one switch of `emulation.era`.
 
-`length` is that of the load where it is not the experiments' own, and `probe` what is recorded
-beside the runs (`emulation.probes`). `unloaded` names the experiment that gives what the others are
-divided by, with UNLOADED_QDISC, and `stations` one without a rig that is shown beside them, maybe
-of another study: `testbed/wifi_waiting`. A figure of measurements that are no runs has `paper` and
-`table`, a file of the study's folder or below the data root.
+`length` is that of the load where it is not the experiments' own, or a mapping of experiments to
+lengths, and `probe` what is recorded beside the runs (`emulation.probes`). `unloaded` names the
+experiment that gives what the others are divided by, with UNLOADED_QDISC, and `stations` one
+without a rig that is shown beside them, maybe of another study: `testbed/wifi_waiting`. A figure of
+measurements that are no runs has `paper` and `table`, a file of the study's folder or below the
+data root.
 A list of several qdiscs is longer by those of the user's own (`qdisc/own.yaml`).
 """
 
@@ -108,9 +109,8 @@ class FigureFile:
         if "unloaded" in self.parameters:
             unloaded = self.parameters["unloaded"]
             loads += [(unloaded, link, UNLOADED_QDISC) for link in self._several("link")]
-        length = self.parameters.get("length", "")
         cells = [
-            Cell(paper, experiment, era, link, qdisc, cc, length)
+            Cell(paper, experiment, era, link, qdisc, cc, self._length(experiment))
             for cc in self.parameters["ccs"]
             for experiment, link, qdisc in loads
             for era in self._eras(qdisc)
@@ -130,6 +130,10 @@ class FigureFile:
             return [self.parameters[key]]
         several = self.parameters[SEVERAL[key]]
         return list(several.values() if isinstance(several, dict) else several)
+
+    def _length(self, experiment: str) -> str:
+        length = self.parameters.get("length", "")
+        return str(length.get(experiment, "") if isinstance(length, dict) else length)
 
     def _links(self, experiment: str) -> list[str]:
         several = self.parameters.get("links")
@@ -189,6 +193,8 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
         return
     texts = {key: content[key] for key in KEYS if key != "parameters"}
     texts |= {key: parameters[key] for key in TEXTS if key in parameters}
+    if isinstance(texts.get("length"), dict):
+        texts |= {f"length: {name}": one for name, one in texts.pop("length").items()}
     yield from (f"{key}: is {one!r}, no text" for key, one in texts.items() if not _text(one))
     for key in LISTS:
         value = parameters.get(key, ["-"])

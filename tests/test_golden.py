@@ -45,5 +45,6 @@ def made(run: Run) -> tuple[str, str]:
 if __name__ == "__main__":
     listed = golden()
     listed |= {run.id: made(run) for run in runs() if run.id not in listed}
-    lines = (",".join((run, *listed[run])) for run in sorted(listed))
+    runs_in_order = sorted(listed, key=lambda run: run.split("/"))
+    lines = (",".join((run, *listed[run])) for run in runs_in_order)
     GOLDEN.write_text("\n".join(["run,job,random", *lines]) + "\n")
