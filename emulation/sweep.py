@@ -21,6 +21,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from emulation import era as eras
+from emulation import parameter
 from emulation.axis import Value, digest
 from emulation.kernel import module
 from emulation.model import DEFAULT_MEMORY, NO_LINK, NONE, Link, Point, Qdisc
@@ -236,7 +237,7 @@ class Sweep:
                     elif path.startswith("qdisc."):
                         options[path.removeprefix("qdisc.")] = setting
                     elif path not in BUILT_IN:
-                        _set(document, path, setting)
+                        parameter.put(document, path, setting)
                 except Flaws as error:
                     raise Flaws(*error.below(one.axis)) from None
             overrides.append((one.axis, options))
@@ -459,7 +460,7 @@ class Sweep:
         if axis is None or axis.sets is None:
             return False
         try:
-            there = _get(self.base, axis.sets)
+            there = parameter.get(self.base, axis.sets)
         except (KeyError, IndexError, TypeError):
             return False
         return Value(one.axis, there, False, False).text == one.text
@@ -467,7 +468,7 @@ class Sweep:
 
 def _once(path: str, axis: str, set_by: dict[Path, str]) -> None:
     """Remember that `axis` sets the parameter; raise `Flaws` where another one does so, too."""
-    steps = tuple(_steps(path))
+    steps = tuple(parameter.steps(path))
     for known, other in set_by.items():
         shared = min(len(known), len(steps))
         if other != axis and known[:shared] == steps[:shared]:
@@ -576,43 +577,3 @@ def _changed(options: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
     for name in new:
         found.setdefault(name, changes[name])
     return found
-
-
-def _steps(path: str) -> list[str]:
-    """The keys of a path; what follows `sysctls` or `options` is one key."""
-    head, *tail = path.split(".")
-    steps = [head]
-    for number, word in enumerate(tail):
-        if steps[-1] in ("sysctls", "options", "eras", "environment"):
-            return [*steps, ".".join(tail[number:])]
-        steps.append(word)
-    return steps
-
-
-def _set(document: dict[str, Any], path: str, value: Any) -> None:
-    """Put `value` at `path` of the document."""
-    *steps, last = _steps(path)
-    here: Any = document
-    for step in steps:
-        if isinstance(here, list):
-            here = here[_index(here, step, path)]
-        else:
-            here = here.setdefault(step, {})
-        if not isinstance(here, dict | list):
-            raise Flaws(((), f"there is nothing at '{path}'", f"see the keys of '{steps[0]}'"))
-    if isinstance(here, list):
-        here[_index(here, last, path)] = value
-    else:
-        here[last] = value
-
-
-def _get(document: Any, path: str) -> Any:
-    for step in _steps(path):
-        document = document[int(step)] if isinstance(document, list) else document[step]
-    return document
-
-
-def _index(here: list[Any], step: str, path: str) -> int:
-    if not step.isdigit() or int(step) >= len(here):
-        raise Flaws(((), f"'{path}' has no place '{step}'", f"there are 0 to {len(here) - 1}"))
-    return int(step)
