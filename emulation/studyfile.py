@@ -256,7 +256,7 @@ class ExperimentSection(Section):
     restores: list[str] = Field(default_factory=list)  # switches of `emulation.era`
     measure: Measure | None = None
     unloaded: Name | None = None  # the experiment that `web` divides fetch times by
-    sweep: Any
+    sweep: Any = ({},)  # nothing: one point
     repetitions: int = Field(default=1, ge=1, le=999, strict=True)
 
     @field_validator("restores")

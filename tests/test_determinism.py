@@ -20,12 +20,13 @@ import pytest
 
 from emulation import kernel, rootfs, vm
 from emulation.config import experiment, select
+from emulation.model import Run
 from emulation.run import execute
 from emulation.units import Duration
 
 ROOT = Path(__file__).parents[1]
 from workflow.conditions import ODD, PLAIN
-from workflow.determinism import SWITCH, Seen, Stage, Work, observe
+from workflow.determinism import Seen, Stage, observe
 
 pytestmark = pytest.mark.kernel
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
@@ -33,14 +34,14 @@ needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become s
 LENGTH = Duration.parse("3 s")
 
 
-def traffic(name: str, qdisc: str, link: str = "10/10", cc: str = "cubic") -> Work:
-    """What a run of the experiment `name` does."""
+def traffic(name: str, qdisc: str, link: str = "10/10", cc: str = "cubic") -> Run:
+    """A short run of the experiment `name`."""
     (run,) = select(experiment(name), link=link, qdisc=qdisc, cc=cc, seed=1, length=LENGTH)
-    return Work(name, run.random, run=run)
+    return run
 
 
 #: One of each kind of traffic.
-WORKS: dict[str, Callable[[], Work]] = {
+WORKS: dict[str, Callable[[], Run]] = {
     "rrul": lambda: traffic("gbw2015/rrul", "fq_codel"),  # TCP both ways, UDP and ICMP
     "voip by D-ITG": lambda: traffic("gbw2015/voip_1up", "fq_codel", "10/1"),
     "voip by irtt": lambda: traffic("gbw2015/voip_rrul_irtt", "sfq", cc="reno"),
@@ -54,7 +55,7 @@ WORKS: dict[str, Callable[[], Work]] = {
     "mix": lambda: traffic("codel2012/edge", "codel", "1.5/1.5"),  # bulk, web sessions, CBR
     "window": lambda: traffic("codel2012/window_25", "fifo_100", "1.2/1.2"),
     "flood": lambda: traffic("battling2013/udp_flood", "sfq"),
-    "openvswitch": lambda: Work("openvswitch", 1, script=SWITCH),
+    "openvswitch": lambda: select(experiment("testbed/open_vswitch"), seed=1, length=LENGTH)[0],
 }
 
 #: What must be among the files that are compared.
@@ -66,7 +67,11 @@ FILES = {
     "stations": {"iperf.json", "qdiscs.json"},
     "mix": {"mix.json", "counters.json"},
     "window": {"qdiscs.json"},
-    "openvswitch": {"ping.txt", "flows.txt", "ports.txt", "kernel.log", "status"},
+    "openvswitch": {
+        *(f"programs/python3/files/{name}.txt" for name in ("ping", "flows", "ports")),
+        "kernel.log",
+        "status",
+    },
 }
 
 
@@ -114,9 +119,7 @@ def test_a_container_reaches_no_result() -> None:
 
 
 def test_a_run_of_the_product_has_these_bytes(tmp_path: Path) -> None:
-    run = WORKS["rrul"]().run
-    assert run is not None
-    result = execute(run, kernel.build(), rootfs.build(), tmp_path)
+    result = execute(WORKS["rrul"](), kernel.build(), rootfs.build(), tmp_path)
     told = json.loads(result.provenance.read_text())
     seen = idle("rrul").files
     assert told["data_sha256"].startswith(seen["data.flent.gz"])
@@ -125,18 +128,17 @@ def test_a_run_of_the_product_has_these_bytes(tmp_path: Path) -> None:
 
 
 def test_another_seed_gives_other_bytes() -> None:
-    other = observe(replace(WORKS["rrul"](), seed=2), PLAIN, stage())  # of the random numbers
+    other = observe(replace(WORKS["rrul"](), seed=2), PLAIN, stage())
     found = differing(idle("rrul"), other)
     assert {"data.flent.gz", "qdiscs.json"} <= set(found)
     assert "kernel.log" not in found  # the seed leaves no trace but its random numbers
 
 
 def test_a_microsecond_of_delay_gives_other_bytes() -> None:
-    work = WORKS["rrul"]()
-    assert work.run is not None
-    rig = work.run.rig.model_copy(update={"base_rtt": (Duration.parse("50.002 ms"),)})
-    run = replace(work.run, point=replace(work.run.point, rig=rig))
-    found = differing(idle("rrul"), observe(replace(work, run=run), PLAIN, stage()))
+    run = WORKS["rrul"]()
+    rig = run.rig.model_copy(update={"base_rtt": (Duration.parse("50.002 ms"),)})
+    other = replace(run, point=replace(run.point, rig=rig))
+    found = differing(idle("rrul"), observe(other, PLAIN, stage()))
     assert {"data.flent.gz", "qdiscs.json"} <= set(found)
 
 

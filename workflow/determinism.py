@@ -31,7 +31,7 @@ from unittest import mock
 from emulation import guestcode, kernel, rootfs, vm
 from emulation.config import experiment, select
 from emulation.kernel import Kernel, module
-from emulation.model import DEFAULT_MEMORY, Run
+from emulation.model import Run
 from emulation.traffic.flent import check_flows
 from emulation.units import Duration
 from workflow.conditions import (
@@ -46,50 +46,6 @@ from workflow.conditions import (
     loaded,
     pinned,
 )
-
-#: Switches that work with Open vSwitch; the work of a guest in place of a rig and its traffic.
-SWITCH = """
-import subprocess
-import switch
-from mininet.net import Mininet
-from mininet.node import OVSBridge
-status('booted')
-switch.start()
-net = Mininet(controller=None, switch=OVSBridge, autoSetMacs=True)
-bridge = net.addSwitch('s1')
-for number in range(1, 5):
-    net.addLink(net.addHost(f'h{number}'), bridge)
-net.start()
-status('switching', handlers=switch.handlers())
-with open('/job/out/ping.txt', 'w') as out:
-    for _ in range(3):
-        out.write(net.hosts[0].cmd('ping -c 5 -i 0.01', net.hosts[-1].IP()))
-status('pinged', loss_percent=net.pingAll())
-for name, command in (
-    ('flows', ['ovs-appctl', 'dpctl/dump-flows']),
-    ('ports', ['ovs-vsctl', 'list', 'Interface']),
-):
-    with open(f'/job/out/{name}.txt', 'w') as out:
-        subprocess.run(command, stdout=out, check=True)
-"""
-
-#: The job of a guest that does that.
-SCRIPT = {"work": "script", "uses": ["switches"]}
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a guest does. Exactly one of `run` and `script` (a Python program) is given."""
-
-    name: str
-    seed: int
-    run: Run | None = None
-    script: str | None = None
-
-    @property
-    def memory_mib(self) -> int:
-        """Of the guest."""
-        return DEFAULT_MEMORY.bytes >> 20 if self.run is None else self.run.memory_mib
 
 
 @dataclass(frozen=True)
@@ -127,8 +83,8 @@ class Stage:
         return replace(self, copy=place)
 
 
-#: (experiment, link, qdisc, congestion control) of the works: RRUL over the three links with qdiscs
-#: of each kind, then one of each other kind of traffic.
+#: Experiment, link, qdisc and congestion control of what is run: RRUL over the three links with
+#: qdiscs of each kind, then one of each other kind of traffic.
 TRAFFIC = (
     ("gbw2015/rrul", "10/10", "fq_codel", "cubic"),
     ("gbw2015/rrul", "10/1", "sfq", "reno"),
@@ -148,37 +104,37 @@ TRAFFIC = (
     ("codel2012/edge", "1.5/1.5", "codel", "cubic"),
     ("codel2012/window_25", "1.2/1.2", "fifo_100", "cubic"),
     ("battling2013/udp_flood", "10/10", "sfq", "cubic"),
+    ("testbed/open_vswitch",),
 )
 
 
-def works(length: str = "3 s", seeds: int = 2) -> list[Work]:
-    """Mixed traffic: that of `TRAFFIC`, and Open vSwitch."""
-    found = []
-    for name, link, qdisc, cc in TRAFFIC:
-        for run in select(
+def works(length: str = "3 s", seeds: int = 2) -> list[Run]:
+    """The runs of `TRAFFIC`, shorter than their studies have them."""
+    found: list[Run] = []
+    for name, *chosen in TRAFFIC:
+        link, qdisc, cc = chosen or (None, None, None)
+        found += select(
             experiment(name),
             link=link,
             qdisc=qdisc,
             cc=cc,
             seed=range(1, seeds + 1),
             length=Duration.parse(length),
-        ):
-            found.append(Work(run.id, run.random, run=run))
-    found += [Work(f"openvswitch/seed-{n:03d}", n, script=SWITCH) for n in range(1, seeds + 1)]
+        )
     return found
 
 
-def observe(work: Work, conditions: Conditions, stage: Stage) -> Seen:
+def observe(run: Run, conditions: Conditions, stage: Stage) -> Seen:
     """Boot once. Raises `RuntimeError` where that failed."""
     parent = Path(tempfile.mkdtemp(prefix="determinism-"))
     parent.chmod(0o755)
     try:
         folder = parent / conditions.parent / "scratch"
         folder.mkdir(parents=True)
-        lay_out(folder, work, conditions, stage)
+        lay_out(folder, run, conditions, stage)
         with loaded(conditions.load, conditions.nice):
             child = multiprocessing.get_context("fork").Process(
-                target=_child, args=(work, conditions, stage, folder)
+                target=_child, args=(run, conditions, stage, folder)
             )
             child.start()
             child.join()
@@ -186,7 +142,7 @@ def observe(work: Work, conditions: Conditions, stage: Stage) -> Seen:
             said = parent / "error"
             raise RuntimeError(said.read_text() if said.exists() else f"status {child.exitcode}")
         data = folder / "job/out/data.flent.gz"
-        if work.run is not None and data.exists():  # followed packets become data later
+        if data.exists():  # followed packets and programs become data later
             check_flows(data)
         return Seen(digests(folder, conditions), int((parent / "stops").read_text()))
     finally:
@@ -195,26 +151,27 @@ def observe(work: Work, conditions: Conditions, stage: Stage) -> Seen:
 
 def digests(folder: Path, conditions: Conditions = PLAIN) -> dict[str, str]:
     """The digest of each file that a boot in the scratch folder left, by its name."""
-    paths = sorted(path for path in (folder / "job/out").iterdir() if path.is_file())
+    out = folder / "job/out"
+    paths = {str(path.relative_to(out)): path for path in sorted(out.rglob("*")) if path.is_file()}
     found = {}
-    for path in (*paths, folder / "job/status"):
+    for name, path in (*paths.items(), ("status", folder / "job/status")):
         content = path.read_bytes()
-        if path.name == "kernel.log":  # it has the command line; leave what was masked out of it
+        if name == "kernel.log":  # it has the command line; leave what was masked out of it
             content = content.replace(os.fsencode(pinned(conditions)[0]), os.fsencode(vm.PINNED[0]))
-        found[path.name] = hashlib.sha256(content).hexdigest()[:16]
+        found[name] = hashlib.sha256(content).hexdigest()[:16]
     return found
 
 
-def lay_out(folder: Path, work: Work, conditions: Conditions, stage: Stage) -> None:
+def lay_out(folder: Path, run: Run, conditions: Conditions, stage: Stage) -> None:
     """Prepare the scratch folder of a boot for the user who does it."""
     root = stage.root
     if conditions.user is not None:
         assert stage.copy is not None
         root = stage.copy / "root"
-    job = SCRIPT if work.run is None else work.run.job()
-    modules = module.needed(stage.kernel, job, work.run.modules if work.run else ())
+    job = run.job()
+    modules = module.needed(stage.kernel, job, run.modules)
     place = Path("/guest") if conditions.container else root
-    vm.prepare(folder, place, job, modules, work.script)
+    vm.prepare(folder, place, job, modules, files=run.traffic.sources())
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             path.chmod(path.stat().st_mode & ~conditions.umask)
@@ -222,13 +179,13 @@ def lay_out(folder: Path, work: Work, conditions: Conditions, stage: Stage) -> N
             os.chown(path, conditions.user, conditions.user, follow_symlinks=False)
 
 
-def _child(work: Work, conditions: Conditions, stage: Stage, folder: Path) -> None:
+def _child(run: Run, conditions: Conditions, stage: Stage, folder: Path) -> None:
     """The boot, in a process of its own that takes on the conditions."""
     parent = next(one for one in folder.parents if one.name.startswith("determinism-"))
     # Opened now: what follows may take the right or the way to them.
     report, stops = (os.open(parent / one, os.O_WRONLY | os.O_CREAT) for one in ("error", "stops"))
     try:
-        machine = vm.Machine(stage.kernel.path, stage.root, work.seed, work.memory_mib)
+        machine = vm.Machine(stage.kernel.path, stage.root, run.random, run.memory_mib)
         if conditions.user is not None and stage.copy is not None:
             machine = replace(machine, kernel=stage.copy / "linux")
         os.environ.clear()
@@ -316,14 +273,14 @@ def _series(options: argparse.Namespace, stage: Stage) -> None:
         # Neighbours differ in both; after all pairs the next turn begins.
         turn, pair = divmod(number, len(jobs) * len(usable))
         shift, place = divmod(pair, len(jobs))
-        work, conditions = jobs[place], usable[(place + shift) % len(usable)]
-        if (work.name, conditions.name, turn) in done or time.monotonic() > end:
+        run, conditions = jobs[place], usable[(place + shift) % len(usable)]
+        if (run.id, conditions.name, turn) in done or time.monotonic() > end:
             return
-        line: dict[str, Any] = {"work": work.name, "conditions": conditions.name, "turn": turn}
+        line: dict[str, Any] = {"work": run.id, "conditions": conditions.name, "turn": turn}
         line["identity"], line["build"] = stage.identity, stage.kernel.digest
         began = time.monotonic()
         try:
-            seen = observe(work, conditions, stage)
+            seen = observe(run, conditions, stage)
             line["files"], line["stops"] = seen.files, seen.stops
         except RuntimeError as failure:
             line["failure"] = str(failure)

@@ -35,13 +35,6 @@ def start():
     _run("ovs-vsctl", "--timeout=10", "show")
 
 
-def handlers():
-    """How many handler threads ovs-vswitchd runs once it has a bridge; without one all is lost."""
-    pid = Path("/var/run/openvswitch/ovs-vswitchd.pid").read_text().strip()
-    names = [path.read_text() for path in Path("/proc", pid, "task").glob("*/comm")]
-    return sum(name.startswith("handler") for name in names)
-
-
 def _daemon(program, *arguments):
     options = ("--detach", "--no-chdir", "--pidfile", f"--log-file={_LOGS}/{program}.log")
     _run(program, *options, *arguments)

@@ -1,4 +1,4 @@
-"""No rig at all, for traffic that builds all that it sends over (`emulation.traffic.saturation`).
+"""No rig at all, for what builds all that it sends over: `saturation`, scripts of Mininet's.
 
 ```yaml
 rig: {kind: none}

@@ -21,6 +21,9 @@ traffic:
       keeps: ["*.csv"]
 ```
 
+With `rig: {kind: none}` a command has no `node`: it runs outside of all nodes, as a script of
+Mininet's does that makes nodes of its own.
+
 In a word of a command `{server}` is the address of the node `server`, `{seed}` the run's seed and
 `{length_s}` the length of the load in seconds. Output and files come out as `.output.tar.gz` beside
 the data; lines of JSON become rows of `.rows.jsonl.gz`, and their numbers series of the data where
@@ -147,7 +150,7 @@ class CommandSection(Section):
 
     kind: Literal["command"] = "command"
     name: Name | None = None  # of its output; the program's own where nothing is said
-    node: str
+    node: str | None = None  # None: outside of all nodes, where the rig has none
     command: Words = Field(min_length=1)
     environment: Variables = ()
     start: Start = Duration(0)
@@ -337,7 +340,10 @@ class Programs(TrafficSection, StudySection):
                 raise Flaws((("programs", number, "to"), *unknown("node", section.to, addressed)))
             for one in section.commands(self.length.seconds):
                 where = ("programs", number)
-                if one.node not in nodes:
+                if one.node is None and nodes:
+                    valid = f"write one of: {', '.join(nodes)}"
+                    raise Flaws(((*where, "node"), "is missing", valid))
+                if one.node is not None and one.node not in nodes:
                     raise Flaws((where, *unknown("node", one.node, nodes)))
                 name = _name(one)
                 if name in seen:
@@ -358,7 +364,7 @@ class Programs(TrafficSection, StudySection):
         words |= dict(zip(WORDS, (str(run.seed), f"{length_s:g}"), strict=True))
         commands = [one for section in self.programs for one in section.commands(length_s)]
         packages = {"packages": list(self.debian)} if self.debian else {}
-        return {
+        told = {
             "tool": "programs",
             "length_s": length_s,
             **packages,
@@ -368,6 +374,7 @@ class Programs(TrafficSection, StudySection):
                 for name, path in self.sources()
             ],
         }
+        return told if topology.nodes else {"work": "programs", "traffic": told}
 
     def sources(self) -> list[tuple[str, Path]]:
         """The files of the study that the programs find: (name in the guest, where it is)."""
