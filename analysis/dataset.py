@@ -375,6 +375,16 @@ def facts(file: RunFile, record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def read_facts(files: Iterable[RunFile]) -> Dataset:
+    """Runs of which nothing but their provenance is read; raises DataError where that is none."""
+    rows = []
+    for file in files:
+        record = read_record(file)
+        with usable(file):
+            rows.append(facts(file, record))
+    return runs_alone(pd.DataFrame(rows))
+
+
 def runs_alone(runs: pd.DataFrame) -> Dataset:
     """Runs whose samples and flows are not looked at, for outputs.write_outputs."""
     return Dataset(pd.DataFrame(), pd.DataFrame(), runs)

@@ -29,6 +29,15 @@ def find(data: Path, study: str, probe: str) -> list[RunFile]:
     return [RunFile.at(data, path.with_name(f"{path.name.split('.')[0]}.json")) for path in tables]
 
 
+def beside(runs: Iterable[RunFile], probe: str) -> list[RunFile]:
+    """Those of `runs` beside which the `probe` left its table."""
+    return [run for run in runs if _table(run, probe).exists()]
+
+
+def _table(run: RunFile, probe: str) -> Path:
+    return run.provenance.with_suffix(f".{probe}.csv")
+
+
 def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.DataFrame:
     """The tables of `probe` beside `runs` as one of `form`, with what KEY names and the length of
     the load; runs without one are passed over.
@@ -37,10 +46,8 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
     """
     found = []
     texts = {name: str for name, column in form.columns.items() if column.dtype.type is str}
-    for run in runs:
-        path = run.provenance.with_suffix(f".{probe}.csv")
-        if not path.exists():
-            continue
+    for run in beside(runs, probe):
+        path = _table(run, probe)
         about = {name: getattr(run, name) for name in KEY}
         length_s = float(read_record(run)["length_s"])
         try:

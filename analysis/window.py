@@ -9,13 +9,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from analysis.claims.measure import METRICS
-from analysis.dataset import Dataset, RunFile, facts, read_record, runs_alone, usable
+from analysis.dataset import RunFile
 from analysis.errors import DataError
 from analysis.flentfile import RERUN, Floats
 
@@ -143,16 +143,6 @@ def measure(run: RunFile) -> dict[str, float]:
         "empty_percent": 100 * float(spans[later & (queue == 0)].sum())
         / (one.length_ms - since),
     }  # fmt: skip
-
-
-def dataset(files: Sequence[RunFile]) -> Dataset:
-    """The runs of `files`, for outputs.write_outputs."""
-    return runs_alone(pd.DataFrame([_row(file) for file in files]))
-
-
-def _row(file: RunFile) -> dict[str, Any]:
-    with usable(file):
-        return facts(file, read_record(file))
 
 
 def described(measured: pd.DataFrame) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from analysis import study
 from analysis.claims.plugin import rules_of
 from analysis.dataset import variant_name
 from emulation import studies
+from workflow import checksums
 
 PAPERS = tuple(studies.shipped())
 RRUL_MIB = 25  # what data/gbw2015/rrul may take
@@ -32,14 +33,9 @@ def data(root: Path) -> Path:
 
 
 def test_every_file_has_its_checksum(data: Path) -> None:
-    sums = dict(
-        reversed(line.split("  ", 1)) for line in (data / "SHA256SUMS").read_text().splitlines()
+    assert (data / checksums.NAME).read_text() == checksums.text(data), (
+        "python -m workflow.checksums"
     )
-    shipped = [path for name in (*PAPERS, "kernel-logs") for path in (data / name).rglob("*")]
-    files = {str(path.relative_to(data)) for path in shipped if path.is_file()}
-    assert files == set(sums)
-    for name, expected in sums.items():
-        assert hashlib.sha256((data / name).read_bytes()).hexdigest() == expected, name
 
 
 def test_what_the_papers_say_has_its_checksum(root: Path) -> None:

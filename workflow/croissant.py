@@ -33,6 +33,11 @@ FILES: dict[str, tuple[str, list[str], str]] = {
         ["data/*/*/*/*/*/seed-*.rows.jsonl.gz"],
         "What a run measured that is no test of flent's: gzipped lines of JSON, a row a line",
     ),
+    "output": (
+        "application/gzip",
+        ["data/*/*/*/*/*/seed-*.output.tar.gz"],
+        "What a run's programs printed and left in files",
+    ),
     "packets": (
         "application/vnd.apache.parquet",
         ["data/*/*/*/*/*/seed-*.packets.parquet"],

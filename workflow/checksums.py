@@ -1,0 +1,38 @@
+"""Write `SHA256SUMS` anew, after runs came into the data: `python -m workflow.checksums`.
+
+A line is a digest and a path, as sha256sum(1) writes and checks them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+from emulation import studies
+
+NAME = "SHA256SUMS"
+DATA = Path(__file__).parents[1] / "data"
+
+
+def text(data: Path) -> str:
+    """The lines for all files of the shipped studies and of kernel logs below `data`."""
+    folders = [data / name for name in (*studies.shipped(), "kernel-logs")]
+    files = sorted(
+        str(path.relative_to(data))
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.is_file()
+    )
+    lines = (f"{hashlib.sha256((data / name).read_bytes()).hexdigest()}  {name}" for name in files)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def main() -> int:
+    """The command line."""
+    (DATA / NAME).write_text(text(DATA))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
