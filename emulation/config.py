@@ -233,6 +233,9 @@ def experiment(name: str) -> Experiment:
     Where a sweep gives its points several labels, such a label is the name of the experiment with
     these points alone: `khademi2013/flows_4`. Raises `ConfigError` where there is none.
     """
+    if (found := _study_called(name)) is not None:
+        listed = f"write {name}/{found.experiments[0].name}; 'emulate list {name}' shows all"
+        raise ConfigError(f"'{name}' is a study, not an experiment", todo=listed)
     place, _, last = name.rpartition("/")
     if not place:
         known = list(studies.known())
@@ -248,6 +251,14 @@ def experiment(name: str) -> Experiment:
     names = [label for one in study.experiments for label in (one.name, *one.labels)]
     what, todo = unknown("experiment", name, [f"{place}/{one}" for one in dict.fromkeys(names)])
     raise ConfigError(what, todo=todo)
+
+
+def _study_called(name: str) -> Study | None:
+    """The study that `name` stands for; None where it names none."""
+    try:
+        return load(studies.find(name))
+    except studies.NoStudy:
+        return None
 
 
 def labelled(experiment: Experiment, label: str) -> Experiment:

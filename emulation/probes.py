@@ -108,9 +108,6 @@ def check(probes: tuple[Probe, ...], run: Run) -> None:
         elif not probe.places(run):
             what = f"the rig '{run.topology.name}' has none of the places of this probe"
             raise ConfigError(what, _where(str(probe)), f"name one: {FORMS[probe.kind]}")
-    if run.job()["traffic"]["tool"] == "programs":
-        what = "probes begin in a sleep of the guest's first process; with programs it has none"
-        raise ConfigError(what, run.id, "leave --probe out")
 
 
 def places(probes: tuple[Probe, ...], run: Run) -> list[dict[str, Any]]:
@@ -150,6 +147,34 @@ def files(probes: tuple[Probe, ...], run: Run) -> dict[str, str]:
         else:
             ends.append(f".{place['kind']}.parquet")
     return {f"probe{end}": end for end in ends}
+
+
+def check_there(probes: tuple[Probe, ...], run: Run, folder: Path) -> None:
+    """Raise `ConfigError` where the data in `folder` have a series of `probes` that was sampled
+    otherwise: at other places, or at other intervals."""
+    for kind, found in _sampled(probes, run).items():
+        path = folder / f"{run.id}.{kind}.parquet"
+        if path.exists():
+            import pandas as pd
+
+            if (there := pd.read_parquet(path).attrs.get("places")) != found:
+                told = " and ".join(_told(place) for place in there or ())
+                what = f"the series that is there is of {told or 'places that it does not tell'}"
+                raise ConfigError(what, str(path), "remove it, or choose another --output")
+
+
+def _sampled(probes: tuple[Probe, ...], run: Run) -> dict[str, list[dict[str, Any]]]:
+    """The places of each kind of series."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for place in places(probes, run):
+        if place["kind"] != CAPTURE:
+            found.setdefault(place["kind"], []).append(place)
+    return found
+
+
+def _told(place: dict[str, Any]) -> str:
+    where = " ".join(place[key] for key in ("node", "interface") if key in place)
+    return f"{place['kind']}:{Duration(place['interval_ns'])}:{where}"
 
 
 def for_module(probes: tuple[Probe, ...], run: Run) -> bytes:
@@ -193,10 +218,11 @@ def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
 
             sender, queue = (captures[place] for place in upload.places(run))
             upload.write(probe.kind, run, out, (sender, queue), out / f"probe.{probe.kind}.csv")
-    if any(place["kind"] != CAPTURE for place in found):
+    if sampled := _sampled(probes, run):
         from emulation import netlink
 
         for kind, table in netlink.tables(found, (out / SAMPLES).read_bytes()).items():
+            table.attrs["places"] = sampled[kind]
             table.to_parquet(out / f"probe.{kind}.parquet", index=False)
 
 

@@ -71,6 +71,8 @@ def execute(
     recorded = recording.files(probes, run)
     more |= {name: data / f"{run.id}{end}" for name, end in recorded.items()}
     wanted += more.values()
+    if not again:
+        recording.check_there(probes, run, data)
     if all(path.exists() for path in wanted) and not again:
         return Result(target, record, None)
     kept = not again and target.exists() and record.exists()

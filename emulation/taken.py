@@ -59,8 +59,12 @@ def _take(word: str, path: Path, folder: Path, found: dict[str, TakenFile]) -> N
             word,
             f"go to a folder above it, or copy it to {folder}",
         )
-    mode = 0o755 if path.stat().st_mode & 0o100 else 0o644
-    found[relative] = TakenFile(relative, path, mode)
+    found[relative] = TakenFile(relative, path, mode(path))
+
+
+def mode(path: Path) -> int:
+    """That of a file in the guest: whether it is a program, and nothing of anybody's umask."""
+    return 0o755 if path.stat().st_mode & 0o100 else 0o644
 
 
 def _relative(path: Path, folder: Path) -> str | None:

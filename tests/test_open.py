@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from analysis.lab import open_study
-from emulation import studies
+from emulation import kernel, rootfs, studies
+from emulation.probes import Probe
+from emulation.run import execute
 
 pytestmark = pytest.mark.kernel
 
@@ -135,3 +138,20 @@ def test_a_command_on_a_rig_in_python_leaves_rows_files_and_output(hops: Path) -
     assert runs.missing == ()
     again = study.runs("own", seed=3).do(bar=False, again=True)
     assert again.rows().equals(rows)
+
+
+def test_probes_of_programs_change_none_of_their_bytes(hops: Path, tmp_path: Path) -> None:
+    wanted = tuple(map(Probe.parse, ("qdisc:1ms:r r-b", "sockets", "capture:a a-r")))
+    (run,) = open_study(hops).runs("own", seed=3)
+    built, root = kernel.build(), rootfs.build()
+    plain = execute(run, built, root, tmp_path / "without")
+    probed = execute(run, built, root, tmp_path / "with", probes=wanted)
+    left = [one.data.with_name("seed-003.output.tar.gz").read_bytes() for one in (plain, probed)]
+    assert left[0] == left[1]
+    table = pd.read_parquet(probed.data.with_name("seed-003.qdisc.parquet"))
+    told = json.loads(probed.provenance.read_text())["qdiscs"]["r r-b"]["qdiscs"][-1]
+    last = table[table.handle == told["handle"]].iloc[-1]
+    assert last.sent_packets == told["packets"]
+    assert table["time_ns"].max() - table["time_ns"].min() > 3e9
+    sockets = pd.read_parquet(probed.data.with_name("seed-003.sockets.parquet"))
+    assert "a" in set(sockets["node"])

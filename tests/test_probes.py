@@ -103,14 +103,6 @@ def test_what_the_module_is_told(pie: Run) -> None:
     ]
 
 
-def test_traffic_without_a_sleep_is_refused(pie: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    probes.check((Probe.parse("qdisc"),), pie)
-    monkeypatch.setattr(Run, "job", lambda run: {"traffic": {"tool": "programs"}})
-    probes.check((), pie)
-    with pytest.raises(ConfigError, match="with programs it has none"):
-        probes.check((Probe.parse("qdisc"),), pie)
-
-
 @pytest.mark.parametrize("text", ["qdisc", "qdisc:1ms", "capture"])
 def test_a_probe_without_a_place_is_refused(
     pie: Run, monkeypatch: pytest.MonkeyPatch, text: str
@@ -123,6 +115,18 @@ def test_a_probe_without_a_place_is_refused(
 def test_a_guest_that_recorded_nothing_is_refused(pie: Run, tmp_path: Path) -> None:
     with pytest.raises(GuestFailure, match="no probe could begin"):
         probes.reduce((Probe.parse("qdisc"),), pie, tmp_path)
+
+
+def test_a_series_that_was_sampled_otherwise_is_not_taken_for_it(pie: Run, tmp_path: Path) -> None:
+    table = pd.DataFrame({"time_s": [0.0]})
+    table.attrs["places"] = probes.places((Probe.parse("qdisc:1ms"),), pie)
+    path = tmp_path / f"{pie.id}.qdisc.parquet"
+    path.parent.mkdir(parents=True)
+    table.to_parquet(path)
+    probes.check_there((Probe.parse("qdisc:1ms"), Probe.parse("sockets")), pie, tmp_path)
+    for text in ("qdisc", "qdisc:1ms:router_up r1-delay"):
+        with pytest.raises(ConfigError, match="the series that is there is of qdisc:1 ms:"):
+            probes.check_there((Probe.parse(text),), pie, tmp_path)
 
 
 def runs() -> dict[str, Run]:
@@ -164,6 +168,7 @@ def test_a_run_with_probes_is_the_run_without(name: str, interval: str, tmp_path
     assert (last.sent_bytes, last.sent_packets, last.drops) == tuple(
         counted[name] for name in ("bytes", "packets", "drops")
     )
+    probes.check_there(wanted, run, tmp_path / "with")
     flows = pd.read_parquet(result.data.with_name(f"{stem}.sockets.parquet"))
     assert flows.bytes_acked.max() > 100_000
     packets = result.data.with_name(f"{stem}.{place.node}.{place.interface}.pcap.gz")

@@ -101,4 +101,10 @@ def _print(report: dict[str, Any]) -> None:
     if "qdiscs" in report:
         print(f"{report['file']}: {', '.join(report['qdiscs'])} in {', '.join(report['papers'])}")
     for found in report.get("experiments", ()):
-        print(f"{report['file']}: {found['id']}: {found['points']} points, {found['runs']} runs")
+        points, runs = (_counted(found[noun], noun) for noun in ("points", "runs"))
+        print(f"{report['file']}: {found['id']}: {points}, {runs}")
+
+
+def _counted(number: int, nouns: str) -> str:
+    """`3 runs`, `1 run`."""
+    return f"{number} {nouns.removesuffix('s') if number == 1 else nouns}"

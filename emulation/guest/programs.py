@@ -24,6 +24,9 @@ import commands
 
 FILES, WORK, OUT = "/job/files", "/root/work", "/job/out/programs"
 
+#: How long a rig stands idle before the load: probes begin in this sleep.
+IDLE_S = 2.0
+
 #: How often the status is told how far virtual time has come.
 BEAT_S = 1.0
 
@@ -274,6 +277,8 @@ def run(rig, traffic, status):
     # kernel takes for a fault.
     resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES_MOST))
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)  # of the root namespace
+    if rig is not None:
+        time.sleep(IDLE_S)
     load = Load(rig, traffic, status)
     try:
         load.run()

@@ -60,6 +60,7 @@ from emulation.schema import (
     TestName,
     unknown,
 )
+from emulation.taken import mode
 from emulation.topology import Topology
 from emulation.traffic.base import TrafficSection
 from emulation.units import Duration
@@ -370,7 +371,7 @@ class Programs(TrafficSection, StudySection):
             **packages,
             "programs": [_program(one, words, length_s) for one in commands],
             "files": [
-                {"path": name, "mode": path.stat().st_mode & 0o777, "sha256": _sha256(path)}
+                {"path": name, "mode": mode(path), "sha256": _sha256(path)}
                 for name, path in self.sources()
             ],
         }
