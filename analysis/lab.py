@@ -23,11 +23,12 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis import dataset, metrics
-from analysis.dataset import Dataset, RunFile
 from analysis.errors import DataError, brief
-from analysis.flentfile import RERUN, TCP_KINDS
-from analysis.metrics import INDUCED
+from analysis.measures import metrics
+from analysis.measures.metrics import INDUCED
+from analysis.runs import dataset
+from analysis.runs.dataset import Dataset, RunFile
+from analysis.runs.flentfile import RERUN, TCP_KINDS
 from emulation import campaign, config, datafile, kernel, rootfs, studies
 from emulation.errors import ConfigError
 from emulation.model import Run, Study
@@ -88,7 +89,7 @@ class Chosen(Sequence[Run]):
         return tuple(run for run in self.all if not paths(run, self.data)[1].exists())
 
     def tables(self, **options: Any) -> Dataset:
-        """Samples, flows and runs as tidy tables (`analysis.dataset`), for runs of flent's form.
+        """Samples, flows and runs as tidy tables (`runs.dataset`), for runs of flent's form.
 
         The table of runs has a column for each axis that they differ in. Raises `DataError` for a
         run that cannot be read, or is not there yet.

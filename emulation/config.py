@@ -11,8 +11,7 @@ from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any
 
-from emulation import era as eras
-from emulation import job, own, studies
+from emulation import era as eras, job, own, studies
 from emulation.axis import Value
 from emulation.errors import ConfigError, KernelBuildError
 from emulation.kernel import module, recipe

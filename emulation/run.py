@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from emulation import layer, provenance, speed, storage, trace, vm
-from emulation import probes as recording
+from emulation import layer, probes as recording, provenance, speed, storage, trace, vm
 from emulation.captures import places
 from emulation.errors import ConfigError, EmulationError, GuestFailure
 from emulation.kernel import Kernel, module

@@ -24,8 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from emulation.qdisc import TC_OPTIONS, Option
-from emulation.qdisc import flaws as flaws_of_qdisc
+from emulation.qdisc import TC_OPTIONS, Option, flaws as flaws_of_qdisc
 from emulation.source import Path
 from emulation.units import Duration, Packets, Quantity, Rate, Size, UnitError
 

@@ -211,7 +211,7 @@ class AxisSection(Section):
         return self
 
 
-#: What runs become numbers by; `analysis.claims.kinds` has a function of each name.
+#: What runs become numbers by; `analysis.measures.kinds` has a function of each name.
 Measure = Literal[
     "dynamic",
     "fairness",

@@ -20,8 +20,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from emulation import era as eras
-from emulation import parameter
+from emulation import era as eras, parameter
 from emulation.axis import Value, digest
 from emulation.kernel import module
 from emulation.model import DEFAULT_MEMORY, NO_LINK, NONE, Link, Point, Qdisc

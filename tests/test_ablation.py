@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis import ablation
+from analysis.measures import ablation
 from emulation.era import SWITCHES, switches
 from emulation.qdisc import TC_OPTIONS
 

@@ -10,14 +10,15 @@ import pandas as pd
 import pytest
 import synthetic
 
-from analysis import battling, figures_battling
 from analysis.claims.check import checks
 from analysis.claims.plugin import rules_of
-from analysis.claims.statement import read_claims
-from analysis.dataset import Dataset, RunFile, find_runs, read_runs
-from analysis.flentfile import kind_of
-from analysis.settings import Setting
-from analysis.study import open_study
+from analysis.measures import battling
+from analysis.plots import battling as figures_battling
+from analysis.runs.dataset import Dataset, RunFile, find_runs, read_runs
+from analysis.runs.flentfile import kind_of
+from analysis.runs.settings import Setting
+from analysis.runs.statement import read_claims
+from analysis.runs.study import open_study
 from emulation import guestcode
 from emulation.config import experiment, load, select
 

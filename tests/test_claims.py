@@ -29,16 +29,16 @@ from analysis.claims.check import (
 )
 from analysis.claims.effect import Effect, effect
 from analysis.claims.explanation import Explanation
-from analysis.claims.kinds import KINDS
-from analysis.claims.measure import MEASURED, measure_study
-from analysis.claims.rrul import measure, startup
-from analysis.claims.statement import CLAIMS, Claim, read_claims
 from analysis.claims.summary import why
 from analysis.claims.verdict import Verdict, assess, decide
-from analysis.dataset import RunFile, find_runs, read_runs
 from analysis.errors import DataError
-from analysis.metrics import run_metrics
-from analysis.study import Study, known, open_study
+from analysis.measures.kinds import KINDS
+from analysis.measures.metrics import run_metrics
+from analysis.measures.rrul import measure, startup
+from analysis.measures.table import MEASURED, measure_study
+from analysis.runs.dataset import RunFile, find_runs, read_runs
+from analysis.runs.statement import CLAIMS, Claim, read_claims
+from analysis.runs.study import Study, known, open_study
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "data" / "golden"

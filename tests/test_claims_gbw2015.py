@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 
 from analysis.claims.check import Check, Lacking, Quantity, checks
-from analysis.claims.measure import MEASURED, METRICS
 from analysis.claims.plugin import rules_of
-from analysis.claims.statement import read_claims
 from analysis.claims.verdict import Verdict, assess
-from analysis.published import read_published
-from analysis.study import open_study
+from analysis.measures.names import METRICS
+from analysis.measures.table import MEASURED
+from analysis.runs.published import read_published
+from analysis.runs.statement import read_claims
+from analysis.runs.study import open_study
 
 RULES, EXPLANATIONS = rules_of(open_study("gbw2015"))
 LINKS = ("100/100", "10/10", "10/1")

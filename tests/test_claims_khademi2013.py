@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 from analysis.claims.check import Check, checks
-from analysis.claims.measure import MEASURED, METRICS
 from analysis.claims.plugin import load, rules_of
-from analysis.claims.statement import read_claims
 from analysis.claims.verdict import Verdict, assess
-from analysis.study import open_study
+from analysis.measures.names import METRICS
+from analysis.measures.table import MEASURED
+from analysis.runs.statement import read_claims
+from analysis.runs.study import open_study
 from emulation.config import experiments
 
 STUDY = open_study("khademi2013")

@@ -7,16 +7,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import report
 from analysis.claims import check
 from analysis.claims.check import Quantity
-from analysis.claims.measure import MEASURED
-from analysis.claims.page import render, write_claims
-from analysis.claims.statement import Claim, read_claims
 from analysis.claims.summary import as_json, count, decisive, effect_text, printed, why
 from analysis.claims.verdict import Assessment, Verdict, assess
 from analysis.errors import DataError
-from analysis.study import open_study
+from analysis.measures.table import MEASURED
+from analysis.runs.statement import Claim, read_claims
+from analysis.runs.study import open_study
+from analysis.site import report
+from analysis.site.claims_page import render, write_claims
 from emulation import cli
 
 ROOT = Path(__file__).parents[1]

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from matplotlib import image
 
-from analysis import study
 from analysis.claims.plugin import rules_of
-from analysis.dataset import variant_name
+from analysis.runs import study
+from analysis.runs.dataset import variant_name
 from emulation import studies
 from workflow import checksums
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import synthetic
 
-from analysis import dataset
-from analysis.dataset import RunFile, find_runs, read_runs, variant_name
 from analysis.errors import DataError
-from analysis.flentfile import kind_of, read_flent
-from analysis.settings import Setting
+from analysis.runs import dataset
+from analysis.runs.dataset import RunFile, find_runs, read_runs, variant_name
+from analysis.runs.flentfile import kind_of, read_flent
+from analysis.runs.settings import Setting
 
 LINK, QDISC = "10-10", "codel"
 

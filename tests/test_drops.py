@@ -6,10 +6,11 @@ import pandas as pd
 import pytest
 from synthetic_recorded import recorded_runs
 
-from analysis import drops, figures_drops, style
-from analysis.claims.settled import settled_by
-from analysis.dataset import RunFile
 from analysis.errors import DataError
+from analysis.measures import drops
+from analysis.plots import drops as figures_drops, style
+from analysis.runs.dataset import RunFile
+from analysis.site.verdicts import settled_by
 
 
 def row(**changes: object) -> dict[str, object]:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import estimates
+from analysis.measures import estimates
 
 
 def packets() -> pd.DataFrame:

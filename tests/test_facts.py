@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis import facts, figures_rig
 from analysis.errors import DataError
-from analysis.study import open_study
+from analysis.plots import facts, rig as figures_rig
+from analysis.runs.study import open_study
 from emulation.config import experiment
 
 

@@ -31,8 +31,8 @@ import pytest
 import synthetic
 
 from analysis.errors import DataError
-from analysis.execute import execute
-from analysis.figurefile import read_figure
+from analysis.site.execute import execute
+from analysis.site.figurefile import read_figure
 from emulation import cli, provenance, run, storage, vm
 from emulation.commands import verify
 from emulation.config import select
@@ -40,8 +40,7 @@ from emulation.errors import INTERRUPTED, GuestFailure, MissingTool, StorageErro
 from emulation.kernel import Kernel, make
 from emulation.model import Experiment, Run
 from emulation.rootfs import RootFs
-from workflow import figure as workflow_figure
-from workflow import progress
+from workflow import figure as workflow_figure, progress
 
 ROOT = Path(__file__).parents[1]
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})

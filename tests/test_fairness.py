@@ -5,8 +5,8 @@ import math
 import pytest
 import synthetic_traffic as traffic
 
-from analysis import fairness
-from analysis.dataset import Dataset, find_runs, read_runs
+from analysis.measures import fairness
+from analysis.runs.dataset import Dataset, find_runs, read_runs
 
 
 @pytest.fixture(scope="module")

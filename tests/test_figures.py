@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from matplotlib.text import Annotation, Text
 
-from analysis import figures, panels, style
-from analysis.published import read_published
-from analysis.settings import Setting
+from analysis.plots import panels, rrul, style
+from analysis.runs.order import QDISC_ORDER, in_order
+from analysis.runs.published import read_published
+from analysis.runs.settings import Setting
 
 FIGURE_2 = Path(__file__).parents[1] / "studies/gbw2015/published/fig2.csv"
 
@@ -46,7 +47,7 @@ def curves(seeds: int) -> pd.DataFrame:
     time_s = np.round(np.arange(0, 25.2, 0.2), 6)
     half = 2.0 if seeds > 1 else np.nan
     tables = []
-    for place, qdisc in enumerate(style.QDISC_ORDER):
+    for place, qdisc in enumerate(QDISC_ORDER):
         rtt = 50 + np.where(time_s >= 5, 2.0 * place, 0)
         low, high = rtt - half, rtt + half
         tables.append(
@@ -59,7 +60,7 @@ def curves(seeds: int) -> pd.DataFrame:
 def names(axes: Axes) -> list[Annotation]:
     return [
         text for text in axes.texts
-        if isinstance(text, Annotation) and text.get_text() in style.QDISC_ORDER
+        if isinstance(text, Annotation) and text.get_text() in QDISC_ORDER
     ]  # fmt: skip
 
 
@@ -82,7 +83,7 @@ def assert_names_are_apart(figure: Figure) -> None:
 def test_names_are_apart_and_off_the_markers(figure: str, seeds: int) -> None:
     directions = ("download", "upload") if figure == "2c" else ("download",)
     with style.styled() as palette:
-        drawn = figures.latency_goodput(
+        drawn = rrul.latency_goodput(
             per_run(figure, seeds), read_published(FIGURE_2, figure), palette, directions=directions
         )
         assert len(names(drawn.axes[0])) == 7 * len(directions)
@@ -91,7 +92,7 @@ def test_names_are_apart_and_off_the_markers(figure: str, seeds: int) -> None:
 
 def test_better_is_up_and_to_the_right() -> None:
     with style.styled() as palette:
-        drawn = figures.latency_goodput(per_run("2b", 3), read_published(FIGURE_2, "2b"), palette)
+        drawn = rrul.latency_goodput(per_run("2b", 3), read_published(FIGURE_2, "2b"), palette)
     axes = drawn.axes[0]
     left, right = axes.get_xlim()
     assert left > 107
@@ -102,7 +103,7 @@ def test_better_is_up_and_to_the_right() -> None:
 def test_ours_is_the_median_and_published_is_hollow() -> None:
     runs = per_run("2b", 3)
     with style.styled() as palette:
-        drawn = figures.latency_goodput(runs, read_published(FIGURE_2, "2b"), palette)
+        drawn = rrul.latency_goodput(runs, read_published(FIGURE_2, "2b"), palette)
     markers = [line for line in drawn.axes[0].lines if line.get_marker() == "D"]  # codel
     hollow = [line for line in markers if line.get_markerfacecolor() == palette.paper]
     filled = [line for line in markers if line.get_markerfacecolor() != palette.paper]
@@ -114,16 +115,14 @@ def test_ours_is_the_median_and_published_is_hollow() -> None:
 @pytest.mark.parametrize(("seeds", "ellipses"), [(2, 0), (3, 7)])
 def test_ellipses_need_three_runs(seeds: int, ellipses: int) -> None:
     with style.styled() as palette:
-        drawn = figures.latency_goodput(
-            per_run("2a", seeds), read_published(FIGURE_2, "2a"), palette
-        )
+        drawn = rrul.latency_goodput(per_run("2a", seeds), read_published(FIGURE_2, "2a"), palette)
     assert sum(isinstance(patch, Ellipse) for patch in drawn.axes[0].patches) == ellipses
 
 
 def test_missing_data_leaves_the_published_marker() -> None:
     runs = per_run("2b", 1)
     with style.styled() as palette:
-        drawn = figures.latency_goodput(
+        drawn = rrul.latency_goodput(
             runs[runs["qdisc"] == "sfq"], read_published(FIGURE_2, "2b"), palette
         )
     assert len(names(drawn.axes[0])) == 7
@@ -132,10 +131,10 @@ def test_missing_data_leaves_the_published_marker() -> None:
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_time_series(seeds: int) -> None:
     with style.styled() as palette:
-        drawn = figures.latency_time(curves(seeds), palette)
+        drawn = rrul.latency_time(curves(seeds), palette)
         assert_names_are_apart(drawn)
     axes = drawn.axes[0]
-    assert [t.get_text() for t in names(axes)] == list(style.QDISC_ORDER)
+    assert [t.get_text() for t in names(axes)] == list(QDISC_ORDER)
     assert axes.get_xlim() == (0, 25)
     assert axes.get_ylim()[0] == 0
 
@@ -179,13 +178,13 @@ def test_colours_are_told_apart_by_all_eyes(theme: str, eye: Any) -> None:
 
 
 def test_new_qdiscs_come_last_and_have_a_look() -> None:
-    assert style.in_order(["mine", "fq_codel", "ared", "fq_codel"]) == ["ared", "fq_codel", "mine"]
+    assert in_order(["mine", "fq_codel", "ared", "fq_codel"]) == ["ared", "fq_codel", "mine"]
     assert style.look("mine") == style.OTHER
 
 
 def test_saved_files_repeat_byte_for_byte(tmp_path: Path) -> None:
     def draw(palette: style.Palette) -> Figure:
-        return figures.latency_time(curves(3), palette)
+        return rrul.latency_time(curves(3), palette)
 
     first, second = style.save(draw, tmp_path / "a" / "x"), style.save(draw, tmp_path / "b" / "x")
     assert [path.name for path in first] == ["x.svg", "x-dark.svg", "x.png"]
@@ -198,9 +197,9 @@ def test_saved_files_repeat_byte_for_byte(tmp_path: Path) -> None:
 
 
 def test_descriptions_name_values() -> None:
-    text = figures.describe_latency_goodput(per_run("2b", 1), "10/10")
+    text = rrul.describe_latency_goodput(per_run("2b", 1), "10/10")
     assert "10/10 Mbit/s" in text
-    assert all(qdisc in text for qdisc in style.QDISC_ORDER)
+    assert all(qdisc in text for qdisc in QDISC_ORDER)
 
 
 def test_published_values_are_not_drawn_beside_new_reno() -> None:
@@ -208,7 +207,7 @@ def test_published_values_are_not_drawn_beside_new_reno() -> None:
     both = [runs.assign(era="2014", cc=cc) for cc in ("cubic", "reno")]
     shown = [Setting("2014", "cubic"), Setting("2014", "reno")]
     with style.styled() as palette:
-        drawn = figures.latency_goodput(
+        drawn = rrul.latency_goodput(
             pd.concat(both), read_published(FIGURE_2, "2b"), palette, settings=shown
         )
     hollow = [
@@ -225,7 +224,7 @@ def test_the_legend_of_qdiscs_is_on_the_page(eras: int, ccs: int) -> None:
     ]
     with style.styled() as palette:
         drawn = panels.grid(shown, palette, lambda axes, setting: axes.plot([0, 1], [0, 1]))
-        panels.qdisc_legend(drawn, style.QDISC_ORDER, palette)
+        panels.qdisc_legend(drawn, QDISC_ORDER, palette)
         renderer = FigureCanvasAgg(drawn).get_renderer()
         drawn.draw(renderer)
         box = drawn.legends[0].get_window_extent(renderer)

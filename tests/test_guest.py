@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.dataset import find_runs, read_runs
+from analysis.runs.dataset import find_runs, read_runs
 from emulation import guestcode, kernel, rootfs, vm
 from emulation.config import experiment, select
 from emulation.errors import GuestFailure, GuestHung, RigMismatch

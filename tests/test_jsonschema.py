@@ -10,8 +10,7 @@ import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
-from emulation import jsonschema as ours
-from emulation import studies, template
+from emulation import jsonschema as ours, studies, template
 
 DOCS = Path(__file__).parents[1] / "docs" / "study.schema.json"
 

@@ -13,10 +13,7 @@ from pathlib import Path
 import pytest
 
 from emulation.errors import KernelBuildError, MissingTool
-from emulation.kernel import builder as builds
-from emulation.kernel import make
-from emulation.kernel import recipe as recipes
-from emulation.kernel import source as sources
+from emulation.kernel import builder as builds, make, recipe as recipes, source as sources
 
 MAKEFILE = """\
 VERSION = 6

@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis import dataset, live, metrics, reference, style
+from analysis.live import readings, reference
+from analysis.measures import metrics
+from analysis.plots import style
+from analysis.runs import dataset
 from emulation.errors import Interrupted
 from emulation.explore import Choice
 from emulation.live import Live
@@ -48,12 +51,12 @@ def test_readings_and_numbers_of_what_was_printed() -> None:
         "10": netperf("TCP_STREAM", [5]) + "NETPERF_INTERIM_RESULT[1]=9.9",  # cut off
         "11": "/usr/bin/fping -c 1 localhost \n",
     }
-    found = live.readings(outputs)
+    found = readings.readings(outputs)
     assert [flow.direction for flow in found.flows] == ["download", "download", "upload"]
     assert found.ping_s[:2] == pytest.approx([0.05, 0.25], abs=1e-5)
     assert found.until_s == pytest.approx(0.2 * 49 + 0.05, abs=1e-5)
     assert found.flows[0].ends_s == pytest.approx([5.5, 6.0, 6.5], abs=1e-5)
-    now = live.numbers(found, base_rtt_ms=50, length_s=20)
+    now = readings.numbers(found, base_rtt_ms=50, length_s=20)
     assert now.latency_ms == pytest.approx(30)
     assert now.download_mbit_s == pytest.approx((2 + 4 + 4) / 3 + 1.5e6 * 8e-6 / 4)
     assert now.upload_mbit_s == pytest.approx(5)
@@ -65,21 +68,21 @@ def test_the_sum_of_flows_ends_with_the_one_that_reported_least() -> None:
         "8": netperf("TCP_MAERTS", [4] * 8),
         "9": netperf("TCP_MAERTS", [1] * 4),
     }
-    time_s, rate = live.goodput(live.readings(outputs).flows, "download")
+    time_s, rate = readings.goodput(readings.readings(outputs).flows, "download")
     assert time_s[-1] < 7.0
     assert rate[-1] == pytest.approx(5)
     assert rate[0] == pytest.approx(0)
-    nothing, _ = live.goodput([], "upload")
+    nothing, _ = readings.goodput([], "upload")
     assert nothing.size == 0
 
 
 def test_nothing_yet_is_drawn_as_well(tmp_path: Path) -> None:
-    found = live.readings({})
-    assert np.isnan(live.numbers(found, 50, 20)).all()
+    found = readings.readings({})
+    assert np.isnan(readings.numbers(found, 50, 20)).all()
     about: dict[str, Any] = {"rates_mbit_s": (10, 1), "base_rtt_ms": 50, "length_s": 20}
     with style.styled() as palette:
-        drawn = live.figure(found, palette, qdisc="codel", **about)
-        assert live.png(drawn).startswith(b"\x89PNG")
+        drawn = readings.figure(found, palette, qdisc="codel", **about)
+        assert readings.png(drawn).startswith(b"\x89PNG")
 
 
 def test_the_paper_and_the_shipped_runs_are_beside_a_cell(root: Path) -> None:
@@ -116,11 +119,11 @@ def test_a_run_is_watched_to_its_end(tmp_path: Path) -> None:
     run = Live(chosen.run(), tmp_path).start()
     amounts = []
     while not run.finished:
-        amounts.append(live.readings(dict(run.outputs)).ping_s.size)
+        amounts.append(readings.readings(dict(run.outputs)).ping_s.size)
         time.sleep(0.05)
     assert run.error is None
     assert len(set(amounts)) > 3  # it grew
-    now = live.numbers(live.readings(run.outputs), 50, 8)
+    now = readings.numbers(readings.readings(run.outputs), 50, 8)
     files = dataset.find_runs(tmp_path, "gbw2015", "rrul@2014@8s")
     (row,) = metrics.run_metrics(dataset.read_runs(files)).to_dict("records")
     assert now.latency_ms == pytest.approx(row["induced_latency_ms"], abs=0.2)

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 import synthetic
 
-from analysis import metrics
-from analysis.dataset import Dataset, find_runs, read_runs
 from analysis.errors import DataError
-from analysis.published import read_published
+from analysis.measures import metrics
+from analysis.runs.dataset import Dataset, find_runs, read_runs
+from analysis.runs.published import read_published
 
 FIGURE_2 = Path(__file__).parents[1] / "studies/gbw2015/published/fig2.csv"
 

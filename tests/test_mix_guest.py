@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.dataset import find_runs
-from analysis.dynamic import steps
-from analysis.queues import read_run
+from analysis.measures.dynamic import steps
+from analysis.measures.queues import read_run
+from analysis.runs.dataset import find_runs
 from emulation import kernel, rootfs
 from emulation.config import experiment, select
 from emulation.model import Run

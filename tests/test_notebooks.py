@@ -13,10 +13,10 @@ import synthetic_traffic as traffic
 from ruamel.yaml import YAML
 
 from analysis.errors import DataError
-from analysis.execute import execute, main
-from analysis.figurefile import Cell, read_figure
-from analysis.outputs import read_summary
-from analysis.style import QDISC_ORDER
+from analysis.runs.order import QDISC_ORDER
+from analysis.site.execute import execute, main
+from analysis.site.figurefile import Cell, read_figure
+from analysis.site.outputs import read_summary
 from emulation import config
 from emulation.config import select
 from emulation.model import Experiment

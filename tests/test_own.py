@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis import style
-from analysis.figurefile import read_figure
+from analysis.plots import style
+from analysis.site.figurefile import read_figure
 from emulation import config, guestcode, kernel, own, ownfile, provenance, rootfs
 from emulation.errors import ConfigError
 from emulation.kernel import module

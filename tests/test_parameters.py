@@ -2,9 +2,10 @@
 
 import pytest
 
-from analysis import parameters, style
 from analysis.errors import DataError
-from analysis.study import open_study
+from analysis.measures import parameters
+from analysis.plots import parameters as figures_parameters, style
+from analysis.runs.study import open_study
 from emulation.config import experiment, select
 
 
@@ -25,10 +26,11 @@ def test_another_value_is_shown_beside_the_printed_one() -> None:
     table = parameters.compare(printed, [*others, *ared])
     off = table[~table["agrees"]]
     assert set(off["qdisc"]) == {"ared"}
-    assert "ared min at 10 Mbit/s 1 B" in parameters.describe_parameters(table)
+    assert "ared min at 10 Mbit/s 1 B" in figures_parameters.describe_parameters(table)
     with style.styled() as palette:
         texts = [
-            text.get_text() for text in parameters.parameter_table(table, palette).axes[0].texts
+            text.get_text()
+            for text in figures_parameters.parameter_table(table, palette).axes[0].texts
         ]
     assert "1 B (12500 B)" in texts
     assert "3028 B" in texts

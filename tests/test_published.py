@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import DataError
-from analysis.published import PUBLISHED, nothing, read_published
-from analysis.style import QDISC_ORDER
+from analysis.runs.order import QDISC_ORDER
+from analysis.runs.published import PUBLISHED, nothing, read_published
 
 FIGURE_2 = Path(__file__).parents[1] / "studies/gbw2015/published/fig2.csv"
 

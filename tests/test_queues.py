@@ -1,4 +1,4 @@
-"""Tests of analysis.queues, dynamic and the rules of codel2012, on runs that were made up."""
+"""Tests of measures.queues, measures.dynamic and the rules of codel2012, on runs made up."""
 
 import gzip
 import json
@@ -8,14 +8,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis import dynamic, figures_edge, figures_modem, figures_queues, queues
 from analysis.claims.plugin import rules_of
-from analysis.claims.queues import measure, measure_dynamic
-from analysis.claims.statement import read_claims
-from analysis.dataset import RunFile, find_runs, find_several
 from analysis.errors import DataError
-from analysis.study import open_study
-from analysis.style import styled
+from analysis.measures import dynamic, queues
+from analysis.measures.gateways import measure, measure_dynamic
+from analysis.plots import edge as figures_edge, modem as figures_modem, queues as figures_queues
+from analysis.plots.style import styled
+from analysis.runs.dataset import RunFile, find_runs, find_several
+from analysis.runs.statement import read_claims
+from analysis.runs.study import open_study
 from emulation import ownfile
 
 KERNEL = {"release": "6.12", "digest": "0" * 16}

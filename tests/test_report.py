@@ -11,10 +11,14 @@ import pandas as pd
 import pytest
 import synthetic
 from IPython.display import SVG
+from matplotlib.figure import Figure
 from synthetic_results import write_data, write_notebook, write_results
 
-from analysis import figures, notebookpage, outputs, pages, ran, report, shown, study, style
+from analysis import words
 from analysis.errors import DataError
+from analysis.plots import style
+from analysis.runs import study
+from analysis.site import gallery, inventory, notebookpage, outputs, report
 
 
 class Page(HTMLParser):
@@ -135,15 +139,15 @@ def test_pages_say_that_claims_are_of_an_earlier_call(
 
 
 def test_runs_shared_by_figures_count_once(results: Path) -> None:
-    totals = report.totals(shown.collect(results))
+    totals = report.totals(gallery.collect(results))
     assert totals["runs"] == 4
-    both = [*shown.collect(results), *shown.collect(results)]
+    both = [*gallery.collect(results), *gallery.collect(results)]
     assert report.totals(both)["runs"] == 4
     assert totals["compared"] == 2 * 2 + 3
 
 
 def test_table_shows_published_and_ours(results: Path) -> None:
-    one = next(one for one in shown.collect(results) if one.summary.figure == "2b")
+    one = next(one for one in gallery.collect(results) if one.summary.figure == "2b")
     codel = next(row for row in one.rows if row[0] == "codel")
     cells = dict(zip(one.headers, codel, strict=True))
     assert cells["Published"] == "35 ± 1"
@@ -157,7 +161,7 @@ def test_table_shows_published_and_ours(results: Path) -> None:
 
 def test_every_run_is_told(results: Path, data: Path) -> None:
     page = Page((results / "runs/gbw2015/rrul.html").read_text())
-    (variant,) = ran.variants(data)
+    (variant,) = inventory.variants(data)
     assert len(variant.rows) == 4
     assert len({row.identity for row in variant.rows}) == 3  # of the kernel and the seed
     for row in variant.rows:
@@ -172,22 +176,22 @@ def test_a_damaged_file_is_seen(tmp_path: Path) -> None:
     path = synthetic.write_run(tmp_path, "10-10", "codel", 1)
     synthetic.write_run(tmp_path, "10-10", "codel", 2)
     path.write_bytes(path.read_bytes()[:-1])
-    (variant,) = ran.variants(tmp_path)
+    (variant,) = inventory.variants(tmp_path)
     assert [row.verdict for row in variant.rows] == ["data damaged", "clean"]
     results = tmp_path / "results"
     results.mkdir()
-    ran.write_runs([variant], results, set())
+    inventory.write_runs([variant], results, set())
     assert "1 damaged" in Page((results / "runs.html").read_text()).text
     path.with_name("seed-001.json").write_text("{}")
     with pytest.raises(DataError, match=r"seed-001\.json: provenance without a usable entry"):
-        ran.variants(tmp_path)
+        inventory.variants(tmp_path)
 
 
 def test_pages_of_runs_that_are_gone_go(tmp_path: Path) -> None:
     synthetic.write_run(tmp_path / "data", "10-10", "codel", 1)
-    ran.write_runs(ran.variants(tmp_path / "data"), tmp_path, set())
+    inventory.write_runs(inventory.variants(tmp_path / "data"), tmp_path, set())
     assert (tmp_path / "runs/gbw2015/rrul.html").is_file()
-    assert ran.write_runs([], tmp_path, set()) == []
+    assert inventory.write_runs([], tmp_path, set()) == []
     assert not (tmp_path / "runs").exists()
     assert not (tmp_path / "runs.html").exists()
 
@@ -203,8 +207,8 @@ def test_a_notebook_refers_to_its_figure(results: Path) -> None:
 
 
 def test_another_image_stays_in_the_notebook(tmp_path: Path) -> None:
-    def draw(palette: style.Palette) -> figures.Figure:
-        return figures.Figure(figsize=(2, 2))
+    def draw(palette: style.Palette) -> Figure:
+        return Figure(figsize=(2, 2))
 
     style.save(draw, tmp_path / "figure")
     notebook = write_notebook(tmp_path)
@@ -217,8 +221,8 @@ def test_another_image_stays_in_the_notebook(tmp_path: Path) -> None:
 def test_a_notebook_shows_its_figure_in_a_size_that_fits(
     inches: float, width: str, tmp_path: Path
 ) -> None:
-    def draw(palette: style.Palette) -> figures.Figure:
-        return figures.Figure(figsize=(inches, 2))
+    def draw(palette: style.Palette) -> Figure:
+        return Figure(figsize=(inches, 2))
 
     style.save(draw, tmp_path / "figure")
     notebook = write_notebook(tmp_path)
@@ -234,7 +238,7 @@ def test_a_notebook_shows_its_figure_in_a_size_that_fits(
 
 def test_figures_come_in_their_order(results: Path) -> None:
     names = ["fig10a", "fig2b", "table1", "fig2a"]
-    assert sorted(names, key=shown._natural) == ["fig2a", "fig2b", "fig10a", "table1"]
+    assert sorted(names, key=gallery._natural) == ["fig2a", "fig2b", "fig10a", "table1"]
     assert study.in_order({"rig", "codel2012", "gbw2015"}) == ["gbw2015", "codel2012", "rig"]
 
 
@@ -243,7 +247,7 @@ def test_figures_come_in_their_order(results: Path) -> None:
     [("2a", ("Fig. 2", "a")), ("2a spread", ("Fig. 2", "a spread")), ("Table 1", ("Table 1", ""))],
 )
 def test_neighbours_share_a_label(results: Path, name: str, group: tuple[str, str]) -> None:
-    one, *_ = shown.collect(results)
+    one, *_ = gallery.collect(results)
     object.__setattr__(one.summary, "figure", name)
     assert one.group == group
 
@@ -258,17 +262,17 @@ def test_damaged_summary_is_named(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "summary.json").write_text(json.dumps({"figure": "2a"}))
     with pytest.raises(DataError, match=r"fig2a/summary\.json: not a summary"):
-        shown.collect(tmp_path)
+        gallery.collect(tmp_path)
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(48, "48 s"), (720, "12 min"), (12240, "3.4 h")])
 def test_durations_as_people_say_them(seconds: float, text: str) -> None:
-    assert pages.duration(seconds) == text
+    assert words.duration(seconds) == text
 
 
 def test_seed_ranges() -> None:
-    assert outputs.ranges([1, 2, 3, 7]) == "1–3, 7"
-    assert outputs.ranges([]) == "–"
+    assert words.ranges([1, 2, 3, 7]) == "1–3, 7"
+    assert words.ranges([]) == "–"
 
 
 def test_a_notebook_shows_tables_whole() -> None:

@@ -12,8 +12,7 @@ import pytest
 
 from emulation import guestcode, provenance, run, vm
 from emulation.commands import run as commands_run
-from emulation.config import experiment as find_experiment
-from emulation.config import select
+from emulation.config import experiment as find_experiment, select
 from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
 from emulation.kernel import Kernel
 from emulation.model import Experiment, Run

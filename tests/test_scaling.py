@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import DataError
-from analysis.figures_scaling import scaling
-from analysis.scaling import fit_cost, read_scaling, where_it_ends
-from analysis.style import styled
+from analysis.measures.scaling import fit_cost, read_scaling, where_it_ends
+from analysis.plots.scaling import scaling
+from analysis.plots.style import styled
 from workflow.scaling import MORE_MIB, Point, Row, append, busy_s, missing, points, read
 
 

@@ -1,4 +1,4 @@
-"""Tests of analysis.packets, sensitivity and ecn on runs that were made up."""
+"""Tests of analysis.runs.packets, sensitivity and ecn on runs that were made up."""
 
 from pathlib import Path
 
@@ -7,12 +7,14 @@ import pandas as pd
 import pytest
 import synthetic_packets as synthetic
 
-from analysis import ecn, figures_sensitivity, packets, sensitivity, style
-from analysis.claims.packets import measure, measure_wireless
-from analysis.dataset import RunFile, find_runs, find_several
 from analysis.errors import DataError
-from analysis.settings import Setting
-from analysis.study import open_study
+from analysis.measures import ecn, sensitivity
+from analysis.measures.bulk import measure, measure_wireless
+from analysis.plots import sensitivity as figures_sensitivity, style
+from analysis.runs import packets
+from analysis.runs.dataset import RunFile, find_runs, find_several
+from analysis.runs.settings import Setting
+from analysis.runs.study import open_study
 from emulation import ownfile
 
 PAPER = "khademi2013"

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 import synthetic
 
-from analysis import spread
-from analysis.dataset import Dataset, find_runs, read_runs
 from analysis.errors import DataError
-from analysis.figures_spread import describe_seed_spread, seed_spread
-from analysis.metrics import run_metrics
-from analysis.style import styled
+from analysis.measures import spread
+from analysis.measures.metrics import run_metrics
+from analysis.plots.spread import describe_seed_spread, seed_spread
+from analysis.plots.style import styled
+from analysis.runs.dataset import Dataset, find_runs, read_runs
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from synthetic_recorded import recorded_runs
 
-from analysis import figures_startup, startup, style
 from analysis.errors import DataError
+from analysis.measures import startup
+from analysis.plots import startup as figures_startup, style
 
 ABOUT = {"experiment": "rrul", "era": "2014", "link": "10/1", "qdisc": "codel", "cc": "cubic"}
 

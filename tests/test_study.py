@@ -17,16 +17,17 @@ from typing import Any, get_args
 import pytest
 from ruamel.yaml import YAML
 
-from analysis import axes, lab, pages, report
-from analysis.claims import page
+from analysis import lab
 from analysis.claims.assessed import assess_studies
-from analysis.claims.kinds import KINDS
 from analysis.claims.plugin import rules_of
 from analysis.claims.verdict import Verdict
 from analysis.errors import DataError
-from analysis.execute import execute
-from analysis.figurefile import read_figure
-from analysis.study import Study, known, open_study
+from analysis.measures.kinds import KINDS
+from analysis.runs import axes
+from analysis.runs.study import Study, known, open_study
+from analysis.site import claims_page, pages, report
+from analysis.site.execute import execute
+from analysis.site.figurefile import read_figure
 from emulation import cli, studies, studyfile
 from emulation.config import experiment, load
 from emulation.errors import ConfigError
@@ -149,7 +150,7 @@ def test_one_folder_is_a_whole_study(mine: Path, tmp_path: Path) -> None:
     verdicts = {one.claim.id: one.headline.verdict for one in found}
     assert verdicts == {"mine001": Verdict.AGREES, "mine002": Verdict.DISAGREES}
 
-    page.write_claims(drawn.pages, found)
+    claims_page.write_claims(drawn.pages, found)
     report.write_report(drawn.pages, tmp_path / "none")
     html = (drawn.pages / "mine/index.html").read_text()
     assert "A question of mine: is one better?" in html

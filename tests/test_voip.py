@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import synthetic_traffic as traffic
 
-from analysis import voip
-from analysis.dataset import Dataset, find_runs, read_runs
 from analysis.errors import DataError
-from analysis.settings import Setting
+from analysis.measures import voip
+from analysis.runs.dataset import Dataset, find_runs, read_runs
+from analysis.runs.settings import Setting
 
 PRINTED = Path(__file__).parents[1] / "studies/gbw2015/published/voip-loss.csv"
 
@@ -118,7 +118,7 @@ def test_another_tool_beside(root: Path, data: Dataset) -> None:
 
 
 def test_lost_on_the_way_back_had_arrived() -> None:
-    from analysis.flentfile import _loss
+    from analysis.runs.flentfile import _loss
 
     packets = [
         {"seq": 0, "t": 10.0},

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import synthetic_traffic as traffic
 
-from analysis import web
-from analysis.dataset import Dataset, find_runs, read_runs
 from analysis.errors import DataError
+from analysis.measures import web
+from analysis.runs.dataset import Dataset, find_runs, read_runs
 
 
 @pytest.fixture(scope="module")

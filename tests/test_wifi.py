@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from analysis import wifi
-from analysis.wifi import Phy
+from analysis.measures import wifi
+from analysis.measures.wifi import Phy
 
 G = Phy(rate_mbit_s=54)
 

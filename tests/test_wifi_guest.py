@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from analysis import wifi
-from analysis.wifi import Phy
+from analysis.measures import wifi
+from analysis.measures.wifi import Phy
 from emulation import datafile, kernel, rootfs, vm
 from emulation.config import experiment, select
 from emulation.kernel import Kernel, module

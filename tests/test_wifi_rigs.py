@@ -1,4 +1,4 @@
-"""analysis.wifi_rigs: what the counters of a WiFi link say, and how rigs are laid out."""
+"""analysis.measures.wifi_rigs: what the counters of a WiFi link say, and how rigs are laid out."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from analysis import figures_wifi_rigs, wifi_rigs
-from analysis.dataset import RunFile, find_runs
 from analysis.errors import DataError
-from analysis.metrics import GOODPUT, INDUCED
-from analysis.style import styled
+from analysis.measures import wifi_rigs
+from analysis.measures.metrics import GOODPUT, INDUCED
+from analysis.plots import wifi_rigs as figures_wifi_rigs
+from analysis.plots.style import styled
+from analysis.runs.dataset import RunFile, find_runs
 
 
 def counters(direction: str, **changes: int) -> dict[str, int]:

@@ -10,11 +10,12 @@ from typing import get_args
 
 import pytest
 
-from analysis import wifi, wifi_figures, wifi_validation
-from analysis.dataset import RunFile, find_runs
 from analysis.errors import DataError
-from analysis.style import styled
-from analysis.wifi import Phy
+from analysis.measures import wifi, wifi_validation
+from analysis.measures.wifi import Phy
+from analysis.plots import wifi_validation as wifi_figures
+from analysis.plots.style import styled
+from analysis.runs.dataset import RunFile, find_runs
 from emulation import datafile
 from emulation.config import experiment, select
 from emulation.errors import ConfigError

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import figures_window, style, window
-from analysis.dataset import RunFile
 from analysis.errors import DataError
+from analysis.measures import window
+from analysis.plots import style, window as figures_window
+from analysis.runs.dataset import RunFile
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "emulation" / "guest"))
 import window_receiver as receiver

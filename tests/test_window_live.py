@@ -9,7 +9,8 @@ import pytest
 import test_jupyter as jupyter
 from playwright.sync_api import Page, expect
 
-from analysis import window, window_live
+from analysis.live import window as window_live
+from analysis.measures import window
 
 lab, page = jupyter.lab, jupyter.page
 pytestmark = jupyter.pytestmark

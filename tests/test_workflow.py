@@ -84,8 +84,10 @@ def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
     assert [path.name for path in plan.data_files(figure)] == ["seed-001.flent.gz", "seed-001.json"]
     assert plan.pages == Path("results")
     assert plan.all_runs() == {}
-    assert {Path("notebooks/rrul.ipynb"), Path("analysis/metrics.py")} <= {*plan.code_files(figure)}
-    assert Path("analysis/report.py") not in plan.code_files(figure)
+    assert {Path("notebooks/rrul.ipynb"), Path("analysis/measures/metrics.py")} <= {
+        *plan.code_files(figure)
+    }
+    assert Path("analysis/site/report.py") not in plan.code_files(figure)
     assert plan.records() == [tmp_path / "gbw2015/rrul/10-10/codel/cubic/seed-001.json"]
     with pytest.raises(ConfigError, match="no run of gbw2015/fig2a"):
         make_plan(config(data=str(tmp_path), figures=["gbw2015/fig2a"]))
@@ -275,15 +277,15 @@ def drawn_with(file: str) -> set[str]:
 @pytest.mark.parametrize(
     ("file", "inside", "outside"),
     [
-        ("analysis/web.py", {"fig4", "fig5"}, {"fig2", "fig3", "fig6", "fig7"}),
-        ("analysis/voip.py", {"fig3", "tabl"}, {"fig2", "fig4", "fig5", "fig6", "fig7"}),
-        ("analysis/fairness.py", {"fig6"}, {"fig2", "fig3", "fig4", "fig5", "fig7"}),
-        ("analysis/metrics.py", {"fig2", "fig3", "fig4", "fig5", "fig6", "fig7"}, set()),
+        ("analysis/measures/web.py", {"fig4", "fig5"}, {"fig2", "fig3", "fig6", "fig7"}),
+        ("analysis/measures/voip.py", {"fig3", "tabl"}, {"fig2", "fig4", "fig5", "fig6", "fig7"}),
+        ("analysis/measures/fairness.py", {"fig6"}, {"fig2", "fig3", "fig4", "fig5", "fig7"}),
+        ("analysis/measures/metrics.py", {"fig2", "fig3", "fig4", "fig5", "fig6", "fig7"}, set()),
         ("studies/gbw2015/published/fig2.csv", {"fig2"}, {"fig3", "fig4", "fig7"}),
         ("studies/gbw2015/claims.csv", {"fig2", "fig3", "fig7"}, set()),
         ("studies/gbw2015/claims/words.py", {"fig2", "fig3", "fig7"}, set()),
         ("studies/khademi2013/claims/words.py", set(), {"fig2", "fig3", "fig7"}),
-        ("analysis/report.py", set(), {"fig2", "fig3", "fig7"}),
+        ("analysis/site/report.py", set(), {"fig2", "fig3", "fig7"}),
         ("notebooks/web.ipynb", {"fig4", "fig5"}, {"fig2", "fig3", "fig7"}),
     ],
 )
@@ -345,7 +347,7 @@ def test_a_dry_run_says_what_changed() -> None:
     lines = [
         "rule figure:",
         "    jobid: 3",
-        "    reason: Updated input files: analysis/voip.py, data/gbw2015/voip_1up@2014/10-1/pie/"
+        "    reason: Updated input files: analysis/a.py, data/gbw2015/voip_1up@2014/10-1/pie/"
         "cubic/seed-001.json, data/gbw2015/voip_1up@2014/10-1/pie/cubic/seed-002.flent.gz",
         "    wildcards: figure=gbw2015/fig3a",
         "rule figure:",
@@ -361,7 +363,7 @@ def test_a_dry_run_says_what_changed() -> None:
     for line in lines:
         work.read(line)
     assert what_changed(work) == [
-        "analysis/voip.py changed: gbw2015/fig3a",
+        "analysis/measures/voip.py changed: gbw2015/fig3a",
         "runs in data/gbw2015/voip_1up@2014 changed: gbw2015/fig3a",
     ]
     plan = make_plan(config(emulate=True, scale="quick", figures=["gbw2015/fig2b"]))

@@ -1,8 +1,8 @@
 """Make one figure from runs of another length than the paper's.
 
 `python -m workflow.figure studies/gbw2015/figures/fig2b.yaml --length 20s --data results/data
---results results/emulated-smoke` does what `analysis.execute` does, with runs of that length in
-place of the figure's own.
+--results results/emulated-smoke` does what `analysis.site.execute` does, with runs of that
+length in place of the figure's own.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.errors import DataError
-from analysis.execute import execute
-from analysis.figurefile import read_figure
+from analysis.site.execute import execute
+from analysis.site.figurefile import read_figure
 from emulation import storage
 
 

@@ -8,11 +8,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from analysis import study
-from analysis.claims.kinds import KINDS
-from analysis.dataset import variant_name
 from analysis.errors import DataError
-from analysis.figurefile import Cell, FigureFile, read_figure
+from analysis.measures.kinds import KINDS
+from analysis.runs import study
+from analysis.runs.dataset import variant_name
+from analysis.site.figurefile import Cell, FigureFile, read_figure
 from emulation import ownfile, studies
 from emulation.config import all_labels, experiment, experiments, select
 from emulation.errors import ConfigError
@@ -22,17 +22,17 @@ from workflow.imports import closure
 
 #: Where the shipped studies are, and the code of each kind of measure.
 STUDIES = Path("studies")
-KINDS_CODE = "analysis.claims.kinds"
+KINDS_CODE = "analysis.measures.kinds"
 
 #: What draws a figure beside its notebook, and what makes the pages of claims and results.
-EXECUTE = Path("analysis/execute.py")
-CLAIMS = Path("analysis/claims/__main__.py")
-REPORT = Path("analysis/report.py")
-SETTLED = Path("analysis/claims/settled.py")
-TEMPLATES = Path("analysis/templates")
+EXECUTE = Path("analysis/site/execute.py")
+CLAIMS = Path("analysis/site/claims.py")
+REPORT = Path("analysis/site/report.py")
+SETTLED = Path("analysis/site/verdicts.py")
+TEMPLATES = Path("analysis/site/templates")
 NOTEBOOK_TEMPLATES = ("base.html", "notebook.html", "page.css", "picture.html")
 
-#: What `analysis.execute` leaves of a figure and later steps use.
+#: What `analysis.site.execute` leaves of a figure and later steps use.
 PRODUCTS = (
     "summary.json",
     "table.csv",
@@ -303,7 +303,7 @@ class Plan:
                 *_said(figure.study),
             ]
         # The parameter file, which it reads, is there as a file.
-        code += closure([EXECUTE], (), ["analysis.figurefile"])
+        code += closure([EXECUTE], (), ["analysis.site.figurefile"])
         code += [TEMPLATES / name for name in NOTEBOOK_TEMPLATES]
         if Path("emulation/config.py") in code:
             code += [path for path in [figure.study / studies.FILE] if path.is_file()]

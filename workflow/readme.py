@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
-from analysis.report import CLAIMS
-from analysis.shown import Shown, collect
+from analysis.site.gallery import Shown, collect
+from analysis.site.report import CLAIMS
 
 README = Path("README.md")
 STUDIES = Path("studies")

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from analysis.claims.measure import measure_study
 from analysis.claims.plugin import rules_of
-from analysis.claims.statement import Claim, read_claims
 from analysis.claims.verdict import Assessment, assess
 from analysis.errors import DataError
-from analysis.study import Study, known
+from analysis.measures.table import measure_study
+from analysis.runs.statement import Claim, read_claims
+from analysis.runs.study import Study, known
 
 
 def assess_studies(

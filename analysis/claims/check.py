@@ -12,8 +12,8 @@ from typing import Final, Literal
 import numpy as np
 import scipy
 
-from analysis.claims.measure import METRICS
-from analysis.flentfile import Floats
+from analysis.measures.names import METRICS
+from analysis.runs.flentfile import Floats
 
 Missing = Literal["data", "metric", "seeds", "rule", "setting", "distance"]
 """What keeps a claim from a verdict. It lacks runs, something measured in them, repetitions or a

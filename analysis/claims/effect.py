@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from analysis.claims.check import Statistic
-from analysis.flentfile import Floats
+from analysis.runs.flentfile import Floats
 
 RESAMPLES: Final = 2000
 

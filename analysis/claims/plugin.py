@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple
 
 from analysis.claims.check import Check, Condition, Every, Lacking, Some
 from analysis.claims.explanation import Explanation
-from analysis.claims.measure import METRICS
-from analysis.claims.statement import Claim
 from analysis.claims.verdict import Rule
 from analysis.errors import DataError
-from analysis.study import Study
+from analysis.measures.names import METRICS
+from analysis.runs.statement import Claim
+from analysis.runs.study import Study
 
 
 class Rules(NamedTuple):

@@ -29,9 +29,9 @@ from analysis.claims.check import (
 )
 from analysis.claims.effect import Effect, effect, number
 from analysis.claims.explanation import Explanation
-from analysis.claims.measure import METRICS
-from analysis.claims.statement import Claim
-from analysis.flentfile import Floats
+from analysis.measures.names import METRICS
+from analysis.runs.flentfile import Floats
+from analysis.runs.statement import Claim
 from emulation.model import DEFAULT_ERA
 
 Rule = Condition | Callable[[Claim], Condition]

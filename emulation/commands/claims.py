@@ -53,10 +53,10 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the claims that were asked for."""
     # the one place where `emulation` needs `analysis`: the command line belongs to both
-    from analysis import study
     from analysis.claims.assessed import assess_studies
     from analysis.claims.summary import as_json
     from analysis.errors import DataError
+    from analysis.runs import study
 
     chosen_studies = list(dict.fromkeys(map(studies.add, args.study or ())))
     try:

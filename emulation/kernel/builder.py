@@ -21,9 +21,7 @@ from typing import Any
 
 from emulation.cache import cache_dir
 from emulation.errors import KernelBuildError
-from emulation.kernel import make
-from emulation.kernel import recipe as recipes
-from emulation.kernel import source as sources
+from emulation.kernel import make, recipe as recipes, source as sources
 from emulation.kernel.make import Progress
 from emulation.kernel.recipe import Recipe
 from emulation.kernel.source import Source

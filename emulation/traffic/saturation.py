@@ -9,8 +9,8 @@ traffic:
   step: 100 ms           # between two looks at a backlog, in the set `waiting`
 ```
 
-The data are a table: a row is one quantity of one sender in one case. `analysis.wifi_validation`
-compares it with theory.
+The data are a table: a row is one quantity of one sender in one case.
+`analysis.measures.wifi_validation` compares it with theory.
 """
 
 from __future__ import annotations

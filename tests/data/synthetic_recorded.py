@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import recorded
-from analysis.dataset import RunFile, variant_name
+from analysis.runs import recorded
+from analysis.runs.dataset import RunFile, variant_name
 
 
 def recorded_runs(folder: Path, probe: str, table: pd.DataFrame) -> list[RunFile]:

@@ -6,16 +6,18 @@ import nbformat
 import synthetic
 from IPython.display import SVG
 
-from analysis import figures, metrics, notebookpage, outputs, report
 from analysis.claims import check
 from analysis.claims.check import Quantity
-from analysis.claims.measure import measure_study
-from analysis.claims.page import write_claims
-from analysis.claims.statement import read_claims
 from analysis.claims.verdict import assess
-from analysis.dataset import find_runs, read_runs
-from analysis.published import read_published
-from analysis.study import open_study
+from analysis.measures import metrics
+from analysis.measures.table import measure_study
+from analysis.plots import rrul
+from analysis.runs.dataset import find_runs, read_runs
+from analysis.runs.published import read_published
+from analysis.runs.statement import read_claims
+from analysis.runs.study import open_study
+from analysis.site import notebookpage, outputs, report
+from analysis.site.claims_page import write_claims
 
 
 def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:
@@ -25,13 +27,13 @@ def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:
     folder = results / "gbw2015" / f"fig{figure}"
     outputs.write_outputs(
         folder,
-        lambda palette: figures.latency_goodput(per_run, values, palette),
+        lambda palette: rrul.latency_goodput(per_run, values, palette),
         metrics.compare(metrics.cell_metrics(per_run), values),
         data,
         figure=figure,
         title="Title <of> a figure",
         caption="Caption.",
-        alt=figures.describe_latency_goodput(per_run, link),
+        alt=rrul.describe_latency_goodput(per_run, link),
     )
     return folder
 

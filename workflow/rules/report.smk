@@ -35,5 +35,5 @@ rule report:
         results=PLAN.pages,
         claims="" if PLAN.settles else "--earlier-claims",
     shell:
-        "{PYTHON} -m analysis.report --data {params.data} --results {params.results}"
+        "{PYTHON} -m analysis.site.report --data {params.data} --results {params.results}"
         " {params.claims} >{log} 2>&1"

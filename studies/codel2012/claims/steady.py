@@ -15,8 +15,8 @@ from analysis.claims.check import (
     widening,
     within,
 )
-from analysis.claims.statement import Claim
 from analysis.claims.verdict import Rule
+from analysis.runs.statement import Claim
 
 from .words import (
     ALIKE,

@@ -15,9 +15,9 @@ from analysis.claims.check import (
     some,
     widening,
 )
-from analysis.claims.statement import Claim
 from analysis.claims.verdict import Rule
-from analysis.ecn import TOLERANCE
+from analysis.measures.ecn import TOLERANCE
+from analysis.runs.statement import Claim
 
 from .interval import LONG, SHORT
 from .wifi import DOWN, MIXED, RTT, UP_RTT, air

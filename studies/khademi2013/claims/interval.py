@@ -13,8 +13,8 @@ from analysis.claims.check import (
     rising,
     some,
 )
-from analysis.claims.statement import Claim
 from analysis.claims.verdict import Rule
+from analysis.runs.statement import Claim
 
 from .words import (
     AQMS,

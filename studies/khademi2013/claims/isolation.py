@@ -12,8 +12,8 @@ from analysis.claims.check import (
     some,
     widening,
 )
-from analysis.claims.statement import Claim
 from analysis.claims.verdict import Rule
+from analysis.runs.statement import Claim
 
 from .words import (
     MEDIAN,

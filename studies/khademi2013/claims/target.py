@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from analysis.claims.check import Every, every, less, ratio, rising, within
-from analysis.claims.statement import Claim
 from analysis.claims.verdict import Rule
+from analysis.runs.statement import Claim
 
 from .words import (
     AQMS,

@@ -3,8 +3,8 @@
 from typing import Final
 
 from analysis.claims.check import Every, Lacking, Quantity, every, less, ratio, rising, within
-from analysis.claims.statement import Claim
 from analysis.claims.verdict import Rule
+from analysis.runs.statement import Claim
 
 from .words import AQMS, GOODPUT, MEDIAN, MUCH, NEW
 

@@ -1,0 +1,1 @@
+"""What runs while somebody looks at a notebook, and may boot guests."""

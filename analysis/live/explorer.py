@@ -1,0 +1,272 @@
+"""The panel of `notebooks/explore.ipynb`: choose a run, watch it, hold it against the paper.
+
+The panel is drawn from the thread of the notebook's kernel; the run is in one of its own
+(`emulation.live`), so that cells can be executed meanwhile.
+"""
+
+import asyncio
+import html
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import ipywidgets as widgets
+
+from analysis.errors import DataError
+from analysis.live import readings, reference
+from analysis.plots import style
+from emulation import explore, ownfile
+from emulation.errors import EmulationError, Interrupted
+from emulation.explore import Choice
+from emulation.live import Live
+from emulation.units import Duration, Rate, UnitError
+
+LOOK_S: Final = 0.25  # between two looks at the run
+DRAW_SHARE: Final = 0.3  # of the time at most goes into drawing
+QUANTITIES: Final = {
+    "latency": "induced latency (ms)",
+    "download": "download (Mbit/s)",
+    "upload": "upload (Mbit/s)",
+}
+_STYLE: Final = {"description_width": "8.5em"}
+_ERROR: Final = (
+    '<div role="alert" style="border-left: 4px solid #b3261e; padding: .4em .8em; '
+    'white-space: pre-wrap; line-height: 1.4">{}</div>'
+)
+
+
+class Explorer:
+    """Widgets to choose a run, and what it shows. `panel` is to be displayed.
+
+    `data`: the shipped runs and published values; `output`: the folder that takes the runs' files;
+    `choice`: what is chosen at first.
+    """
+
+    def __init__(self, data: Path, output: Path, choice: Choice | None = None) -> None:
+        first = choice or Choice()
+        self.data, self.output = data, output
+        self.run: Live | None = None
+        self._choice = first
+        self._beside: list[readings.Beside] = []
+        self._columns: dict[str, reference.Values] = {}
+        self._drawn: tuple[float, float] = (0.0, 0.0)  # when, how long it took
+        self.inputs = _inputs(first)
+        self.start = widgets.Button(description="Run", button_style="primary", icon="play")
+        self.cancel = widgets.Button(description="Cancel", icon="stop", disabled=True)
+        self.bar = widgets.FloatProgress(min=0, max=1, layout=widgets.Layout(width="24em"))
+        self.told = widgets.HTML()
+        self.note = widgets.HTML()
+        self.error = widgets.HTML()
+        self.image = widgets.Image(format="png", layout=widgets.Layout(max_width="100%"))
+        self.image.layout.visibility = "hidden"
+        self.table = widgets.HTML()
+        self.start.on_click(self._on_start)
+        self.cancel.on_click(lambda button: self.stop())
+        for one in self.inputs.values():
+            one.observe(lambda change: self._announce(), names="value")
+        rows = [
+            widgets.HBox([self.inputs[name] for name in names], layout=_wrapping())
+            for names in (
+                ("qdisc", "era", "cc"),
+                ("down", "up", "rtt"),
+                ("flows", "length", "seed"),
+            )
+        ]
+        buttons = widgets.HBox([self.start, self.cancel, self.bar, self.told], layout=_wrapping())
+        self.panel = widgets.VBox([*rows, self.note, buttons, self.error, self.image, self.table])
+        self._announce()
+
+    def choice(self) -> Choice:
+        """What the widgets say; raises `UnitError` for what is no quantity."""
+        value = {name: widget.value for name, widget in self.inputs.items()}
+        return replace(
+            self._choice,
+            qdisc=value["qdisc"],
+            down=Rate.parse(f"{value['down']:g} Mbit/s"),
+            up=Rate.parse(f"{value['up']:g} Mbit/s"),
+            base_rtt=Duration.parse(f"{value['rtt']:g} ms"),
+            flows=value["flows"],
+            cc=value["cc"],
+            era=value["era"],
+            length=Duration.parse(f"{value['length']:g} s"),
+            seed=value["seed"],
+        )
+
+    def begin(self) -> bool:
+        """Start the chosen run; whether it could be started. What is wrong is shown."""
+        self.error.value = self.table.value = ""
+        try:
+            self._choice = self.choice()
+            run = self._choice.run()
+            self._look_up()
+        except (EmulationError, UnitError, DataError) as error:
+            self._fail(error)
+            return False
+        self.start.disabled, self.cancel.disabled = True, False
+        self.run = Live(run, self.output).start()
+        return True
+
+    def stop(self) -> None:
+        """Stop the run that goes on."""
+        if self.run is not None:
+            self.run.stop()
+
+    def watch(self) -> Live:
+        """Start the chosen run and return when it has ended: for programs."""
+        if self.begin():
+            assert self.run is not None
+            self.run.wait()
+            self._show()
+        assert self.run is not None
+        return self.run
+
+    def _on_start(self, button: widgets.Button) -> None:
+        if self.begin():
+            task = asyncio.get_event_loop().create_task(self._follow())
+            self._task = task  # which would be forgotten otherwise
+
+    async def _follow(self) -> None:
+        assert self.run is not None
+        while not self.run.finished:
+            self._show()
+            await asyncio.sleep(LOOK_S)
+        self._show()
+
+    def _show(self) -> None:
+        """Bring the panel up to date."""
+        run = self.run
+        assert run is not None
+        finished = run.finished  # before all that is read, so that the last look sees all
+        self._progress(run)
+        when, took = self._drawn
+        if finished or time.monotonic() - when > max(1.0, took / DRAW_SHARE):
+            began = time.monotonic()
+            self._draw(run)
+            self._drawn = (time.monotonic(), time.monotonic() - began)
+        if finished:
+            self.start.disabled, self.cancel.disabled = False, True
+            if run.error is not None:
+                self._fail(run.error)
+
+    def _progress(self, run: Live) -> None:
+        self.bar.max, self.bar.value = run.total_s, min(run.virtual_s, run.total_s)
+        done = run.result is not None
+        self.bar.bar_style = "success" if done else "danger" if run.error else "info"
+        if done:
+            self.bar.value = run.total_s
+        factor = f" · ×{run.virtual_s / run.wall_s:.1f}" if run.wall_s and run.virtual_s else ""
+        self.told.value = (
+            f"<span>virtual {run.virtual_s:.0f} of about {run.total_s:.0f} s · "
+            f"wall {run.wall_s:.0f} s{factor} · {html.escape(run.doing)}</span>"
+        )
+
+    def _draw(self, run: Live) -> None:
+        found = readings.readings(dict(run.outputs))
+        if not found.ping_s.size:
+            return
+        chosen = self._choice
+        length_s, base_rtt_ms = chosen.length.seconds, chosen.base_rtt.ms
+        with style.styled("light") as palette:
+            drawn = readings.figure(
+                found,
+                palette,
+                qdisc=chosen.qdisc,
+                rates_mbit_s=(chosen.down.mbit_per_s, chosen.up.mbit_per_s),
+                base_rtt_ms=base_rtt_ms,
+                length_s=length_s,
+                beside=self._beside,
+            )
+            self.image.value = readings.png(drawn)
+        self.image.layout.visibility = "visible"
+        now = readings.numbers(found, base_rtt_ms, length_s)
+        ours = dict(zip(QUANTITIES, now, strict=True))
+        self.table.value = _table({"this run": ours, **self._columns})
+
+    def _look_up(self) -> None:
+        """What the paper and the shipped runs have of the chosen cell."""
+        self._beside, self._columns = [], {}
+        cell = self._choice.published()
+        if cell is None:
+            return
+        printed = reference.published(cell)
+        number, medians = reference.shipped(cell, self._choice.era, self.data)
+        columns = {"published": printed, f"shipped, median of {number}": medians}
+        self._columns = {label: values for label, values in columns.items() if values}
+        self._beside = [
+            readings.Beside(label, values["latency"], values["download"], label == "published")
+            for label, values in self._columns.items()
+        ]
+
+    def _announce(self) -> None:
+        """Say what the choice is: a cell of the paper, or how its values come about."""
+        try:
+            chosen = self.choice()
+            chosen.run()
+        except (EmulationError, UnitError) as error:
+            self.note.value = f"<i>{html.escape(str(error))}</i>"
+            return
+        if chosen.published() is not None and chosen.qdisc in ownfile.drawn():
+            text = "A link and load of gbw2015, with a qdisc of your own."
+        elif chosen.published() is not None:
+            text = "A cell of gbw2015; its own length is 140 s."
+        else:
+            text = "No cell of the paper: nothing to compare with."
+        for direction, rate in chosen.borrowed().items():
+            text += f" {direction.capitalize()}: {chosen.qdisc} with its values for {rate}."
+        self.note.value = f"<i>{html.escape(text)}</i>"
+
+    def _fail(self, error: Exception) -> None:
+        text = "stopped" if isinstance(error, Interrupted) else f"{type(error).__name__}: {error}"
+        self.error.value = _ERROR.format(html.escape(text))
+
+
+def _inputs(first: Choice) -> dict[str, Any]:
+    number = {"style": _STYLE, "layout": widgets.Layout(width="18em")}
+    return {
+        "qdisc": widgets.Dropdown(
+            options=explore.qdiscs(first.experiment),
+            value=first.qdisc,
+            description="qdisc",
+            **number,
+        ),
+        "era": widgets.Dropdown(
+            options=[("Linux of 2014", "2014"), ("today's Linux", "modern")],
+            value=first.era, description="era", **number,
+        ),
+        "cc": widgets.Dropdown(
+            options=[("CUBIC", "cubic"), ("New Reno", "reno")],
+            value=first.cc, description="TCP", **number,
+        ),
+        "down": widgets.FloatText(
+            value=first.down.mbit_per_s, description="down, Mbit/s", **number
+        ),
+        "up": widgets.FloatText(value=first.up.mbit_per_s, description="up, Mbit/s", **number),
+        "rtt": widgets.FloatText(value=first.base_rtt.ms, description="base RTT, ms", **number),
+        "flows": widgets.IntText(value=first.flows, description="flows each way", **number),
+        "length": widgets.FloatText(
+            value=first.length.seconds, description="load, s", **number
+        ),
+        "seed": widgets.IntText(value=first.seed, description="seed", **number),
+    }  # fmt: skip
+
+
+def _wrapping() -> widgets.Layout:
+    return widgets.Layout(flex_flow="row wrap")
+
+
+def _table(columns: Mapping[str, reference.Values]) -> str:
+    """The columns beside each other, a row per quantity; a dash where there is no value."""
+    head = "".join(f"<th>{html.escape(label)}</th>" for label in columns)
+    rows = "".join(
+        f"<tr><td>{title}</td>"
+        + "".join(f"<td>{_number(values.get(name))}</td>" for values in columns.values())
+        + "</tr>"
+        for name, title in QUANTITIES.items()
+    )
+    return f'<table class="dataframe"><tr><th></th>{head}</tr>{rows}</table>'
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None or value != value else f"{value:.4g}"

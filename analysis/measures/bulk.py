@@ -1,0 +1,84 @@
+"""What a run measured whose every packet was followed: delays, goodput, marks and drops."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from analysis.runs.axes import axes, span_ms
+from analysis.runs.dataset import RunFile
+from analysis.runs.packets import goodput_intervals, read_packets, run_quantiles
+
+PERCENTILES: Final = {"p10": "p10", "p50": "median", "p90": "p90"}
+AVAILABLE: Final = 0.9
+"""Of the median goodput, what a run has converged to for the first time."""
+
+
+WIRELESS: Final = {
+    "queuing": "queuing",
+    "rtt": "rtt",
+    "up_rtt": "up_rtt",
+    "up_sojourn": "ack_wait",
+}
+"""Quantity of a run over WiFi -> how the names of its metrics begin."""
+
+
+def measure_wireless(run: RunFile) -> Mapping[str, float]:
+    """Percentiles of the round trips of downloads, with the base RTT and without, and with traffic
+    both ways of uploads, and of the wait of the uploads' acknowledgments; goodput and drops.
+    Raises DataError."""
+    told = json.loads(run.provenance.read_text())
+    mixed = "both_ways" in told
+    wanted = [
+        "queuing",
+        "rtt",
+        "goodput",
+        *(("up_rtt", "up_sojourn", "up_goodput") if mixed else ()),
+    ]
+    rows = run_quantiles([run], wanted, jobs=1).set_index("quantity").to_dict("index")
+    found = {
+        f"{WIRELESS[quantity]}_{name}_ms": float(rows[quantity][one])
+        for quantity in WIRELESS
+        if quantity in rows
+        for one, name in PERCENTILES.items()
+    }
+    found |= {
+        f"{quantity}_median_mbit_s": float(rows[quantity]["p50"])
+        for quantity in ("goodput", "up_goodput")
+        if quantity in rows
+    }
+    packets = read_packets(run)  # while the load ran: starving flows send most of theirs later
+    dropped = packets["fate"] == "dropped"
+    upward = packets["up"]
+    shares = {"packets_dropped_percent": 100 * float(dropped[~upward].mean())}
+    if mixed:
+        shares["acks_dropped_percent"] = 100 * float(dropped[upward].mean())
+    return {**found, **shares}
+
+
+def measure(run: RunFile) -> Mapping[str, float]:
+    """Percentiles of the queuing delay, goodput, marks and drops; raises DataError."""
+    row = run_quantiles([run], ["queuing"], jobs=1).iloc[0]
+    goodput = goodput_intervals(run)
+    ordered = sorted(goodput)
+    middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+    off_target_ms = abs(float(row["p50"]) - span_ms(axes(run.run), "target"))
+    each_second = goodput_intervals(run, 1.0)
+    packets = read_packets(run)
+    one_flow = packets.loc[packets["flow"] == 0, "queuing_ms"].dropna()
+    return {
+        **{f"queuing_{name}_ms": float(row[one]) for one, name in PERCENTILES.items()},
+        "queuing_most_ms": float(row["most"]),
+        "queuing_tail_ms": float(row["p90"] - row["p10"]),
+        **({} if math.isnan(off_target_ms) else {"queuing_off_target_ms": off_target_ms}),
+        "goodput_mean_mbit_s": float(goodput.mean()),
+        "goodput_median_mbit_s": float(middle),
+        "packets_marked": float(row["packets_marked"]),
+        "packets_dropped": float(row["packets_dropped"]),
+        "sawtooth_kb": float(row["flight_p90"] - row["flight_p10"]) / 1000,
+        "converged_s": 1.0 + float((each_second >= AVAILABLE * np.median(each_second)).argmax()),
+        "flow_median_ms": float(one_flow.median()),
+        "flow_tail_ms": float(one_flow.quantile(0.9) - one_flow.quantile(0.1)),
+    }

@@ -1,0 +1,93 @@
+"""Marks with ECN by drops without, as khademi2013 gives them (Sec. 7, Table 5)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.measures.metrics import confidence_interval
+from analysis.measures.sensitivity import with_axes
+from analysis.runs.published import read_table
+from analysis.runs.settings import Setting, of_setting
+from analysis.words import intervals
+
+SENDERS: Final = 4
+TOLERANCE: Final = 0.25
+"""Of the printed value, within which a ratio agrees; also where the interval has it."""
+
+RATIOS: Final = pa.DataFrameSchema(
+    {
+        "flows_per_sender": pa.Column(int, pa.Check.gt(0)),
+        "aqm": pa.Column(str, pa.Check.isin(["codel", "pie", "ared"])),
+        "ratio": pa.Column(float, pa.Check.gt(0)),
+    },
+    unique=["flows_per_sender", "aqm"],
+    strict=True,
+)
+"""One row per printed ratio."""
+
+
+def read_ratios(path: Path) -> pd.DataFrame:
+    """Table 5; DataError where the file is not such a table."""
+    return read_table(path, RATIOS, "ratios")
+
+
+def marks_by_drops(runs: pd.DataFrame) -> pd.DataFrame:
+    """One row per era, cc, flows_per_sender, aqm and seed: marks, drops without ECN, their ratio.
+
+    `runs` has a row per run, from packets.dataset. Marks and drops are those of all packets that
+    came to the queue while the load ran and afterwards; with ECN, packets that cannot be marked and
+    those that the AQM drops all the same are not marks.
+    """
+    table = with_axes(runs)
+    table["flows_per_sender"] = table["flows"] // SENDERS
+    keys = ["era", "cc", "flows_per_sender", "aqm", "seed"]
+    marks = table[table["ecn"]].set_index(keys)["packets_marked"]
+    drops = table[~table["ecn"]].set_index(keys)["packets_dropped"]
+    both = pd.concat([marks.rename("marks"), drops.rename("drops")], axis=1, join="inner")
+    return both.assign(ratio=both["marks"] / both["drops"]).reset_index()
+
+
+def compare(
+    per_seed: pd.DataFrame, published: pd.DataFrame, settings: Sequence[Setting]
+) -> pd.DataFrame:
+    """One row per setting and printed ratio: ours beside it.
+
+    Columns: era, cc, flows_per_sender, aqm, published, ours (mean over seeds), ci_low, ci_high,
+    agrees and n_seeds; NaN, and agrees missing, where there is no run.
+    """
+    rows = []
+    for one in settings:
+        there = of_setting(per_seed, one)
+        for flows, aqm, value in published.itertuples(index=False, name=None):
+            cell = there[(there["flows_per_sender"] == flows) & (there["aqm"] == aqm)]
+            if cell.empty:
+                rows.append((*one, flows, aqm, value, *[float("nan")] * 3, pd.NA, 0))
+                continue
+            ours = confidence_interval(cell["ratio"])
+            close = abs(ours.mean - value) <= TOLERANCE * value or ours.low <= value <= ours.high
+            rows.append((*one, flows, aqm, value, ours.mean, ours.low, ours.high, close, ours.n))
+    columns = [
+        "era", "cc", "flows_per_sender", "aqm", "published", "ours", "ci_low", "ci_high", "agrees",
+        "n_seeds",
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns).astype({"agrees": "boolean"})
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of compare for people."""
+    shown = table.assign(interval=intervals(table["ci_low"], table["ci_high"]))
+    columns = ["flows_per_sender", "aqm", "published", "ours", "interval", "agrees", "n_seeds"]
+    return shown[columns].reset_index(drop=True)
+
+
+def describe(table: pd.DataFrame) -> str:
+    """Alternative text of the bars."""
+    parts = [
+        f"{row['aqm']} with {row['flows_per_sender']}: {row['ours']:.3g} (published "
+        f"{row['published']:g})"
+        for row in table.dropna(subset="ours").to_dict("records")
+    ]
+    return "Marks with ECN by drops without, by flows per sender. " + "; ".join(parts)

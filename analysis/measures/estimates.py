@@ -1,0 +1,161 @@
+"""How far off estimates of the queuing delay are: the qdisc's own and ping's, beside the packets.
+
+What a packet waited is known exactly, since observing takes no virtual time. Nobody outside of an
+emulation has that: a qdisc believes what it computes, and a user what ping prints.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from analysis.errors import DataError
+from analysis.measures.metrics import confidence_interval
+from analysis.runs.axes import axes
+from analysis.runs.dataset import RunFile
+from analysis.runs.flentfile import RERUN
+from analysis.runs.packets import read_content, read_packets, read_series, run_row
+from analysis.words import intervals
+
+OWN: Final = {"codel": "CoDel's last sojourn time", "pie": "PIE's delay"}
+"""AQM -> what its statistics call a delay; others have none."""
+OWN_DELAY: Final = "AQM delay (ms)"
+OWN_LENGTH: Final = "AQM queue (packets)"
+PING: Final = "Ping (ms) ICMP"
+EVERY_PING: Final = "ping"
+COLUMNS: Final = (
+    "era", "cc", "qdisc", "aqm", "flows", "seed", "estimate", "time_s", "estimated_ms", "true_ms",
+)  # fmt: skip
+
+
+def estimates(files: Sequence[RunFile]) -> pd.DataFrame:
+    """One row per estimate of a run: COLUMNS.
+
+    What a qdisc says at a time is compared with the sojourn time of the packet that had left last,
+    what ping prints, less the base RTT, with that of the last packet of a flow that had come to the
+    queue before the ping did. Raises DataError for a run without pings.
+    """
+    return pd.concat([_of_run(file) for file in files], ignore_index=True)
+
+
+def _of_run(file: RunFile) -> pd.DataFrame:
+    about = run_row(file)
+    packets = read_packets(file)
+    series = read_series(file)
+    if PING not in series:
+        raise DataError.of(file.data, "has no pings", RERUN)
+    parts = [_pings(file, packets, int(about["flows"]))]
+    aqm = axes(file.run)["algorithm"]
+    if aqm in OWN and OWN_DELAY in series:
+        said = pd.DataFrame({"time_s": series["time_s"], "estimated_ms": series[OWN_DELAY]})
+        parts.append(_own(said.dropna(), packets).assign(estimate=OWN[aqm]))
+    table = pd.concat(parts, ignore_index=True)
+    keys = {name: getattr(file, name) for name in ("era", "cc", "qdisc", "seed")}
+    return table.assign(**keys, aqm=aqm, flows=about["flows"])[list(COLUMNS)]
+
+
+def _own(said: pd.DataFrame, packets: pd.DataFrame) -> pd.DataFrame:
+    """What a qdisc said, beside the sojourn time of the packet that had left last."""
+    left = packets.dropna(subset="sojourn_ms")
+    left = pd.DataFrame(
+        {
+            "left_s": (left["arrived_ms"] + left["sojourn_ms"]) / 1000,
+            "true_ms": left["sojourn_ms"],
+        }
+    ).sort_values("left_s", kind="stable")
+    found = pd.merge_asof(said, left, left_on="time_s", right_on="left_s")
+    return found.dropna()[["time_s", "estimated_ms", "true_ms"]]
+
+
+def _pings(file: RunFile, packets: pd.DataFrame, flows: int) -> pd.DataFrame:
+    """What ping printed, beside the sojourn time of the packet that came before it."""
+    content = read_content(file)
+    answers = {int(one["seq"]): float(one["val"]) for one in content["raw_values"][PING]}
+    pings = packets[packets["flow"] == flows].reset_index(drop=True)
+    base_ms = float((packets["rtt_ms"] - packets["queuing_ms"]).median())
+    pings = pd.DataFrame(
+        {
+            "arrived_ms": pings["arrived_ms"],
+            "estimated_ms": [answers.get(seq, np.nan) - base_ms for seq in pings.index + 1],
+        }
+    ).dropna()
+    data = packets[(packets["flow"] < flows) & packets["sojourn_ms"].notna()]
+    data = data[["arrived_ms", "sojourn_ms"]].rename(columns={"sojourn_ms": "true_ms"})
+    found = pd.merge_asof(pings, data, on="arrived_ms").dropna()
+    found = found.assign(time_s=found["arrived_ms"] / 1000, estimate=EVERY_PING)
+    return found[["time_s", "estimated_ms", "true_ms", "estimate"]]
+
+
+def lengths(files: Sequence[RunFile]) -> pd.DataFrame:
+    """One row per second of a run: how many packets the qdisc said that it held, and how many had
+    come and not left: qdisc, flows, seed, time_s, said, held."""
+    parts = []
+    for file in files:
+        series, packets = read_series(file), read_packets(file)
+        if OWN_LENGTH not in series:
+            continue
+        said = pd.Series(series[OWN_LENGTH], index=series["time_s"]).dropna()
+        sent = packets.dropna(subset="sojourn_ms")
+        came = np.sort(sent["arrived_ms"].to_numpy())
+        left = np.sort((sent["arrived_ms"] + sent["sojourn_ms"]).to_numpy())
+        at = said.index.to_numpy() * 1000
+        held = np.searchsorted(came, at) - np.searchsorted(left, at)
+        about = {"qdisc": file.qdisc, "flows": run_row(file)["flows"], "seed": file.seed}
+        parts.append(
+            pd.DataFrame({"time_s": said.index, "said": said.to_numpy(), "held": held}).assign(
+                **about
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def errors(table: pd.DataFrame) -> pd.DataFrame:
+    """How far off each estimate is; one row per era, qdisc, load and estimate.
+
+    `table` is from estimates. Of each run the medians and 90th percentiles of what was true and of
+    what was estimated, the mean error and the root of the mean square error (ms), and Pearson's
+    correlation; of these the means over seeds, and Student's t interval of the mean error.
+    """
+    keys = ["era", "cc", "qdisc", "flows", "estimate"]
+    rows = []
+    for key, cell in table.groupby(keys, sort=False):
+        runs = pd.DataFrame([_errors(run) for _, run in cell.groupby("seed")])
+        bias = confidence_interval(runs["mean error"])
+        means = runs.mean()
+        rows.append((*key, *means, bias.low, bias.high, bias.n))
+    columns = [*keys, *_STATISTICS, "low", "high", "n_seeds"]
+    found = pd.DataFrame(rows, columns=columns)
+    found["interval"] = intervals(found["low"], found["high"])
+    return found.drop(columns=["low", "high"])
+
+
+_STATISTICS: Final = (
+    "true median", "estimated median", "true p90", "estimated p90", "mean error", "rms error",
+    "correlation",
+)  # fmt: skip
+
+
+def _errors(run: pd.DataFrame) -> dict[str, float]:
+    true, said = run["true_ms"], run["estimated_ms"]
+    varies = true.std() > 0 and said.std() > 0
+    values: tuple[Any, ...] = (
+        true.median(),
+        said.median(),
+        true.quantile(0.9),
+        said.quantile(0.9),
+        (said - true).mean(),
+        float(np.sqrt(((said - true) ** 2).mean())),
+        float(np.corrcoef(true, said)[0, 1]) if varies else float("nan"),
+    )
+    return {name: float(one) for name, one in zip(_STATISTICS, values, strict=True)}
+
+
+def describe(table: pd.DataFrame) -> str:
+    """Alternative text, of a table of errors."""
+    parts = [
+        f"{row['qdisc']} with {row['flows']} flows, {row['estimate']}: "
+        f"{row['estimated median']:.3g} where {row['true median']:.3g} ms is true"
+        for row in table.to_dict("records")
+    ]
+    return "Estimates of the queuing delay against what packets waited. " + "; ".join(parts)

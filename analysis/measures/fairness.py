@@ -1,0 +1,105 @@
+"""How fairly flows of different round-trip times share a link (gbw2015, Sec. 6.1, Fig. 6).
+
+gbw2015 is T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the WiFi: Modern
+AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from analysis.measures.metrics import CELL, RUN, Metric, cell_metrics
+from analysis.runs.dataset import Dataset, RunFile, read_runs
+from analysis.runs.flentfile import TCP_KINDS
+from analysis.words import intervals
+
+JAIN: Final = "jain_index"
+TOTAL: Final = "goodput_total_mbit_s"
+
+
+class Shown(NamedTuple):
+    """What of a cell's metrics is drawn, and which of its columns tells bars of a group apart."""
+
+    metric: str
+    by: str
+    title: str
+    label: str
+
+
+SHOWN: Final = {
+    "jain": Shown("jain_index", "link", "Link (Mbit/s)", "Jain's fairness index"),
+    "goodput": Shown("goodput", "direction", "Round trip", "Mean goodput (Mbit/s)"),
+}
+
+
+def jain(goodputs: ArrayLike) -> float:
+    """Jain's fairness index: 1 where all are equal, 1/n where one of n has all (R. Jain, D. Chiu,
+    W. Hawe, "A quantitative measure of fairness", DEC-TR-301, 1984). NaN where all are zero."""
+    x = np.asarray(goodputs, dtype=np.float64)
+    squares = float((x**2).sum())
+    return float(x.sum()) ** 2 / (x.size * squares) if squares else float("nan")
+
+
+def flow_column(base_rtt_ms: float) -> str:
+    """The column of a flow's goodput: `goodput_10ms_mbit_s`."""
+    return f"goodput_{base_rtt_ms:g}ms_mbit_s"
+
+
+def run_fairness(data: Dataset) -> pd.DataFrame:
+    """One row per run: RUN, jain_index of the uploads' goodputs over the whole run, their sum, and
+    the goodput of each in Mbit/s, `goodput_<round trip>ms_mbit_s`."""
+    uploads = data.flows[data.flows["kind"] == "tcp_upload"]
+    wide = uploads.pivot_table(
+        index="run", columns="base_rtt_ms", values="goodput_mbit_s", aggfunc="sum", observed=True
+    )
+    table = data.runs[list(RUN)].copy()
+    index = wide.apply(lambda row: jain(row.to_numpy()), axis=1)
+    table[JAIN] = table["run"].map(index).astype(float)
+    table[TOTAL] = table["run"].map(wide.sum(axis=1)).astype(float)
+    for rtt in wide.columns:
+        table[flow_column(float(rtt))] = table["run"].map(wide[rtt]).astype(float)
+    return table
+
+
+def round_trips(data: Dataset) -> list[float]:
+    """Of the flows, in ms, rising."""
+    return sorted(float(rtt) for rtt in set(data.flows["base_rtt_ms"]))
+
+
+def cell_fairness(per_run: pd.DataFrame, rtts_ms: list[float], level: float = 0.95) -> pd.DataFrame:
+    """One row per cell and metric over its seeds; the paper's bars are mean and standard deviation.
+
+    metric is jain_index, goodput_total or goodput, direction of the latter "10 ms".
+    """
+    metrics: list[Metric] = [
+        (JAIN, "jain_index", "upload", ""),
+        (TOTAL, "goodput_total", "upload", "Mbit/s"),
+        *((flow_column(rtt), "goodput", f"{rtt:g} ms", "Mbit/s") for rtt in rtts_ms),
+    ]
+    return cell_metrics(per_run, metrics, level)
+
+
+def overview(cells: pd.DataFrame) -> pd.DataFrame:
+    """One row per cell for people: CELL, n_seeds, jain_index, interval, total and flows' goodputs.
+
+    `cells` is from cell_fairness.
+    """
+    index = cells[cells["metric"] == "jain_index"].set_index(list(CELL))
+    table = index[["n_seeds", "mean"]].rename(columns={"mean": JAIN})
+    table["interval"] = intervals(index["ci_low"], index["ci_high"])
+    total = cells[cells["metric"] == "goodput_total"].set_index(list(CELL))["mean"]
+    table["Total (Mbit/s)"] = total
+    flows = cells[cells["metric"] == "goodput"]
+    for rtt, rows in flows.groupby("direction", sort=False):
+        table[f"{rtt} (Mbit/s)"] = rows.set_index(list(CELL))["mean"]
+    return table.reset_index()
+
+
+def measure(run: RunFile) -> dict[str, float]:
+    """Jain's index, total goodput and that of each flow."""
+    data = read_runs([run], kinds=TCP_KINDS, jobs=1)
+    row = run_fairness(data).iloc[0]
+    flows = [flow_column(rtt) for rtt in round_trips(data)]
+    return {name: float(row[name]) for name in (JAIN, TOTAL, *flows)}

@@ -1,0 +1,99 @@
+"""How a run becomes numbers: the kinds of measure that `measure:` of an experiment names.
+
+Each function imports what it needs as it is called, so that a figure hangs on the code of those
+kinds alone that its runs are measured by. It takes a `dataset.RunFile` and returns numbers by names
+that `measure.METRICS` has, and raises DataError for a run that cannot be used.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from analysis.runs.dataset import RunFile
+
+Measure = Callable[[RunFile], Mapping[str, float]]
+
+
+def dynamic(run: RunFile) -> Mapping[str, float]:
+    """Of a queue on a link whose rate changes."""
+    from analysis.measures.gateways import measure_dynamic
+
+    return measure_dynamic(run)
+
+
+def fairness(run: RunFile) -> Mapping[str, float]:
+    """Of TCP flows that differ in their round-trip times."""
+    from analysis.measures.fairness import measure
+
+    return measure(run)
+
+
+def flood(run: RunFile) -> Mapping[str, float]:
+    """Of pings beside a UDP flood."""
+    from analysis.measures.battling import measure_flood
+
+    return measure_flood(run)
+
+
+def packets(run: RunFile) -> Mapping[str, float]:
+    """Of bulk flows, every packet of which was followed."""
+    from analysis.measures.bulk import measure
+
+    return measure(run)
+
+
+def queues(run: RunFile) -> Mapping[str, float]:
+    """Of the queues between two gateways."""
+    from analysis.measures.gateways import measure
+
+    return measure(run)
+
+
+def rrul(run: RunFile) -> Mapping[str, float]:
+    """Of TCP flows in both directions and probes beside them."""
+    from analysis.measures.rrul import measure
+
+    return measure(run)
+
+
+def stations(run: RunFile) -> Mapping[str, float]:
+    """Of bulk flows over WiFi, every packet of which was followed."""
+    from analysis.measures.bulk import measure_wireless
+
+    return measure_wireless(run)
+
+
+def voip(run: RunFile) -> Mapping[str, float]:
+    """Of a VoIP call."""
+    from analysis.measures.voip import measure
+
+    return measure(run)
+
+
+def web(run: RunFile) -> Mapping[str, float]:
+    """Of pages that are fetched; the experiment names the one without load, as `unloaded`."""
+    from analysis.measures.web import measure
+
+    return measure(run)
+
+
+def wifi(run: RunFile) -> Mapping[str, float]:
+    """As `rrul`, over WiFi."""
+    from analysis.measures.wifi_rigs import measure
+
+    return measure(run)
+
+
+def window(run: RunFile) -> Mapping[str, float]:
+    """Of one connection with a fixed window."""
+    from analysis.measures.window import measure
+
+    return measure(run)
+
+
+KINDS: Final[Mapping[str, Measure]] = {
+    one.__name__: one
+    for one in (
+        dynamic, fairness, flood, packets, queues, rrul, stations, voip, web, wifi, window,
+    )
+}  # fmt: skip
+"""`measure:` of an experiment -> the function that measures a run of it."""

@@ -1,0 +1,271 @@
+"""The numbers of the papers, as pure functions from tables to tables.
+
+gbw2015 is T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the WiFi: Modern
+AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+import scipy
+from numpy.typing import ArrayLike
+
+from analysis.errors import DataError
+from analysis.runs.dataset import Dataset
+from analysis.runs.flentfile import TCP_KINDS, Floats
+
+Window = Literal["loaded", "full"]
+LatencyDefinition = Literal["mean_minus_base", "mean_span"]
+GoodputDefinition = Literal["transferred", "step_mean"]
+Probe = Literal["ping_icmp", "ping_udp"]
+
+CELL: Final = ("era", "link", "qdisc", "cc")
+RUN: Final = ("run", *CELL, "seed")
+GOODPUT: Final = {"download": "goodput_download_mbit_s", "upload": "goodput_upload_mbit_s"}
+INDUCED: Final = "induced_latency_ms"
+Metric = tuple[str, str, str, str]  # column of a table with a row per run, metric, direction, unit
+METRICS: Final[tuple[Metric, ...]] = (
+    (INDUCED, "induced_latency", "round_trip", "ms"),
+    (GOODPUT["download"], "goodput", "download", "Mbit/s"),
+    (GOODPUT["upload"], "goodput", "upload", "Mbit/s"),
+)
+TOLERANCE: Final = {  # relative, absolute in the metric's unit; the wider of the two counts
+    "induced_latency": (0.15, 3.0),
+    "goodput": (0.03, 0.0),
+}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with its confidence interval; both bounds are NaN when there is no interval."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Ellipse:
+    """An ellipse in data coordinates: full axis lengths, and the angle of `width` to x."""
+
+    center: tuple[float, float]
+    width: float
+    height: float
+    angle_deg: float
+
+
+def run_metrics(
+    data: Dataset,
+    *,
+    window: Window = "loaded",
+    probe: Probe = "ping_icmp",
+    latency: LatencyDefinition = "mean_minus_base",
+    goodput: GoodputDefinition = "transferred",
+) -> pd.DataFrame:
+    """One row per run: run, era, link, qdisc, cc, seed, two goodputs in Mbit/s, mean_rtt_ms and
+    induced_latency_ms.
+
+    Goodput of a direction is the sum over its flows: the paper plots about 90 Mbit/s for four
+    flows on a 100 Mbit/s link (gbw2015, Fig. 2a). Only TCP payload counts, not the probes (Sec. 3).
+    A flow's goodput is the bytes that it moved by its duration (`transferred`), or the mean of
+    flent's steps in the window (`step_mean`, what flent's combined plots take for a sum of flows).
+    The two differ where a flow reports rarely: on 1 Mbit/s a report spans up to ten seconds, the
+    interpolation between reports is not weighted by their length, and the mean comes out as much
+    as a third too high.
+
+    Induced latency is the probe's mean over the window minus the base path's round trip (Sec. 5.1;
+    `mean_minus_base`), or minus the smallest value of the run (`mean_span`, what flent's combined
+    plots compute; flent, `combiners.py`).
+
+    `window="loaded"` takes the samples while TCP flows are meant to run; `"full"` the whole test
+    with its unloaded seconds at both ends. Raises DataError when a run has no sample in the window.
+    """
+    samples, flows, runs = data
+    table = in_window(samples, runs, window)
+    if goodput == "step_mean":
+        steps = table[table["kind"].isin(TCP_KINDS)]
+        by_flow = steps.groupby(["run", "kind", "series"], observed=True)["goodput_mbit_s"].mean()
+    else:
+        by_flow = flows.set_index(["run", "kind", "series"])["goodput_mbit_s"]
+    total = by_flow.groupby(["run", "kind"], observed=True).sum().unstack("kind")
+    rtt = table[table["kind"] == probe].groupby("run", observed=True)["rtt_ms"].mean()
+    result = runs[[*RUN, "base_rtt_ms"]].copy()
+    for kind, column in zip(TCP_KINDS, GOODPUT.values(), strict=True):
+        result[column] = result["run"].map(total[kind]).astype(float)
+    result["mean_rtt_ms"] = result["run"].map(rtt).astype(float)
+    floor = result["base_rtt_ms"]
+    if latency == "mean_span":
+        probes = samples[samples["kind"] == probe]
+        smallest = probes.groupby("run", observed=True)["rtt_ms"].min()
+        floor = result["run"].map(smallest).astype(float)
+    result[INDUCED] = result["mean_rtt_ms"] - floor
+    short = result[result[[*GOODPUT.values(), "mean_rtt_ms"]].isna().any(axis=1)]
+    if not short.empty:
+        raise DataError.of(
+            short["run"].iloc[0], f"no sample in the {window} window", "Run it again with more load"
+        )
+    return result.drop(columns="base_rtt_ms")
+
+
+def in_window(samples: pd.DataFrame, runs: pd.DataFrame, window: Window) -> pd.DataFrame:
+    """Rows of `samples` that lie in the window of their run, ends included."""
+    if window == "full":
+        return samples
+    # the position of a run in `runs` for every row of samples, through the category codes
+    position = pd.Index(runs["run"]).get_indexer(samples["run"].cat.categories)
+    row = position[samples["run"].cat.codes]
+    start = runs["delay_s"].to_numpy()[row]
+    stop = start + runs["length_s"].to_numpy()[row]
+    time_s = samples["time_s"].to_numpy()
+    inside: pd.DataFrame = samples[(time_s >= start) & (time_s <= stop)]
+    return inside
+
+
+def confidence_interval(values: ArrayLike, level: float = 0.95) -> Interval:
+    """Mean of independent runs with Student's t interval.
+
+    With one value there is no interval: the bounds are NaN. Raises ValueError for no value.
+    """
+    sample = np.asarray(values, dtype=np.float64)
+    if sample.size == 0:
+        raise ValueError("a mean of no values")
+    mean = float(sample.mean())
+    if sample.size == 1:
+        return Interval(mean, float("nan"), float("nan"), 1)
+    half = scipy.stats.t.ppf((1 + level) / 2, sample.size - 1) * scipy.stats.sem(sample)
+    return Interval(mean, mean - float(half), mean + float(half), int(sample.size))
+
+
+def cell_metrics(
+    per_run: pd.DataFrame, metrics: Sequence[Metric] = METRICS, level: float = 0.95
+) -> pd.DataFrame:
+    """One row per cell and metric: era, link, qdisc, cc, metric, direction, unit, n_seeds, median,
+    mean, std, ci_low, ci_high. The median over runs is the paper's marker (gbw2015, Fig. 2); `std`
+    is the standard deviation of the runs, NaN for one; the interval is that of the mean."""
+    rows = []
+    for cell, group in per_run.groupby(list(CELL), observed=True, sort=False):
+        for column, metric, direction, unit in metrics:
+            interval = confidence_interval(group[column], level)
+            middle = (float(group[column].median()), interval.mean, float(group[column].std()))
+            spread = (interval.n, *middle, interval.low, interval.high)
+            rows.append((*cell, metric, direction, unit, *spread))
+    names = ["metric", "direction", "unit", "n_seeds", "median", "mean", "std", "ci_low", "ci_high"]
+    return pd.DataFrame(rows, columns=[*CELL, *names])
+
+
+def compare(cells: pd.DataFrame, published: pd.DataFrame, one: str = "download") -> pd.DataFrame:
+    """One row per published value, in its order: ours beside it.
+
+    `cells` is from cell_metrics, of one era and congestion control, `published` from
+    published.read_published; `one` is the direction taken for goodputs whose direction the paper
+    does not say. Adds n_seeds, ours (median over runs), ci_low, ci_high (of the mean), difference
+    (ours - published, same unit), ratio (ours / published) and agrees: whether the difference is
+    within TOLERANCE or the published value's reading error. Cells without data have n_seeds 0,
+    NaN, and agrees is missing. Qdiscs that the paper does not have come last, nothing beside them.
+    """
+    wanted = published.assign(direction=published["direction"].replace("one", one))
+    wanted = pd.concat([wanted, _not_published(cells, wanted)], ignore_index=True)
+    keys = ["link", "qdisc", "metric", "direction"]
+    merged = wanted.merge(cells.drop(columns="unit"), on=keys, how="left", validate="one_to_many")
+    merged = merged.rename(columns={"value": "published", "median": "ours"})
+    merged["n_seeds"] = merged["n_seeds"].fillna(0).astype(int)
+    merged["difference"] = merged["ours"] - merged["published"]
+    merged["ratio"] = merged["ours"] / merged["published"]
+    relative = merged["metric"].map(lambda metric: TOLERANCE[metric][0])
+    absolute = merged["metric"].map(lambda metric: TOLERANCE[metric][1])
+    allowed = np.maximum.reduce([relative * merged["published"], absolute, merged["reading_error"]])
+    agrees = (merged["difference"].abs() <= allowed).astype("boolean")
+    merged["agrees"] = agrees.mask(merged["difference"].isna())
+    values = ["published", "reading_error", "ours", "difference", "ratio", "unit", "agrees"]
+    return merged[["figure", *keys, *values, "n_seeds", "ci_low", "ci_high"]]
+
+
+def _not_published(cells: pd.DataFrame, wanted: pd.DataFrame) -> pd.DataFrame:
+    """Rows like those of `wanted`, without a value, for each other qdisc of `cells`."""
+    kinds = wanted.drop_duplicates(["link", "metric", "direction"])
+    other = sorted(set(cells["qdisc"].astype(str)) - set(wanted["qdisc"]))
+    rows = [kinds.assign(qdisc=qdisc, value=np.nan, reading_error=np.nan) for qdisc in other]
+    return pd.concat(rows) if rows else wanted.iloc[:0]
+
+
+def covariance_ellipse(x: ArrayLike, y: ArrayLike, n_sigma: float = 1) -> Ellipse | None:
+    """The n-sigma ellipse of the points' covariance around their mean (gbw2015, Fig. 2: 1 sigma).
+
+    Half axes are n_sigma times the square roots of the covariance's eigenvalues. None for fewer
+    than three points, whose covariance has no area.
+    """
+    points = np.column_stack([np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)])
+    if len(points) < 3:
+        return None
+    values, vectors = np.linalg.eigh(np.cov(points, rowvar=False))
+    minor, major = 2 * n_sigma * np.sqrt(np.clip(values, 0, None))
+    angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
+    center = points.mean(axis=0)
+    return Ellipse((float(center[0]), float(center[1])), float(major), float(minor), float(angle))
+
+
+def latency_over_time(
+    samples: pd.DataFrame,
+    *,
+    probe: Probe = "ping_icmp",
+    until_s: float = 25,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Point-wise mean over runs: CELL, time_s, rtt_ms, n_seeds, ci_low_ms, ci_high_ms.
+
+    Latency is the probe's whole round trip, base path included, and load starts after flent's
+    DELAY (gbw2015, Sec. 6.2.1 and Fig. 7: mean of 30 runs over the first 25 s). Needs samples on
+    flent's grid, where the steps of all runs coincide. Intervals are Student's t a point, NaN
+    where one run has a value.
+    """
+    chosen = samples[(samples["kind"] == probe) & (samples["time_s"] <= until_s)]
+    # several probes of one kind (UDP) count as one value a run
+    one = chosen.groupby([*RUN, "time_s"], observed=True)["rtt_ms"].mean().reset_index()
+    grouped = one.groupby([*CELL, "time_s"], observed=True)["rtt_ms"]
+    table = grouped.agg(rtt_ms="mean", n_seeds="count", sem="sem").reset_index()
+    half = _t_quantiles(table["n_seeds"].to_numpy(), level) * table.pop("sem")
+    return table.assign(ci_low_ms=table["rtt_ms"] - half, ci_high_ms=table["rtt_ms"] + half)
+
+
+def _t_quantiles(n: np.ndarray[tuple[int], np.dtype[np.int64]], level: float) -> Floats:
+    freedom = np.where(n > 1, n - 1, np.nan)
+    return np.asarray(scipy.stats.t.ppf((1 + level) / 2, freedom), dtype=np.float64)
+
+
+def transient_metrics(
+    data: Dataset,
+    *,
+    probe: Probe = "ping_icmp",
+    until_s: float = 25,
+    tail_s: float = 5,
+) -> pd.DataFrame:
+    """One row per cell of what Fig. 7 of gbw2015 shows, for the table beside it.
+
+    CELL, n_seeds; peak_ms and peak_after_s (highest point of the point-wise mean, and how long
+    after the load's start); mean_ms with ci_low_ms and ci_high_ms (mean over the loaded
+    part until `until_s`); tail_ms (mean over its last `tail_s` seconds). All are round trips with
+    the base path included. Of the paper's figure only a spike of about 250 ms of PIE at 10 Mbit/s
+    is given in numbers (Sec. 6.2.1).
+    """
+    samples, _, runs = data
+    curve = latency_over_time(samples, probe=probe, until_s=until_s)
+    loaded = in_window(samples, runs, "loaded")
+    loaded = loaded[(loaded["kind"] == probe) & (loaded["time_s"] <= until_s)]
+    per_run = loaded.groupby(list(RUN), observed=True)["rtt_ms"].mean().reset_index()
+    delay_s = float(runs["delay_s"].iloc[0])
+    rows = []
+    for cell, points in curve.groupby(list(CELL), observed=True, sort=False):
+        points = points[points["time_s"] >= delay_s]
+        peak = points.nlargest(1, "rtt_ms").iloc[0]
+        tail = points.loc[points["time_s"] > until_s - tail_s, "rtt_ms"].mean()
+        same = (per_run[list(CELL)] == list(cell)).all(axis=1)
+        interval = confidence_interval(per_run.loc[same, "rtt_ms"])
+        spread = (interval.mean, interval.low, interval.high, float(tail))
+        peaks = (float(peak["rtt_ms"]), float(peak["time_s"]) - delay_s)
+        rows.append((*cell, interval.n, *peaks, *spread))
+    names = ["n_seeds", "peak_ms", "peak_after_s", "mean_ms", "ci_low_ms", "ci_high_ms", "tail_ms"]
+    return pd.DataFrame(rows, columns=[*CELL, *names])

@@ -1,0 +1,64 @@
+"""The parameters of queue disciplines: what the paper prints, and what an experiment sets."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.runs.published import read_table
+from emulation.model import Option, Point, Qdisc
+from emulation.units import Quantity, Rate
+
+PRINTED: Final = pa.DataFrameSchema(
+    {
+        "qdisc": pa.Column(str),
+        "parameter": pa.Column(str),
+        "rate": pa.Column(str),
+        "value": pa.Column(str),
+        "note": pa.Column(str, nullable=True),
+    },
+    unique=["qdisc", "parameter", "rate"],
+    strict=True,
+)
+"""One row per printed parameter, at one rate of the bottleneck; values with their units."""
+
+
+def read_printed(path: Path) -> pd.DataFrame:
+    """Table of PRINTED (gbw2015, Table 1); raises DataError for anything else."""
+    return read_table(path, PRINTED, "parameters", dict.fromkeys(PRINTED.columns, str))
+
+
+def in_force(cells: Iterable[Point]) -> dict[tuple[str, str, str], Option]:
+    """The value of each parameter by qdisc, parameter and rate, of both directions of all links."""
+    found: dict[tuple[str, str, str], Option] = {}
+    for cell in cells:
+        for qdisc, rate in ((cell.up, cell.link.up), (cell.down, cell.link.down)):
+            found.update(_parameters(cell.qdisc, qdisc, rate))
+    return found
+
+
+def _parameters(name: str, qdisc: Qdisc, rate: Rate) -> dict[tuple[str, str, str], Option]:
+    found = {(name, option, str(rate)): value for option, value in qdisc.options}
+    if qdisc.txqueuelen is not None:
+        found[name, "txqueuelen", str(rate)] = qdisc.txqueuelen
+    return found
+
+
+def compare(printed: pd.DataFrame, cells: Iterable[Point]) -> pd.DataFrame:
+    """One row per printed parameter: qdisc, parameter, rate, published, ours, agrees, note."""
+    values = in_force(cells)
+    keys = printed[["qdisc", "parameter", "rate"]].itertuples(index=False, name=None)
+    ours = [values.get(key) for key in keys]
+    table = printed.rename(columns={"value": "published"})
+    table["ours"] = ["–" if value is None else str(value) for value in ours]
+    pairs = zip(ours, table["published"], strict=True)
+    # 125 kB is 125000 B
+    table["agrees"] = [_equal(a, b) for a, b in pairs]
+    table["note"] = table["note"].fillna("")
+    return table[["qdisc", "parameter", "rate", "published", "ours", "agrees", "note"]]
+
+
+def _equal(ours: Option | None, printed: str) -> bool:
+    return type(ours).parse(printed) == ours if isinstance(ours, Quantity) else str(ours) == printed

@@ -1,0 +1,92 @@
+"""What a run of the RRUL test measured: latency, goodput, start-up and drops."""
+
+import json
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from analysis.errors import DataError
+from analysis.measures import battling, metrics
+from analysis.runs.dataset import Dataset, RunFile, read_runs
+from analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats
+
+STARTUP_S: Final = 20.0  # of load: Fig. 7 of gbw2015 shows 25 s of the test, 5 of them idle
+SMOOTH_S: Final = 1.0  # a spike is one if a second of it, and not one sample, is high
+CONTROLLED: Final = 1.5  # times the steady latency
+QUEUES: Final = {"download": "router_down r2-delay", "upload": "router_up r1-delay"}
+
+
+def measure(run: RunFile) -> dict[str, float]:
+    """Metrics of one run by their names in `measure.METRICS`.
+
+    Latency is induced: ICMP round trips less the base path's (gbw2015, Sec. 5.1). The steady one is
+    the mean over the second half of the load. Raises DataError when the run cannot be used.
+    """
+    data = read_runs([run], jobs=1)
+    row = metrics.run_metrics(data).iloc[0]
+    facts = data.runs.iloc[0]
+    loaded = metrics.in_window(data.samples, data.runs, "loaded")
+    probes = loaded[loaded["kind"] == "ping_icmp"].sort_values("time_s")
+    time_s = probes["time_s"].to_numpy() - float(facts["delay_s"])
+    latency_ms = probes["rtt_ms"].to_numpy() - float(facts["base_rtt_ms"])
+    if not (time_s >= float(facts["length_s"]) / 2).any():
+        raise DataError.of(run.data, "no probe in the second half of the load", RERUN)
+    return {
+        metrics.INDUCED: float(row[metrics.INDUCED]),
+        **(found := goodputs(data)),
+        battling.TOTAL: sum(found.values()),
+        battling.LATENCY: float(battling.probes_ms(data).iloc[0]),
+        "slowest_probe_ms": _slowest(loaded) - float(facts["base_rtt_ms"]),
+        **startup(time_s, latency_ms, float(facts["length_s"])),
+        **_drops(run),
+    }
+
+
+def _slowest(loaded: pd.DataFrame) -> float:
+    """Mean round trip of the probe that has the longest one."""
+    probes = loaded[loaded["kind"].isin(PING_KINDS)]
+    return float(probes.groupby("series", observed=True)["rtt_ms"].mean().max())
+
+
+def goodputs(data: Dataset) -> dict[str, float]:
+    """Sums of the TCP flows of each direction that a run has any in."""
+    sums = data.flows.groupby("kind", observed=True)["goodput_mbit_s"].sum()
+    kinds = zip(TCP_KINDS, metrics.GOODPUT.values(), strict=True)
+    return {column: float(sums[kind]) for kind, column in kinds if kind in sums.index}
+
+
+def startup(time_s: Floats, latency_ms: Floats, length_s: float) -> dict[str, float]:
+    """How latency rises and settles when the load starts (gbw2015, Sec. 6.2.1 and Fig. 7).
+
+    `time_s` counts from the start of the load. The peak is the highest mean of one second in the
+    first 20 s. Control is regained when, after the peak, the mean of a second first is no more than
+    1.5 times the steady latency; `length_s` where that does not happen.
+    """
+    steady = float(latency_ms[time_s >= length_s / 2].mean())
+    index = pd.to_timedelta(time_s, unit="s")
+    smooth = pd.Series(latency_ms, index=index).rolling(f"{SMOOTH_S:g}s").mean().to_numpy()
+    early = time_s <= STARTUP_S
+    whole = early & (time_s >= SMOOTH_S)
+    peak = int(np.argmax(np.where(whole, smooth, -np.inf)))
+    after = np.flatnonzero(smooth[peak:] <= CONTROLLED * steady)
+    return {
+        "steady_latency_ms": steady,
+        "startup_latency_ms": float(latency_ms[early].mean()),
+        "startup_peak_ms": float(smooth[peak]),
+        "control_s": float(time_s[peak + after[0]]) if after.size else length_s,
+    }
+
+
+def _drops(run: RunFile) -> dict[str, float]:
+    """Share of the packets that the qdisc under test dropped, as the kernel counted them."""
+    record: dict[str, Any] = json.loads(run.provenance.read_text())
+    shares = {}
+    for direction, queue in QUEUES.items():
+        try:
+            leaf = record["qdiscs"][queue]["qdiscs"][-1]
+            dropped, sent = int(leaf["drops"]), int(leaf["packets"])
+        except (KeyError, TypeError, IndexError) as error:
+            raise DataError.of(run.provenance, f"no counters of {queue}", RERUN) from error
+        shares[f"drops_{direction}_percent"] = 100 * dropped / (dropped + sent)
+    return shares

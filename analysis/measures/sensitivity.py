@@ -1,0 +1,207 @@
+"""What target, interval, load, base RTT and ECN do to an AQM, as khademi2013 varies them.
+
+khademi2013 is N. Khademi, D. Ros, M. Welzl, "The New AQM Kids on the Block: Much Ado About
+Nothing?", Technical Report 434, University of Oslo, 2013.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.errors import DataError
+from analysis.measures.metrics import confidence_interval
+from analysis.runs.axes import axes, span_ms
+from analysis.runs.dataset import RunFile
+from analysis.runs.packets import QUANTILES, QUANTITIES, mean_quantiles, read_packets, run_row
+from analysis.runs.published import read_table
+from analysis.runs.settings import Setting
+from analysis.words import intervals
+from emulation import ownfile
+
+AQMS: Final = ("codel", "pie", "ared", "fq_codel")
+LOADS: Final = {4: "light", 16: "moderate", 64: "heavy"}
+"""Flows and the paper's word for them (Sec. 4.1.1)."""
+CELL: Final = ("era", "experiment", "qdisc", "flows", "base_rtt_ms")
+
+
+def aqm(run_axes: Mapping[str, str]) -> str:
+    """One of AQMS or, of a qdisc that is the user's own or none of them, the qdisc's name."""
+    known = run_axes["algorithm"] in AQMS and run_axes["qdisc"] not in ownfile.drawn()
+    return run_axes["algorithm" if known else "qdisc"]
+
+
+def with_axes(per_run: pd.DataFrame) -> pd.DataFrame:
+    """`per_run` (a row per run, with a column run) with what its runs' axes say of their qdisc.
+
+    Columns aqm (one of AQMS, or the name of a qdisc of the user's own), target_ms, interval_ms (of
+    PIE that of its updates; both NaN where the qdisc has none) and ecn.
+    """
+    rows = []
+    for run in per_run["run"].astype(str):
+        found = axes(run)
+        spans = (span_ms(found, name) for name in ("target", "interval"))
+        rows.append((aqm(found), *spans, found["ecn"] == "true"))
+    names = ["aqm", "target_ms", "interval_ms", "ecn"]
+    found_of_runs = pd.DataFrame(rows, columns=names, index=per_run.index)
+    return per_run.assign(**{name: found_of_runs[name] for name in names})
+
+
+AXES: Final = {  # what the x axis shows -> its title
+    "target_ms": "Target delay (ms)",
+    "interval_ms": "Interval (ms)",
+    "flows": "Flows",
+    "base_rtt_ms": "Base RTT (ms)",
+}
+
+
+def boxes(per_run: pd.DataFrame, x: Sequence[str], series: Sequence[str]) -> pd.DataFrame:
+    """One row per box: era, x and series (texts), quantity, n_seeds, QUANTILES, mean and most
+    (means over runs), and ci_low and ci_high of the median over runs (Student's t).
+
+    `per_run` is from packets.run_quantiles. `x` and `series` name columns of AXES, `aqm` or `ecn`;
+    several are joined.
+    """
+    table = with_axes(per_run)
+    order = [*x, *series]
+    keys = ["era", "cc", *order, "quantity"]
+    table = table.sort_values(order, key=_rank)
+    found = mean_quantiles(table, keys)
+    bounds, marked = [], []
+    for _, group in table.groupby(keys, observed=True, sort=False, dropna=False):
+        interval = confidence_interval(group["p50"])
+        bounds.append((interval.low, interval.high))
+        marked.append([_only(group[name]) for name in ("target_ms", "base_rtt_ms")])
+    found["ci_low"], found["ci_high"] = zip(*bounds, strict=True)
+    found["box_target_ms"], found["box_base_rtt_ms"] = zip(*marked, strict=True)
+    names = {
+        name: [_label(row, columns) for _, row in found.iterrows()]
+        for name, columns in (("x", x), ("series", series))
+    }
+    return found.assign(**names)
+
+
+def targets(found: pd.DataFrame, quantity: str) -> dict[str, float]:
+    """Where the target lies at each name of x, in ms; none at those with several, or where the
+    quantity is no delay. `found` is from boxes."""
+    if quantity.endswith("goodput"):
+        return {}
+    above = found["box_base_rtt_ms"] if quantity.endswith("rtt") else 0.0
+    at = (found["box_target_ms"] + above).dropna().groupby(found["x"], sort=False)
+    return {str(x): float(values.iloc[0]) for x, values in at if values.nunique() == 1}
+
+
+MEDIANS: Final = pa.DataFrameSchema(
+    {
+        "quantity": pa.Column(str, pa.Check.isin(list(QUANTITIES))),
+        "flows": pa.Column(int, pa.Check.gt(0)),
+        "aqm": pa.Column(str, pa.Check.isin(list(AQMS))),
+        "low": pa.Column(float, coerce=True),
+        "high": pa.Column(float, coerce=True),
+    },
+    unique=["quantity", "flows", "aqm"],
+    strict=True,
+)
+"""One row per printed median, or the range that one is in, in the quantity's unit."""
+
+
+def read_medians(path: Path) -> pd.DataFrame:
+    """Printed medians; DataError where the file is not a table of them."""
+    return read_table(path, MEDIANS, "medians")
+
+
+def with_medians(found: pd.DataFrame, medians: pd.DataFrame) -> pd.DataFrame:
+    """`found`, from boxes over flows, with printed_low and printed_high, NaN where nothing is."""
+    printed = medians.assign(x=medians["flows"].astype(str)).drop(columns="flows")
+    printed = printed.rename(columns={"low": "printed_low", "high": "printed_high"})
+    both: pd.DataFrame = found.merge(printed, on=["quantity", "x", "aqm"], how="left")
+    return both
+
+
+def reductions(per_run: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
+    """By how many percent percentiles of the queuing delay are lower with `second`.
+
+    Than with `first`. One row per era, number of flows and percentile: percent, interval (Student's
+    t over the seeds that both have, which are compared pairwise) and n_seeds. Negative where it is
+    higher.
+    """
+    rows = []
+    queuing = per_run[per_run["quantity"] == "queuing"]
+    for (era, flows), there in queuing.groupby(["era", "flows"], observed=True, sort=True):
+        for percentile in ("p10", "p50", "p90"):
+            wide = there.pivot_table(index="seed", columns="qdisc", values=percentile)
+            if not {first, second} <= set(wide.columns):
+                continue
+            both = wide[[first, second]].dropna()
+            lower = confidence_interval(100 * (1 - both[second] / both[first]))
+            rows.append((era, flows, percentile, lower.mean, lower.low, lower.high, lower.n))
+    columns = ["era", "flows", "percentile", "percent", "low", "high", "n_seeds"]
+    table = pd.DataFrame(rows, columns=columns)
+    table["interval"] = intervals(table["low"], table["high"])
+    return table[["era", "flows", "percentile", "percent", "interval", "n_seeds"]]
+
+
+def one_flow(files: Sequence[RunFile], setting: Setting, seed: int) -> pd.DataFrame:
+    """The round trips of the first flow of each run of a seed: time_s, rtt_ms, qdisc, aqm, flows.
+
+    As khademi2013, Fig. 12. Raises DataError where there is no run of that seed.
+    """
+    parts = []
+    for file in files:
+        if (file.era, file.cc, file.seed) != (*setting, seed):
+            continue
+        packets = read_packets(file)
+        of_flow = packets[(packets["flow"] == 0) & packets["rtt_ms"].notna()]
+        flows = int(run_row(file)["flows"])
+        parts.append(
+            pd.DataFrame(
+                {
+                    "time_s": of_flow["arrived_ms"] / 1000,
+                    "rtt_ms": of_flow["rtt_ms"],
+                    "qdisc": file.qdisc,
+                    "aqm": aqm(axes(file.run)),
+                    "flows": flows,
+                }
+            )
+        )
+    if not parts:
+        raise DataError.of(f"seed {seed}", "no run of it", "Take a seed that there are runs of")
+    return pd.concat(parts, ignore_index=True)
+
+
+def overview(found: pd.DataFrame) -> pd.DataFrame:
+    """A table of boxes for people: quantiles, greatest value, and the interval of the median."""
+    table = found.assign(interval=intervals(found["ci_low"], found["ci_high"]))
+    columns = ["era", "cc", "x", "series", "quantity", *QUANTILES, "most", "interval", "n_seeds"]
+    columns += [name for name in ("printed_low", "printed_high") if name in found]
+    return table[columns].reset_index(drop=True)
+
+
+def _only(column: pd.Series) -> float:
+    """The value that all rows share, NaN where there are several."""
+    return float(column.iloc[0]) if column.nunique() == 1 else float("nan")
+
+
+def _rank(column: pd.Series) -> pd.Series:
+    if column.name == "aqm":
+        return column.map({name: rank for rank, name in enumerate(AQMS)}).fillna(len(AQMS))
+    return column
+
+
+def _label(row: pd.Series, names: Sequence[str]) -> str:
+    """`codel, ECN`, `16 flows`, `5`."""
+    words = []
+    for name in names:
+        value = row[name]
+        if name == "ecn":
+            words += ["ECN"] if value else []
+        elif name == "flows" and len(names) > 1:
+            words.append(f"{value} flows")
+        elif isinstance(value, float):
+            words.append("–" if math.isnan(value) else f"{value:g}")  # a qdisc without that axis
+        else:
+            words.append(str(value))
+    return ", ".join(words)

@@ -1,0 +1,173 @@
+"""How CoDel and PIE raise their drops as a load starts: the tables of the probe `startup`.
+
+gbw2015 (Sec. 6.2.1) says that they raise their drop rates too slowly for four flows that start, and
+that CoDel's rises linearly, the more slowly the faster the link: after n drops CoDel waits
+interval / sqrt(n) for the next one, whatever the link's rate, so that the drops of one dropping
+state grow with the square of its time. RRUL's flows empty the queue before that shows on a fast
+link; a flow of UDP that is a little faster than the link does not.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.measures import rrul
+from analysis.measures.metrics import confidence_interval
+from analysis.runs import recorded
+from analysis.runs.dataset import RunFile
+from analysis.runs.flentfile import Floats
+
+CELL: Final = ("experiment", "link", "qdisc")
+_WAITS: Final = ("wait_ms", "shortest_ms")
+PROBE: Final = "startup"
+STEPS: Final = recorded.schema(
+    {
+        "target_ms": pa.Column(float, pa.Check.gt(0)),
+        "from_s": pa.Column(float, pa.Check.ge(0)),
+        "to_s": pa.Column(float, pa.Check.gt(0)),
+        "packets": pa.Column(int, pa.Check.ge(0)),
+        "dropped": pa.Column(int, pa.Check.ge(0)),
+        **{name: pa.Column(float, pa.Check.ge(0), nullable=True) for name in _WAITS},
+    },
+    rows="from_s",
+)
+"""One row per run and step of 0.1 s, and one of the second half of the load; see
+emulation/captures/startup.py for the columns."""
+
+INTERVAL_S: Final = 0.1  # CoDel's, on all links (Table 1)
+FEWEST: Final = 10  # drops of a dropping state that a power of time is fitted to
+CODEL: Final = "codel"
+RRUL: Final = "rrul"  # of the experiments; the others are floods of UDP
+
+#: metric of analysis.measures.table -> what a table calls it
+METRICS: Final = {
+    "uncontrolled_s": "from the first drop to control (s)",
+    "late_drops_times": "share dropped late by early",
+    "drop_power": "power of time",
+    "drop_growth_percent_s": "growth of the share (points/s)",
+}
+
+
+def read_steps(runs: Iterable[RunFile]) -> pd.DataFrame:
+    """Table of STEPS; raises DataError for a table of another form."""
+    return recorded.read(runs, PROBE, STEPS)
+
+
+def control(run: pd.DataFrame) -> dict[str, float]:
+    """What it takes from the first drop until the wait is under control; `run` is one run of STEPS.
+
+    Control is what `rrul.startup` takes for it, here of the packets' waits in the upload's queue,
+    as means of the steps. The drops of the time until then are compared by its halves: an algorithm
+    that still raises its drop rate drops a larger share in the second one. Seconds, and a factor,
+    which there is not where the wait was under control before the first drop.
+    """
+    steps, steady = run.iloc[:-1], run.iloc[-1]
+    known = steps.dropna(subset="wait_ms")
+    # what is not under control within the steps is so in the steady state, by definition
+    time_s = np.append(known["to_s"], (steady["from_s"] + steady["to_s"]) / 2)
+    wait_ms = np.append(known["wait_ms"], steady["wait_ms"])
+    end_s = rrul.startup(time_s, wait_ms, float(steady["to_s"]))["control_s"]
+    dropping = steps.loc[steps["dropped"] > 0, "from_s"]
+    if dropping.empty:
+        return {}
+    first_s = float(dropping.iloc[0])
+    if end_s <= first_s:
+        return {"uncontrolled_s": 0.0}
+    between = steps[(steps["from_s"] >= first_s) & (steps["to_s"] <= end_s)]
+    middle_s = (first_s + float(between["to_s"].iloc[-1])) / 2
+    shares = [
+        part["dropped"].sum() / part["packets"].sum()
+        for part in (between[between["to_s"] <= middle_s], between[between["to_s"] > middle_s])
+        if part["packets"].sum()
+    ]
+    found = {"uncontrolled_s": end_s - first_s}
+    if len(shares) == 2 and shares[0] > 0:
+        found["late_drops_times"] = float(shares[1] / shares[0])
+    return found
+
+
+def dropping_state(run: pd.DataFrame) -> pd.DataFrame:
+    """The steps of CoDel's first dropping state with FEWEST drops or more; empty without one.
+
+    It begins with a drop and ends as a packet has waited less than the target.
+    """
+    steps = run.iloc[:-1]
+    begin: int | None = None
+    low = ~(steps["shortest_ms"] >= steps["target_ms"]).to_numpy()  # where no packet was, too
+    dropped = steps["dropped"].to_numpy()
+    for place in range(len(steps)):
+        if begin is None:
+            begin = place if dropped[place] else None
+        elif low[place]:
+            if dropped[begin:place].sum() >= FEWEST:
+                return steps.iloc[begin:place]
+            begin = place if dropped[place] else None
+    last = steps.iloc[len(steps) if begin is None else begin :]
+    return last if last["dropped"].sum() >= FEWEST else steps.iloc[:0]
+
+
+def growth(state: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Ends of the steps of a dropping state, in s since an interval before its first drop, and the
+    drops until then.
+
+    The first drop comes an interval after the wait has passed the target (K. Nichols, V. Jacobson,
+    "Controlling Queue Delay", ACM Queue 10(5), 2012).
+    """
+    first = state.iloc[0]
+    since_s = (first["from_s"] + first["to_s"]) / 2 - INTERVAL_S
+    return state["to_s"].to_numpy() - since_s, state["dropped"].cumsum().to_numpy(float)
+
+
+def law(time_s: Floats) -> Floats:
+    """Drops that CoDel's control law makes within such times since an interval before the first.
+
+    The n-th comes after an interval and sum over k < n of interval / sqrt(k), that is
+    interval x (2 sqrt(n) - 0.46) for all but the first (zeta(1/2) = -1.46).
+    """
+    return ((time_s / INTERVAL_S + 0.46) / 2) ** 2
+
+
+def ramp(run: pd.DataFrame) -> dict[str, float]:
+    """How CoDel's first drops add up: the power of time that fits them best, by least squares of
+    logarithms, and by how many percentage points a second the share of dropped packets grows, if it
+    grows evenly from nothing. Nothing of a run without such drops."""
+    state = dropping_state(run)
+    if len(state) < 2:
+        return {}
+    time_s, drops = growth(state)
+    power = np.polyfit(np.log(time_s), np.log(drops), 1)[0]
+    share = drops[-1] / float(state["packets"].sum())
+    return {
+        "drop_power": float(power),
+        "drop_growth_percent_s": float(200 * share / time_s[-1]),
+    }
+
+
+def overview(table: pd.DataFrame) -> pd.DataFrame:
+    """Of each experiment, link, qdisc and quantity of `measure`: mean over seeds, its interval, and
+    n_seeds."""
+    values = measure(table)
+    found = []
+    for (*cell, name), rows in values.groupby([*CELL, "metric"], sort=False):
+        one = confidence_interval(rows["value"])
+        found.append((*cell, METRICS[str(name)], one.mean, one.low, one.high, one.n))
+    columns = [*CELL, "quantity", "mean", "ci_low", "ci_high", "n_seeds"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def measure(table: pd.DataFrame) -> pd.DataFrame:
+    """What claims ask of each run of `table`: recorded.KEY, metric, value."""
+    rows = []
+    for key, run in table.groupby(list(recorded.KEY), sort=False):
+        ordered = run.sort_values("from_s")
+        values = control(ordered) | (ramp(ordered) if key[3] == CODEL else {})
+        rows += [(*key, name, value) for name, value in values.items()]
+    return pd.DataFrame(rows, columns=[*recorded.KEY, "metric", "value"])
+
+
+def measured(runs: Iterable[RunFile]) -> pd.DataFrame:
+    """`measure` of the tables beside `runs`; raises DataError for a table of another form."""
+    return measure(read_steps(runs))

@@ -1,0 +1,131 @@
+"""What each run measured, as numbers with names: one tidy table of all runs of a study.
+
+How a run becomes numbers its experiment says, `measure:` in the study's file: one of `kinds.KINDS`,
+which returns numbers by names that `METRICS` has.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.errors import DataError
+from analysis.measures import drops, startup, store
+from analysis.measures.kinds import KINDS, Measure
+from analysis.measures.names import METRICS
+from analysis.runs import recorded
+from analysis.runs.dataset import FEW_RUNS, RunFile, find_runs
+from analysis.runs.study import Study
+from emulation.model import DEFAULT_ERA
+from emulation.studies import FILE
+
+NOT_AN_ERA: Final = re.compile(r"@|^linux-|^[0-9.]+(ms|s|min)$")
+
+MEASURED: Final = pa.DataFrameSchema(
+    {
+        "era": pa.Column(str),
+        "experiment": pa.Column(str),
+        "link": pa.Column(str, pa.Check.str_matches(r"^[0-9.]+/[0-9.]+$")),
+        "qdisc": pa.Column(str),
+        "cc": pa.Column(str),
+        "seed": pa.Column(int, pa.Check.ge(0)),
+        "metric": pa.Column(str, pa.Check.isin(list(METRICS))),
+        "value": pa.Column(float),
+    },
+    unique=["era", "experiment", "link", "qdisc", "cc", "seed", "metric"],
+    strict=True,
+)
+"""One row per run and metric, in the metric's unit."""
+
+
+def measure_study(
+    study: Study,
+    data: Path,
+    *,
+    experiments: Collection[str] | None = None,
+    eras: Collection[str] | None = None,
+    ccs: Collection[str] | None = None,
+    jobs: int | None = None,
+) -> pd.DataFrame:
+    """Table of MEASURED of every run of `study` below `data`, or of some `experiments`, `eras` and
+    `ccs` only.
+
+    Runs of another kernel series or length than the experiment's, whose folder says so, and of
+    experiments without a `measure` are left out, but for what probes recorded beside them. `jobs`
+    is the number of processes, by default one per core. Raises DataError for a run that cannot be
+    read.
+    """
+    kinds = {name: one.measure for name, one in study.experiments.items() if one.measure}
+    work: list[tuple[str, RunFile]] = []
+    for folder in sorted((data / study.name).glob("*/")):
+        experiment, _, era = folder.name.partition("@")
+        if experiment not in kinds or NOT_AN_ERA.search(era):
+            continue
+        era = era or DEFAULT_ERA
+        wanted = experiments is None or experiment in experiments
+        if wanted and (eras is None or era in eras):
+            found = find_runs(data, study.name, folder.name)
+            work += [(era, run) for run in found if ccs is None or run.cc in ccs]
+    described = _described(study)
+    how = {name: f"{_named(KINDS[kind])} {described}" for name, kind in kinds.items()}
+    keys = [store.key(run, how[run.experiment]) for _, run in work]
+    known = store.kept(keys)
+    todo = {key: run for key, (_, run) in zip(keys, work, strict=True) if key not in known}
+    todo_kinds = [kinds[run.experiment] for run in todo.values()]
+    if len(todo) < FEW_RUNS or jobs == 1:
+        values = list(map(_values, todo.values(), todo_kinds))
+    else:
+        with ProcessPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
+            values = list(pool.map(_values, todo.values(), todo_kinds, chunksize=4))
+    new = dict(zip(todo, values, strict=True))
+    store.keep(new)
+    by_key = {**known, **new}
+    rows = [_rows(era, run, by_key[key]) for (era, run), key in zip(work, keys, strict=True)]
+    table = pd.DataFrame([row for part in rows for row in part], columns=list(MEASURED.columns))
+    captured = pd.concat(
+        [part.measured(recorded.find(data, study.name, part.PROBE)) for part in (drops, startup)]
+    )
+    for column, chosen in (("experiment", experiments), ("era", eras), ("cc", ccs)):
+        if chosen is not None:
+            captured = captured[captured[column].isin(chosen)]
+    table = pd.concat([table, captured]) if len(captured) else table
+    types = dict.fromkeys(MEASURED.columns, str) | {"seed": int, "value": float}
+    return MEASURED.validate(table.astype(types))
+
+
+def contexts(table: pd.DataFrame) -> Sequence[tuple[str, str]]:
+    """The eras and congestion controls that `table` has anything of."""
+    pairs = table[["era", "cc"]].drop_duplicates()
+    return sorted((str(era), str(cc)) for era, cc in pairs.itertuples(index=False))
+
+
+def _named(measure: Measure) -> str:
+    return f"{measure.__module__}:{measure.__qualname__}"
+
+
+def _described(study: Study) -> str:
+    """Digest of what the study's files say of its experiments."""
+    digest = hashlib.sha256()
+    for path in (study.folder / FILE, study.axes):
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()
+
+
+def _values(run: RunFile, kind: str) -> Mapping[str, float]:
+    values = KINDS[kind](run)
+    unknown = sorted(set(values) - set(METRICS))
+    if unknown:
+        wrong = f"the measure '{kind}' has the unknown metric {', '.join(unknown)}"
+        raise DataError.of(run.provenance, wrong, "Add it to METRICS of analysis/measures/names.py")
+    return {name: float(value) for name, value in values.items()}
+
+
+def _rows(era: str, run: RunFile, values: Mapping[str, float]) -> list[tuple[Any, ...]]:
+    cell = (era, run.experiment, run.link, run.qdisc, run.cc, run.seed)
+    return [(*cell, name, value) for name, value in values.items()]

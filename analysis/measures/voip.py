@@ -1,0 +1,212 @@
+"""A VoIP flow's delay and loss, as gbw2015 measures them (Sec. 5.2, Fig. 3, Table 2).
+
+gbw2015 is T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the WiFi: Modern
+AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.errors import DataError
+from analysis.measures.metrics import CELL, RUN, Metric, cell_metrics, in_window
+from analysis.measures.rrul import goodputs
+from analysis.runs.axes import axes
+from analysis.runs.dataset import Dataset, RunFile, find_settings, read_runs
+from analysis.runs.flentfile import TCP_KINDS, Floats
+from analysis.runs.published import read_table
+from analysis.runs.settings import Setting, of_setting
+from analysis.words import intervals
+
+Delay = Literal["minus_base", "span"]
+
+INDUCED: Final = "induced_delay_ms"
+LOSS: Final = "loss_percent"
+METRICS: Final[tuple[Metric, ...]] = (
+    ("delay_ms", "voip_delay", "upload", "ms"),
+    ("delay_median_ms", "voip_delay_median", "upload", "ms"),
+    ("delay_p99_ms", "voip_delay_p99", "upload", "ms"),
+    (LOSS, "voip_loss", "upload", "%"),
+)
+LOSSES: Final = pa.DataFrameSchema(
+    {
+        "table": pa.Column(int),
+        "path": pa.Column(str, pa.Check.isin(["wired", "wifi"])),
+        "cross_traffic": pa.Column(str, pa.Check.isin(["tcp", "rrul"])),
+        "link": pa.Column(str),
+        "qdisc": pa.Column(str),
+        "loss_percent": pa.Column(float, pa.Check.in_range(0, 100)),
+    },
+    unique=["table", "cross_traffic", "link", "qdisc"],
+    strict=True,
+)
+"""One row per printed loss; the paper prints 0 as a dash."""
+FACTOR, POINTS = 1.5, 0.2
+"""Within which a loss agrees with a printed one: the ratio, or the difference in points."""
+
+
+def induced_delays(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
+    """The VoIP flow's samples under load, each with induced_delay_ms (gbw2015, Fig. 3).
+
+    A sample is the mean one-way delay of the packets of 200 ms (Sec. 5.2.1). `minus_base` takes
+    half the base path's round trip off, which is exact where all nodes share a clock; `span` the
+    run's smallest sample, as flent's combined plots do (flent, `combiners.py`). With `minus_base`
+    the time that the packet itself takes on the bottleneck counts: 1.1 ms at 1 Mbit/s.
+    """
+    samples, _, runs = data
+    chosen = in_window(samples, runs, "loaded")
+    chosen = chosen[chosen["kind"] == "voip"]
+    if delay == "span":
+        floor = chosen.groupby("run", observed=True)["delay_ms"].transform("min")
+    else:
+        base = runs.set_index("run")["base_rtt_ms"] / 2
+        floor = chosen["run"].astype(str).map(base.rename(str)).astype(float)
+    return chosen.assign(**{INDUCED: chosen["delay_ms"] - floor})
+
+
+def cumulative(values: Floats) -> tuple[Floats, Floats]:
+    """The empirical distribution: values in order, and the share that is at most each of them."""
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    return ordered, np.arange(1, ordered.size + 1) / ordered.size
+
+
+def run_voip(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
+    """One row per run: RUN, then mean, median and 99th percentile of the induced one-way delay in
+    ms, and loss_percent: packets that did not arrive, of those sent under load (Table 2)."""
+    grouped = induced_delays(data, delay=delay).groupby("run", observed=True)[INDUCED]
+    table = data.runs[list(RUN)].copy()
+    for column, values in (
+        ("delay_ms", grouped.mean()),
+        ("delay_median_ms", grouped.median()),
+        ("delay_p99_ms", grouped.quantile(0.99)),
+    ):
+        table[column] = table["run"].map(values).astype(float)
+    lost, packets = (data.runs[name].astype(float) for name in ("voip_lost", "voip_packets"))
+    return table.assign(**{LOSS: 100 * lost / packets})
+
+
+def cell_voip(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """One row per cell and metric; see metrics.cell_metrics. Table 2 has the mean over runs."""
+    return cell_metrics(per_run, METRICS, level)
+
+
+def pooled(delays: pd.DataFrame) -> pd.DataFrame:
+    """One row per cell of what Fig. 3 plots, all samples of all runs as one: CELL, samples, and
+    median_ms, p95_ms and p99_ms of the induced one-way delay."""
+    grouped = delays.groupby(list(CELL), observed=True, sort=False)[INDUCED]
+    table = grouped.agg(samples="size", median_ms="median").reset_index()
+    for column, share in (("p95_ms", 0.95), ("p99_ms", 0.99)):
+        table[column] = grouped.quantile(share).to_numpy()
+    return table
+
+
+def overview(delays: pd.DataFrame, per_run: pd.DataFrame) -> pd.DataFrame:
+    """One row per cell for people: quantiles of all samples, and the mean delay and loss over runs.
+
+    CELL, n_seeds, samples, median_ms, p95_ms, p99_ms, mean_ms, interval, loss_percent.
+    """
+    cells = cell_voip(per_run)
+    mean = cells[cells["metric"] == "voip_delay"].set_index(list(CELL))
+    loss = cells[cells["metric"] == "voip_loss"].set_index(list(CELL))["mean"]
+    table = pooled(delays).set_index(list(CELL))
+    table.insert(0, "n_seeds", mean["n_seeds"])
+    table["mean_ms"] = mean["mean"]
+    table["interval"] = pd.Series(intervals(mean["ci_low"], mean["ci_high"]), index=mean.index)
+    return table.assign(loss_percent=loss).reset_index()
+
+
+def other_tool(
+    root: Path, per_run: pd.DataFrame, paper: str, experiment: str, setting: Setting, length: str
+) -> pd.DataFrame:
+    """The cells of `per_run` beside those of `experiment`, which measures with another tool.
+
+    One row per qdisc: median and 99th percentile of the delay in ms and loss in %, means over runs,
+    of the one tool and the other. Empty where `experiment` has no run.
+    """
+    link = str(per_run["link"].iloc[0])
+    try:
+        files = find_settings(
+            root, paper, experiment, eras=[setting.era], ccs=[setting.cc], length=length, link=link
+        )
+    except DataError:
+        return pd.DataFrame(columns=["qdisc"])
+    titles = {"delay_median_ms": "Median (ms)", "delay_p99_ms": "99th p. (ms)", LOSS: "Loss (%)"}
+    columns = list(titles)
+    ours = of_setting(per_run, setting).groupby("qdisc", observed=True, sort=False)[columns].mean()
+    others = run_voip(read_runs(files, kinds=["voip"])).groupby("qdisc", observed=True)[columns]
+    names = [_tool(str(per_run["run"].iloc[0])), _tool(files[0].run)]
+    tools = [ours.rename(columns=titles), others.mean().rename(columns=titles)]
+    first, second = (one.add_prefix(f"{name}: ") for name, one in zip(names, tools, strict=True))
+    return first.join(second).dropna().reset_index()
+
+
+def _tool(run: str) -> str:
+    """What a run measures its calls with: as the paper did, unless its axes name another."""
+    return axes(run).get("probe", "D-ITG")
+
+
+def cell_losses(data: Dataset, experiments: Mapping[str, str]) -> pd.DataFrame:
+    """One row per cell and experiment: CELL, beside (the name in `experiments`), n_seeds, mean,
+    ci_low and ci_high of the loss in %."""
+    per_run = run_voip(data)
+    experiment = per_run["run"].map(data.runs.set_index("run")["experiment"])
+    parts = []
+    for name, one in experiments.items():
+        cells = cell_voip(per_run[experiment == one]).assign(beside=name)
+        parts.append(cells[cells["metric"] == "voip_loss"])
+    columns = [*CELL, "beside", "n_seeds", "mean", "ci_low", "ci_high"]
+    return pd.concat(parts, ignore_index=True)[columns]
+
+
+def read_losses(path: Path, names: Iterable[str], over: str = "wired") -> pd.DataFrame:
+    """Printed losses of the VoIP tests `over` the wire (Table 2) or `wifi` (Table 3): beside, link,
+    qdisc, loss_percent.
+
+    `names` are what "one TCP flow" and "RRUL" are called. Raises DataError where the file is not
+    such a table.
+    """
+    table = read_table(path, LOSSES, "losses", {"loss_percent": float})
+    chosen = table[table["path"] == over]
+    called = dict(zip(("tcp", "rrul"), names, strict=True))
+    return chosen.assign(beside=chosen["cross_traffic"].map(called))[
+        ["beside", "link", "qdisc", "loss_percent"]
+    ].reset_index(drop=True)
+
+
+def loss_agrees(ours: float, published: float) -> bool:
+    """Whether a loss in % agrees with a printed one: none with none, else by FACTOR or POINTS."""
+    if published == 0:
+        return ours == 0
+    return abs(ours - published) <= POINTS or 1 / FACTOR <= ours / published <= FACTOR
+
+
+def compare_loss(cells: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """One row per printed loss: beside, link, qdisc, published, ours (mean over runs), interval,
+    agrees, n_seeds. `cells` is from cell_losses, of one setting, `published` from read_losses."""
+    keys = ["beside", "link", "qdisc"]
+    ours = cells.astype({"link": str, "qdisc": str}).drop(columns=["era", "cc"])
+    table = published.merge(ours, on=keys, how="left", validate="one_to_one")
+    table = table.rename(columns={"loss_percent": "published", "mean": "ours"})
+    table["n_seeds"] = table["n_seeds"].fillna(0).astype(int)
+    pairs = zip(table["ours"], table["published"], strict=True)
+    agrees = pd.Series([loss_agrees(*pair) for pair in pairs], index=table.index, dtype="boolean")
+    table["agrees"] = agrees.mask(table["ours"].isna())
+    table["interval"] = intervals(table["ci_low"], table["ci_high"])
+    return table[[*keys, "published", "ours", "interval", "agrees", "n_seeds"]]
+
+
+def measure(run: RunFile) -> dict[str, float]:
+    """One-way delay, loss and the goodput of the flows beside; raises DataError where it cannot."""
+    data = read_runs([run], kinds=(*TCP_KINDS, "voip"), jobs=1)
+    row = run_voip(data).iloc[0]
+    return {
+        "voip_delay_ms": float(row["delay_ms"]),
+        "voip_delay_median_ms": float(row["delay_median_ms"]),
+        "voip_delay_p99_ms": float(row["delay_p99_ms"]),
+        "voip_loss_percent": float(row[LOSS]),
+        **goodputs(data),
+    }

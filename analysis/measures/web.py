@@ -1,0 +1,99 @@
+"""How long web pages take, as gbw2015 measures it (Sec. 5.3, Fig. 4 and 5).
+
+gbw2015 is T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the WiFi: Modern
+AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
+"""
+
+from typing import Final
+
+import pandas as pd
+
+from analysis.errors import DataError
+from analysis.measures.metrics import CELL, RUN, Metric, cell_metrics, in_window
+from analysis.measures.unloaded import unloaded
+from analysis.runs.dataset import Dataset, RunFile, read_runs
+from analysis.words import intervals
+
+FETCH: Final = "fetch_s"
+NORMALISED: Final = "fetch_normalised"
+METRICS: Final[tuple[Metric, ...]] = (
+    (FETCH, "fetch", "round_trip", "s"),
+    (NORMALISED, "fetch_normalised", "round_trip", ""),
+)
+
+
+def run_fetch(data: Dataset) -> pd.DataFrame:
+    """One row per run: RUN, pages, pages_failed, fetch_s (mean over pages of the time until all
+    their objects are there) and fetch_sd_s (their standard deviation).
+
+    Pages that began while there was load count; of a test without load, all. A page that lacks an
+    object has no time: `pages_failed` counts those. Raises DataError for a run without a page.
+    """
+    samples, _, runs = data
+    pages = in_window(samples, runs, "loaded")
+    pages = pages[pages["kind"] == "page"]
+    grouped = pages.groupby("run", observed=True)["page_ms"]
+    table = runs[[*RUN, "pages_failed"]].copy()
+    table["pages"] = table["run"].map(grouped.size()).astype("Int64").fillna(0)
+    table[FETCH] = table["run"].map(grouped.mean()).astype(float) / 1e3
+    table["fetch_sd_s"] = table["run"].map(grouped.std()).astype(float) / 1e3
+    empty = table[table[FETCH].isna()]
+    if not empty.empty:
+        wrong = "no page was fetched under load"
+        raise DataError.of(empty["run"].iloc[0], wrong, "Run it again with more load")
+    return table
+
+
+def normalised(per_run: pd.DataFrame, unloaded: pd.DataFrame) -> pd.DataFrame:
+    """`per_run` with unloaded_s and fetch_normalised: the fetch time by that without load (Fig. 4).
+
+    Both tables are from run_fetch; the unloaded time is the mean over runs of the same era, link
+    and congestion control, whatever their qdisc. Raises DataError where there is none.
+    """
+    keys = ["era", "link", "cc"]
+    times = unloaded.groupby(keys, observed=True)[FETCH].mean().rename("unloaded_s").reset_index()
+    for key in keys:  # categories of two tables differ, and would not merge
+        times[key] = times[key].astype(str)
+    table = per_run.astype(dict.fromkeys(keys, str)).merge(times, on=keys, how="left")
+    alone = table[table["unloaded_s"].isna()]
+    if not alone.empty:
+        where = "/".join(alone[keys].iloc[0])
+        raise DataError.of(where, "no page fetched without load", "Emulate the unloaded cells, too")
+    return table.assign(**{NORMALISED: table[FETCH] / table["unloaded_s"]})
+
+
+def cell_fetch(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """One row per cell and metric: mean and standard deviation over runs of the runs' averages, as
+    the paper's bars (Sec. 5.3.1), and an interval; see metrics.cell_metrics."""
+    return cell_metrics(per_run, METRICS, level)
+
+
+def overview(per_run: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """One row per cell for people; `per_run` is from normalised, `cells` from cell_fetch.
+
+    CELL, n_seeds, normalised (mean over runs), interval, std, fetch_s, pages, pages_failed.
+    """
+    by_metric = {
+        name: rows.set_index(list(CELL)) for name, rows in cells.groupby("metric", sort=False)
+    }
+    bars = by_metric["fetch_normalised"]
+    table = bars[["n_seeds", "mean"]].rename(columns={"mean": "normalised"})
+    table["interval"] = intervals(bars["ci_low"], bars["ci_high"])
+    table["std"] = bars["std"]
+    table["fetch_s"] = by_metric["fetch"]["mean"]
+    counted = per_run.groupby(list(CELL), observed=True)[["pages", "pages_failed"]].sum()
+    return table.join(counted).reset_index()
+
+
+def measure(run: RunFile) -> dict[str, float]:
+    """Fetch time, normalised to that without load, and its spread over pages.
+
+    Raises DataError where there are no runs without load.
+    """
+    loaded = run_fetch(read_runs([run], kinds=["page"], jobs=1))
+    idle = run_fetch(read_runs(unloaded(run), kinds=["page"], jobs=1))
+    row = normalised(loaded, idle).iloc[0]
+    return {
+        "fetch_time_normalised": float(row[NORMALISED]),
+        "fetch_time_sd_s": float(row["fetch_sd_s"]),
+    }

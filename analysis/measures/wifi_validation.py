@@ -1,0 +1,179 @@
+"""The WiFi link beside theory: runs of saturated cells, compared with analysis.measures.wifi."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.errors import DataError
+from analysis.measures import wifi
+from analysis.runs.dataset import (
+    Dataset,
+    RunFile,
+    facts,
+    read_record,
+    read_rows,
+    runs_alone,
+    usable,
+)
+from analysis.runs.flentfile import RERUN
+
+_NUMBER: Final = pa.Column(float)
+_WHOLE: Final = pa.Column(int)
+
+WIFI: Final = pa.DataFrameSchema(
+    {
+        "set": pa.Column(
+            str, pa.Check.isin(["saturation", "single", "goodput", "anomaly", "waiting"])
+        ),
+        "traffic": pa.Column(str),
+        "stations": _WHOLE,
+        "rate_mbit_s": _NUMBER,
+        "mcs": _WHOLE,
+        "width_mhz": _WHOLE,
+        "short_gi": pa.Column(bool),
+        "band_ghz": _WHOLE,
+        "other_mbit_s": _NUMBER,
+        "backoff": pa.Column(str, pa.Check.isin(["dcf", "edca"])),
+        "cw_min": _WHOLE,
+        "subframes": _WHOLE,
+        "payload_bytes": _WHOLE,
+        "protection": pa.Column(str),
+        "qdisc": pa.Column(str),
+        "below": pa.Column(str),
+        "flows": _WHOLE,
+        "seconds": _NUMBER,
+        "sender": _WHOLE,
+        "quantity": pa.Column(str),
+        "value": _NUMBER,
+        "seed": _WHOLE,
+    },
+    strict=True,
+)
+"""One row per quantity of a sender (0: access point, -1: all) in a case and a seed."""
+
+CASE: Final = list(WIFI.columns)[: list(WIFI.columns).index("sender")]
+ALL_SENDERS: Final = -1
+
+#: Relative errors that the link is held to.
+AIR_TIME_ERROR: Final = 0.01
+SATURATION_ERROR: Final = 0.03
+
+
+def read_wifi(runs: Sequence[RunFile]) -> pd.DataFrame:
+    """The table of WIFI of `runs`; raises DataError where one has measured something else."""
+    rows = [{**row, "seed": run.seed} for run in runs for row in read_rows(run)]
+    try:
+        numbers = [name for name, one in WIFI.columns.items() if str(one.dtype) == "float64"]
+        return WIFI.validate(pd.DataFrame(rows).astype(dict.fromkeys(numbers, float)))
+    except (ValueError, KeyError, pa.errors.SchemaError) as error:
+        raise DataError.of(runs[0].data, f"no saturated cells ({error})", RERUN) from error
+
+
+def dataset(runs: Sequence[RunFile]) -> Dataset:
+    """The runs, for outputs.write_outputs."""
+    return runs_alone(pd.DataFrame([_row(run) for run in runs]))
+
+
+def _row(run: RunFile) -> dict[str, Any]:
+    with usable(run):
+        return facts(run, {"base_rtt_ms": math.nan, **read_record(run)})
+
+
+def compare(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per case, sender and quantity: CASE, `sender`, `quantity`, `median`, `low`, `high`
+    and `seeds` over seeds, `theory` (NaN where there is none) and `error`, relative to it."""
+    found = (
+        table.groupby([*CASE, "sender", "quantity"], sort=False)["value"]
+        .agg(["median", "min", "max", "count"])
+        .rename(columns={"min": "low", "max": "high", "count": "seeds"})
+        .reset_index()
+    )
+    found["theory"] = [theory(row) for _, row in found.iterrows()]
+    return found.assign(error=found["median"] / found["theory"].where(found["theory"] > 0) - 1)
+
+
+def phy(row: pd.Series) -> wifi.Phy:
+    """The medium and rate of a case."""
+    return wifi.Phy(
+        row["rate_mbit_s"], row["mcs"], row["width_mhz"], row["short_gi"], row["band_ghz"]
+    )
+
+
+def theory(row: pd.Series) -> float:
+    """What `measures.wifi` says about a row of CASE, `sender` and `quantity`; NaN for nothing."""
+    of, payload, quantity = phy(row), row["payload_bytes"], row["quantity"]
+    if row["set"] == "saturation" and row["sender"] == ALL_SENDERS:
+        model = wifi.bianchi if row["backoff"] == "edca" else wifi.frozen
+        found = model(of, payload, row["stations"], row["cw_min"])
+        if quantity == "collision_probability":
+            return found.collision_probability
+        return found.goodput_mbit_s
+    if row["set"] == "anomaly" and row["sender"] != ALL_SENDERS:
+        other = wifi.Phy(row["other_mbit_s"], band_ghz=row["band_ghz"])
+        return wifi.anomaly_mbit_s([of, other], payload)[0]
+    single = row["set"] == "single" or (row["set"] == "goodput" and "udp" in row["traffic"])
+    if single:
+        ht = row["rate_mbit_s"] == 0
+        frames = wifi.frames_an_ampdu(of, payload, row["subframes"]) if ht else 1
+        if quantity == "frames_a_ppdu":
+            return frames
+        aifsn = 3 if ht else 2
+        return wifi.single_sender_mbit_s(
+            of, payload, frames, aifsn, row["cw_min"], row["protection"]
+        )
+    return float("nan")
+
+
+def verdicts(compared: pd.DataFrame) -> pd.DataFrame:
+    """The largest errors: columns `compared`, `cases`, `largest_error`, `limit`, `holds`."""
+    saturation = compared[(compared["set"] == "saturation") & (compared["sender"] == ALL_SENDERS)]
+    goodput = saturation[saturation["quantity"] == "goodput_mbit_s"]
+    many = saturation[
+        (saturation["quantity"] == "collision_probability") & (saturation["stations"] > 1)
+    ]
+    single = compared[compared["set"].isin(["single", "goodput"]) & compared["theory"].notna()]
+    anomaly = compared[(compared["set"] == "anomaly") & compared["theory"].notna()]
+    rows = [
+        ("air time: goodput of a single sender", single["error"], AIR_TIME_ERROR),
+        ("goodput of saturated stations", goodput["error"], SATURATION_ERROR),
+        ("their collision probability, models", many["error"], SATURATION_ERROR),
+        ("their collision probability, simulated", countdown_error(many), SATURATION_ERROR),
+        ("anomaly: goodput of each", anomaly["error"], SATURATION_ERROR),
+    ]
+    table = pd.DataFrame(
+        {
+            "compared": [name for name, _, _ in rows],
+            "cases": [len(errors) for _, errors, _ in rows],
+            "largest_error": [errors.abs().max() for _, errors, _ in rows],
+            "limit": [limit for _, _, limit in rows],
+        }
+    )
+    return table.assign(holds=table["largest_error"] <= table["limit"])
+
+
+def countdown_error(rows: pd.DataFrame) -> pd.Series:
+    """Collision probabilities relative to those of analysis.measures.wifi.countdown."""
+    expected = [
+        wifi.countdown(stations, cw_min, busy_slot_counts=backoff == "edca")
+        for stations, cw_min, backoff in zip(
+            rows["stations"], rows["cw_min"], rows["backoff"], strict=True
+        )
+    ]
+    return rows["median"] / expected - 1
+
+
+PLACES: Final = ("qdisc_ms", "ring_ms", "aggregation_ms", "air_ms", "reorder_ms")
+
+
+def waits(compared: pd.DataFrame) -> pd.DataFrame:
+    """Where packets of the access point wait: CASE, a column for each of PLACES and for goodput."""
+    keys = ["traffic", "stations", "qdisc", "below"]
+    rows = compared[compared["set"] == "waiting"]
+    total = rows[(rows["sender"] == ALL_SENDERS) & (rows["quantity"] == "goodput_mbit_s")]
+    ours = rows[(rows["sender"] == 0) & rows["quantity"].isin(PLACES)]
+    wide = ours.pivot_table(index=keys, columns="quantity", values="median", sort=False)
+    goodput = total.set_index(keys)["median"].rename("goodput_mbit_s")
+    return wide[list(PLACES)].join(goodput).reset_index()

@@ -1,0 +1,151 @@
+"""One TCP connection with a fixed window: where its packets are (codel2012, Figs 1 to 4).
+
+A run has for each packet when it was sent, came to the bottleneck's queue, left it and was
+received, for each acknowledgment when it was sent and arrived, in ms since the connection began.
+"""
+
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from analysis.errors import DataError
+from analysis.measures.names import METRICS
+from analysis.runs.dataset import RunFile
+from analysis.runs.flentfile import RERUN, Floats
+
+DATA: Final = ("sent", "queued", "left", "received", "bytes")
+ACKS: Final = ("sent", "received", "packets")
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One run. Times are ms since the connection began."""
+
+    window: int  # packets
+    packets: pd.DataFrame  # columns of DATA, a row per packet in sequence, from 0
+    acks: pd.DataFrame  # columns of ACKS: `packets` is how many are acknowledged by then
+    length_ms: float
+
+    @property
+    def packet_ms(self) -> float:
+        """How long the bottleneck takes for a packet: what is between two that leave in a queue."""
+        return float(np.median(np.diff(self.packets["left"].to_numpy()[: self.window])))
+
+    @property
+    def edge_ms(self) -> float:
+        """How long the sender's link takes for one: what is between two of the first burst."""
+        return float(np.median(np.diff(self.packets["sent"].to_numpy()[: self.window])))
+
+    @property
+    def began_ms(self) -> float:
+        """When the first packet was sent: the connection itself takes a round trip."""
+        return float(self.packets["sent"].iloc[0])
+
+    @property
+    def base_rtt_ms(self) -> float:
+        """From the first packet, which waits for nothing, to an acknowledgment of its arrival."""
+        first = self.packets.iloc[0]
+        back = self.acks["received"].to_numpy() - self.acks["sent"].to_numpy()
+        return float(first["received"] - first["sent"] + np.median(back))
+
+    @property
+    def pipe(self) -> float:
+        """Packets in flight that fill the pipe: the empty path's round trip by `packet_ms`."""
+        return self.base_rtt_ms / self.packet_ms
+
+    def allowed(self) -> Floats:
+        """When the window let each packet be sent, ms: at the begin, or by an acknowledgment."""
+        number = np.arange(len(self.packets)) - self.window + 1
+        place = np.searchsorted(self.acks["packets"].to_numpy(), np.maximum(number, 1))
+        received = np.append(self.acks["received"].to_numpy(), np.inf)
+        return np.where(number <= 0, self.began_ms, received[place])
+
+    def waiting(self, at_ms: Floats | Sequence[float]) -> Floats:
+        """Packets that wait in the queue at each moment, without the one that is on the link."""
+        moments = np.asarray(at_ms, dtype=float)
+        came = np.searchsorted(np.sort(self.packets["queued"]), moments, side="right")
+        gone = np.searchsorted(np.sort(self.packets["left"]), moments, side="right")
+        return np.asarray(came - gone, dtype=float)
+
+    def changes(self) -> tuple[Floats, Floats]:
+        """The queue as steps: moments in ms, packets that wait from each on."""
+        moments = np.unique(np.concatenate([self.packets["queued"], self.packets["left"]]))
+        moments = moments[moments <= self.length_ms]
+        return moments, self.waiting(moments)
+
+    def busy(self, since_ms: float, until_ms: float) -> float:
+        """Share of the time from `since_ms` to `until_ms` that the bottleneck sends."""
+        start = self.packets["left"].to_numpy()
+        end = np.minimum(start + self.packet_ms, until_ms)
+        sends = np.clip(end - np.maximum(start, since_ms), 0, None).sum()
+        return min(1.0, float(sends) / (until_ms - since_ms))
+
+
+def least(moments: Floats, waiting: Floats, span_ms: float) -> Floats:
+    """At each of `moments` the least that waited since `span_ms` before; 0 before the first one."""
+    first = np.searchsorted(moments, moments - span_ms, side="right") - 1
+    return np.array(
+        [
+            0.0 if start < 0 else waiting[start : index + 1].min()
+            for index, start in enumerate(first)
+        ]
+    )
+
+
+def read_connection(path: Path) -> Connection:
+    """Read a run's data file; raises DataError where it is not one of such a connection."""
+    try:
+        content = json.loads(gzip.decompress(path.read_bytes()))
+        about, raw = content["metadata"], content["raw_values"]
+        if about["NAME"] != "window":
+            raise ValueError(f"of the test {about['NAME']!r}")
+        packets = pd.DataFrame(raw["packets"])[list(DATA)]
+        acks = pd.DataFrame(raw["acknowledgments"])[list(ACKS)]
+        window = int(about["TEST_PARAMETERS"]["window"])
+        length_ms = 1000 * float(about["LENGTH"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError.of(path, f"no connection with a fixed window ({error!r})", RERUN) from error
+    return Connection(window, packets, acks, length_ms)
+
+
+def measure(run: RunFile) -> dict[str, float]:
+    """What one run comes to, by names in `claims.measure.METRICS`.
+
+    Standing is what there is after two round trips, when the burst of the start has passed.
+    """
+    one = read_connection(run.data)
+    waits = (one.packets["left"] - one.packets["queued"]).to_numpy()
+    since = one.began_ms + 2 * one.base_rtt_ms + one.window * one.packet_ms
+    moments, queue = one.changes()
+    spans = np.diff(np.append(moments, one.length_ms))
+    later = moments >= since
+    standing = queue[later]
+    rates = [
+        float(1 / np.mean(np.diff(times[(times >= since) & (times < one.length_ms)])))
+        for times in (one.packets["queued"].to_numpy(), one.packets["left"].to_numpy())
+    ]
+    return {
+        "second_waits_ms": float(waits[1]),
+        "third_waits_ms": float(waits[2]),
+        "pipe_packets": one.pipe,
+        "excess_packets": one.window - one.pipe,
+        "queue_least_packets": float(standing.min()),
+        "queue_most_packets": float(standing.max()),
+        "queue_mean_packets": float(np.average(standing, weights=spans[later])),
+        "arrivals_by_departures": rates[0] / rates[1],
+        "busy_percent": 100 * one.busy(since, one.length_ms),
+        "empty_percent": 100 * float(spans[later & (queue == 0)].sum())
+        / (one.length_ms - since),
+    }  # fmt: skip
+
+
+def described(measured: pd.DataFrame) -> pd.DataFrame:
+    """What `measure` found, for people: a row per quantity, a column per connection."""
+    names = [f"{METRICS[name].title}, {METRICS[name].unit}".rstrip(", ") for name in measured.index]
+    return measured.reset_index(drop=True).assign(quantity=names)[["quantity", *measured.columns]]

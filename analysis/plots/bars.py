@@ -1,0 +1,140 @@
+"""Bars of means over runs, a qdisc each: page fetch times (web) and fairness."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from analysis.plots.panels import DASHED, common_top, grid, qdisc_ticks
+from analysis.plots.style import Palette
+from analysis.runs.order import in_order
+from analysis.runs.settings import Setting, of_setting
+
+WIDTH: Final = 0.72
+
+
+def bars(
+    cells: pd.DataFrame,
+    settings: Sequence[Setting],
+    palette: Palette,
+    *,
+    label: str,
+    reference: float | None = None,
+) -> Figure:
+    """One bar per qdisc: mean over runs and, as the paper's error bars, the standard deviation.
+
+    `cells` has mean and std (metrics.cell_metrics, one metric); a dashed line is at `reference`.
+    """
+    qdiscs = in_order(list(cells["qdisc"].astype(str)))
+    top = _top(cells, settings)
+
+    def draw(axes: Axes, setting: Setting) -> None:
+        here = of_setting(cells, setting).set_index("qdisc")
+        for place, qdisc in enumerate(qdiscs):
+            if qdisc in here.index:
+                color = palette.color(qdisc)
+                mean, std = here["mean"].to_dict()[qdisc], here["std"].to_dict()[qdisc]
+                axes.bar(place, mean, WIDTH, color=(color, 0.75), edgecolor=color)
+                _whisker(axes, place, mean, std, palette)
+                _value(axes, place, mean, std, top, palette)
+        if reference is not None:
+            axes.axhline(reference, color=palette.soft, linewidth=1, linestyle=DASHED)
+        axes.set_ylim(0, top)
+        axes.set_ylabel(label)
+        qdisc_ticks(axes, qdiscs, palette)
+
+    return grid(settings, palette, draw)
+
+
+def grouped_bars(
+    cells: pd.DataFrame,
+    settings: Sequence[Setting],
+    palette: Palette,
+    *,
+    by: str,
+    names: Sequence[str],
+    title: str,
+    label: str,
+) -> Figure:
+    """One group of bars a qdisc, a bar for each of `names` in the column `by`, pale to full.
+
+    Bars are means over runs with their standard deviations, as gbw2015 Fig. 6.
+    """
+    qdiscs = in_order(list(cells["qdisc"].astype(str)))
+    width = 0.84 / len(names)
+    shades = np.linspace(0.25, 0.95, len(names))
+    top = _top(cells, settings)
+
+    def draw(axes: Axes, setting: Setting) -> None:
+        here = of_setting(cells, setting).set_index(["qdisc", by])
+        for place, qdisc in enumerate(qdiscs):
+            color = palette.color(qdisc)
+            for number, name in enumerate(names):
+                if (qdisc, name) in here.index:
+                    x = place + width * (number - (len(names) - 1) / 2)
+                    mean, std = (here[one].to_dict()[qdisc, name] for one in ("mean", "std"))
+                    face = (color, float(shades[number]))
+                    axes.bar(x, mean, 0.92 * width, color=face, edgecolor=color, linewidth=0.7)
+                    _whisker(axes, x, mean, std, palette)
+        axes.set_ylim(0, top)
+        axes.set_ylabel(label)
+        qdisc_ticks(axes, qdiscs, palette)
+
+    figure = grid(settings, palette, draw)
+    handles = [
+        Line2D(
+            [], [], marker="s", markersize=9, linestyle="none", markeredgecolor=palette.soft,
+            markerfacecolor=(palette.soft, float(shade)),
+        )
+        for shade in shades
+    ]  # fmt: skip
+    figure.legend(
+        handles, list(names), title=title, loc="outside upper left", ncols=len(names),
+        alignment="left", handletextpad=0.3,
+    )  # fmt: skip
+    return figure
+
+
+def describe_bars(cells: pd.DataFrame, what: str, unit: str) -> str:
+    """The text that stands for bars; `cells` of one setting."""
+    parts = [f"{row.qdisc} {row.mean:.3g}{unit}" for row in cells.itertuples(index=False)]
+    return f"Bar chart of {what}, a bar per qdisc: {'; '.join(parts)}."
+
+
+def describe_grouped(cells: pd.DataFrame, by: str, what: str, unit: str) -> str:
+    """The text that stands for grouped_bars; `cells` of one setting."""
+    parts = []
+    for qdisc, rows in cells.groupby("qdisc", observed=True, sort=False):
+        values = (
+            f"{name} {mean:.3g}{unit}" for name, mean in zip(rows[by], rows["mean"], strict=True)
+        )
+        parts.append(f"{qdisc} {', '.join(values)}")
+    return f"Bar chart of {what}, a group of bars a qdisc: {'; '.join(parts)}."
+
+
+def _top(cells: pd.DataFrame, settings: Sequence[Setting]) -> float:
+    reach = cells["mean"] + cells["std"].fillna(0)
+    first = reach[of_setting(cells, settings[0]).index]
+    return common_top(float(first.max()), float(reach.max()))
+
+
+def _whisker(axes: Axes, x: float, mean: float, std: float, palette: Palette) -> None:
+    if np.isfinite(std):
+        axes.errorbar(
+            x, mean, [[min(std, mean)], [std]], color=palette.ink, linewidth=1.1, capsize=2.5
+        )
+
+
+def _value(axes: Axes, x: float, mean: float, std: float, top: float, palette: Palette) -> None:
+    """The bar's value above it; of a bar that goes beyond the axis, inside it with an arrow."""
+    above = mean + (std if np.isfinite(std) else 0) + 0.012 * top
+    text = f"{mean:.2f}" if mean < 10 else f"{mean:.1f}"
+    if mean > 0.94 * top:
+        above, text = 0.94 * top, f"{text} ↑"
+    axes.text(
+        x, min(above, 0.95 * top), text, ha="center", va="bottom", fontsize=9, color=palette.ink
+    )

@@ -1,0 +1,152 @@
+"""Colours, markers and files of every figure.
+
+The seven colours are those of M. Okabe and K. Ito, "Color Universal Design" (2008), without the
+yellow, which is too pale on paper; each qdisc has a marker and a dash pattern as well, so that no
+figure depends on colour alone.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from emulation.ownfile import drawn
+
+Theme = Literal["light", "dark"]
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one qdisc is drawn."""
+
+    color: str  # on white
+    dark_color: str  # on the dark page
+    marker: str
+    dashes: tuple[float, ...]  # line and gap lengths in points; empty is solid
+
+
+LOOKS: Final[dict[str, Look]] = {
+    "pfifo_fast": Look("#000000", "#e8e8e8", "o", ()),
+    "ared": Look("#E69F00", "#f0b030", "s", (6, 1.5)),
+    "pie": Look("#D55E00", "#f07a28", "^", ()),
+    "codel": Look("#0072B2", "#4aa3dd", "D", ()),
+    "sfq": Look("#CC79A7", "#e08fbe", "v", (4, 1.5, 1, 1.5)),
+    "fq_nocodel": Look("#56B4E9", "#8ccdf3", "P", (2, 1.2)),
+    "fq_codel": Look("#009E73", "#2cc598", "X", ()),
+}
+"""In the order in which gbw2015 introduces them; the user's own say theirs, others get OTHER."""
+
+OWN_DASHES: Final = (8, 1.5, 2, 1.5)
+OTHER: Final = Look("#666666", "#aaaaaa", "h", (1, 1))
+
+_SIZE: Final = re.compile(r'width="([\d.]+)pt" height="[\d.]+pt"')
+WIDE_PT: Final = 675.0
+"""900 pixels: what JupyterLab has for a figure on a laptop, beside its list of files."""
+
+_INK: Final[dict[Theme, dict[str, str]]] = {
+    "light": {"ink": "#1c1c1c", "soft": "#5c5c5c", "grid": "#e4e4e4", "paper": "#ffffff"},
+    "dark": {"ink": "#e6e6e6", "soft": "#a8a8a8", "grid": "#34383e", "paper": "#1b1e22"},
+}
+
+
+@dataclass(frozen=True)
+class Palette:
+    """What a figure function needs to know of the theme in force."""
+
+    theme: Theme
+    ink: str
+    soft: str
+    grid: str
+    paper: str
+
+    def color(self, qdisc: str) -> str:
+        """Colour of a qdisc in this theme."""
+        drawn = look(qdisc)
+        return drawn.color if self.theme == "light" else drawn.dark_color
+
+
+def look(qdisc: str) -> Look:
+    """How a qdisc is drawn: one of the papers, of the user's own (`qdisc/own.yaml`), or new."""
+    if qdisc in LOOKS:
+        return LOOKS[qdisc]
+    mine = drawn().get(qdisc)
+    return Look(mine.color, mine.dark_color, mine.marker, OWN_DASHES) if mine else OTHER
+
+
+@contextmanager
+def styled(theme: Theme = "light") -> Iterator[Palette]:
+    """matplotlib's settings for figures drawn and saved inside the block."""
+    palette = Palette(theme, **_INK[theme])
+    settings: Any = {  # matplotlib types each key apart
+        "figure.dpi": 110,
+        "figure.facecolor": palette.paper,
+        "savefig.facecolor": palette.paper,
+        "axes.facecolor": palette.paper,
+        "axes.edgecolor": palette.soft,
+        "axes.labelcolor": palette.ink,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.labelsize": 12,
+        "grid.color": palette.grid,
+        "grid.linewidth": 0.8,
+        "text.color": palette.ink,
+        "xtick.color": palette.soft,
+        "ytick.color": palette.soft,
+        "xtick.labelsize": 11,
+        "ytick.labelsize": 11,
+        "font.family": "sans-serif",
+        "font.sans-serif": ["DejaVu Sans"],
+        "legend.frameon": False,
+        "legend.fontsize": 10.5,
+        "svg.hashsalt": "reproduce-all",
+        "svg.fonttype": "path",
+    }
+    with mpl.rc_context(settings):
+        yield palette
+
+
+def svg(draw: Callable[[Palette], Figure], theme: Theme = "light") -> str:
+    """The figure as the text of an SVG document, for a notebook.
+
+    The same figure gives the same text. A wide one takes the width that there is: JupyterLab shows
+    others in their own size, and would cut it.
+    """
+    text = _svg(draw, theme)
+    size = _SIZE.search(text)
+    if size is None or float(size[1]) <= WIDE_PT:
+        return text
+    return text.replace(size[0], f'width="100%" style="max-width: {size[1]}pt"', 1)
+
+
+def _svg(draw: Callable[[Palette], Figure], theme: Theme) -> str:
+    text = StringIO()
+    with styled(theme) as palette:
+        draw(palette).savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return text.getvalue()
+
+
+def save(draw: Callable[[Palette], Figure], stem: Path) -> list[Path]:
+    """Draw a figure once a theme and write `<stem>.svg`, `<stem>-dark.svg` and `<stem>.png`.
+
+    `draw` takes the palette and returns a new figure. The same input gives the same bytes. Returns
+    the files' paths in that order.
+    """
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    written = []
+    themes: tuple[tuple[Theme, str], ...] = (("light", ""), ("dark", "-dark"))
+    for theme, suffix in themes:
+        path = stem.with_name(f"{stem.name}{suffix}.svg")
+        path.write_text(_svg(draw, theme), encoding="utf-8")
+        written.append(path)
+    png = stem.with_name(f"{stem.name}.png")
+    with styled("light") as palette:
+        draw(palette).savefig(png, dpi=160, metadata={"Software": None})
+    return [*written, png]

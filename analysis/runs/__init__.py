@@ -1,0 +1,1 @@
+"""Runs, and what papers print and state, read from files into checked tables."""

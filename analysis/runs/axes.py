@@ -1,0 +1,118 @@
+"""What was varied between the runs of a study: its axes by short names, and a run's values of them.
+
+They are read off what the study's file asks for, the options of the qdisc under test, the rig and
+the traffic. Names are for people, and mean nothing here. What the options of a qdisc do not say,
+because `tc` has no option for it, the study's `axes.csv` says.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Final
+
+import pandera.pandas as pa
+
+from analysis.errors import DataError
+from analysis.runs.published import read_table
+from analysis.runs.study import Study, open_study
+from emulation.config import load
+from emulation.model import Qdisc
+from emulation.units import Duration, Packets, Size, UnitError
+
+ETHERNET_MTU: Final = "1500 B"
+OF_INTERFACE: Final = ("pfifo_fast", "pfifo")  # whose limit is that of the interface
+FRAME_BYTES: Final = 1514  # of Ethernet, without its checksum: what a queue in bytes is counted in
+
+SAID: Final = pa.DataFrameSchema(
+    {"qdisc": pa.Column(str), "axis": pa.Column(str), "value": pa.Column(str)},
+    unique=["qdisc", "axis"],
+    strict=True,
+)
+"""One row per qdisc, as the sweep calls it, and axis: the value with its unit."""
+
+
+def axes(run_id: str) -> dict[str, str]:
+    """The axes of a run by its id, `khademi2013/flows_4@2013/10-10/codel_5ms/reno/seed-001`.
+
+    `link`, `qdisc` and `cc`, as the id has them; what its sweep varies, as `flows` or `target`;
+    `base_rtt` and `mtu`; `algorithm`, `limit`, `ecn` and, where the algorithm has them, `target`
+    and `interval`, its update interval included. Raises DataError for a run of a point that its
+    study does not have.
+    """
+    paper, variant, link, qdisc, cc, *_ = run_id.split("/")
+    study = open_study(paper)
+    label = variant.partition("@")[0]
+    point = load(study.folder).point(label, f"{link}/{qdisc}/{cc}")
+    if point is None:
+        wrong = f"has no point {label}, {link.replace('-', '/')}, {qdisc}, {cc}"
+        raise DataError.of(study.folder, wrong, "Add it, or leave these runs out")
+    varied = dict(point.axes)
+    mtu = getattr(point.rig, "mtu", None)
+    return {
+        **_said(study).get(varied.get("qdisc", ""), {}),
+        "base_rtt": str(point.rig.base_rtts[0]) if point.rig.base_rtts else "",
+        **varied,
+        **(_algorithm(point.up) if point.queues else {}),
+        "mtu": str(mtu) if mtu else ETHERNET_MTU,
+        "link": point.link.name,
+        "qdisc": qdisc,
+        "cc": cc,
+    }
+
+
+def span_ms(run_axes: Mapping[str, str], name: str) -> float:
+    """An axis that is a span of time, in ms; NaN where the run does not have it.
+
+    Raises DataError where it is no span of time.
+    """
+    value = run_axes.get(name)
+    with _understood(run_axes, name):
+        return float("nan") if value is None else Duration.parse(value).ms
+
+
+def packets(run_axes: Mapping[str, str]) -> int:
+    """How many full packets the queue under test holds; raises DataError where nothing says it."""
+    with _understood(run_axes, "limit"):
+        limit = run_axes["limit"]
+        if limit.endswith("packets"):
+            return Packets.parse(limit).count
+        return Size.parse(limit).bytes // FRAME_BYTES
+
+
+@contextmanager
+def _understood(run_axes: Mapping[str, str], name: str) -> Iterator[None]:
+    """Inside, an axis that is missing or cannot be read raises DataError."""
+    try:
+        yield
+    except (KeyError, UnitError) as error:
+        where = f"{run_axes.get('qdisc', '?')}, {run_axes.get('link', '?')}"
+        wrong = "is not known" if isinstance(error, KeyError) else str(error)
+        todo = "Say it in the options of the qdisc, or in axes.csv of the study"
+        raise DataError.of(where, f"axis {name}: {wrong}", todo) from error
+
+
+def _algorithm(qdisc: Qdisc) -> dict[str, str]:
+    """What the options of a qdisc say."""
+    options = dict(qdisc.options)
+    adaptive = qdisc.kind == "red" and options.get("adaptive")
+    marks = options.get("ecn", qdisc.kind == "fq_codel" and not options.get("noecn"))
+    found = {
+        "algorithm": "ared" if adaptive else qdisc.kind,
+        "limit": options.get("limit", qdisc.txqueuelen if qdisc.kind in OF_INTERFACE else None),
+        "ecn": "true" if marks else "false",
+        "target": options.get("target"),
+        "interval": options.get("interval", options.get("tupdate")),
+    }
+    return {name: str(value) for name, value in found.items() if value is not None}
+
+
+@cache
+def _said(study: Study) -> dict[str, dict[str, str]]:
+    """By qdisc what the study says of its axes beside the options."""
+    if not study.axes.is_file():
+        return {}
+    table = read_table(study.axes, SAID, "axes", dict.fromkeys(SAID.columns, str))
+    found: dict[str, dict[str, str]] = {}
+    for qdisc, axis, value in table.itertuples(index=False):
+        found.setdefault(qdisc, {})[axis] = value
+    return found

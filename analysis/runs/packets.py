@@ -1,0 +1,212 @@
+"""Runs whose every packet was followed: their tables, as quantities with a unit.
+
+Beside the flent file of such a run lies `seed-NNN.packets.parquet`, a row per packet that came to
+the queue under test (`emulation.captures` makes it, `data/README.md` describes it).
+"""
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from analysis.errors import DataError
+from analysis.runs.dataset import FEW_RUNS, Dataset, RunFile, facts, read_record, runs_alone, usable
+from analysis.runs.flentfile import RERUN, Floats
+from analysis.words import ranges
+from emulation.captures import table as packets_table
+from emulation.captures.table import FATES
+
+SUFFIX: Final = ".packets.parquet"
+SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
+"""Of a box and its whiskers: khademi2013's end at the 10th and 90th percentiles (Fig. 2)."""
+QUANTILES: Final = tuple(f"p{share * 100:g}" for share in SHARES)
+INTERVAL_S: Final = 5.0
+"""khademi2013 gives goodput in intervals of 5 s (Sec. 4)."""
+QUANTITIES: Final = {  # name -> (what it is, unit)
+    "sojourn": ("Sojourn time", "ms"),
+    "rtt": ("Round-trip time", "ms"),
+    "queuing": ("Queuing delay", "ms"),
+    "goodput": ("Goodput in intervals of 5 s", "Mbit/s"),
+    # Of flows the other way, whose acknowledgments are what comes to the queue.
+    "up_sojourn": ("Sojourn time of acknowledgments", "ms"),
+    "up_rtt": ("Round-trip time of uploads", "ms"),
+    "up_goodput": ("Goodput of uploads in intervals of 5 s", "Mbit/s"),
+}
+UP: Final = "up_"
+"""How the quantities of flows the other way begin, which runs with traffic both ways have."""
+
+
+def read_packets(file: RunFile) -> pd.DataFrame:
+    """The packets that came to the queue under test while the load ran, in their order.
+
+    Columns: arrived_ms (since the load began), flow (over WiFi `up` instead: whether it is an
+    acknowledgment of an upload), length (bytes of the Ethernet frame), fate (of FATES), sojourn_ms
+    (NaN where dropped), rtt_ms (of the synthetic packet pair that it begins or, of an
+    acknowledgment, ends; NaN where there is none) and queuing_ms, the latter without the base
+    RTT, which is what khademi2013 calls queuing delay (Sec. 4.1.1). Raises DataError where there is
+    no such table.
+    """
+    path = file.data.with_name(file.data.name.removesuffix(".flent.gz") + SUFFIX)
+    provenance = json.loads(file.provenance.read_text())
+    try:
+        table = packets_table.read(path)
+        base_ms, length_ms = provenance["base_rtt_ms"], provenance["length_s"] * 1000
+    except FileNotFoundError as error:
+        raise DataError.of(path, "no such file", RERUN) from error
+    except (KeyError, pa.ArrowException) as error:
+        wrong = f"no table of packets ({type(error).__name__}: {error})"
+        raise DataError.of(path, wrong, RERUN) from error
+    arrived_ms = table["arrived_100us"] / 10
+    sojourn_ms = table["left_100us"] / 10 - arrived_ms
+    queuing_ms = sojourn_ms + table["elsewhere_100us"] / 10
+    which = "up" if "up" in table else "flow"
+    found = pd.DataFrame(
+        {
+            "arrived_ms": arrived_ms,
+            which: table[which],
+            "length": table["length"],
+            "fate": pd.Categorical.from_codes(
+                table["fate"].to_numpy(dtype=np.int64), categories=pd.Index(FATES)
+            ),
+            "sojourn_ms": sojourn_ms,
+            "rtt_ms": base_ms + queuing_ms,
+            "queuing_ms": queuing_ms,
+        }
+    )
+    inside: pd.DataFrame = found[found["arrived_ms"].between(0, length_ms, inclusive="left")]
+    return inside
+
+
+def read_content(file: RunFile) -> dict[str, Any]:
+    """What the run's flent file holds; raises DataError where it cannot be read."""
+    try:
+        with gzip.open(file.data, "rt") as stream:
+            content: dict[str, Any] = json.load(stream)
+        return content
+    except FileNotFoundError as error:
+        raise DataError.of(file.data, "no such file", RERUN) from error
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise DataError.of(file.data, f"not a flent data file ({error})", RERUN) from error
+
+
+def read_series(file: RunFile) -> dict[str, Floats]:
+    """The series of the run's flent file by name, NaN where there is no value, and `time_s`."""
+    content = read_content(file)
+    try:
+        series = {
+            name: np.array([np.nan if one is None else one for one in values], dtype=np.float64)
+            for name, values in content["results"].items()
+        }
+        return {"time_s": np.asarray(content["x_values"], dtype=np.float64), **series}
+    except (ValueError, KeyError) as error:
+        raise DataError.of(file.data, f"not a flent data file ({error})", RERUN) from error
+
+
+def goodput_intervals(
+    file: RunFile, interval_s: float = INTERVAL_S, *, uploads: bool = False
+) -> Floats:
+    """Goodput of all flows together in each whole interval of the load, in Mbit/s.
+
+    Of those whose data come to the queue under test, or of `uploads` from WiFi stations, which send
+    the other way: DataError where there are none. Payload that is new to its receiver; the
+    paper's is tcptrace's (Sec. 3.1.3).
+    """
+    series = read_series(file)
+    wireless = "TCP download sum" in series
+    name = "TCP upload sum" if uploads or not wireless else "TCP download sum"
+    if name not in series or (uploads and not wireless):
+        raise DataError.of(file.data, "no flows the other way", "Take a run with traffic both ways")
+    time_s, total = series["time_s"], series[name]
+    per = round(interval_s / (time_s[1] - time_s[0]))
+    steps = total[1:]  # each step has what came since the one before
+    whole = steps[: len(steps) // per * per].reshape(-1, per)
+    return np.asarray(whole.mean(axis=1))
+
+
+def run_row(file: RunFile) -> dict[str, Any]:
+    """What the figures' summaries need to know of a run: dataset.RUNS without VoIP and pages,
+    flows, the counts of packets, and percentiles of what a flow has in flight (bytes)."""
+    record = read_record(file)
+    with usable(file):
+        packets = record["packets"]
+        return {
+            **facts(file, record),
+            "flows": int(record["flows"]),
+            **{f"packets_{name}": int(packets[name]) for name in FATES},
+            **{f"flight_{name}": int(value) for name, value in packets["flight_bytes"].items()},
+        }
+
+
+def dataset(files: Sequence[RunFile]) -> Dataset:
+    """The runs, for outputs.write_outputs."""
+    return runs_alone(pd.DataFrame([run_row(file) for file in files]))
+
+
+def data_found(data: Dataset) -> pd.DataFrame:
+    """One row per era, congestion control and experiment: qdiscs, n_seeds, seeds, kernel."""
+    rows = []
+    for key, runs in data.runs.groupby(["era", "cc", "experiment"], observed=True, sort=False):
+        seeds = sorted(set(runs["seed"]))
+        kernel = ", ".join(sorted(set(runs["kernel_release"])))
+        rows.append((*key, runs["qdisc"].nunique(), len(seeds), ranges(seeds), kernel))
+    columns = ["era", "cc", "experiment", "qdiscs", "n_seeds", "seeds", "kernel"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def run_quantiles(
+    files: Sequence[RunFile],
+    quantities: Collection[str],
+    jobs: int | None = None,
+) -> pd.DataFrame:
+    """One row per run and quantity: columns of run_row, quantity, QUANTILES, mean, most and count.
+
+    In the unit of QUANTITIES. `jobs` is the number of processes, by default one a core.
+    """
+    if not files:
+        raise ValueError("no runs to read")
+    wanted = tuple(quantities)
+    if len(files) < FEW_RUNS or jobs == 1:
+        parts = [_quantiles(file, wanted) for file in files]
+    else:
+        with ProcessPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
+            parts = list(pool.map(_quantiles, files, repeat(wanted), chunksize=2))
+    return pd.DataFrame([row for part in parts for row in part])
+
+
+def _quantiles(file: RunFile, quantities: Sequence[str]) -> list[dict[str, Any]]:
+    about = run_row(file)
+    of_packets = [name for name in quantities if not name.endswith("goodput")]
+    packets = read_packets(file) if of_packets else pd.DataFrame()
+    rows = []
+    for name in quantities:
+        column, uploads = name.removeprefix(UP), name.startswith(UP)
+        if column == "goodput":
+            values = goodput_intervals(file, uploads=uploads)
+        else:  # pings have a number above those of all flows
+            of_data = ~packets["up"] if "up" in packets else packets["flow"] < about["flows"]
+            values = packets.loc[of_data != uploads, f"{column}_ms"].dropna().to_numpy()
+        if not values.size:
+            raise DataError.of(file.data, f"no value of {name}", RERUN)
+        quantiles = dict(zip(QUANTILES, np.quantile(values, SHARES), strict=True))
+        rest = {"mean": values.mean(), "most": values.max(), "count": values.size}
+        rows.append({**about, "quantity": name, **quantiles, **rest})
+    return rows
+
+
+def mean_quantiles(per_run: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """One row per group of `by`: the means over runs of QUANTILES, mean and most, and n_seeds.
+
+    The paper's boxes are averages of all runs (Sec. 3.1.3). `by` includes `quantity`.
+    """
+    columns: Mapping[str, Any] = {name: (name, "mean") for name in (*QUANTILES, "mean", "most")}
+    grouped = per_run.groupby(list(by), observed=True, sort=False, dropna=False)
+    found: pd.DataFrame = grouped.agg(n_seeds=("seed", "nunique"), **columns).reset_index()
+    return found

@@ -1,0 +1,70 @@
+"""Tables that probes left beside runs, `seed-001.drops.csv`, as one table of many runs."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.errors import DataError
+from analysis.runs.dataset import RunFile, read_record
+
+KEY: Final = ("experiment", "era", "link", "qdisc", "cc", "seed")
+_COLUMNS: Final = {
+    **{name: pa.Column(str) for name in KEY[:-1]},
+    "seed": pa.Column(int, pa.Check.ge(0)),
+    "length_s": pa.Column(float, pa.Check.gt(0)),
+}
+
+
+def schema(columns: Mapping[str, pa.Column], rows: str) -> pa.DataFrameSchema:
+    """That of a table of many runs; `rows` is the column that tells the rows of a run apart."""
+    return pa.DataFrameSchema({**_COLUMNS, **columns}, unique=[*KEY, rows], strict=True)
+
+
+def find(data: Path, study: str, probe: str) -> list[RunFile]:
+    """The runs of a study below the folder `data` beside which the `probe` left its table."""
+    tables = sorted((data / study).glob(f"*/*/*/*/seed-*.{probe}.csv"))
+    return [RunFile.at(data, path.with_name(f"{path.name.split('.')[0]}.json")) for path in tables]
+
+
+def beside(runs: Iterable[RunFile], probe: str) -> list[RunFile]:
+    """Those of `runs` beside which the `probe` left its table."""
+    return [run for run in runs if _table(run, probe).exists()]
+
+
+def _table(run: RunFile, probe: str) -> Path:
+    return run.provenance.with_suffix(f".{probe}.csv")
+
+
+def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.DataFrame:
+    """The tables of `probe` beside `runs` as one of `form`, with what KEY names and the length of
+    the load; runs without one are passed over.
+
+    Raises DataError for a table that has another form.
+    """
+    found = []
+    texts = {name: str for name, column in form.columns.items() if column.dtype.type is str}
+    for run in beside(runs, probe):
+        path = _table(run, probe)
+        about = {name: getattr(run, name) for name in KEY}
+        length_s = float(read_record(run)["length_s"])
+        try:
+            table = pd.read_csv(path, dtype=texts).assign(**about, length_s=length_s)
+            found.append(form.validate(table[list(form.columns)].astype(_floats(form))))
+        except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
+            todo = f"Make it again: emulate run … --probe {probe}"
+            raise DataError.of(
+                path, f"not a table of the probe '{probe}' ({error})", todo
+            ) from error
+    return pd.concat(found, ignore_index=True) if found else _empty(form)
+
+
+def _floats(form: pa.DataFrameSchema) -> dict[str, type]:
+    """Whole numbers without a point are read as integers."""
+    return {name: float for name, column in form.columns.items() if str(column.dtype) == "float64"}
+
+
+def _empty(form: pa.DataFrameSchema) -> pd.DataFrame:
+    return pd.DataFrame(columns=list(form.columns))

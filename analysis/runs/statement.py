@@ -1,0 +1,88 @@
+"""The checkable statements of a paper, `claims.csv` of its study."""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.errors import DataError, brief
+from analysis.runs.study import Study
+
+KINDS: Final = ("axis", "number", "ordering", "range", "ratio", "statement")
+
+CLAIMS: Final = pa.DataFrameSchema(
+    {
+        "id": pa.Column(str, pa.Check.str_matches(r"^[a-z]+[0-9]{3}$")),
+        "paper": pa.Column(str),
+        "section": pa.Column(str, nullable=True),
+        "figure": pa.Column(str, nullable=True),
+        "kind": pa.Column(str, pa.Check.isin(KINDS)),
+        "statement": pa.Column(str, pa.Check.str_length(10, 400)),
+        "value_low": pa.Column(float, nullable=True),
+        "value_high": pa.Column(float, nullable=True),
+        "unit": pa.Column(str, nullable=True),
+        "note": pa.Column(str, nullable=True),
+    },
+    unique=["id"],
+    strict=True,
+    ordered=True,
+)
+"""One row per statement, in our words. Values are those that the paper prints, or the bounds that a
+word such as "several" was taken for; `note` says what of it is scored where the paper is not at one
+with itself."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a paper."""
+
+    id: str  # "g038"
+    paper: str
+    section: str  # "5.1.1", or empty
+    figure: str  # "Fig. 2a", "Table 2", or empty
+    kind: str  # one of KINDS
+    statement: str
+    value_low: float  # NaN where nothing is printed
+    value_high: float
+    unit: str
+    note: str
+
+    @property
+    def place(self) -> str:
+        """Where it stands: "Sec. 5.1.1, Fig. 2a"."""
+        section = self.section
+        if section[:1].isdigit():
+            section = f"Sec. {section}"
+        return ", ".join(part for part in (section, self.figure) if part)
+
+    @property
+    def value(self) -> float:
+        """The printed number; ValueError where there is none or a range."""
+        if math.isnan(self.value_low) or self.value_low != self.value_high:
+            raise ValueError(f"{self.id} prints {self.value_low:g} to {self.value_high:g}")
+        return self.value_low
+
+
+def read_claims(study: Study) -> list[Claim]:
+    """The claims of a study, in the order of the paper; none where there is no such file.
+
+    Raises DataError when it does not fit the schema CLAIMS, or has claims of another paper.
+    """
+    path = study.statements
+    if not path.is_file():
+        return []
+    remedy = "Correct it; docs/claims.md describes its columns"
+    try:
+        numbers = {"value_low": float, "value_high": float}
+        table = pd.read_csv(path, dtype={name: numbers.get(name, str) for name in CLAIMS.columns})
+        table = CLAIMS.validate(table)
+    except (OSError, ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
+        raise DataError.of(path, f"not a table of claims ({brief(error)})", remedy) from error
+    others = sorted({*table["paper"]} - {study.name})
+    if others:
+        raise DataError.of(path, f"has claims of {', '.join(others)}", f"Write {study.name}")
+    texts = [name for name in CLAIMS.columns if name not in numbers]
+    table[texts] = table[texts].fillna("")
+    return [Claim(*row) for row in table.itertuples(index=False)]

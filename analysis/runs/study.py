@@ -1,0 +1,145 @@
+"""A study as the analysis sees it: a folder with all of one paper or question.
+
+    study.yaml      its experiments (`emulation.config` reads it), whose paper it is
+    figures/*.yaml  its figures (`analysis.site.figurefile`)
+    published/*.csv what the paper prints or plots
+    claims.csv      what the paper states (`analysis.runs.statement`)
+    axes.csv        what the options of its qdiscs do not say (`analysis.runs.axes`)
+    claims.py       what each statement means (`analysis.claims.plugin`); or a package, `claims/`
+    data/           its runs, where the study does not ship
+
+Each of them may be missing.
+"""
+
+import argparse
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Final
+
+from analysis.errors import DataError
+from analysis.runs.dataset import RunFile
+from emulation import studies
+from emulation.config import all_labels, load
+from emulation.errors import ConfigError
+from emulation.model import Experiment, Study as StudyFile
+
+#: What there is of a study whose folder has figures only.
+NONE: Final = StudyFile("", "", "", ())
+
+
+@dataclass(frozen=True)
+class Study:
+    """A folder; `open_study` and `known` find it."""
+
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """`gbw2015`: of its runs, figures and claims, too."""
+        return self.folder.name
+
+    @property
+    def published(self) -> Path:
+        """The folder of what the paper prints or plots."""
+        return self.folder / "published"
+
+    @property
+    def statements(self) -> Path:
+        """The file of what the paper states."""
+        return self.folder / "claims.csv"
+
+    @property
+    def axes(self) -> Path:
+        """The file of what the options of its qdiscs do not say (`analysis.runs.axes`)."""
+        return self.folder / "axes.csv"
+
+    @property
+    def rules(self) -> Path | None:
+        """The module or package of what the statements mean; None where there is none."""
+        places = (self.folder / "claims.py", self.folder / "claims" / "__init__.py")
+        return next((path for path in places if path.is_file()), None)
+
+    @property
+    def figures(self) -> list[Path]:
+        """The files of its figures."""
+        return sorted((self.folder / "figures").glob("*.yaml"))
+
+    @cached_property
+    def about(self) -> StudyFile:
+        """What `study.yaml` says; DataError where it is wrong, or says another name."""
+        path = self.folder / studies.FILE
+        if not path.is_file():
+            return NONE
+        try:
+            found = load(path)
+        except ConfigError as error:
+            raise DataError(str(error)) from error
+        if found.name != self.name:
+            wrong = f"names the study '{found.name}', its folder is '{self.name}'"
+            raise DataError.of(path, wrong, "Give both one name")
+        return found
+
+    @property
+    def experiments(self) -> Mapping[str, Experiment]:
+        """Its experiments by name, and by each label of their points."""
+        found = all_labels(self.about.experiments)
+        return {name.rpartition("/")[2]: one for name, one in found.items()}
+
+    def runs_root(self, data: Path) -> Path:
+        """The folder that has its runs, below its name: `data`, or its own `data`."""
+        shipped = self.folder.parent == studies.SHIPPED
+        return data if shipped or (data / self.name).is_dir() else studies.data_folder(self.folder)
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """Let a command line name studies that do not ship."""
+    parser.add_argument(
+        "--study",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="folder of a study that does not ship; its runs are in its own folder `data`, or "
+        "beside the others",
+    )
+
+
+def open_all(names_or_paths: Iterable[str | Path]) -> None:
+    """As `open_study`, each of them."""
+    for one in names_or_paths:
+        open_study(one)
+
+
+@cache
+def _at(folder: Path) -> Study:
+    return Study(folder)
+
+
+def open_study(name_or_path: str | Path) -> Study:
+    """The study of that name or in that folder, whose runs are known by its name from then on.
+
+    Raises DataError where there is none.
+    """
+    try:
+        return _at(studies.add(name_or_path))
+    except ConfigError as error:
+        raise DataError(str(error)) from error
+
+
+def known() -> list[Study]:
+    """The shipped studies and those that were opened, that with the most figures first."""
+    found = [_at(folder) for folder in studies.known().values()]
+    return sorted(found, key=lambda one: (-len(one.figures), one.name))
+
+
+def of_run(run: RunFile) -> Study:
+    """The study that a run is of; DataError where it is not known."""
+    return open_study(run.paper)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names of studies in the order of `known`, behind them those that are not."""
+    wanted = set(names)
+    ordered = [one.name for one in known() if one.name in wanted]
+    return ordered + sorted(wanted - set(ordered))

@@ -1,0 +1,1 @@
+"""What is written into `results/`: a figure's outputs, pages, the table of claims."""

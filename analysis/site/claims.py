@@ -1,0 +1,35 @@
+"""`python -m analysis.claims --data data --results results` writes the page of the claims.
+
+Exit status 1 where data or statements cannot be used.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from analysis.claims.assessed import assess_studies
+from analysis.errors import DataError
+from analysis.runs import study
+from analysis.site.claims_page import write_claims
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m analysis.claims", description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("data"), help="where runs are")
+    study.add_option(parser)
+    parser.add_argument("--results", type=Path, default=Path("results"), help="where the page goes")
+    parser.add_argument("--jobs", type=int, help="processes that read runs (default: one a core)")
+    given = parser.parse_args(arguments)
+    try:
+        study.open_all(given.study)
+        found = assess_studies(given.data, jobs=given.jobs)
+    except DataError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(write_claims(given.results, found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""Make one figure: `python -m analysis.site.execute studies/gbw2015/figures/fig2a.yaml`.
+
+papermill runs the notebook with the parameters of the file, nbconvert renders it. Everything goes
+to `<results>/<paper>/<figure>/`: figure.svg, figure-dark.svg, figure.png, table.csv, summary.json,
+notebook.ipynb and notebook.html. Exit status 1 when the figure cannot be made.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import papermill
+
+from analysis.errors import DataError
+from analysis.runs.study import open_study
+from analysis.site import notebookpage
+from analysis.site.figurefile import FigureFile, read_figure
+from analysis.site.outputs import SUMMARY, read_summary
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = "notebook.ipynb"
+PAGE = "notebook.html"
+
+
+def execute(figure: FigureFile, data_root: Path, results: Path, *, progress: bool = False) -> Path:
+    """Run the figure's notebook on `data_root` and return the folder of its results.
+
+    The folder is emptied first, and complete when its notebook.html exists. Raises DataError when
+    the notebook fails; the notebook with the failing cell stays in the folder.
+    """
+    folder = (results / figure.name).resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    parameters = {
+        **figure.parameters,
+        "title": figure.title,
+        "caption": figure.caption,
+        "data_root": str(data_root.resolve()),
+        "output": str(folder),
+    }
+    about = open_study(figure.study)
+    if "study" in papermill.inspect_notebook(str(figure.notebook)):
+        parameters["study"] = str(about.folder.resolve())
+    written = folder / NOTEBOOK
+    # The notebook's process imports the code that draws it, not that of another checkout.
+    paths = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
+    try:
+        papermill.execute_notebook(
+            str(figure.notebook), str(written), parameters, progress_bar=progress,
+            cwd=str(figure.notebook.parent), kernel_name="python3", start_timeout=600,
+        )  # fmt: skip
+    except papermill.PapermillExecutionError as error:
+        (folder / SUMMARY).unlink(missing_ok=True)
+        wrong = f"cell {error.exec_count} failed: {error.ename}: {error.evalue}".rstrip(".")
+        raise DataError.of(figure.path, wrong, f"{written} shows the cell") from error
+    summary = folder / SUMMARY
+    alt = read_summary(summary).alt if summary.is_file() else ""
+    page = notebookpage.render(written, figure.title, alt)
+    (folder / PAGE).write_text(page, encoding="utf-8")
+    return folder
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m analysis.site.execute", description=__doc__)
+    parser.add_argument("figure", type=Path, help="parameter file of the figure")
+    parser.add_argument("--data", type=Path, default=Path("data"), help="root of the runs")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="where results go")
+    given = parser.parse_args(arguments)
+    try:
+        folder = execute(
+            read_figure(given.figure), given.data, given.results, progress=sys.stderr.isatty()
+        )
+    except DataError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,243 @@
+"""A figure is a notebook and a parameter file, `studies/<paper>/figures/<figure>.yaml`.
+
+The notebook is one of the study, in its folder `notebooks`, or of the repository.
+
+Keys: `notebook`, `title`, `caption`, `parameters`. The parameters are those of papermill; of them
+these also say which runs the figure needs, the product of
+
+- `experiment`, or `experiments`, a mapping of what is shown to experiments;
+- `link`, or `links`, or a mapping of experiments to several links where they differ;
+- `qdiscs`, or a mapping of experiments to qdiscs where they differ;
+- `eras` and `ccs`; the first era and the first congestion control are the paper's. The
+  eras `switches` are all that differ from another by one switch of `emulation.era`.
+
+`length` is that of the load where it is not the experiments' own, or a mapping of experiments to
+lengths, and `probe` what is recorded beside the runs (`emulation.probes`). `unloaded` names the
+experiment that gives what the others are divided by, with UNLOADED_QDISC, and `stations` one
+without a rig that is shown beside them, maybe of another study: `testbed/wifi_waiting`. A figure of
+measurements that are no runs has `paper` and `table`, a file of the study's folder or below the
+data root.
+A list of several qdiscs is longer by those of the user's own (`qdisc/own.yaml`).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from analysis.errors import DataError
+from analysis.measures.ablation import ablation_eras
+from analysis.measures.unloaded import UNLOADED_QDISC
+from analysis.runs.dataset import variant_name
+from emulation.model import DEFAULT_ERA, NONE as NO_AXIS
+from emulation.ownfile import names
+
+KEYS: Final = ("notebook", "title", "caption", "parameters")
+DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
+TEXTS: Final = ("paper", "experiment", "link", "length", "probe", "unloaded", "table")
+LISTS: Final = ("experiments", "links", "qdiscs", "eras", "ccs", "beside")
+MAPPINGS: Final = ("experiments", "links", "qdiscs")  # that may be given by experiment instead
+SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
+SWITCHES: Final = "switches"
+NOTEBOOKS: Final = Path(__file__).parents[2] / "notebooks"
+
+
+class Cell(NamedTuple):
+    """One point of a sweep, all of whose runs belong to the figure."""
+
+    paper: str
+    experiment: str
+    era: str
+    link: str  # "10/1"
+    qdisc: str
+    cc: str
+    length: str = ""  # of the load; empty: the experiment's own
+
+    @property
+    def folder(self) -> str:
+        """Where the cell's runs lie below the data root."""
+        link = self.link.replace("/", "-")
+        variant = variant_name(self.experiment, self.era, self.length)
+        return f"{self.paper}/{variant}/{link}/{self.qdisc}/{self.cc}"
+
+
+@dataclass(frozen=True)
+class FigureFile:
+    """One parameter file, checked."""
+
+    path: Path
+    notebook: Path
+    title: str
+    caption: str
+    parameters: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """`gbw2015/fig2a`: also the folder of its results."""
+        return f"{self.parameters['paper']}/{self.path.stem}"
+
+    @property
+    def study(self) -> Path:
+        """The folder of the study that it belongs to."""
+        return self.path.parents[1]
+
+    @property
+    def probe(self) -> str:
+        """What is recorded beside its runs; empty: nothing."""
+        return str(self.parameters.get("probe", ""))
+
+    @property
+    def ablation(self) -> bool:
+        """Whether it compares eras that differ by one switch, and so needs all of them."""
+        return self.parameters.get("eras") == SWITCHES
+
+    def cells(self) -> list[Cell]:
+        """The cells that the figure needs, in the order of the file; none where it has a table."""
+        if "table" in self.parameters:
+            return []
+        paper, qdiscs = self.parameters["paper"], self.parameters["qdiscs"]
+        loads = [
+            (experiment, link, qdisc)
+            for experiment in self._several("experiment")
+            for link in self._links(experiment)
+            for qdisc in (qdiscs[experiment] if isinstance(qdiscs, dict) else qdiscs)
+        ]
+        if "unloaded" in self.parameters:
+            unloaded = self.parameters["unloaded"]
+            loads += [(unloaded, link, UNLOADED_QDISC) for link in self._several("link")]
+        cells = [
+            Cell(paper, experiment, era, link, qdisc, cc, self._length(experiment))
+            for cc in self.parameters["ccs"]
+            for experiment, link, qdisc in loads
+            for era in self._eras(qdisc)
+        ]
+        if self.parameters.get("stations"):
+            study, _, experiment = self.parameters["stations"].partition("/")
+            cells.append(Cell(study, experiment, DEFAULT_ERA, NO_AXIS, NO_AXIS, NO_AXIS))
+        return cells
+
+    def beside(self) -> list[Cell]:
+        """One cell of each experiment that only the claims at the figure's end are about."""
+        also = self.parameters.get("beside", [])
+        return [self.cells()[0]._replace(experiment=name) for name in also]
+
+    def _several(self, key: str) -> list[str]:
+        if key in self.parameters:
+            return [self.parameters[key]]
+        several = self.parameters[SEVERAL[key]]
+        return list(several.values() if isinstance(several, dict) else several)
+
+    def _length(self, experiment: str) -> str:
+        length = self.parameters.get("length", "")
+        return str(length.get(experiment, "") if isinstance(length, dict) else length)
+
+    def _links(self, experiment: str) -> list[str]:
+        several = self.parameters.get("links")
+        if isinstance(several, dict) and experiment in several:
+            return list(several[experiment])
+        return self._several("link")
+
+    def _eras(self, qdisc: str) -> list[str]:
+        return ablation_eras(qdisc) if self.ablation else list(self.parameters["eras"])
+
+
+def read_figure(path: Path) -> FigureFile:
+    """Read a parameter file.
+
+    Raises DataError when it is missing, not YAML, has unknown or lacks required keys or has values
+    of another kind, or names a notebook that does not exist.
+    """
+    remedy = "Compare it with the other files in its folder"
+    try:
+        content = YAML(typ="safe").load(path)
+    except FileNotFoundError as error:
+        todo = "The folder `figures` of a study has them"
+        raise DataError.of(path, "no such file", todo) from error
+    except YAMLError as error:
+        raise DataError.of(path, f"not YAML ({error})", remedy) from error
+    if not isinstance(content, dict) or set(content) != set(KEYS):
+        given = sorted(map(str, content)) if isinstance(content, dict) else content
+        raise DataError.of(path, f"has the keys {given}, not {sorted(KEYS)}", remedy)
+    wrong = next(_faults(content), "")
+    if wrong:
+        raise DataError.of(path, wrong, remedy)
+    parameters = content["parameters"]
+    needed = ("paper",) if "table" in parameters else DATA_KEYS
+    missing = [key for key in needed if not {key, SEVERAL.get(key)} & set(parameters)]
+    if missing:
+        raise DataError.of(path, f"parameters lack {', '.join(missing)}", remedy)
+    lacking = "table" not in parameters and _lacking(parameters)
+    if lacking:
+        raise DataError.of(path, lacking, remedy)
+    study = path.resolve().parents[1].name
+    if parameters["paper"] != study:
+        wrong = f"is of the paper '{parameters['paper']}', its study is '{study}'"
+        raise DataError.of(path, wrong, f"Write paper: {study}")
+    notebook = _notebook(path.parents[1], f"{content['notebook']}.ipynb")
+    if notebook is None:
+        wrong = f"names the notebook {content['notebook']}.ipynb, which does not exist"
+        raise DataError.of(path, wrong, remedy)
+    parameters = _with_own(parameters)
+    return FigureFile(path, notebook, content["title"], content["caption"].strip(), parameters)
+
+
+def _faults(content: Mapping[str, Any]) -> Iterator[str]:
+    """What has another kind than the module's docstring says, by its key."""
+    parameters = content["parameters"]
+    if not isinstance(parameters, dict):
+        yield f"parameters: is {parameters!r}, no mapping"
+        return
+    texts = {key: content[key] for key in KEYS if key != "parameters"}
+    texts |= {key: parameters[key] for key in TEXTS if key in parameters}
+    if isinstance(texts.get("length"), dict):
+        texts |= {f"length: {name}": one for name, one in texts.pop("length").items()}
+    yield from (f"{key}: is {one!r}, no text" for key, one in texts.items() if not _text(one))
+    for key in LISTS:
+        value = parameters.get(key, ["-"])
+        if key == "eras" and value == SWITCHES:
+            continue
+        if isinstance(value, dict) and value and key in MAPPINGS:
+            of = _text if key == "experiments" else _list
+            yield from (f"{key}: {name} is {one!r}" for name, one in value.items() if not of(one))
+        elif not _list(value):
+            yield f"{key}: is {value!r}, no list of texts"
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _list(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_text, value))
+
+
+def _lacking(parameters: Mapping[str, Any]) -> str:
+    """Which experiment a mapping of experiments lacks; empty where none."""
+    shown = parameters.get("experiments", [parameters.get("experiment")])
+    for name in shown.values() if isinstance(shown, dict) else shown:
+        for key in ("qdiscs", *(() if "link" in parameters else ("links",))):
+            of = parameters.get(key)
+            if isinstance(of, dict) and name not in of:
+                return f"{key}: has none of the experiment {name}"
+    return ""
+
+
+def _notebook(study: Path, name: str) -> Path | None:
+    """The study's own notebook of that name, or the repository's; None where there is neither."""
+    # Of a study of the repository as its path says it, which the workflow compares.
+    beside = study.parent.parent / "notebooks" if study.parent.name == "studies" else NOTEBOOKS
+    places = (folder / name for folder in (study / "notebooks", beside, NOTEBOOKS))
+    return next((path for path in places if path.is_file()), None)
+
+
+def _with_own(parameters: dict[str, Any]) -> dict[str, Any]:
+    """`parameters` with the user's own qdiscs behind those of the paper (`qdisc/own.yaml`)."""
+    named = parameters.get("qdiscs", [])
+    switched = parameters.get("eras") == SWITCHES  # which are Linux's
+    if not isinstance(named, list) or len(named) < 2 or switched:
+        return parameters
+    more = [name for name in names(parameters["paper"]) if name not in named]
+    return {**parameters, "qdiscs": [*named, *more]}

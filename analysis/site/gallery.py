@@ -1,0 +1,153 @@
+"""The figures that are in a results folder, as pages show them."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from analysis.errors import DataError
+from analysis.runs import study
+from analysis.runs.dataset import variant_name
+from analysis.runs.order import in_order
+from analysis.runs.settings import Setting
+from analysis.site import pages
+from analysis.site.execute import NOTEBOOK, PAGE
+from analysis.site.notebookpage import claims_in
+from analysis.site.outputs import FIGURE, SUMMARY, TABLE, Summary, read_summary, readable
+from analysis.words import ranges
+
+MOST_ROWS: Final = 150  # of a table on a page; a longer one is linked
+OPEN_ROWS: Final = 30  # a longer one is folded
+
+
+@dataclass(frozen=True)
+class Ran:
+    """The runs of a figure that differ in qdisc and seed only."""
+
+    variant: str  # their experiment and era: "rrul@2014"
+    link: str  # "10/1"
+    text: str  # "rrul, Linux of 2014, CUBIC, 10/1 Mbit/s: seeds 1–3 of ared, pie"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One figure as the templates take it."""
+
+    anchor: str
+    folder: str  # relative to the results
+    summary: Summary
+    headers: list[str]
+    rows: list[list[str]]
+    has_page: bool
+    size: tuple[int, int] = (760, 500)  # of the image in pixels
+    claim_ids: list[str] = field(default_factory=list)  # that its notebook ends with
+
+    @property
+    def name(self) -> str:
+        """Its folder's name: `fig2a`."""
+        return self.folder.rpartition("/")[2]
+
+    @property
+    def of_paper(self) -> bool:
+        """Whether it stands for a figure of a paper."""
+        return pages.has_paper(self.summary.paper)
+
+    @property
+    def label(self) -> str:
+        """ "Fig. 2a", "Table 2", or the title of a figure that no paper has."""
+        name = self.summary.figure
+        if not self.of_paper:
+            return self.summary.title
+        return f"Fig. {name}" if name[:1].isdigit() else name
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """The label in two parts, the first shared by its neighbours: "Fig. 2", "a spread"."""
+        found = re.fullmatch(r"(Fig\. \d+) ?(.*)", self.label)
+        return (found[1], found[2]) if found else (self.label, "")
+
+    @property
+    def runs(self) -> int:
+        """Of all its cells."""
+        return sum(len(cell["seeds"]) for cell in self.summary.cells)
+
+    @property
+    def folded(self) -> bool:
+        """Whether the table is long."""
+        return len(self.rows) > OPEN_ROWS
+
+    @property
+    def listed(self) -> bool:
+        """Whether the table is on the page, and not only in a file."""
+        return len(self.rows) <= MOST_ROWS
+
+    @property
+    def ran(self) -> list[Ran]:
+        """What ran, one an experiment, era, congestion control and link."""
+        groups: dict[tuple[str, str, str, str], dict[str, list[str]]] = {}
+        for cell in self.summary.cells:
+            key = (cell["experiment"], cell["era"], cell["cc"], cell["link"])
+            seeds = groups.setdefault(key, {})
+            seeds.setdefault(ranges(cell["seeds"]), []).append(cell["qdisc"])
+        return [
+            Ran(
+                variant_name(experiment, era),
+                link,
+                f"{experiment}, {Setting(era, cc).title}, {link} Mbit/s: "
+                + "; ".join(f"seeds {s} of {', '.join(in_order(q))}" for s, q in seeds.items()),
+            )
+            for (experiment, era, cc, link), seeds in groups.items()
+        ]
+
+
+def collect(results: Path) -> list[Shown]:
+    """The figures below `results`, in the order of papers and figures.
+
+    Raises DataError when there is none.
+    """
+    found = []
+    for path in sorted(results.glob(f"*/*/{SUMMARY}")):
+        summary = read_summary(path)
+        table = readable(pd.read_csv(path.with_name(TABLE)))
+        notebook = path.with_name(NOTEBOOK)
+        found.append(
+            Shown(
+                anchor=f"{summary.paper}-{path.parent.name}",
+                folder=path.parent.relative_to(results).as_posix(),
+                summary=summary,
+                headers=list(table.columns),
+                rows=table.to_numpy().tolist(),
+                has_page=path.with_name(PAGE).is_file(),
+                size=image_size(path.with_name(f"{FIGURE}.svg")),
+                claim_ids=claims_in(notebook) if notebook.is_file() else [],
+            )
+        )
+    if not found:
+        raise DataError.of(
+            results, "no figure in it", "Make one with `python -m analysis.site.execute`"
+        )
+    order = study.in_order({one.summary.paper for one in found})
+    return sorted(found, key=lambda one: (order.index(one.summary.paper), _natural(one.name)))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """To sort by: fig2a before fig10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def image_size(svg: Path) -> tuple[int, int]:
+    """Width and height in CSS pixels of an image of `style.save`.
+
+    Raises DataError for a file that is no such image.
+    """
+    try:
+        with svg.open(encoding="utf-8") as file:
+            head = file.read(2000)
+    except OSError as error:
+        raise DataError.of(svg, f"cannot be read ({error})", "Make the figure again") from error
+    size = re.search(r'<svg[^>]* viewBox="0 0 ([0-9.]+) ([0-9.]+)"', head)
+    if size is None:
+        raise DataError.of(svg, "an image without a size", "Make the figure again")
+    return round(float(size[1]) * 4 / 3), round(float(size[2]) * 4 / 3)

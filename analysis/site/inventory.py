@@ -1,0 +1,178 @@
+"""What ran: every run below a folder of data, for pages of its own.
+
+A run is clean where its guest's kernel logged nothing to complain of, and its data file has the
+digest that its provenance names.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from analysis.errors import DataError
+from analysis.runs import study
+from analysis.runs.dataset import RunFile, find_runs
+from analysis.runs.flentfile import RERUN
+from analysis.runs.order import in_order
+from analysis.site import pages
+from analysis.words import ranges
+
+CLEAN: Final = "clean"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run."""
+
+    file: RunFile
+    virtual_s: float
+    wall_s: float
+    length_s: float  # of load
+    identity: str  # digest of all that its bytes depend on
+    kernel: str  # digest
+    release: str
+    tools: tuple[tuple[str, str], ...]  # name, version
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The runs of an experiment in an era."""
+
+    paper: str
+    name: str  # "rrul@2014"
+    rows: tuple[Row, ...]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the templates say of them all."""
+        virtual_s, wall_s = (sum(getattr(r, n) for r in self.rows) for n in ("virtual_s", "wall_s"))
+        kernels = sorted({(one.release, one.kernel) for one in self.rows})
+        tools: dict[str, list[str]] = {}
+        for tool, version in sorted({pair for one in self.rows for pair in one.tools}):
+            tools.setdefault(tool, []).append(version)
+        return {
+            "paper": self.paper,
+            "variant": self.name,
+            "runs": len(self.rows),
+            "seeds": ranges(sorted({one.file.seed for one in self.rows})),
+            "lengths": ", ".join(f"{one:g}" for one in sorted({r.length_s for r in self.rows})),
+            "virtual_s": virtual_s,
+            "wall_s": wall_s,
+            "factor": f"{virtual_s / wall_s:.1f}" if wall_s else "–",
+            "kernels": ", ".join(dict.fromkeys(release for release, _ in kernels)),
+            "damaged": sum(one.verdict != CLEAN for one in self.rows),
+            "identities": {
+                "kernels": [{"release": release, "digest": digest} for release, digest in kernels],
+                "tools": {tool: ", ".join(found) for tool, found in tools.items()},
+            },
+        }
+
+
+def variants(data: Path) -> list[Variant]:
+    """All runs below `data` and in the data of studies that do not ship, papers in their order.
+
+    Raises DataError for a provenance that cannot be used.
+    """
+    roots = {data, *(one.runs_root(data) for one in study.known())}
+    files = (path for root in roots for path in root.glob("*/*/*/*/*/seed-*.json"))
+    folders = sorted({path.parents[3] for path in files})
+    order = study.in_order({folder.parent.name for folder in folders})
+    folders.sort(key=lambda one: (order.index(one.parent.name), one.name))
+    return [
+        Variant(
+            one.parent.name,
+            one.name,
+            tuple(map(_row, find_runs(one.parents[1], one.parent.name, one.name))),
+        )
+        for one in folders
+    ]
+
+
+def _row(file: RunFile) -> Row:
+    try:
+        told = json.loads(file.provenance.read_text(encoding="utf-8"))
+        identity = told["identity"]
+        same = _digest(file.data) == told["data_sha256"]
+        clean = CLEAN if told["kernel_log"] == "clean" else str(told["kernel_log"])
+        return Row(
+            file=file,
+            virtual_s=float(told["virtual_s"]),
+            wall_s=float(told["wall_s"]),
+            length_s=float(told["length_s"]),
+            identity=hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12],
+            kernel=str(identity["kernel"]["digest"]),
+            release=str(identity["kernel"]["release"]),
+            tools=tuple(sorted(identity["root"]["tools"].items())),
+            verdict=clean if same else "data damaged",
+        )
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        wrong = f"provenance without a usable entry ({type(error).__name__}: {error})"
+        raise DataError.of(file.provenance, wrong, RERUN) from error
+
+
+def _digest(data: Path) -> str:
+    """SHA-256 of a file; empty where there is none."""
+    return hashlib.sha256(data.read_bytes()).hexdigest() if data.is_file() else ""
+
+
+def write_runs(ran: Sequence[Variant], results: Path, there: Iterable[str]) -> list[Path]:
+    """Write runs.html and a page a variant into `results`; their paths. Nothing where none ran."""
+    shutil.rmtree(results / "runs", ignore_errors=True)
+    if not ran:
+        (results / pages.RUNS_PAGE).unlink(missing_ok=True)
+        return []
+    papers = [
+        (pages.of_paper(paper), [one.facts for one in group])
+        for paper, group in groupby(ran, key=lambda one: one.paper)
+    ]
+    page = results / pages.RUNS_PAGE
+    rows = [row for _, group in papers for row in group]
+    text = pages.render(page.name, here=page.name, there=there, papers=papers, rows=rows)
+    page.write_text(text, encoding="utf-8")
+    written = [page]
+    for one in ran:
+        page = results / "runs" / one.paper / f"{one.name}.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(_render_variant(one, page.parent, there), encoding="utf-8")
+        written.append(page)
+    return written
+
+
+def _render_variant(variant: Variant, folder: Path, there: Iterable[str]) -> str:
+    rank = {name: n for n, name in enumerate(in_order({r.file.qdisc for r in variant.rows}))}
+    rows = sorted(
+        variant.rows,
+        key=lambda one: (one.file.link, rank[one.file.qdisc], one.file.cc, one.file.seed),
+    )
+    links = [
+        (link, [_facts(one, folder) for one in group])
+        for link, group in groupby(rows, key=lambda one: one.file.link)
+    ]
+    return pages.render(
+        "variant.html", "../../", here="", there=there, about=variant.facts, links=links
+    )
+
+
+def _facts(row: Row, folder: Path) -> dict[str, Any]:
+    """What the template says of a run; its files as seen from `folder`."""
+    files = [("data", row.file.data), ("provenance", row.file.provenance)]
+    paths = [(text, Path(os.path.relpath(path, folder)).as_posix()) for text, path in files]
+    return {
+        "qdisc": row.file.qdisc,
+        "cc": row.file.cc,
+        "cell": (row.file.qdisc, row.file.cc),
+        "seed": row.file.seed,
+        "virtual_s": row.virtual_s,
+        "wall_s": row.wall_s,
+        "identity": row.identity,
+        "kernel": row.kernel,
+        "verdict": row.verdict,
+        "files": [(text, quote(path)) for text, path in paths],
+    }

@@ -1,0 +1,80 @@
+"""An executed notebook as a page: light, without scripts, and in the reader's light or dark."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import nbformat
+from IPython.display import SVG
+from markupsafe import Markup
+from nbconvert import HTMLExporter
+from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+
+from analysis.errors import DataError
+from analysis.site import pages
+from analysis.site.outputs import FIGURE
+
+STYLES: Final = {"light": "xcode", "dark": "github-dark"}
+"""Theme -> the style of Pygments that code is shown in."""
+CLAIM: Final = re.compile(r"<td>([a-z]+\d{3})</td>")
+
+
+def render(notebook: Path, title: str, alt: str = "") -> str:
+    """The page's HTML. Where the notebook shows the figure that lies beside it, the page shows that
+    file, and the dark one to readers of dark pages; `alt` stands for it where it cannot be seen.
+    """
+    node: Any = nbformat.read(notebook, as_version=4)  # type: ignore[no-untyped-call]
+    drawing = notebook.with_name(f"{FIGURE}.svg")
+    if drawing.is_file():
+        _refer_to(drawing, node, alt)
+    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
+        template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True
+    )
+    body, _ = exporter.from_notebook_node(node)
+    colors = {
+        theme: Markup(HtmlFormatter(style=style).get_style_defs(".highlight"))
+        for theme, style in STYLES.items()
+    }
+    facts = {"title": title, "body": Markup(body), "colors": colors}
+    facts |= {"here": "", "there": [pages.INDEX]}
+    return pages.render("notebook.html", "../../", **facts)
+
+
+def _refer_to(drawing: Path, node: Any, alt: str) -> None:
+    """Replace outputs that are the file `drawing`, as IPython writes it, by a reference to it.
+
+    The size is left out of it: a notebook may show a figure in another one (`style.svg`).
+    """
+    same = _content(SVG(drawing.read_text(encoding="utf-8")).data)  # type: ignore[no-untyped-call]
+    picture = pages.environment().get_template("picture.html")
+    for cell in node.cells:
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if _content(data.get("image/svg+xml", "")) == same:
+                html = picture.render(stem=FIGURE, alt=alt, size=None)
+                output["data"] = {"text/html": html}
+
+
+def _content(svg: str) -> str:
+    """What is inside of the outermost element."""
+    return svg.partition(">")[2]
+
+
+def claims_in(notebook: Path) -> list[str]:
+    """The ids of the claims that an executed notebook ends with (`claims.settled`), in its order.
+
+    Raises DataError for a file that is no notebook.
+    """
+    try:
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        tables = [
+            "".join(output["data"]["text/html"])
+            for cell in cells
+            for output in cell.get("outputs", ())
+            if "text/html" in output.get("data", {})
+        ]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise DataError.of(notebook, f"no notebook ({error})", "Make the figure again") from error
+    found = [one for table in tables if "<th>Claim</th>" in table for one in CLAIM.findall(table)]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,71 @@
+"""What all pages of `results/` share: the papers, how templates are rendered, and where pages are.
+
+    index.html                       the papers, and what they come to
+    <paper>/index.html               its figures
+    <paper>/<figure>/notebook.html   the executed notebook of a figure
+    claims.html                      every claim of every paper
+    runs.html                        what ran, a line per experiment and era
+    runs/<paper>/<variant>.html      what ran, run by run
+
+No page needs a network, a server or, but for the filters of the claims, a script; all follow the
+reader's light or dark setting.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from analysis.runs import study
+from analysis.words import duration
+from emulation import model
+
+INDEX: Final = "index.html"
+CLAIMS_PAGE: Final = "claims.html"
+RUNS_PAGE: Final = "runs.html"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """How a paper is introduced."""
+
+    title: str
+    source: str  # authors, place and year
+    address: str  # empty where there is none
+
+
+OWN: Final = Paper("The emulation itself", "Measurements of this project, of no paper", "")
+
+
+def of_paper(name: str) -> Paper:
+    """The paper of the study of that name; a study of none is introduced by its title alone."""
+    about = _about(name)
+    if about is None or not about.title:
+        return OWN
+    return Paper(about.title, about.source, about.address)
+
+
+def has_paper(name: str) -> bool:
+    """Whether the study of that name is of a paper, which its figures stand for figures of."""
+    about = _about(name)
+    return about is not None and bool(about.source)
+
+
+def _about(name: str) -> model.Study | None:
+    return next((one.about for one in study.known() if one.name == name), None)
+
+
+def environment() -> Environment:
+    """What pages are rendered with."""
+    loader = PackageLoader("analysis.site", "templates")
+    found = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    found.filters["duration"] = duration
+    return found
+
+
+def render(template: str, root: str = "", **facts: Any) -> str:
+    """A page's HTML; `root` is where index.html lies as seen from the page: "" or "../"."""
+    return environment().get_template(template).render(root=root, **facts)

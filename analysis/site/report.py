@@ -1,0 +1,194 @@
+"""The pages of `results/`, written by `python -m analysis.site.report`.
+
+`analysis.site.pages` says which there are. They show the figures that `site.execute` left in
+`<results>/<paper>/<figure>/`, lead to the page of the claims where `analysis.claims` left one, and
+tell of every run below the folder of the data. Exit status 1 when there is nothing to show.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+from analysis.errors import DataError
+from analysis.plots.style import LOOKS
+from analysis.runs import study
+from analysis.site import pages
+from analysis.site.gallery import Shown, collect
+from analysis.site.inventory import Variant, variants, write_runs
+
+CLAIMS: Final = "claims.json"
+
+Claims = dict[str, dict[str, Any]]
+
+
+def read_claims(results: Path) -> Claims:
+    """The assessed claims by their ids; none where they were not assessed.
+
+    Raises DataError for a file that is not what `analysis.claims` writes.
+    """
+    path = results / CLAIMS
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        for one in content:
+            _ = one["paper"], one["verdict"], one["statement"]
+        return {one["id"]: one for one in content}
+    except (ValueError, KeyError, TypeError) as error:
+        remedy = "Make it again with `python -m analysis.claims`"
+        raise DataError.of(path, f"not a list of claims ({error})", remedy) from error
+
+
+def verdicts(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """How many of `claims` have come to which verdict."""
+    return dict(Counter(one["verdict"] for one in claims))
+
+
+def render_index(
+    figures: list[Shown], claims: Claims, there: set[str], *, earlier: bool = False
+) -> str:
+    """The HTML of the page that leads to all others; `there` are those beside it.
+
+    `earlier`: the claims are as an earlier call left them.
+    """
+    papers = []
+    for name, group in groupby(figures, key=lambda shown: shown.summary.paper):
+        own = [*group]
+        papers.append(
+            {
+                "name": name,
+                "paper": pages.of_paper(name),
+                "figures": own,
+                "cover": max(own, key=lambda one: one.summary.compared > 0),
+                "verdicts": verdicts(one for one in claims.values() if one["paper"] == name),
+                **_agreement(own),
+            }
+        )
+    of_papers = [one for one in figures if one.of_paper]
+    return pages.render(
+        "index.html", here=pages.INDEX, there=there, papers=papers, figures=len(of_papers),
+        verdicts=verdicts(claims.values()), earlier=earlier, looks=LOOKS, **totals(figures),
+    )  # fmt: skip
+
+
+def render_paper(
+    name: str,
+    figures: list[Shown],
+    claims: Claims,
+    there: set[str],
+    ran: Iterable[Variant] = (),
+    *,
+    earlier: bool = False,
+) -> str:
+    """The HTML of the page of a paper, or of what is of none; `ran` has pages of its own.
+
+    `earlier`: the claims are as an earlier call left them.
+    """
+    shown = []
+    for one in figures:
+        own = [claims[id_] for id_ in one.claim_ids if id_ in claims]
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts(own).items())
+        shown.append(_WithClaims(one, own, counts, len(one.claim_ids) - len(own)))
+    groups = groupby(figures, key=lambda one: one.group[0])
+    return pages.render(
+        "paper.html", "../", here="", there=there, name=name, paper=pages.of_paper(name),
+        figures=shown,
+        groups=[(group, [(one.group[1], one) for one in own]) for group, own in groups],
+        verdicts=verdicts(one for one in claims.values() if one["paper"] == name), earlier=earlier,
+        variants={one.name for one in ran if one.paper == name}, **totals(figures),
+    )  # fmt: skip
+
+
+class _WithClaims:
+    """A figure and the claims that it settles, for a template.
+
+    `unsettled`: how many more of them there are that only its notebook has.
+    """
+
+    def __init__(
+        self, shown: Shown, claims: list[dict[str, Any]], verdicts: str, unsettled: int
+    ) -> None:
+        self._shown, self.claims, self.verdicts = shown, claims, verdicts
+        self.unsettled = unsettled
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._shown, name)
+
+
+def write_report(results: Path, data: Path, *, earlier: bool = False) -> list[Path]:
+    """Write all pages but that of the claims into `results`, and return their paths.
+
+    `data` is the folder that the figures' runs are in; `earlier`: the claims were not settled along
+    with these figures, and the pages say so. Raises DataError where there is no figure, and for a
+    file that cannot be used.
+    """
+    figures = collect(results)
+    claims = read_claims(results)
+    ran = variants(data)
+    there = {pages.INDEX}
+    there |= {pages.RUNS_PAGE} if ran else set()
+    there |= {pages.CLAIMS_PAGE} if (results / pages.CLAIMS_PAGE).is_file() else set()
+    written = write_runs(ran, results, there)
+    for name, group in groupby(figures, key=lambda shown: shown.summary.paper):
+        page = results / name / pages.INDEX
+        html = render_paper(name, [*group], claims, there, ran, earlier=earlier)
+        page.write_text(html, encoding="utf-8")
+        written.append(page)
+    index = results / pages.INDEX
+    index.write_text(render_index(figures, claims, there, earlier=earlier), encoding="utf-8")
+    return [index, *written]
+
+
+def _agreement(figures: Iterable[Shown]) -> dict[str, int]:
+    summaries = [shown.summary for shown in figures if shown.of_paper]
+    return {
+        "compared": sum(one.compared for one in summaries),
+        "agreeing": sum(one.agreeing for one in summaries),
+    }
+
+
+def totals(figures: list[Shown]) -> dict[str, Any]:
+    """Facts over all figures of papers; figures that share runs count them once."""
+    summaries = [shown.summary for shown in figures if shown.of_paper]
+    key = ("experiment", "era", "link", "qdisc", "cc")
+    cells = {
+        (one.paper, tuple(one.lengths_s), *(cell[name] for name in key)): cell
+        for one in summaries
+        for cell in one.cells
+    }.values()
+    kernels = {(k["release"], k["digest"]) for one in summaries for k in one.kernels}
+    return {
+        "runs": sum(len(cell["seeds"]) for cell in cells),
+        "virtual_s": sum(cell["virtual_s"] for cell in cells),
+        "wall_s": sum(cell["wall_s"] for cell in cells),
+        "kernels": sorted(kernels),
+        **_agreement(figures),
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m analysis.site.report", description=__doc__)
+    parser.add_argument("--results", type=Path, default=Path("results"), help="where figures are")
+    parser.add_argument("--data", type=Path, default=Path("data"), help="root of the runs")
+    study.add_option(parser)
+    parser.add_argument(
+        "--earlier-claims", action="store_true", help="the claims, if any, are of an earlier call"
+    )
+    given = parser.parse_args(arguments)
+    try:
+        study.open_all(given.study)
+        print(write_report(given.results, given.data, earlier=given.earlier_claims)[0])
+    except DataError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

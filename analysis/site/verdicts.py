@@ -1,0 +1,85 @@
+"""The claims that some experiments settle, for the end of a notebook."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from analysis.claims.check import Check, checks
+from analysis.claims.plugin import rules_of
+from analysis.claims.summary import printed, why
+from analysis.claims.verdict import assess
+from analysis.measures.table import measure_study
+from analysis.runs.dataset import Dataset
+from analysis.runs.statement import Claim, read_claims
+from analysis.runs.study import Study, open_study
+from analysis.site.outputs import Whole
+
+NONE: Final = "No statement rests on these runs alone; the page of all claims has the others."
+
+
+def of_runs(
+    study: str | Path,
+    data_root: Path,
+    data: Dataset,
+    experiments: Collection[str],
+    places: Collection[str],
+) -> pd.DataFrame:
+    """One row per claim: id, statement, printed, verdict, why.
+
+    Those statements of the study in the folder `study` that stand in one of `places` (a section, or
+    the begin of a figure's or table's name) and whose rules look at `experiments` and at nothing
+    else, judged on the runs below `data_root` of the first era and congestion control in `data`.
+    Claims about both congestion controls are on the page of all claims.
+    """
+    about = open_study(study)
+    first = data.runs.iloc[0]
+    era, cc = (str(first[name]) for name in ("era", "cc"))
+    chosen = []
+    for claim, looked_at in _looked_at(about):
+        found = {one.experiment for check in looked_at for one in check.quantities}
+        if found and found <= set(experiments) and _stands_in(claim, places):
+            chosen.append(claim)
+    table = measure_study(about, data_root, experiments=experiments, eras=[era], ccs=[cc])
+    return _judged(chosen, about, table)
+
+
+def of_table(study: str | Path, table: pd.DataFrame) -> pd.DataFrame:
+    """The same of the claims whose rules look at metrics in `table`, of MEASURED, and no others."""
+    about = open_study(study)
+    known = set(table["metric"])
+    chosen = []
+    for claim, looked_at in _looked_at(about):
+        metrics = {one.metric for check in looked_at for one in check.quantities}
+        if metrics and metrics <= known:
+            chosen.append(claim)
+    return _judged(chosen, about, table)
+
+
+def _looked_at(study: Study) -> list[tuple[Claim, list[Check]]]:
+    """Each claim of the study that has a rule, with the checks that this is made of."""
+    rules = rules_of(study).rules
+    claims = [claim for claim in read_claims(study) if claim.id in rules]
+    found = ((claim, rules[claim.id]) for claim in claims)
+    return [(claim, [*checks(rule(claim) if callable(rule) else rule)]) for claim, rule in found]
+
+
+def _judged(claims: list[Claim], study: Study, table: pd.DataFrame) -> pd.DataFrame:
+    rows = [
+        (
+            one.claim.id,
+            one.claim.statement,
+            printed(one),
+            str(one.headline.verdict),
+            why(one.headline),
+        )
+        for one in assess(claims, rules_of(study).rules, table)
+    ]
+    found = Whole(rows, columns=["Claim", "Statement", "Printed", "Verdict", "Why"])
+    found.attrs["none"] = NONE
+    return found
+
+
+def _stands_in(claim: Claim, places: Collection[str]) -> bool:
+    return any(claim.section == one or claim.figure.startswith(one) for one in places)

@@ -1,0 +1,39 @@
+"""Numbers as people read them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import pandas as pd
+
+NONE: Final = "–"  # where there is nothing
+
+
+def intervals(low: Iterable[float], high: Iterable[float]) -> list[str]:
+    """Pairs of bounds as texts: "4.1 to 5"; a dash where there is none."""
+    pairs = zip(low, high, strict=True)
+    return [NONE if pd.isna(a) else f"{number(a)} to {number(b)}" for a, b in pairs]
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """1, 2, 3, 7 as "1–3, 7"; a dash for none."""
+    parts: list[list[int]] = []
+    for one in numbers:
+        if parts and one == parts[-1][-1] + 1:
+            parts[-1].append(one)
+        else:
+            parts.append([one])
+    return ", ".join(f"{p[0]}–{p[-1]}" if len(p) > 1 else f"{p[0]}" for p in parts) or NONE
+
+
+def number(value: float) -> str:
+    """Four digits that count; a dash for none."""
+    return NONE if pd.isna(value) else f"{value:.4g}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: "48 s", "12 min", "3.4 h"."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

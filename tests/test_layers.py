@@ -1,0 +1,33 @@
+"""The layers of pyproject.toml: imports go one way, and one that does not is found."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def checkout(root: Path, tmp_path: Path) -> Path:
+    for name in ("analysis", "emulation"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(root / name, tmp_path / name, ignore=ignored)
+    shutil.copy(root / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def test_a_wrong_import_is_found(checkout: Path) -> None:
+    assert lint(checkout).returncode == 0
+    with (checkout / "analysis/measures/metrics.py").open("a") as file:
+        file.write("\n\ndef late():\n    from analysis.site import outputs\n    return outputs\n")
+    found = lint(checkout)
+    assert found.returncode == 1
+    assert "analysis.measures.metrics -> analysis.site.outputs" in found.stdout
