@@ -10,7 +10,7 @@ from analysis.errors import DataError
 from analysis.measures import drops
 from analysis.plots import drops as figures_drops, style
 from analysis.runs.dataset import RunFile
-from analysis.site.verdicts import settled_by
+from analysis.site.verdicts import of_table
 
 
 def row(**changes: object) -> dict[str, object]:
@@ -66,7 +66,7 @@ def test_claims_take_the_table(table: list[RunFile]) -> None:
     }  # fmt: skip
     intervals = measured[measured["metric"] == "departure_interval_ms"]
     assert set(intervals["experiment"]) == {"web_small_1up"}
-    judged = settled_by("gbw2015", measured).set_index("Claim")["Verdict"]
+    judged = of_table("gbw2015", measured).set_index("Claim")["Verdict"]
     assert judged["g152"] == "agrees"  # 4, 5 and 6 in a row
     assert drops.measured([]).empty
 

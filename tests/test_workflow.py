@@ -363,7 +363,7 @@ def test_a_dry_run_says_what_changed() -> None:
     for line in lines:
         work.read(line)
     assert what_changed(work) == [
-        "analysis/measures/voip.py changed: gbw2015/fig3a",
+        "analysis/a.py changed: gbw2015/fig3a",
         "runs in data/gbw2015/voip_1up@2014 changed: gbw2015/fig3a",
     ]
     plan = make_plan(config(emulate=True, scale="quick", figures=["gbw2015/fig2b"]))

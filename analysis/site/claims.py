@@ -1,4 +1,4 @@
-"""`python -m analysis.claims --data data --results results` writes the page of the claims.
+"""`python -m analysis.site.claims --data data --results results` writes the page of the claims.
 
 Exit status 1 where data or statements cannot be used.
 """
@@ -15,7 +15,7 @@ from analysis.site.claims_page import write_claims
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m analysis.claims", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m analysis.site.claims", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("data"), help="where runs are")
     study.add_option(parser)
     parser.add_argument("--results", type=Path, default=Path("results"), help="where the page goes")

@@ -1,7 +1,7 @@
 """The pages of `results/`, written by `python -m analysis.site.report`.
 
 `analysis.site.pages` says which there are. They show the figures that `site.execute` left in
-`<results>/<paper>/<figure>/`, lead to the page of the claims where `analysis.claims` left one, and
+`<results>/<paper>/<figure>/`, lead to the page of the claims where `analysis.site.claims` left one, and
 tell of every run below the folder of the data. Exit status 1 when there is nothing to show.
 """
 
@@ -29,7 +29,7 @@ Claims = dict[str, dict[str, Any]]
 def read_claims(results: Path) -> Claims:
     """The assessed claims by their ids; none where they were not assessed.
 
-    Raises DataError for a file that is not what `analysis.claims` writes.
+    Raises DataError for a file that is not what `analysis.site.claims` writes.
     """
     path = results / CLAIMS
     if not path.is_file():
@@ -40,7 +40,7 @@ def read_claims(results: Path) -> Claims:
             _ = one["paper"], one["verdict"], one["statement"]
         return {one["id"]: one for one in content}
     except (ValueError, KeyError, TypeError) as error:
-        remedy = "Make it again with `python -m analysis.claims`"
+        remedy = "Make it again with `python -m analysis.site.claims`"
         raise DataError.of(path, f"not a list of claims ({error})", remedy) from error
 
 

@@ -16,7 +16,7 @@ rule claims:
         results=PLAN.pages,
     threads: workflow.cores or 1
     shell:
-        "{PYTHON} -m analysis.claims --data {params.data} --results {params.results}"
+        "{PYTHON} -m analysis.site.claims --data {params.data} --results {params.results}"
         " --jobs {threads} >{log} 2>&1"
 
 
