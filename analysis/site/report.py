@@ -1,7 +1,7 @@
 """The pages of `results/`, written by `python -m analysis.site.report`.
 
 `analysis.site.pages` says which there are. They show the figures that `site.execute` left in
-`<results>/<paper>/<figure>/`, lead to the page of the claims where `analysis.site.claims` left one, and
+`<results>/<paper>/<figure>/`, lead to the page of the claims where `site.claims` left one, and
 tell of every run below the folder of the data. Exit status 1 when there is nothing to show.
 """
 
