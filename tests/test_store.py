@@ -1,4 +1,4 @@
-"""What runs measured is store, and measured again when a run or the code changes."""
+"""What runs measured is kept, and measured again when a run or the code changes."""
 
 import os
 import shutil
@@ -11,6 +11,7 @@ from analysis.measures.kinds import KINDS
 from analysis.measures.table import measure_study
 from analysis.runs.dataset import RunFile, find_runs
 from analysis.runs.study import open_study
+from analysis.sources import closure
 
 GOLDEN = Path(__file__).parent / "data" / "golden"
 CALLS: list[int] = []
@@ -57,7 +58,7 @@ def test_other_code_and_other_functions_measure_again(
 ) -> None:
     measure_study(open_study("gbw2015"), data, jobs=1)
     count = len(CALLS)
-    monkeypatch.setattr(store, "code", lambda: "other")
+    monkeypatch.setattr(store, "code", lambda kind: "other")
     measure_study(open_study("gbw2015"), data, jobs=1)
     assert len(CALLS) == 2 * count
     run = find_runs(data, "gbw2015", "rrul")[0]
@@ -92,20 +93,33 @@ def test_without_a_cache_runs_are_measured(data: Path, monkeypatch: pytest.Monke
 
 
 def test_a_damaged_store_does_no_harm(data: Path) -> None:
-    measure_study(open_study("gbw2015"), data, jobs=1)
-    (store,) = (data.parent / "cache").rglob("*.sqlite")
-    store.write_bytes(b"no database" * 500)
-    assert not measure_study(open_study("gbw2015"), data, jobs=1).empty
+    first = measure_study(open_study("gbw2015"), data, jobs=1)
+    for table in (data.parent / "cache").rglob("*.parquet"):
+        table.write_bytes(b"no table" * 500)
+    assert measure_study(open_study("gbw2015"), data, jobs=1).equals(first)
 
 
-def test_the_latest_stores_of_other_code_are_left(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = store.cache_dir(store.FOLDER)
-    names = [f"{number}.sqlite" for number in range(store.STORES + 2)]
-    for age, name in enumerate(reversed(names)):
-        (folder / name).touch()
-        os.utime(folder / name, (age, age))
-    monkeypatch.setattr(store, "code", lambda: "today")
-    measure_study(open_study("gbw2015"), data, jobs=1)
-    assert {path.name for path in folder.iterdir()} == {*names[: store.STORES], "today.sqlite"}
+def test_there_is_one_table_per_study_and_experiment(data: Path) -> None:
+    measured = measure_study(open_study("gbw2015"), data, jobs=1)
+    for experiment in measured["experiment"].unique():
+        table = store.read(data, "gbw2015", experiment)
+        assert set(table["experiment"]) == {experiment}
+        assert not table.duplicated([*store.CELL, "metric"]).any()
+
+
+def test_a_change_of_a_plot_measures_nothing_again() -> None:
+    """And one of a measure does only what hangs on it."""
+    store.code.cache_clear()
+    files = {
+        kind: {
+            str(one.relative_to(store.ROOT))
+            for one in closure([], [f"{store.KINDS}:{kind}"], root=store.ROOT)
+        }
+        for kind in KINDS
+    }
+    assert not [path for paths in files.values() for path in paths if "/plots/" in path]
+    assert not [path for paths in files.values() for path in paths if "/site/" in path]
+    assert [kind for kind, paths in files.items() if "analysis/measures/voip.py" in paths] == [
+        "voip"
+    ]
+    assert all(paths for paths in files.values())

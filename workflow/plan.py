@@ -13,12 +13,12 @@ from analysis.measures.kinds import KINDS
 from analysis.runs import study
 from analysis.runs.dataset import variant_name
 from analysis.site.figurefile import Cell, FigureFile, read_figure
+from analysis.sources import closure
 from emulation import ownfile, studies
 from emulation.config import all_labels, experiment, experiments, select
 from emulation.errors import ConfigError
 from emulation.model import Experiment, Run
 from emulation.units import Duration
-from workflow.imports import closure
 
 #: Where the shipped studies are, and the code of each kind of measure.
 STUDIES = Path("studies")

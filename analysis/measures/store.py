@@ -1,49 +1,55 @@
-"""What runs measured, kept in the user's cache folder: many figures ask the same runs the same.
+"""What runs measured: one Parquet table per study and experiment, in the user's cache.
 
-A run is known by its provenance, which has the digest of its data, and by its files' sizes and
-times; what it measured holds as long as the code that measures does.
+To read and measure thousands of runs takes minutes, and nearly all of them are as they were. A row
+is one number of one run, with a key: a digest of the run's files, of those of the runs that its
+numbers are divided by, of what the study says of its experiments, and of the code that its kind of
+measure is made of. So a change of a measure makes those rows anew that depend on it, and no others.
+Without a cache folder that can be written all is measured anew.
 """
 
 import hashlib
-import json
-import sqlite3
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+import pandas as pd
+import pyarrow as pa
+
 from analysis.errors import DataError
 from analysis.measures.unloaded import unloaded
 from analysis.runs.dataset import RunFile
+from analysis.sources import closure
 from emulation.cache import cache_dir
 
-PACKAGE: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
+KINDS: Final = "analysis.measures.kinds"
 FOLDER: Final = "measured"
-STORES: Final = 4  # of other states of the code that are left, the latest: switching back is quick
-WAIT_S: Final = 30.0  # for another process that writes
+CELL: Final = ("era", "experiment", "link", "qdisc", "cc", "seed")
+COLUMNS: Final = (*CELL, "metric", "value", "key")
 
 Values = Mapping[str, float]
 
 
 @cache
-def code() -> str:
-    """Digest of the sources that a measurement may depend on."""
+def code(kind: str) -> str:
+    """Digest of the sources that numbers of this kind of measure may depend on."""
     digest = hashlib.sha256()
-    for path in sorted([*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "emulation").glob("*.py")]):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for path in closure([], [f"{KINDS}:{kind}"], root=ROOT):
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def key(run: RunFile, how: str) -> str:
-    """What the measurements of a run are known by; `how` says how it is measured."""
+    """What the numbers of a run are known by; `how` says how it is measured."""
     digest = hashlib.sha256(how.encode())
     for provenance in (run.provenance, *_unloaded(run)):
         digest.update(provenance.read_bytes())
         for file in sorted(provenance.parent.glob(f"{provenance.stem}.*")):
             about = file.stat()
             digest.update(f"{file.name} {about.st_size} {about.st_mtime_ns}\0".encode())
-    return digest.hexdigest()
+    return digest.hexdigest()[:32]
 
 
 def _unloaded(run: RunFile) -> list[Path]:
@@ -54,37 +60,27 @@ def _unloaded(run: RunFile) -> list[Path]:
         return []
 
 
-def kept(keys: Sequence[str]) -> dict[str, Values]:
-    """The measurements that are kept, of those that `keys` are of."""
+def path(data: Path, study: str, experiment: str) -> Path:
+    """Where the table of an experiment of the runs below `data` is."""
+    place = hashlib.sha256(os.fsencode(data.resolve())).hexdigest()[:8]
+    return cache_dir(FOLDER) / place / study / f"{experiment}.parquet"
+
+
+def read(data: Path, study: str, experiment: str) -> pd.DataFrame:
+    """The table of an experiment, of COLUMNS; without rows where there is none."""
     try:
-        with closing(_open()) as store:
-            rows = store.execute("SELECT key, value FROM measured").fetchall()
-    except (OSError, sqlite3.Error):  # whatever is wrong with it, runs can be measured again
-        return {}
-    wanted = set(keys)
-    return {one: json.loads(value) for one, value in rows if one in wanted}
+        return pd.read_parquet(path(data, study, experiment), columns=list(COLUMNS))
+    except (OSError, ValueError, pa.ArrowException):  # whatever is wrong, runs are measured again
+        return pd.DataFrame(columns=list(COLUMNS))
 
 
-def keep(measured: Mapping[str, Values]) -> None:
-    """Keep measurements by their keys."""
-    if not measured:
-        return
-    rows = [(one, json.dumps(dict(values))) for one, values in measured.items()]
+def write(table: pd.DataFrame, data: Path, study: str, experiment: str) -> None:
+    """Keep the table of an experiment, in one step."""
     try:
-        with closing(_open()) as store, store:
-            store.executemany("INSERT OR REPLACE INTO measured VALUES (?, ?)", rows)
-    except (OSError, sqlite3.Error):  # a full disk, or no folder that can be written
+        target = path(data, study, experiment)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_name(f".{target.name}.{os.getpid()}")
+        table.to_parquet(partial, index=False)
+        partial.replace(target)
+    except OSError:  # a full disk, or no folder that can be written
         return
-
-
-def _open() -> sqlite3.Connection:
-    """The store of today's code; all but the latest others are removed as it is made."""
-    folder = cache_dir(FOLDER)
-    path = folder / f"{code()}.sqlite"
-    if not path.exists():
-        others = sorted(folder.glob("*.sqlite"), key=lambda other: other.stat().st_mtime)
-        for other in others[:-STORES]:
-            other.unlink(missing_ok=True)
-    store = sqlite3.connect(path, timeout=WAIT_S)
-    store.execute("CREATE TABLE IF NOT EXISTS measured (key TEXT PRIMARY KEY, value TEXT)")
-    return store

@@ -7,7 +7,7 @@ which returns numbers by names that `METRICS` has.
 import hashlib
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +24,9 @@ from analysis.runs.dataset import FEW_RUNS, RunFile, find_runs
 from analysis.runs.study import Study
 from emulation.model import DEFAULT_ERA
 from emulation.studies import FILE
+
+#: In place of a metric, of a run that has none.
+NOTHING: Final = ""
 
 NOT_AN_ERA: Final = re.compile(r"@|^linux-|^[0-9.]+(ms|s|min)$")
 
@@ -72,29 +75,15 @@ def measure_study(
         if wanted and (eras is None or era in eras):
             found = find_runs(data, study.name, folder.name)
             work += [(era, run) for run in found if ccs is None or run.cc in ccs]
-    described = _described(study)
-    how = {name: f"{_named(KINDS[kind])} {described}" for name, kind in kinds.items()}
-    keys = [store.key(run, how[run.experiment]) for _, run in work]
-    known = store.kept(keys)
-    todo = {key: run for key, (_, run) in zip(keys, work, strict=True) if key not in known}
-    todo_kinds = [kinds[run.experiment] for run in todo.values()]
-    if len(todo) < FEW_RUNS or jobs == 1:
-        values = list(map(_values, todo.values(), todo_kinds))
-    else:
-        with ProcessPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
-            values = list(pool.map(_values, todo.values(), todo_kinds, chunksize=4))
-    new = dict(zip(todo, values, strict=True))
-    store.keep(new)
-    by_key = {**known, **new}
-    rows = [_rows(era, run, by_key[key]) for (era, run), key in zip(work, keys, strict=True)]
-    table = pd.DataFrame([row for part in rows for row in part], columns=list(MEASURED.columns))
+    rows = _known_and_new(study, data, kinds, work, jobs)
+    table = rows[list(MEASURED.columns)]
     captured = pd.concat(
         [part.measured(recorded.find(data, study.name, part.PROBE)) for part in (drops, startup)]
     )
     for column, chosen in (("experiment", experiments), ("era", eras), ("cc", ccs)):
         if chosen is not None:
             captured = captured[captured[column].isin(chosen)]
-    table = pd.concat([table, captured]) if len(captured) else table
+    table = pd.concat([one for one in (table, captured) if len(one)] or [table])
     types = dict.fromkeys(MEASURED.columns, str) | {"seed": int, "value": float}
     return MEASURED.validate(table.astype(types))
 
@@ -117,6 +106,55 @@ def _described(study: Study) -> str:
     return digest.hexdigest()
 
 
+def _known_and_new(
+    study: Study,
+    data: Path,
+    kinds: Mapping[str, str],
+    work: Sequence[tuple[str, RunFile]],
+    jobs: int | None,
+) -> pd.DataFrame:
+    """The rows of `store.COLUMNS` of all runs of `work`, each with its era: those that are kept,
+    and the others measured and kept."""
+    described = _described(study)
+    how = {
+        name: f"{_named(KINDS[kind])} {store.code(kind)} {described}"
+        for name, kind in kinds.items()
+    }
+    by_key = {store.key(run, how[run.experiment]): (era, run) for era, run in work}
+    experiments = sorted({run.experiment for _, run in work})
+    kept = {name: store.read(data, study.name, name) for name in experiments}
+    known = {key for table in kept.values() for key in table["key"].unique()}
+    todo = {key: one for key, one in by_key.items() if key not in known}
+    values = _measured([run for _, run in todo.values()], kinds, jobs)
+    new = _table(
+        _rows(era, run, key, numbers)
+        for (key, (era, run)), numbers in zip(todo.items(), values, strict=True)
+    )
+    found = []
+    for name, table in kept.items():
+        added = new[new["experiment"] == name]
+        if len(added):
+            cells = list(store.CELL)
+            outdated = table.set_index(cells).index.isin(added.set_index(cells).index)
+            table = pd.concat([one for one in (table[~outdated], added) if len(one)])
+            store.write(table, data, study.name, name)
+        found.append(table[table["key"].isin(by_key)])
+    rows = pd.concat([one for one in found if len(one)] or [_table([])])
+    places = {key: place for place, key in enumerate(by_key)}
+    rows = rows.iloc[rows["key"].map(places).argsort(kind="stable")]
+    return rows[rows["metric"] != NOTHING].reset_index(drop=True)
+
+
+def _measured(
+    runs: Sequence[RunFile], kinds: Mapping[str, str], jobs: int | None
+) -> list[Mapping[str, float]]:
+    of = [kinds[run.experiment] for run in runs]
+    if len(runs) < FEW_RUNS or jobs == 1:
+        return list(map(_values, runs, of))
+    with ProcessPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(_values, runs, of, chunksize=4))
+
+
 def _values(run: RunFile, kind: str) -> Mapping[str, float]:
     values = KINDS[kind](run)
     unknown = sorted(set(values) - set(METRICS))
@@ -126,6 +164,10 @@ def _values(run: RunFile, kind: str) -> Mapping[str, float]:
     return {name: float(value) for name, value in values.items()}
 
 
-def _rows(era: str, run: RunFile, values: Mapping[str, float]) -> list[tuple[Any, ...]]:
+def _rows(era: str, run: RunFile, key: str, values: Mapping[str, float]) -> list[tuple[Any, ...]]:
     cell = (era, run.experiment, run.link, run.qdisc, run.cc, run.seed)
-    return [(*cell, name, value) for name, value in values.items()]
+    return [(*cell, name, value, key) for name, value in (values or {NOTHING: 0.0}).items()]
+
+
+def _table(rows: Iterable[list[tuple[Any, ...]]]) -> pd.DataFrame:
+    return pd.DataFrame([row for part in rows for row in part], columns=list(store.COLUMNS))

@@ -21,19 +21,22 @@ NAMES_ONLY = "emulation"
 
 
 def closure(
-    start: Iterable[Path], names: Iterable[str] = (), without: Iterable[str] = ()
+    start: Iterable[Path],
+    names: Iterable[str] = (),
+    without: Iterable[str] = (),
+    root: Path = Path(),
 ) -> list[Path]:
     """The files that the files of `start` and the functions `names` ("module:function") import.
 
     With those of `start`, sorted. A module or package of `without` is left out, with what only it
-    imports.
+    imports. `root` is the folder that has the packages, and is in front of what is found.
     """
     left_out = tuple(without)
     found = set(start)
     open_ = [(module, True) for path in found for module in _imports(path)]
     for name in names:
         module, _, function = name.partition(":")
-        path = _file(module)
+        path = _file(module, root)
         if path is not None:
             found.add(path)
             open_ += [(one, not _names_only(one)) for one in _imports(path, function)]
@@ -41,7 +44,7 @@ def closure(
         module, follow = open_.pop()
         if any(module == one or module.startswith(f"{one}.") for one in left_out):
             continue
-        path = _file(module)
+        path = _file(module, root)
         if path is None or path in found:
             continue
         found.add(path)
@@ -56,11 +59,11 @@ def _names_only(module: str) -> bool:
 
 
 @cache
-def _file(module: str) -> Path | None:
-    """The source of `module`, relative to the working directory; None where it is not ours."""
+def _file(module: str, root: Path) -> Path | None:
+    """The source of `module` below `root`; None where it is not ours."""
     if module.split(".")[0] not in PACKAGES:
         return None
-    path = Path(*module.split("."))
+    path = root.joinpath(*module.split("."))
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):
         if candidate.is_file():
             return candidate
