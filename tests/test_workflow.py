@@ -19,7 +19,7 @@ from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 
 ROOT = Path(__file__).parents[1]
-from workflow import determinism, imports
+from workflow import determinism, 
 from workflow.plan import figure_files, make_plan
 from workflow.progress import Work, clock, display, runs_to_do, what_changed
 from workflow.readme import fill
