@@ -43,8 +43,11 @@ RECORD = "exec.json"
 #: What is copied from the guest's `out`, where it is there.
 LOGS = ("kernel.log", "qdiscs.json")
 
+#: What the command printed.
+STREAMS = ("stdout", "stderr")
+
 #: All that an execution leaves in its folder.
-LEFT = frozenset({RECORD, *LOGS, "stdout", "stderr", "files"})
+LEFT = frozenset({RECORD, *LOGS, *STREAMS, "files"})
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,8 @@ def execute(
                 about = json.loads((out / "programs.json").read_text())[NAME]
                 status = _shell_status(about)
                 shutil.copytree(out / "programs" / NAME, target)
+                for name in STREAMS:
+                    (target / name).stat()
                 for name in LOGS:
                     if (out / name).exists():
                         shutil.copyfile(out / name, target / name)
@@ -231,6 +236,6 @@ def difference(one: Path, other: Path) -> str | None:
 
 
 def _order(name: str) -> int:
-    if name in ("stdout", "stderr"):
+    if name in STREAMS:
         return 0
     return 1 if name.startswith("files/") else 2 if name != RECORD else 3

@@ -55,6 +55,9 @@ COMPLAINTS = (
     "child stopped with signal",  # the host stopped or signalled a user process of the guest
 )
 
+#: What the kernel says when its first process has ended.
+NO_INIT = "Attempted to kill init"
+
 #: What the kernel does not know it hands to the first process as its environment. CPU features
 #: decide which folders the dynamic loader probes, each miss a failing system call that takes
 #: virtual time, and how Go hashes: every CPU that we run on shows the same ones.
@@ -134,8 +137,11 @@ class Ending:
         """Raise the `EmulationError` that the last line of the status speaks of, if it does."""
         last = self.steps[-1]
         if last["step"] != "done":
-            cause = CAUSES.get(last.get("cause", ""), GuestFailure)
-            raise cause("; ".join(last.get("problems", [f"it stopped after '{last['step']}'"])))
+            problems = last.get("problems", ["the guest was switched off before it was done"])
+            if last.get("cause") in CAUSES:
+                raise CAUSES[last["cause"]]("; ".join(problems))
+            step = self.steps[-2]["step"] if last["step"] == "failed" else last["step"]
+            raise GuestFailure("; ".join(problems), f"after step '{step}' of the guest")
 
     def step(self, name: str) -> dict[str, Any]:
         """The first line of that step; raises `GuestFailure` where it was never reached."""
@@ -231,11 +237,12 @@ def run(
             preexec_fn=lambda: _before_boot(cpu),
         )
         try:
-            machine.check()  # while it boots: it takes a fifth of that time
+            machine.check()  # while it boots
             _watch(process, folder, ending, on_step, hang_s, on_poll)
         finally:
             _end(process)
             tame(folder)
+    machine.check()  # what this guest or another has changed meanwhile
     check(folder)
     ending.wall_s = time.monotonic() - began
     _verdict(folder, ending, process.returncode)
@@ -329,7 +336,16 @@ def cpu_seconds(pid: int) -> float:
 def check_complaints(folder: Path, ending: Ending) -> None:
     """Raise `GuestFailure` with what the guest's kernel complained of first, if it did."""
     for name in ("console", "job/out/kernel.log"):
+        last_words = ""
         for line in read_text(folder / name).splitlines():
+            if NO_INIT in line:
+                raise GuestFailure(
+                    what=f"the guest's first process was ended{last_words}",
+                    where=f"{ending.virtual_s:.3f} s",
+                    todo="a program killed it, or took its files away",
+                )
+            if line.strip() and not line.startswith("["):  # the kernel's have their time
+                last_words = f": {line.strip()[:200]}"
             if any(complaint in line for complaint in COMPLAINTS):
                 short = any(complaint in line for complaint in NO_MEMORY)
                 raise GuestFailure(

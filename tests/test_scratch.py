@@ -163,7 +163,7 @@ def test_texts_are_read_from_files_only(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_the_guests(tmp_path: Path) -> None:
-    with pytest.raises(GuestFailure, match="cannot be read: .*No such file"), scratch.reading():
+    with pytest.raises(GuestFailure, match=r"cannot be read: .*No such file"), scratch.reading():
         (tmp_path / "none").read_text()
     with pytest.raises(GuestFailure, match="cannot be read: 'key'"), scratch.reading():
         {}["key"]
