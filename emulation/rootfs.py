@@ -113,7 +113,7 @@ class RootFs:
                 what="the guest lacks "
                 + ", ".join(f"{tool} (package {package})" for tool, package in gone),
                 where=str(self.path),
-                todo="run `chmod -R u+w` on that folder and remove it: the next run makes it again",
+                todo="remove that folder (chmod -R u+w first): the next run makes it again",
             )
 
 

@@ -10,7 +10,6 @@ import fcntl
 import os
 import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -48,9 +47,6 @@ def folder(parent: Path | None = None) -> Iterator[Path]:
     ids mean nothing to other containers and other nodes, which may share `parent`.
     """
     place = parent or Path(tempfile.gettempdir())
-    for lock in place.glob("guest-*.lock"):
-        with suppress(OSError):
-            _remove_left(lock)
     prefix = f"guest-{_machine()}-"
     while True:
         handle, name = tempfile.mkstemp(prefix=prefix, suffix=".lock", dir=place)
@@ -59,6 +55,9 @@ def folder(parent: Path | None = None) -> Iterator[Path]:
         if _is(handle, Path(name)):  # nobody has taken it for left meanwhile
             break
         os.close(handle)
+    for lock in place.glob("guest-*.lock"):
+        with suppress(OSError):
+            _remove_left(lock, os.fstat(handle).st_mtime)
     made = Path(name).with_suffix("")
     made.mkdir(mode=0o700)
     try:
@@ -69,8 +68,11 @@ def folder(parent: Path | None = None) -> Iterator[Path]:
         os.close(handle)
 
 
-def _remove_left(lock: Path) -> None:
-    """Remove the folder of `lock`, and it, if it is ours and nobody holds it; `OSError` if not."""
+def _remove_left(lock: Path, now_s: float) -> None:
+    """Remove the folder of `lock`, and it, if it is ours and nobody holds it; `OSError` if not.
+
+    `now_s`: by the clock of its file system.
+    """
     handle = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         about = os.fstat(handle)
@@ -78,7 +80,7 @@ def _remove_left(lock: Path) -> None:
         here = lock.name.startswith(f"guest-{_machine()}-")
         if about.st_uid != os.getuid() or not _is(handle, lock):
             return
-        if here or time.time() - about.st_mtime > OLD_S:
+        if here or now_s - about.st_mtime > OLD_S:
             storage.remove(lock.with_suffix(""))
             lock.unlink()
     finally:

@@ -27,10 +27,11 @@ _seen: dict[Path, str] = {}
 
 
 def seal(folder: Path) -> None:
-    """Make everything in `folder` read-only, and note what it is."""
+    """Make everything in `folder` readable for all and writable for nobody, and note what it is."""
     for path, about in _walk(folder):
         if not stat.S_ISLNK(about.st_mode):
-            Path(path).chmod(stat.S_IMODE(about.st_mode) & ~0o222)
+            runs = stat.S_ISDIR(about.st_mode) or about.st_mode & 0o111
+            Path(path).chmod(0o555 if runs else 0o444)
     _write(folder, _glance(folder), _contents(folder))
 
 
@@ -93,11 +94,11 @@ def remove(folder: Path) -> None:
 
 
 def _write(folder: Path, glance: str, lines: list[str]) -> None:
-    with tempfile.NamedTemporaryFile("w", dir=folder.parent, delete=False) as file:
-        file.write("\n".join([glance, *lines]) + "\n")
-    written = Path(file.name)
-    written.chmod(0o444)
-    written.replace(note(folder))
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as scratch:
+        written = Path(scratch) / "seal"
+        written.write_text("\n".join([glance, *lines]) + "\n")
+        written.chmod(0o444)
+        written.replace(note(folder))
 
 
 def _damaged(path: Path, what: str) -> DamagedCache:

@@ -140,8 +140,8 @@ class Ending:
             problems = last.get("problems", ["the guest was switched off before it was done"])
             if last.get("cause") in CAUSES:
                 raise CAUSES[last["cause"]]("; ".join(problems))
-            step = self.steps[-2]["step"] if last["step"] == "failed" else last["step"]
-            raise GuestFailure("; ".join(problems), f"after step '{step}' of the guest")
+            steps = ["boot", *(one["step"] for one in self.steps if one["step"] != "failed")]
+            raise GuestFailure("; ".join(problems), f"after step '{steps[-1]}' of the guest")
 
     def step(self, name: str) -> dict[str, Any]:
         """The first line of that step; raises `GuestFailure` where it was never reached."""
@@ -340,12 +340,12 @@ def check_complaints(folder: Path, ending: Ending) -> None:
         for line in read_text(folder / name).splitlines():
             if NO_INIT in line:
                 raise GuestFailure(
-                    what=f"the guest's first process was ended{last_words}",
+                    what=f"the guest's kernel says: {line.strip()}{last_words}",
                     where=f"{ending.virtual_s:.3f} s",
-                    todo="a program killed it, or took its files away",
+                    todo="a program ended its first process, or took the files of that away",
                 )
             if line.strip() and not line.startswith("["):  # the kernel's have their time
-                last_words = f": {line.strip()[:200]}"
+                last_words = f"; said last: {line.strip()[:200]}"
             if any(complaint in line for complaint in COMPLAINTS):
                 short = any(complaint in line for complaint in NO_MEMORY)
                 raise GuestFailure(

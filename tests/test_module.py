@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation import kernel
+from emulation import kernel, seal
 from emulation.errors import KernelBuildError
 from emulation.kernel import Kernel, module
 from emulation.qdisc import ModuleSource
@@ -66,6 +66,7 @@ def test_what_is_in_the_cache_is_not_built_again(tmp_path: Path, hello: Path) ->
     place = tmp_path / "cache" / module._digest(one, module._sources(hello))
     place.mkdir(parents=True)
     (place / "hello.ko").write_bytes(b"as if built")
+    seal.seal(place)
     found = module.build(one, hello, tmp_path / "cache")
     assert (found.name, found.path.read_bytes()) == ("hello", b"as if built")
     (hello / "hello.h").write_text("")
