@@ -238,12 +238,12 @@ def run(
         )
         try:
             machine.check()  # while it boots
-            _watch(process, folder, ending, on_step, hang_s, on_poll)
+            _watch(process, machine, folder, ending, on_step, hang_s, on_poll)
         finally:
             _end(process)
             tame(folder)
     machine.check()  # what this guest or another has changed meanwhile
-    check(folder)
+    check(folder, machine.trace)
     ending.wall_s = time.monotonic() - began
     _verdict(folder, ending, process.returncode)
     return ending
@@ -279,6 +279,7 @@ def _before_boot(cpu: int) -> None:
 
 def _watch(
     process: subprocess.Popen[bytes],
+    machine: Machine,
     folder: Path,
     ending: Ending,
     on_step: Callable[[dict[str, Any]], None],
@@ -300,7 +301,7 @@ def _watch(
                 process.wait()
                 return
             if time.monotonic() - looked >= LOOK_S:
-                check(folder)
+                check(folder, machine.trace)
                 looked = time.monotonic()
             if patience.waited_s() >= hang_s:
                 check_complaints(folder, ending)  # why it hangs, where the kernel knows
