@@ -18,7 +18,7 @@ from emulation import storage
 from emulation.errors import GuestFailure, StorageError
 
 #: Bytes that a guest may have in it: far more than any run leaves (20 s of RRUL at 100/100 have
-#: 34 MiB of captures), and no disk full of guests. A trace of simulated time is more: 533 MiB there.
+#: 34 MiB of captures). A trace of simulated time is more (533 MiB there).
 MOST_BYTES, MOST_TRACED = 4 << 30, 32 << 30
 
 #: Files and folders that may be in it. A rig of the shipped studies leaves less than 100.

@@ -238,7 +238,7 @@ def run(
         )
         try:
             machine.check()  # while it boots
-            _watch(process, machine, folder, ending, on_step, hang_s, on_poll)
+            _watch(process, folder, ending, on_step, hang_s, on_poll, machine.trace)
         finally:
             _end(process)
             tame(folder)
@@ -279,12 +279,12 @@ def _before_boot(cpu: int) -> None:
 
 def _watch(
     process: subprocess.Popen[bytes],
-    machine: Machine,
     folder: Path,
     ending: Ending,
     on_step: Callable[[dict[str, Any]], None],
     hang_s: float,
     on_poll: Callable[[int], None],
+    traced: bool = False,
 ) -> None:
     """Follow the status until the guest ends."""
     patience, looked = Patience(process.pid), time.monotonic()
@@ -301,7 +301,7 @@ def _watch(
                 process.wait()
                 return
             if time.monotonic() - looked >= LOOK_S:
-                check(folder, machine.trace)
+                check(folder, traced)
                 looked = time.monotonic()
             if patience.waited_s() >= hang_s:
                 check_complaints(folder, ending)  # why it hangs, where the kernel knows
