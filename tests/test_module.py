@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulation import kernel, seal
-from emulation.errors import KernelBuildError
+from emulation.errors import DamagedCache, KernelBuildError
 from emulation.kernel import Kernel, module
 from emulation.qdisc import ModuleSource
 
@@ -71,6 +71,17 @@ def test_what_is_in_the_cache_is_not_built_again(tmp_path: Path, hello: Path) ->
     assert (found.name, found.path.read_bytes()) == ("hello", b"as if built")
     (hello / "hello.h").write_text("")
     with pytest.raises(KernelBuildError, match="nothing to build modules against"):
+        module.build(one, hello, tmp_path / "cache")
+
+
+def test_nothing_is_built_against_what_has_changed(tmp_path: Path, hello: Path) -> None:
+    one = fake(tmp_path)
+    tree = one.path.parent / "build"
+    (tree / "include").mkdir(parents=True)
+    seal.seal(tree)
+    (tree / "include").chmod(0o755)
+    (tree / "include/more.h").touch()
+    with pytest.raises(DamagedCache, match=r"include: is not as .* run `emulate kernel build`"):
         module.build(one, hello, tmp_path / "cache")
 
 

@@ -173,7 +173,7 @@ def build(
             progress("fetch", 0)
             given = sources.fetch(recipe.origin, cache / "sources")
         for stale in cache.glob(".build-*"):  # killed before it could clean up
-            shutil.rmtree(stale, ignore_errors=True)
+            storage.remove(stale)
         with tempfile.TemporaryDirectory(prefix=".build-", dir=_buildable(cache)) as scratch:
             return _build(recipe, given, Path(scratch), cache, jobs, progress, keep_source)
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from emulation import seal
 from emulation.cache import cache_dir
-from emulation.errors import KernelBuildError
+from emulation.errors import DamagedCache, KernelBuildError
 from emulation.kernel import make
 from emulation.kernel.builder import Kernel
 from emulation.kernel.recipe import RECIPE_DIR
@@ -82,7 +82,11 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
             where=str(kernel.path.parent),
             todo="remove that folder and run `emulate kernel build`",
         )
-    seal.check(tree)
+    try:
+        seal.check(tree)
+    except DamagedCache as error:
+        error.todo = f"remove {tree.parent} (chmod -R u+w first) and run `emulate kernel build`"
+        raise
     make.check_tools()
     with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as scratch:
         place = Path(scratch) / "result"
