@@ -35,7 +35,7 @@ RUN DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recomm
 COPY qdisc qdisc
 COPY workflow/__init__.py workflow/ready.py workflow/
 COPY emulation/__init__.py emulation/apt.py emulation/cache.py emulation/errors.py \
-     emulation/rootfs.py emulation/
+     emulation/rootfs.py emulation/seal.py emulation/storage.py emulation/
 COPY emulation/kernel emulation/kernel
 COPY emulation/guest/init.sh emulation/guest/
 RUN python3 -m workflow.ready kernel /cache/kernel.json \
@@ -46,7 +46,7 @@ RUN python3 -m workflow.ready kernel /cache/kernel.json \
 FROM builder AS guest
 COPY workflow/__init__.py workflow/ready.py workflow/
 COPY emulation/__init__.py emulation/apt.py emulation/cache.py emulation/errors.py \
-     emulation/rootfs.py emulation/
+     emulation/rootfs.py emulation/seal.py emulation/storage.py emulation/
 COPY emulation/kernel emulation/kernel
 COPY emulation/guest/init.sh emulation/guest/
 RUN python3 -m workflow.ready rootfs /cache/rootfs.json \

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emulation import host, kernel, speed, vm
+from emulation import host, kernel, scratch, speed, vm
 from emulation.captures import places
 from emulation.config import experiment, select
 from emulation.errors import ConfigError, GuestFailure
@@ -166,7 +166,7 @@ def guest(scenario: Scenario, seed: int, length_s: float, built: Kernel, root: R
     run = scenario.run(seed, length_s)
     modules = module.needed(built, run.job())
     machine = vm.Machine(built.path, root.path, run.random, run.memory_mib, modules=modules)
-    with vm.scratch() as folder:
+    with scratch.folder() as folder:
         if not scenario.link:
             vm.prepare(folder, root.path, {"work": "boot"})
             watch = Watch()

@@ -137,6 +137,12 @@ class StorageError(EmulationError):
     exit_status = 12
 
 
+class DamagedCache(EmulationError):
+    """A file of the guest's or its kernel's in the cache is not as it was made."""
+
+    exit_status = 13
+
+
 class Interrupted(EmulationError):
     """The user stopped it."""
 

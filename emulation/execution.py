@@ -12,11 +12,11 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from emulation import provenance, vm
+from emulation import provenance, scratch, storage, vm
 from emulation.errors import EmulationError
 from emulation.kernel import Kernel, module
 from emulation.layer import Layer, names
@@ -43,8 +43,11 @@ RECORD = "exec.json"
 #: What is copied from the guest's `out`, where it is there.
 LOGS = ("kernel.log", "qdiscs.json")
 
+#: What the command printed.
+STREAMS = ("stdout", "stderr")
+
 #: All that an execution leaves in its folder.
-LEFT = frozenset({RECORD, *LOGS, "stdout", "stderr", "files"})
+LEFT = frozenset({RECORD, *LOGS, *STREAMS, "files"})
 
 
 @dataclass(frozen=True)
@@ -132,27 +135,31 @@ def execute(
     job = wanted.job()
     sources = () if wanted.rig is None else wanted.rig.modules
     modules = module.needed(kernel, job, sources)
-    machine = vm.Machine(kernel.path, root.path, wanted.seed, wanted.memory_mib, modules=modules)
-    with vm.scratch() as folder:
+    machine = vm.Machine(kernel.path, root.path, wanted.seed, wanted.memory_mib)
+    machine = replace(machine, modules=modules, layers=wanted.layers)
+    with scratch.folder() as folder:
         try:
             files = [(file.path, file.source) for file in wanted.files]
             layers = [layer.path for layer in wanted.layers]
             vm.prepare(folder, root.path, job, modules, files=files, layers=layers)
             ending = vm.run(machine, folder, on_step, hang_s)
             ending.check()
+            out = folder / "job" / "out"
+            with scratch.reading():
+                about = json.loads((out / "programs.json").read_text())[NAME]
+                status = _shell_status(about)
+                shutil.copytree(out / "programs" / NAME, target)
+                for name in STREAMS:
+                    (target / name).stat()
+                for name in LOGS:
+                    if (out / name).exists():
+                        shutil.copyfile(out / name, target / name)
         except EmulationError as error:
+            storage.remove(target)
             if keep is not None:
-                shutil.rmtree(keep, ignore_errors=True)
-                shutil.copytree(folder, keep, symlinks=True)
+                scratch.keep(folder, keep)
                 error.todo = f"{error.todo}; " * bool(error.todo) + f"its logs are in {keep}"
             raise
-        out = folder / "job" / "out"
-        target.mkdir(parents=True)
-        shutil.copytree(out / "programs" / NAME, target, dirs_exist_ok=True)
-        for name in LOGS:
-            if (out / name).exists():
-                shutil.copyfile(out / name, target / name)
-        about = json.loads((out / "programs.json").read_text())[NAME]
     record = {
         "format": 1,
         "command": list(wanted.command),
@@ -163,7 +170,7 @@ def execute(
         "outputs": {name: _sha256(target / name) for name in _names(target)},
     }
     (target / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
-    return Outcome(target, _shell_status(about), record, ending)
+    return Outcome(target, status, record, ending)
 
 
 def _identity(
@@ -229,6 +236,6 @@ def difference(one: Path, other: Path) -> str | None:
 
 
 def _order(name: str) -> int:
-    if name in ("stdout", "stderr"):
+    if name in STREAMS:
         return 0
     return 1 if name.startswith("files/") else 2 if name != RECORD else 3

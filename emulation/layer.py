@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation import rootfs
+from emulation import rootfs, seal
 from emulation.apt import NAME, PrivateApt
 from emulation.cache import cache_dir
 from emulation.errors import ConfigError
@@ -67,7 +67,7 @@ def build(root: RootFs, names: Iterable[str]) -> Layer:
         if record.exists():
             found = json.loads(record.read_text())
             layer = Layer(cache / found["digest"], found["digest"], found["packages"])
-            if layer.path.is_dir():
+            if seal.is_intact(layer.path):
                 return layer
         with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as scratch:
             apt = PrivateApt(Path(scratch) / "apt", components=("main", "non-free"))
@@ -79,8 +79,8 @@ def build(root: RootFs, names: Iterable[str]) -> Layer:
             for deb in debs:
                 _link(place, alternatives(_script(deb)))
             rootfs.strip_set_uid(place)
-            if not layer.path.exists():
-                place.rename(layer.path)
+            if not seal.is_intact(layer.path):  # made for other names, of the same packages
+                seal.install(place, layer.path)
             told = {"digest": digest, "packages": packages, "root": root.digest}
             finished = Path(scratch) / "record.json"
             finished.write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")

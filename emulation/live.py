@@ -17,6 +17,7 @@ from emulation import kernel, rootfs
 from emulation.errors import EmulationError, Interrupted
 from emulation.model import Run
 from emulation.run import Result, execute
+from emulation.scratch import read_text
 
 #: flent's pauses before and after the load, and what the guest does around them, in virtual s.
 AROUND_LOAD_S = 22.0
@@ -110,7 +111,7 @@ class Live:
         self.doing = str(step["step"])
         place = self._folder / "job" / "live" if self._folder else None
         for path in place.iterdir() if place and place.is_dir() else ():
-            self.outputs[path.name] = path.read_text(errors="replace")
+            self.outputs[path.name] = read_text(path)
 
     def _check(self) -> None:
         if self._stopped:

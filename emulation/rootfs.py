@@ -3,7 +3,7 @@
 The guest does not see the host's files. Every tool that it runs comes from the packages of `TOOLS`
 and what they depend on, resolved and downloaded by apt with a private state and unpacked without
 maintainer scripts, so that nothing needs root, nothing is installed on the host, and two machines
-that resolve the same packages run the same bytes.
+that resolve the same packages run the same bytes. Once made it is sealed (`emulation.seal`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from emulation import seal
 from emulation.apt import PrivateApt
 from emulation.cache import cache_dir
 from emulation.errors import MissingTool
@@ -112,7 +113,7 @@ class RootFs:
                 what="the guest lacks "
                 + ", ".join(f"{tool} (package {package})" for tool, package in gone),
                 where=str(self.path),
-                todo="remove that folder: the next run makes it again",
+                todo="remove that folder (chmod -R u+w first): the next run makes it again",
             )
 
 
@@ -129,7 +130,7 @@ def find() -> RootFs | None:
     except FileNotFoundError:
         return None
     path = cache_dir("rootfs") / found["digest"]
-    return RootFs(path, found["digest"], found["packages"]) if path.is_dir() else None
+    return RootFs(path, found["digest"], found["packages"]) if seal.is_intact(path) else None
 
 
 def build() -> RootFs:
@@ -153,8 +154,7 @@ def build() -> RootFs:
             _furnish(root)
             RootFs(root, digest, packages).check()
             target = cache_dir("rootfs") / digest
-            if not target.exists():
-                root.rename(target)
+            seal.install(root, target)
             record = Path(scratch) / "record.json"
             record.write_text(
                 json.dumps({"digest": digest, "packages": packages}, indent=1, sort_keys=True)

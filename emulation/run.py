@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from emulation import layer, probes as recording, provenance, speed, storage, trace, vm
+from emulation import layer, probes as recording, provenance, scratch, speed, storage, trace, vm
 from emulation.captures import places
 from emulation.errors import ConfigError, EmulationError, GuestFailure
 from emulation.kernel import Kernel, module
@@ -80,24 +80,24 @@ def execute(
     machine = replace(machine_of(run, kernel, root), trace=traced, probe=sampler)
     # Before it is booted: somebody may change a program of the study meanwhile.
     identity = provenance.identity(run, machine, kernel, root)
-    with vm.scratch() as folder:
+    with scratch.folder() as folder:
         try:
             ending = boot(run, machine, folder, on_step, captures, on_poll, probes)
             out = folder / "job" / "out"
             nodes = run.topology.nodes
-            qdiscs = json.loads((out / "qdiscs.json").read_text()) if nodes else {}
             measured = out / f"data{run.traffic.data_end}"
             files = (measured, out / "kernel.log")
-            told = provenance.record(run, identity, kernel, ending, qdiscs, *files)
-            told |= run.traffic.record(run, out, ending.steps, qdiscs)
+            with scratch.reading():
+                qdiscs = json.loads((out / "qdiscs.json").read_text()) if nodes else {}
+                told = provenance.record(run, identity, kernel, ending, qdiscs, *files)
+                told |= run.traffic.record(run, out, ending.steps, qdiscs)
             if kept and told["data_sha256"] != provenance.sha256(target):
                 what = "came out otherwise than the run that is there, of other code or tools"
                 raise ConfigError(what, str(target), "add --again to replace that one")
         except EmulationError as error:
             error.where = f"{run.id}: {error.where}" if error.where else run.id
             if keep is not None:
-                shutil.rmtree(keep / run.id, ignore_errors=True)
-                shutil.copytree(folder, keep / run.id, symlinks=True)
+                scratch.keep(folder, keep / run.id)
                 error.todo = (
                     f"{error.todo}; " * bool(error.todo) + f"its logs are in {keep / run.id}"
                 )
@@ -176,9 +176,10 @@ def boot(
     if machine.trace and not (folder / "job" / "out" / "trace").exists():
         raise GuestFailure("this kernel leaves no trace", str(machine.kernel), "use series 6.12")
     out = folder / "job" / "out"
-    if probes:
-        recording.reduce(probes, run, out)
-    run.traffic.reduce(run, out, captures)
+    with scratch.reading():
+        if probes:
+            recording.reduce(probes, run, out)
+        run.traffic.reduce(run, out, captures)
     return ending
 
 

@@ -1,9 +1,10 @@
-"""Whether a folder takes what is to be written into it, and what to do where it does not."""
+"""Whether a folder takes what is to be written, what to do where it does not, and its removal."""
 
 from __future__ import annotations
 
 import errno
 import os
+import subprocess
 from pathlib import Path
 
 from emulation.errors import EmulationError, StorageError
@@ -44,3 +45,15 @@ def of(error: OSError) -> EmulationError:
         raise error
     what = (error.strerror or str(error)).lower()
     return StorageError(what, str(error.filename or "a file"), TODO[error.errno])
+
+
+def remove(folder: Path) -> None:
+    """Remove `folder`, with all that is in it, if it is there, however deep and whatever its modes.
+
+    shutil.rmtree is at its end a thousand folders deep, and where a folder is closed.
+    """
+    if folder.is_dir() and not folder.is_symlink():
+        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+            subprocess.run([*command, "--", folder], check=False, stderr=subprocess.DEVNULL)
+    else:
+        folder.unlink(missing_ok=True)

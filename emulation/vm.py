@@ -14,17 +14,14 @@ import os
 import resource
 import shutil
 import signal
-import stat
 import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emulation import guestcode
+from emulation import guestcode, seal
 from emulation.cpus import claim
 from emulation.errors import (
     EmulationError,
@@ -34,9 +31,11 @@ from emulation.errors import (
     RigMismatch,
     TrafficFailure,
 )
-from emulation.kernel import module
+from emulation.kernel import builder, module
 from emulation.layer import Layer
 from emulation.patience import Patience
+from emulation.scratch import check, read_text, tame
+from emulation.status import Status
 
 #: Midnight UTC, 1 January 2015, when every guest starts, in nanoseconds since 1970.
 START_NS = 1_420_070_400_000_000_000
@@ -56,6 +55,9 @@ COMPLAINTS = (
     "child stopped with signal",  # the host stopped or signalled a user process of the guest
 )
 
+#: What the kernel says when its first process has ended.
+NO_INIT = "Attempted to kill init"
+
 #: What the kernel does not know it hands to the first process as its environment. CPU features
 #: decide which folders the dynamic loader probes, each miss a failing system call that takes
 #: virtual time, and how Go hashes: every CPU that we run on shows the same ones.
@@ -71,6 +73,9 @@ HANG_S = 120.0
 
 #: Wall seconds between two looks at the status.
 POLL_S = 0.02
+
+#: Wall seconds between two looks at how much it has written: some GB at most.
+LOOK_S = 0.5
 
 _PR_SET_PDEATHSIG = 1
 
@@ -95,6 +100,17 @@ class Machine:
     modules: tuple[module.Module, ...] = ()
     layers: tuple[Layer, ...] = ()
     probe: module.Module | None = None
+
+    def check(self) -> None:
+        """Raise `DamagedCache` if a file of the cache that it boots is not as it was made."""
+        builder.check(self.kernel)
+        modules = self.modules + ((self.probe,) if self.probe else ())
+        for folder in (
+            self.root,
+            *(one.path for one in self.layers),
+            *(one.path.parent for one in modules),
+        ):
+            seal.check(folder)
 
 
 #: A cause in the status -> the error that it is; anything else is the guest's own failure.
@@ -121,8 +137,11 @@ class Ending:
         """Raise the `EmulationError` that the last line of the status speaks of, if it does."""
         last = self.steps[-1]
         if last["step"] != "done":
-            cause = CAUSES.get(last.get("cause", ""), GuestFailure)
-            raise cause("; ".join(last.get("problems", [f"it stopped after '{last['step']}'"])))
+            problems = last.get("problems", ["the guest was switched off before it was done"])
+            if last.get("cause") in CAUSES:
+                raise CAUSES[last["cause"]]("; ".join(problems))
+            steps = ["boot", *(one["step"] for one in self.steps if one["step"] != "failed")]
+            raise GuestFailure("; ".join(problems), f"after step '{steps[-1]}' of the guest")
 
     def step(self, name: str) -> dict[str, Any]:
         """The first line of that step; raises `GuestFailure` where it was never reached."""
@@ -130,18 +149,6 @@ class Ending:
             if line["step"] == name:
                 return line
         raise GuestFailure(what=f"the guest never reached the step '{name}'")
-
-
-@contextmanager
-def scratch(parent: Path | None = None) -> Iterator[Path]:
-    """A folder for one job, removed at the end; the next job removes it after a kill -9."""
-    place = parent or Path(tempfile.gettempdir())
-    for stale in place.glob("guest-*-*"):
-        pid = stale.name.split("-")[1]
-        if pid.isdigit() and not Path("/proc", pid).exists():
-            shutil.rmtree(stale, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=f"guest-{os.getpid()}-", dir=place) as name:
-        yield Path(name)
 
 
 def prepare(
@@ -230,10 +237,13 @@ def run(
             preexec_fn=lambda: _before_boot(cpu),
         )
         try:
-            _watch(process, folder, ending, on_step, hang_s, on_poll)
+            machine.check()  # while it boots
+            _watch(process, folder, ending, on_step, hang_s, on_poll, machine.trace)
         finally:
             _end(process)
-            _remove_links(folder / "job" / "out")
+            tame(folder)
+    machine.check()  # what this guest or another has changed meanwhile
+    check(folder, machine.trace)
     ending.wall_s = time.monotonic() - began
     _verdict(folder, ending, process.returncode)
     return ending
@@ -274,32 +284,35 @@ def _watch(
     on_step: Callable[[dict[str, Any]], None],
     hang_s: float,
     on_poll: Callable[[int], None],
+    traced: bool = False,
 ) -> None:
     """Follow the status until the guest ends."""
-    status = folder / "job" / "status"
-    position, patience = 0, Patience(process.pid)
-    while True:
-        ended = _has_ended(process)
-        text = status.read_bytes()[position:] if status.exists() else b""
-        whole = text[: text.rfind(b"\n") + 1]
-        position += len(whole)
-        for line in whole.splitlines():
-            ending.steps.append(json.loads(line))
-            on_step(ending.steps[-1])
-            patience.heard()
-        if ended:
-            ending.cpu_s = cpu_seconds(process.pid)
-            process.wait()
-            return
-        if patience.waited_s() >= hang_s:
-            check_complaints(folder, ending)  # why it hangs, where the kernel knows
-            raise GuestHung(
-                what=f"virtual time stands still at {ending.virtual_s:.3f} s since {hang_s:g} s",
-                where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
-                todo="run it again with the same --seed: a guest that hangs hangs every time",
-            )
-        on_poll(process.pid)
-        time.sleep(POLL_S)
+    patience, looked = Patience(process.pid), time.monotonic()
+    with Status(folder / "job" / "status") as status:
+        while True:
+            ended = _has_ended(process)
+            if steps := status.steps():
+                patience.heard()
+            for step in steps:
+                ending.steps.append(step)
+                on_step(step)
+            if ended:
+                ending.cpu_s = cpu_seconds(process.pid)
+                process.wait()
+                return
+            if time.monotonic() - looked >= LOOK_S:
+                check(folder, traced)
+                looked = time.monotonic()
+            if patience.waited_s() >= hang_s:
+                check_complaints(folder, ending)  # why it hangs, where the kernel knows
+                now_s = ending.virtual_s
+                raise GuestHung(
+                    what=f"virtual time stands still at {now_s:.3f} s since {hang_s:g} s",
+                    where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
+                    todo="run it again with the same --seed: a guest that hangs hangs every time",
+                )
+            on_poll(process.pid)
+            time.sleep(POLL_S)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -307,20 +320,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def _remove_links(out: Path) -> None:
-    """Remove what a guest left in `out` that is neither file nor folder: a link leads out of it."""
-    for place in (out.parent, out):
-        if place.is_symlink():
-            place.unlink()
-    for parent, folders, names in os.walk(out):
-        for path in (Path(parent, name) for name in (*folders, *names)):
-            mode = path.lstat().st_mode
-            if stat.S_ISDIR(mode):
-                path.chmod(stat.S_IMODE(mode) | stat.S_IRWXU)  # whatever the guest made of it
-            elif not stat.S_ISREG(mode):
-                path.unlink()
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
@@ -338,9 +337,16 @@ def cpu_seconds(pid: int) -> float:
 def check_complaints(folder: Path, ending: Ending) -> None:
     """Raise `GuestFailure` with what the guest's kernel complained of first, if it did."""
     for name in ("console", "job/out/kernel.log"):
-        path = folder / name
-        text = path.read_text(errors="replace") if path.exists() else ""
-        for line in text.splitlines():
+        last_words = ""
+        for line in read_text(folder / name).splitlines():
+            if NO_INIT in line:
+                raise GuestFailure(
+                    what=f"the guest's kernel says: {line.strip()}{last_words}",
+                    where=f"{ending.virtual_s:.3f} s",
+                    todo="a program ended its first process, or took the files of that away",
+                )
+            if line.strip() and not line.startswith("["):  # the kernel's have their time
+                last_words = f"; said last: {line.strip()[:200]}"
             if any(complaint in line for complaint in COMPLAINTS):
                 short = any(complaint in line for complaint in NO_MEMORY)
                 raise GuestFailure(
@@ -354,7 +360,7 @@ def _verdict(folder: Path, ending: Ending, status: int) -> None:
     """Raise what the console, the kernel's log or the status say went wrong."""
     check_complaints(folder, ending)
     if status or not ending.steps:
-        tail = (folder / "console").read_text(errors="replace").strip().splitlines()[-3:]
+        tail = read_text(folder / "console").strip().splitlines()[-3:]
         raise GuestFailure(
             what=f"the guest ended with status {status}: " + " / ".join(tail),
             where=f"{ending.virtual_s:.3f} s",

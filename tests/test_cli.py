@@ -121,6 +121,7 @@ def test_each_cause_has_its_exit_status() -> None:
         "DamagedData": 10,
         "NotCompatible": 11,
         "StorageError": 12,
+        "DamagedCache": 13,
         "Interrupted": 130,
     }
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation.errors import KernelBuildError, MissingTool
+from emulation import seal
+from emulation.errors import DamagedCache, KernelBuildError, MissingTool
 from emulation.kernel import builder as builds, make, recipe as recipes, source as sources
 
 MAKEFILE = """\
@@ -288,7 +289,12 @@ def test_build_and_find(recipe_dir: Path, tarball: Path, cache: Path) -> None:
     assert builds.find("6.12", cache=cache, folder=recipe_dir) == made
     assert not (made.path.parent / "source").exists()
 
+    builds.check(made.path)
+    assert not any(path.stat().st_mode & 0o222 for path in made.path.parent.iterdir())
+    made.path.chmod(0o755)
     made.path.write_text("damaged")
+    with pytest.raises(DamagedCache, match="linux: is not as it was built"):
+        builds.check(made.path)
     assert builds.find("6.12", cache=cache, folder=recipe_dir) is None
     repaired = builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
     assert (repaired.digest, repaired.path) == (made.digest, made.path)
@@ -325,6 +331,8 @@ def test_kernel_with_modules_keeps_what_they_are_made_against(
         *(".config", "Makefile", "Module.symvers", "arch/um/Makefile"),
         *("include/net/a.h", "include/generated/autoconf.h", "scripts/mod.sh", "scripts/modpost"),
     }
+    assert seal.is_intact(kept)
+    assert not any(path.stat().st_mode & 0o222 for path in kept.rglob("*"))
     assert (kept / "Makefile").read_text() == MAKEFILE
     assert "CONFIG_MODULES=y" in (kept / ".config").read_text()
 

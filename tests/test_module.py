@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation import kernel
-from emulation.errors import KernelBuildError
+from emulation import kernel, seal
+from emulation.errors import DamagedCache, KernelBuildError
 from emulation.kernel import Kernel, module
 from emulation.qdisc import ModuleSource
 
@@ -66,10 +66,22 @@ def test_what_is_in_the_cache_is_not_built_again(tmp_path: Path, hello: Path) ->
     place = tmp_path / "cache" / module._digest(one, module._sources(hello))
     place.mkdir(parents=True)
     (place / "hello.ko").write_bytes(b"as if built")
+    seal.seal(place)
     found = module.build(one, hello, tmp_path / "cache")
     assert (found.name, found.path.read_bytes()) == ("hello", b"as if built")
     (hello / "hello.h").write_text("")
     with pytest.raises(KernelBuildError, match="nothing to build modules against"):
+        module.build(one, hello, tmp_path / "cache")
+
+
+def test_nothing_is_built_against_what_has_changed(tmp_path: Path, hello: Path) -> None:
+    one = fake(tmp_path)
+    tree = one.path.parent / "build"
+    (tree / "include").mkdir(parents=True)
+    seal.seal(tree)
+    (tree / "include").chmod(0o755)
+    (tree / "include/more.h").touch()
+    with pytest.raises(DamagedCache, match=r"include: is not as .* run `emulate kernel build`"):
         module.build(one, hello, tmp_path / "cache")
 
 

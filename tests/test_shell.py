@@ -32,7 +32,9 @@ def test_the_status_is_the_shells() -> None:
         {"step": "done", "virtual_s": 1.0},
     ]
     assert shell._status(vm.Ending(steps)) == 3
-    with pytest.raises(GuestFailure, match="stopped after 'shell'"):
+    with pytest.raises(
+        GuestFailure, match="after step 'shell' of the guest: the guest was switched off"
+    ):
         shell._status(vm.Ending(steps[:1]))
     failed = {"step": "failed", "cause": "rig", "problems": ["no codel"], "virtual_s": 1.0}
     with pytest.raises(RigMismatch, match="no codel"):

@@ -318,7 +318,7 @@ def test_a_status_a_cause(
     queue = list(verdicts)
     monkeypatch.setattr(command, "verify", lambda *_: queue.pop(0))
     monkeypatch.setattr(kernel, "build", lambda series: None)
-    monkeypatch.setattr(rootfs, "build", lambda: None)
+    monkeypatch.setattr(rootfs, "build", lambda: rootfs.RootFs(tmp_path, "", {}))
     assert cli.main(["verify", "--all", "--data", str(tmp_path), "--record"]) == status
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == len(verdicts)
@@ -340,7 +340,7 @@ def test_what_was_compared_before_an_interrupt_is_kept(
         write_run(tmp_path, number)
     monkeypatch.setattr(command, "verify", first_only)
     monkeypatch.setattr(kernel, "build", lambda series: None)
-    monkeypatch.setattr(rootfs, "build", lambda: None)
+    monkeypatch.setattr(rootfs, "build", lambda: rootfs.RootFs(tmp_path, "", {}))
     with suppress(KeyboardInterrupt):  # the command line may turn it into a status
         cli.main(["verify", "--all", "--data", str(tmp_path), "--record"])
     (line,) = (tmp_path / "verified.csv").read_text().splitlines()[1:]

@@ -119,21 +119,6 @@ def test_memory_goes_where_it_fits_and_may_be_executed(monkeypatch: pytest.Monke
         memory_folder(monkeypatch, {"/mine": narrow, "/tmp": noexec})
 
 
-def test_a_scratch_folder_goes_and_takes_those_of_dead_processes_along(tmp_path: Path) -> None:
-    dead = subprocess.Popen(["true"])
-    dead.wait()
-    left = tmp_path / f"guest-{dead.pid}-abc"
-    alive = tmp_path / f"guest-{os.getppid()}-abc"
-    other = tmp_path / "guest-house-abc"
-    for folder in (left, alive, other):
-        folder.mkdir()
-        (folder / "file").touch()
-    with vm.scratch(tmp_path) as folder:
-        assert folder.parent == tmp_path
-        assert sorted(tmp_path.iterdir()) == sorted([alive, other, folder])
-    assert sorted(tmp_path.iterdir()) == sorted([alive, other])
-
-
 @pytest.mark.parametrize("linked", ["job/out", "job"])
 def test_links_of_a_guest_lead_nowhere(
     tmp_path: Path, linked: str, monkeypatch: pytest.MonkeyPatch

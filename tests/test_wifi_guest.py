@@ -10,7 +10,7 @@ import pytest
 
 from analysis.measures import wifi
 from analysis.measures.wifi import Phy
-from emulation import datafile, kernel, rootfs, vm
+from emulation import datafile, kernel, rootfs, scratch, vm
 from emulation.config import experiment, select
 from emulation.kernel import Kernel, module
 from emulation.kernel.module import Module
@@ -180,7 +180,7 @@ def saturate(
     jobs: list[dict[str, Any]], seed: int, built: Kernel, own: Module, root: RootFs
 ) -> list[dict[str, Any]]:
     """What `wifi_saturation.do` answers to each of `jobs`."""
-    with vm.scratch() as folder:
+    with scratch.folder() as folder:
         vm.prepare(folder, root.path, {"work": "saturation", "cases": jobs}, [own])
         ending = vm.run(vm.Machine(built.path, root.path, seed), folder)
         ending.check()

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from analysis import sources
 from emulation import template
 from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 
 ROOT = Path(__file__).parents[1]
-from workflow import determinism, 
+from workflow import determinism
 from workflow.plan import figure_files, make_plan
 from workflow.progress import Work, clock, display, runs_to_do, what_changed
 from workflow.readme import fill
@@ -389,8 +390,8 @@ def test_imports_are_followed_as_far_as_a_function_needs(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr(imports, "_file", imports._file.__wrapped__)
-    monkeypatch.setattr(imports, "_imports", imports._imports.__wrapped__)
+    monkeypatch.setattr(sources, "_file", sources._file.__wrapped__)
+    monkeypatch.setattr(sources, "_imports", sources._imports.__wrapped__)
     start = tmp_path / "n.ipynb"
     start.write_text(
         '{"cells": [{"cell_type": "code", "source": ["from analysis import one\\n"]}]}'
@@ -399,13 +400,13 @@ def test_imports_are_followed_as_far_as_a_function_needs(
     def names(found: list[Path]) -> set[str]:
         return {path.stem for path in found if path.stem != "__init__"} - {"n"}
 
-    assert names(imports.closure([start])) == {"one", "two", "model"}  # of emulation names only
-    assert names(imports.closure([start], ["analysis.both:a"])) == {
+    assert names(sources.closure([start])) == {"one", "two", "model"}  # of emulation names only
+    assert names(sources.closure([start], ["analysis.both:a"])) == {
         "one", "two", "model", "both", "three",
     }  # fmt: skip
-    assert names(imports.closure([], ["analysis.both:a"])) == {"both", "three"}
-    assert names(imports.closure([], ["analysis.both:c"])) == {"both", "one", "two", "model"}
-    assert names(imports.closure([start], (), ["analysis.two"])) == {"one", "model"}
+    assert names(sources.closure([], ["analysis.both:a"])) == {"both", "three"}
+    assert names(sources.closure([], ["analysis.both:c"])) == {"both", "one", "two", "model"}
+    assert names(sources.closure([start], (), ["analysis.two"])) == {"one", "model"}
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "1/0", "-1/3", "a/b"])

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from emulation import host, kernel, rootfs, speed, vm
+from emulation import host, kernel, rootfs, scratch, speed
 from emulation.bench import Watch
 from emulation.captures import places
 from emulation.config import experiment, select
@@ -124,7 +124,7 @@ def points(cpus: int) -> list[Point]:
 def take(run: Run, built: Kernel, root: RootFs) -> Taken:
     """Do `run`, keep nothing of it; raises an `EmulationError` where it fails."""
     watch = Watch()
-    with vm.scratch() as folder:
+    with scratch.folder() as folder:
         machine = machine_of(run, built, root)
         ending = boot(run, machine, folder, watch.step, on_poll=watch.poll)
         qdiscs = json.loads((folder / "job" / "out" / "qdiscs.json").read_text())

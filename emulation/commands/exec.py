@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from emulation import cpus, execution, kernel, layer, rootfs, vm
+from emulation import cpus, execution, kernel, layer, rootfs, seal, vm
 from emulation.cache import cache_dir
 from emulation.errors import ConfigError, EmulationError, GuestHung, NotReproduced
 from emulation.execution import Execution, Outcome
@@ -127,6 +127,8 @@ def run(args: argparse.Namespace) -> int:
         if place is None and outcome.files:
             _tell_files(outcome.files)
         if args.check:
+            for folder in (root.path, *(one.path for one in layers)):
+                seal.check(folder, contents=True)
             with cpus.hogs():
                 again = execute("again")
             _compare(outcome, again, place)
@@ -288,7 +290,8 @@ def show(folder: Path) -> None:
         path = folder / name
         if path.exists():
             stream.flush()
-            stream.buffer.write(path.read_bytes())
+            with path.open("rb") as file:
+                shutil.copyfileobj(file, stream.buffer)
             stream.flush()
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulation import kernel, rootfs
+from emulation import kernel, rootfs, seal
 from emulation.commands.arguments import positive
 from emulation.errors import ConfigError, DamagedData, EmulationError, NotCompatible, NotReproduced
 from emulation.verify import Shipped, Verdict, add_evidence, sample, shipped, verify
@@ -61,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
     runs = beginning(shipped(args.data), args.only)
     chosen = runs if args.all else sample(runs, args.number)
     root = rootfs.build()
+    seal.check(root.path, contents=True)
     series = {one.series for one in chosen}
     kernels = {name: kernel.build(series=name) for name in sorted(series)}
     verdicts = []

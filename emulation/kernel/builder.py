@@ -14,13 +14,14 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from emulation import seal, storage
 from emulation.cache import cache_dir
-from emulation.errors import KernelBuildError
+from emulation.errors import DamagedCache, KernelBuildError
 from emulation.kernel import make, recipe as recipes, source as sources
 from emulation.kernel.make import Progress
 from emulation.kernel.recipe import Recipe
@@ -66,6 +67,15 @@ def _load(folder: Path) -> Kernel | None:
     return Kernel(
         folder / "linux", folder.name, provenance["release"], inputs["series"], provenance
     )
+
+
+def check(binary: Path) -> None:
+    """Raise `DamagedCache` if `binary` is a kernel of the cache and not the one that was built."""
+    with suppress(OSError, ValueError, KeyError):  # one of somebody's own
+        built = json.loads(binary.with_name("kernel.json").read_text())["binary_sha256"]
+        if sources.sha256(binary) != built:
+            todo = "run it again: it is built anew"
+            raise DamagedCache("is not as it was built", str(binary), todo)
 
 
 def kernels(cache: Path | None = None) -> tuple[Kernel, ...]:
@@ -161,7 +171,7 @@ def build(
             progress("fetch", 0)
             given = sources.fetch(recipe.origin, cache / "sources")
         for stale in cache.glob(".build-*"):  # killed before it could clean up
-            shutil.rmtree(stale, ignore_errors=True)
+            storage.remove(stale)
         with tempfile.TemporaryDirectory(prefix=".build-", dir=_buildable(cache)) as scratch:
             return _build(recipe, given, Path(scratch), cache, jobs, progress, keep_source)
 
@@ -245,13 +255,17 @@ def _build(
         shutil.rmtree(out)
         tree.rename(result / "source")
     (result / "kernel.json").write_text(json.dumps(provenance, indent=2) + "\n")
+    for path in result.iterdir():
+        if path.is_file():
+            path.chmod(path.stat().st_mode & 0o555)
+    if (result / "build").is_dir():
+        seal.seal(result / "build")
     return _install(result, cache / digest)
 
 
 def _install(result: Path, place: Path) -> Kernel:
     """Make the folder `result` the kernel in `place`, whole."""
-    if place.exists():  # damaged, or built again for its source
-        shutil.rmtree(place)
+    storage.remove(place)  # damaged, or built again for its source
     if result.is_relative_to(place.parent):
         result.rename(place)
     else:

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from emulation import seal
 from emulation.cache import cache_dir
-from emulation.errors import KernelBuildError
+from emulation.errors import DamagedCache, KernelBuildError
 from emulation.kernel import make
 from emulation.kernel.builder import Kernel
 from emulation.kernel.recipe import RECIPE_DIR
@@ -81,6 +82,11 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
             where=str(kernel.path.parent),
             todo="remove that folder and run `emulate kernel build`",
         )
+    try:
+        seal.check(tree)
+    except DamagedCache as error:
+        error.todo = f"remove {tree.parent} (chmod -R u+w first) and run `emulate kernel build`"
+        raise
     make.check_tools()
     with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as scratch:
         place = Path(scratch) / "result"
@@ -93,8 +99,8 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
         for path in place.iterdir():
             if path not in (built, place / "module.json", *plugins):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-        if not (cache / digest).exists():  # another process may have been faster
-            place.rename(cache / digest)
+        if _find(cache / digest) is None:  # another process may have been faster
+            seal.install(place, cache / digest)
     (cache / f"failed-{digest}.log").unlink(missing_ok=True)
     module = _find(cache / digest)
     assert module is not None
@@ -145,7 +151,7 @@ def _sha256(path: Path) -> str:
 
 def _find(place: Path) -> Module | None:
     files = list(place.glob("*.ko"))
-    if len(files) != 1:
+    if len(files) != 1 or not seal.is_intact(place):
         return None
     return Module(files[0].stem, files[0], place.name, tuple(sorted(place.glob("*.so"))))
 

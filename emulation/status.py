@@ -1,0 +1,111 @@
+"""The status of a guest: a line of JSON for each step, which anything in the guest can write."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+from emulation.errors import GuestFailure
+
+#: Bytes of a line: a step that lists all ports of a large rig has 100 kB.
+LONGEST = 1 << 20
+
+#: Bytes of all: 100 a virtual second are written.
+MOST = 16 << 20
+
+#: Steps behind which there is none.
+LAST = ("done", "failed")
+
+
+class Status:
+    """Reads the file at `path` as it grows.
+
+    The file is the one that was there first: what the guest puts in its place later is not read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+        self._read = 0
+        self._rest = b""
+        self._last: dict[str, Any] = {"step": "boot", "virtual_s": 0.0}
+
+    def __enter__(self) -> Status:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            os.close(self._file)
+
+    def steps(self) -> list[dict[str, Any]]:
+        """Those that have come since the last call.
+
+        Raises `GuestFailure` for what the guest's first process does not write: then a program did.
+        """
+        if self._file is None and not self._open():
+            return []
+        assert self._file is not None
+        if os.fstat(self._file).st_size < self._read:
+            raise self._bad("has become shorter")
+        text = os.pread(self._file, MOST, self._read)
+        self._read += len(text)
+        if self._read > MOST:
+            raise self._bad(f"is longer than {MOST >> 20} MiB")
+        *lines, self._rest = (self._rest + text).split(b"\n")
+        if max(map(len, (*lines, self._rest))) > LONGEST:
+            raise self._bad(f"has a line of more than {LONGEST} bytes")
+        return [self._step(line) for line in lines]
+
+    def _open(self) -> bool:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            self._file = os.open(self._path, flags)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise self._bad("is no file") from error
+        if not stat.S_ISREG(os.fstat(self._file).st_mode):
+            raise self._bad("is no file")
+        return True
+
+    def _step(self, line: bytes) -> dict[str, Any]:
+        try:
+            step: dict[str, Any] = json.loads(line)
+        except (ValueError, RecursionError):
+            raise self._bad(f"has a line that is no JSON: {_short(line)}") from None
+        if not _is_step(step):
+            raise self._bad(f"has a line that is no step: {_short(line)}")
+        if self._last["step"] in LAST:
+            raise self._bad(f"goes on behind '{self._last['step']}'")
+        if step["virtual_s"] < self._last["virtual_s"]:
+            raise self._bad(f"goes back in time: {_short(line)}")
+        self._last = step
+        return step
+
+    def _bad(self, what: str) -> GuestFailure:
+        after = f"behind step '{self._last['step']}'"
+        return GuestFailure(f"the status {what}", after, "a program in the guest wrote into it")
+
+
+def _is_step(step: Any) -> bool:
+    """Whether it has what every step has, of the types that those are of."""
+    if not isinstance(step, dict) or not isinstance(step.get("step"), str):
+        return False
+    time, problems = step.get("virtual_s"), step.get("problems", [])
+    return (
+        isinstance(time, int | float)
+        and not isinstance(time, bool)
+        and abs(time) <= sys.float_info.max  # no infinity, no NaN, no integer without end
+        and isinstance(step.get("cause", ""), str)
+        and isinstance(problems, list)
+        and all(isinstance(problem, str) for problem in problems)
+    )
+
+
+def _short(line: bytes) -> str:
+    text = ascii(line[:60].decode(errors="replace"))[1:-1]
+    return text + "…" * (len(line) > 60)
