@@ -1,9 +1,11 @@
 """Boot the kernel on a root file system, watch it, and say how it ended.
 
-A guest is an ordinary process of the host: no root, no device, no network. It sees two folders, its
-root file system and the scratch folder of its job. It tells what it does through the job's
-`status`, a file apart from the console. Everything that the kernel is told is either the same for
-every boot or kept off its command line, which is an input of its random number generator.
+A guest is an ordinary process of the host: no root, no device, no network. It reads its root file
+system, its layers and the scratch folder of its job, and writes `out` and `status` of that job; the
+host's kernel sees to it (`emulation.confine`, `SECURITY.md`), whatever runs in the guest's. It
+tells what it does through the job's `status`, a file apart from the console. Everything that the
+kernel is told is either the same for every boot or kept off its command line, which is an input of
+its random number generator.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emulation import guestcode
+from emulation import confine, guestcode
 from emulation.cpus import claim
 from emulation.errors import (
     EmulationError,
@@ -71,6 +73,15 @@ HANG_S = 120.0
 
 #: Wall seconds between two looks at the status.
 POLL_S = 0.02
+
+#: What a guest's kernel and its C library read of the host besides, and where it writes nothing.
+READ = (Path("/etc/ld.so.cache"), Path("/proc/cpuinfo"))
+NULL = Path("/dev/null")
+
+#: Bytes of the largest file that a guest may leave, and of the addresses that one of its processes
+#: may have beside the guest's memory.
+MOST_FILE = 64 * 2**30
+MOST_BESIDES = 2**40
 
 _PR_SET_PDEATHSIG = 1
 
@@ -158,6 +169,8 @@ def prepare(
     `script`: the Python program of a job whose work is `script`; `files`: those that its programs
     find, each with its name there; `layers`: folders that the job's `layers` name.
     """
+    if files or job.get("traffic", {}).get("tool") == "programs":
+        confine.require()
     (folder / "root").symlink_to(root.resolve())  # hostfs follows one link and no more
     (folder / "uml").mkdir()
     (folder / "job" / "guest").mkdir(parents=True)
@@ -173,6 +186,7 @@ def prepare(
     for name, layer in zip(job.get("layers", ()), layers, strict=True):
         (folder / name).symlink_to(layer.resolve())
     (folder / "job" / "out").mkdir()
+    (folder / "job" / "status").touch()  # the guest writes to it and cannot put a link there
     (folder / "job" / "job.json").write_text(json.dumps(job, sort_keys=True, indent=1))
 
 
@@ -183,7 +197,7 @@ def command(machine: Machine) -> list[str]:
         f"mem={machine.memory_mib}M",
         f"seed={machine.seed}",  # the kernel keeps it off its command line
         *(["tt-trace=job/out/trace"] if machine.trace else []),  # neither does this get there
-        "hostfs=/proc/self/cwd",  # no file outside the scratch folder can be named
+        "hostfs=/proc/self/cwd",  # a mount names an entry of the scratch folder
         "uml_dir=uml/",  # instead of ~/.uml: the home folder may not be writable
         "umid=guest",
         "root=/dev/root",
@@ -218,16 +232,21 @@ def run(
     """
     ending = Ending()
     began = time.monotonic()
-    with claim() as cpu, (folder / "console").open("wb") as console:
+    with (
+        claim() as cpu,
+        scratch(memory_folder(machine.memory_mib)) as memory,
+        (folder / "console").open("wb") as console,
+    ):
+        enter = confine.confined(_reach(machine, folder, memory), _limits(machine))
         process = subprocess.Popen(
             command(machine),
             stdin=None if machine.terminal else subprocess.DEVNULL,
             stdout=None if machine.terminal else console,
             stderr=console,
             cwd=folder,
-            env={"TMPDIR": str(memory_folder(machine.memory_mib)), "HOME": str(folder)},
+            env={"TMPDIR": str(memory), "HOME": str(folder)},
             start_new_session=True,
-            preexec_fn=lambda: _before_boot(cpu),
+            preexec_fn=lambda: _before_boot(cpu, enter),
         )
         try:
             _watch(process, folder, ending, on_step, hang_s, on_poll)
@@ -259,12 +278,29 @@ def memory_folder(memory_mib: int) -> Path:
     )
 
 
-def _before_boot(cpu: int) -> None:
+def _reach(machine: Machine, folder: Path, memory: Path) -> confine.Reach:
+    """What of the host a guest may use."""
+    loader, libraries = confine.libraries(machine.kernel)
+    layers = (layer.path.resolve() for layer in machine.layers)
+    return confine.Reach(
+        folder,
+        runs=(machine.kernel, *loader),
+        reads=(folder, machine.root.resolve(), *layers, *libraries, *READ),
+        writes=(folder / "uml", folder / "job" / "out", folder / "job" / "status", memory, NULL),
+    )
+
+
+def _limits(machine: Machine) -> confine.Limits:
+    return confine.Limits(MOST_FILE, (machine.memory_mib << 20) + MOST_BESIDES)
+
+
+def _before_boot(cpu: int, enter: Callable[[], None]) -> None:
     os.sched_setaffinity(0, {cpu})
     # hostfs keeps a file open as long as the guest remembers its inode.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    enter()
 
 
 def _watch(
@@ -318,9 +354,11 @@ def _remove_links(out: Path) -> None:
         for path in (Path(parent, name) for name in (*folders, *names)):
             mode = path.lstat().st_mode
             if stat.S_ISDIR(mode):
-                path.chmod(stat.S_IMODE(mode) | stat.S_IRWXU)  # whatever the guest made of it
+                path.chmod(mode & 0o777 | stat.S_IRWXU)  # whatever the guest made of it
             elif not stat.S_ISREG(mode):
                 path.unlink()
+            elif mode & (stat.S_ISUID | stat.S_ISGID):
+                path.chmod(mode & 0o777)  # it would be a program that runs as the host's user
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
