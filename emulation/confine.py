@@ -25,6 +25,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -387,7 +388,8 @@ def _become_first() -> None:
             os.closerange(0, 1 << 16)  # `Popen` waits for the last copy of a pipe
             code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
             if code > _SIGNALLED:
-                signal.signal(code - _SIGNALLED, signal.SIG_DFL)
+                with suppress(OSError):  # of SIGKILL there is nothing to change
+                    signal.signal(code - _SIGNALLED, signal.SIG_DFL)
                 os.kill(os.getpid(), code - _SIGNALLED)
             os._exit(code if code >= 0 else _SIGNALLED - code)
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,6 @@ from emulation.errors import ConfigError, GuestFailure, KernelBuildError, Missin
 from emulation.kernel import make, module
 
 WALLS = ("landlock", "namespaces")
-SEEN = "Landlock", "seccomp", "namespaces", "hostfs"
 
 
 def forced(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,20 +41,18 @@ class Call:
 
     `code`: its number and arguments in C; SECRET, ROOT, VICTIM and OUT stand for a file of the
     host's user, one in the guest's root file system, another process and the run's folder.
-    `landlock`, `namespaces`: the errors that stop it behind either wall; `alone`: what it comes to
-    without one, where that is not success.
+    `landlock`, `namespaces`: the errors that stop it behind either wall.
     """
 
     name: str
     code: str
     landlock: int
     namespaces: int
-    alone: int = 0
 
 
-def filtered(name: str, code: str, alone: int = 0) -> Call:
+def filtered(name: str, code: str) -> Call:
     """A call that the seccomp filter does not know."""
-    return Call(name, code, errno.ENOSYS, errno.ENOSYS, alone)
+    return Call(name, code, errno.ENOSYS, errno.ENOSYS)
 
 
 CALLS = (
@@ -62,16 +60,16 @@ CALLS = (
     Call("write a file", "2, SECRET, 2", errno.EACCES, errno.ENOENT),
     Call("list a folder", "2, HOME, 0200000", errno.EACCES, errno.ENOENT),
     Call("write the root file system", "2, ROOT, 2", errno.EACCES, errno.EROFS),
-    Call("write the kernel", "2, KERNEL, 2", errno.EACCES, errno.EROFS, errno.ETXTBSY),
+    Call("write beside the kernel", "2, KERNEL, 2", errno.EACCES, errno.ENOENT),
     Call("memory of a process", "2, MEM, 2", errno.EACCES, errno.ENOENT),
     Call("a terminal", '2, "/dev/ptmx", 2', errno.EACCES, errno.ENOENT),
     Call("make a file", '2, HOME "/new", 0101, 0600', errno.EACCES, errno.ENOENT),
     Call("make a folder", '83, HOME "/folder", 0700', errno.EACCES, errno.ENOENT),
-    Call("link a file in", '86, SECRET, OUT "/hard"', errno.EACCES, errno.ENOENT),
+    Call("link a file in", '86, SECRET, OUT "/hard"', errno.EXDEV, errno.ENOENT),
     Call("rename a file in", '82, HOME "/spare", OUT "/spare"', errno.EACCES, errno.ENOENT),
     Call("remove a file", '87, HOME "/old"', errno.EACCES, errno.ENOENT),
     Call("make a link", '88, "/etc", HOME "/link"', errno.EACCES, errno.ENOENT),
-    Call("replace the status", '87, OUT "/../status"', errno.EACCES, errno.EROFS),
+    Call("a link beside the status", '88, "/etc", OUT "/../link"', errno.EACCES, errno.EROFS),
     Call("make a device", '133, OUT "/null", 020666, 0x103', errno.EACCES, errno.EPERM),
     Call("signal a process", "62, VICTIM, 0", errno.EPERM, errno.ESRCH),
     Call("signal the group of the run", "62, RUNNER, 0", errno.EPERM, errno.ESRCH),
@@ -86,35 +84,35 @@ CALLS = (
     filtered("a socket with a name", "41, 1, 1, 0"),
     filtered("a raw socket", "41, 16, 3, 0"),
     filtered("a pair of datagrams", "53, 1, 2, 0, PAIR"),
-    filtered("connect", "42, 0, 0, 0", errno.ENOTSOCK),
+    filtered("connect", "42, 0, 0, 0"),
     filtered("limits of a process", "302, VICTIM, 7, 0, PAIR"),
     filtered("memory of a process by call", "310, VICTIM, 0, 0, 0, 0, 0"),
     filtered("a descriptor of a process", "434, VICTIM, 0"),
-    filtered("processor of a process", "203, VICTIM, 0, 0", errno.EINVAL),
-    filtered("a key", '250, 0, -4, 0, 0, 0', errno.ENOKEY),
-    filtered("io_uring", "425, 1, 0", errno.EFAULT),
-    filtered("BPF", "321, 0, 0, 0", errno.EINVAL),
-    filtered("performance counters", "298, 0, 0, -1, -1, 0", errno.EFAULT),
+    filtered("processor of a process", "203, VICTIM, 0, 0"),
+    filtered("a key", "250, 0, -4, 0, 0, 0"),
+    filtered("io_uring", "425, 1, 0"),
+    filtered("BPF", "321, 0, 0, 0"),
+    filtered("performance counters", "298, 0, 0, -1, -1, 0"),
     filtered("page faults of a process", "323, 0"),
-    filtered("mount", "165, 0, 0, 0, 0, 0", errno.EFAULT),
-    filtered("another root", '161, "/nonexistent"', errno.ENOENT),
+    filtered("mount", "165, 0, 0, 0, 0, 0"),
+    filtered("another root", '161, "/nonexistent"'),
     filtered("a namespace", "272, 0"),
-    filtered("clone into a namespace", "56, 0x10000011, 0, 0, 0, 0", errno.EINVAL),
-    filtered("enter a namespace", "308, -1, 0", errno.EBADF),
-    filtered("a handle of a file", "304, -1, 0, 0", errno.EFAULT),
+    filtered("clone into a namespace", "56, 0x10000200, 0, 0, 0, 0"),
+    filtered("enter a namespace", "308, -1, 0"),
+    filtered("a handle of a file", "304, -1, 0, 0"),
     filtered("watch files", "294, 0"),
     filtered("shared memory of the host", "29, 0x7a11, 4096, 01600"),
-    filtered("load a module of the host", "175, 0, 0, 0", errno.EFAULT),
-    filtered("restart the host", "169, 0, 0, 0", errno.EINVAL),
-    filtered("type at a terminal", '16, FD, 0x5412, "x"', errno.ENOTTY),
-    filtered("x32", "0x40000000 | 41, 2, 1, 0", errno.ENOSYS),
+    filtered("swap to a file", "167, 0, 0"),
+    filtered("restart the host", "169, 0, 0, 0"),
+    filtered("type at a terminal", '16, FD, 0x5412, "x"'),
+    filtered("x32", "0x40000000 | 41, 2, 1, 0"),
 )  # fmt: skip
 
 #: Would end the guest where it succeeds, and is tried behind walls alone.
-EXECUTE = (
-    Call("start a program", '59, "/bin/true", ARGV, 0', errno.EACCES, errno.ENOENT),
-    Call("start a file of its own", '59, OUT "/program", ARGV, 0', errno.EACCES, errno.EACCES),
-)
+EXECUTE = Call("start a program", '59, "/bin/true", ARGV, 0', errno.EACCES, errno.ENOENT)
+
+#: What no host does, or not every one (Yama), or what does no harm where signals are confined.
+REFUSED = {"x32", "trace a process", "own a descriptor's signals"}
 
 SOURCE = """
 #include <linux/module.h>
@@ -150,13 +148,9 @@ module_init(hostile_init);
 MODULE_LICENSE("GPL");
 """
 
-#: Of the guest: a program that it left, and the module.
 INSIDE = """
-import shutil, sys
-sys.path.insert(0, '/job/guest')
+import ctypes
 status('booted')
-shutil.copy('/bin/true', '/job/out/program')
-import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
 with open('/job/modules/hostile.ko', 'rb') as file:
     status('loaded', error=libc.syscall(313, file.fileno(), b'', 0) and ctypes.get_errno())
@@ -196,7 +190,7 @@ def test_a_module_reaches_nothing_of_the_host(
         "SECRET": quoted(home / "secret"),
         "HOME": quoted(home),
         "ROOT": quoted(root.path / "etc/hostname"),
-        "KERNEL": quoted(built.path),
+        "KERNEL": quoted(built.path.parent / "config"),
         "OUT": quoted(folder / "job/out"),
         "MEM": quoted(Path(f"/proc/{victim.pid}/mem")),
         "VICTIM": str(victim.pid),
@@ -206,7 +200,7 @@ def test_a_module_reaches_nothing_of_the_host(
         copy.mkdir()
         (copy / "hostname").touch()
         known["ROOT"] = quoted(copy / "hostname")
-    tries = (*CALLS, *EXECUTE) if wall != "none" else CALLS
+    tries = (*CALLS, EXECUTE) if wall != "none" else CALLS
     lines = [f'\tTRY("{one.name}", {words(one.code, known)});' for one in tries]
     source = tmp_path / "hostile"
     source.mkdir()
@@ -220,14 +214,14 @@ def test_a_module_reaches_nothing_of_the_host(
     assert ending.step("loaded")["error"] == 0
     log = (folder / "job/out/kernel.log").read_text()
     found = {name: int(text) for name, text in re.findall(r"wall:([^:]+):(-?\d+)", log)}
-    wanted = {
-        one.name: -{"landlock": one.landlock, "namespaces": one.namespaces}.get(wall, one.alone)
-        for one in tries
-    }
-    assert {name: min(value, 0) for name, value in found.items()} == wanted
-    if wall != "none":
-        assert (home / "secret").read_text() == "secret"
-        assert {path.name for path in home.iterdir()} == {"secret", "old", "spare"}
+    assert found.keys() == {one.name for one in tries}
+    if wall == "none":
+        assert {one.name for one in CALLS if min(found[one.name], 0) == -one.landlock} <= REFUSED
+        return
+    stopped = {one.name: getattr(one, wall) for one in tries}
+    assert {name: -min(value, 0) for name, value in found.items()} == stopped
+    assert (home / "secret").read_text() == "secret"
+    assert {path.name for path in home.iterdir()} == {"secret", "old", "spare"}
 
 
 #: What root of a guest tries with hostfs and its like: a name, the code, and the error that it gets
@@ -281,8 +275,9 @@ tried('a link that stays', os.symlink, 'a/..b', 'stays')
 tried('a device', os.mknod, 'device', 0o020666, os.makedev(1, 3))
 tried('a file in the job', open, '/job/mine', 'w')
 tried('the job itself', open, '/job/job.json', 'a')
-tried('the guest code', os.unlink, '/job/guest/main.py')
-tried('the status', os.unlink, '/job/status')
+if {walled}:
+    tried('the guest code', os.unlink, '/job/guest/main.py')
+    tried('the status', os.unlink, '/job/status')
 open('plain', 'w').close()
 os.sync()
 for name, change in (('mode', lambda: os.chmod('plain', 0o4755)), ('size', lambda: os.truncate('plain', 3)),
@@ -318,19 +313,20 @@ def test_root_of_a_guest_reaches_nothing_of_the_host(
         place.mkdir()
     (home / "secret").write_text("secret")
     options = {option.replace("HOME", str(home)): number for option, number in MOUNTS.items()}
-    script = TRIES.format(options=list(options), home=home)
+    script = TRIES.format(options=list(options), home=home, walled=wall != "none")
     vm.prepare(folder, root.path, {"work": "script"}, script=script)
     looked: dict[str, str] = {}
 
     def look(pid: int) -> None:
         """At the first process of the guest that is its kernel."""
-        if not looked and wall != "namespaces":
-            place = Path(f"/proc/{pid}")
-            if (folder / "job/status").read_text():
-                looked["environ"] = (place / "environ").read_text()
-                looked["status"] = (place / "status").read_text()
-                looked["fds"] = "\n".join(
-                    str(path.readlink()) for path in (place / "fd").iterdir() if path.is_symlink()
+        place = Path(f"/proc/{pid}")
+        if wall != "namespaces" and (folder / "job/status").read_text() and not looked:
+            with suppress(OSError):  # it has ended
+                fds = [str(path.readlink()) for path in (place / "fd").iterdir()]
+                looked.update(
+                    environ=(place / "environ").read_text(),
+                    fds="\n".join(fds),
+                    status=(place / "status").read_text(),
                 )
 
     monkeypatch.setenv("SECRET_TOKEN", "secret")
@@ -342,11 +338,11 @@ def test_root_of_a_guest_reaches_nothing_of_the_host(
     tried = {step["name"]: step["error"] for step in ending.steps if step["step"] == "tried"}
     assert {name: tried[name] for name in TRIED} == TRIED
     walled = {"landlock": errno.EACCES, "namespaces": errno.EROFS, "none": 0}[wall]
-    assert {tried[name] for name in WALLED} == {walled}
+    assert {tried[name] for name in WALLED if name in tried} == {walled}
     assert not (root.path / "etc/written").exists()
     plain = (folder / "job/out/plain").stat()
     assert (plain.st_mode & 0o7777, plain.st_size, plain.st_mtime) == (0o755, 3, 1)
-    if looked:
+    if wall != "namespaces":
         assert {line.split("=")[0] for line in looked["environ"].split("\0") if line} == {
             "HOME", "TMPDIR",
         }  # fmt: skip
@@ -399,6 +395,7 @@ def run_python(code: str, reach: confine.Reach, limits: confine.Limits | None = 
         [sys.executable, "-I", "-S", "-c", code],
         capture_output=True,
         text=True,
+        cwd=reach.folder,
         preexec_fn=confine.confined(reach, limits),  # noqa: PLW1509
     )
     return done.stdout.strip() or done.stderr.strip()
@@ -423,7 +420,8 @@ def test_what_is_written_is_what_was_named(
 import os
 for path in 'out/new', 'file', 'other', 'nothing/../other':
     try:
-        open(path, 'w').write('x' * 5000)
+        with open(path, 'w') as file:
+            file.write('x' * 5000)
         print(path)
     except OSError as error:
         print(path, error.errno)
@@ -442,7 +440,7 @@ for path in 'out/new', 'file', 'other', 'nothing/../other':
 @pytest.mark.parametrize("wall", WALLS)
 def test_it_ends_as_its_program_does(wall: str, monkeypatch: pytest.MonkeyPatch) -> None:
     forced(wall, monkeypatch)
-    reach = python_reach(Path("/"))
+    reach = python_reach(Path("/usr"))
     for code, status in (
         ("raise SystemExit(3)", 3),
         ("import os; os.abort()", -signal.SIGABRT),
@@ -496,7 +494,7 @@ def test_the_page_names_all_that_is_let_through(root: Path) -> None:
         (listed,) = re.findall(rf"^{title}[^:]*: (.*?)\.$", page, re.M | re.S)
         assert set(re.findall(r"`(\w+)`", listed)) == names
     assert set(confine._FORMS) | {"utimensat"} <= set(re.findall(r"^\| `(\w+)` \|", page, re.M))
-    for one in (*CALLS, *EXECUTE):
+    for one in (*CALLS, EXECUTE):
         assert f"| {one.name} |" in page, one.name
     for path in vm.READ:
         assert f"`{path}`" in page
