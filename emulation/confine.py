@@ -5,11 +5,11 @@ boundary. The host's kernel is: before the guest's first instruction it is told 
 process and all its children may reach and which system calls they may make. What cannot be undone,
 `SECURITY.md` lists and `tests/test_wall.py` tries.
 
-Landlock (landlock(7)) limits the files, and signals, ptrace, TCP and abstract sockets as far as the
-host's release knows of them. Where there is none, a mount namespace has these files alone, and
-namespaces of processes, network and System V objects take the place of the rest. In either case
-a seccomp filter (seccomp(2)) lets only the listed system calls through. Both are a few calls of the
-kernel's; the libraries that wrap them either need one of the host's own or stop at an old release.
+Landlock (landlock(7)) limits files and ptrace, and from Linux 6.12 on signals, too. On hosts before
+that, a mount namespace has these files alone, and namespaces of processes, network and System V
+objects do the rest; Landlock as it is takes over where they are forbidden. In either case a seccomp
+filter (seccomp(2)) lets only the listed system calls through. Each is a few calls of the kernel's;
+the libraries that wrap them either need one of the host's own or stop at an old release.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _RIGHTS = ((1, (1 << 13) - 1), (2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV))
 _TCP = 3  # bind and connect, 4 on
-_SCOPES = 3  # abstract sockets and signals, 6 on
+_SCOPES, _WHOLE_ABI = 3, 6  # abstract sockets and signals, 6 on (Linux 6.12)
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 1, 2, 4, 8, 32
 _MS_BIND, _MS_REC, _MS_PRIVATE, _MS_RELATIME = 4096, 16384, 1 << 18, 1 << 21
@@ -171,7 +171,10 @@ def wall() -> Wall:
     """
     named = os.environ.get(VARIABLE)
     if not named:
-        return next((one for one in Wall if _has(one)), Wall.NONE)
+        # An older Landlock lets signals through: namespaces are better then.
+        whole = (Wall.LANDLOCK,) if landlock_abi() >= _WHOLE_ABI else ()
+        order: tuple[Wall, ...] = (*whole, Wall.NAMESPACES, *Wall)
+        return next(kind for kind in order if _has(kind))
     try:
         wanted = Wall(named)
     except ValueError:
@@ -227,6 +230,17 @@ def confined(reach: Reach, limits: Limits | None = None) -> Callable[[], None]:
     return enter
 
 
+def program_of(pid: int) -> int:
+    """The process of the program that was started as `pid`: it is behind two that only wait, where
+    the wall is made of namespaces and the host tells (proc(5), `children`)."""
+    for _ in range(2 if wall() is Wall.NAMESPACES else 0):
+        try:
+            pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+        except (OSError, IndexError):
+            break
+    return pid
+
+
 def libraries(program: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """The dynamic loader of the program and the libraries that it takes from this host.
 
@@ -243,8 +257,8 @@ def _libraries(program: Path, mtime_ns: int) -> tuple[tuple[Path, ...], tuple[Pa
     if elf is None or elf.loader is None:
         return (), ()
     done = subprocess.run([elf.loader, "--list", program], capture_output=True, text=True, env={})
-    found = [line.split(" => ")[1].split(" (")[0] for line in done.stdout.splitlines() if " => " in line]
-    return (Path(elf.loader),), tuple(map(Path, found))
+    lines = (line.partition(" => ")[2] for line in done.stdout.splitlines())
+    return (Path(elf.loader),), tuple(Path(line.split(" (")[0]) for line in lines if line)
 
 
 def _check(result: int) -> int:
@@ -266,7 +280,7 @@ def _has(kind: Wall) -> bool:
     try:
         reach = Reach(Path("/"), runs=(Path("/bin"), Path("/lib"), Path("/lib64"), Path("/usr")))
         enter = _Mounts(reach).enter
-        return subprocess.run(["/bin/true"], preexec_fn=enter).returncode == 0  # noqa: PLW1509
+        return subprocess.run(["/bin/true"], preexec_fn=enter).returncode == 0
     except (OSError, subprocess.SubprocessError):
         return False
 
@@ -283,7 +297,7 @@ class _Ruleset:
     def __init__(self, reach: Reach) -> None:
         abi = landlock_abi()
         handled = sum(rights for first, rights in _RIGHTS if abi >= first)
-        made = struct.pack("QQQ", handled, _TCP * (abi >= 4), _SCOPES * (abi >= 6))
+        made = struct.pack("QQQ", handled, _TCP * (abi >= 4), _SCOPES * (abi >= _WHOLE_ABI))
         size = 8 if abi < 4 else 16 if abi < 6 else 24
         self._fd = _check(_libc.syscall(_SYS_CREATE_RULESET, made, ctypes.c_size_t(size), 0))
         reads = _READ_FILE | _READ_DIR
@@ -359,7 +373,7 @@ class _Mounts:
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             at = f"/proc/self/fd/{source}"
-            target.mkdir() if os.path.isdir(at) else target.touch()
+            target.mkdir() if Path(at).is_dir() else target.touch()
         _mount(f"/proc/self/fd/{source}", str(target), None, _MS_BIND | _MS_REC)
         if not writable:
             flags = os.statvfs(target).f_flag & _KEPT_FLAGS | _MS_NOSUID | _MS_RELATIME

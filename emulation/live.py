@@ -6,8 +6,8 @@ its cell than an ordinary one of the same seed; watched again it is the same.
 
 from __future__ import annotations
 
-import threading
 import stat
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace

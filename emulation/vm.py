@@ -334,7 +334,7 @@ def _watch(
                 where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
                 todo="run it again with the same --seed: a guest that hangs hangs every time",
             )
-        on_poll(process.pid)
+        on_poll(confine.program_of(process.pid))
         time.sleep(POLL_S)
 
 

@@ -6,7 +6,6 @@ for want of a host that could be reached.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import re
@@ -22,7 +21,7 @@ import pytest
 
 from emulation import confine, execution, kernel, rootfs, vm
 from emulation.confine import Wall
-from emulation.errors import ConfigError, GuestFailure, KernelBuildError, MissingTool
+from emulation.errors import ConfigError, KernelBuildError, MissingTool
 from emulation.kernel import make, module
 
 WALLS = ("landlock", "namespaces")
@@ -72,7 +71,7 @@ CALLS = (
     Call("a link beside the status", '88, "/etc", OUT "/../link"', errno.EACCES, errno.EROFS),
     Call("make a device", '133, OUT "/null", 020666, 0x103', errno.EACCES, errno.EPERM),
     Call("signal a process", "62, VICTIM, 0", errno.EPERM, errno.ESRCH),
-    Call("signal the group of the run", "62, RUNNER, 0", errno.EPERM, errno.ESRCH),
+    Call("signal what started it", "62, RUNNER, 0", errno.EPERM, errno.ESRCH),
     Call("trace a process", "101, 0x4206, VICTIM, 0, 0", errno.EPERM, errno.ESRCH),
     Call("own a descriptor's signals", "72, FD, 8, VICTIM", 0, errno.ESRCH),
     filtered("change a mode by path", "90, SECRET, 0666"),
@@ -101,7 +100,7 @@ CALLS = (
     filtered("enter a namespace", "308, -1, 0"),
     filtered("a handle of a file", "304, -1, 0, 0"),
     filtered("watch files", "294, 0"),
-    filtered("shared memory of the host", "29, 0x7a11, 4096, 01600"),
+    filtered("shared memory of the host", "29, 0x7a11, 4096, 0"),
     filtered("swap to a file", "167, 0, 0"),
     filtered("restart the host", "169, 0, 0, 0"),
     filtered("type at a terminal", '16, FD, 0x5412, "x"'),
@@ -125,8 +124,9 @@ static long host(long nr, long a, long b, long c, long d, long e, long f)
 	register long r8 asm("r8") = e;
 	register long r9 asm("r9") = f;
 
-	asm volatile("syscall" : "=a"(ret) : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
-		     "r"(r9) : "rcx", "r11", "memory");
+	asm volatile("syscall" : "=a"(ret)
+		: "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+		: "rcx", "r11", "memory");
 	return ret;
 }
 
@@ -219,6 +219,8 @@ def test_a_module_reaches_nothing_of_the_host(
         assert {one.name for one in CALLS if min(found[one.name], 0) == -one.landlock} <= REFUSED
         return
     stopped = {one.name: getattr(one, wall) for one in tries}
+    if wall == "landlock" and confine.landlock_abi() < confine._WHOLE_ABI:
+        stopped |= {name: 0 for name in stopped if name.startswith("signal ")}
     assert {name: -min(value, 0) for name, value in found.items()} == stopped
     assert (home / "secret").read_text() == "secret"
     assert {path.name for path in home.iterdir()} == {"secret", "old", "spare"}
@@ -263,9 +265,9 @@ for option in {options!r}:
         libc.umount2(b'/tmp/at', 2)
 # The same by the newer calls, whose options add up.
 fd = libc.syscall(430, b'hostfs', 0)
-numbers = [call(libc.syscall, 431, fd, 1, 'hostfs', word, 0) for word in ('job', '/../../../..{home}')]
-numbers.append(call(libc.syscall, 431, fd, 6, None, None, 0))
-status('tried', name='options that add up', error=numbers[-1])
+for word in ('job', '/../../../..{home}'):
+    call(libc.syscall, 431, fd, 1, 'hostfs', word, 0)
+status('tried', name='options that add up', error=call(libc.syscall, 431, fd, 6, None, None, 0))
 
 os.chdir('/job/out')
 tried('a link to an absolute path', os.symlink, '/etc', 'link')
@@ -280,10 +282,10 @@ if {walled}:
     tried('the status', os.unlink, '/job/status')
 open('plain', 'w').close()
 os.sync()
-for name, change in (('mode', lambda: os.chmod('plain', 0o4755)), ('size', lambda: os.truncate('plain', 3)),
-                     ('times', lambda: os.utime('plain', (1, 1)))):
-    tried(f'its own {{name}}', change)
-for path in ('/dev/ubda', '/dev/mem', '/sys/block', '/proc/mconsole', '/proc/exitcode', '/dev/fuse'):
+tried('its own mode', os.chmod, 'plain', 0o4755)
+tried('its own size', os.truncate, 'plain', 3)
+tried('its own times', os.utime, 'plain', (1, 1))
+for path in ('/dev/ubda', '/dev/mem', '/sys/block', '/proc/mconsole', '/dev/fuse'):
     tried(path, os.stat, path)
 """
 
@@ -396,7 +398,7 @@ def run_python(code: str, reach: confine.Reach, limits: confine.Limits | None = 
         capture_output=True,
         text=True,
         cwd=reach.folder,
-        preexec_fn=confine.confined(reach, limits),  # noqa: PLW1509
+        preexec_fn=confine.confined(reach, limits),
     )
     return done.stdout.strip() or done.stderr.strip()
 
@@ -448,7 +450,7 @@ def test_it_ends_as_its_program_does(wall: str, monkeypatch: pytest.MonkeyPatch)
     ):
         enter = confine.confined(reach)
         command = [sys.executable, "-I", "-S", "-c", code]
-        done = subprocess.run(command, preexec_fn=enter, capture_output=True)  # noqa: PLW1509
+        done = subprocess.run(command, preexec_fn=enter, capture_output=True)
         assert done.returncode == status
 
 
@@ -474,9 +476,17 @@ def test_a_host_without_walls_runs_no_programs_of_others(
 
 def test_the_wall_is_the_best_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(confine.VARIABLE, raising=False)
-    for lacking, best in ((set(), "landlock"), ({"landlock"}, "namespaces")):
-        monkeypatch.setattr(confine, "_has", lambda kind, no=lacking: kind.value not in no)
-        assert confine.wall().value == best
+    for abi, lacking, best in (
+        (6, (), Wall.LANDLOCK),
+        (2, (), Wall.NAMESPACES),  # Debian 12
+        (2, (Wall.NAMESPACES,), Wall.LANDLOCK),
+        (0, (Wall.LANDLOCK,), Wall.NAMESPACES),
+        (0, (Wall.LANDLOCK, Wall.NAMESPACES), Wall.NONE),
+    ):
+        monkeypatch.setattr(confine, "landlock_abi", lambda abi=abi: abi)
+        monkeypatch.setattr(confine, "_has", lambda kind, no=lacking: kind not in no)
+        assert confine.wall() is best
+    monkeypatch.setattr(confine, "_has", lambda kind: kind is not Wall.LANDLOCK)
     monkeypatch.setenv(confine.VARIABLE, "landlock")
     with pytest.raises(MissingTool, match="does not have it"):
         confine.wall()

@@ -1,7 +1,8 @@
 """flent's traffic, to be watched: what its tools have printed so far is copied out as it goes.
 
 The tools' output is in files without a name until flent reads it at the end. With each beat of the
-status its new part is appended to `/job/out/live/<pid>`, whose first line is the tool's command line.
+status its new part is appended to `/job/out/live/<pid>`, whose first line is the tool's command
+line.
 """
 
 import os

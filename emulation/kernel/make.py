@@ -228,7 +228,7 @@ def run(
             text=True,
             errors="replace",
             start_new_session=True,
-            preexec_fn=None if reach is None else confine.confined(reach),  # noqa: PLW1509
+            preexec_fn=None if reach is None else confine.confined(reach),
         ) as process,
     ):
         file.write(f"$ {' '.join(command)}\n")
