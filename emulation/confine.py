@@ -65,7 +65,7 @@ GUEST_CALLS = {
     "timer_getoverrun": 225, "setitimer": 38, "getitimer": 36, "clock_gettime": 228,
     "clock_getres": 229, "gettimeofday": 96, "time": 201, "nanosleep": 35, "ppoll": 271,
     "epoll_create": 213, "epoll_create1": 291, "epoll_ctl": 233, "epoll_pwait": 281,
-    "eventfd2": 290,
+    "eventfd2": 290, "signalfd4": 289,
     # Files. Those that change a file by its path are the ones that Landlock knows.
     "open": 2, "stat": 4, "fstat": 5, "lstat": 6, "newfstatat": 262, "faccessat": 269,
     "faccessat2": 439, "readlinkat": 267, "statfs": 137, "fstatfs": 138, "getdents64": 217,

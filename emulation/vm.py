@@ -81,7 +81,7 @@ NULL = Path("/dev/null")
 #: Bytes of the largest file that a guest may leave, and of the addresses that one of its processes
 #: may have beside the guest's memory.
 MOST_FILE = 64 * 2**30
-MOST_BESIDES = 2**40
+MOST_BESIDES = 64 * 2**30
 
 _PR_SET_PDEATHSIG = 1
 
