@@ -24,8 +24,8 @@ import signal
 import struct
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -228,6 +228,19 @@ def confined(reach: Reach, limits: Limits | None = None) -> Callable[[], None]:
         _enter_filter(program)
 
     return enter
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Raise `MissingTool` where the host does not let a new process behind its wall."""
+    try:
+        yield
+    except subprocess.SubprocessError as error:
+        raise MissingTool(
+            f"the host does not let a process behind its wall: {error}",
+            f"{VARIABLE}={wall().value}",
+            f"set {VARIABLE} to another one (SECURITY.md)",
+        ) from error
 
 
 def program_of(pid: int) -> int:

@@ -233,6 +233,7 @@ def run(
     ending = Ending()
     began = time.monotonic()
     with (
+        confine.refusals(),
         claim() as cpu,
         scratch(memory_folder(machine.memory_mib)) as memory,
         (folder / "console").open("wb") as console,
@@ -281,11 +282,11 @@ def memory_folder(memory_mib: int) -> Path:
 def _reach(machine: Machine, folder: Path, memory: Path) -> confine.Reach:
     """What of the host a guest may use."""
     loader, libraries = confine.libraries(machine.kernel)
-    layers = (layer.path.resolve() for layer in machine.layers)
+    linked = (path.resolve() for path in folder.iterdir() if path.is_symlink())  # root and layers
     return confine.Reach(
         folder,
         runs=(machine.kernel, *loader),
-        reads=(folder, machine.root.resolve(), *layers, *libraries, *READ),
+        reads=(folder, *linked, *libraries, *READ),
         writes=(folder / "uml", folder / "job" / "out", folder / "job" / "status", memory, NULL),
     )
 

@@ -474,6 +474,15 @@ def test_a_host_without_walls_runs_no_programs_of_others(
     vm.prepare(tmp_path, tmp_path, job)
 
 
+def test_a_wall_that_the_host_refuses_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forced("landlock", monkeypatch)
+    reach = confine.Reach(tmp_path, calls=(10**9,) * 5000)  # longer than a filter may be
+    with pytest.raises(MissingTool, match="set EMULATE_WALL to another"):
+        make.run(["true"], tmp_path, tmp_path / "log", reach=reach)
+
+
 def test_the_wall_is_the_best_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(confine.VARIABLE, raising=False)
     for abi, lacking, best in (

@@ -214,7 +214,8 @@ class Disturb:
         every = self._conditions.stops
         if not every or time.monotonic() < self._next:
             return
-        send = os.killpg if self._status.exists() else os.kill
+        booted = self._status.exists() and self._status.stat().st_size
+        send = os.killpg if booted else os.kill
         if self._conditions.signals:
             for number in SIGNALS:
                 send(pid, number)

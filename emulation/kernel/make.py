@@ -217,6 +217,7 @@ def run(
     if reach is not None:
         environment |= {"HOME": str(folder), "TMPDIR": str(folder)}
     with (
+        confine.refusals(),
         log.open("a", errors="replace") as file,
         subprocess.Popen(
             command,
