@@ -111,7 +111,7 @@ def test_no_fork_fails_where_the_host_sends_signals(tmp_path: Path) -> None:
         nonlocal sent
         for _ in range(40 if (tmp_path / "job" / "status").stat().st_size else 0):
             with suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGCONT)
+                os.killpg(os.getpgid(pid), signal.SIGCONT)
             sent += 1
             time.sleep(0.0002)
 

@@ -215,7 +215,8 @@ class Disturb:
         if not every or time.monotonic() < self._next:
             return
         booted = self._status.exists() and self._status.stat().st_size
-        send = os.killpg if booted else os.kill
+        # Behind namespaces the guest's kernel is not the first process of its group.
+        send, pid = (os.killpg, os.getpgid(pid)) if booted else (os.kill, pid)
         if self._conditions.signals:
             for number in SIGNALS:
                 send(pid, number)
