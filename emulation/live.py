@@ -6,6 +6,7 @@ its cell than an ordinary one of the same seed; watched again it is the same.
 
 from __future__ import annotations
 
+import stat
 import threading
 import time
 from contextlib import suppress
@@ -109,9 +110,10 @@ class Live:
         """The guest has come further: read what its tools have printed."""
         self.virtual_s = float(step["virtual_s"])
         self.doing = str(step["step"])
-        place = self._folder / "job" / "live" if self._folder else None
-        for path in place.iterdir() if place and place.is_dir() else ():
-            self.outputs[path.name] = read_text(path)
+        place = self._folder / "job" / "out" / "live" if self._folder else None
+        for path in place.iterdir() if place and place.is_dir() and not place.is_symlink() else ():
+            if stat.S_ISREG(path.lstat().st_mode):
+                self.outputs[path.name] = read_text(path)
 
     def _check(self) -> None:
         if self._stopped:

@@ -141,6 +141,8 @@ def tame(folder: Path) -> None:
     for number, (path, about) in enumerate(_walk(folder / "job", own=True)):
         if not (stat.S_ISDIR(about.st_mode) or stat.S_ISREG(about.st_mode)):
             links.append(path)
+        elif about.st_mode & (stat.S_ISUID | stat.S_ISGID):
+            path.chmod(stat.S_IMODE(about.st_mode) & 0o777)  # else a program of the host's user
         if number > MOST_FILES:
             break
     for path in links:

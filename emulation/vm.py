@@ -1,9 +1,11 @@
 """Boot the kernel on a root file system, watch it, and say how it ended.
 
-A guest is an ordinary process of the host: no root, no device, no network. It sees two folders, its
-root file system and the scratch folder of its job. It tells what it does through the job's
-`status`, a file apart from the console. Everything that the kernel is told is either the same for
-every boot or kept off its command line, which is an input of its random number generator.
+A guest is an ordinary process of the host: no root, no device, no network. It reads its root file
+system, its layers and the scratch folder of its job, and writes `out` and `status` of that job; the
+host's kernel sees to it (`emulation.confine`, `SECURITY.md`), whatever runs in the guest's. It
+tells what it does through the job's `status`, a file apart from the console. Everything that the
+kernel is told is either the same for every boot or kept off its command line, which is an input of
+its random number generator.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emulation import guestcode, seal
+from emulation import confine, guestcode, scratch, seal
 from emulation.cpus import claim
 from emulation.errors import (
     EmulationError,
@@ -76,6 +78,15 @@ POLL_S = 0.02
 
 #: Wall seconds between two looks at how much it has written: some GB at most.
 LOOK_S = 0.5
+
+#: What a guest's kernel and its C library read of the host besides, and where it writes nothing.
+READ = (Path("/etc/ld.so.cache"), Path("/proc/cpuinfo"))
+NULL = Path("/dev/null")
+
+#: Bytes of the largest file that a guest may leave, and of the addresses that one of its processes
+#: may have beside the guest's memory.
+MOST_FILE = 64 * 2**30
+MOST_BESIDES = 64 * 2**30
 
 _PR_SET_PDEATHSIG = 1
 
@@ -165,6 +176,8 @@ def prepare(
     `script`: the Python program of a job whose work is `script`; `files`: those that its programs
     find, each with its name there; `layers`: folders that the job's `layers` name.
     """
+    if files or job.get("traffic", {}).get("tool") == "programs":
+        confine.require()
     (folder / "root").symlink_to(root.resolve())  # hostfs follows one link and no more
     (folder / "uml").mkdir()
     (folder / "job" / "guest").mkdir(parents=True)
@@ -180,6 +193,7 @@ def prepare(
     for name, layer in zip(job.get("layers", ()), layers, strict=True):
         (folder / name).symlink_to(layer.resolve())
     (folder / "job" / "out").mkdir()
+    (folder / "job" / "status").touch()  # the guest writes to it and cannot put a link there
     (folder / "job" / "job.json").write_text(json.dumps(job, sort_keys=True, indent=1))
 
 
@@ -190,7 +204,7 @@ def command(machine: Machine) -> list[str]:
         f"mem={machine.memory_mib}M",
         f"seed={machine.seed}",  # the kernel keeps it off its command line
         *(["tt-trace=job/out/trace"] if machine.trace else []),  # neither does this get there
-        "hostfs=/proc/self/cwd",  # no file outside the scratch folder can be named
+        "hostfs=/proc/self/cwd",  # a mount names an entry of the scratch folder
         "uml_dir=uml/",  # instead of ~/.uml: the home folder may not be writable
         "umid=guest",
         "root=/dev/root",
@@ -225,16 +239,22 @@ def run(
     """
     ending = Ending()
     began = time.monotonic()
-    with claim() as cpu, (folder / "console").open("wb") as console:
+    with (
+        confine.refusals(),
+        claim() as cpu,
+        scratch.folder(memory_folder(machine.memory_mib)) as memory,
+        (folder / "console").open("wb") as console,
+    ):
+        enter = confine.confined(_reach(machine, folder, memory), _limits(machine))
         process = subprocess.Popen(
             command(machine),
             stdin=None if machine.terminal else subprocess.DEVNULL,
             stdout=None if machine.terminal else console,
             stderr=console,
             cwd=folder,
-            env={"TMPDIR": str(memory_folder(machine.memory_mib)), "HOME": str(folder)},
+            env={"TMPDIR": str(memory), "HOME": str(folder)},
             start_new_session=True,
-            preexec_fn=lambda: _before_boot(cpu),
+            preexec_fn=lambda: _before_boot(cpu, enter),
         )
         try:
             machine.check()  # while it boots
@@ -269,12 +289,29 @@ def memory_folder(memory_mib: int) -> Path:
     )
 
 
-def _before_boot(cpu: int) -> None:
+def _reach(machine: Machine, folder: Path, memory: Path) -> confine.Reach:
+    """What of the host a guest may use."""
+    loader, libraries = confine.libraries(machine.kernel)
+    linked = (path.resolve() for path in folder.iterdir() if path.is_symlink())  # root and layers
+    return confine.Reach(
+        folder,
+        runs=(machine.kernel, *loader),
+        reads=(folder, *linked, *libraries, *READ),
+        writes=(folder / "uml", folder / "job" / "out", folder / "job" / "status", memory, NULL),
+    )
+
+
+def _limits(machine: Machine) -> confine.Limits:
+    return confine.Limits(MOST_FILE, (machine.memory_mib << 20) + MOST_BESIDES)
+
+
+def _before_boot(cpu: int, enter: Callable[[], None]) -> None:
     os.sched_setaffinity(0, {cpu})
     # hostfs keeps a file open as long as the guest remembers its inode.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    enter()
 
 
 def _watch(

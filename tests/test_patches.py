@@ -89,6 +89,7 @@ def test_switches_are_as_today_and_refuse_what_they_are_not(tmp_path: Path) -> N
 
 FORKS = """
 import subprocess
+status('booted')
 failed = 0
 for _ in range(400):
     try:
@@ -108,9 +109,9 @@ def test_no_fork_fails_where_the_host_sends_signals(tmp_path: Path) -> None:
 
     def storm(pid: int) -> None:
         nonlocal sent
-        for _ in range(40 if (tmp_path / "job" / "status").exists() else 0):
+        for _ in range(40 if (tmp_path / "job" / "status").stat().st_size else 0):
             with suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGCONT)
+                os.killpg(os.getpgid(pid), signal.SIGCONT)
             sent += 1
             time.sleep(0.0002)
 

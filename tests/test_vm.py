@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from emulation import vm
+from emulation import confine, vm
 from emulation.errors import GuestFailure, MissingTool
 
 DONE = vm.Ending(steps=[{"step": "booted", "virtual_s": 0.1}, {"step": "done", "virtual_s": 9.5}])
@@ -131,19 +131,21 @@ def test_links_of_a_guest_lead_nowhere(
     script = "import os; os.chdir('job/out/sub'); os.mkfifo('pipe')\n"
     script += f"for at in 'one', '../two': os.symlink('{outside}', at)\n"
     script += f"os.symlink('{outside}/secret', '../kernel.log'); os.chmod('.', 0)\n"
-    script += "raise SystemExit(3)"
+    script += "os.chmod('file', 0o6755)\nraise SystemExit(3)"
     guest = [sys.executable, "-c", script]
     monkeypatch.setattr(vm, "command", lambda machine: guest)
+    monkeypatch.setenv(confine.VARIABLE, "none")
     with pytest.raises(GuestFailure, match="ended with status 3"):
-        vm.run(vm.Machine(tmp_path, tmp_path, 1), folder)
+        vm.run(vm.Machine(Path(sys.executable), tmp_path, 1), folder)
     assert {str(path.relative_to(folder / "job/out")) for path in folder.rglob("out/**/*")} == {
         "sub", "sub/file",
     }  # fmt: skip
     assert (folder / "job/out/sub").stat().st_mode & 0o700 == 0o700
+    assert (folder / "job/out/sub/file").stat().st_mode & 0o7000 == 0
     (folder / linked).rename(folder / "away")
     (folder / linked).symlink_to(outside)
     guest[2] = "raise SystemExit(3)"
     with pytest.raises(GuestFailure, match="ended with status 3"):
-        vm.run(vm.Machine(tmp_path, tmp_path, 1), folder)
+        vm.run(vm.Machine(Path(sys.executable), tmp_path, 1), folder)
     assert not (folder / linked).exists()
     assert (outside / "secret").exists()

@@ -214,7 +214,9 @@ class Disturb:
         every = self._conditions.stops
         if not every or time.monotonic() < self._next:
             return
-        send = os.killpg if self._status.exists() else os.kill
+        booted = self._status.exists() and self._status.stat().st_size
+        # Behind namespaces the guest's kernel is not the first process of its group.
+        send, pid = (os.killpg, os.getpgid(pid)) if booted else (os.kill, pid)
         if self._conditions.signals:
             for number in SIGNALS:
                 send(pid, number)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from emulation import confine
 
 
 def positive(text: str) -> int:
@@ -14,3 +18,25 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
     return number
+
+
+def add_unconfined(parser: argparse.ArgumentParser) -> None:
+    """Add `--unconfined`, which takes effect as it is read."""
+    parser.add_argument(
+        "--unconfined",
+        action=_Unconfined,
+        nargs=0,
+        help="build and run without a wall around guests and compilers (SECURITY.md): for a host "
+        "that has none to give, and only what you trust",
+    )
+
+
+class _Unconfined(argparse.Action):
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        confine.unconfined()

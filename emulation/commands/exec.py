@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from emulation import cpus, execution, kernel, layer, rootfs, seal, vm
 from emulation.cache import cache_dir
+from emulation.commands.arguments import add_unconfined
 from emulation.errors import ConfigError, EmulationError, GuestHung, NotReproduced
 from emulation.execution import Execution, Outcome
 from emulation.guest_root import GuestRoot
@@ -95,6 +96,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         help="do it twice, the second time beside processes that want the same CPUs, and name "
         "the first byte that differs",
     )
+    add_unconfined(parser)
     parser.add_argument("command_line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from emulation import campaign, kernel, rootfs, studies
 from emulation.cache import cache_dir
+from emulation.commands.arguments import add_unconfined
 from emulation.config import experiment, select
 from emulation.errors import ConfigError
 from emulation.kernel import Kernel
@@ -79,6 +80,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="print the runs and do none")
     parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
+    add_unconfined(parser)
 
 
 def _jobs(text: str) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulation import kernel, rootfs, shell
+from emulation.commands.arguments import add_unconfined
 from emulation.commands.exec import show, with_rig
 from emulation.commands.run import add_selection, selection
 from emulation.execution import Execution, execute
@@ -32,6 +33,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--command", dest="text", metavar="TEXT", help="run this with bash and switch off"
     )
+    add_unconfined(parser)
 
 
 def run(args: argparse.Namespace) -> int:

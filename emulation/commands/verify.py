@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulation import kernel, rootfs, seal
-from emulation.commands.arguments import positive
+from emulation.commands.arguments import add_unconfined, positive
 from emulation.errors import ConfigError, DamagedData, EmulationError, NotCompatible, NotReproduced
 from emulation.verify import Shipped, Verdict, add_evidence, sample, shipped, verify
 
@@ -54,6 +54,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "--record", action="store_true", help=f"append what came of it to DATA/{EVIDENCE}"
     )
     parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
+    add_unconfined(parser)
 
 
 def run(args: argparse.Namespace) -> int:

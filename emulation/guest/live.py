@@ -1,14 +1,15 @@
 """flent's traffic, to be watched: what its tools have printed so far is copied out as it goes.
 
 The tools' output is in files without a name until flent reads it at the end. With each beat of the
-status its new part is appended to `/job/live/<pid>`, whose first line is the tool's command line.
+status its new part is appended to `/job/out/live/<pid>`, whose first line is the tool's command
+line.
 """
 
 import os
 
 from traffic import run_flent
 
-PLACE = "/job/live"
+PLACE = "/job/out/live"
 TOOLS = ("netperf", "fping")
 
 

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from emulation import confine
 from emulation.errors import KernelBuildError, MissingTool
 from emulation.kernel import recipe as recipes
 from emulation.kernel.recipe import Recipe
@@ -61,6 +62,11 @@ _NOT_FOR_MODULES = shutil.ignore_patterns(
     *("*.o", ".*.cmd", "dtc", "gdb", "coccinelle", "kconfig", "package"),
     *("dt-bindings", "drm", "media", "mlx*", "platform_data", "rdma", "soc", "sound", "video"),
 )
+
+#: Where a confined build finds compilers: the system's folders, and of another prefix these.
+_SYSTEM = tuple(map(Path, ("/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr")))
+_SYSTEM_FILES = (Path("/etc/ld.so.cache"), Path("/etc/alternatives"))
+_OF_COMPILERS = ("bin", "include", "lib", "lib64", "libexec", "*-linux-gnu*")
 
 _ERRORS = (
     re.compile(r"(?:\berror:|\bfatal error:|undefined reference to|syntax error)"),
@@ -181,15 +187,37 @@ def keep_for_modules(tree: Path, place: Path, log: Path) -> None:
     shutil.copy(out / "vmlinux.symvers", place / "Module.symvers")
 
 
+def reach(folder: Path, *runs: Path) -> confine.Reach:
+    """What a build in `folder` of sources of others may use: the compiler and what is in `runs`."""
+    found = [Path(path).resolve() for tool, _ in TOOLS if (path := shutil.which(tool))]
+    prefixes = {path.parent.parent for path in found if path.parents[-2] not in _SYSTEM}
+    own = (path for prefix in prefixes for part in _OF_COMPILERS for path in prefix.glob(part))
+    return confine.Reach(
+        folder,
+        runs=(*_SYSTEM, *own, *runs),
+        reads=_SYSTEM_FILES,
+        writes=(folder, Path("/dev/null")),
+        calls=tuple(confine.BUILD_CALLS.values()),
+    )
+
+
 def run(
-    command: list[str], folder: Path, log: Path, line: Callable[[str], None] | None = None
+    command: list[str],
+    folder: Path,
+    log: Path,
+    line: Callable[[str], None] | None = None,
+    reach: confine.Reach | None = None,
 ) -> int:
     """Run `command` in `folder`, its output to the end of `log`; return its exit status.
 
-    `line` gets each line of the output as it comes. Of the environment it sees next to nothing.
+    `line` gets each line of the output as it comes; with `reach` the command uses nothing else of
+    the host. Of the environment it sees next to nothing.
     """
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    if reach is not None:
+        environment |= {"HOME": str(folder), "TMPDIR": str(folder)}
     with (
+        confine.refusals(),
         log.open("a", errors="replace") as file,
         subprocess.Popen(
             command,
@@ -201,6 +229,7 @@ def run(
             text=True,
             errors="replace",
             start_new_session=True,
+            preexec_fn=None if reach is None else confine.confined(reach),
         ) as process,
     ):
         file.write(f"$ {' '.join(command)}\n")

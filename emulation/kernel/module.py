@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation import seal
+from emulation import confine, seal
 from emulation.cache import cache_dir
 from emulation.errors import DamagedCache, KernelBuildError
 from emulation.kernel import make
@@ -70,6 +70,8 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
     Raises `KernelBuildError` where the folder or the kernel cannot make one or the compiler finds a
     fault, and `MissingTool`. A build that fails leaves nothing but its log.
     """
+    if not folder.resolve().is_relative_to(SOURCES):
+        confine.require()
     sources = _sources(folder)
     digest = _digest(kernel, sources)
     cache = cache or cache_dir("module")
@@ -165,7 +167,8 @@ def _compile_plugin(path: Path, kept: Path) -> Path:
     made = path.with_suffix(".so")
     command = ["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror=implicit"]
     log = path.with_suffix(".log")
-    if make.run([*command, "-o", made.name, path.name], path.parent, log):
+    reach = make.reach(path.parent)
+    if make.run([*command, "-o", made.name, path.name], path.parent, log, reach=reach):
         shutil.copyfile(log, kept)
         fault = make.first_error(log.read_text()) or "the compiler failed"
         raise KernelBuildError(
@@ -184,8 +187,8 @@ def _compile(tree: Path, sources: list[Path], place: Path, kept: Path) -> list[P
     log = place.parent / "build.log"
     maps = f"-ffile-prefix-map={place}=. -ffile-prefix-map={tree}=."
     command = ["make", "-C", str(tree), f"M={place}", *make.SETTINGS, f"KCFLAGS={maps}", "modules"]
-    status = make.run(command, place, log)
-    built = list(place.glob("*.ko"))
+    status = make.run(command, place, log, reach=make.reach(place, tree))
+    built = [path for path in place.glob("*.ko") if path.is_file() and not path.is_symlink()]
     if status or len(built) != 1:
         shutil.copyfile(log, kept)
         fault = make.first_error(log.read_text()) or f"{len(built)} modules came of it, not one"
