@@ -13,7 +13,6 @@ same ones, byte for byte.
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,8 +24,9 @@ import pandas as pd
 
 from analysis import dataset, metrics
 from analysis.dataset import Dataset, RunFile
-from analysis.errors import DataError, brief
-from analysis.flentfile import RERUN, TCP_KINDS
+from analysis.errors import DataError
+from analysis.files import read_rows
+from analysis.flentfile import TCP_KINDS
 from analysis.metrics import INDUCED
 from emulation import campaign, config, datafile, kernel, rootfs, studies
 from emulation.errors import ConfigError
@@ -123,10 +123,7 @@ class Chosen(Sequence[Run]):
         parts = []
         for run in self.all:
             path = self.data / f"{run.id}{datafile.ROWS}"
-            try:
-                rows = datafile.read_rows(path) if path.exists() else []
-            except (OSError, EOFError, ValueError, zlib.error) as error:
-                raise DataError.of(path, f"not lines of JSON ({brief(error)})", RERUN) from error
+            rows = read_rows(path) if path.exists() else []
             parts.append(pd.DataFrame(rows).assign(run=run.id))
         found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": []})
         return self.axes.merge(found, on="run", how="right", suffixes=("", "_"))

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from analysis import pages, study
 from analysis.dataset import RunFile, find_runs
 from analysis.errors import DataError
+from analysis.files import read_json
 from analysis.flentfile import RERUN
 from analysis.outputs import ranges
 from analysis.style import in_order
@@ -96,7 +97,7 @@ def variants(data: Path) -> list[Variant]:
 
 def _row(file: RunFile) -> Row:
     try:
-        told = json.loads(file.provenance.read_text(encoding="utf-8"))
+        told = read_json(file.provenance)
         identity = told["identity"]
         same = _digest(file.data) == told["data_sha256"]
         clean = CLEAN if told["kernel_log"] == "clean" else str(told["kernel_log"])
@@ -111,7 +112,7 @@ def _row(file: RunFile) -> Row:
             tools=tuple(sorted(identity["root"]["tools"].items())),
             verdict=clean if same else "data damaged",
         )
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (DataError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         wrong = f"provenance without a usable entry ({type(error).__name__}: {error})"
         raise DataError.of(file.provenance, wrong, RERUN) from error
 

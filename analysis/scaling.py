@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from scipy.optimize import nnls
 
 from analysis.errors import DataError
+from analysis.files import read_csv
 from analysis.outputs import FIGURE, SUMMARY, TABLE, Summary
 from analysis.style import Palette, save
 
@@ -64,11 +65,11 @@ def read_scaling(path: Path) -> pd.DataFrame:
     (virtual by CPU seconds: a core of its own) and `quiet`, of the machine and kernel measured
     last; raises DataError for any other file."""
     try:
-        table = pd.read_csv(path, dtype={"kernel": str, "problem": str})
+        table = read_csv(path, dtype={"kernel": str, "problem": str})
         numbers = [name for name, one in SCALING.columns.items() if str(one.dtype) == "float64"]
         table["problem"] = table["problem"].astype(object).fillna("").astype(str)
         table = SCALING.validate(table.astype(dict.fromkeys(numbers, float)))
-    except (OSError, ValueError, KeyError, pa.errors.SchemaError) as error:
+    except (ValueError, KeyError, pa.errors.SchemaError) as error:
         remedy = "Measure with `python -m workflow.scaling`"
         raise DataError.of(path, f"no table of measurements ({error})", remedy) from error
     last = table[_MACHINE].iloc[-1]

@@ -9,8 +9,9 @@ import pandas as pd
 
 from analysis import pages, study
 from analysis.dataset import variant_name
-from analysis.errors import DataError
+from analysis.errors import DataError, brief
 from analysis.execute import NOTEBOOK, PAGE
+from analysis.files import read_csv
 from analysis.notebookpage import claims_in
 from analysis.outputs import FIGURE, SUMMARY, TABLE, Summary, ranges, read_summary, readable
 from analysis.settings import Setting
@@ -108,7 +109,7 @@ def collect(results: Path) -> list[Shown]:
     found = []
     for path in sorted(results.glob(f"*/*/{SUMMARY}")):
         summary = read_summary(path)
-        table = readable(pd.read_csv(path.with_name(TABLE)))
+        table = readable(_table(path.with_name(TABLE)))
         notebook = path.with_name(NOTEBOOK)
         found.append(
             Shown(
@@ -126,6 +127,13 @@ def collect(results: Path) -> list[Shown]:
         raise DataError.of(results, "no figure in it", "Make one with `python -m analysis.execute`")
     order = study.in_order({one.summary.paper for one in found})
     return sorted(found, key=lambda one: (order.index(one.summary.paper), _natural(one.name)))
+
+
+def _table(path: Path) -> pd.DataFrame:
+    try:
+        return read_csv(path)
+    except ValueError as error:
+        raise DataError.of(path, f"no table ({brief(error)})", "Make the figure again") from error
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

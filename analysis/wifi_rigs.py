@@ -5,13 +5,12 @@ with one difference each show what either comes from. What happened below the qd
 driver's counters (docs/wifi.md), which a run's record has of each device.
 """
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import pandas as pd
 
-from analysis.dataset import Dataset, RunFile
+from analysis.dataset import Dataset, RunFile, read_record
 from analysis.errors import DataError
 from analysis.flentfile import RERUN
 from analysis.metrics import GOODPUT, INDUCED, confidence_interval, run_metrics
@@ -53,7 +52,7 @@ def read_below(run: RunFile) -> dict[str, float]:
     the record has no counters, as that of a run over a wire.
     """
     try:
-        ports: dict[str, Any] = json.loads(run.provenance.read_text())["qdiscs"]
+        ports: dict[str, Any] = read_record(run)["qdiscs"]
         counted = {
             end: {
                 name.removeprefix(f"{direction}_"): float(value)

@@ -35,6 +35,11 @@ class EmulationError(Exception):
         return f"{place}{self.what}{advice}"
 
 
+def printable(text: str) -> str:
+    """`text` without what moves a terminal's cursor or renames its window."""
+    return "".join(one if one.isprintable() or one in "\n\t" else ascii(one)[1:-1] for one in text)
+
+
 @dataclass(frozen=True, order=True)
 class Problem:
     """One thing wrong in an experiment file."""
@@ -120,7 +125,7 @@ class NotReproduced(EmulationError):
 
 
 class DamagedData(EmulationError):
-    """A data file is not the one that its provenance describes."""
+    """A data file is not the one that its provenance describes, or not of its form."""
 
     exit_status = 10
 

@@ -1,6 +1,5 @@
 """What a run between gateways measured: delay, utilisation, drops and how they are shared."""
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,7 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from analysis.axes import axes, packets
-from analysis.dataset import RunFile
+from analysis.dataset import RunFile, read_record
 from analysis.dynamic import MOST_MS, below_percent, first_drop_ms, longest_ms, steps
 from analysis.queues import read_run
 
@@ -50,7 +49,7 @@ def measure(run: RunFile) -> Mapping[str, float]:
 
 def measure_dynamic(run: RunFile) -> Mapping[str, float]:
     """The same of a link whose rate changes, and how the queue took the changes."""
-    told = json.loads(run.provenance.read_text())
+    told = read_record(run)
     forward = [one for one in told["changes"] if one["port"].startswith("left ")]
     at = [0.0, *(float(one["at_s"]) for one in forward)]
     link = float(run.link.partition("/")[2])
