@@ -100,7 +100,7 @@ def read_series(file: RunFile) -> dict[str, Floats]:
             for name, values in content["results"].items()
         }
         return {"time_s": np.asarray(content["x_values"], dtype=np.float64), **series}
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError.of(file.data, f"not a flent data file ({error})", RERUN) from error
 
 

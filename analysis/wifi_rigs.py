@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.dataset import Dataset, RunFile, read_record
+from analysis.dataset import Dataset, RunFile
 from analysis.errors import DataError
+from analysis.files import read_json
 from analysis.flentfile import RERUN
 from analysis.metrics import GOODPUT, INDUCED, confidence_interval, run_metrics
 from analysis.outputs import intervals
@@ -52,7 +53,7 @@ def read_below(run: RunFile) -> dict[str, float]:
     the record has no counters, as that of a run over a wire.
     """
     try:
-        ports: dict[str, Any] = read_record(run)["qdiscs"]
+        ports: dict[str, Any] = read_json(run.provenance)["qdiscs"]
         counted = {
             end: {
                 name.removeprefix(f"{direction}_"): float(value)
@@ -61,7 +62,7 @@ def read_below(run: RunFile) -> dict[str, float]:
             }
             for end, (port, direction) in ENDS.items()
         }
-    except (KeyError, TypeError, ValueError, OSError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, DataError) as error:
         raise DataError.of(
             run.provenance, f"no counters of a WiFi link ({error})", RERUN
         ) from error

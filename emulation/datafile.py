@@ -29,7 +29,7 @@ MOST_BYTES = 64 << 20
 MOST_DEPTH = 64
 
 _NESTING = frozenset({dict, list})
-_AGAIN = "delete the run's files and run it again"
+_AGAIN = "delete the run's two files and run it again"
 
 
 def beside(record: Path) -> Path:

@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+#: Of a study file, that are told at once.
+MOST_PROBLEMS = 100
+
 #: Exit status of a run that the user stopped (128 + SIGINT, as shells report it).
 INTERRUPTED = 130
 
@@ -62,8 +65,8 @@ class ConfigError(EmulationError):
 
     @classmethod
     def of(cls, file: str, problems: Iterable[Problem]) -> ConfigError:
-        """The error of `file` with all its `problems`, in the order of their lines."""
-        found = tuple(sorted(problems))
+        """The error of `file` with its first `problems`, in the order of their lines."""
+        found = tuple(sorted(problems))[:MOST_PROBLEMS]
         first = found[0]
         error = cls(
             what=f"{first.key}: {first.what}" if first.key else first.what,

@@ -68,7 +68,7 @@ _SPLIT = (
 #: Of a file that is read: that of an hour at 100 Mbit/s. The largest that ships has 0.4 million.
 MOST_ROWS = 50_000_000
 ROW_BYTES = 32  # as it is unpacked; 24 in what ships
-_AGAIN = "delete the run's files and run it again"
+_AGAIN = "delete the run's two files and run it again"
 _MS = 10**6 // TICK_NS  # ticks
 
 
