@@ -112,7 +112,9 @@ def _row(file: RunFile) -> Row:
             tools=tuple(sorted(identity["root"]["tools"].items())),
             verdict=clean if same else "data damaged",
         )
-    except (DataError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (
+        DataError, OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError,
+    ) as error:  # fmt: skip
         wrong = f"provenance without a usable entry ({type(error).__name__}: {error})"
         raise DataError.of(file.provenance, wrong, RERUN) from error
 

@@ -133,7 +133,7 @@ def flow_starts(files: Sequence[RunFile]) -> pd.DataFrame:
         try:
             begins = flows_began_s(read_json(file.data))
             first = min(begins.values())
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise DataError.of(file.data, f"no starts of flows ({error})", RERUN) from error
         rows += [
             (file.run, file.era, file.link, file.qdisc, file.cc, file.seed, name, kind_of(name),

@@ -108,7 +108,7 @@ def read_connection(path: Path) -> Connection:
         acks = pd.DataFrame(raw["acknowledgments"])[list(ACKS)]
         window = int(about["TEST_PARAMETERS"]["window"])
         length_ms = 1000 * float(about["LENGTH"])
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError.of(path, f"no connection with a fixed window ({error!r})", RERUN) from error
     return Connection(window, packets, acks, length_ms)
 

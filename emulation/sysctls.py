@@ -58,7 +58,7 @@ def flaw(name: str, value: str) -> tuple[str, str] | None:
     if not _NAME.fullmatch(name) or len(name) > LONGEST:
         return "is no setting of the network", "write one of net.*, e.g. net.ipv4.tcp_ecn"
     if not value.isprintable() or len(value) > LONGEST:
-        return f"'{value[:40]}' is no value of a setting", "write numbers or a word"
+        return f"{value[:40]!r} is no value of a setting", "write numbers or a word"
     return None
 
 

@@ -30,6 +30,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY = 3 << 30  # bytes of address space; the libraries' own code and threads take 2 GiB of it
 SECONDS = 20  # of one input: a study file of the greatest size takes a few
+FLENT, ROWS, FIGURE = "seed-001.flent.gz", "seed-001.rows.jsonl.gz", "mine/figures/x.yaml"
+RUN = "mine/x/10-1/codel/cubic/seed-001"
 LARGEST = 1 << 20  # bytes of a mutation, before it is packed
 TOKENS = (
     b"null", b"NaN", b"Infinity", b"-1", b"0", b"1e999", b"9" * 30, b"9" * 5000, b"[]", b"{}",
@@ -140,7 +142,7 @@ def _pcap(path: Path) -> object:
 def _probe(path: Path) -> object:
     from analysis import drops, recorded
 
-    text = '{"run": "mine/x/10-1/codel/cubic/seed-001", "length_s": 10}'
+    text = json.dumps({"run": RUN, "length_s": 10})
     path.with_name("seed-001.json").write_text(text)
     return recorded.read([_run_file(path)], "drops", drops.DROPS)
 
@@ -168,6 +170,8 @@ def _study(path: Path) -> None:
     from emulation.cli import main
     from emulation.errors import ConfigError
 
+    for name in ("probe.py", "send.py"):
+        path.with_name(name).write_text("")
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         status = main(["check", str(path.parent)])
@@ -178,14 +182,10 @@ def _study(path: Path) -> None:
 def _studies() -> list[bytes]:
     from emulation import template
 
-    shipped = [path.read_bytes() for path in sorted((ROOT / "studies").glob("*/study.yaml"))]
-    tests = ROOT / "tests"
-    found = [
-        block.encode()
-        for path in [tests / "test_config.py", tests / "test_sweep.py", tests / "test_studyfile.py"]
-        for block in path.read_text().split('"""')
-        if block.lstrip().startswith("format:")
-    ]
+    shipped = _of_studies("study.yaml")
+    texts = (path.read_text() for path in sorted((ROOT / "tests").rglob("test_*.py")))
+    blocks = (block.lstrip("\\\n") for text in texts for block in text.split('"""'))
+    found = [block.encode() for block in blocks if block.startswith("format: 1\n")]
     return [*shipped, template.STUDY.format(name="mine").encode(), *found]
 
 
@@ -244,40 +244,40 @@ def _short(text: bytes) -> bytes:
 
 
 READERS: dict[str, Reader] = {
-    "flent": Reader(
-        _flent, "seed-001.flent.gz", lambda: [*map(_short, _unpacked("*/*/*/*/*/*.flent.gz", 24))], True,
-        json.loads,
-    ),
-    "compare": Reader(
-        _metrics, "seed-001.flent.gz", lambda: [*map(_short, _unpacked("gbw2015/*/*/*/*/*.flent.gz", 12))], True,
-        json.loads,
-    ),
-    "window": Reader(
-        _window, "seed-001.flent.gz", lambda: [*map(_short, _unpacked("codel2012/window*/*/*/*/*.flent.gz", 4))],
-        True, json.loads,
-    ),
-    "provenance": Reader(
-        _provenance, "seed-001.json", lambda: _unpacked("*/*/*/*/*/*.json", 12), False, json.loads
-    ),
-    "rows": Reader(_rows, "seed-001.rows.jsonl.gz", lambda: _unpacked("**/*.rows.jsonl.gz", 4), True),
+    "flent": Reader(_flent, FLENT, lambda: _flents("*", 24), True, json.loads),
+    "compare": Reader(_metrics, FLENT, lambda: _flents("gbw2015", 12), True, json.loads),
+    "window": Reader(_window, FLENT, lambda: _flents("codel2012/window*", 4), True, json.loads),
+    "provenance": Reader(_provenance, "seed-001.json", lambda: _records(), False, json.loads),
+    "rows": Reader(_rows, ROWS, lambda: _unpacked("**/*.rows.jsonl.gz", 4), True),
     "packets": Reader(_packets, "seed-001.packets.parquet", lambda: _small_tables()),
-    "pcap": Reader(_pcap, "client.pcap.gz", _captures, True),
+    "pcap": Reader(_pcap, "client.pcap.gz", lambda: _captures(), True),
     "probe": Reader(_probe, "seed-001.drops.csv", lambda: _unpacked("**/*.drops.csv", 6)),
-    "published": Reader(
-        _published, "fig2.csv",
-        lambda: [path.read_bytes() for path in sorted((ROOT / "studies").glob("*/published/*.csv"))],
-    ),
-    "figure": Reader(
-        _figure, "mine/figures/x.yaml",
-        lambda: [
-            path.read_bytes().replace(path.parents[1].name.encode(), b"mine")
-            for path in sorted((ROOT / "studies").glob("*/figures/*.yaml"))
-        ],
-        False, _plain,
-    ),
-    "summary": Reader(_summary, "summary.json", _summaries, False, json.loads),
-    "study": Reader(_study, "mine/study.yaml", _studies, False, _plain),
-}  # fmt: skip
+    "published": Reader(_published, "fig2.csv", lambda: _of_studies("published/*.csv")),
+    "figure": Reader(_figure, FIGURE, lambda: _of_studies("figures/*.yaml"), False, _plain),
+    "summary": Reader(_summary, "summary.json", lambda: _summaries(), False, json.loads),
+    "study": Reader(_study, "mine/study.yaml", lambda: _studies(), False, _plain),
+}
+
+
+def _flents(studies: str, number: int) -> list[bytes]:
+    """Data files of studies, or of an experiment of one, each with few steps."""
+    folders = studies + "/*" * (5 - studies.count("/"))
+    return [*map(_short, _unpacked(f"{folders}.flent.gz", number))]
+
+
+def _records() -> list[bytes]:
+    """Provenances, as if they were of the run that `_run_file` is."""
+    found = map(json.loads, _unpacked("*/*/*/*/*/*.json", 12))
+    return [json.dumps({**one, "run": RUN}).encode() for one in found]
+
+
+def _of_studies(pattern: str) -> list[bytes]:
+    """Files of the shipped studies, as if they were of the study `mine`."""
+    found = []
+    for path in sorted((ROOT / "studies").glob(f"*/{pattern}")):
+        study = path.relative_to(ROOT / "studies").parts[0]
+        found.append(path.read_bytes().replace(study.encode(), b"mine"))
+    return found
 
 
 def _small_tables() -> list[bytes]:
@@ -296,7 +296,7 @@ def mutated(reader: Reader, corpus: list[bytes], rng: random.Random) -> bytes:
             text = reader.text(_restructured(reader.structure(text), rng))
     else:
         for _ in range(rng.choice((1, 1, 2, 8))):
-            text = rng.choice((_flip, _cut, _token, _splice, _repeat))(text, corpus, rng)
+            text = rng.choice((_flip, _letters, _cut, _token, _splice, _repeat))(text, corpus, rng)
     text = text[:LARGEST]
     if not reader.packed:
         return text
@@ -310,6 +310,14 @@ def _flip(text: bytes, corpus: list[bytes], rng: random.Random) -> bytes:
     changed = bytearray(text)
     for _ in range(rng.choice((1, 4, 32)) if text else 0):
         changed[rng.randrange(len(changed))] = rng.randrange(256)
+    return bytes(changed)
+
+
+def _letters(text: bytes, corpus: list[bytes], rng: random.Random) -> bytes:
+    """As `_flip`, and text stays text."""
+    changed = bytearray(text)
+    for _ in range(rng.choice((1, 2, 8)) if text else 0):
+        changed[rng.randrange(len(changed))] = rng.choice(b"0123456789.-eE,:;[]{}\"' abcxyz\n")
     return bytes(changed)
 
 
@@ -366,7 +374,7 @@ def _places(value: Any) -> Any:
             yield from _places(value[key])
 
 
-# --- running ----------------------------------------------------------------------------------------
+# --- running --------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -432,10 +440,8 @@ def _work(pipe: Any, name: str, count: int, seed: int) -> None:
                 result.refused += 1
             except (Exception, _Hang, SystemExit, RecursionError) as error:
                 last = traceback.extract_tb(error.__traceback__)
-                place = next(
-                    (f for f in reversed(last) if str(ROOT) in f.filename and "fuzz" not in f.name),
-                    last[-1],
-                )
+                ours = [one for one in last if one.filename.startswith(str(ROOT))]
+                place = (ours or last)[-1]
                 what = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
                 result.crashes[what] += 1
                 result.kept.setdefault(what, content)
