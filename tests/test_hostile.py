@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import time
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -16,7 +17,7 @@ from synthetic_results import write_data, write_results
 
 from analysis import files, report
 from analysis.errors import DataError
-from emulation import datafile
+from emulation import datafile, sysctls
 from emulation.captures import pcap, table
 from emulation.cli import main
 from emulation.errors import ConfigError, DamagedData, printable
@@ -174,6 +175,12 @@ def test_other_settings_are_pointed_out(study: Path, capsys: pytest.CaptureFixtu
         (study / "study.yaml").write_text(_study(rig.format(name)))
         assert main(["check", str(study)]) == 0
         assert capsys.readouterr().err.count("none of the settings") == notes
+
+
+def test_the_documentation_lists_the_settings(root: Path) -> None:
+    page = (root / "docs/studies.md").read_text()
+    assert dict(re.findall(r"^\| `(net\.\S+)` \| (.*) \|$", page, re.MULTILINE)) == sysctls.KNOWN
+    assert all(sysctls.flaw(name, "1") is None for name in sysctls.KNOWN)
 
 
 def test_sweeps_have_an_end(refusal: Refusal) -> None:
