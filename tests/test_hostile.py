@@ -193,6 +193,19 @@ def test_sweeps_have_an_end(refusal: Refusal) -> None:
     assert "has 14161 points, more than 10000" in line
 
 
+def test_a_key_may_be_called_as_the_kind_beside_it(refusal: Refusal) -> None:
+    text = _study("{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s}")
+    lines = refusal(f"{text}kind: nodes\nnodes: 1\n")
+    assert [line.partition(";")[0] for line in lines] == [
+        "10: kind: unknown key 'kind'",
+        "11: nodes: unknown key 'nodes'",
+    ]
+    below = "    title: First\n"
+    lines = refusal(text.replace(below, f"{below}    kind: programs\n    programs: [1]\n"))
+    assert "8: experiments.first.kind: unknown key 'kind'" in lines[0]
+    assert "9: experiments.first.programs: unknown key 'programs'" in lines[1]
+
+
 def test_addresses_lead_to_pages(refusal: Refusal) -> None:
     text = _study("{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s}")
     (line,) = refusal(text.replace("title: A", "address: javascript:alert(1)\ntitle: A", 1))
