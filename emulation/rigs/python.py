@@ -98,7 +98,10 @@ class Python(RigSection, StudySection):
 
 @lru_cache(maxsize=16)
 def _functions(path: Path, changed: int) -> dict[str, FunctionType]:
-    """The functions of a file by name; `Flaws` where it cannot be executed."""
+    """The functions of a file by name; `Flaws` where it cannot be executed.
+
+    Here alone a study's rigs are executed, in this process: confine it here, if anywhere.
+    """
     try:
         names = runpy.run_path(str(path))
     except SyntaxError as error:
