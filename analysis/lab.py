@@ -13,7 +13,6 @@ same ones, byte for byte.
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,12 +22,13 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.errors import DataError, brief
+from analysis.errors import DataError
 from analysis.measures import metrics
 from analysis.measures.metrics import INDUCED
 from analysis.runs import dataset
 from analysis.runs.dataset import Dataset, RunFile
-from analysis.runs.flentfile import RERUN, TCP_KINDS
+from analysis.runs.files import read_rows
+from analysis.runs.flentfile import TCP_KINDS
 from emulation import campaign, config, datafile, kernel, rootfs, studies
 from emulation.errors import ConfigError
 from emulation.model import Run, Study
@@ -124,10 +124,7 @@ class Chosen(Sequence[Run]):
         parts = []
         for run in self.all:
             path = self.data / f"{run.id}{datafile.ROWS}"
-            try:
-                rows = datafile.read_rows(path) if path.exists() else []
-            except (OSError, EOFError, ValueError, zlib.error) as error:
-                raise DataError.of(path, f"not lines of JSON ({brief(error)})", RERUN) from error
+            rows = read_rows(path) if path.exists() else []
             parts.append(pd.DataFrame(rows).assign(run=run.id))
         found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": []})
         return self.axes.merge(found, on="run", how="right", suffixes=("", "_"))

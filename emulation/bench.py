@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emulation import host, kernel, scratch, speed, vm
+from emulation import host, kernel, scratch, speed, trust, vm
 from emulation.captures import places
 from emulation.config import experiment, select
 from emulation.errors import ConfigError, GuestFailure
@@ -164,6 +164,7 @@ def resident_kib(smaps_rollup: str) -> int:
 def guest(scenario: Scenario, seed: int, length_s: float, built: Kernel, root: RootFs) -> Guest:
     """Run one guest of `scenario`."""
     run = scenario.run(seed, length_s)
+    trust.require(run.experiment.folder)
     modules = module.needed(built, run.job())
     machine = vm.Machine(built.path, root.path, run.random, run.memory_mib, modules=modules)
     with scratch.folder() as folder:

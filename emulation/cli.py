@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from emulation import storage
-from emulation.errors import INTERRUPTED, ConfigError, EmulationError
+from emulation.errors import INTERRUPTED, ConfigError, EmulationError, printable
 
 #: Subcommand -> what `emulate --help` says about it; a module of `emulation.commands` each.
 COMMANDS = {
@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _tell(error: EmulationError) -> int:
-    for line in str(error).splitlines():
+    for line in printable(str(error)).splitlines():
         print(f"emulate: error: {line}", file=sys.stderr)
     return error.exit_status
 

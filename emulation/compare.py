@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
@@ -13,7 +11,7 @@ from typing import Any
 
 from emulation import datafile, trace
 from emulation.captures import pcap, places
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, DamagedData
 
 _ABSENT = "(absent)"
 
@@ -133,13 +131,7 @@ def _scratch_data(folder: Path) -> bool:
 
 
 def _json(path: Path) -> dict[str, Any] | None:
-    try:
-        found = json.loads(path.read_text())
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise ConfigError(f"is no JSON: {error}", str(path), "do the run again") from error
-    return found if isinstance(found, dict) else None
+    return datafile.read_json(path) if path.exists() else None
 
 
 def compare(left: Side, right: Side) -> Comparison:
@@ -220,13 +212,13 @@ def differences(left: Any, right: Any, path: str = "") -> Iterator[Difference]:
 
 def _flent(path: Path) -> dict[str, Any]:
     """The content of a data file; the rows of a table are taken for metadata."""
-    try:
-        if path.name.endswith(datafile.ROWS):
-            return {"metadata": {"rows": datafile.read_rows(path)}}
-        with gzip.open(path) as stream:
-            found = json.load(stream)
-    except (OSError, EOFError, ValueError) as error:
-        raise ConfigError(
-            f"is no flent data file: {error}", str(path), "do the run again"
-        ) from error
-    return found if isinstance(found, dict) else {}
+    if path.name.endswith(datafile.ROWS):
+        return {"metadata": {"rows": datafile.read_rows(path)}}
+    found = datafile.read_json(path)
+    series = found.get("results", {})
+    lists = [found.get("x_values", []), *(series.values() if isinstance(series, dict) else [None])]
+    times = lists[0] if isinstance(lists[0], list) else [None]
+    numbers = all(isinstance(time, int | float) for time in times)
+    if not numbers or not all(isinstance(values, list) for values in lists):
+        raise DamagedData("is no flent data file", str(path), "do the run again")
+    return found

@@ -31,6 +31,9 @@ from emulation.studyfile import StudyFile
 from emulation.sweep import Sweep, link
 from emulation.units import Duration
 
+#: Of an experiment; the largest that ships has 124.
+MOST_POINTS = 10_000
+
 
 def load(path: FilePath) -> Study:
     """Read a study file, or that of a folder; raise `ConfigError` with all its problems."""
@@ -46,13 +49,7 @@ def load(path: FilePath) -> Study:
 
 @lru_cache(maxsize=32)
 def _load(path: FilePath, changed: int, joining: own.Own) -> Study:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
-        todo = "name a readable study file"
-        raise ConfigError(f"cannot be read: {reason}", str(path), todo) from None
-    source = Source.read(text)
+    source = Source.of(path)
     file = validated(source, StudyFile, "format")
     study = None
     if file is not None and path.name == studies.FILE and file.study != path.parent.name:
@@ -78,8 +75,10 @@ def _study(
     for name, qdisc in file.qdiscs.items():
         if qdisc.module is not None:
             try:
+                if name not in joining:  # those of `own.yaml` lie where its user says
+                    studies.inside(folder, qdisc.module)
                 module.source(folder / qdisc.module)
-            except KernelBuildError as error:
+            except (KernelBuildError, ConfigError) as error:
                 where: Path = ("qdiscs", name, "module")
                 source.problems.append(source.problem(where, error.what, error.todo))
     for name, section_ in file.experiments.items():
@@ -123,6 +122,9 @@ def _experiment(
     made_of: dict[tuple[str, str, str], list[Value]] = {}
     try:
         sweep.check_axes()
+        if sweep.size > MOST_POINTS:
+            what = f"has {sweep.size} points, more than {MOST_POINTS}"
+            raise Flaws((("sweep",), what, "make several experiments of it"))
         for values in sweep.products():
             try:
                 point = sweep.point(values)
@@ -332,6 +334,14 @@ def recorded(told: Mapping[str, Any], known: Mapping[str, Experiment] | None = N
     `known`: experiments by id (`all_labels`), where somebody has read them already. Raises
     `ConfigError` where there is no such run any more.
     """
+    try:
+        return _recorded(told, known)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"is no provenance of a run ({type(error).__name__}: {error})"
+        raise ConfigError(what, str(told.get("run", ""))[:200], "do the run again") from error
+
+
+def _recorded(told: Mapping[str, Any], known: Mapping[str, Experiment] | None) -> Run:
     name = f"{told['paper']}/{told['experiment']}"
     source = known[name] if known and name in known else experiment(name)
     axes = {axis: told[axis] for axis in ("link", "qdisc", "cc") if told[axis] != NONE}

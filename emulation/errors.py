@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+#: Of a study file, that are told at once.
+MOST_PROBLEMS = 100
+
 #: Exit status of a run that the user stopped (128 + SIGINT, as shells report it).
 INTERRUPTED = 130
 
@@ -35,6 +38,11 @@ class EmulationError(Exception):
         return f"{place}{self.what}{advice}"
 
 
+def printable(text: str) -> str:
+    """`text` without what moves a terminal's cursor or renames its window."""
+    return "".join(one if one.isprintable() or one in "\n\t" else ascii(one)[1:-1] for one in text)
+
+
 @dataclass(frozen=True, order=True)
 class Problem:
     """One thing wrong in an experiment file."""
@@ -57,8 +65,8 @@ class ConfigError(EmulationError):
 
     @classmethod
     def of(cls, file: str, problems: Iterable[Problem]) -> ConfigError:
-        """The error of `file` with all its `problems`, in the order of their lines."""
-        found = tuple(sorted(problems))
+        """The error of `file` with its first `problems`, in the order of their lines."""
+        found = tuple(sorted(problems))[:MOST_PROBLEMS]
         first = found[0]
         error = cls(
             what=f"{first.key}: {first.what}" if first.key else first.what,
@@ -120,7 +128,7 @@ class NotReproduced(EmulationError):
 
 
 class DamagedData(EmulationError):
-    """A data file is not the one that its provenance describes."""
+    """A data file is not the one that its provenance describes, or not of its form."""
 
     exit_status = 10
 

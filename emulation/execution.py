@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from emulation import provenance, scratch, storage, vm
+from emulation import provenance, scratch, storage, trust, vm
 from emulation.errors import EmulationError
 from emulation.kernel import Kernel, module
 from emulation.layer import Layer, names
@@ -134,6 +134,7 @@ def execute(
     """
     job = wanted.job()
     sources = () if wanted.rig is None else wanted.rig.modules
+    trust.require("" if wanted.rig is None else wanted.rig.experiment.folder)
     modules = module.needed(kernel, job, sources)
     machine = vm.Machine(kernel.path, root.path, wanted.seed, wanted.memory_mib)
     machine = replace(machine, modules=modules, layers=wanted.layers)

@@ -72,10 +72,7 @@ def _read(path: Path, changed: int) -> Own:
 
 def load(path: Path) -> Own:
     """Read such a file; raise `ConfigError` with all its problems."""
-    try:
-        source = Source.read(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot be read: {error}", str(path), "name a readable file") from None
+    source = Source.of(path)
     file = validated(source, OwnFile, "papers")
     qdiscs = {}
     for name, section in file.qdiscs.items() if file else ():

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
 from emulation.errors import ConfigError
+from emulation.source import Source
 
 FILE = Path(__file__).resolve().parents[1] / "qdisc" / "own.yaml"
 VARIABLE = "QDISC_LAB_OWN"  # of the environment: another file; empty: none
@@ -57,10 +55,10 @@ def names(paper: str) -> list[str]:
 @lru_cache(maxsize=4)
 def _read(file: Path, changed: int) -> tuple[list[str], dict[str, Drawn]]:
     try:
-        content = YAML(typ="safe").load(file)
+        content = Source.of(file).value
         papers, qdiscs = list(content["papers"]), dict(content["qdiscs"])
         return papers, {str(name): _drawn(n, one) for n, (name, one) in enumerate(qdiscs.items())}
-    except (YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         todo = f"`emulate check {file}` says what"
         raise ConfigError("is not as it should be", str(file), todo) from error
 

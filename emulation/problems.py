@@ -56,8 +56,8 @@ def read(adapter: TypeAdapter[Any], value: Any, form: Any, context: dict[str, An
 def flaws(invalid: ValidationError, value: Any, form: Any) -> Iterator[Flaw]:
     """pydantic's findings about `value`, which should have the `form`."""
     for error in invalid.errors():
-        path = _path(value, error["loc"])
         kind, context = error["type"], error.get("ctx", {})
+        path = _path(value, error["loc"], kind == "extra_forbidden")
         inner = context.get("error")
         if isinstance(inner, Flaws):
             for below, what, todo in inner.flaws:
@@ -92,12 +92,18 @@ def _noun(path: Path) -> str:
     return next(words, "value").removesuffix("s")
 
 
-def _path(value: Any, location: Sequence[str | int]) -> Path:
-    """Where in `value` a finding is: pydantic's location has the tags of unions between."""
+def _path(value: Any, location: Sequence[str | int], is_key: bool = False) -> Path:
+    """Where in `value` a finding is: pydantic's location has the tags of unions between.
+
+    `is_key`: the last step is a key of the file, whatever it is called.
+    """
     path: list[str | int] = []
     last = len(location) - 1
     tagged = False  # whether the tag of `value` has been there
     for number, step in enumerate(location):
+        if is_key and number == last:
+            path.append(step)
+            break
         if step == "[key]":
             continue
         if not tagged and isinstance(value, Mapping) and value.get("kind") == step:

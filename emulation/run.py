@@ -11,7 +11,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from emulation import layer, probes as recording, provenance, scratch, speed, storage, trace, vm
+from emulation import (
+    layer,
+    probes as recording,
+    provenance,
+    scratch,
+    speed,
+    storage,
+    trace,
+    trust,
+    vm,
+)
 from emulation.captures import places
 from emulation.errors import ConfigError, EmulationError, GuestFailure
 from emulation.kernel import Kernel, module
@@ -133,7 +143,11 @@ def today(run: Run, kernel: Kernel, root: RootFs) -> dict[str, Any]:
 
 
 def machine_of(run: Run, kernel: Kernel, root: RootFs) -> vm.Machine:
-    """What is booted for `run`. Builds its modules, and layers of its packages."""
+    """What is booted for `run`. Builds its modules, and layers of its packages.
+
+    Raises `Untrusted` where nobody has agreed to what its study executes.
+    """
+    trust.require(run.experiment.folder)
     return vm.Machine(
         kernel.path,
         root.path,

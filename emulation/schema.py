@@ -24,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from emulation import sysctls
 from emulation.qdisc import TC_OPTIONS, Option, flaws as flaws_of_qdisc
 from emulation.source import Path
 from emulation.units import Duration, Packets, Quantity, Rate, Size, UnitError
@@ -168,6 +169,13 @@ def _settings(value: Any) -> tuple[tuple[str, str], ...]:
     return tuple(read)
 
 
+def _of_network(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    wrong = [((name,), *found) for name, value in pairs if (found := sysctls.flaw(name, value))]
+    if wrong:
+        raise Flaws(*wrong)
+    return pairs
+
+
 def _written(noun: str, quantity: type[Quantity]) -> WithJsonSchema:
     """What an editor is told of a quantity."""
     units = "|".join(map(re.escape, quantity.UNITS))
@@ -207,6 +215,7 @@ Settings = Annotated[
     PlainValidator(_settings),
     WithJsonSchema({"type": "object", "additionalProperties": _SETTING}),
 ]
+Sysctls = Annotated[Settings, AfterValidator(_of_network)]
 Mtu = Annotated[
     Size, PlainValidator(_parser(Size)), AfterValidator(_carried), _written("an MTU", Size)
 ]

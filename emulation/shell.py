@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from emulation import scratch, vm
+from emulation import scratch, trust, vm
 from emulation.kernel import Kernel, module
 from emulation.model import Run
 from emulation.rootfs import RootFs
@@ -32,6 +32,7 @@ def interact(run: Run, kernel: Kernel, root: RootFs) -> int:
     """
     machine = vm.Machine(kernel.path, root.path, run.random, run.memory_mib, terminal=True)
     wanted = job(run)
+    trust.require(run.experiment.folder)
     modules = module.needed(kernel, wanted, run.modules)
     with scratch.folder() as folder, _raw_terminal():
         vm.prepare(folder, root.path, wanted, modules)

@@ -74,8 +74,22 @@ def find(name_or_path: str | Path) -> Path:
 
 
 def data_folder(folder: Path) -> Path:
-    """Where the runs of a study lie: those of shipped ones in `data`, others' in their folder."""
-    return SHIPPED.parent / DATA if folder.parent == SHIPPED else folder / DATA
+    """Where the runs of a study lie: those of shipped ones in `data`, others' in their folder.
+
+    Raises `ConfigError` where that is a link to another place.
+    """
+    return SHIPPED.parent / DATA if folder.parent == SHIPPED else inside(folder, DATA)
+
+
+def inside(folder: Path, name: str) -> Path:
+    """What a study in `folder` calls `name`; `ConfigError` where it is not below the folder."""
+    path = folder / name
+    below = not Path(name).is_absolute() and ".." not in Path(name).parts and "\0" not in name
+    real = Path(os.path.realpath(folder))
+    if not below or not Path(os.path.realpath(path)).is_relative_to(real):
+        what = f"'{name[:80]}' leads out of the study's folder"
+        raise ConfigError(what, str(folder), "copy it into the folder and write a relative path")
+    return path
 
 
 def add(name_or_path: str | Path) -> Path:

@@ -303,6 +303,12 @@ def _format(number: Any) -> int:
     return FORMAT
 
 
+def _address(text: str) -> str:
+    if text and not re.fullmatch(r"https?://[^\s\"'<>]+", text):  # pages lead there
+        raise Flaws(((), f"'{text[:80]}' is no address of a page", "write https://…"))
+    return text
+
+
 class StudyFile(Section):
     """A whole study file."""
 
@@ -311,7 +317,7 @@ class StudyFile(Section):
     title: str
     doi: str = ""
     source: str = ""  # authors, place and year of a paper
-    address: str = ""  # where it can be read
+    address: Annotated[str, AfterValidator(_address)] = ""  # where it can be read
     links: dict[str, LinkSection] = Field(default_factory=dict)
     qdiscs: dict[Name, QdiscSection] = Field(default_factory=dict)
     wifi: dict[Name, WifiSection] = Field(default_factory=dict)

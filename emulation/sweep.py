@@ -189,6 +189,15 @@ class Sweep:
                 axes.append([Value(axis, one, swept, False) for one in found])
             yield from map(list, product(*axes))
 
+    @property
+    def size(self) -> int:
+        """How many points there are, before they are made."""
+        axes = (
+            [len(values) if isinstance(values, list) else 1 for values in block.values()]
+            for block in self.blocks
+        )
+        return sum(map(math.prod, axes))
+
     def varied(
         self, values: Sequence[Value], asked: Mapping[str, Sequence[Any]]
     ) -> Iterator[list[Value]]:

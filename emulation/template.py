@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from emulation import studies
+from emulation import studies, trust
 from emulation.errors import ConfigError
 
 STUDY = """\
@@ -155,6 +155,8 @@ SCHEMA = Path(__file__).resolve().parents[1] / "docs" / "study.schema.json"
 def make(folder: Path) -> list[Path]:
     """Write a new study into `folder`, which must not be there; the files that were written.
 
+    It is trusted from then on, whatever its user makes of it.
+
     Raises `ConfigError` for a folder that is there, or whose name is none for a study.
     """
     name = folder.name
@@ -179,4 +181,5 @@ def make(folder: Path) -> list[Path]:
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    trust.own(folder)
     return [folder / file for file in texts]

@@ -17,6 +17,10 @@ from typing import ClassVar, Self
 NUMBER_AND_UNIT = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>\S.*)?", re.ASCII)
 
 
+MOST = 2**63  # base units: what the guest's kernel counts with
+LONGEST_NUMBER = 40  # characters
+
+
 class UnitError(ValueError):
     """Text that is not a quantity; says what is wrong and gives an example."""
 
@@ -62,11 +66,15 @@ class Quantity:
             raise UnitError(f"'{text}': {cls._unknown(unit)}; write e.g. '{cls.EXAMPLE}'")
         if number.startswith("-"):
             raise UnitError(f"'{text}': is negative; write e.g. '{cls.EXAMPLE}'")
+        if len(number) > LONGEST_NUMBER:
+            raise UnitError(f"'{text[:40]}': is too long a number; write e.g. '{cls.EXAMPLE}'")
         value = Fraction(number) * cls.UNITS[unit]
         if value.denominator != 1:
             raise UnitError(
                 f"'{text}': is not a whole number of {cls.unit()}; write e.g. '{cls.EXAMPLE}'"
             )
+        if value >= MOST:
+            raise UnitError(f"'{text}': is more than can be; write e.g. '{cls.EXAMPLE}'")
         return cls(value.numerator)  # type: ignore[call-arg]  # the field of the subclass
 
     @classmethod

@@ -8,9 +8,7 @@ seeds; bytes that are equal all the same say more than any statistics.
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
-import json
 import math
 import re
 import statistics
@@ -25,7 +23,7 @@ from typing import Any
 from emulation import compare, datafile, host
 from emulation.captures import places
 from emulation.config import recorded
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, DamagedData
 from emulation.kernel import Kernel
 from emulation.model import Experiment, Run
 from emulation.probes import FOLLOWED, Probe
@@ -82,6 +80,17 @@ class Shipped:
 
     data: Path
     record: dict[str, Any]
+
+    @classmethod
+    def at(cls, provenance: Path) -> Shipped:
+        """The run with that provenance; `DamagedData` where it is none."""
+        record = datafile.read_json(provenance)
+        try:
+            _ = str(record["run"]), record["identity"]["kernel"]["series"], record["data_sha256"]
+        except (LookupError, TypeError) as error:
+            what = f"is no provenance of a run ({type(error).__name__}: {error})"
+            raise DamagedData(what, str(provenance), "do the run again") from error
+        return cls(datafile.beside(provenance), record)
 
     @property
     def id(self) -> str:
@@ -146,11 +155,7 @@ def shipped(data: Path) -> list[Shipped]:
     """The runs in the folder `data`, by id; `ConfigError` where there is none."""
     found = []
     for path in sorted(data.glob("*/*/*/*/*/seed-*.json")):
-        try:
-            record = json.loads(path.read_text())
-        except ValueError as error:
-            raise ConfigError(f"is no JSON: {error}", str(path), "do the run again") from error
-        found.append(Shipped(datafile.beside(path), record))
+        found.append(Shipped.at(path))
     if not found:
         raise ConfigError("holds no runs", str(data), "name the folder of the data with --data")
     return found
@@ -183,7 +188,7 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
         probes = tuple(Probe(kind) for kind, _ in tables(one))
         result = execute(run, kernel, root, Path(scratch), on_step, probes=probes)
-        again = Shipped(result.data, json.loads(result.provenance.read_text()))
+        again = Shipped.at(result.provenance)
         verdict = judge(one, again)
     verdict.kernel_digest, verdict.rootfs_digest = kernel.digest, root.digest
     return verdict
@@ -266,10 +271,22 @@ def metrics(data: Path, base_rtts_ms: list[float]) -> dict[str, float]:
     """
     if data.name.endswith(datafile.ROWS):
         rows = datafile.read_rows(data)
-        goodputs = [row["value"] for row in rows if row.get("quantity") == "goodput_mbit_s"]
+        goodputs = [
+            value
+            for row in rows
+            if row.get("quantity") == "goodput_mbit_s"
+            and isinstance(value := row.get("value"), int | float)
+        ]
         return {"goodput": statistics.fmean(goodputs)} if goodputs else {}
-    with gzip.open(data) as stream:
-        content = json.load(stream)
+    content = datafile.read_json(data)
+    try:
+        return _flent_metrics(content, base_rtts_ms)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"is no flent data file ({type(error).__name__}: {error})"
+        raise DamagedData(what, str(data), "do the run again") from error
+
+
+def _flent_metrics(content: dict[str, Any], base_rtts_ms: list[float]) -> dict[str, float]:
     meta = content["metadata"]
     found: dict[str, float] = {}
     for name, about in meta["SERIES_META"].items():
@@ -338,7 +355,7 @@ def shipped_cell(one: Shipped) -> list[Shipped]:
     """All seeds of the cell of `one`."""
     found = []
     for path in sorted(one.cell.glob("seed-*.json")):
-        found.append(Shipped(datafile.beside(path), json.loads(path.read_text())))
+        found.append(Shipped.at(path))
     return found
 
 

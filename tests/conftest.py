@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from emulation import ownfile, speed, studies
+from emulation import ownfile, speed, studies, trust
 from emulation.config import experiment, load
 from emulation.errors import ConfigError
 from emulation.model import Experiment
@@ -22,6 +22,12 @@ os.environ[ownfile.VARIABLE] = ""  # tests are about what is shipped, whatever q
 def own_studies(monkeypatch: pytest.MonkeyPatch) -> None:
     """A study that a test adds is known to that test alone."""
     monkeypatch.setenv(studies.VARIABLE, os.environ.get(studies.VARIABLE, ""))
+
+
+@pytest.fixture(autouse=True)
+def own_trust(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Studies that tests write are trusted, but for those of test_trust."""
+    monkeypatch.setenv(trust.VARIABLE, str(tmp_path_factory.getbasetemp().parent))
 
 
 @pytest.fixture(autouse=True)

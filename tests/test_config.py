@@ -341,19 +341,18 @@ def test_a_server_has_no_more_addresses_than_there_are_bands(tmp_path: Path) -> 
 
 def test_an_experiment_has_what_is_its_own_and_the_files_rig(tmp_path: Path) -> None:
     text = changed(BEHIND, "start_jitter: 50 ms, servers: [web], options: {urllist: list}}")
-    own = (
-        "    rig: {base_rtt: [10 ms, 50 ms], sysctls: {net.b: 7, net.c: x}}\n    memory: 256 MiB\n"
-    )
+    own = "    rig: {base_rtt: [10 ms, 50 ms], sysctls: {net.ipv4.b: 7, net.ipv4.c: x}}\n"
+    own += "    memory: 256 MiB\n"
     text = text.replace(BEFORE, own + BEFORE)
     text = text.replace(
-        "edge_rate: 1 Gbit/s", "edge_rate: 1 Gbit/s\n  sysctls: {net.a: 1, net.b: 2}"
+        "edge_rate: 1 Gbit/s", "edge_rate: 1 Gbit/s\n  sysctls: {net.ipv4.a: 1, net.ipv4.b: 2}"
     )
     path = tmp_path / "small.yaml"
     path.write_text(text)
     (found,) = load(path).experiments
     assert found.rig.base_rtts == (Duration(10 * MS), Duration(50 * MS))
     assert found.rig.edge_rate == Rate(10**9)
-    assert dict(found.rig.sysctls) == {"net.a": "1", "net.b": "7", "net.c": "x"}
+    assert dict(found.rig.sysctls) == {"net.ipv4.a": "1", "net.ipv4.b": "7", "net.ipv4.c": "x"}
     assert found.points[0].memory == Size(256 * 2**20)
     assert (found.traffic.servers, found.traffic.options) == (("web",), (("urllist", "list"),))
     path.write_text(SMALL)

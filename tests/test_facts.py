@@ -21,7 +21,7 @@ def test_a_file_that_is_no_table_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("one column\n1\n")
     with pytest.raises(DataError, match="one column"):
         facts.read_facts(tmp_path / "one.csv")
-    with pytest.raises(DataError, match="no table"):
+    with pytest.raises(DataError, match="no such file"):
         facts.read_facts(tmp_path / "none.csv")
 
 

@@ -450,7 +450,9 @@ def test_tables_of_runs_that_are_not_there_or_damaged_are_refused(mine: Path) ->
     for damaged in (b"no gzip", gzip.compress(b'{"a": 1}\n' * 99)[:-9], gzip.compress(b"{a")):
         path = mine / f"data/{runs[0].id}.rows.jsonl.gz"
         path.write_bytes(damaged)
-        with pytest.raises(DataError, match=r"seed-001\.rows\.jsonl\.gz: not lines of JSON"):
+        with pytest.raises(
+            DataError, match=r"seed-001\.rows\.jsonl\.gz: (not gzip|trunc|not JSON)"
+        ):
             runs.rows()
     for table in (runs.summary, runs.tables, runs.rows):
         (mine / f"data/{runs[1].id}.json").unlink(missing_ok=True)

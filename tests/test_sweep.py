@@ -274,7 +274,7 @@ def test_two_values_never_have_one_id() -> None:
 
 def test_the_data_of_hostile_settings_stay_in_their_folder(first_of: Read, tmp_path: Path) -> None:
     found = first_of(swept(PLAIN))
-    runs = select(found, settings={"rig.sysctls.x": HOSTILE, "traffic.options.y": HOSTILE[:3]})
+    runs = select(found, settings={"traffic.options.x": HOSTILE, "traffic.options.y": HOSTILE[:3]})
     assert len({run.id for run in runs}) == 3 * len(HOSTILE)
     root = tmp_path / "data"
     for run in runs:

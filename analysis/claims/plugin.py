@@ -21,6 +21,8 @@ from analysis.errors import DataError
 from analysis.measures.names import METRICS
 from analysis.runs.statement import Claim
 from analysis.runs.study import Study
+from emulation import studies, trust
+from emulation.errors import ConfigError
 
 
 class Rules(NamedTuple):
@@ -43,6 +45,11 @@ def rules_of(study: Study) -> Rules:
     if study.rules is None:
         return NONE
     path = study.rules
+    try:
+        studies.inside(study.folder, str(path.relative_to(study.folder)))
+        trust.require(study.folder)
+    except ConfigError as error:
+        raise DataError(str(error)) from error
     module = load(path.resolve())
     rules = {
         claim: _making(path, claim, rule) if callable(rule) else _checked(path, claim, rule)
@@ -65,6 +72,7 @@ def load(path: Path) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # for what a package imports of itself
+    sys.pycache_prefix = trust.bytecode()
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:

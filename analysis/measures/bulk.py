@@ -1,6 +1,5 @@
 """What a run measured whose every packet was followed: delays, goodput, marks and drops."""
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Final
@@ -8,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from analysis.runs.axes import axes, span_ms
-from analysis.runs.dataset import RunFile
+from analysis.runs.dataset import RunFile, read_record
 from analysis.runs.packets import goodput_intervals, read_packets, run_quantiles
 
 PERCENTILES: Final = {"p10": "p10", "p50": "median", "p90": "p90"}
@@ -29,7 +28,7 @@ def measure_wireless(run: RunFile) -> Mapping[str, float]:
     """Percentiles of the round trips of downloads, with the base RTT and without, and with traffic
     both ways of uploads, and of the wait of the uploads' acknowledgments; goodput and drops.
     Raises DataError."""
-    told = json.loads(run.provenance.read_text())
+    told = read_record(run)
     mixed = "both_ways" in told
     wanted = [
         "queuing",

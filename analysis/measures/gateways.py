@@ -1,6 +1,5 @@
 """What a run between gateways measured: delay, utilisation, drops and how they are shared."""
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,7 +9,7 @@ import pandas as pd
 from analysis.measures.dynamic import MOST_MS, below_percent, first_drop_ms, longest_ms, steps
 from analysis.measures.queues import read_run
 from analysis.runs.axes import axes, packets
-from analysis.runs.dataset import RunFile
+from analysis.runs.dataset import RunFile, read_record
 
 FRAME_BITS: Final = 8 * 1514
 AFTER_S: Final = 10.0  # after a change of the rate
@@ -50,7 +49,7 @@ def measure(run: RunFile) -> Mapping[str, float]:
 
 def measure_dynamic(run: RunFile) -> Mapping[str, float]:
     """The same of a link whose rate changes, and how the queue took the changes."""
-    told = json.loads(run.provenance.read_text())
+    told = read_record(run)
     forward = [one for one in told["changes"] if one["port"].startswith("left ")]
     at = [0.0, *(float(one["at_s"]) for one in forward)]
     link = float(run.link.partition("/")[2])

@@ -1,6 +1,5 @@
 """What a run of the RRUL test measured: latency, goodput, start-up and drops."""
 
-import json
 from typing import Any, Final
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 
 from analysis.errors import DataError
 from analysis.measures import battling, metrics
-from analysis.runs.dataset import Dataset, RunFile, read_runs
+from analysis.runs.dataset import Dataset, RunFile, read_record, read_runs
 from analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats
 
 STARTUP_S: Final = 20.0  # of load: Fig. 7 of gbw2015 shows 25 s of the test, 5 of them idle
@@ -80,7 +79,7 @@ def startup(time_s: Floats, latency_ms: Floats, length_s: float) -> dict[str, fl
 
 def _drops(run: RunFile) -> dict[str, float]:
     """Share of the packets that the qdisc under test dropped, as the kernel counted them."""
-    record: dict[str, Any] = json.loads(run.provenance.read_text())
+    record: dict[str, Any] = read_record(run)
     shares = {}
     for direction, queue in QUEUES.items():
         try:

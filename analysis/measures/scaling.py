@@ -10,6 +10,7 @@ import pandera.pandas as pa
 from scipy.optimize import nnls
 
 from analysis.errors import DataError
+from analysis.runs.files import read_csv
 
 _MACHINE: Final = ["cpu_model", "cpus", "kernel"]
 QUIET_CPUS: Final = 0.5  # busy with something else: more, and wall times say little
@@ -59,11 +60,11 @@ def read_scaling(path: Path) -> pd.DataFrame:
     (virtual by CPU seconds: a core of its own) and `quiet`, of the machine and kernel measured
     last; raises DataError for any other file."""
     try:
-        table = pd.read_csv(path, dtype={"kernel": str, "problem": str})
+        table = read_csv(path, dtype={"kernel": str, "problem": str})
         numbers = [name for name, one in SCALING.columns.items() if str(one.dtype) == "float64"]
         table["problem"] = table["problem"].astype(object).fillna("").astype(str)
         table = SCALING.validate(table.astype(dict.fromkeys(numbers, float)))
-    except (OSError, ValueError, KeyError, pa.errors.SchemaError) as error:
+    except (ValueError, KeyError, pa.errors.SchemaError) as error:
         remedy = "Measure with `python -m workflow.scaling`"
         raise DataError.of(path, f"no table of measurements ({error})", remedy) from error
     last = table[_MACHINE].iloc[-1]

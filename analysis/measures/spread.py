@@ -5,9 +5,7 @@ would be one trace repeated, and flows that start together would stay together. 
 measure how far that is from what a set of runs shows.
 """
 
-import gzip
 import hashlib
-import json
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Final
@@ -19,6 +17,7 @@ import scipy
 from analysis.errors import DataError
 from analysis.measures.metrics import CELL, GOODPUT, INDUCED, Probe, covariance_ellipse
 from analysis.runs.dataset import Dataset, RunFile
+from analysis.runs.files import read_json
 from analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats, flows_began_s, kind_of
 
 STARTUP_S: Final = 20.0  # of the load, not compared: slow start looks the same in every run
@@ -132,10 +131,9 @@ def flow_starts(files: Sequence[RunFile]) -> pd.DataFrame:
     rows = []
     for file in files:
         try:
-            with gzip.open(file.data) as stream:
-                begins = flows_began_s(json.load(stream))
+            begins = flows_began_s(read_json(file.data))
             first = min(begins.values())
-        except (OSError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise DataError.of(file.data, f"no starts of flows ({error})", RERUN) from error
         rows += [
             (file.run, file.era, file.link, file.qdisc, file.cc, file.seed, name, kind_of(name),

@@ -21,6 +21,7 @@ from analysis.measures.kinds import KINDS, Measure
 from analysis.measures.names import METRICS
 from analysis.runs import recorded
 from analysis.runs.dataset import FEW_RUNS, RunFile, find_runs
+from analysis.runs.flentfile import RERUN
 from analysis.runs.study import Study
 from emulation.model import DEFAULT_ERA
 from emulation.studies import FILE
@@ -156,7 +157,11 @@ def _measured(
 
 
 def _values(run: RunFile, kind: str) -> Mapping[str, float]:
-    values = KINDS[kind](run)
+    try:
+        values = KINDS[kind](run)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        wrong = f"cannot be measured as '{kind}' ({type(error).__name__}: {error})"
+        raise DataError.of(run.provenance, wrong, RERUN) from error
     unknown = sorted(set(values) - set(METRICS))
     if unknown:
         wrong = f"the measure '{kind}' has the unknown metric {', '.join(unknown)}"

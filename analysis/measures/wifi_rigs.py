@@ -5,7 +5,6 @@ with one difference each show what either comes from. What happened below the qd
 driver's counters (docs/wifi.md), which a run's record has of each device.
 """
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from analysis.measures import rrul
 from analysis.measures.metrics import GOODPUT, INDUCED, confidence_interval, run_metrics
 from analysis.measures.wifi_validation import PLACES, read_wifi
 from analysis.runs.dataset import Dataset, RunFile
+from analysis.runs.files import read_json
 from analysis.runs.flentfile import RERUN
 from analysis.runs.order import in_order
 from analysis.words import intervals
@@ -54,7 +54,7 @@ def read_below(run: RunFile) -> dict[str, float]:
     the record has no counters, as that of a run over a wire.
     """
     try:
-        ports: dict[str, Any] = json.loads(run.provenance.read_text())["qdiscs"]
+        ports: dict[str, Any] = read_json(run.provenance)["qdiscs"]
         counted = {
             end: {
                 name.removeprefix(f"{direction}_"): float(value)
@@ -63,7 +63,7 @@ def read_below(run: RunFile) -> dict[str, float]:
             }
             for end, (port, direction) in ENDS.items()
         }
-    except (KeyError, TypeError, ValueError, OSError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, DataError) as error:
         raise DataError.of(
             run.provenance, f"no counters of a WiFi link ({error})", RERUN
         ) from error

@@ -4,8 +4,6 @@ A run has for each packet when it was sent, came to the bottleneck's queue, left
 received, for each acknowledgment when it was sent and arrived, in ms since the connection began.
 """
 
-import gzip
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,7 @@ import pandas as pd
 from analysis.errors import DataError
 from analysis.measures.names import METRICS
 from analysis.runs.dataset import RunFile
+from analysis.runs.files import read_json
 from analysis.runs.flentfile import RERUN, Floats
 
 DATA: Final = ("sent", "queued", "left", "received", "bytes")
@@ -101,7 +100,7 @@ def least(moments: Floats, waiting: Floats, span_ms: float) -> Floats:
 def read_connection(path: Path) -> Connection:
     """Read a run's data file; raises DataError where it is not one of such a connection."""
     try:
-        content = json.loads(gzip.decompress(path.read_bytes()))
+        content = read_json(path)
         about, raw = content["metadata"], content["raw_values"]
         if about["NAME"] != "window":
             raise ValueError(f"of the test {about['NAME']!r}")
@@ -109,7 +108,7 @@ def read_connection(path: Path) -> Connection:
         acks = pd.DataFrame(raw["acknowledgments"])[list(ACKS)]
         window = int(about["TEST_PARAMETERS"]["window"])
         length_ms = 1000 * float(about["LENGTH"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError.of(path, f"no connection with a fixed window ({error!r})", RERUN) from error
     return Connection(window, packets, acks, length_ms)
 

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from analysis.errors import DataError
 from analysis.plots.style import Palette
+from analysis.runs.files import read_csv
 from analysis.runs.published import REMEDY
 
 ROW_INCH: Final = 0.32
@@ -18,8 +19,8 @@ GAP: Final = 3  # characters between columns
 def read_facts(path: Path) -> pd.DataFrame:
     """A table of texts with a header; raises DataError where it is none."""
     try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
+        table = read_csv(path, dtype=str, keep_default_na=False)
+    except ValueError as error:
         raise DataError.of(path, f"no table ({error})", REMEDY) from error
     if table.empty or table.columns.size < 2:
         raise DataError.of(path, "has no rows or one column", REMEDY)

@@ -6,7 +6,6 @@ experiment and what is not its default: `rrul`, `rrul@2014`, `rrul@2014@20s`. A 
 `.json` does: a data file alone is one that is being written, and is passed over.
 """
 
-import json
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.errors import DataError
+from analysis.runs import files as readers
 from analysis.runs.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
 from emulation import datafile
 from emulation.era import ERAS
@@ -331,23 +331,20 @@ def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentF
 def read_record(file: RunFile) -> dict[str, Any]:
     """The provenance of a run; raises DataError where it is none, or that of another run."""
     try:
-        record = json.loads(file.provenance.read_text())
+        record = readers.read_json(file.provenance)
         named = record["run"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (DataError, KeyError) as error:
         raise DataError.of(file.provenance, "not the provenance of a run", RERUN) from error
     if named != file.run:
         raise DataError.of(
             file.provenance, f"describes the run {named!r}", f"Move it to its place, not {file.run}"
         )
-    return dict(record)
+    return record
 
 
 def read_rows(file: RunFile) -> list[dict[str, Any]]:
     """The rows of a run whose data are a table; raises DataError for another."""
-    try:
-        return datafile.read_rows(file.data)
-    except (OSError, ValueError) as error:
-        raise DataError.of(file.data, f"no table of rows ({error})", RERUN) from error
+    return readers.read_rows(file.data)
 
 
 @contextmanager
@@ -356,7 +353,7 @@ def usable(file: RunFile) -> Iterator[None]:
     DataError."""
     try:
         yield
-    except (KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         wrong = f"provenance without a usable entry ({type(error).__name__}: {error})"
         raise DataError.of(file.provenance, wrong, RERUN) from error
 

@@ -7,10 +7,8 @@ load starts with DELAY seconds without, then come LENGTH seconds of load, then D
 (flent, `tests/netperf_definitions.inc`: TOTAL_LENGTH = LENGTH + 2 DELAY).
 """
 
-import gzip
-import json
+import math
 import re
-import zlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.errors import DataError
+from analysis.runs.files import read_json
 
 Floats = NDArray[np.float64]
 
@@ -99,7 +98,7 @@ def read_flent(path: Path, kinds: Collection[str] = tuple(KINDS)) -> FlentFile:
     Raises DataError when the file is missing, truncated, not flent's or of a newer format,
     when a flow or probe has no sample, or one of TESTS lacks a kind of series.
     """
-    content = _content(path)
+    content = read_json(path)
     try:
         metadata = content["metadata"]
         if int(content["version"]) > FORMAT_VERSION:
@@ -116,31 +115,14 @@ def read_flent(path: Path, kinds: Collection[str] = tuple(KINDS)) -> FlentFile:
         series = tuple(_series(content, kinds))
         packets = content["raw_values"].get(PACKETS)
         loss = _loss(packets, began_s(content), length_s) if packets else None
-    except (LookupError, TypeError, ValueError) as error:
+        if not all(map(math.isfinite, (length_s, delay_s, step_s))):
+            raise ValueError("a length that is not finite")
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError.of(
             path, f"not a flent data file ({type(error).__name__}: {error})", RERUN
         ) from error
     _require_samples(path, series, [kind for kind in TESTS.get(test, ()) if kind in kinds])
     return FlentFile(test, series, length_s, delay_s, step_s, version, loss)
-
-
-def _content(path: Path) -> dict[str, Any]:
-    try:
-        with gzip.open(path, "rb") as stream:
-            text = stream.read()
-    except FileNotFoundError as error:
-        raise DataError.of(path, "no such file", RERUN) from error
-    except (EOFError, zlib.error) as error:
-        raise DataError.of(path, "truncated or damaged gzip data", RERUN) from error
-    except gzip.BadGzipFile as error:
-        raise DataError.of(path, "not gzip data, so not written by flent", RERUN) from error
-    try:
-        content = json.loads(text)
-    except ValueError as error:
-        raise DataError.of(path, f"not JSON ({error})", RERUN) from error
-    if not isinstance(content, dict):
-        raise DataError.of(path, "JSON, but not a flent data file", RERUN)
-    return content
 
 
 def _series(content: dict[str, Any], kinds: Collection[str]) -> list[Series]:

@@ -4,10 +4,7 @@ Beside the flent file of such a run lies `seed-NNN.packets.parquet`, a row per p
 the queue under test (`emulation.captures` makes it, `data/README.md` describes it).
 """
 
-import gzip
-import json
 import os
-import zlib
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
@@ -15,10 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from analysis.errors import DataError
 from analysis.runs.dataset import FEW_RUNS, Dataset, RunFile, facts, read_record, runs_alone, usable
+from analysis.runs.files import read_json, told
 from analysis.runs.flentfile import RERUN, Floats
 from analysis.words import ranges
 from emulation.captures import table as packets_table
@@ -55,15 +52,11 @@ def read_packets(file: RunFile) -> pd.DataFrame:
     no such table.
     """
     path = file.data.with_name(file.data.name.removesuffix(".flent.gz") + SUFFIX)
-    provenance = json.loads(file.provenance.read_text())
-    try:
+    provenance = read_record(file)
+    with usable(file):
+        base_ms, length_ms = float(provenance["base_rtt_ms"]), 1000 * float(provenance["length_s"])
+    with told():
         table = packets_table.read(path)
-        base_ms, length_ms = provenance["base_rtt_ms"], provenance["length_s"] * 1000
-    except FileNotFoundError as error:
-        raise DataError.of(path, "no such file", RERUN) from error
-    except (KeyError, pa.ArrowException) as error:
-        wrong = f"no table of packets ({type(error).__name__}: {error})"
-        raise DataError.of(path, wrong, RERUN) from error
     arrived_ms = table["arrived_100us"] / 10
     sojourn_ms = table["left_100us"] / 10 - arrived_ms
     queuing_ms = sojourn_ms + table["elsewhere_100us"] / 10
@@ -87,14 +80,7 @@ def read_packets(file: RunFile) -> pd.DataFrame:
 
 def read_content(file: RunFile) -> dict[str, Any]:
     """What the run's flent file holds; raises DataError where it cannot be read."""
-    try:
-        with gzip.open(file.data, "rt") as stream:
-            content: dict[str, Any] = json.load(stream)
-        return content
-    except FileNotFoundError as error:
-        raise DataError.of(file.data, "no such file", RERUN) from error
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise DataError.of(file.data, f"not a flent data file ({error})", RERUN) from error
+    return read_json(file.data)
 
 
 def read_series(file: RunFile) -> dict[str, Floats]:
@@ -106,7 +92,7 @@ def read_series(file: RunFile) -> dict[str, Floats]:
             for name, values in content["results"].items()
         }
         return {"time_s": np.asarray(content["x_values"], dtype=np.float64), **series}
-    except (ValueError, KeyError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError.of(file.data, f"not a flent data file ({error})", RERUN) from error
 
 

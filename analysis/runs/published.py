@@ -8,6 +8,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.errors import DataError, brief
+from analysis.runs.files import read_csv
 
 PUBLISHED: Final = pa.DataFrameSchema(
     {
@@ -38,9 +39,7 @@ def read_table(
     DataError where the file is missing or is no table of `schema`.
     """
     try:
-        return schema.validate(pd.read_csv(path, dtype=dict(types or {}), comment="#"))
-    except FileNotFoundError as error:
-        raise DataError.of(path, "no such file", REMEDY) from error
+        return schema.validate(read_csv(path, dtype=dict(types or {}), comment="#"))
     except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
         raise DataError.of(path, f"not a table of {what} ({brief(error)})", REMEDY) from error
 

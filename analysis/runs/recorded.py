@@ -8,7 +8,8 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.errors import DataError
-from analysis.runs.dataset import RunFile, read_record
+from analysis.runs.dataset import RunFile, read_record, usable
+from analysis.runs.files import read_csv
 
 KEY: Final = ("experiment", "era", "link", "qdisc", "cc", "seed")
 _COLUMNS: Final = {
@@ -49,9 +50,11 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
     for run in beside(runs, probe):
         path = _table(run, probe)
         about = {name: getattr(run, name) for name in KEY}
-        length_s = float(read_record(run)["length_s"])
+        record = read_record(run)
+        with usable(run):
+            length_s = float(record["length_s"])
         try:
-            table = pd.read_csv(path, dtype=texts).assign(**about, length_s=length_s)
+            table = read_csv(path, dtype=texts).assign(**about, length_s=length_s)
             found.append(form.validate(table[list(form.columns)].astype(_floats(form))))
         except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
             todo = f"Make it again: emulate run … --probe {probe}"

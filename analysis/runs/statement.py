@@ -4,10 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-import pandas as pd
 import pandera.pandas as pa
 
 from analysis.errors import DataError, brief
+from analysis.runs.files import read_csv
 from analysis.runs.study import Study
 
 KINDS: Final = ("axis", "number", "ordering", "range", "ratio", "statement")
@@ -76,9 +76,9 @@ def read_claims(study: Study) -> list[Claim]:
     remedy = "Correct it; docs/claims.md describes its columns"
     try:
         numbers = {"value_low": float, "value_high": float}
-        table = pd.read_csv(path, dtype={name: numbers.get(name, str) for name in CLAIMS.columns})
+        table = read_csv(path, dtype={name: numbers.get(name, str) for name in CLAIMS.columns})
         table = CLAIMS.validate(table)
-    except (OSError, ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
+    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
         raise DataError.of(path, f"not a table of claims ({brief(error)})", remedy) from error
     others = sorted({*table["paper"]} - {study.name})
     if others:

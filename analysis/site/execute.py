@@ -18,6 +18,8 @@ from analysis.runs.study import open_study
 from analysis.site import notebookpage
 from analysis.site.figurefile import FigureFile, read_figure
 from analysis.site.outputs import SUMMARY, read_summary
+from emulation import trust
+from emulation.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "notebook.ipynb"
@@ -30,6 +32,11 @@ def execute(figure: FigureFile, data_root: Path, results: Path, *, progress: boo
     The folder is emptied first, and complete when its notebook.html exists. Raises DataError when
     the notebook fails; the notebook with the failing cell stays in the folder.
     """
+    if figure.notebook.resolve().is_relative_to(figure.study.resolve()):
+        try:
+            trust.require(figure.study)
+        except ConfigError as error:
+            raise DataError(str(error)) from error
     folder = (results / figure.name).resolve()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -47,6 +54,7 @@ def execute(figure: FigureFile, data_root: Path, results: Path, *, progress: boo
     # The notebook's process imports the code that draws it, not that of another checkout.
     paths = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
+    os.environ["PYTHONPYCACHEPREFIX"] = trust.bytecode()
     try:
         papermill.execute_notebook(
             str(figure.notebook), str(written), parameters, progress_bar=progress,

@@ -22,18 +22,19 @@ A list of several qdiscs is longer by those of the user's own (`qdisc/own.yaml`)
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from analysis.errors import DataError
 from analysis.measures.ablation import ablation_eras
 from analysis.measures.unloaded import UNLOADED_QDISC
 from analysis.runs.dataset import variant_name
+from emulation import studies
+from emulation.errors import ConfigError
 from emulation.model import DEFAULT_ERA, NONE as NO_AXIS
 from emulation.ownfile import names
+from emulation.source import Source
 
 KEYS: Final = ("notebook", "title", "caption", "parameters")
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
@@ -151,13 +152,15 @@ def read_figure(path: Path) -> FigureFile:
     of another kind, or names a notebook that does not exist.
     """
     remedy = "Compare it with the other files in its folder"
+    if not path.exists():
+        raise DataError.of(path, "no such file", "The folder `figures` of a study has them")
     try:
-        content = YAML(typ="safe").load(path)
-    except FileNotFoundError as error:
-        todo = "The folder `figures` of a study has them"
-        raise DataError.of(path, "no such file", todo) from error
-    except YAMLError as error:
-        raise DataError.of(path, f"not YAML ({error})", remedy) from error
+        source = Source.of(path)
+    except ConfigError as error:
+        raise DataError.of(path, error.what, remedy) from error
+    if source.problems:
+        raise DataError.of(path, str(source.problems[0]), remedy)
+    content = source.value
     if not isinstance(content, dict) or set(content) != set(KEYS):
         given = sorted(map(str, content)) if isinstance(content, dict) else content
         raise DataError.of(path, f"has the keys {given}, not {sorted(KEYS)}", remedy)
@@ -176,6 +179,9 @@ def read_figure(path: Path) -> FigureFile:
     if parameters["paper"] != study:
         wrong = f"is of the paper '{parameters['paper']}', its study is '{study}'"
         raise DataError.of(path, wrong, f"Write paper: {study}")
+    wrong = next(_outside(path.parents[1], content), "")
+    if wrong:
+        raise DataError.of(path, wrong, "Copy it into the study's folder")
     notebook = _notebook(path.parents[1], f"{content['notebook']}.ipynb")
     if notebook is None:
         wrong = f"names the notebook {content['notebook']}.ipynb, which does not exist"
@@ -190,6 +196,9 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(parameters, dict):
         yield f"parameters: is {parameters!r}, no mapping"
         return
+    odd = [str(key) for key in parameters if not str(key).isidentifier() or iskeyword(str(key))]
+    # papermill writes them as they are in front of the notebook's code.
+    yield from (f"parameters: {key[:40]!r} is not the name of a parameter" for key in odd)
     texts = {key: content[key] for key in KEYS if key != "parameters"}
     texts |= {key: parameters[key] for key in TEXTS if key in parameters}
     if isinstance(texts.get("length"), dict):
@@ -204,6 +213,20 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"{key}: {name} is {one!r}" for name, one in value.items() if not of(one))
         elif not _list(value):
             yield f"{key}: is {value!r}, no list of texts"
+
+
+def _outside(study: Path, content: Mapping[str, Any]) -> Iterator[str]:
+    """What the files are called that the figure names and that are none of the study or of the
+    data, by their keys."""
+    parameters = content["parameters"]
+    named = [("notebook", f"notebooks/{content['notebook']}.ipynb")]
+    named += [("published_values", f"published/{parameters.get('published_values', '')}")]
+    named += [("table", str(parameters.get("table", "")))]
+    for key, name in named:
+        try:
+            studies.inside(study, name)
+        except ConfigError as error:
+            yield f"{key}: {error.what}"
 
 
 def _text(value: Any) -> bool:

@@ -7,9 +7,10 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.errors import DataError
+from analysis.errors import DataError, brief
 from analysis.runs import study
 from analysis.runs.dataset import variant_name
+from analysis.runs.files import read_csv
 from analysis.runs.order import in_order
 from analysis.runs.settings import Setting
 from analysis.site import pages
@@ -110,7 +111,7 @@ def collect(results: Path) -> list[Shown]:
     found = []
     for path in sorted(results.glob(f"*/*/{SUMMARY}")):
         summary = read_summary(path)
-        table = readable(pd.read_csv(path.with_name(TABLE)))
+        table = readable(_table(path.with_name(TABLE)))
         notebook = path.with_name(NOTEBOOK)
         found.append(
             Shown(
@@ -130,6 +131,13 @@ def collect(results: Path) -> list[Shown]:
         )
     order = study.in_order({one.summary.paper for one in found})
     return sorted(found, key=lambda one: (order.index(one.summary.paper), _natural(one.name)))
+
+
+def _table(path: Path) -> pd.DataFrame:
+    try:
+        return read_csv(path)
+    except ValueError as error:
+        raise DataError.of(path, f"no table ({brief(error)})", "Make the figure again") from error
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from analysis.errors import DataError
 from analysis.runs import study
 from analysis.runs.dataset import RunFile, find_runs
+from analysis.runs.files import read_json
 from analysis.runs.flentfile import RERUN
 from analysis.runs.order import in_order
 from analysis.site import pages
@@ -97,7 +98,7 @@ def variants(data: Path) -> list[Variant]:
 
 def _row(file: RunFile) -> Row:
     try:
-        told = json.loads(file.provenance.read_text(encoding="utf-8"))
+        told = read_json(file.provenance)
         identity = told["identity"]
         same = _digest(file.data) == told["data_sha256"]
         clean = CLEAN if told["kernel_log"] == "clean" else str(told["kernel_log"])
@@ -112,7 +113,9 @@ def _row(file: RunFile) -> Row:
             tools=tuple(sorted(identity["root"]["tools"].items())),
             verdict=clean if same else "data damaged",
         )
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (
+        DataError, OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError,
+    ) as error:  # fmt: skip
         wrong = f"provenance without a usable entry ({type(error).__name__}: {error})"
         raise DataError.of(file.provenance, wrong, RERUN) from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 import struct
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import BinaryIO
 from emulation.errors import ConfigError
 
 _MAGIC = {0xA1B23C4D: 1, 0xA1B2C3D4: 1000}  # pcap(5): nanoseconds in a unit of the second field
+#: Of a packet as a capture keeps it: libpcap's own bound (MAXIMUM_SNAPLEN).
+MOST_KEPT = 262144
 _HEADER = struct.Struct("<IHHiIII")
 _RECORD = struct.Struct("<IIII")
 _ETHERNET = 1
@@ -33,12 +36,12 @@ class Packet:
 
 
 def read(path: Path) -> Iterator[Packet]:
-    """The packets of a capture, gzipped or not, in the order of the file."""
+    """The packets of a capture, gzipped or not, one at a time in memory."""
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rb") as stream:
             yield from _packets(stream, path)  # type: ignore[arg-type]
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise ConfigError(f"cannot be read: {error}", str(path), "name a whole capture") from error
 
 
@@ -58,6 +61,8 @@ def _packets(stream: BinaryIO, path: Path) -> Iterator[Packet]:
         raise ConfigError("is no capture of a little-endian machine", str(path), "name a .pcap.gz")
     while about := stream.read(_RECORD.size):
         seconds, part, kept, length = _RECORD.unpack(about.ljust(_RECORD.size, b"\0"))
+        if kept > MOST_KEPT:
+            raise ConfigError(f"has a packet of {kept} bytes", str(path), "name a whole capture")
         content = stream.read(kept)
         if len(about) < _RECORD.size or len(content) < kept:
             raise ConfigError("ends within a packet", str(path), "do the run again")

@@ -13,8 +13,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
+
+from emulation.errors import DamagedData
 
 FATES = ("sent", "marked", "dropped")
 TICK_NS = 100_000
@@ -62,6 +65,10 @@ _SPLIT = (
     "left_after_ms",
     "elsewhere_2ms",
 )
+#: Of a file that is read: that of an hour at 100 Mbit/s. The largest that ships has 0.4 million.
+MOST_ROWS = 50_000_000
+ROW_BYTES = 32  # as it is unpacked; 24 in what ships
+_AGAIN = "delete the run's two files and run it again"
 _MS = 10**6 // TICK_NS  # ticks
 
 
@@ -113,8 +120,11 @@ def write(table: pd.DataFrame, path: Path, downloads: int | None = None) -> None
 
 
 def read(path: Path) -> pd.DataFrame:
-    """The table of `COLUMNS` at `path`; of a run over WiFi with `up` instead of `flow`."""
-    stored = pq.read_table(path).to_pandas()
+    """The table of `COLUMNS` at `path`; of a run over WiFi with `up` instead of `flow`.
+
+    Raises `DamagedData` for a file that is none.
+    """
+    stored = _stored(path).to_pandas()
     if "up" in stored:
         stored = stored.assign(
             arrived_after_100us=stored["arrived_after_ms"] * _MS,
@@ -127,3 +137,24 @@ def read(path: Path) -> pd.DataFrame:
         ["up" if name == "flow" and "up" in stored else name for name in COLUMNS]
     ]
     return table
+
+
+def _stored(path: Path) -> pa.Table:
+    """The table as the file has it, looked at before anything of it is unpacked."""
+    try:
+        with pq.ParquetFile(path) as file:
+            about, schema = file.metadata, file.schema_arrow
+            if not any(schema.equals(one) for one in (SCHEMA, SCHEMA_STATIONS)):
+                raise DamagedData("has other columns than a table of packets", str(path), _AGAIN)
+            size = sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups))
+            if about.num_rows > MOST_ROWS or size > MOST_ROWS * ROW_BYTES:
+                raise DamagedData(f"has more than {MOST_ROWS} rows", str(path), _AGAIN)
+            found = file.read()
+    except FileNotFoundError:
+        raise DamagedData("no such file", str(path), _AGAIN) from None
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+        what = f"no table of packets ({type(error).__name__}: {str(error).partition(chr(10))[0]})"
+        raise DamagedData(what, str(path), _AGAIN) from error
+    if pc.max(found["fate"]).as_py() not in (None, *range(len(FATES))):
+        raise DamagedData("has a fate that there is not", str(path), _AGAIN)
+    return found

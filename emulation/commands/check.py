@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulation import studies
+from emulation import studies, sysctls, trust
 from emulation.config import load
 from emulation.errors import ConfigError
 from emulation.own import load as load_own
@@ -29,10 +29,13 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         help="a study's folder or file, the name of a shipped one, or one's EXPERIMENT",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
+    trust.add_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Check every file, also behind one that is wrong; the status is that of the worst."""
+    for name in args.files:
+        trust.ask(name.removesuffix(f"/{studies.FILE}"), args.trust)
     reports = [_report(name) for name in args.files]
     if args.json:
         print(json.dumps(reports, indent=2))
@@ -65,6 +68,12 @@ def _report(name: str) -> dict[str, Any]:
             problems = [{"line": None, "key": "", "what": error.what, "todo": error.todo}]
         errors = str(error).splitlines()
         return {"file": str(path), "valid": False, "problems": problems, "errors": errors}
+    notes = dict.fromkeys(
+        note
+        for experiment in chosen
+        for point in experiment.points
+        for note in sysctls.notes(point.rig.sysctls, *point.rig.node_sysctls.values())
+    )
     experiments = [
         {
             "id": experiment.id,
@@ -73,7 +82,8 @@ def _report(name: str) -> dict[str, Any]:
         }
         for experiment in chosen
     ]
-    return {"file": str(path), "valid": True, "experiments": experiments}
+    found = {"file": str(path), "valid": True, "experiments": experiments}
+    return {**found, "notes": list(notes)} if notes else found
 
 
 def _file(name: str) -> tuple[Path, str]:
@@ -100,6 +110,8 @@ def _print(report: dict[str, Any]) -> None:
         return
     if "qdiscs" in report:
         print(f"{report['file']}: {', '.join(report['qdiscs'])} in {', '.join(report['papers'])}")
+    for note in report.get("notes", ()):
+        print(f"note: {note}", file=sys.stderr)
     for found in report.get("experiments", ()):
         points, runs = (_counted(found[noun], noun) for noun in ("points", "runs"))
         print(f"{report['file']}: {found['id']}: {points}, {runs}")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulation import studies
+from emulation import studies, trust
 from emulation.errors import ConfigError, EmulationError
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         help="folder (default: data; of a study that does not ship, that in its folder)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
+    trust.add_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
     from analysis.errors import DataError
     from analysis.runs import study
 
+    for name in args.study or ():
+        trust.ask(name, args.trust)
     chosen_studies = list(dict.fromkeys(map(studies.add, args.study or ())))
     try:
         of = [study.open_study(folder) for folder in chosen_studies] or None

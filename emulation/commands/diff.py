@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulation.compare import Comparison, compare, load
+from emulation.errors import printable
 from emulation.kernel import find
 from emulation.trace import Symbols
 
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(found.as_json(), indent=2))
     else:
         for line in report(found):
-            print(line)
+            print(printable(line))
     return 0 if found.equal else DIFFERENT
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from emulation import speed, studies
+from emulation import speed, studies, trust
 from emulation.config import experiment, experiments, load
 from emulation.model import NONE, Experiment, Point, Qdisc
 from emulation.units import Duration
@@ -30,10 +30,13 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         help="a study, or an experiment whose points are listed: gbw2015/rrul",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
+    trust.add_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the experiments, or the points of one."""
+    if args.experiment is not None:
+        trust.ask(args.experiment, args.trust)
     of_study = _experiments(args.experiment)
     if of_study is None:
         chosen = experiment(args.experiment)

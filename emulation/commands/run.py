@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulation import campaign, kernel, rootfs, studies
+from emulation import campaign, kernel, rootfs, studies, sysctls, trust
 from emulation.cache import cache_dir
 from emulation.commands.arguments import add_unconfined
 from emulation.config import experiment, select
@@ -95,6 +95,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         "experiment",
         help="as 'emulate list' shows it, gbw2015/rrul, or of a folder's study: my-study/first",
     )
+    trust.add_option(parser)
     parser.add_argument("--link", action="append", help="download/upload in Mbit/s: 10/1, 50/10")
     parser.add_argument(
         "--qdisc", action="append", help="a name of the study, or a kind that Linux has: cake"
@@ -125,6 +126,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def selection(args: argparse.Namespace) -> tuple[Run, ...]:
     """The runs that the options of `add_selection` select."""
+    trust.ask(args.experiment, args.trust)
     return select(
         experiment(args.experiment),
         link=args.link,
@@ -174,7 +176,7 @@ def _length(text: str | None) -> Duration | None:
 def run(args: argparse.Namespace) -> int:
     """Do the runs; the exit status."""
     runs = selection(args)
-    for about in dict.fromkeys(line for one in runs for line in _borrowed(one)):
+    for about in dict.fromkeys(line for one in runs for line in _notes(one)):
         print(f"note: {about}", file=sys.stderr)
     probes = tuple(args.probe)
     for one in runs:
@@ -220,8 +222,10 @@ def _warn_stale(run: Run, result: Result, built: Kernel, root: RootFs) -> None:
         )
 
 
-def _borrowed(run: Run) -> Iterator[str]:
-    """What of the qdisc at a rate the study does not say, and where it was taken from."""
+def _notes(run: Run) -> Iterator[str]:
+    """What of the qdisc at a rate the study does not say, and where it was taken from; and which
+    settings nothing is known of."""
+    yield from sysctls.notes(run.rig.sysctls, *run.rig.node_sysctls.values())
     for rate, taken in run.point.borrowed:
         yield (
             f"the study has no values of {run.qdisc} for {rate}: those for {taken} are taken; "

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 
 from emulation import kernel, rootfs, seal
 from emulation.commands.arguments import add_unconfined, positive
-from emulation.errors import ConfigError, DamagedData, EmulationError, NotCompatible, NotReproduced
+from emulation.errors import (
+    ConfigError,
+    DamagedData,
+    EmulationError,
+    NotCompatible,
+    NotReproduced,
+    printable,
+)
 from emulation.verify import Shipped, Verdict, add_evidence, sample, shipped, verify
 
 if TYPE_CHECKING:
@@ -69,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         for verdict in _verdicts(chosen, kernels, root, args.jobs):
             verdicts.append(verdict)
-            print(json.dumps(vars(verdict)) if args.json else verdict, flush=True)
+            print(json.dumps(vars(verdict)) if args.json else printable(str(verdict)), flush=True)
     finally:  # what was compared before ^C is evidence, too
         if args.record:
             add_evidence(args.data / EVIDENCE, verdicts)

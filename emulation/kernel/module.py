@@ -33,7 +33,7 @@ SOURCES = RECIPE_DIR / "src"
 #: Where the guest finds modules, below the folder of its job.
 PLACE = "modules"
 
-_INPUTS = ("Kbuild", "*.c", "*.h")
+INPUTS = ("Kbuild", "*.c", "*.h")
 _NAMED = re.compile(r"^obj-m\s*[:+]?=\s*([\w-]+)\.o\s*$", re.MULTILINE)
 _PLUGINS = ("q_*.c", "preload_*.c")
 
@@ -136,7 +136,7 @@ def _sources(folder: Path) -> list[Path]:
             where=str(folder),
             todo="write one: `obj-m := NAME.o`, and NAME.c beside it",
         )
-    found = (path for pattern in _INPUTS for path in folder.glob(pattern))
+    found = (path for pattern in INPUTS for path in folder.glob(pattern))
     return sorted(path for path in found if path.is_file())
 
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, PlainValidator, ValidationInfo
 
 from emulation import era as eras
 from emulation.qdisc import Qdisc
-from emulation.schema import Flaws, Section, Settings, unknown
+from emulation.schema import Flaws, Section, Settings, Sysctls, unknown
 from emulation.topology import Link, Topology
 from emulation.units import Duration, Rate
 from emulation.wifi import Wifi
@@ -41,7 +41,7 @@ class RigSection(Section):
     """A rig of a study file. A kind of rig is a subclass, with its `kind` and its parameters."""
 
     #: Of the hosts that send and receive.
-    sysctls: Annotated[Settings, AfterValidator(_no_control)] = ()
+    sysctls: Annotated[Sysctls, AfterValidator(_no_control)] = ()
     eras: Annotated[
         Settings, AfterValidator(_eras)
     ] = ()  # (node, era) of nodes that run another release than the others

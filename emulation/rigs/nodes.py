@@ -37,7 +37,7 @@ from emulation.qdisc import Qdisc
 from emulation.rigs.base import RigSection
 from emulation.rigs.queue import OF_LINK, TESTED, AnyRate, Queue, QueueSection, rate_of
 from emulation.rigs.tree import EntrySection, build, check, uses_sweep
-from emulation.schema import Bytes, Flaws, LinkRate, Section, Settings, Span, unknown
+from emulation.schema import Bytes, Flaws, LinkRate, Section, Span, Sysctls, unknown
 from emulation.topology import (
     BURST,
     DELAY_LIMIT,
@@ -122,7 +122,7 @@ class NodeSection(Section):
 
     forwards: bool = Field(default=False, strict=True)
     switches: bool = Field(default=False, strict=True)
-    sysctls: Settings = ()
+    sysctls: Sysctls = ()
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

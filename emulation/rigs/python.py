@@ -33,6 +33,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from emulation import studies, trust
 from emulation.errors import ConfigError
 from emulation.qdisc import Qdisc
 from emulation.rigs.base import RigSection
@@ -60,6 +61,8 @@ class Python(RigSection, StudySection):
         path = folder / FILE
         if not path.is_file():
             raise Flaws(((), f"the study has no {FILE}", f"write '{name}' into {path}"))
+        studies.inside(folder, FILE)
+        trust.require(folder)
         functions = _functions(path, path.stat().st_mtime_ns)
         if name not in functions:
             raise Flaws(((), *unknown("function", name, functions)))
@@ -95,7 +98,10 @@ class Python(RigSection, StudySection):
 
 @lru_cache(maxsize=16)
 def _functions(path: Path, changed: int) -> dict[str, FunctionType]:
-    """The functions of a file by name; `Flaws` where it cannot be executed."""
+    """The functions of a file by name; `Flaws` where it cannot be executed.
+
+    Here alone a study's rigs are executed, in this process: confine it here, if anywhere.
+    """
     try:
         names = runpy.run_path(str(path))
     except SyntaxError as error:

@@ -1,0 +1,269 @@
+"""Files that were made to harm: bounded, refused in a line, and shown as text."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import time
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from synthetic_results import write_data, write_results
+
+from analysis.errors import DataError
+from analysis.runs import files
+from analysis.site import report
+from emulation import datafile, sysctls
+from emulation.captures import pcap, table
+from emulation.cli import main
+from emulation.errors import ConfigError, DamagedData, printable
+from emulation.source import MOST_TEXT, Source
+from tests.fuzz import READERS, fuzz
+
+EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>"
+LAUGHS = "a: &a [x]\n" + "".join(  # tenfold a line
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+    for before, name in zip("abcdefg", "bcdefgh", strict=True)
+)
+Refusal = Callable[[str], list[str]]
+
+
+# --- readers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reader", sorted(READERS))
+def test_a_thousand_damaged_files(reader: str) -> None:
+    found = fuzz(reader, 150 if reader == "study" else 1000, seed=3)
+    assert not found.crashes
+    assert found.refused > 0
+    assert found.memory_mib < 1024
+
+
+def test_a_process_that_dies_is_a_crash() -> None:
+    assert fuzz("no such reader", 20, seed=1).crashes
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b" " * (datafile.MOST_BYTES + 1)), "is larger than 64 MiB"),
+        (gzip.compress(gzip.compress(b"{}")), "not JSON"),
+        (gzip.compress(b'{"a": ' * 100 + b"1" + b"}" * 100), "nested too deeply"),
+        (gzip.compress(b"[" * 100_000), "nested too deeply"),
+        (gzip.compress(b'{"a": NaN}'), "NaN is no number"),
+        (gzip.compress(b'{"a": ' + b"9" * 5000 + b"}"), "not JSON"),
+        (gzip.compress(b"[]"), "no object"),
+        (gzip.compress(b"{}")[:-4], "truncated"),
+    ],
+)
+def test_bombs(content: bytes, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.flent.gz"
+    path.write_bytes(content)
+    with pytest.raises(DamagedData, match=said) as caught:
+        datafile.read_json(path)
+    assert str(path) in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_pipes_and_folders_are_no_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.json")
+    for path in (tmp_path / "x.json", tmp_path):
+        with pytest.raises(DamagedData, match="cannot be read"):
+            datafile.read(path)
+
+
+def test_tables_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(",".join(map(str, range(40_000))))
+    with pytest.raises(DataError, match="longer than 64 KiB"):
+        files.read_csv(path)
+    path.write_bytes(b"a\n" * (files.MOST_CSV // 2 + 1))
+    with pytest.raises(DataError, match="larger than 8 MiB"):
+        files.read_csv(path)
+
+
+def test_packets_of_others(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"a": [[1], [2]]}), path)
+    with pytest.raises(DamagedData, match="other columns"):
+        table.read(path)
+    columns = {field.name: pa.array([9], field.type) for field in table.SCHEMA}
+    pq.write_table(pa.table(columns, table.SCHEMA), path)
+    with pytest.raises(DamagedData, match="a fate that there is not"):
+        table.read(path)
+    capture = tmp_path / "x.pcap"
+    head = pcap._HEADER.pack(0xA1B23C4D, 2, 4, 0, 0, 96, 1)
+    capture.write_bytes(head + pcap._RECORD.pack(0, 0, 2**32 - 1, 60))
+    with pytest.raises(ConfigError, match="a packet of 4294967295 bytes"):
+        list(pcap.read(capture))
+
+
+# --- study files ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (LAUGHS, "has more than 20000 values"),
+        ("[" * 50 + "]" * 50, "nested too deeply"),
+        ("- " * 50 + "x", "nested too deeply"),
+        ("#" * (MOST_TEXT + 1), "is longer than 128 KiB"),
+        ("a: !!python/object:os.system x", "has the tag"),
+        ("a: !!binary aGk=", "has the tag"),
+        ("a: .nan", "is no number that can be used"),
+        ("a: -.inf", "is no number that can be used"),
+        ("a: 1e999", "is no number that can be used"),
+        ("a: 9223372036854775808", "is no number that can be used"),
+        ("a: " + "9" * 5000, "is no number that can be used"),
+        ('a: "\\e[2J"', "cannot be printed"),
+        ('"\\e[2J": a', "cannot be printed"),
+        ("a: 1\nb: 2\na: 3", "duplicate key, first on line 1"),
+    ],
+)  # fmt: skip
+def test_yaml_of_others(text: str, said: str) -> None:
+    began = time.monotonic()
+    source = Source.read(text)
+    assert time.monotonic() - began < 5
+    assert said in source.problems[0].what
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("kernel.core_pattern", "x"),
+        ("net/../kernel/core_pattern", "x"),
+        ("net..kernel.core_pattern", "x"),
+        ("net.ipv4/../../kernel/core_pattern", "x"),
+        ("vm.overcommit_memory", "1"),
+        ("net.ipv4.tcp_ecn", '"1\\nkernel.core_pattern=x"'),
+    ],
+)
+def test_settings_are_those_of_the_network(name: str, value: str, refusal: Refusal) -> None:
+    settings = f'sysctls: {{"{name}": {value}}}'
+    for rig in (
+        f"{{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s, {settings}}}",
+        f"{{kind: nodes, nodes: {{a: {{{settings}}}, b: {{}}}}, links: [{{from: a, to: b}}]}}",
+    ):
+        (line, *_) = refusal(_study(rig))
+        assert "setting" in line or "cannot be printed" in line
+
+
+def _study(rig: str, sweep: str = "{link: [10/1], qdisc: [codel], cc: [cubic]}") -> str:
+    return f"""\
+format: 1
+study: mine
+title: A study
+rig: {rig}
+experiments:
+  first:
+    title: First
+    traffic: {{kind: flent, test: rrul_be, length: 10 s, step: 200 ms, start_jitter: 50 ms}}
+    sweep: {sweep}
+"""
+
+
+def test_other_settings_are_pointed_out(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rig = "{{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s, sysctls: {{net.ipv4.{}: 1}}}}"
+    for name, notes in (("tcp_ecn", 0), ("tcp_gso", 0), ("igmp_qrv", 1)):
+        (study / "study.yaml").write_text(_study(rig.format(name)))
+        assert main(["check", str(study)]) == 0
+        assert capsys.readouterr().err.count("none of the settings") == notes
+
+
+def test_the_documentation_lists_the_settings(root: Path) -> None:
+    page = (root / "docs/studies.md").read_text()
+    assert dict(re.findall(r"^\| `(net\.\S+)` \| (.*) \|$", page, re.MULTILINE)) == sysctls.KNOWN
+    assert all(sysctls.flaw(name, "1") is None for name in sysctls.KNOWN)
+
+
+def test_sweeps_have_an_end(refusal: Refusal) -> None:
+    values = ", ".join(f"{n}ms" for n in range(1, 120))
+    sweep = (
+        f"{{link: [10/1], qdisc: [codel], cc: [cubic], rig.base_rtt: [{values}], "
+        f"qdisc.target: [{values}]}}"
+    )
+    (line,) = refusal(_study("{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s}", sweep))
+    assert "has 14161 points, more than 10000" in line
+
+
+def test_a_key_may_be_called_as_the_kind_beside_it(refusal: Refusal) -> None:
+    text = _study("{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s}")
+    lines = refusal(f"{text}kind: nodes\nnodes: 1\n")
+    assert [line.partition(";")[0] for line in lines] == [
+        "10: kind: unknown key 'kind'",
+        "11: nodes: unknown key 'nodes'",
+    ]
+    below = "    title: First\n"
+    lines = refusal(text.replace(below, f"{below}    kind: programs\n    programs: [1]\n"))
+    assert "8: experiments.first.kind: unknown key 'kind'" in lines[0]
+    assert "9: experiments.first.programs: unknown key 'programs'" in lines[1]
+
+
+def test_addresses_lead_to_pages(refusal: Refusal) -> None:
+    text = _study("{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s}")
+    (line,) = refusal(text.replace("title: A", "address: javascript:alert(1)\ntitle: A", 1))
+    assert "is no address of a page" in line
+
+
+def test_terminals_get_text() -> None:
+    assert printable("a\x1b[2Jb\nc") == "a\\x1b[2Jb\nc"
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
+
+class Tags(HTMLParser):
+    """What a page has beside text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.active: list[str] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        bad = [name for name, value in attrs if name.startswith("on") or value == "x"]
+        if tag == "script" or bad:
+            self.active.append(f"{tag} {attrs}")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def _evil(value: Any, leave: tuple[str, ...] = ()) -> Any:
+    if isinstance(value, dict):
+        return {key: one if key in leave else _evil(one, leave) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_evil(one, leave) for one in value]
+    return f"{value}{EVIL}" if isinstance(value, str) else value
+
+
+def test_pages_show_data_as_text(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "data")
+    results = write_results(tmp_path / "results", data)
+    names = ("paper", "experiment", "era", "link", "cc", "verdict", "id", "run", "data_sha256")
+    for path in [*results.rglob("summary.json"), results / "claims.json", *data.rglob("*.json")]:
+        path.write_text(json.dumps(_evil(json.loads(path.read_text()), names)))
+    for path in results.rglob("table.csv"):
+        text = path.read_text().replace("codel", f'"codel{EVIL.replace(chr(34), chr(34) * 2)}"')
+        path.write_text(text)
+    folder = data / "gbw2015/rrul/10-10/codel"
+    folder.rename(folder.with_name(EVIL.replace("/", "")))
+    for path in folder.parent.rglob("seed-*.json"):
+        told = json.loads(path.read_text())
+        told["run"] = str(path.relative_to(data)).removesuffix(".json")
+        path.write_text(json.dumps(told))
+    pages = report.write_report(results, data)
+    shown = [Tags(page.read_text()) for page in pages]
+    assert [one.active for one in shown] == [[]] * len(pages)
+    assert sum("<script>alert(1)" in one.text for one in shown) >= 4
+    for page in pages:
+        assert "script-src 'none'" in page.read_text()
