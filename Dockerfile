@@ -34,7 +34,8 @@ RUN DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recomm
         make gcc binutils flex bison bc xz-utils patch perl libc6-dev >/dev/null
 COPY qdisc qdisc
 COPY workflow/__init__.py workflow/ready.py workflow/
-COPY emulation/__init__.py emulation/apt.py emulation/cache.py emulation/errors.py \
+COPY emulation/__init__.py emulation/apt.py emulation/cache.py emulation/confine.py \
+     emulation/errors.py \
      emulation/rootfs.py emulation/seal.py emulation/storage.py emulation/
 COPY emulation/kernel emulation/kernel
 COPY emulation/guest/init.sh emulation/guest/
@@ -45,7 +46,8 @@ RUN python3 -m workflow.ready kernel /cache/kernel.json \
 # --- the guest's root file system
 FROM builder AS guest
 COPY workflow/__init__.py workflow/ready.py workflow/
-COPY emulation/__init__.py emulation/apt.py emulation/cache.py emulation/errors.py \
+COPY emulation/__init__.py emulation/apt.py emulation/cache.py emulation/confine.py \
+     emulation/errors.py \
      emulation/rootfs.py emulation/seal.py emulation/storage.py emulation/
 COPY emulation/kernel emulation/kernel
 COPY emulation/guest/init.sh emulation/guest/

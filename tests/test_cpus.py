@@ -16,7 +16,8 @@ from emulation import cpus, host
 from emulation.cpus import by_idleness, claim
 
 ROOT = Path(__file__).parent.parent
-CPUS = [3001, 3002]  # of no machine, so that guests of other processes have not claimed them
+#: Of no machine, and of no other process of the tests: nobody has claimed them.
+CPUS = [4 * os.getpid() + 3001, 4 * os.getpid() + 3002]
 
 CLAIMS = (
     "import sys; from emulation.cpus import claim\n"

@@ -222,6 +222,7 @@ def test_a_killed_guest_is_told_and_leaves_no_data(
     codel: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("EMULATE_WALL", "none")  # no guest may start a shell of the host
     killed = fake_kernel(tmp_path / "linux", 'kill -KILL "$$"')
     kernel = Kernel(killed, "k" * 16, "6.12.117", "6.12", {})
     data, keep = tmp_path / "data", tmp_path / "failed"

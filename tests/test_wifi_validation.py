@@ -87,7 +87,7 @@ def test_rows_of_something_else_are_refused(tmp_path: Path) -> None:
         wifi_validation.read_wifi([run_of(tmp_path, [{"program": "ping", "rtt_ms": 1}], 1)])
     run = run_of(tmp_path, [], 2)
     run.data.write_bytes(gzip.compress(b"no JSON"))
-    with pytest.raises(DataError, match="no table of rows"):
+    with pytest.raises(DataError, match="not JSON"):
         wifi_validation.read_wifi([run])
 
 
