@@ -250,7 +250,8 @@ def experiment(name: str) -> Experiment:
         if last in one.labels:
             return labelled(one, last)
     names = [label for one in study.experiments for label in (one.name, *one.labels)]
-    what, todo = unknown("experiment", name, [f"{place}/{one}" for one in dict.fromkeys(names)])
+    ids = [f"{place}/{one}" for one in dict.fromkeys(names)]
+    what, todo = unknown("experiment", name, ids, f"'emulate list {place}' shows all")
     raise ConfigError(what, todo=todo)
 
 

@@ -31,6 +31,7 @@ from emulation.units import Duration, Packets, Quantity, Rate, Size, UnitError
 
 FASTEST = Rate(100 * 10**9)  # a faster link is taken for a slip
 ADDRESSES = 16  # of a server: the bands that a prio qdisc can have
+MOST_LISTED = 20  # names in an error; of more, the nearest three
 MOST_FLOWS = 256  # of iperf, each of which takes a process of the guest
 LEAST_MEMORY = Size(64 * 2**20)  # what a guest boots in, and a little more
 LEAST_MTU, MOST_MTU = Size(68), Size(1500)  # RFC 791, Ethernet
@@ -54,12 +55,20 @@ class Flaws(ValueError):
         return [((step, *path), what, todo) for path, what, todo in self.flaws]
 
 
-def unknown(noun: str, word: str, valid: Iterable[str]) -> tuple[str, str]:
-    """What is wrong and what to do about a `word` that is none of the `valid` ones."""
+def unknown(noun: str, word: str, valid: Iterable[str], look: str = "") -> tuple[str, str]:
+    """What is wrong and what to do about a `word` that is none of the `valid` ones.
+
+    Where there are more than `MOST_LISTED`, the nearest three are named; `look` says what has all.
+    """
     names = list(valid)
-    close = difflib.get_close_matches(word, names, n=1)
-    hint = f"did you mean '{close[0]}'? " if close else ""
-    return f"unknown {noun} '{word}'", f"{hint}valid: {', '.join(names) or 'none'}"
+    what = f"unknown {noun} '{word}'"
+    if len(names) <= MOST_LISTED:
+        close = difflib.get_close_matches(word, names, n=1)
+        hint = f"did you mean '{close[0]}'? " if close else ""
+        return what, f"{hint}valid: {', '.join(names) or 'none'}"
+    near = [f"'{name}'" for name in difflib.get_close_matches(word, names, n=3)]
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    return what, hint + (look or f"valid: {', '.join(names)}")
 
 
 Q = TypeVar("Q", bound=Quantity)

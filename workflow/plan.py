@@ -18,6 +18,7 @@ from emulation import ownfile, studies
 from emulation.config import all_labels, experiment, experiments, select
 from emulation.errors import ConfigError
 from emulation.model import Experiment, Run
+from emulation.schema import unknown
 from emulation.units import Duration
 
 #: Where the shipped studies are, and the code of each kind of measure.
@@ -418,7 +419,8 @@ def _named(given: str, known: Iterable[str]) -> list[str]:
         return [given]
     found = [one for one in names if one.startswith(given) and not one[len(given)].isdigit()]
     if not found or given.endswith("/"):
-        todo = f"choose from {', '.join(names)}"
+        look = "studies/*/figures has all"
+        _, todo = unknown("figure", given, names, look)
         raise ConfigError(f"no figure '{given}'", todo=todo)
     return found
 
