@@ -168,7 +168,7 @@ def _summary(path: Path) -> object:
 
 
 def _study(path: Path) -> None:
-    from emulation.cli import main
+    from emulate.cli import main
     from emulation.errors import ConfigError
 
     for name in ("probe.py", "send.py"):

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from emulation import bench, cli, kernel
+from emulate import cli
+from emulate.commands import bench as command
+from emulation import bench, kernel
 from emulation.bench import Guest, Watch
-from emulation.commands import bench as command
 from emulation.errors import ConfigError
 from emulation.kernel import Kernel
 

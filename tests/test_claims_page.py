@@ -17,7 +17,7 @@ from analysis.runs.statement import Claim, read_claims
 from analysis.runs.study import open_study
 from analysis.site import report
 from analysis.site.claims_page import render, write_claims
-from emulation import cli
+from emulate import cli
 
 ROOT = Path(__file__).parents[1]
 from workflow.readme import claims_table, disagreements_table, fill  # noqa: E402

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from emulation import cli, errors, studies
-from emulation.commands import check
+from emulate import cli
+from emulate.commands import check
+from emulation import errors, studies
 from emulation.errors import ConfigError, EmulationError
 
 
@@ -88,7 +89,7 @@ def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_help_imports_no_subcommand() -> None:
     script = (
-        "import sys\nfrom emulation import cli\n"
+        "import sys\nfrom emulate import cli\n"
         "try:\n    cli.main(['--help'])\nexcept SystemExit:\n    pass\n"
         "print([name for name in sys.modules if name in ('pydantic', 'emulation.config')])\n"
     )

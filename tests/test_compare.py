@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from emulation import cli
+from emulate import cli
 from emulation.compare import compare, differences, load
 from emulation.errors import ConfigError
 

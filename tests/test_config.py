@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.commands.run import settings
+from emulate.commands.run import settings
 from emulation.config import experiment, experiments, load, select
 from emulation.errors import ConfigError
 from emulation.model import DEFAULT_MEMORY, Experiment, Option, Qdisc

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation import cli
+from emulate import cli
 from emulation.execution import difference
 
 pytestmark = pytest.mark.kernel

@@ -33,8 +33,9 @@ import synthetic
 from analysis.errors import DataError
 from analysis.site.execute import execute
 from analysis.site.figurefile import read_figure
-from emulation import cli, provenance, run, storage, vm
-from emulation.commands import verify
+from emulate import cli
+from emulate.commands import verify
+from emulation import provenance, run, storage, vm
 from emulation.config import select
 from emulation.errors import INTERRUPTED, GuestFailure, MissingTool, StorageError
 from emulation.kernel import Kernel, make
@@ -171,7 +172,7 @@ def test_commands_tell_it_without_a_traceback(
     def fail(args: Any) -> int:
         raise OSError(number, os.strerror(number), "data/x")
 
-    monkeypatch.setattr("emulation.commands.check.run", fail)
+    monkeypatch.setattr("emulate.commands.check.run", fail)
     assert cli.main(["check", str(gbw2015)]) == 12
     assert capsys.readouterr().err.startswith(f"emulate: error: data/x: {said}")
     monkeypatch.setattr(workflow_figure, "execute", lambda *_: fail(None))
@@ -550,7 +551,7 @@ def test_no_module_on_the_host_reads_its_date() -> None:
     assert len(paths) > 80
     found = [path.name for path in paths if dated.search(path.read_text(encoding="utf-8"))]
     assert found == ["verify.py"]
-    assert verify.__name__ == "emulation.commands.verify"
+    assert verify.__name__ == "emulate.commands.verify"
 
 
 # --- a small machine

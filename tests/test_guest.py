@@ -150,7 +150,7 @@ def test_a_killed_run_leaves_no_guest_and_no_data(
     short: Run, built: Kernel, tmp_path: Path
 ) -> None:
     before = guests(built.path)
-    command = [sys.executable, "-m", "emulation.cli", "run", "gbw2015/rrul"]
+    command = [sys.executable, "-m", "emulate.cli", "run", "gbw2015/rrul"]
     command += ["--link", "10/10", "--qdisc", "codel", "--cc", "cubic", "--seed", "1"]
     command += ["--length", "60", "--output", str(tmp_path / "data")]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

@@ -18,9 +18,9 @@ from synthetic_results import write_data, write_results
 from analysis.errors import DataError
 from analysis.runs import files
 from analysis.site import report
+from emulate.cli import main
 from emulation import datafile, sysctls
 from emulation.captures import pcap, table
-from emulation.cli import main
 from emulation.errors import ConfigError, DamagedData, printable
 from emulation.source import MOST_TEXT, Source
 from tests.fuzz import READERS, fuzz

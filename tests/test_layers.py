@@ -12,7 +12,7 @@ import pytest
 
 @pytest.fixture
 def checkout(root: Path, tmp_path: Path) -> Path:
-    for name in ("analysis", "emulation"):
+    for name in ("analysis", "emulate", "emulation"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(root / name, tmp_path / name, ignore=ignored)
     shutil.copy(root / "pyproject.toml", tmp_path)

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from emulation import cli, job, kernel, rootfs, vm
+from emulate import cli
+from emulation import job, kernel, rootfs, vm
 from emulation.config import select
 from emulation.model import Experiment
 from emulation.qdisc import CHOICES, NOT_READ_BACK, TC_OPTIONS, Qdisc, flaws, missing

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from emulate.commands import run as commands_run
 from emulation import guestcode, provenance, run, vm
-from emulation.commands import run as commands_run
 from emulation.config import experiment as find_experiment, select
 from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
 from emulation.kernel import Kernel

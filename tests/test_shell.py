@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from emulation import cli, guestcode, shell, vm
+from emulate import cli
+from emulation import guestcode, shell, vm
 from emulation.config import select as select_runs
 from emulation.errors import GuestFailure, RigMismatch
 from emulation.model import Experiment
@@ -60,7 +61,7 @@ def test_a_command_in_the_rig(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.kernel
 def test_a_prompt_on_a_terminal() -> None:
     ours, theirs = os.openpty()
-    command = [sys.executable, "-m", "emulation.cli", *ASKED]
+    command = [sys.executable, "-m", "emulate.cli", *ASKED]
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     try:

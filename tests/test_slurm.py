@@ -161,7 +161,7 @@ class Campaign:
 
     def __init__(self, folder: Path, slurm: Slurm) -> None:
         self.folder, self.slurm = folder, slurm
-        parts = ("analysis", "emulation", "notebooks", "qdisc", "studies", "workflow")
+        parts = ("analysis", "emulate", "emulation", "notebooks", "qdisc", "studies", "workflow")
         ignored = shutil.ignore_patterns("__pycache__")
         for part in parts:
             shutil.copytree(ROOT / part, folder / part, ignore=ignored)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from emulate.commands.list import wall_seconds
 from emulation import host, speed
-from emulation.commands.list import wall_seconds
 from emulation.config import all_labels, experiments
 from emulation.model import Experiment, Point
 from emulation.speed import PRIOR, Measured, Model

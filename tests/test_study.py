@@ -28,7 +28,8 @@ from analysis.runs.study import Study, known, open_study
 from analysis.site import claims_page, pages, report
 from analysis.site.execute import execute
 from analysis.site.figurefile import read_figure
-from emulation import cli, studies, studyfile
+from emulate import cli
+from emulation import studies, studyfile
 from emulation.config import experiment, load
 from emulation.errors import ConfigError
 

@@ -12,8 +12,8 @@ from analysis.claims import plugin
 from analysis.errors import DataError
 from analysis.runs.study import Study
 from analysis.site.figurefile import read_figure
+from emulate.cli import main
 from emulation import run as running, studies, template, trust
-from emulation.cli import main
 from emulation.config import experiment, load
 from emulation.errors import ConfigError
 

@@ -16,9 +16,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from emulation import cli, kernel, rootfs, verify
+from emulate import cli
+from emulate.commands import verify as command
+from emulation import kernel, rootfs, verify
 from emulation.captures import table as packets_table
-from emulation.commands import verify as command
 from emulation.config import select
 from emulation.errors import ConfigError
 from emulation.model import Experiment
@@ -311,7 +312,7 @@ def test_a_status_a_cause(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from emulation.commands import verify as command
+    from emulate.commands import verify as command
 
     for number, _ in enumerate(verdicts, start=1):
         write_run(tmp_path, number)
@@ -329,7 +330,7 @@ def test_a_status_a_cause(
 def test_what_was_compared_before_an_interrupt_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from emulation.commands import verify as command
+    from emulate.commands import verify as command
 
     def first_only(one: Shipped, *_: object) -> Verdict:
         if one.data.name != "seed-001.flent.gz":

@@ -14,8 +14,8 @@ import os
 import sys
 from pathlib import Path
 
+from emulate.commands.run import add_selection, selection
 from emulation import kernel, provenance, rootfs, storage, vm
-from emulation.commands.run import add_selection, selection
 from emulation.errors import EmulationError
 from emulation.kernel import Kernel
 from emulation.model import Run

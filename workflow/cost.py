@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from emulation.commands.list import wall_seconds
+from emulate.commands.list import wall_seconds
 from emulation.config import experiments
 from emulation.model import Experiment
 

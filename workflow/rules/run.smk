@@ -43,5 +43,5 @@ rule run:
     resources:
         mem_mb=400,
     shell:
-        "{PYTHON} -m emulation.cli run {params.experiment} {params.selection:q}"
+        "{PYTHON} -m emulate.cli run {params.experiment} {params.selection:q}"
         " --output {params.data} --keep {params.failed} >{log} 2>&1"

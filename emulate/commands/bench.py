@@ -14,9 +14,9 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from emulate.commands.arguments import positive
 from emulation import bench, host, kernel, rootfs
 from emulation.bench import QUANTITIES
-from emulation.commands.arguments import positive
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction

@@ -11,8 +11,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emulate.commands.arguments import add_unconfined, positive
 from emulation import kernel, rootfs, seal
-from emulation.commands.arguments import add_unconfined, positive
 from emulation.errors import (
     ConfigError,
     DamagedData,

@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from emulate.commands.arguments import add_unconfined
 from emulation import cpus, execution, kernel, layer, rootfs, seal, vm
 from emulation.cache import cache_dir
-from emulation.commands.arguments import add_unconfined
 from emulation.errors import ConfigError, EmulationError, GuestHung, NotReproduced
 from emulation.execution import Execution, Outcome
 from emulation.guest_root import GuestRoot
@@ -209,7 +209,7 @@ def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
     """The run whose rig is wanted, and the kernel."""
     if args.rig is None:
         return None, args.kernel or DEFAULT_KERNEL
-    from emulation.commands.run import add_selection, selection  # reads what experiments may be
+    from emulate.commands.run import add_selection, selection
 
     parser = argparse.ArgumentParser(prog="emulate exec --rig", add_help=False)
     add_selection(parser)

@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emulate.commands.arguments import add_unconfined
+from emulate.commands.exec import show, with_rig
+from emulate.commands.run import add_selection, selection
 from emulation import kernel, rootfs, shell
-from emulation.commands.arguments import add_unconfined
-from emulation.commands.exec import show, with_rig
-from emulation.commands.run import add_selection, selection
 from emulation.execution import Execution, execute
 
 if TYPE_CHECKING:

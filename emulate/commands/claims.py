@@ -53,7 +53,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the claims that were asked for."""
-    # the one place where `emulation` needs `analysis`: the command line belongs to both
+    # pandas takes a second to import
     from analysis.claims.assessed import assess_studies
     from analysis.claims.summary import as_json
     from analysis.errors import DataError

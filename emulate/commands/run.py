@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emulate.commands.arguments import add_unconfined
 from emulation import campaign, kernel, rootfs, studies, sysctls, trust
 from emulation.cache import cache_dir
-from emulation.commands.arguments import add_unconfined
 from emulation.config import experiment, select
 from emulation.errors import ConfigError
 from emulation.kernel import Kernel

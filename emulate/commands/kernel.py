@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emulate.commands.arguments import positive
 from emulation import kernel
-from emulation.commands.arguments import positive
 from emulation.kernel import module
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from types import ModuleType
 from emulation import storage
 from emulation.errors import INTERRUPTED, ConfigError, EmulationError, printable
 
-#: Subcommand -> what `emulate --help` says about it; a module of `emulation.commands` each.
+#: Subcommand -> what `emulate --help` says about it; a module of `emulate.commands` each.
 COMMANDS = {
     "new": "make a study of your own",
     "list": "experiments, their points and the wall time that they take",
@@ -36,7 +36,7 @@ BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report it
 
 def command_module(name: str) -> ModuleType:
     """The module behind the subcommand `name`."""
-    return importlib.import_module(f"emulation.commands.{name}")
+    return importlib.import_module(f"emulate.commands.{name}")
 
 
 def build_parser(command: str | None) -> argparse.ArgumentParser:
@@ -51,7 +51,7 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
     for name, summary in COMMANDS.items():
         if name == command:
             command_module(name).add_parser(subparsers)
-        elif importlib.util.find_spec(f"emulation.commands.{name}") is not None:
+        elif importlib.util.find_spec(f"emulate.commands.{name}") is not None:
             subparsers.add_parser(name, help=summary)
     return parser
 
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `emulate` with `argv` (by default the process's); return the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     first = next((word for word in arguments if not word.startswith("-")), None)
-    exists = first in COMMANDS and importlib.util.find_spec(f"emulation.commands.{first}")
+    exists = first in COMMANDS and importlib.util.find_spec(f"emulate.commands.{first}")
     try:
         parser = build_parser(first if exists else None)
         args = parser.parse_args(arguments)
