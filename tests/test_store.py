@@ -4,11 +4,13 @@ import os
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from analysis.measures import store
+from analysis.measures.__main__ import main
 from analysis.measures.kinds import KINDS
-from analysis.measures.table import measure_study
+from analysis.measures.table import MEASURED, measure_study
 from analysis.runs.dataset import RunFile, find_runs
 from analysis.runs.study import open_study
 from analysis.sources import closure
@@ -105,6 +107,18 @@ def test_there_is_one_table_per_study_and_experiment(data: Path) -> None:
         table = store.read(data, "gbw2015", experiment)
         assert set(table["experiment"]) == {experiment}
         assert not table.duplicated([*store.CELL, "metric"]).any()
+
+
+def test_the_tables_can_be_written_for_others(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "measured"
+    assert main(["--data", str(data), "--output", str(out), "--jobs", "1"]) == 0
+    measured = measure_study(open_study("gbw2015"), data, jobs=1)
+    found = pd.concat(pd.read_parquet(path) for path in sorted((out / "gbw2015").glob("*.parquet")))
+    keys = list(MEASURED.columns)
+    assert found[keys].sort_values(keys).values.tolist() == (
+        measured[keys].sort_values(keys).values.tolist()
+    )
+    assert {path.stem for path in (out / "gbw2015").iterdir()} == set(measured["experiment"])
 
 
 def test_a_change_of_a_plot_measures_nothing_again() -> None:

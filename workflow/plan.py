@@ -28,6 +28,7 @@ KINDS_CODE = "analysis.measures.kinds"
 #: What draws a figure beside its notebook, and what makes the pages of claims and results.
 EXECUTE = Path("analysis/site/execute.py")
 CLAIMS = Path("analysis/site/claims.py")
+MEASURES = Path("analysis/measures/__main__.py")
 REPORT = Path("analysis/site/report.py")
 SETTLED = Path("analysis/site/verdicts.py")
 TEMPLATES = Path("analysis/site/templates")
@@ -366,10 +367,17 @@ def statements() -> list[Path]:
     return [path for one in _folders() for path in (*_said(one), *_rules_code(one))]
 
 
+def measures_code() -> list[Path]:
+    """What runs are measured by, and what studies say of their experiments."""
+    kinds = [f"{KINDS_CODE}:{one}" for one in KINDS]
+    said = (_said(one) for one in _folders())
+    files = (path for paths in said for path in paths if path.name != "claims.csv")
+    return sorted({*closure([MEASURES], kinds), *files})
+
+
 def claims_code() -> list[Path]:
     """What the page of the claims is made by, but for the studies' own."""
-    measures = [f"{KINDS_CODE}:{one}" for one in KINDS]
-    return sorted({*closure([CLAIMS], measures), *TEMPLATES.glob("*")})
+    return sorted({*closure([CLAIMS], (), [KINDS_CODE]), *TEMPLATES.glob("*")})
 
 
 def report_code() -> list[Path]:

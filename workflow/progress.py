@@ -35,6 +35,7 @@ STEP_S = {
     "run": 20.0,
     "batch": 200.0,
     "figure": 8.0,
+    "measured": 300.0,
     "claims": 10.0,
     "report": 3.0,
 }

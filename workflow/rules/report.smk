@@ -1,9 +1,25 @@
-# The page of the claims, and the pages that show all figures and what ran.
+# What all runs measured, the page of the claims, and the pages that show all figures and what ran.
+
+
+rule measured:
+    input:
+        runs=PLAN.provenances(),
+        code=measures_code(),
+    output:
+        directory(PLAN.pages / "measured"),
+    log:
+        PLAN.pages / "logs/measured.log",
+    params:
+        data=PLAN.runs_root,
+    threads: workflow.cores or 1
+    shell:
+        "{PYTHON} -m analysis.measures --data {params.data} --output {output}"
+        " --jobs {threads} >{log} 2>&1"
 
 
 rule claims:
     input:
-        runs=PLAN.provenances(),
+        measured=rules.measured.output,
         statements=statements(),
         code=claims_code(),
     output:

@@ -1,0 +1,42 @@
+"""`python -m analysis.measures --data data --output results/measured` measures all runs.
+
+Leaves a tidy table per study and experiment, `<output>/<study>/<experiment>.parquet`: one row per
+run and metric (`table.MEASURED`). What was measured before and is as it was is not measured again.
+Exit status 1 where runs cannot be used.
+"""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from analysis.errors import DataError
+from analysis.measures.table import measure_study
+from analysis.runs import study
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m analysis.measures", description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("data"), help="where runs are")
+    study.add_option(parser)
+    parser.add_argument("--output", type=Path, required=True, help="where the tables go")
+    parser.add_argument("--jobs", type=int, help="processes that read runs (default: one a core)")
+    given = parser.parse_args(arguments)
+    try:
+        study.open_all(given.study)
+        for one in study.known():
+            folder = given.output / one.name
+            shutil.rmtree(folder, ignore_errors=True)
+            table = measure_study(one, one.runs_root(given.data), jobs=given.jobs)
+            for experiment, rows in table.groupby("experiment"):
+                folder.mkdir(parents=True, exist_ok=True)
+                rows.to_parquet(folder / f"{experiment}.parquet", index=False)
+    except DataError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
