@@ -20,9 +20,7 @@ from emulation.model import Run
 from emulation.probes import Probe
 from emulation.rootfs import RootFs
 from emulation.run import Result, execute
-
-#: Virtual seconds of a guest around its load: flent's pauses, and what is done before and after.
-AROUND_LOAD_S = 20.0
+from emulation.speed import AROUND_LOAD_S
 
 
 @dataclass(frozen=True)

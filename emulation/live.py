@@ -19,9 +19,7 @@ from emulation.errors import EmulationError, Interrupted
 from emulation.model import Run
 from emulation.run import Result, execute
 from emulation.scratch import read_text
-
-#: flent's pauses before and after the load, and what the guest does around them, in virtual s.
-AROUND_LOAD_S = 22.0
+from emulation.speed import AROUND_LOAD_S
 
 
 @dataclass

@@ -16,6 +16,9 @@ from emulation.tree import Attached, Tree
 from emulation.units import Duration, Packets, Rate, Size
 from emulation.wifi import Options
 
+#: Of the qdisc under test.
+HANDLE = "10:"
+
 BURST = Size(1514)  # of the bottleneck's tbf: one full Ethernet frame (gbw2015 batch file)
 EDGE_BURST = Size(64 * 1024)  # of the edges' tbf
 SHAPER_LIMIT = Size(12_500_000)  # never reached: a child holds the queue, or the edge is faster
@@ -52,7 +55,7 @@ class Shaper:
         """The root qdisc and, where there is one, its child."""
         options = (("rate", self.rate), ("burst", self.burst), ("limit", self.limit))
         root = Attached("root", "1:", Qdisc("tbf", "tbf", options))
-        return (root,) if self.qdisc is None else (root, Attached("1:1", "10:", self.qdisc))
+        return (root,) if self.qdisc is None else (root, Attached("1:1", HANDLE, self.qdisc))
 
     def filters(self) -> tuple[str, ...]:
         """None: all packets take the same way."""
@@ -72,11 +75,11 @@ class Hierarchy:
         """The root qdisc and its child, or its child's child."""
         root = Attached("root", "1:", Qdisc("htb", "htb", (("default", 1),)))
         if self.between is None:
-            return (root, Attached("1:1", "10:", self.qdisc))
+            return (root, Attached("1:1", HANDLE, self.qdisc))
         return (
             root,
             Attached("1:1", "5:", self.between),
-            Attached("5:1", "10:", self.qdisc),
+            Attached("5:1", HANDLE, self.qdisc),
         )
 
     def classes(self) -> tuple[dict[str, str | int], ...]:
@@ -160,7 +163,7 @@ class Radio:
 
     def attached(self) -> tuple[Attached, ...]:
         """The queue under test, right on the device."""
-        return (Attached("root", "10:", self.qdisc),)
+        return (Attached("root", HANDLE, self.qdisc),)
 
     def filters(self) -> tuple[str, ...]:
         """None: all packets take the same way."""

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import numpy as np
 import pandas as pd
-import scipy
 
 from analysis.errors import DataError
+from analysis.measures.metrics import confidence_interval
 from analysis.measures.queues import NAMES, family, read_runs
 from analysis.runs.axes import axes, packets
 from analysis.runs.dataset import RunFile
@@ -131,5 +130,5 @@ def interval(values: "pd.Series[float]") -> str:
     taken = values.dropna()
     if len(taken) < 2:
         return NONE
-    half = scipy.stats.t.ppf(0.975, len(taken) - 1) * taken.std(ddof=1) / np.sqrt(len(taken))
-    return intervals([taken.mean() - half], [taken.mean() + half])[0]
+    found = confidence_interval(taken)
+    return intervals([found.low], [found.high])[0]

@@ -10,8 +10,7 @@ from typing import Any
 from emulation.captures.follow import Followed
 from emulation.captures.places import Place
 from emulation.errors import GuestFailure
-
-HANDLE = "10:"  # of the qdisc under test
+from emulation.topology import HANDLE
 
 Counters = dict[str, Any]
 
