@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from emulation.errors import EmulationError, StorageError
@@ -52,8 +54,11 @@ def remove(folder: Path) -> None:
 
     shutil.rmtree is at its end a thousand folders deep, and where a folder is closed.
     """
-    if folder.is_dir() and not folder.is_symlink():
-        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
-            subprocess.run([*command, "--", folder], check=False, stderr=subprocess.DEVNULL)
-    else:
+    if not folder.is_dir() or folder.is_symlink():
         folder.unlink(missing_ok=True)
+        return
+    with suppress(OSError, RecursionError):
+        shutil.rmtree(folder)
+        return
+    for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+        subprocess.run([*command, "--", folder], check=False, stderr=subprocess.DEVNULL)

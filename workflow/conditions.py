@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from emulation import vm
+from emulation import confine, vm
 
 NOBODY = 65534
 
@@ -163,7 +163,8 @@ def enter_container(machine: vm.Machine, folder: Path, root: Path) -> tuple[vm.M
     """
     libc = ctypes.CDLL(None, use_errno=True)
     jail = folder.parent / "jail"
-    namespaces = _NEW_NS | _NEW_UTS | _NEW_IPC | _NEW_PID | _NEW_NET
+    confine.libraries(machine.kernel)  # what it imports is not there later
+    namespaces = _NEW_NS | _NEW_UTS | _NEW_IPC | _NEW_NET
     _call(libc.unshare(namespaces), "unshare")
 
     def mount(source: Path | str, target: str, kind: str | None, flags: int) -> None:
@@ -188,7 +189,10 @@ def enter_container(machine: vm.Machine, folder: Path, root: Path) -> tuple[vm.M
     os.chroot(jail)
     os.chdir("/")
     os.environ.update(XDG_CACHE_HOME="/lab/cache", TMPDIR="/tmp")  # noqa: S108
-    return replace(machine, kernel=Path("/bin/linux"), root=Path("/guest")), Path("/lab")
+    kernel = Path("/bin/linux")
+    confine.libraries(kernel)  # now: it starts a process
+    _call(libc.unshare(_NEW_PID), "unshare")
+    return replace(machine, kernel=kernel, root=Path("/guest")), Path("/lab")
 
 
 def _call(status: int, what: str) -> None:

@@ -187,7 +187,7 @@ def _child(run: Run, conditions: Conditions, stage: Stage, folder: Path) -> None
     try:
         machine = vm.Machine(stage.kernel.path, stage.root, run.random, run.memory_mib)
         if conditions.user is not None and stage.copy is not None:
-            machine = replace(machine, kernel=stage.copy / "linux")
+            machine = replace(machine, kernel=stage.copy / "linux", root=stage.copy / "root")
         os.environ.clear()
         os.environ.update(conditions.environment)
         os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
