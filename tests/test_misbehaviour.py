@@ -62,7 +62,7 @@ CASES: dict[str, tuple[str, type[EmulationError], str]] = {
     "kernel log": ("forever('/dev/kmsg', b'<0>' + b'x' * 900)", GuestHung, STILL),
     "written log": ("forever('/job/out/kernel.log', bytes(1 << 16), os.O_CREAT | os.O_WRONLY)",
                     GuestFailure, "kernel.log: the guest left more than 16 MiB"),
-    "sparse file": (f"os.truncate(os.open('{OUT}/x', os.O_CREAT | os.O_RDWR), 1 << 40)",
+    "sparse file": (f"os.truncate(os.open('{OUT}/x', os.O_CREAT | os.O_RDWR), 1 << 35)",
                     GuestFailure, "command/x: the guest left more than 64 MiB"),
     "kept file": ("os.truncate(os.open('x', os.O_CREAT | os.O_RDWR), 1 << 27)", GuestFailure,
                   "files/x: the guest left more than 64 MiB"),
@@ -107,7 +107,8 @@ CASES: dict[str, tuple[str, type[EmulationError], str]] = {
                    "  try: os.pwrite(memory, b'\\xcc' * min(b - a, 1 << 16), a)\n"
                    "  except OSError: pass\n"
                    "time.sleep(5)", GuestFailure, "Attempted to kill init!"),
-    "its folder": ("subprocess.run(['rm', '-rf', '/job/out'])", GuestFailure, ENDED),
+    "its folder": ("subprocess.run(['rm', '-rf', '/job/out'])", GuestFailure,
+                   "what the guest left cannot be read"),
     "its mount": ("os.system('umount -l /job')", GuestFailure, ENDED),
     "over its mount": ("os.system('mount -t tmpfs tmpfs /job')", GuestFailure, ENDED),
     "power off": ("libc.reboot(0x4321FEDC)", GuestFailure, OFF),

@@ -93,37 +93,50 @@ class Assessment:
         return next(complete, self.judgements[0])
 
 
+class Measured:
+    """A table of MEASURED, looked up by cell and metric."""
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        self._values: dict[tuple[str, ...], dict[int, float]] = {}
+        columns = [*CELL, "metric", "seed", "value"]
+        for *key, seed, value in table[columns].sort_values("seed").itertuples(index=False):
+            self._values.setdefault(tuple(key), {})[seed] = value
+        self._cells = {key[:-1] for key in self._values}
+
+    def of(self, cell: tuple[str, ...], metric: str) -> Mapping[int, float]:
+        """The metric of the runs of a cell by seed; empty where no run has it."""
+        return self._values.get((*cell, metric), {})
+
+    def has_runs(self, cell: tuple[str, ...]) -> bool:
+        """Whether there is a run of the cell, whatever it measured."""
+        return cell in self._cells
+
+
 @dataclass(frozen=True)
 class Values:
     """Looks up what runs of one era measured; `changed` come before those of the era."""
 
-    table: pd.DataFrame = field(repr=False)  # of measure.MEASURED
+    measured: Measured = field(repr=False)
     era: str
     cc: str
-    changed: pd.DataFrame | None = field(default=None, repr=False)
+    changed: Measured | None = field(default=None, repr=False)
 
     def of(self, quantity: Quantity) -> Mapping[int, float]:
         """The quantity by seed; empty where no run has it."""
-        cc = quantity.cc or self.cc
-        for table in (self.changed, self.table):
-            if table is None:
-                continue
-            key = (self.era, quantity.experiment, quantity.link, quantity.qdisc, cc)
-            try:
-                found = table.xs((*key, quantity.metric))
-            except KeyError:
-                continue
-            return dict(zip(found.index, found["value"], strict=True))
-        return {}
+        cell = self._cell(quantity)
+        changed = self.changed.of(cell, quantity.metric) if self.changed else {}
+        return changed or self.measured.of(cell, quantity.metric)
 
     def has_runs(self, quantity: Quantity) -> bool:
         """Whether there is a run of the quantity's cell, whatever it measured."""
+        return self.measured.has_runs(self._cell(quantity))
+
+    def _cell(self, quantity: Quantity) -> tuple[str, ...]:
         cc = quantity.cc or self.cc
-        key = (self.era, quantity.experiment, quantity.link, quantity.qdisc, cc)
-        return key in self.table.index
+        return (self.era, quantity.experiment, quantity.link, quantity.qdisc, cc)
 
 
-INDEX: Final = ["era", "experiment", "link", "qdisc", "cc", "metric", "seed"]
+CELL: Final = ("era", "experiment", "link", "qdisc", "cc")
 
 
 def judge(condition: Condition, values: Values) -> Judgement:
@@ -271,7 +284,7 @@ def assess(
     explanation's measurements, put in place of the era's, make it agree; one that disagrees in
     today's era also where it agrees in the papers'.
     """
-    indexed = table.set_index(INDEX).sort_index()
+    measured = Measured(table)
     known = {(str(era), str(cc)) for era, cc in table[["era", "cc"]].drop_duplicates().to_numpy()}
     ccs = [*CCS, *sorted({cc for _, cc in known} - {*CCS})]
     contexts = [(era, cc) for era in ERAS for cc in ccs if (era, cc) in known]
@@ -282,7 +295,7 @@ def assess(
         reason = (explanations or {}).get(claim.id)
         judgements: list[Judgement] = []
         for era, cc in contexts or [(ERAS[0], CCS[0])]:
-            values = Values(indexed, era, cc)
+            values = Values(measured, era, cc)
             one = judge(rule, values)
             disagrees = one.verdict == Verdict.DISAGREES
             by = ""
@@ -304,7 +317,7 @@ def _explained_by(
     """The experiment that makes the claim agree; empty where none does."""
     if reason is None or reason.era != values.era:
         return ""
-    changed = reason.measured(table).set_index(INDEX).sort_index()
+    changed = Measured(reason.measured(table))
     agrees = judge(rule, replace(values, changed=changed)).verdict == Verdict.AGREES
     return str(reason) if agrees else ""
 

@@ -45,7 +45,7 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
 
     Raises DataError for a table that has another form.
     """
-    found = []
+    found: dict[Path, pd.DataFrame] = {}
     texts = {name: str for name, column in form.columns.items() if column.dtype.type is str}
     for run in beside(runs, probe):
         path = _table(run, probe)
@@ -55,19 +55,30 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
             length_s = float(record["length_s"])
         try:
             table = read_csv(path, dtype=texts).assign(**about, length_s=length_s)
-            found.append(form.validate(table[list(form.columns)].astype(_floats(form))))
-        except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
-            todo = f"Make it again: emulate run … --probe {probe}"
-            raise DataError.of(
-                path, f"not a table of the probe '{probe}' ({error})", todo
-            ) from error
-    return pd.concat(found, ignore_index=True) if found else _empty(form)
+            found[path] = table[list(form.columns)].astype(_floats(form))
+        except (ValueError, KeyError) as error:
+            raise _unlike(path, probe, error) from error
+    if not found:
+        return pd.DataFrame(columns=list(form.columns))
+    try:
+        return form.validate(pd.concat(found.values(), ignore_index=True))
+    except _OTHER_FORM:  # one at a time, which takes longer, to name it
+        for path, table in found.items():
+            try:
+                form.validate(table)
+            except _OTHER_FORM as error:
+                raise _unlike(path, probe, error) from error
+        raise
+
+
+_OTHER_FORM: Final = (ValueError, pa.errors.SchemaError, pa.errors.SchemaErrors)
+
+
+def _unlike(path: Path, probe: str, error: Exception) -> DataError:
+    todo = f"Make it again: emulate run … --probe {probe}"
+    return DataError.of(path, f"not a table of the probe '{probe}' ({error})", todo)
 
 
 def _floats(form: pa.DataFrameSchema) -> dict[str, type]:
     """Whole numbers without a point are read as integers."""
     return {name: float for name, column in form.columns.items() if str(column.dtype) == "float64"}
-
-
-def _empty(form: pa.DataFrameSchema) -> pd.DataFrame:
-    return pd.DataFrame(columns=list(form.columns))

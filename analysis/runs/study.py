@@ -81,7 +81,7 @@ class Study:
             raise DataError.of(path, wrong, "Give both one name")
         return found
 
-    @property
+    @cached_property
     def experiments(self) -> Mapping[str, Experiment]:
         """Its experiments by name, and by each label of their points."""
         found = all_labels(self.about.experiments)
