@@ -28,3 +28,18 @@ def test_every_version_is_exact(root: Path) -> None:
     assert [line for line in requirements if not re.fullmatch(r"[\w.-]+==\d[\w.]*", line)] == []
     names = [line.partition("==")[0] for line in requirements]
     assert sorted(set(names)) == sorted(names)
+
+
+#: What is run and not imported: notebooks' kernel and page, and flent, which opens the data files.
+PROGRAMS = {"flent", "ipykernel", "jupyterlab"}
+#: How a package is imported that has another name.
+IMPORTED_AS = {"pyelftools": "elftools", "ruamel.yaml": "ruamel"}
+
+
+def test_what_is_pinned_is_imported(root: Path) -> None:
+    folders = ("analysis", "emulate", "emulation", "notebooks", "workflow", "studies")
+    paths = [path for folder in folders for path in (root / folder).rglob("*.*")]
+    text = "\n".join(path.read_text() for path in paths if path.suffix in (".py", ".ipynb"))
+    imported = set(re.findall(r'^(?: +"|\s*)(?:from|import) (\w+)', text, re.MULTILINE))
+    names = {line.partition("==")[0] for line in pinned(root)} - PROGRAMS
+    assert {name for name in names if IMPORTED_AS.get(name, name) not in imported} == set()

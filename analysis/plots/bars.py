@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -18,32 +19,43 @@ WIDTH: Final = 0.72
 
 
 def bars(
-    cells: pd.DataFrame,
+    per_run: pd.DataFrame,
+    value: str,
     settings: Sequence[Setting],
     palette: Palette,
     *,
     label: str,
     reference: float | None = None,
 ) -> Figure:
-    """One bar per qdisc: mean over runs and, as the paper's error bars, the standard deviation.
-
-    `cells` has mean and std (metrics.cell_metrics, one metric); a dashed line is at `reference`.
+    """One bar per qdisc: the mean of the column `value` over runs and, as the paper's error bars,
+    their standard deviation; each run is a dot. A dashed line is at `reference`.
     """
-    qdiscs = in_order(list(cells["qdisc"].astype(str)))
+    table = per_run.astype({"qdisc": str})
+    qdiscs = in_order(list(table["qdisc"]))
+    colors = {qdisc: palette.color(qdisc) for qdisc in qdiscs}
+    by_cell = table.groupby(["era", "cc", "qdisc"], observed=True)[value]
+    cells = by_cell.agg(["mean", "std"]).reset_index()
     top = _top(cells, settings)
 
     def draw(axes: Axes, setting: Setting) -> None:
-        here = of_setting(cells, setting).set_index("qdisc")
+        here = of_setting(table, setting)
+        same = {"data": here, "x": "qdisc", "y": value, "order": qdiscs, "ax": axes}
+        sns.barplot(
+            **same, hue="qdisc", hue_order=qdiscs, palette=colors, saturation=1, legend=False,
+            alpha=0.75, width=WIDTH, errorbar="sd", capsize=0.12,
+            err_kws={"color": palette.ink, "linewidth": 1.1},
+        )  # fmt: skip
+        # without jitter, which is of chance: the same runs give the same picture
+        sns.stripplot(**same, jitter=False, size=2.6, color=palette.ink, alpha=0.55)
+        known = of_setting(cells, setting).set_index("qdisc")
         for place, qdisc in enumerate(qdiscs):
-            if qdisc in here.index:
-                color = palette.color(qdisc)
-                mean, std = here["mean"].to_dict()[qdisc], here["std"].to_dict()[qdisc]
-                axes.bar(place, mean, WIDTH, color=(color, 0.75), edgecolor=color)
-                _whisker(axes, place, mean, std, palette)
+            if qdisc in known.index:
+                mean, std = known["mean"].to_dict()[qdisc], known["std"].to_dict()[qdisc]
                 _value(axes, place, mean, std, top, palette)
         if reference is not None:
             axes.axhline(reference, color=palette.soft, linewidth=1, linestyle=DASHED)
         axes.set_ylim(0, top)
+        axes.set_xlabel("")
         axes.set_ylabel(label)
         qdisc_ticks(axes, qdiscs, palette)
 
