@@ -257,10 +257,11 @@ def test_empty_results_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "no figure in it" in capsys.readouterr().err
 
 
-def test_damaged_summary_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [json.dumps({"figure": "2a"}), "[" * 100_000])
+def test_damaged_summary_is_named(tmp_path: Path, text: str) -> None:
     folder = tmp_path / "gbw2015" / "fig2a"
     folder.mkdir(parents=True)
-    (folder / "summary.json").write_text(json.dumps({"figure": "2a"}))
+    (folder / "summary.json").write_text(text)
     with pytest.raises(DataError, match=r"fig2a/summary\.json: not a summary"):
         gallery.collect(tmp_path)
 

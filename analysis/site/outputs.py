@@ -368,7 +368,7 @@ def read_summary(path: Path) -> Summary:
     """A summary.json as written by write_outputs; raises DataError for anything else."""
     try:
         return Summary(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise DataError.of(path, f"not a summary ({error})", "Make the figure again") from error
 
 
