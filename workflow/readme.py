@@ -1,10 +1,10 @@
-"""Write the generated tables of the READMEs, the studies' among them: `python -m workflow.readme`.
+"""Write the generated tables of the pages for people: `python -m workflow.readme`.
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`; everything else is left as it is.
-`figures` has a row per group of figures, `claims` counts the verdicts on what the papers state; in
-a study's own README, where it has their markers, `values` has a row per published value and
-`disagreements` one a claim that does not agree. `--check` writes nothing and fails where a page has
-other tables.
+`figures` has a row per group of figures, `claims` counts the verdicts on what the papers state
+(`docs/results.md`); the picture of the README is one of the figures. In a study's own README, where
+it has their markers, `values` has a row per published value and `disagreements` one a claim that
+does not agree. `--check` writes nothing and fails where a page has other tables.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from analysis.errors import DataError
 from analysis.site.gallery import Shown, collect
 from analysis.site.report import CLAIMS
 
-README = Path("README.md")
+RESULTS = Path("docs/results.md")
+PICTURE = Path("docs/fig2b.svg")  # gbw2015/fig2b
 STUDIES = Path("studies")
 
 _LINK = re.compile(r",? [\d/]+ Mbit/s$")
@@ -136,7 +137,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     tables = {
-        README: {"figures": figures_table(figures, claims), "claims": claims_table(claims)},
+        RESULTS: {"figures": figures_table(figures, claims), "claims": claims_table(claims)},
     }
     for page in sorted(STUDIES.glob("*/README.md")):
         study, text = page.parent.name, page.read_text(encoding="utf-8")
@@ -145,7 +146,10 @@ def main(arguments: list[str] | None = None) -> int:
             "disagreements": disagreements_table([one for one in claims if one["paper"] == study]),
         }
         tables[page] = {name: own[name] for name in own if f"<!-- {name} -->" in text}
-    other = False
+    drawn = (given.results / "gbw2015" / PICTURE.stem / "figure.svg").read_bytes()
+    other = drawn != PICTURE.read_bytes()
+    if not given.check:
+        PICTURE.write_bytes(drawn)
     for page, named in tables.items():
         before = after = page.read_text(encoding="utf-8")
         for name, table in named.items():
