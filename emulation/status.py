@@ -53,11 +53,11 @@ class Status:
             raise self._bad("has become shorter")
         text = os.pread(self._file, MOST, self._read)
         self._read += len(text)
-        if self._read > MOST:
-            raise self._bad(f"is longer than {MOST >> 20} MiB")
         *lines, self._rest = (self._rest + text).split(b"\n")
         if max(map(len, (*lines, self._rest))) > LONGEST:
             raise self._bad(f"has a line of more than {LONGEST} bytes")
+        if self._read > MOST:
+            raise self._bad(f"is longer than {MOST >> 20} MiB")
         return [self._step(line) for line in lines]
 
     def _open(self) -> bool:
