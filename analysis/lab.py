@@ -29,11 +29,15 @@ from analysis.runs import dataset
 from analysis.runs.dataset import Dataset, RunFile
 from analysis.runs.files import read_rows
 from analysis.runs.flentfile import TCP_KINDS
-from emulation import campaign, config, datafile, kernel, rootfs, studies
+from emulation import datafile, kernel
+from emulation.config import catalogue
 from emulation.errors import ConfigError
-from emulation.model import Run, Study
-from emulation.run import paths
-from emulation.units import Duration, UnitError
+from emulation.machine import rootfs
+from emulation.model.run import Run, Study
+from emulation.model.units import Duration, UnitError
+from emulation.runs import campaign
+from emulation.runs.run import paths
+from emulation.study import studies
 
 #: What values of `OpenStudy.runs` are, by name, and one of each.
 KINDS: Final[Mapping[str, tuple[type, str]]] = {
@@ -51,7 +55,7 @@ GOODPUT: Final = tuple(metrics.GOODPUT.values())
 
 @dataclass(frozen=True)
 class Chosen(Sequence[Run]):
-    """Runs that were chosen; a sequence of `emulation.model.Run`."""
+    """Runs that were chosen; a sequence of `emulation.model.run.Run`."""
 
     all: tuple[Run, ...]
     data: Path  # where they lie, or will
@@ -174,7 +178,7 @@ class OpenStudy:
         `length` is a text, "20 s", or seconds. `data` is where they lie: that of the study unless
         it is given. Raises `ConfigError` for what cannot be.
         """
-        about = config.experiment(f"{self._place}/{experiment}")
+        about = catalogue.experiment(f"{self._place}/{experiment}")
         given = {
             axis: list(value) if _several(value) else [value]
             for axis, value in (settings or {}).items()
@@ -184,7 +188,7 @@ class OpenStudy:
         if _several(chosen.get("era")):  # of which the sweep takes several as values of an axis
             given["era"] = chosen.pop("era")
         span = None if length is None else _duration(length)
-        found = config.select(about, length=span, settings=given, **chosen)
+        found = catalogue.select(about, length=span, settings=given, **chosen)
         if not found:
             raise ConfigError("nothing is chosen", about.id, "see its points: emulate list")
         return Chosen(found, Path(data) if data is not None else self.data)
@@ -203,7 +207,7 @@ class OpenStudy:
 def open_study(name: str | Path) -> OpenStudy:
     """A shipped study by its name, or any by its folder; `ConfigError` where there is none."""
     folder = studies.add(name)
-    return OpenStudy(config.load(folder), folder)
+    return OpenStudy(catalogue.load(folder), folder)
 
 
 def _several(value: Any) -> bool:

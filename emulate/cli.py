@@ -13,8 +13,8 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from emulation import storage
 from emulation.errors import INTERRUPTED, ConfigError, EmulationError, printable
+from emulation.host import storage
 
 #: Subcommand -> what `emulate --help` says about it; a module of `emulate.commands` each.
 COMMANDS = {

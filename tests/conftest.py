@@ -10,10 +10,12 @@ from unittest import mock
 
 import pytest
 
-from emulation import ownfile, speed, studies, trust
-from emulation.config import experiment, load
+from emulation.config import ownfile
+from emulation.config.catalogue import experiment, load
 from emulation.errors import ConfigError
-from emulation.model import Experiment
+from emulation.model.run import Experiment
+from emulation.runs import speed
+from emulation.study import studies, trust
 
 os.environ[ownfile.VARIABLE] = ""  # tests are about what is shipped, whatever qdisc/own.yaml has
 

@@ -92,8 +92,8 @@ def _flent(path: Path) -> None:
 
 
 def _metrics(path: Path) -> None:
-    from emulation import verify
-    from emulation.compare import compare, load
+    from emulation.checks import verify
+    from emulation.checks.compare import compare, load
 
     other = path.with_name("other.flent.gz")
     other.write_bytes(gzip.compress(b'{"results": {"a": [1]}, "x_values": [0], "metadata": {}}'))
@@ -109,7 +109,7 @@ def _window(path: Path) -> object:
 def _provenance(path: Path) -> None:
     from analysis.runs.dataset import facts, read_record, usable
     from analysis.site.inventory import _row
-    from emulation.verify import Shipped
+    from emulation.checks.verify import Shipped
 
     file = _run_file(path.with_name("seed-001.flent.gz"))
 
@@ -181,7 +181,7 @@ def _study(path: Path) -> None:
 
 
 def _studies() -> list[bytes]:
-    from emulation import template
+    from emulation.study import template
 
     shipped = _of_studies("study.yaml")
     texts = (path.read_text() for path in sorted((ROOT / "tests").rglob("test_*.py")))
@@ -191,7 +191,7 @@ def _studies() -> list[bytes]:
 
 
 def _plain(text: bytes) -> Any:
-    from emulation.source import Source
+    from emulation.study.source import Source
 
     return Source.read(text.decode(errors="replace")).value
 

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from analysis.measures import ablation
-from emulation.era import SWITCHES, switches
-from emulation.qdisc import TC_OPTIONS
+from emulation.model.era import SWITCHES, switches
+from emulation.model.qdisc import TC_OPTIONS
 
 
 def test_every_era_is_one_switch_from_a_whole_one() -> None:

@@ -1,4 +1,4 @@
-"""Tests of emulation.apt on pasted package sources."""
+"""Tests of emulation.host.apt on pasted package sources."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation.apt import PrivateApt, deb822, one_line
 from emulation.errors import MissingTool
+from emulation.host.apt import PrivateApt, deb822, one_line
 
 SOURCES = """\
 Types: deb

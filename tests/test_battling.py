@@ -19,8 +19,9 @@ from analysis.runs.flentfile import kind_of
 from analysis.runs.settings import Setting
 from analysis.runs.statement import read_claims
 from analysis.runs.study import open_study
-from emulation import guestcode
-from emulation.config import experiment, load, select
+from emulation.config.catalogue import experiment, load, select
+from emulation.config.job import job_of
+from emulation.machine import guestcode
 
 GUEST = Path(__file__).parents[1] / "emulation" / "guest"
 STUDIES = GUEST.parents[1] / "studies"
@@ -133,16 +134,17 @@ def test_flent_gets_the_iperf_that_it_asks_for(tmp_path: Path) -> None:
 
 @pytest.mark.kernel
 def test_a_flood_starves_a_ping_in_codel_and_not_in_fq_codel(tmp_path: Path) -> None:
-    from emulation import kernel, rootfs
-    from emulation.run import execute
-    from emulation.units import Duration
+    from emulation import kernel
+    from emulation.machine import rootfs
+    from emulation.model.units import Duration
+    from emulation.runs.run import execute
 
     latency = {}
     for qdisc in ("codel", "fq_codel"):
         (run,) = select(
             experiment("battling2013/udp_flood"), qdisc=qdisc, seed=1, length=Duration.parse("4 s")
         )
-        assert "flood.py" in {path.name for path in guestcode.files(run.job())}
+        assert "flood.py" in {path.name for path in guestcode.files(job_of(run))}
         execute(run, kernel.find(), rootfs.find(), tmp_path)
         told = json.loads((tmp_path / f"{run.id}.json").read_text())
         (queue,) = [

@@ -1,4 +1,4 @@
-"""Tests of emulation.bench: quantities, spreads, ratios, and two short boots."""
+"""Tests of emulation.checks.bench: quantities, spreads, ratios, and two short boots."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 
 from emulate import cli
 from emulate.commands import bench as command
-from emulation import bench, kernel
-from emulation.bench import Guest, Watch
+from emulation import kernel
+from emulation.checks import bench
+from emulation.checks.bench import Guest, Watch
 from emulation.errors import ConfigError
 from emulation.kernel import Kernel
 

@@ -13,7 +13,7 @@ from analysis.measures.names import METRICS
 from analysis.measures.table import MEASURED
 from analysis.runs.statement import read_claims
 from analysis.runs.study import open_study
-from emulation.config import experiments
+from emulation.config.catalogue import experiments
 
 STUDY = open_study("khademi2013")
 RULES, EXPLANATIONS = rules_of(STUDY)

@@ -10,8 +10,9 @@ from ruamel.yaml import YAML
 
 from emulate import cli
 from emulate.commands import check
-from emulation import errors, studies
+from emulation import errors
 from emulation.errors import ConfigError, EmulationError
+from emulation.study import studies
 
 
 def test_list_prints_a_line_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,7 +92,7 @@ def test_help_imports_no_subcommand() -> None:
     script = (
         "import sys\nfrom emulate import cli\n"
         "try:\n    cli.main(['--help'])\nexcept SystemExit:\n    pass\n"
-        "print([name for name in sys.modules if name in ('pydantic', 'emulation.config')])\n"
+        "print([name for name in sys.modules if name in ('pydantic', 'emulation.model.run')])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

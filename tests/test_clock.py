@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from emulation import era
-from emulation.config import experiment, select
-from emulation.era import TESTBED, TICKS
+from emulation.config.catalogue import experiment, select
+from emulation.config.job import job_of
 from emulation.errors import ConfigError
+from emulation.model import era
+from emulation.model.era import TESTBED, TICKS
 
 RECOVERY = "2014+fack+no_rack+quickack+no_sack_compression"
 
@@ -17,7 +18,7 @@ RECOVERY = "2014+fack+no_rack+quickack+no_sack_compression"
 def job(eras: str, name: str = "gbw2015/rrul", **chosen: Any) -> dict[str, Any]:
     cell = {"link": "10/10", "qdisc": "codel", "cc": "cubic", **chosen}
     (run,) = select(experiment(name), **cell, seed=1, era=eras)
-    return run.job()
+    return job_of(run)
 
 
 def kinds(told: dict[str, Any]) -> list[str]:

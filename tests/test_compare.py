@@ -1,4 +1,4 @@
-"""Tests of emulation.compare and `emulate diff` on made-up runs."""
+"""Tests of emulation.checks.compare and `emulate diff` on made-up runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from emulate import cli
-from emulation.compare import compare, differences, load
+from emulation.checks.compare import compare, differences, load
 from emulation.errors import ConfigError
 
 FRAME = bytes(12) + b"\x08\x00" + bytes.fromhex("450000540001400040060000 0a000101 0a000402")

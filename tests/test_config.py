@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from emulate.commands.run import settings
-from emulation.config import experiment, experiments, load, select
+from emulation.config.catalogue import experiment, experiments, load, select
 from emulation.errors import ConfigError
-from emulation.model import DEFAULT_MEMORY, Experiment, Option, Qdisc
-from emulation.units import Duration, Packets, Rate, Size
+from emulation.model.qdisc import Option, Qdisc
+from emulation.model.run import DEFAULT_MEMORY, Experiment
+from emulation.model.units import Duration, Packets, Rate, Size
 
 MS = 10**6
 

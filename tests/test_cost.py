@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation.config import experiments
-from emulation.model import Experiment
+from emulation.config.catalogue import experiments
+from emulation.model.run import Experiment
 from workflow.cost import costs, measured
 
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from emulation import cpus, host
-from emulation.cpus import by_idleness, claim
+from emulation.host import cpus, facts
+from emulation.host.cpus import by_idleness, claim
 
 ROOT = Path(__file__).parent.parent
 #: Of no machine, and of no other process of the tests: nobody has claimed them.
 CPUS = [4 * os.getpid() + 3001, 4 * os.getpid() + 3002]
 
 CLAIMS = (
-    "import sys; from emulation.cpus import claim\n"
+    "import sys; from emulation.host.cpus import claim\n"
     "with claim() as cpu:\n"
     "    print(cpu, flush=True)\n"
     "    sys.stdin.read()\n"
@@ -30,7 +30,7 @@ CLAIMS = (
 @pytest.fixture(autouse=True)
 def two_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(CPUS))
-    monkeypatch.setattr(host, "in_container", lambda: False)
+    monkeypatch.setattr(facts, "in_container", lambda: False)
 
 
 def test_guests_get_cpus_of_their_own() -> None:
@@ -112,7 +112,7 @@ def test_the_cpu_that_idles_most_is_the_first(
 
 
 def test_a_container_takes_the_idlest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "in_container", lambda: True)
+    monkeypatch.setattr(facts, "in_container", lambda: True)
     monkeypatch.setattr(cpus, "by_idleness", lambda usable: sorted(usable, reverse=True))
     with claim() as first:
         assert first == CPUS[1]

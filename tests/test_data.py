@@ -16,7 +16,7 @@ from matplotlib import image
 from analysis.claims.plugin import rules_of
 from analysis.runs import study
 from analysis.runs.dataset import variant_name
-from emulation import studies
+from emulation.study import studies
 from workflow import checksums
 
 PAPERS = tuple(studies.shipped())

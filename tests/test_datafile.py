@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from emulation import compare, datafile, verify
-from emulation.verify import Shipped
+from emulation import datafile
+from emulation.checks import compare, verify
+from emulation.checks.verify import Shipped
 
 
 def record(folder: Path) -> Path:

@@ -18,11 +18,12 @@ from unittest import mock
 
 import pytest
 
-from emulation import kernel, rootfs, vm
-from emulation.config import experiment, select
-from emulation.model import Run
-from emulation.run import execute
-from emulation.units import Duration
+from emulation import kernel
+from emulation.config.catalogue import experiment, select
+from emulation.machine import rootfs, vm
+from emulation.model.run import Run
+from emulation.model.units import Duration
+from emulation.runs.run import execute
 
 ROOT = Path(__file__).parents[1]
 from workflow.conditions import ODD, PLAIN

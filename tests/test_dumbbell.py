@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from emulation import guestcode
-from emulation.model import Link, Qdisc
+from emulation.machine import guestcode
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import Hierarchy, Link
+from emulation.model.units import Duration, Packets, Rate
 from emulation.rigs.dumbbell import dumbbell
-from emulation.topology import Hierarchy
-from emulation.units import Duration, Packets, Rate
 
 MBIT = MS = 10**6
 LINK = Link("10/10", Rate(10 * MBIT), Rate(10 * MBIT))

@@ -1,16 +1,17 @@
-"""Tests of emulation.era: the grammar of eras, and what a switch sets."""
+"""Tests of emulation.model.era: the grammar of eras, and what a switch sets."""
 
 from __future__ import annotations
 
 import pytest
 
-from emulation import era
-from emulation.config import select
-from emulation.era import SWITCHES, Switch
+from emulation.config.catalogue import select
+from emulation.config.job import job_of
 from emulation.kernel import module
-from emulation.model import Experiment
-from emulation.qdisc import TC_OPTIONS, Qdisc
-from emulation.units import Packets
+from emulation.model import era
+from emulation.model.era import SWITCHES, Switch
+from emulation.model.qdisc import TC_OPTIONS, Qdisc
+from emulation.model.run import Experiment
+from emulation.model.units import Packets
 
 ALL = tuple(switch.name for switch in SWITCHES)
 
@@ -112,6 +113,6 @@ def test_2013_is_2014_with_windows_that_grow_by_bytes() -> None:
 
 def test_a_switch_can_be_a_module_of_the_kernel(rrul: Experiment) -> None:
     (run,) = select(rrul, link="10/10", qdisc="codel", cc="cubic", seed=1, era="2014+quickack")
-    assert [one["name"] for one in run.job()["modules"]] == ["quickack"]
+    assert [one["name"] for one in job_of(run)["modules"]] == ["quickack"]
     (plain,) = select(rrul, link="10/10", qdisc="codel", cc="cubic", seed=1, era="2014")
-    assert "modules" not in plain.job()
+    assert "modules" not in job_of(plain)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from emulate import cli
-from emulation.execution import difference
+from emulation.runs.execution import difference
 
 pytestmark = pytest.mark.kernel
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from emulation import executables, instructions
 from emulation.errors import ConfigError, MissingTool
-from emulation.guest_root import COMMANDS, WORK, GuestRoot
-from emulation.taken import TakenFile, taken
+from emulation.programs import executables, instructions
+from emulation.programs.guest_root import COMMANDS, WORK, GuestRoot
+from emulation.programs.taken import TakenFile, taken
 
 
 @pytest.fixture

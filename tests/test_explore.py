@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from emulation.config import experiment, select
+from emulation.config.catalogue import experiment, select
+from emulation.config.explore import Choice, eras, qdiscs
+from emulation.config.job import job_of
 from emulation.errors import ConfigError
-from emulation.explore import Choice, eras, qdiscs
-from emulation.units import Duration, Rate
+from emulation.model.units import Duration, Rate
 
 NODES = """\
 format: 1
@@ -56,13 +57,13 @@ def test_another_link_takes_the_values_of_the_nearest_rate_and_says_so() -> None
     assert chosen.borrowed() == {"download": mbit(100), "upload": mbit(1)}
     assert run.point.down.txqueuelen is not None
     assert run.point.down.txqueuelen.count == 1000  # Table 1, 100 Mbit/s
-    job = run.job()
+    job = job_of(run)
     assert job["traffic"]["hosts"] == [{"address": "10.0.4.2", "base_rtt_ms": 20}]
     assert job["traffic"]["test"] == "rrul_be"
 
 
 def test_another_number_of_flows_is_another_test_of_flent() -> None:
-    job = Choice(flows=2).run().job()
+    job = job_of(Choice(flows=2).run())
     assert job["traffic"]["test"] == "rrul_be_nflows"
     assert job["traffic"]["options"] == {"test-parameter": "upload_streams=2 download_streams=2"}
 
@@ -87,7 +88,7 @@ def test_what_is_offered_can_be_chosen() -> None:
     assert "fq_nocodel" in qdiscs()
     for qdisc in qdiscs():
         for era in eras():
-            Choice(qdisc=qdisc, era=era).run().job()
+            job_of(Choice(qdisc=qdisc, era=era).run())
 
 
 def test_a_rig_that_is_written_out_has_its_own_round_trip(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from analysis.errors import DataError
 from analysis.plots import facts, rig as figures_rig
 from analysis.runs.study import open_study
-from emulation.config import experiment
+from emulation.config.catalogue import experiment
 
 
 @pytest.mark.parametrize("number", [1, 3, 4])

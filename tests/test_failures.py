@@ -35,12 +35,14 @@ from analysis.site.execute import execute
 from analysis.site.figurefile import read_figure
 from emulate import cli
 from emulate.commands import verify
-from emulation import provenance, run, storage, vm
-from emulation.config import select
+from emulation.config.catalogue import select
 from emulation.errors import INTERRUPTED, GuestFailure, MissingTool, StorageError
+from emulation.host import storage
 from emulation.kernel import Kernel, make
-from emulation.model import Experiment, Run
-from emulation.rootfs import RootFs
+from emulation.machine import provenance, vm
+from emulation.machine.rootfs import RootFs
+from emulation.model.run import Experiment, Run
+from emulation.runs import run
 from workflow import figure as workflow_figure, progress
 
 ROOT = Path(__file__).parents[1]
@@ -126,7 +128,7 @@ def test_a_real_full_disk_is_told(tmp_path: Path) -> None:
     disk.mkdir()
     script = (
         f"mount -t tmpfs -o size=8m none {disk} && head -c 7m /dev/zero >{disk}/old && "
-        f"exec {sys.executable} -c 'from emulation import storage; from pathlib import Path; "
+        f"exec {sys.executable} -c 'from emulation.host import storage; from pathlib import Path; "
         f'storage.require_room(Path("{disk}/data"))\''
     )
     command = ["unshare", "--map-root-user", "--mount", "sh", "-c", script]

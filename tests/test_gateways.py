@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
-from emulation import config, guestcode
-from emulation.config import select
+from emulation.config import catalogue
+from emulation.config.catalogue import select
+from emulation.config.job import job_of, modules_of
 from emulation.errors import ConfigError
-from emulation.model import Link, Qdisc, Run
+from emulation.machine import guestcode
+from emulation.model.qdisc import Qdisc
+from emulation.model.run import Run
+from emulation.model.topology import Hierarchy, Link
+from emulation.model.units import Duration, Packets, Rate
 from emulation.rigs.gateways import LEFT, RIGHT, base_rtts, burst, gateways
-from emulation.topology import Hierarchy
 from emulation.traffic.mix import Load, ports_of, queues
-from emulation.units import Duration, Packets, Rate
 
 MS = MBIT = 10**6
 LINK = Link("10/3", Rate(10 * MBIT), Rate(3 * MBIT))
@@ -24,7 +27,7 @@ CODEL = Qdisc("codel", "codel", (("limit", Packets(200)),))
 RED = Qdisc("red", "red", (("probability", 0.1),))
 RIG = gateways(LINK, CODEL, RED, Duration(100 * MS), Rate(1000 * MBIT))
 
-experiment = cache(config.experiment)  # reading the files takes a while
+experiment = cache(catalogue.experiment)  # reading the files takes a while
 
 
 def run_of(name: str, seed: int = 1, **values: Any) -> Run:
@@ -54,9 +57,9 @@ def test_red_is_told_when_it_is_idle() -> None:
         ("5:1", "10:", "red"),
     ]
     run = run_of("static_rtt_100ms", link="10/10", qdisc="red")
-    assert [one.name for one in run.modules] == ["sch_idle"]
-    assert run.job()["modules"][0]["name"] == "sch_idle"
-    assert "modules" not in run_of("static_rtt_100ms", link="10/10", qdisc="codel").job()
+    assert [one.name for one in modules_of(run)] == ["sch_idle"]
+    assert job_of(run)["modules"][0]["name"] == "sch_idle"
+    assert "modules" not in job_of(run_of("static_rtt_100ms", link="10/10", qdisc="codel"))
 
 
 def test_the_delay_is_behind_the_bottleneck_half_in_each_direction() -> None:
@@ -86,7 +89,7 @@ def test_repetitions_take_the_loads_in_turn() -> None:
 
 
 def test_a_job_says_when_the_rate_changes_in_both_gateways() -> None:
-    traffic = run_of("dynamic", link="100/100", qdisc="codel_830").job()["traffic"]
+    traffic = job_of(run_of("dynamic", link="100/100", qdisc="codel_830"))["traffic"]
     changes = [(one["at_s"], one["interface"], one["rate_bit_s"]) for one in traffic["changes"]]
     assert changes[:2] == [(50, "left-right", 10 * MBIT), (50, "right-left", 10 * MBIT)]
     assert [rate // MBIT for _, where, rate in changes if where == "left-right"] == [
@@ -100,22 +103,22 @@ def test_a_job_says_when_the_rate_changes_in_both_gateways() -> None:
         experiment("codel2012/dynamic"), seed=1, cc="cubic", qdisc="codel_830",
         length=Duration.parse("60 s"),
     )[0]  # fmt: skip
-    assert {one["at_s"] for one in short.job()["traffic"]["changes"]} == {50}
+    assert {one["at_s"] for one in job_of(short)["traffic"]["changes"]} == {50}
 
 
 def test_sessions_are_the_same_whatever_the_qdisc() -> None:
     jobs = [
-        run_of("static_rtt_30ms", 5, link="3/3", qdisc=qdisc).job()["traffic"]["load"]
+        job_of(run_of("static_rtt_30ms", 5, link="3/3", qdisc=qdisc))["traffic"]["load"]
         for qdisc in ("codel", "red", "tail_drop")
     ]
     assert jobs[0]["sessions"]
     assert jobs[0] == jobs[1] == jobs[2]
-    other = run_of("static_rtt_30ms", 11, link="3/3", qdisc="codel").job()["traffic"]["load"]
+    other = job_of(run_of("static_rtt_30ms", 11, link="3/3", qdisc="codel"))["traffic"]["load"]
     assert other["sessions"] != jobs[0]["sessions"]
 
 
 def test_constant_bit_rate_is_64_kbit_s_in_packets_of_100_bytes() -> None:
-    load = run_of("edge", link="1.5/1.5", qdisc="codel").job()["traffic"]["load"]
+    load = job_of(run_of("edge", link="1.5/1.5", qdisc="codel"))["traffic"]["load"]
     assert (load["cbr"], load["cbr_back"], load["cbr_bytes"]) == (1, 1, 100)
     assert 8 * load["cbr_bytes"] / (load["cbr_gap_us"] / 1e6) == 64_000
     (pauses,) = load["uploads"]
@@ -133,7 +136,7 @@ def test_queues_are_followed_where_more_than_acknowledgments_goes() -> None:
 
 
 def test_a_guest_gets_the_tools_of_the_mix() -> None:
-    job = run_of("edge", link="1.5/1.5", qdisc="codel").job()
+    job = job_of(run_of("edge", link="1.5/1.5", qdisc="codel"))
     names = {path.name for path in guestcode.files(job)}
     assert {"mix.py", "mix_peer.py", "iperf.py", "iperf_frames.py"} < names
     assert "ditg.py" not in names
@@ -141,8 +144,8 @@ def test_a_guest_gets_the_tools_of_the_mix() -> None:
 
 def test_small_packets_are_of_the_job() -> None:
     low = run_of("low_500_rtt_30ms", link="0.128/0.128", qdisc="codel_mtu500")
-    assert low.job()["traffic"]["mtu"] == 500
-    assert run_of("edge", link="1.5/1.5", qdisc="codel").job()["traffic"]["mtu"] is None
+    assert job_of(low)["traffic"]["mtu"] == 500
+    assert job_of(run_of("edge", link="1.5/1.5", qdisc="codel"))["traffic"]["mtu"] is None
     assert dataclasses.replace(low, seed=3).load.name == "bulk_2_web_1"
 
 
@@ -169,5 +172,5 @@ def test_what_cannot_be_is_refused(
     changed = tmp_path / "changed.yaml"
     changed.write_text(text.replace(old, new, 1))
     with pytest.raises(ConfigError) as error:
-        config.load(changed)
+        catalogue.load(changed)
     assert what in str(error.value)

@@ -9,10 +9,11 @@ import csv
 import json
 from pathlib import Path
 
-from emulation.config import all_labels, experiments
-from emulation.model import Run
-from emulation.provenance import digest
-from emulation.verify import shipped
+from emulation.checks.verify import shipped
+from emulation.config.catalogue import all_labels, experiments
+from emulation.config.job import job_of
+from emulation.machine.provenance import digest
+from emulation.model.run import Run
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = Path(__file__).parent / "data" / "golden" / "jobs.csv"
@@ -38,7 +39,7 @@ def test_ids_random_numbers_and_jobs_of_the_shipped_runs_stay() -> None:
 
 def made(run: Run) -> tuple[str, str]:
     """The digest of the run's job and the seed of its random numbers."""
-    job = json.dumps(run.job(), sort_keys=True).encode()
+    job = json.dumps(job_of(run), sort_keys=True).encode()
     return digest(job), f"{run.random:016x}"
 
 

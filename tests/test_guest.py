@@ -21,15 +21,18 @@ from pathlib import Path
 import pytest
 
 from analysis.runs.dataset import find_runs, read_runs
-from emulation import guestcode, kernel, rootfs, vm
-from emulation.config import experiment, select
+from emulation import kernel
+from emulation.config.catalogue import experiment, select
+from emulation.config.job import job_of
 from emulation.errors import GuestFailure, GuestHung, RigMismatch
-from emulation.execution import Execution
 from emulation.kernel import Kernel
-from emulation.model import Experiment, Qdisc, Run
-from emulation.rootfs import RootFs
-from emulation.run import execute, kernel_log
-from emulation.units import Duration, Size
+from emulation.machine import guestcode, rootfs, vm
+from emulation.machine.rootfs import RootFs
+from emulation.model.qdisc import Qdisc
+from emulation.model.run import Experiment, Run
+from emulation.model.units import Duration, Size
+from emulation.runs.execution import Execution
+from emulation.runs.run import execute, kernel_log
 
 ROOT = Path(__file__).parents[1]
 
@@ -77,7 +80,7 @@ def laid_out(
     """A machine and the scratch folder of its job, ready to boot."""
     folder = tmp_path / "scratch"
     folder.mkdir()
-    vm.prepare(folder, guest_root.path, short.job())
+    vm.prepare(folder, guest_root.path, job_of(short))
     yield vm.Machine(built.path, guest_root.path, seed=1), folder
 
 
@@ -304,7 +307,7 @@ def test_an_era_that_the_kernel_cannot_have_stops_the_run(
 ) -> None:
     machine, folder = laid_out
     path = "/sys/module/tcp_cubic/parameters/hystart_of_1970"
-    job = {**short.job(), "parameters": {path: "1"}}
+    job = {**job_of(short), "parameters": {path: "1"}}
     (folder / "job/job.json").write_text(json.dumps(job))
     last = vm.run(machine, folder).steps[-1]
     assert (last["step"], last["cause"]) == ("failed", "rig")
@@ -315,7 +318,7 @@ def test_a_parameter_of_an_era_is_set(laid_out: tuple[vm.Machine, Path], short: 
     machine, folder = laid_out
     path = "/sys/module/tcp_cubic/parameters/hystart"
     asked = Execution(("cat", path), rig=short)
-    job = {**asked.job(), "parameters": {path: "0"}}
+    job = {**job_of(asked), "parameters": {path: "0"}}
     shutil.rmtree(folder / "job")
     shutil.rmtree(folder / "uml")
     (folder / "root").unlink()

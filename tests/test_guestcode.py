@@ -1,4 +1,4 @@
-"""emulation.guestcode: each file of the guest is listed, exists, and comes with what it imports."""
+"""emulation.machine.guestcode: each file is listed, exists, and comes with its imports."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from emulation import guestcode, vm
 from emulation.errors import ConfigError
-from emulation.guestcode import FEATURES, FOLDER, SERVERS, START, TOOLS, WORKS
+from emulation.machine import guestcode, vm
+from emulation.machine.guestcode import FEATURES, FOLDER, SERVERS, START, TOOLS, WORKS
 
 TABLES = (WORKS, TOOLS, SERVERS, FEATURES)
 LISTED = {*START, *(name for table in TABLES for names in table.values() for name in names)}

@@ -19,10 +19,11 @@ from analysis.errors import DataError
 from analysis.runs import files
 from analysis.site import report
 from emulate.cli import main
-from emulation import datafile, sysctls
+from emulation import datafile
 from emulation.captures import pcap, table
 from emulation.errors import ConfigError, DamagedData, printable
-from emulation.source import MOST_TEXT, Source
+from emulation.model import sysctls
+from emulation.study.source import MOST_TEXT, Source
 from tests.fuzz import READERS, fuzz
 
 EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>"

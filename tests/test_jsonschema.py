@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
-from emulation import jsonschema as ours, studies, template
+from emulation.config import jsonschema as ours
+from emulation.study import studies, template
 
 DOCS = Path(__file__).parents[1] / "docs" / "study.schema.json"
 
@@ -23,7 +24,7 @@ def content(folder: Path) -> Any:
 
 def test_the_file_in_docs_is_what_the_program_makes() -> None:
     assert DOCS.read_text() == ours.text(), (
-        "python -m emulation.jsonschema > docs/study.schema.json"
+        "python -m emulation.config.jsonschema > docs/study.schema.json"
     )
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation import seal
 from emulation.errors import DamagedCache, KernelBuildError, MissingTool
+from emulation.host import seal
 from emulation.kernel import builder as builds, make, recipe as recipes, source as sources
 
 MAKEFILE = """\

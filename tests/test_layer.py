@@ -1,4 +1,4 @@
-"""Tests of emulation.layer: packages beside those of the root file system."""
+"""Tests of emulation.machine.layer: packages beside those of the root file system."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation import layer, rootfs
 from emulation.errors import ConfigError, MissingTool
+from emulation.machine import layer, rootfs
 
 NETCAT = """\
 #!/bin/sh

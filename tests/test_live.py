@@ -15,10 +15,10 @@ from analysis.live import readings, reference
 from analysis.measures import metrics
 from analysis.plots import style
 from analysis.runs import dataset
+from emulation.config.explore import Choice
 from emulation.errors import Interrupted
-from emulation.explore import Choice
-from emulation.live import Live
-from emulation.units import Duration
+from emulation.model.units import Duration
+from emulation.runs.live import Live
 
 START = 1420070410.0
 

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from emulation import execution, kernel, rootfs, scratch
+from emulation import kernel
 from emulation.errors import EmulationError, GuestFailure, GuestHung, TrafficFailure
-from emulation.execution import Execution
-from emulation.units import Duration, Size
+from emulation.host import scratch
+from emulation.machine import rootfs
+from emulation.model.units import Duration, Size
+from emulation.runs import execution
+from emulation.runs.execution import Execution
 
 pytestmark = pytest.mark.kernel
 

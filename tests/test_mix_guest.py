@@ -11,12 +11,13 @@ import pytest
 from analysis.measures.dynamic import steps
 from analysis.measures.queues import read_run
 from analysis.runs.dataset import find_runs
-from emulation import kernel, rootfs
-from emulation.config import experiment, select
-from emulation.model import Run
-from emulation.run import execute
+from emulation import kernel
+from emulation.config.catalogue import experiment, select
+from emulation.machine import rootfs
+from emulation.model.run import Run
+from emulation.model.units import Duration, Rate
+from emulation.runs.run import execute
 from emulation.traffic.mix import Change
-from emulation.units import Duration, Rate
 
 pytestmark = pytest.mark.kernel
 

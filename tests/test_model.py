@@ -8,22 +8,13 @@ from typing import Any
 
 import pytest
 
-from emulation.config import experiment, select
-from emulation.model import (
-    DEFAULT_MEMORY,
-    Experiment,
-    Link,
-    Node,
-    Port,
-    Qdisc,
-    Run,
-    Shaper,
-    Topology,
-    Wire,
-)
+from emulation.config.catalogue import experiment, select
+from emulation.config.job import job_of
+from emulation.model.qdisc import Qdisc
+from emulation.model.run import DEFAULT_MEMORY, Experiment, Run
+from emulation.model.topology import Delay, Delays, Link, Node, Port, Route, Shaper, Topology, Wire
+from emulation.model.units import Duration, Packets, Rate, Size
 from emulation.rigs.daisy_chain import daisy_chain
-from emulation.topology import Delay, Delays, Route
-from emulation.units import Duration, Packets, Rate, Size
 
 EDGE = Shaper(Rate.parse("1 Gbit/s"), Size(65536), Size(1_000_000))
 
@@ -107,7 +98,7 @@ def test_red_does_not_expect_what_tc_cannot_report(rrul: Experiment) -> None:
 
 
 def test_the_bottleneck_shapes_each_direction_at_its_own_router(rrul: Experiment) -> None:
-    job = the_run(rrul, qdisc="codel").job()
+    job = job_of(the_run(rrul, qdisc="codel"))
     up, down = job_port(job, "r1-delay"), job_port(job, "r2-delay")
     assert (up["node"], down["node"]) == ("router_up", "router_down")
     tbf, codel = up["qdiscs"]
@@ -125,7 +116,7 @@ def test_the_bottleneck_shapes_each_direction_at_its_own_router(rrul: Experiment
 
 
 def test_the_middle_delays_half_a_round_trip_each_way(rrul: Experiment) -> None:
-    job = the_run(rrul, qdisc="codel").job()
+    job = job_of(the_run(rrul, qdisc="codel"))
     for interface in ("delay-r1", "delay-r2"):
         (netem,) = job_port(job, interface)["qdiscs"]
         assert netem["arguments"] == [
@@ -146,7 +137,7 @@ def test_the_middle_delays_half_a_round_trip_each_way(rrul: Experiment) -> None:
 
 
 def test_every_port_has_a_finite_rate_and_a_short_name(rrul: Experiment) -> None:
-    ports = list(job_ports(the_run(rrul, qdisc="sfq").job()))
+    ports = list(job_ports(job_of(the_run(rrul, qdisc="sfq"))))
     assert len(ports) == 8
     assert len({port["interface"] for port in ports}) == 8
     assert len({address for port in ports for address in port["addresses"]}) == 8
@@ -157,12 +148,12 @@ def test_every_port_has_a_finite_rate_and_a_short_name(rrul: Experiment) -> None
 
 
 def test_pfifo_fast_is_as_long_as_its_interface(rrul: Experiment) -> None:
-    slow = the_run(rrul, qdisc="pfifo_fast").job()
+    slow = job_of(the_run(rrul, qdisc="pfifo_fast"))
     assert job_port(slow, "r1-delay")["txqueuelen"] == 127
     assert job_port(slow, "client-r1")["txqueuelen"] == 100
-    fast = the_run(rrul, link="100/100", qdisc="pfifo_fast").job()
+    fast = job_of(the_run(rrul, link="100/100", qdisc="pfifo_fast"))
     assert job_port(fast, "r2-delay")["txqueuelen"] == 1000
-    other = the_run(rrul, qdisc="codel").job()
+    other = job_of(the_run(rrul, qdisc="codel"))
     assert job_port(other, "r1-delay")["txqueuelen"] == 100
     assert job_port(slow, "r1-delay")["qdiscs"][1] == {
         "parent": "1:1",
@@ -211,9 +202,11 @@ def test_a_topology_refuses_an_impossible_port() -> None:
 
 def test_the_job_is_json_and_has_the_fixed_form(rrul: Experiment) -> None:
     run = the_run(rrul, qdisc="fq_nocodel", cc="reno", seed=7)
-    job = run.job()
+    job = job_of(run)
     assert json.loads(json.dumps(job)) == job
-    assert json.dumps(job) == json.dumps(the_run(rrul, qdisc="fq_nocodel", cc="reno", seed=7).job())
+    assert json.dumps(job) == json.dumps(
+        job_of(the_run(rrul, qdisc="fq_nocodel", cc="reno", seed=7))
+    )
     parts = ["format", "seed", "nodes", "wires", "routes", "queues", "parameters"]
     parts += ["sysctls", "traffic"]
     assert list(job) == parts
@@ -248,7 +241,7 @@ def test_the_id_of_a_run_names_what_is_not_default(rrul: Experiment) -> None:
     length = Duration.parse("20 s")
     other = the_run(rrul, qdisc="codel", seed=30, kernel="7.3", length=length, era="2014")
     assert other.id == "gbw2015/rrul@2014@linux-7.3@20s/10-1/codel/cubic/seed-030"
-    assert other.job()["traffic"]["length_s"] == 20.0
+    assert job_of(other)["traffic"]["length_s"] == 20.0
 
 
 def test_every_cell_has_random_numbers_of_its_own(rrul: Experiment) -> None:
@@ -271,21 +264,21 @@ def test_the_random_numbers_of_a_cell_stay_what_they_are(rrul: Experiment) -> No
 
 def test_an_era_reaches_options_and_sysctls(rrul: Experiment) -> None:
     today, then = (the_run(rrul, qdisc="fq_nocodel", era=era) for era in ("modern", "2014"))
-    plain, restored = (job_port(run.job(), "r1-delay")["qdiscs"][1] for run in (today, then))
+    plain, restored = (job_port(job_of(run), "r1-delay")["qdiscs"][1] for run in (today, then))
     assert "drop_batch" not in plain["arguments"]
     assert restored["arguments"] == [*plain["arguments"], "drop_batch", "1"]
     assert restored["expect"] == {**plain["expect"], "drop_batch": 1}
-    settings = then.job()["sysctls"]["client"]
-    assert settings == then.job()["sysctls"]["server"]
+    settings = job_of(then)["sysctls"]["client"]
+    assert settings == job_of(then)["sysctls"]["server"]
     assert settings["net.ipv4.tcp_gso"] == "0"
-    assert "net.ipv4.tcp_gso" not in today.job()["sysctls"]["client"]
+    assert "net.ipv4.tcp_gso" not in job_of(today)["sysctls"]["client"]
 
 
 def test_addresses_of_a_server_are_delayed_by_band(rrul: Experiment) -> None:
     rtts = tuple(Duration.parse(text) for text in ("10 ms", "50 ms", "1 ns"))
     run = the_run(rrul, qdisc="codel")
     run = replace(run, point=replace(run.point, rig=run.rig.model_copy(update={"base_rtt": rtts})))
-    job = run.job()
+    job = job_of(run)
     assert job_port(job, "server-r2")["addresses"] == ["10.0.4.2/24", "10.0.4.3/24", "10.0.4.4/24"]
     assert job["traffic"]["hosts"] == [
         {"address": "10.0.4.2", "base_rtt_ms": 10.0},
@@ -337,6 +330,6 @@ def test_a_link_has_a_name_for_paths() -> None:
 
 def test_the_jobs_of_rrul_are_the_ones_that_its_data_was_made_from(rrul: Experiment) -> None:
     """Another job is another run: where that is meant, make the data anew, then this digest."""
-    jobs = (json.dumps(run.job(), sort_keys=True) for run in select(rrul, seed=1))
+    jobs = (json.dumps(job_of(run), sort_keys=True) for run in select(rrul, seed=1))
     digest = hashlib.sha256("\n".join(jobs).encode()).hexdigest()
     assert digest[:16] == "edb4384b135f4bb9"

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from emulation import kernel, seal
+from emulation import kernel
 from emulation.errors import DamagedCache, KernelBuildError
+from emulation.host import seal
 from emulation.kernel import Kernel, module
-from emulation.qdisc import ModuleSource
+from emulation.model.qdisc import ModuleSource
 
 HELLO = """\
 #include <linux/module.h>

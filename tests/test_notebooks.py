@@ -17,10 +17,10 @@ from analysis.runs.order import QDISC_ORDER
 from analysis.site.execute import execute, main
 from analysis.site.figurefile import Cell, read_figure
 from analysis.site.outputs import read_summary
-from emulation import config
-from emulation.config import select
-from emulation.model import Experiment
-from emulation.units import Duration
+from emulation.config import catalogue
+from emulation.config.catalogue import select
+from emulation.model.run import Experiment
+from emulation.model.units import Duration
 from workflow.plan import Scale
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
@@ -88,7 +88,7 @@ def test_parameter_files_name_known_parameters(path: Path) -> None:
 
 @cache
 def experiment(name: str) -> Experiment:
-    return config.experiment(name)
+    return catalogue.experiment(name)
 
 
 def test_cells_name_their_folder() -> None:

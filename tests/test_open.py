@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 
 from analysis.lab import open_study
-from emulation import kernel, rootfs, studies
-from emulation.probes import Probe
-from emulation.run import execute
+from emulation import kernel
+from emulation.machine import rootfs
+from emulation.probes.probe import Probe
+from emulation.runs.run import execute
+from emulation.study import studies
 
 pytestmark = pytest.mark.kernel
 
@@ -62,9 +64,9 @@ experiments:
 """
 
 RIGS = """\
-from emulation.topology import BURST, DELAY_LIMIT, SHAPER_LIMIT
-from emulation.topology import Delay, Node, Port, Shaper, Topology, Wire
-from emulation.units import Duration, Rate
+from emulation.model.topology import BURST, DELAY_LIMIT, SHAPER_LIMIT
+from emulation.model.topology import Delay, Node, Port, Shaper, Topology, Wire
+from emulation.model.units import Duration, Rate
 
 
 def two(link, queues, delay_ms):

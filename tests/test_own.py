@@ -10,12 +10,15 @@ import pytest
 
 from analysis.plots import style
 from analysis.site.figurefile import read_figure
-from emulation import config, guestcode, kernel, own, ownfile, provenance, rootfs
+from emulation import kernel
+from emulation.config import catalogue, own, ownfile
+from emulation.config.job import job_of, modules_of
 from emulation.errors import ConfigError
 from emulation.kernel import module
-from emulation.model import Run
-from emulation.run import execute
-from emulation.units import Duration, Packets
+from emulation.machine import guestcode, provenance, rootfs
+from emulation.model.run import Run
+from emulation.model.units import Duration, Packets
+from emulation.runs.run import execute
 from workflow.plan import Plan, Scale
 
 
@@ -31,7 +34,7 @@ def ramp(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def one_run(seconds: int = 5, **cell: str) -> Run:
     chosen = {"link": "10/1", "qdisc": "ramp", "cc": "cubic", **cell}
     length = Duration(seconds * 10**9)
-    (run,) = config.select(config.experiment("gbw2015/rrul"), seed=1, length=length, **chosen)
+    (run,) = catalogue.select(catalogue.experiment("gbw2015/rrul"), seed=1, length=length, **chosen)
     return run
 
 
@@ -43,16 +46,16 @@ def written(folder: Path, text: str) -> Path:
 
 def test_without_a_file_there_is_nothing() -> None:
     assert own.own() == own.Own()
-    assert "ramp" not in {cell.qdisc for cell in config.experiment("gbw2015/rrul").points}
+    assert "ramp" not in {cell.qdisc for cell in catalogue.experiment("gbw2015/rrul").points}
 
 
 def test_the_example_joins_the_sweeps_over_qdiscs(ramp: Path) -> None:
-    cells = config.experiment("gbw2015/rrul").points
+    cells = catalogue.experiment("gbw2015/rrul").points
     assert sum(cell.qdisc == "ramp" for cell in cells) == 3 * 2  # links, congestion controls
     assert sum(cell.qdisc == "codel" for cell in cells) == 3 * 2
-    (idle,) = {cell.qdisc for cell in config.experiment("gbw2015/web_small_idle").points}
+    (idle,) = {cell.qdisc for cell in catalogue.experiment("gbw2015/web_small_idle").points}
     assert idle == "pfifo_fast"
-    assert "ramp" not in {c.qdisc for c in config.experiment("khademi2013/flows_4").points}
+    assert "ramp" not in {c.qdisc for c in catalogue.experiment("khademi2013/flows_4").points}
 
 
 def test_values_of_a_rate_go_before_those_of_all(ramp: Path) -> None:
@@ -67,10 +70,10 @@ def test_values_of_a_rate_go_before_those_of_all(ramp: Path) -> None:
 
 
 def test_the_job_names_the_module_and_what_it_is_made_of(ramp: Path, tmp_path: Path) -> None:
-    job = one_run().job()
+    job = job_of(one_run())
     (told,) = job["modules"]
     assert told["name"] == "sch_ramp"
-    assert "modules" not in one_run(qdisc="codel").job()
+    assert "modules" not in job_of(one_run(qdisc="codel"))
     copy = tmp_path / "ramp"
     copy.mkdir()
     for path in ramp.iterdir():
@@ -81,7 +84,7 @@ def test_the_job_names_the_module_and_what_it_is_made_of(ramp: Path, tmp_path: P
 
 
 def test_its_guest_has_what_loads_modules(ramp: Path) -> None:
-    plain, own_job = one_run(qdisc="codel").job(), one_run().job()
+    plain, own_job = job_of(one_run(qdisc="codel")), job_of(one_run())
     more = {path.name for path in guestcode.files(own_job)}
     assert more - {path.name for path in guestcode.files(plain)} == {"modules.py"}
     assert provenance.guest_code_digest(plain) != provenance.guest_code_digest(own_job)
@@ -147,7 +150,7 @@ def test_what_does_not_go_with_the_papers(
     text = f"papers: [{papers}]\nqdiscs:\n  {name}: {{kind: codel}}\n"
     monkeypatch.setenv(ownfile.VARIABLE, str(written(tmp_path, text)))
     with pytest.raises(ConfigError, match=message):
-        config.papers()
+        catalogue.papers()
 
 
 @pytest.mark.kernel
@@ -156,7 +159,7 @@ def test_the_example_is_built_and_runs(ramp: Path, tmp_path: Path) -> None:
     run = one_run(seconds=8, link="10/10")
     result = execute(run, kernel.build(), rootfs.build(), tmp_path)
     told = json.loads(result.provenance.read_text())
-    (built,) = module.needed(kernel.build(), run.job(), run.modules)
+    (built,) = module.needed(kernel.build(), job_of(run), modules_of(run))
     assert told["identity"]["modules"] == {"sch_ramp": built.digest}
     (seen,) = (q for q in told["qdiscs"]["router_up r1-delay"]["qdiscs"] if q["kind"] == "ramp")
     assert seen["options"]["max_us"] == 100000

@@ -1,4 +1,4 @@
-"""Tests of emulation.parameter: what a path of a parameter finds and sets."""
+"""Tests of emulation.config.parameter: what a path of a parameter finds and sets."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from emulation import parameter
-from emulation.schema import Flaws
+from emulation.config import parameter
+from emulation.study.schema import Flaws
 
 
 def test_a_path_leads_through_mappings_and_lists() -> None:

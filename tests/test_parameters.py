@@ -6,7 +6,7 @@ from analysis.errors import DataError
 from analysis.measures import parameters
 from analysis.plots import parameters as figures_parameters, style
 from analysis.runs.study import open_study
-from emulation.config import experiment, select
+from emulation.config.catalogue import experiment, select
 
 
 def test_every_printed_parameter_is_in_force() -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from emulation import kernel, rootfs, vm
+from emulation import kernel
 from emulation.kernel.recipe import RECIPE_DIR
+from emulation.machine import rootfs, vm
 
 PATCHES = RECIPE_DIR / "patches"
 SERIES = [

@@ -1,4 +1,4 @@
-"""Tests of emulation.patience: what counts as waiting, on processes that a test makes up."""
+"""emulation.machine.patience: what counts as waiting, on processes that a test makes up."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation import patience
-from emulation.patience import Patience
+from emulation.machine import patience
+from emulation.machine.patience import Patience
 
 
 class Host:

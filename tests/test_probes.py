@@ -1,4 +1,4 @@
-"""Tests of emulation.probes and emulation.netlink: where probes are, and what they record."""
+"""emulation.probes: where probes are, and what they record."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from emulation import kernel, netlink, probes, rootfs
-from emulation.config import experiment, select
+from emulation import kernel
+from emulation.config.catalogue import experiment, select
+from emulation.config.job import job_of
 from emulation.errors import ConfigError, GuestFailure
-from emulation.model import Experiment, Run
-from emulation.probes import Probe
-from emulation.run import execute
-from emulation.topology import Topology
-from emulation.units import Duration
+from emulation.machine import rootfs
+from emulation.model.run import Experiment, Run
+from emulation.model.topology import Topology
+from emulation.model.units import Duration
+from emulation.probes import netlink, probe
+from emulation.probes.probe import Probe
+from emulation.runs.run import execute
 
 SAMPLES = Path(__file__).parent / "data" / "samples.gz"  # of RRUL with PIE, 7 s into the run
 
@@ -61,10 +64,10 @@ def test_places(pie: Run) -> None:
     assert [place["node"] for place in hosts] == ["client", "server"]
     for text in ("qdisc:nowhere r1-delay", "qdisc:client eth0", "sockets:nobody"):
         with pytest.raises(ConfigError, match=r"no (node|interface)"):
-            probes.places((Probe.parse(text),), pie)
+            probe.places((Probe.parse(text),), pie)
     with pytest.raises(ConfigError, match="two probes of sockets at client"):
-        probes.places((Probe.parse("sockets"), Probe.parse("sockets:client")), pie)
-    assert "probes" not in pie.job()
+        probe.places((Probe.parse("sockets"), Probe.parse("sockets:client")), pie)
+    assert "probes" not in job_of(pie)
 
 
 def recorded() -> tuple[list[dict[str, Any]], bytes]:
@@ -95,7 +98,7 @@ def test_a_record_cut_short_is_refused() -> None:
 
 def test_what_the_module_is_told(pie: Run) -> None:
     wanted = tuple(map(Probe.parse, ("sockets:1ms:server", "capture:router_up r1-delay")))
-    told = struct.iter_unpack("<QII16s", probes.for_module(wanted, pie))
+    told = struct.iter_unpack("<QII16s", probe.for_module(wanted, pie))
     names = [node.name for node in pie.topology.nodes]
     assert [(place[0], place[1], names[place[2] - 1]) for place in told] == [
         (1_000_000, 1, "server"),
@@ -109,24 +112,24 @@ def test_a_probe_without_a_place_is_refused(
 ) -> None:
     monkeypatch.setattr(Topology, "queues", lambda topology: ())
     with pytest.raises(ConfigError, match=f"--probe {text}.*has none of the places.*name one: "):
-        probes.check((Probe.parse("sockets"), Probe.parse(text)), pie)
+        probe.check((Probe.parse("sockets"), Probe.parse(text)), pie)
 
 
 def test_a_guest_that_recorded_nothing_is_refused(pie: Run, tmp_path: Path) -> None:
     with pytest.raises(GuestFailure, match="no probe could begin"):
-        probes.reduce((Probe.parse("qdisc"),), pie, tmp_path)
+        probe.reduce((Probe.parse("qdisc"),), pie, tmp_path)
 
 
 def test_a_series_that_was_sampled_otherwise_is_not_taken_for_it(pie: Run, tmp_path: Path) -> None:
     table = pd.DataFrame({"time_s": [0.0]})
-    table.attrs["places"] = probes.places((Probe.parse("qdisc:1ms"),), pie)
+    table.attrs["places"] = probe.places((Probe.parse("qdisc:1ms"),), pie)
     path = tmp_path / f"{pie.id}.qdisc.parquet"
     path.parent.mkdir(parents=True)
     table.to_parquet(path)
-    probes.check_there((Probe.parse("qdisc:1ms"), Probe.parse("sockets")), pie, tmp_path)
+    probe.check_there((Probe.parse("qdisc:1ms"), Probe.parse("sockets")), pie, tmp_path)
     for text in ("qdisc", "qdisc:1ms:router_up r1-delay"):
         with pytest.raises(ConfigError, match="the series that is there is of qdisc:1 ms:"):
-            probes.check_there((Probe.parse(text),), pie, tmp_path)
+            probe.check_there((Probe.parse(text),), pie, tmp_path)
 
 
 def runs() -> dict[str, Run]:
@@ -168,7 +171,7 @@ def test_a_run_with_probes_is_the_run_without(name: str, interval: str, tmp_path
     assert (last.sent_bytes, last.sent_packets, last.drops) == tuple(
         counted[name] for name in ("bytes", "packets", "drops")
     )
-    probes.check_there(wanted, run, tmp_path / "with")
+    probe.check_there(wanted, run, tmp_path / "with")
     flows = pd.read_parquet(result.data.with_name(f"{stem}.sockets.parquet"))
     assert flows.bytes_acked.max() > 100_000
     packets = result.data.with_name(f"{stem}.{place.node}.{place.interface}.pcap.gz")

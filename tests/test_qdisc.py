@@ -1,4 +1,4 @@
-"""Tests of emulation.qdisc: what `tc` is told of each kind, and how it is compared in the guest."""
+"""emulation.model.qdisc: what `tc` is told of each kind, and how the guest compares it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 from emulate import cli
-from emulation import job, kernel, rootfs, vm
-from emulation.config import select
-from emulation.model import Experiment
-from emulation.qdisc import CHOICES, NOT_READ_BACK, TC_OPTIONS, Qdisc, flaws, missing
-from emulation.schema import Flaws, read_options
-from emulation.topology import BURST, SHAPER_LIMIT, Node, Port, Shaper, Topology, Wire
-from emulation.units import Rate
+from emulation import kernel
+from emulation.config import job
+from emulation.config.catalogue import select
+from emulation.machine import rootfs, vm
+from emulation.model.qdisc import CHOICES, NOT_READ_BACK, TC_OPTIONS, Qdisc, flaws, missing
+from emulation.model.run import Experiment
+from emulation.model.topology import BURST, SHAPER_LIMIT, Node, Port, Shaper, Topology, Wire
+from emulation.model.units import Rate
+from emulation.study.schema import Flaws, read_options
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "emulation" / "guest"))
 import readback

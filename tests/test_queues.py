@@ -17,7 +17,7 @@ from analysis.plots.style import styled
 from analysis.runs.dataset import RunFile, find_runs, find_several
 from analysis.runs.statement import read_claims
 from analysis.runs.study import open_study
-from emulation import ownfile
+from emulation.config import ownfile
 
 KERNEL = {"release": "6.12", "digest": "0" * 16}
 

@@ -1,4 +1,4 @@
-"""Tests of emulation.run that boot nothing: resume, what counts as data, whole or not at all."""
+"""emulation.runs.run without a boot: resume, what counts as data, whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from emulate.commands import run as commands_run
-from emulation import guestcode, provenance, run, vm
-from emulation.config import experiment as find_experiment, select
+from emulation.config.catalogue import experiment as find_experiment, select
+from emulation.config.job import job_of
 from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
 from emulation.kernel import Kernel
-from emulation.model import Experiment, Run
-from emulation.rootfs import RootFs
+from emulation.machine import guestcode, provenance, vm
+from emulation.machine.rootfs import RootFs
+from emulation.model.run import Experiment, Run
+from emulation.runs import run
 from emulation.traffic.flent import NETPERF, check_flows
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
@@ -199,7 +201,7 @@ def test_identity_follows_the_code_that_a_job_needs(
     monkeypatch.setattr(guestcode, "FOLDER", guest)
     chosen = {"link": "10/1", "qdisc": "codel", "cc": "reno", "seed": 1}
     jobs = [
-        select(experiment, **chosen)[0].job()  # type: ignore[arg-type]
+        job_of(select(experiment, **chosen)[0])  # type: ignore[arg-type]
         for experiment in (rrul, find_experiment("gbw2015/voip_1up"))
     ]
     before = [provenance.guest_code_digest(job) for job in jobs]

@@ -8,6 +8,7 @@ from analysis.errors import DataError
 from analysis.measures.scaling import fit_cost, read_scaling, where_it_ends
 from analysis.plots.scaling import scaling
 from analysis.plots.style import styled
+from emulation.config.job import job_of
 from workflow.scaling import MORE_MIB, Point, Row, append, busy_s, missing, points, read
 
 
@@ -67,20 +68,20 @@ def test_a_guest_that_is_too_small_is_tried_larger_and_not_with_more_flows(tmp_p
         128: MORE_MIB, 256: MORE_MIB,
     }  # fmt: skip
     (larger,) = left[128].runs
-    assert larger.job()["traffic"]["options"] == {"test-parameter": "upload_streams=128"}
+    assert job_of(larger)["traffic"]["options"] == {"test-parameter": "upload_streams=128"}
 
 
 def test_guests_have_what_the_columns_say(tmp_path: Path) -> None:
     (run,) = with_key(sweep="flows", flows=16).runs
-    traffic = run.job()["traffic"]
+    traffic = job_of(run)["traffic"]
     assert (traffic["test"], traffic["options"]) == (
         "tcp_nup", {"test-parameter": "upload_streams=16"},
     )  # fmt: skip
     (run,) = with_key(sweep="rate", rate_mbit_s=4).runs
-    assert run.job()["traffic"]["test"] == "rrul_be"
+    assert job_of(run)["traffic"]["test"] == "rrul_be"
     shapers = [
         qdisc["expect"]["rate_bit_s"]
-        for port in (port for wire in run.job()["wires"] for port in wire)
+        for port in (port for wire in job_of(run)["wires"] for port in wire)
         for qdisc in port["qdiscs"]
         if qdisc["kind"] == "tbf"
     ]
@@ -91,7 +92,7 @@ def test_guests_have_what_the_columns_say(tmp_path: Path) -> None:
 
 def test_hosts_share_the_flows_and_no_packet_is_captured() -> None:
     (run,) = with_key(sweep="hosts", hosts=16).runs
-    job = run.job()
+    job = job_of(run)
     hosts = [one["name"] for one in job["nodes"] if one["name"].startswith(("sender", "receiver"))]
     assert len(hosts) == 16
     assert (len(job["traffic"]["pairs"]), job["traffic"]["flows"]) == (8, 32)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from emulation import scratch, storage
 from emulation.errors import GuestFailure, StorageError
+from emulation.host import scratch, storage
 
 HOLD = (
-    "import sys\nfrom pathlib import Path\nfrom emulation import scratch\n"
+    "import sys\nfrom pathlib import Path\nfrom emulation.host import scratch\n"
     "with scratch.folder(Path(sys.argv[1])) as folder:\n"
     "    (folder / 'file').touch()\n"
     "    print(folder, flush=True)\n"

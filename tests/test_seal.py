@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from emulation import layer, rootfs, seal
 from emulation.errors import DamagedCache
+from emulation.host import seal
 from emulation.kernel import builder, module
-from emulation.rootfs import RootFs
-from emulation.vm import Machine
+from emulation.machine import layer, rootfs
+from emulation.machine.rootfs import RootFs
+from emulation.machine.vm import Machine
 
 ROOT = Path(__file__).parent.parent
 

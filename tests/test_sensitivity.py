@@ -15,7 +15,7 @@ from analysis.runs import packets
 from analysis.runs.dataset import RunFile, find_runs, find_several
 from analysis.runs.settings import Setting
 from analysis.runs.study import open_study
-from emulation import ownfile
+from emulation.config import ownfile
 
 PAPER = "khademi2013"
 

@@ -1,4 +1,4 @@
-"""Tests of emulation.shell: the job of a guest that gives a shell, a command, a prompt."""
+"""Tests of emulation.runs.shell: the job of a guest that gives a shell, a command, a prompt."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import time
 import pytest
 
 from emulate import cli
-from emulation import guestcode, shell, vm
-from emulation.config import select as select_runs
+from emulation.config.catalogue import select as select_runs
+from emulation.config.job import job_of
 from emulation.errors import GuestFailure, RigMismatch
-from emulation.model import Experiment
+from emulation.machine import guestcode, vm
+from emulation.model.run import Experiment
+from emulation.runs import shell
 
 ASKED = ["shell", "gbw2015/rrul", "--link", "10/1", "--qdisc", "codel"]
 
@@ -22,7 +24,7 @@ ASKED = ["shell", "gbw2015/rrul", "--link", "10/1", "--qdisc", "codel"]
 def test_the_job_is_the_runs_with_a_shell(rrul: Experiment) -> None:
     run = select_runs(rrul, link="10/1", qdisc="codel", cc="cubic", seed=1)[0]
     job = shell.job(run)
-    assert {key: value for key, value in job.items() if key not in ("work", "shell")} == run.job()
+    assert {key: value for key, value in job.items() if key not in ("work", "shell")} == job_of(run)
     assert job["work"] == "shell"
     assert {"rows", "columns", "term"} == set(job["shell"])
 

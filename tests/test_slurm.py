@@ -23,8 +23,9 @@ import pytest
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[1]
-from emulation import kernel, rootfs
+from emulation import kernel
 from emulation.errors import MissingTool
+from emulation.machine import rootfs
 from workflow import cluster
 from workflow.plan import make_plan
 from workflow.progress import STEP_S, Work

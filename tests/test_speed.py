@@ -1,4 +1,4 @@
-"""Tests of emulation.speed: the fit, the memory of a machine, the counters, real campaigns."""
+"""Tests of emulation.runs.speed: the fit, the memory of a machine, the counters, real campaigns."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from emulate.commands.list import wall_seconds
-from emulation import host, speed
-from emulation.config import all_labels, experiments
-from emulation.model import Experiment, Point
-from emulation.speed import PRIOR, Measured, Model
+from emulation.config.catalogue import all_labels, experiments
+from emulation.host import facts
+from emulation.model.run import Experiment, Point
+from emulation.model.units import Duration
+from emulation.runs import speed
+from emulation.runs.speed import PRIOR, Measured, Model
 from emulation.traffic.base import PER_MBIT
-from emulation.units import Duration
 
 #: Share by which a prediction may be wrong.
 CLOSE = 0.25
@@ -174,6 +175,6 @@ def test_counters_of_the_root_count() -> None:
 
 def test_the_host_has_a_name(tmp_path: Path) -> None:
     (tmp_path / "cpuinfo").write_text("processor : 0\nmodel name\t: A CPU\n")
-    assert host.cpu_model(tmp_path / "cpuinfo") == "A CPU"
-    assert host.cpu_model(tmp_path / "none")
-    assert set(host.about()) == {"cpu_model", "cpus", "host_kernel", "container"}
+    assert facts.cpu_model(tmp_path / "cpuinfo") == "A CPU"
+    assert facts.cpu_model(tmp_path / "none")
+    assert set(facts.about()) == {"cpu_model", "cpus", "host_kernel", "container"}

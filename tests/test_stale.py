@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from emulation import guestcode, kernel, provenance, rootfs, vm
-from emulation.config import select
+from emulation import kernel
+from emulation.config.catalogue import select
 from emulation.kernel import Kernel
-from emulation.model import Experiment
-from emulation.rootfs import RootFs
+from emulation.machine import guestcode, provenance, rootfs, vm
+from emulation.machine.rootfs import RootFs
+from emulation.model.run import Experiment
 from workflow import stale
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})

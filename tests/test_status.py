@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from emulation import status
 from emulation.errors import GuestFailure
-from emulation.status import Status
+from emulation.machine import status
+from emulation.machine.status import Status
 
 FIRST = b'{"step": "booted", "virtual_s": 0.5}\n'
 

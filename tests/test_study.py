@@ -29,9 +29,10 @@ from analysis.site import claims_page, pages, report
 from analysis.site.execute import execute
 from analysis.site.figurefile import read_figure
 from emulate import cli
-from emulation import studies, studyfile
-from emulation.config import experiment, load
+from emulation.config import studyfile
+from emulation.config.catalogue import experiment, load
 from emulation.errors import ConfigError
+from emulation.study import studies
 
 ROOT = Path(__file__).parents[1]
 import synthetic  # noqa: E402
@@ -169,7 +170,7 @@ def test_new_runs_of_it_go_where_all_new_runs_go(
     figure = made.figures["mine/fig1"]
     assert made.root_of(figure) == Path("elsewhere/data")
     # Whoever is started from here knows it by its name.
-    code = "from emulation.config import experiment; print(experiment('mine/load').title)"
+    code = "from emulation.config.catalogue import experiment; print(experiment('mine/load').title)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "Real-time response under load\n"
 

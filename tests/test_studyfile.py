@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from emulation.config import load, select
+from emulation.config.catalogue import load, select
+from emulation.config.studyfile import FORMAT, options_of
 from emulation.errors import ConfigError
-from emulation.model import Experiment
-from emulation.qdisc import REQUIRED, TC_OPTIONS
-from emulation.schema import RIG_KINDS
-from emulation.studyfile import FORMAT, options_of
-from emulation.units import Duration, Packets, Rate, Size
+from emulation.model.qdisc import REQUIRED, TC_OPTIONS
+from emulation.model.run import Experiment
+from emulation.model.units import Duration, Packets, Rate, Size
+from emulation.study.schema import RIG_KINDS
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
@@ -107,7 +107,7 @@ def test_what_a_file_need_not_say(study: Path) -> None:
         (
             "    repetitions: 2",
             "    restores: [pie_tun]",
-            "19: experiments.first.restores[0]: unknown switch 'pie_tun'; did you mean 'pie_tune' or",
+            "19: experiments.first.restores[0]: unknown switch 'pie_tun'; did you mean 'pie_tune'",
         ),
         (
             "cc: cubic,",

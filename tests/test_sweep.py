@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from emulation import provenance
-from emulation.axis import Value
-from emulation.config import all_labels, experiment, labelled, recorded, select
+from emulation.config.catalogue import all_labels, experiment, labelled, recorded, select
+from emulation.config.job import job_of
+from emulation.config.sweep import link
 from emulation.errors import ConfigError
-from emulation.model import Experiment, Run
-from emulation.qdisc import TC_OPTIONS
-from emulation.run import paths
-from emulation.sweep import link
-from emulation.units import Duration, Packets, Rate, Size
+from emulation.machine import provenance
+from emulation.model.axis import Value
+from emulation.model.qdisc import TC_OPTIONS
+from emulation.model.run import Experiment, Run
+from emulation.model.units import Duration, Packets, Rate, Size
+from emulation.runs.run import paths
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
@@ -80,13 +81,13 @@ def test_the_points_are_the_product_of_all_lists(first_of: Read) -> None:
         ),
         (
             "rig.sysctls.net.ipv4.tcp_ecn: [0, 1]",
-            lambda run: run.job()["sysctls"]["client"]["net.ipv4.tcp_ecn"],
+            lambda run: job_of(run)["sysctls"]["client"]["net.ipv4.tcp_ecn"],
             ["0", "1"],
         ),
         ("traffic.length: [20 s, 30 s]", lambda run: run.length.seconds, [20, 30]),
         (
             "traffic.options.a-b: [5, x]",
-            lambda run: run.job()["traffic"]["options"],
+            lambda run: job_of(run)["traffic"]["options"],
             [{"a-b": "5"}, {"a-b": "x"}],
         ),
         (
@@ -176,8 +177,8 @@ def test_a_value_that_the_sweep_has_is_the_same_run(first_of: Read) -> None:
     found = first_of(swept("{link: [10/1], qdisc: [codel], cc: cubic, rtt: [5 ms, 6 ms]}"))
     plain = select(found)
     asked = select(found, link="10/1", qdisc="codel", cc="cubic", settings={"rtt": ["6 ms"]})
-    assert [(run.id, run.random, run.job()) for run in asked] == [
-        (plain[1].id, plain[1].random, plain[1].job())
+    assert [(run.id, run.random, job_of(run)) for run in asked] == [
+        (plain[1].id, plain[1].random, job_of(plain[1]))
     ]
     assert asked[0].point.outside == ()
 
@@ -554,7 +555,7 @@ def test_a_node_may_have_another_era_where_the_guest_as_a_whole_has_the_same(
     name = "net.ipv4.tcp_count_acks"  # the one thing that 2013 does not have
     for era, there in (("2013", {"sender1"}), ("2014", {"sender1", "sender2"}), ("modern", set())):
         (run,) = select(found, era=era)
-        sysctls = run.job()["sysctls"]
+        sysctls = job_of(run)["sysctls"]
         assert {host for host in ("sender1", "sender2") if name in sysctls[host]} == there
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation import trace
-from emulation.trace import Record, Symbols, parting
+from emulation.machine import trace
+from emulation.machine.trace import Record, Symbols, parting
 
 
 def write(path: Path, times: list[int]) -> Path:

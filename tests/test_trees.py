@@ -13,14 +13,17 @@ from typing import Any
 import pytest
 import yaml
 
-from emulation import guestcode, job, kernel, rootfs, vm
-from emulation.config import select
-from emulation.model import Experiment
-from emulation.qdisc import Qdisc
+from emulation import kernel
+from emulation.config import job
+from emulation.config.catalogue import select
+from emulation.config.job import job_of
+from emulation.machine import guestcode, rootfs, vm
+from emulation.model.qdisc import Qdisc
+from emulation.model.run import Experiment
+from emulation.model.topology import Link, Topology
+from emulation.model.tree import Attached, Curve, Tree, TreeClass
+from emulation.model.units import Duration, Packets, Rate
 from emulation.rigs.nodes import Nodes
-from emulation.topology import Link, Topology
-from emulation.tree import Attached, Curve, Tree, TreeClass
-from emulation.units import Duration, Packets, Rate
 
 FILE = """
 kind: nodes
@@ -222,7 +225,7 @@ def told(experiment: Experiment) -> dict[str, Any]:
 
 def test_the_guest_gets_the_code_of_trees_with_a_tree_alone(rrul: Experiment) -> None:
     (run,) = select(rrul, link="10/10", qdisc="codel", cc="cubic", seed=1)
-    assert "trees.py" not in {path.name for path in guestcode.files(run.job())}
+    assert "trees.py" not in {path.name for path in guestcode.files(job_of(run))}
     assert "trees.py" in {path.name for path in guestcode.files(told(rrul))}
 
 

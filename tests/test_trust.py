@@ -13,9 +13,10 @@ from analysis.errors import DataError
 from analysis.runs.study import Study
 from analysis.site.figurefile import read_figure
 from emulate.cli import main
-from emulation import run as running, studies, template, trust
-from emulation.config import experiment, load
+from emulation.config.catalogue import experiment, load
 from emulation.errors import ConfigError
+from emulation.runs import run as running
+from emulation.study import studies, template, trust
 
 RIG = """\
 from pathlib import Path
@@ -144,7 +145,7 @@ def test_programs_are_not_run_before_somebody_agrees(write: Write) -> None:
 
 
 def _runs(folder: Path) -> tuple[running.Run, ...]:
-    from emulation.config import select
+    from emulation.config.catalogue import select
 
     return select(experiment(f"{folder}/first"))
 

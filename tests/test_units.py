@@ -4,14 +4,7 @@ import re
 
 import pytest
 
-from emulation.units import (
-    Duration,
-    Packets,
-    Quantity,
-    Rate,
-    Size,
-    UnitError,
-)
+from emulation.model.units import Duration, Packets, Quantity, Rate, Size, UnitError
 
 
 @pytest.mark.parametrize(

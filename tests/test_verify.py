@@ -1,4 +1,4 @@
-"""Tests of emulation.verify and `emulate verify`: what is compared how, and what is said of it."""
+"""emulation.checks.verify and `emulate verify`: what is compared how, and what is said."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ import pytest
 
 from emulate import cli
 from emulate.commands import verify as command
-from emulation import kernel, rootfs, verify
+from emulation import kernel
 from emulation.captures import table as packets_table
-from emulation.config import select
+from emulation.checks import verify
+from emulation.checks.verify import Shipped, Verdict
+from emulation.config.catalogue import select
 from emulation.errors import ConfigError
-from emulation.model import Experiment
-from emulation.run import execute
-from emulation.units import Duration
-from emulation.verify import Shipped, Verdict
+from emulation.machine import rootfs
+from emulation.model.run import Experiment
+from emulation.model.units import Duration
+from emulation.runs.run import execute
 
 IDENTITY = {
     "guest": "g",

@@ -1,4 +1,4 @@
-"""Tests of emulation.vm that boot nothing: what a guest's end means, and where its memory goes."""
+"""emulation.machine.vm without a boot: what a guest's end means, where its memory goes."""
 
 # ruff: noqa: S108
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from emulation import confine, vm
 from emulation.errors import GuestFailure, MissingTool
+from emulation.host import confine
+from emulation.machine import vm
 
 DONE = vm.Ending(steps=[{"step": "booted", "virtual_s": 0.1}, {"step": "done", "virtual_s": 9.5}])
 

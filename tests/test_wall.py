@@ -19,10 +19,13 @@ from pathlib import Path
 
 import pytest
 
-from emulation import confine, execution, kernel, rootfs, vm
-from emulation.confine import Wall
+from emulation import kernel
 from emulation.errors import ConfigError, KernelBuildError, MissingTool
+from emulation.host import confine
+from emulation.host.confine import Wall
 from emulation.kernel import make, module
+from emulation.machine import rootfs, vm
+from emulation.runs import execution
 
 WALLS = ("landlock", "namespaces")
 

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from emulation import kernel, rootfs, vm
-from emulation.config import select
-from emulation.model import Experiment, Run
-from emulation.units import Duration
+from emulation import kernel
+from emulation.config.catalogue import select
+from emulation.config.job import job_of
+from emulation.machine import rootfs, vm
+from emulation.model.run import Experiment, Run
+from emulation.model.units import Duration
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "emulation" / "guest"))
 import web_sites as sites
@@ -61,7 +63,7 @@ def boot(run: Run, folder: Path, *steps: tuple[str | float, ...]) -> list[dict[s
     """What the status says of a guest that takes `steps`; its last line included."""
     folder.mkdir()
     root = rootfs.build()
-    job = run.job()
+    job = job_of(run)
     job |= {"work": "script", "uses": ["rig", "web"]}
     vm.prepare(folder, root.path, job, script=WORK.replace("STEPS", repr(steps)))
     return vm.run(vm.Machine(kernel.build().path, root.path, seed=run.seed), folder).steps
@@ -94,7 +96,7 @@ def test_names_are_looked_up_across_the_link(rrul_run: Run, tmp_path: Path) -> N
         (*ask, "other.example"), ("hole", 0.0, 1.0), (*ask, "large.example"),
     )  # fmt: skip
     there, again, nobody, late = ran(steps)
-    assert rrul_run.job()["traffic"]["hosts"][0]["address"] in there["out"]
+    assert job_of(rrul_run)["traffic"]["hosts"][0]["address"] in there["out"]
     assert nobody["status"] != 0
     # Each takes the RTT, since nobody keeps an answer; a lost question is repeated after 5 s.
     for step in (there, again, nobody):

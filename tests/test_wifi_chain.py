@@ -8,14 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from emulation import guestcode, kernel, rootfs, run
-from emulation.config import experiment, select
+from emulation import kernel
+from emulation.config.catalogue import experiment, select
+from emulation.config.job import job_of
 from emulation.errors import RigMismatch
-from emulation.model import Medium, Port, Radio, Run
-from emulation.qdisc import Qdisc
+from emulation.machine import guestcode, rootfs
+from emulation.model.qdisc import Qdisc
+from emulation.model.run import Run
+from emulation.model.topology import Medium, Port, Radio
+from emulation.model.units import Duration
+from emulation.model.wifi import Wifi, options
 from emulation.rigs.daisy_chain import daisy_chain, over_wifi
-from emulation.units import Duration
-from emulation.wifi import Wifi, options
+from emulation.runs import run
 
 LINK = Wifi(
     "home",
@@ -46,7 +50,7 @@ def test_the_client_is_on_wifi_and_nothing_else_moves() -> None:
 
 
 def test_the_job_has_the_radio_channel_as_a_wire_and_names_the_driver() -> None:
-    job = wireless().job()
+    job = job_of(wireless())
     assert job["drivers"] == ["wifi"]
     access_point, station = job["wires"][-1]
     assert (access_point["node"], access_point["wifi"]) == ("ap1", {"cw_max": 63})
@@ -56,13 +60,13 @@ def test_the_job_has_the_radio_channel_as_a_wire_and_names_the_driver() -> None:
         (qdisc,) = port["qdiscs"]
         assert (qdisc["parent"], qdisc["handle"], qdisc["kind"]) == ("root", "10:", "fq_codel")
         assert qdisc["expect"]["target_us"] == 5000
-    assert "drivers" not in wired().job()
-    assert not any("wifi" in port for ends in wired().job()["wires"] for port in ends)
+    assert "drivers" not in job_of(wired())
+    assert not any("wifi" in port for ends in job_of(wired())["wires"] for port in ends)
 
 
 def test_a_job_over_wifi_has_the_code_of_radio_channels() -> None:
-    assert {path.name for path in guestcode.files(wireless().job())} - {
-        path.name for path in guestcode.files(wired().job())
+    assert {path.name for path in guestcode.files(job_of(wireless()))} - {
+        path.name for path in guestcode.files(job_of(wired()))
     } == {"modules.py", "switch.py", "wifi.py", "wifi_netlink.py", "wifi_rig.py"}
 
 

@@ -9,11 +9,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emulation import guestcode, kernel, rootfs, run
+from emulation import kernel
 from emulation.captures import table as packets_table
-from emulation.config import experiment, select
-from emulation.model import Run
-from emulation.units import Duration
+from emulation.config.catalogue import experiment, select
+from emulation.config.job import job_of, modules_of
+from emulation.machine import guestcode, rootfs
+from emulation.model.run import Run
+from emulation.model.units import Duration
+from emulation.runs import run
 
 
 def wireless(name: str = "wifi_mixed_4", qdisc: str = "codel_5ms", era: str = "2013") -> Run:
@@ -52,7 +55,7 @@ def test_what_is_observed_is_before_and_behind_the_queue_and_at_all_hosts() -> N
 
 
 def test_as_many_flows_go_back_where_traffic_is_mixed() -> None:
-    down, mixed = (wireless(name).job()["traffic"] for name in ("wifi_down_4", "wifi_mixed_4"))
+    down, mixed = (job_of(wireless(name))["traffic"] for name in ("wifi_down_4", "wifi_mixed_4"))
     assert (down["flows"], mixed["flows"]) == (4, 8)
     assert mixed["pairs"][:4] == down["pairs"]
     assert [(pair["receiver"], pair["sender"]) for pair in mixed["pairs"][4:]] == [
@@ -63,20 +66,20 @@ def test_as_many_flows_go_back_where_traffic_is_mixed() -> None:
 
 
 def test_the_guest_gets_the_parts_of_iperf_and_of_wifi() -> None:
-    names = {path.name for path in guestcode.files(wireless().job())}
+    names = {path.name for path in guestcode.files(job_of(wireless()))}
     assert {"stations.py", "iperf.py", "iperf_frames.py", "wifi_rig.py", "switch.py"} <= names
     (wired,) = select(experiment("khademi2013/flows_4"), qdisc="codel_5ms", seed=1)
-    assert "stations.py" not in {path.name for path in guestcode.files(wired.job())}
+    assert "stations.py" not in {path.name for path in guestcode.files(job_of(wired))}
 
 
 def test_a_former_kernel_lets_a_station_queue_more() -> None:
     sysctl = "net.ipv4.tcp_limit_output_bytes"
     for era, there in (("2013", True), ("2013-small_queues", False), ("modern", False)):
         one = wireless(era=era)
-        assert (sysctl in one.job()["sysctls"]["receiver1"]) is there
-        assert [module.name for module in one.modules] == ["small_queues"] * there
+        assert (sysctl in job_of(one)["sysctls"]["receiver1"]) is there
+        assert [module.name for module in modules_of(one)] == ["small_queues"] * there
     (wired,) = select(experiment("khademi2013/flows_4"), qdisc="codel_5ms", seed=1, era="2013")
-    assert sysctl not in wired.job()["sysctls"]["sender1"]
+    assert sysctl not in job_of(wired)["sysctls"]["sender1"]
 
 
 def short(length_s: int, **fields: str) -> Run:

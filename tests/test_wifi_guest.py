@@ -10,15 +10,18 @@ import pytest
 
 from analysis.measures import wifi
 from analysis.measures.wifi import Phy
-from emulation import datafile, kernel, rootfs, scratch, vm
-from emulation.config import experiment, select
+from emulation import datafile, kernel
+from emulation.checks.verify import shipped, verify
+from emulation.config.catalogue import experiment, select
+from emulation.config.job import job_of
+from emulation.host import scratch
 from emulation.kernel import Kernel, module
 from emulation.kernel.module import Module
-from emulation.rootfs import RootFs
-from emulation.run import execute
+from emulation.machine import rootfs, vm
+from emulation.machine.rootfs import RootFs
+from emulation.model.units import Duration
+from emulation.runs.run import execute
 from emulation.traffic.saturation import Case, quantities
-from emulation.units import Duration
-from emulation.verify import shipped, verify
 
 pytestmark = pytest.mark.kernel
 
@@ -198,7 +201,7 @@ def test_a_single_sender_takes_the_air_time_of_the_standard(
         Case("single", "udp up", rate_mbit_s=0, mcs=7, width_mhz=40, short_gi=True, subframes=8,
              payload_bytes=200, seconds=2),
     ]  # fmt: skip
-    answers = saturate([case.job() for case in cases], 1, built, own, guest_root)
+    answers = saturate([job_of(case) for case in cases], 1, built, own, guest_root)
     for case, answer in zip(cases, answers, strict=True):
         rate, mcs, width, short_gi = case.rate_mbit_s, case.mcs, case.width_mhz, case.short_gi
         phy = Phy(rate, mcs, width, short_gi, case.band_ghz)
@@ -217,7 +220,7 @@ def test_saturated_stations_share_as_bianchi_says_and_equal_seeds_give_equal_byt
 ) -> None:
     case = Case("saturation", "udp up", 10, cw_min=31, seconds=4)
     first, again, other = (
-        saturate([case.job()], seed, built, own, guest_root) for seed in (1, 1, 2)
+        saturate([job_of(case)], seed, built, own, guest_root) for seed in (1, 1, 2)
     )
     assert json.dumps(first) == json.dumps(again)
     assert json.dumps(first) != json.dumps(other)
@@ -246,7 +249,7 @@ def test_the_queue_below_the_qdisc_is_as_deep_as_asked_for(
     case = Case("waiting", "tcp down", rate_mbit_s=0, mcs=7, subframes=32, seconds=4, flows=2)
     jobs = []
     for device in ({}, {"ring": 40, "wake": 20}, {"limit_airtime_us": 4000}):
-        job = case.job()
+        job = job_of(case)
         job["access_point"] |= device
         jobs.append(job)
     deep, shallow, timed = (

@@ -1,4 +1,4 @@
-"""emulation.wifi, and how an experiment file states a WiFi link."""
+"""emulation.model.wifi, and how an experiment file states a WiFi link."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from emulation import guestcode
-from emulation.config import load
+from emulation.config.catalogue import load
 from emulation.errors import ConfigError
+from emulation.machine import guestcode
+from emulation.model.wifi import CHANNEL, DEVICE, MEDIUM, flaws, for_json, options
 from emulation.rigs import DaisyChain
-from emulation.wifi import CHANNEL, DEVICE, MEDIUM, flaws, for_json, options
 
 FILE = """\
 format: 1

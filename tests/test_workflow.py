@@ -15,9 +15,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from analysis import sources
-from emulation import template
 from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
+from emulation.study import template
 
 ROOT = Path(__file__).parents[1]
 from workflow import determinism
@@ -115,7 +115,10 @@ def test_each_load_of_a_design_is_run_as_often() -> None:
     plan = make_plan(config(emulate=True, scale="quick", figures=["codel2012/fig5"]))
     # 5 RTTs, 4 rates, 2 qdiscs and 6 loads, once.
     assert len(plan.all_runs()) == 5 * 4 * 2 * 6
-    assert Counter(run.load.name for run in plan.all_runs().values())["bulk_20"] == 40
+    assert (
+        Counter(run.traffic.load(run.seed).name for run in plan.all_runs().values())["bulk_20"]
+        == 40
+    )
     plan = make_plan(config(emulate=True, scale="paper", figures=["codel2012/fig5"]))
     assert len(plan.all_runs()) == 5 * 4 * 2 * 48
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from analysis.errors import DataError
 from analysis.site.execute import execute
 from analysis.site.figurefile import read_figure
-from emulation import storage
+from emulation.host import storage
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -14,12 +14,13 @@ from analysis.runs import study
 from analysis.runs.dataset import variant_name
 from analysis.site.figurefile import Cell, FigureFile, read_figure
 from analysis.sources import closure
-from emulation import ownfile, studies
-from emulation.config import all_labels, experiment, experiments, select
+from emulation.config import ownfile
+from emulation.config.catalogue import all_labels, experiment, experiments, select
 from emulation.errors import ConfigError
-from emulation.model import Experiment, Run
-from emulation.schema import unknown
-from emulation.units import Duration
+from emulation.model.run import Experiment, Run
+from emulation.model.units import Duration
+from emulation.study import studies
+from emulation.study.schema import unknown
 
 #: Where the shipped studies are, and the code of each kind of measure.
 STUDIES = Path("studies")
@@ -307,7 +308,7 @@ class Plan:
         # The parameter file, which it reads, is there as a file.
         code += closure([EXECUTE], (), ["analysis.site.figurefile"])
         code += [TEMPLATES / name for name in NOTEBOOK_TEMPLATES]
-        if Path("emulation/config.py") in code:
+        if Path("emulation/config/catalogue.py") in code:
             code += [path for path in [figure.study / studies.FILE] if path.is_file()]
         tables = [
             folder / value

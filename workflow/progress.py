@@ -23,8 +23,8 @@ from emulation.errors import INTERRUPTED, EmulationError
 from workflow import cluster, stale
 
 if TYPE_CHECKING:
-    from emulation.model import Run
-    from emulation.units import Duration
+    from emulation.model.run import Run
+    from emulation.model.units import Duration
     from workflow.plan import Plan
 
 #: Seconds on one core of a step of each rule; of a run, see `run_seconds`. The kernel and the root

@@ -21,8 +21,8 @@ from analysis.errors import DataError
 from analysis.measures.names import METRICS
 from analysis.runs.statement import Claim
 from analysis.runs.study import Study
-from emulation import studies, trust
 from emulation.errors import ConfigError
+from emulation.study import studies, trust
 
 
 class Rules(NamedTuple):

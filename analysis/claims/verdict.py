@@ -32,7 +32,7 @@ from analysis.claims.explanation import Explanation
 from analysis.measures.names import METRICS
 from analysis.runs.flentfile import Floats
 from analysis.runs.statement import Claim
-from emulation.model import DEFAULT_ERA
+from emulation.model.run import DEFAULT_ERA
 
 Rule = Condition | Callable[[Claim], Condition]
 """A condition, or what makes one of the values that the claim prints."""

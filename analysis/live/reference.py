@@ -9,7 +9,7 @@ from analysis.measures import metrics
 from analysis.runs import dataset
 from analysis.runs.published import read_published
 from analysis.runs.study import open_study
-from emulation.model import Point
+from emulation.model.run import Point
 
 PAPER: Final = ("gbw2015", "rrul")
 PUBLISHED: Final = "fig2.csv"  # Fig. 2 shows CUBIC

@@ -1,4 +1,4 @@
-"""What each switch of `emulation.era` does: eras that differ by one, compared run by run.
+"""What each switch of `emulation.model.era` does: eras that differ by one, compared run by run.
 
 A switch is added to today's Linux, `modern+<switch>`, and taken away from that of 2014,
 `2014-<switch>`; one that is not part of that era is added to it, `2014+<switch>`. Runs of one seed
@@ -15,8 +15,8 @@ import pandas as pd
 from analysis.measures.metrics import CELL, GOODPUT, INDUCED, confidence_interval
 from analysis.runs.dataset import RunFile, find_settings, gathered
 from analysis.words import intervals
-from emulation.era import ERAS, SWITCHES, Switch
-from emulation.model import DEFAULT_ERA
+from emulation.model.era import ERAS, SWITCHES, Switch
+from emulation.model.run import DEFAULT_ERA
 
 PAPER_ERA: Final = "2014"
 ALL: Final = "all"  # the switches of 2014 together

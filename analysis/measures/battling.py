@@ -21,7 +21,7 @@ from analysis.runs.order import QDISC_ORDER
 from analysis.runs.settings import Setting, linux_of
 from analysis.runs.statement import Claim
 from analysis.words import intervals
-from emulation.ownfile import drawn
+from emulation.config.ownfile import drawn
 
 LATENCY: Final = "probe_rtt_ms"
 TOTAL: Final = "goodput_total_mbit_s"

@@ -8,8 +8,9 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.runs.published import read_table
-from emulation.model import Option, Point, Qdisc
-from emulation.units import Quantity, Rate
+from emulation.model.qdisc import Option, Qdisc
+from emulation.model.run import Point
+from emulation.model.units import Quantity, Rate
 
 PRINTED: Final = pa.DataFrameSchema(
     {

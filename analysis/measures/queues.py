@@ -1,7 +1,7 @@
 """Runs between two gateways: what their queues did (codel2012).
 
 The provenance of such a run tells of each queue whose packets were followed; its flent file has the
-delay, the rate and the drops by step. `emulation.captures.gateways` makes both, `data/README.md`
+delay, the rate and the drops by step. `emulation.traffic.mix_queues` makes both, `data/README.md`
 describes them.
 """
 
@@ -14,7 +14,7 @@ import pandas as pd
 from analysis.measures.fairness import jain
 from analysis.runs.axes import axes
 from analysis.runs.dataset import Dataset, RunFile, facts, read_record, runs_alone, usable
-from emulation import ownfile
+from emulation.config import ownfile
 
 DIRECTIONS: Final = ("forward", "reverse")
 FAMILIES: Final = {"codel": "codel", "red": "red", "pfifo": "tail_drop"}

@@ -20,7 +20,7 @@ from analysis.runs.packets import QUANTILES, QUANTITIES, mean_quantiles, read_pa
 from analysis.runs.published import read_table
 from analysis.runs.settings import Setting
 from analysis.words import intervals
-from emulation import ownfile
+from emulation.config import ownfile
 
 AQMS: Final = ("codel", "pie", "ared", "fq_codel")
 LOADS: Final = {4: "light", 16: "moderate", 64: "heavy"}

@@ -23,8 +23,8 @@ from analysis.runs import recorded
 from analysis.runs.dataset import FEW_RUNS, RunFile, find_runs
 from analysis.runs.flentfile import RERUN
 from analysis.runs.study import Study
-from emulation.model import DEFAULT_ERA
-from emulation.studies import FILE
+from emulation.model.run import DEFAULT_ERA
+from emulation.study.studies import FILE
 
 #: In place of a metric, of a run that has none.
 NOTHING: Final = ""

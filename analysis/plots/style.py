@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from emulation.ownfile import drawn
+from emulation.config.ownfile import drawn
 
 Theme = Literal["light", "dark"]
 

@@ -15,9 +15,9 @@ import pandera.pandas as pa
 from analysis.errors import DataError
 from analysis.runs.published import read_table
 from analysis.runs.study import Study, open_study
-from emulation.config import load
-from emulation.model import Qdisc
-from emulation.units import Duration, Packets, Size, UnitError
+from emulation.config.catalogue import load
+from emulation.model.qdisc import Qdisc
+from emulation.model.units import Duration, Packets, Size, UnitError
 
 ETHERNET_MTU: Final = "1500 B"
 OF_INTERFACE: Final = ("pfifo_fast", "pfifo")  # whose limit is that of the interface

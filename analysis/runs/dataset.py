@@ -25,8 +25,8 @@ from analysis.errors import DataError
 from analysis.runs import files as readers
 from analysis.runs.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
 from emulation import datafile
-from emulation.era import ERAS
-from emulation.model import DEFAULT_ERA, NONE
+from emulation.model.era import ERAS
+from emulation.model.run import DEFAULT_ERA, NONE
 
 KERNEL: Final = "linux-"  # before the series or the digest of a kernel
 FEW_RUNS: Final = 8  # below this, starting processes costs more than it saves

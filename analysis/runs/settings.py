@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from emulation.model import DEFAULT_ERA
+from emulation.model.run import DEFAULT_ERA
 
 TCP: Final = {"cubic": "CUBIC", "reno": "New Reno"}
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulation import studies, trust
 from emulation.errors import ConfigError, EmulationError
+from emulation.study import studies, trust
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulation.compare import Comparison, compare, load
+from emulation.checks.compare import Comparison, compare, load
 from emulation.errors import printable
 from emulation.kernel import find
-from emulation.trace import Symbols
+from emulation.machine.trace import Symbols
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction

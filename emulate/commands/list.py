@@ -9,10 +9,12 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from emulation import speed, studies, trust
-from emulation.config import experiment, experiments, load
-from emulation.model import NONE, Experiment, Point, Qdisc
-from emulation.units import Duration
+from emulation.config.catalogue import experiment, experiments, load
+from emulation.model.qdisc import Qdisc
+from emulation.model.run import NONE, Experiment, Point
+from emulation.model.units import Duration
+from emulation.runs import speed
+from emulation.study import studies, trust
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction

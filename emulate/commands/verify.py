@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulate.commands.arguments import add_unconfined, positive
-from emulation import kernel, rootfs, seal
+from emulation import kernel
+from emulation.checks.verify import Shipped, Verdict, add_evidence, sample, shipped, verify
 from emulation.errors import (
     ConfigError,
     DamagedData,
@@ -21,13 +22,14 @@ from emulation.errors import (
     NotReproduced,
     printable,
 )
-from emulation.verify import Shipped, Verdict, add_evidence, sample, shipped, verify
+from emulation.host import seal
+from emulation.machine import rootfs
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
     from emulation.kernel import Kernel
-    from emulation.rootfs import RootFs
+    from emulation.machine.rootfs import RootFs
 
 #: Runs that are done again where the user names no number.
 DEFAULT = 3

@@ -10,8 +10,8 @@ from emulation.captures import flows, frames
 from emulation.captures.flent import About
 from emulation.captures.flows import Reduced
 from emulation.captures.table import TICK_NS, summary
-from emulation.topology import Topology
-from emulation.units import Duration
+from emulation.model.topology import Topology
+from emulation.model.units import Duration
 
 
 def reduce(

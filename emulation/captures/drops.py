@@ -21,7 +21,7 @@ import pandas as pd
 from emulation.captures import counters, frames
 from emulation.captures.follow import follow, in_order
 from emulation.captures.places import Place
-from emulation.units import Duration
+from emulation.model.units import Duration
 
 #: Payload of a flow in bytes above which it is an upload; the others acknowledge or control.
 UPLOAD_BYTES = 100_000

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from emulation.units import Duration
+from emulation.model.units import Duration
 
 VERSION = 4  # of flent's data format
 RELEASE = "2.1.1"  # of flent, whose form this is

@@ -22,7 +22,7 @@ from emulation.captures.pings import read_pings
 from emulation.captures.roundtrips import round_trips
 from emulation.captures.table import FATES
 from emulation.errors import TrafficFailure
-from emulation.topology import Topology
+from emulation.model.topology import Topology
 
 SERVICE = 5001  # iperf's port
 

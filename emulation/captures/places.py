@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from emulation.topology import Topology
+from emulation.model.topology import Topology
 
 PCAP = ".pcap.gz"
 FRAMES = ".frames.gz"  # of a run whose every packet is followed, as the guest leaves it

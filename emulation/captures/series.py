@@ -18,7 +18,7 @@ from emulation.captures.flent import About, Series, rounded
 from emulation.captures.flows import Reduced
 from emulation.captures.table import TICK_NS
 from emulation.errors import TrafficFailure
-from emulation.units import Duration
+from emulation.model.units import Duration
 
 RTT, PING = "RTT (ms) SPP", "Ping (ms) ICMP"
 #: Series of the qdisc's own: (what tc calls it in any kind, factor to the series' unit).

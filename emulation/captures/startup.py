@@ -11,7 +11,7 @@ import pandas as pd
 
 from emulation.captures.drops import Sent
 from emulation.captures.frames import Ints
-from emulation.units import Duration
+from emulation.model.units import Duration
 
 #: What the load is, of the kinds of packets of `emulation.captures.drops`.
 LOADS = ("upload", "flood")

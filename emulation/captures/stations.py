@@ -15,8 +15,8 @@ from emulation.captures import flows
 from emulation.captures.flent import About
 from emulation.captures.flows import Reduced
 from emulation.captures.table import TICK_NS, summary
-from emulation.topology import Topology
-from emulation.units import Duration
+from emulation.model.topology import Topology
+from emulation.model.units import Duration
 
 #: Times in the table are whole milliseconds: a run over WiFi has a third of a million packets.
 ROUND_NS = 10 * TICK_NS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from emulation.captures import places
 from emulation.captures.flent import About
-from emulation.model import Run
+from emulation.model.run import Run
 
 from .made import ACK, SERVICE, ring, segment
 

@@ -8,9 +8,10 @@ import pytest
 
 from emulation.captures import bulk
 from emulation.captures.flows import Reduced
-from emulation.config import experiment, select
+from emulation.config.catalogue import experiment, select
+from emulation.config.job import job_of
 from emulation.errors import GuestFailure, TrafficFailure
-from emulation.model import Run
+from emulation.model.run import Run
 
 from .guest import ACK_WAITS_MS, AIR_MS, DATA_WAITS_MS, PAYLOAD, WIRE_MS, Guest, done_in
 from .made import SERVICE
@@ -27,7 +28,7 @@ def run() -> Run:
 @pytest.fixture
 def guest(tmp_path: Path, run: Run) -> Guest:
     made = Guest(tmp_path, run)
-    for number, pair in enumerate(run.job()["traffic"]["pairs"]):
+    for number, pair in enumerate(job_of(run)["traffic"]["pairs"]):
         made.flow(number, pair["sender"], pair["receiver"])
     return made
 
@@ -55,7 +56,7 @@ def test_a_round_trip_is_of_both_ways(guest: Guest, run: Run) -> None:
 
 
 def test_a_dropped_packet_has_no_round_trip(guest: Guest, run: Run) -> None:
-    pair = run.job()["traffic"]["pairs"][2]
+    pair = job_of(run)["traffic"]["pairs"][2]
     ports = (40002, SERVICE)
     guest.carry(2500, pair["sender"], pair["receiver"], ports, seq=1 + PAYLOAD, payload=9, id=666)
     guest.finish()

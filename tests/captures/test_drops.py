@@ -9,7 +9,7 @@ import pytest
 from emulation.captures import drops, frames, pcap
 from emulation.captures.drops import Row, Sent
 from emulation.errors import GuestFailure
-from emulation.units import Duration
+from emulation.model.units import Duration
 
 from .made import ACK, datagram, echo, length, segment
 

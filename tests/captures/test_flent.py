@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from emulation.captures import flent
-from emulation.units import Duration
+from emulation.model.units import Duration
 
 TEST = flent.About("mix", "a/b/seed-001", Duration.parse("250 ms"), Duration.parse("100 ms"))
 

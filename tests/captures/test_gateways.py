@@ -1,4 +1,4 @@
-"""Tests of emulation.captures.gateways on captures of a few packets, made by hand."""
+"""Tests of emulation.traffic.mix_queues on captures of a few packets, made by hand."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emulation import config
-from emulation.captures import gateways, places
-from emulation.captures.gateways import Passage, series, summarise
-from emulation.config import select
+from emulation.captures import places
+from emulation.config import catalogue
+from emulation.config.catalogue import select
 from emulation.errors import GuestFailure, RigMismatch
-from emulation.model import Run
+from emulation.model.run import Run
+from emulation.traffic import mix_queues
 from emulation.traffic.mix import ports_of, queues
+from emulation.traffic.mix_queues import Passage, series, summarise
 
 from .made import End, datagram, ring, segment
 
@@ -23,7 +24,7 @@ MS = 10**6
 BULK = (("10.1.1.2", 40000), ("10.2.1.2", 5001))  # sender1 to receiver1
 WEB = (("10.1.5.2", 80), ("10.2.5.2", 50000))  # servers to clients
 
-experiment = cache(config.experiment)  # reading the files takes a while
+experiment = cache(catalogue.experiment)  # reading the files takes a while
 
 
 def run(name: str = "edge", link: str = "1.5/1.5", qdisc: str = "codel") -> Run:
@@ -45,7 +46,7 @@ def passed(out: Path, arrived: dict[str, Packets], left: Packets) -> Passage:
     for place in before:
         ring(places.frames(out, place), arrived.get(place[1], []))
     ring(places.frames(out, behind), left)
-    return gateways.passed(gateways.followed(out, run().topology, port, "forward"), BEGAN_NS)
+    return mix_queues.passed(mix_queues.followed(out, run().topology, port, "forward"), BEGAN_NS)
 
 
 def test_each_packet_is_followed_through_the_queue(tmp_path: Path) -> None:
@@ -117,6 +118,6 @@ def test_a_late_change_of_the_rate_is_an_error() -> None:
         "at_s": 50.0, "node": "left", "interface": "left-right", "rate_bit_s": 10**7,
         "since_ns": BEGAN_NS + 50 * 10**9 + 500, "until_ns": BEGAN_NS + 50 * 10**9 + 1500,
     }  # fmt: skip
-    assert gateways.change_told(change, BEGAN_NS)["late_ns"] == [500, 1500]
+    assert mix_queues.change_told(change, BEGAN_NS)["late_ns"] == [500, 1500]
     with pytest.raises(RigMismatch, match="after 50 s"):
-        gateways.change_told({**change, "until_ns": BEGAN_NS + 51 * 10**9}, BEGAN_NS)
+        mix_queues.change_told({**change, "until_ns": BEGAN_NS + 51 * 10**9}, BEGAN_NS)

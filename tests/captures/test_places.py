@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from emulation import kernel, rootfs
+from emulation import kernel
 from emulation.captures import pcap, places
-from emulation.config import select
-from emulation.model import Experiment, Run
-from emulation.run import execute, paths
-from emulation.units import Duration
+from emulation.config.catalogue import select
+from emulation.config.job import job_of
+from emulation.machine import rootfs
+from emulation.model.run import Experiment, Run
+from emulation.model.units import Duration
+from emulation.runs.run import execute, paths
 
 
 @pytest.fixture
@@ -27,8 +29,8 @@ def test_both_queues_under_test_are_captured(codel: Run) -> None:
         {"node": "router_up", "interface": "r1-delay"},
         {"node": "router_down", "interface": "r2-delay"},
     ]
-    assert codel.job()["queues"] == places.under_test(codel.topology)
-    assert "capture" not in codel.job()
+    assert job_of(codel)["queues"] == places.under_test(codel.topology)
+    assert "capture" not in job_of(codel)
     target, _ = paths(codel, Path("data"))
     names = {node: path.name for node, path in places.pcaps(codel.topology, target).items()}
     assert names["router_up"] == "seed-003.router_up.pcap.gz"

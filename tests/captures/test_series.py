@@ -14,9 +14,9 @@ import pytest
 
 from emulation.captures import flent, series
 from emulation.captures.flows import Reduced
-from emulation.config import experiment, select
+from emulation.config.catalogue import experiment, select
 from emulation.errors import TrafficFailure
-from emulation.units import Duration
+from emulation.model.units import Duration
 
 from .guest import done_in
 

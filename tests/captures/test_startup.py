@@ -7,7 +7,7 @@ import pandas as pd
 from emulation.captures import startup
 from emulation.captures.drops import Sent
 from emulation.captures.startup import Row
-from emulation.units import Duration
+from emulation.model.units import Duration
 
 MS = 10**6
 MINUTE = Duration.parse("60 s")

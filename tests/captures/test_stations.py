@@ -8,9 +8,10 @@ import pytest
 
 from emulation.captures import stations
 from emulation.captures.flows import Reduced
-from emulation.config import experiment, select
+from emulation.config.catalogue import experiment, select
+from emulation.config.job import job_of
 from emulation.errors import GuestFailure
-from emulation.model import Run
+from emulation.model.run import Run
 
 from .guest import ACK_WAITS_MS, AIR_MS, DATA_WAITS_MS, PAYLOAD, WIRE_MS, Guest, done_in
 from .made import SERVICE
@@ -25,7 +26,7 @@ def run() -> Run:
 @pytest.fixture
 def guest(tmp_path: Path, run: Run) -> Guest:
     made = Guest(tmp_path, run)
-    pairs = run.job()["traffic"]["pairs"]
+    pairs = job_of(run)["traffic"]["pairs"]
     for number, pair in enumerate(pairs):
         made.flow(number, pair["sender"], pair["receiver"])
     return made
@@ -78,7 +79,7 @@ def test_what_is_delivered_is_by_flow_downloads_first(guest: Guest, run: Run) ->
 
 
 def test_a_dropped_acknowledgment_has_no_round_trip(guest: Guest, run: Run) -> None:
-    pair = run.job()["traffic"]["pairs"][5]  # an upload
+    pair = job_of(run)["traffic"]["pairs"][5]  # an upload
     ports = (SERVICE, 40005)
     guest.carry(2500, pair["receiver"], pair["sender"], ports, seq=1, ack=1 + PAYLOAD, id=666)
     guest.finish()

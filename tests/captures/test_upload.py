@@ -1,4 +1,4 @@
-"""Tests of emulation.captures.upload: what probes follow, where, and the tables they leave."""
+"""Tests of emulation.probes.upload: what probes follow, where, and the tables they leave."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from emulation import probes
-from emulation.captures import frames, pcap, upload
-from emulation.config import experiment, select
+from emulation.captures import frames, pcap
+from emulation.config.catalogue import experiment, select
 from emulation.errors import ConfigError, GuestFailure
-from emulation.model import Run
-from emulation.probes import Probe
+from emulation.model.run import Run
+from emulation.probes import probe, upload
+from emulation.probes.probe import Probe
 
 from .made import length, segment
 
@@ -59,17 +59,17 @@ def test_the_sender_and_the_first_queue_on_its_way() -> None:
 )
 def test_what_cannot_be_followed_is_refused(kind: str, refused: Run, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
-        probes.check((Probe.parse(kind),), refused)
+        probe.check((Probe.parse(kind),), refused)
 
 
 def test_probes_that_follow_share_their_captures() -> None:
     both = Probe.parse("drops"), Probe.parse("startup")
-    places = probes.places((*both, Probe.parse("capture:client client-r1")), run())
+    places = probe.places((*both, Probe.parse("capture:client client-r1")), run())
     assert [(one["kind"], one["node"], one["interface"]) for one in places] == [
         ("capture", *HOST),
         ("capture", *QUEUE),
     ]
-    assert probes.files(both, run()) == {
+    assert probe.files(both, run()) == {
         "probe.drops.csv": ".drops.csv",
         "probe.startup.csv": ".startup.csv",
     }

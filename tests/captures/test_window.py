@@ -10,7 +10,7 @@ import pytest
 from emulation.captures import frames, places, window
 from emulation.captures.flent import About
 from emulation.errors import GuestFailure
-from emulation.units import Duration
+from emulation.model.units import Duration
 
 from .made import RECEIVER, SENDER, ring, segment
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from emulation.config import select
-from emulation.model import Experiment
-from emulation.topology import Delay, Route, Shaper
-from emulation.units import Duration, Rate, Size
+from emulation.config.catalogue import select
+from emulation.config.job import job_of
+from emulation.model.run import Experiment
+from emulation.model.topology import Delay, Route, Shaper
+from emulation.model.units import Duration, Rate, Size
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
@@ -270,7 +271,7 @@ def test_a_bucket_holds_a_whole_frame(first_of: Read, burst: str) -> None:
 def test_settings_of_a_node_are_its_own(first_of: Read) -> None:
     router = changed("r1: {forwards: true}", "r1: {forwards: true, sysctls: {net.ipv4.tcp_ecn: 0}}")
     server = router.replace("server: {}", "server: {sysctls: {net.ipv4.tcp_ecn: 2}}")
-    told = select(first_of(server), seed=1)[0].job()["sysctls"]
+    told = job_of(select(first_of(server), seed=1)[0])["sysctls"]
     assert told["client"] == {"net.ipv4.tcp_congestion_control": "cubic"}
     assert told["server"] == {**told["client"], "net.ipv4.tcp_ecn": "2"}
     assert (told["r1"], told["other"]) == ({"net.ipv4.tcp_ecn": "0"}, {"net.ipv4.tcp_ecn": "1"})

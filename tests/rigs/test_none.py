@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from emulation.config import select
-from emulation.model import Experiment
+from emulation.config.catalogue import select
+from emulation.config.job import job_of
+from emulation.model.run import Experiment
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
@@ -35,7 +36,7 @@ def study(
 def test_traffic_that_builds_its_own_is_all_of_the_job(first_of: Read) -> None:
     (run,) = select(first_of(study()))
     assert run.id == "mine/first/-/-/-/seed-001"
-    assert run.job() == run.traffic.job(run, run.topology)
+    assert job_of(run) == run.traffic.job(run, run.topology)
     assert run.base_rtts == ()
 
 

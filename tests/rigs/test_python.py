@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from emulation.config import experiments, load, select
+from emulation.config.catalogue import experiments, load, select
+from emulation.config.job import job_of
 from emulation.errors import ConfigError
-from emulation.model import Experiment
-from emulation.units import Duration
+from emulation.model.run import Experiment
+from emulation.model.units import Duration
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
@@ -31,8 +32,8 @@ experiments:
     sweep: {link: [10/1], qdisc: [codel], cc: cubic}
 """
 RIGS = """\
-from emulation.topology import Delay, Node, Port, Shaper, Topology, Wire
-from emulation.units import Duration, Packets, Size
+from emulation.model.topology import Delay, Node, Port, Shaper, Topology, Wire
+from emulation.model.units import Duration, Packets, Size
 
 
 def pair(link, queues, delay):
@@ -53,7 +54,7 @@ def rigs(study: Path) -> Path:
 
 def test_the_function_gets_link_queues_and_parameters(rigs: Path, first_of: Read) -> None:
     (run,) = select(first_of(STUDY))
-    tbf, codel = run.job()["wires"][0][0]["qdiscs"]
+    tbf, codel = job_of(run)["wires"][0][0]["qdiscs"]
     assert (tbf["expect"]["rate_bit_s"], codel["kind"]) == (10**6, "codel")
     assert run.base_rtts == (Duration(10 * 10**6),)
 
@@ -88,7 +89,12 @@ def test_without_the_file_its_place_is_told(study: Path, refusal: Refusal) -> No
     ("old", "new", "line", "said"),
     [
         ("ends = ", "ends = (", 8, "SyntaxError: '(' was never closed"),
-        ("from emulation.units", "from emulation.unit", 2, "ModuleNotFoundError: No module named"),
+        (
+            "from emulation.model.units",
+            "from emulation.unit",
+            2,
+            "ModuleNotFoundError: No module named",
+        ),
         ("\n\n\ndef", "\n\n1 / 0\ndef", 4, "ZeroDivisionError: division by zero"),
         ("\n\n\ndef", "\n\nraise SystemExit(3)\ndef", 4, "SystemExit: 3"),
     ],

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from emulation import outputs
-from emulation.config import select
-from emulation.model import Experiment, Run
+from emulation.config.catalogue import select
+from emulation.config.job import job_of
+from emulation.model.run import Experiment, Run
+from emulation.traffic import outputs
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
@@ -63,7 +64,7 @@ def changed(old: str, new: str) -> str:
 
 def traffic(found: Experiment, seed: int = 1) -> dict[str, Any]:
     (run,) = select(found, seed=seed)
-    told: dict[str, Any] = run.job()["traffic"]
+    told: dict[str, Any] = job_of(run)["traffic"]
     return told
 
 
@@ -119,20 +120,20 @@ def test_files_are_part_of_what_a_run_is(sender: Path, first_of: Read) -> None:
     run: Run
     (run,) = select(first_of(STUDY))
     digest = hashlib.sha256(sender.read_bytes()).hexdigest()
-    told = run.job()["traffic"]
+    told = job_of(run)["traffic"]
     assert told["files"] == [{"path": "sender.py", "mode": 0o755, "sha256": digest}]
     assert told["packages"] == ["iperf3"]
     sender.write_text("another")
-    assert run.job()["traffic"]["files"] != told["files"]
+    assert job_of(run)["traffic"]["files"] != told["files"]
     sender.write_text("#!/usr/bin/python3\n")
     sender.chmod(0o644)
-    assert run.job()["traffic"]["files"] == [{**told["files"][0], "mode": 0o644}]
+    assert job_of(run)["traffic"]["files"] == [{**told["files"][0], "mode": 0o644}]
 
 
 def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
     text = changed("cc: cubic}", "cc: cubic, traffic.programs.2.options: [[-P, 1], [-P, 2]]}")
     runs = select(first_of(text))
-    assert [run.job()["traffic"]["programs"][3]["command"][-1] for run in runs] == ["1", "2"]
+    assert [job_of(run)["traffic"]["programs"][3]["command"][-1] for run in runs] == ["1", "2"]
     assert runs[0].id != runs[1].id
 
 
