@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from emulation.model.run import Run
 from emulation.model.topology import Hierarchy, Link
 from emulation.model.units import Duration, Packets, Rate
 from emulation.rigs.gateways import LEFT, RIGHT, base_rtts, burst, gateways
-from emulation.traffic.mix import Load, ports_of, queues
+from emulation.traffic.mix import Load, Mix, ports_of, queues
 
 MS = MBIT = 10**6
 LINK = Link("10/3", Rate(10 * MBIT), Rate(3 * MBIT))
@@ -82,9 +81,9 @@ def test_a_bucket_is_whole_in_the_units_of_kernel_and_tc(kbit_s: int, size: int)
 
 
 def test_repetitions_take_the_loads_in_turn() -> None:
-    names = [
-        run_of("static_rtt_10ms", seed, link="3/3", qdisc="codel").load.name for seed in (1, 6, 7)
-    ]
+    traffic = run_of("static_rtt_10ms", link="3/3", qdisc="codel").traffic
+    assert isinstance(traffic, Mix)
+    names = [traffic.load(seed).name for seed in (1, 6, 7)]
     assert names == ["bulk_1", "bulk_10_web_20_cbr_2", "bulk_1"]
 
 
@@ -146,7 +145,8 @@ def test_small_packets_are_of_the_job() -> None:
     low = run_of("low_500_rtt_30ms", link="0.128/0.128", qdisc="codel_mtu500")
     assert job_of(low)["traffic"]["mtu"] == 500
     assert job_of(run_of("edge", link="1.5/1.5", qdisc="codel"))["traffic"]["mtu"] is None
-    assert dataclasses.replace(low, seed=3).load.name == "bulk_2_web_1"
+    assert isinstance(low.traffic, Mix)
+    assert low.traffic.load(3).name == "bulk_2_web_1"
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_each_case_is_there_once_and_names_no_station_that_is_not() -> None:
         todo = cases(which, 5)
         assert len(set(todo)) == len(todo)
         for case in todo:
-            job = job_of(case)
+            job = case.job()
             ends = {end for flow in job["flows"] for end in flow[:2]}
             assert ends <= set(range(len(job["stations"]) + 2))
             assert {"band_ghz", "backoff"} <= set(job["access_point"])
@@ -145,7 +145,7 @@ def test_a_run_is_a_set_and_tells_the_guest_its_cases_and_nothing_else() -> None
         which = run.point.label.removeprefix("wifi_")
         job = job_of(run)
         assert set(job) == {"work", "cases"}
-        told = [job_of(case) for case in cases(which, run.length.seconds)]  # type: ignore[arg-type]
+        told = [case.job() for case in cases(which, run.length.seconds)]  # type: ignore[arg-type]
         assert job == {"work": "saturation", "cases": told}
         assert [source.name for source in modules_of(run)] == ["wifi"]
     assert [run.length.seconds for run in runs] == [5, 5, 20, 20, 20]

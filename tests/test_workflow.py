@@ -418,17 +418,3 @@ def test_a_part_that_is_none_is_refused(text: str) -> None:
     assert determinism.part("2/3") == (2, 3)
     with pytest.raises(argparse.ArgumentTypeError, match="no part"):
         determinism.part(text)
-
-
-def test_the_architecture_names_all_of_emulation_that_the_analysis_imports() -> None:
-    page = Path("docs/architecture.md").read_text().partition("## Names")[0]
-    found = {
-        name
-        for path in Path("analysis").rglob("*.py")
-        for module, names in re.findall(
-            r"^from emulation\b(?:\.([\w.]+))? import ([\w, ]+)", path.read_text(), re.MULTILINE
-        )
-        for name in ([module] if module else names.split(", "))
-        if module != "captures"  # of which the module is imported that is named below
-    }
-    assert {name for name in found if f"`{name}`" not in page} == set()

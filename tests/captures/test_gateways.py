@@ -14,7 +14,7 @@ from emulation.config.catalogue import select
 from emulation.errors import GuestFailure, RigMismatch
 from emulation.model.run import Run
 from emulation.traffic import mix_queues
-from emulation.traffic.mix import ports_of, queues
+from emulation.traffic.mix import Load, Mix, ports_of, queues
 from emulation.traffic.mix_queues import Passage, series, summarise
 
 from .made import End, datagram, ring, segment
@@ -31,6 +31,11 @@ def run(name: str = "edge", link: str = "1.5/1.5", qdisc: str = "codel") -> Run:
     return select(experiment(f"codel2012/{name}"), link=link, qdisc=qdisc, cc="cubic", seed=1)[0]
 
 
+def load(run: Run) -> Load:
+    assert isinstance(run.traffic, Mix)
+    return run.traffic.load(run.seed)
+
+
 def packet(at_ms: float, flow: tuple[End, End], seq: int, ident: int = 0) -> tuple[int, bytes]:
     """A TCP segment of 1000 bytes, and when it passes."""
     return BEGAN_NS + round(at_ms * MS), segment(*flow, seq=seq, ack=1, id=ident, payload=948)
@@ -41,7 +46,7 @@ Packets = list[tuple[int, bytes]]
 
 def passed(out: Path, arrived: dict[str, Packets], left: Packets) -> Passage:
     """What came to the left gateway's queue where its ports saw these packets."""
-    port = queues(run().load)["forward"]
+    port = queues(load(run()))["forward"]
     behind, *before = ports_of(port, run().topology)
     for place in before:
         ring(places.frames(out, place), arrived.get(place[1], []))
