@@ -114,7 +114,7 @@ def test_a_file_that_cannot_be_executed_is_told_with_its_line(
         (RETURN, "    1 / 0\n    return Topology", 9, "fails: ZeroDivisionError: division by zero"),
         (RETURN, "    raise SystemExit(3)\n    return Topology", 9, "fails: SystemExit: 3"),
         (RETURN, "    return 5\n    return Topology", 5, "returns int; return an emulation.model"),
-        (RETURN, "    return\n    return Topology", 5, "returns NoneType; return an emulation.to"),
+        (RETURN, "    return\n    return Topology", 5, "returns NoneType; return an emulation.mo"),
         ("queues, delay", "queues", 5, "fails: TypeError: pair() got an unexpected keyword argu"),
         ('"a-b"', '"a-name-that-is-long"', 8, "fails: ValueError: interface name 'a-name-that-is"),
         ("queues[link.up]", "queues[5]", 6, "fails: KeyError: 5"),
