@@ -27,7 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests import ROOT
+
 MEMORY = 3 << 30  # bytes of address space; the libraries' own code and threads take 2 GiB of it
 SECONDS = 20  # of one input: a study file of the greatest size takes a few
 FLENT, ROWS, FIGURE = "seed-001.flent.gz", "seed-001.rows.jsonl.gz", "mine/figures/x.yaml"

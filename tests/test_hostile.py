@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from synthetic_results import write_data, write_results
 
 from analysis.errors import DataError
 from analysis.runs import files
@@ -24,6 +23,7 @@ from emulation.captures import pcap, table
 from emulation.errors import ConfigError, DamagedData, printable
 from emulation.model import sysctls
 from emulation.study.source import MOST_TEXT, Source
+from tests.data.synthetic_results import write_data, write_results
 from tests.fuzz import READERS, fuzz
 
 EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>"

@@ -3,7 +3,7 @@
 A guest's kernel runs what its user gives it, modules included, so nothing inside of it is a
 boundary. The host's kernel is: before the guest's first instruction it is told which files the
 process and all its children may reach and which system calls they may make. What cannot be undone,
-`SECURITY.md` lists and `tests/test_wall.py` tries.
+`SECURITY.md` lists and `tests/emulation/host/test_wall.py` tries.
 
 Landlock (landlock(7)) limits files and ptrace, and from Linux 6.12 on signals, too. On hosts before
 that, a mount namespace has these files alone, and namespaces of processes, network and System V

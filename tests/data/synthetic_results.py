@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import nbformat
-import synthetic
 from IPython.display import SVG
 
 from analysis.claims import check
@@ -18,6 +17,7 @@ from analysis.runs.statement import read_claims
 from analysis.runs.study import open_study
 from analysis.site import notebookpage, outputs, report
 from analysis.site.claims_page import write_claims
+from tests.data import synthetic
 
 
 def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import synthetic
+
+from tests.data import synthetic
 
 T0 = 1420070400.0  # 1 January 2015
 ROUND_TRIPS_MS = (10.0, 50.0, 200.0, 500.0)
