@@ -90,7 +90,7 @@ def read_runs(files: Sequence[RunFile]) -> pd.DataFrame:
 
 
 def dataset(table: pd.DataFrame) -> Dataset:
-    """The runs of read_runs' `table`, for outputs.write_outputs."""
+    """The runs of read_runs' `table`, for outputs.publish."""
     return runs_alone(table.drop_duplicates("run", ignore_index=True))
 
 

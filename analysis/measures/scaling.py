@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -74,6 +74,20 @@ def read_scaling(path: Path) -> pd.DataFrame:
         core_factor=table["virtual_s"] / table["cpu_s"],
         quiet=table["others_cpus"] <= QUIET_CPUS,
     )
+
+
+def provenance(table: pd.DataFrame) -> dict[str, Any]:
+    """What was measured, as `outputs.Source` has it: a cell per rate, a seed per guest."""
+    seeds = list(range(1, int(table["guests"].max()) + 1))
+    links = sorted({f"{rate:g}/{rate:g}" for rate in table["rate_mbit_s"]})
+    cell = {"qdisc": "fq_codel", "cc": "cubic", "seeds": seeds}
+    return {
+        "cells": [{"link": link, **cell} for link in links],
+        "eras": ["modern"],
+        "lengths_s": sorted(set(table["length_s"])),
+        "virtual_s": float(table["virtual_s"].sum()),
+        "wall_s": float(table["wall_s"].sum()),
+    }
 
 
 def fit_cost(table: pd.DataFrame) -> Cost:

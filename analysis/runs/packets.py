@@ -132,7 +132,7 @@ def run_row(file: RunFile) -> dict[str, Any]:
 
 
 def dataset(files: Sequence[RunFile]) -> Dataset:
-    """The runs, for outputs.write_outputs."""
+    """The runs, for outputs.publish."""
     return runs_alone(pd.DataFrame([run_row(file) for file in files]))
 
 

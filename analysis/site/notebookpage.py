@@ -1,7 +1,6 @@
 """An executed notebook as a page: light, without scripts, and in the reader's light or dark."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,11 +12,10 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 
 from analysis.errors import DataError
 from analysis.site import pages
-from analysis.site.outputs import FIGURE
+from analysis.site.outputs import CLAIMS, FIGURE
 
 STYLES: Final = {"light": "xcode", "dark": "github-dark"}
 """Theme -> the style of Pygments that code is shown in."""
-CLAIM: Final = re.compile(r"<td>([a-z]+\d{3})</td>")
 
 
 def render(notebook: Path, title: str, alt: str = "") -> str:
@@ -62,19 +60,14 @@ def _content(svg: str) -> str:
 
 
 def claims_in(notebook: Path) -> list[str]:
-    """The ids of the claims that an executed notebook ends with (`claims.settled`), in its order.
+    """The ids of the claims that an executed notebook shows (`verdicts.show`), in its order.
 
     Raises DataError for a file that is no notebook.
     """
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        tables = [
-            "".join(output["data"]["text/html"])
-            for cell in cells
-            for output in cell.get("outputs", ())
-            if "text/html" in output.get("data", {})
-        ]
-    except (OSError, ValueError, LookupError, TypeError) as error:
+        outputs = [output for cell in cells for output in cell.get("outputs", ())]
+        ids = [str(name) for one in outputs for name in one.get("metadata", {}).get(CLAIMS, ())]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise DataError.of(notebook, f"no notebook ({error})", "Make the figure again") from error
-    found = [one for table in tables if "<th>Claim</th>" in table for one in CLAIM.findall(table)]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(ids))
