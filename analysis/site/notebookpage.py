@@ -6,8 +6,10 @@ from typing import Any, Final
 
 import nbformat
 from IPython.display import SVG
+from latex2mathml.converter import convert
 from markupsafe import Markup
 from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 
 from analysis.errors import DataError
@@ -16,6 +18,18 @@ from analysis.site.outputs import CLAIMS, FIGURE
 
 STYLES: Final = {"light": "xcode", "dark": "github-dark"}
 """Theme -> the style of Pygments that code is shown in."""
+
+
+class Formulas(IPythonRenderer):
+    """Markdown with formulas as MathML, which browsers and screen readers know without a script."""
+
+    def block_math(self, body: str) -> str:
+        """A formula of its own paragraph."""
+        return convert(body, display="block")
+
+    def inline_math(self, body: str) -> str:
+        """A formula within a line."""
+        return convert(body)
 
 
 def render(notebook: Path, title: str, alt: str = "") -> str:
@@ -29,6 +43,9 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
     exporter = HTMLExporter(  # type: ignore[no-untyped-call]
         template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True
     )
+    renderer = Formulas(escape=False)
+    markdown = MarkdownWithMath(renderer=renderer).render
+    exporter.register_filter("markdown2html", markdown)  # type: ignore[no-untyped-call]
     body, _ = exporter.from_notebook_node(node)
     colors = {
         theme: Markup(HtmlFormatter(style=style).get_style_defs(".highlight"))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 from IPython.display import HTML
@@ -12,6 +12,9 @@ from pandas.io.formats.style import Styler
 from analysis.runs.dataset import Dataset
 from analysis.runs.order import in_order
 from analysis.words import NONE, intervals, number, ranges
+
+if TYPE_CHECKING:
+    from pandas.io.formats.style_render import CSSDict
 
 HEADERS: Final = {
     "qdisc": "Qdisc",
@@ -22,6 +25,26 @@ HEADERS: Final = {
     "ratio": "Ratio",
     "agrees": "Agrees",
     "n_seeds": "Seeds",
+    "seed": "Seed",
+    "seeds": "Which seeds",
+    "kernel": "Kernel",
+    "induced_latency_ms": "Induced latency (ms)",
+    "goodput_download_mbit_s": "Download (Mbit/s)",
+    "goodput_upload_mbit_s": "Upload (Mbit/s)",
+    "load": "Load",
+    "base_rtt_ms": "Base round trip (ms)",
+    "jain": "Jain's index",
+    "kind": "Kind",
+    "dropped": "Dropped",
+    "bursts": "Bursts",
+    "longest_burst": "Longest burst",
+    "timeouts": "Timeouts",
+    "marks": "Marks",
+    "drops": "Drops",
+    "rig": "Link",
+    "median": "Median",
+    "theory": "Theory",
+    "error": "Error",
     "interval": "95 % interval",
     "peak_ms": "Peak (ms)",
     "peak_after_s": "Peak after (s)",
@@ -130,13 +153,17 @@ def readable(table: pd.DataFrame, none: str = "None.") -> Styler | HTML:
         return HTML(f"<p>{escape(none)}</p>")  # type: ignore[no-untyped-call]
     frame = texts(table)
     frame.columns = pd.Index([str(name) for name in frame.columns])
-    words = [name for name in frame.columns if frame[name].str[:1].str.isalpha().any()]
-    left = {name: [{"selector": "", "props": "text-align: left"}] for name in words}
+    words = [frame[name].str[:1].str.isalpha().any() for name in frame.columns]
+    left: list[CSSDict] = [
+        {"selector": f".col{place}", "props": "text-align: left"}
+        for place, is_words in enumerate(words)
+        if is_words
+    ]
     name = sha256(frame.to_csv().encode()).hexdigest()[:8]  # the same table, the same bytes
     style = Styler(frame, uuid=name, cell_ids=False).hide(axis="index").format(escape="html")
     if HEADERS["agrees"] in frame:
         style = style.map(lambda text: COLORS.get(text, ""), subset=[HEADERS["agrees"]])
-    return style.set_table_styles(left, overwrite=False) if left else style
+    return style.set_table_styles(left)
 
 
 def data_found(data: Dataset, qdiscs: Sequence[str]) -> pd.DataFrame:

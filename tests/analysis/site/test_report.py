@@ -207,6 +207,16 @@ def test_a_notebook_refers_to_its_figure(results: Path) -> None:
     assert len(text) < 40_000
 
 
+def test_a_page_shows_formulas_without_a_script(tmp_path: Path) -> None:
+    text = r"The delay $d$ is $$d = \frac{8BL}{C}$$"
+    cells = [nbformat.v4.new_markdown_cell(text)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "notebook.ipynb")
+    page = notebookpage.render(tmp_path / "notebook.ipynb", "A title")
+    assert page.count("<math") == 2
+    assert page.count("<mfrac>") == 1
+    assert "$" not in page.partition("<main")[2]
+
+
 def test_another_image_stays_in_the_notebook(tmp_path: Path) -> None:
     def draw(palette: style.Palette) -> Figure:
         return Figure(figsize=(2, 2))
