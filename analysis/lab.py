@@ -160,7 +160,7 @@ class OpenStudy:
     @property
     def experiments(self) -> list[str]:
         """The names of its experiments."""
-        return [one.name for one in self.study.experiments]
+        return [experiment.name for experiment in self.study.experiments]
 
     def runs(
         self,

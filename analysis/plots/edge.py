@@ -128,8 +128,8 @@ def delays(edge: pd.DataFrame, palette: Palette) -> Figure:
 def describe(edge: pd.DataFrame) -> str:
     """The text that stands for delays."""
     parts = [
-        f"{NAMES.get(one['qdisc'], one['qdisc'])} at {one['link']} {WAYS[one['direction']]} "
-        f"{one['median_ms']:.3g} ms, {one['dropped_percent']:.3g} % dropped"
-        for one in edge.to_dict("records")
+        f"{NAMES.get(row['qdisc'], row['qdisc'])} at {row['link']} {WAYS[row['direction']]} "
+        f"{row['median_ms']:.3g} ms, {row['dropped_percent']:.3g} % dropped"
+        for row in edge.to_dict("records")
     ]
     return f"Queue delays at the consumer edge; median delay and drops: {'; '.join(parts)}."

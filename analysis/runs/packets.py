@@ -88,7 +88,9 @@ def read_series(file: RunFile) -> dict[str, Floats]:
     content = read_content(file)
     try:
         series = {
-            name: np.array([np.nan if one is None else one for one in values], dtype=np.float64)
+            name: np.array(
+                [np.nan if value is None else value for value in values], dtype=np.float64
+            )
             for name, values in content["results"].items()
         }
         return {"time_s": np.asarray(content["x_values"], dtype=np.float64), **series}

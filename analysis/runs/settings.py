@@ -46,7 +46,7 @@ def of_setting(table: pd.DataFrame, setting: Setting) -> pd.DataFrame:
 def titled(table: pd.DataFrame, settings: Sequence[Setting]) -> pd.DataFrame:
     """`table` in the order of `settings`, their title in place of era and cc; without a link that
     is the same everywhere."""
-    parts = [of_setting(table, one).assign(setting=one.title) for one in settings]
+    parts = [of_setting(table, setting).assign(setting=setting.title) for setting in settings]
     joined = pd.concat(parts, ignore_index=True)
     dropped = {"era", "cc", "setting", *(["link"] if joined["link"].nunique() == 1 else [])}
     return joined[["setting", *(name for name in joined.columns if name not in dropped)]]

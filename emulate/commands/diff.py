@@ -73,7 +73,7 @@ def report(found: Comparison) -> list[str]:
         lines.append(f"samples: equal; first of the metadata that differs: {found.metadata}")
     else:
         lines.append("data: equal values, other bytes")
-    lines += [f"counter: {one}" for one in found.counters[:_SHOWN]]
+    lines += [f"counter: {counter}" for counter in found.counters[:_SHOWN]]
     if len(found.counters) > _SHOWN:
         lines.append(f"counter: {len(found.counters) - _SHOWN} more differ")
     lines += [f"identity: {one}" for one in found.identity]

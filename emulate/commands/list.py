@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     of_study = _experiments(args.experiment)
     if of_study is None:
         chosen = experiment(args.experiment)
-        rows = [_point_row(chosen, one) for one in chosen.points]
+        rows = [_point_row(chosen, point) for point in chosen.points]
     else:
         rows = [_experiment_row(found) for found in of_study]
     if args.json:
@@ -72,7 +72,8 @@ def wall_seconds(
     """
     model = speed.model()
     return sum(
-        model.predict(experiment, one, (length or one.traffic.length).seconds) for one in points
+        model.predict(experiment, point, (length or point.traffic.length).seconds)
+        for point in points
     )
 
 
@@ -86,7 +87,7 @@ def _experiment_row(found: Experiment) -> dict[str, Any]:
         "points": len(found.points),
         "seeds": len(found.seeds),
         "runs": runs,
-        "virtual_s": sum(one.traffic.length.seconds for one in found.points) * len(found.seeds),
+        "virtual_s": sum(point.traffic.length.seconds for point in found.points) * len(found.seeds),
         "wall_s": round(wall / _cores()),
     }
 
