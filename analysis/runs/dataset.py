@@ -44,6 +44,7 @@ class RunFile:
     seed: int
     data: Path
     provenance: Path
+    root: Path | None = None  # the folder of runs that it is compared with; None: where it lies
 
     @classmethod
     def at(cls, root: Path, provenance: Path) -> "RunFile":

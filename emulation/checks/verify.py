@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
-import re
 import statistics
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -38,29 +37,24 @@ ENOUGH_SEEDS = 3
 #: Probability with which a value of the same process lies inside the interval that is allowed.
 LEVEL = 0.999
 
-#: What is allowed in any case (share of the value, least difference): with one or two seeds, and
-#: where seeds happen to lie closer together than any change of a kernel would leave them.
-FEW_SEEDS = {
-    "goodput": (0.05, 0.05),
-    "latency": (0.25, 3.0),
-    "delay": (0.25, 3.0),
-    "fetch": (0.25, 50.0),
-}
-NARROW = {
-    "goodput": (0.01, 0.02),
-    "latency": (0.02, 0.5),
-    "delay": (0.02, 0.5),
-    "fetch": (0.02, 5.0),
-}
+#: A number that a run measured, and its unit.
+Measured = Mapping[str, tuple[float, str]]
+
+#: What a run measured, by names. Beside the run it gets the folder of the shipped ones: some
+#: numbers are divided by those of other runs.
+Measure = Callable[["Shipped", Path], Measured]
+
+#: What is allowed in any case, by unit (share of the value, least difference): with one or two
+#: seeds, and where seeds happen to lie closer together than any change of a kernel leaves them.
+FEW_SEEDS = {"Mbit/s": (0.05, 0.05), "ms": (0.25, 3.0), "s": (0.25, 0.05), "%": (0.25, 0.5)}
+NARROW = {"Mbit/s": (0.01, 0.02), "ms": (0.02, 0.5), "s": (0.02, 0.005), "%": (0.02, 0.1)}
+OTHER_FEW, OTHER_NARROW = (0.25, 0.05), (0.02, 0.005)
 
 #: Columns of `data/verified.csv`.
 COLUMNS = (
     "date", "cpu_model", "cpus", "host_kernel", "container", "kernel_digest", "rootfs_digest",
     "runs_equal", "runs_compared", "how",
 )  # fmt: skip
-
-#: Of a metric's first word.
-_UNITS = {"goodput": "Mbit/s", "latency": "ms", "delay": "ms", "fetch": "ms"}
 
 #: What the parts of an identity are called: (path of keys or its beginning, in words).
 _NOUNS = (
@@ -100,6 +94,16 @@ class Shipped:
         return str(self.record["run"])
 
     @property
+    def provenance(self) -> Path:
+        """The file that says what the run is made of."""
+        return self.data.with_name(f"{self.data.name.partition('.')[0]}.json")
+
+    @property
+    def folder(self) -> Path:
+        """That of all runs: `data`."""
+        return self.data.parents[5]
+
+    @property
     def cell(self) -> Path:
         """The folder of all seeds of the cell."""
         return self.data.parent
@@ -108,12 +112,6 @@ class Shipped:
     def series(self) -> str:
         """Of the kernel that it was done with."""
         return str(self.record["identity"]["kernel"]["series"])
-
-    @property
-    def base_rtts_ms(self) -> list[float]:
-        """Of the empty path to each address of the server; none without a server."""
-        several: list[float] = self.record.get("base_rtts_ms", [])
-        return several or [self.record[key] for key in ("base_rtt_ms",) if key in self.record]
 
     @cached_property
     def damaged(self) -> bool:
@@ -181,6 +179,7 @@ def verify(
     one: Shipped,
     kernel: Kernel,
     root: RootFs,
+    measure: Measure,
     on_step: Callable[[dict[str, Any]], None] = lambda step: None,
 ) -> Verdict:
     """Do the run of `one` again, in a scratch folder, and compare."""
@@ -191,13 +190,13 @@ def verify(
         probes = tuple(Probe(kind) for kind, _ in tables(one))
         result = execute(run, kernel, root, Path(scratch), on_step, probes=probes)
         again = Shipped.at(result.provenance)
-        verdict = judge(one, again)
+        verdict = judge(one, again, measure)
     verdict.kernel_digest, verdict.rootfs_digest = kernel.digest, root.digest
     return verdict
 
 
-def judge(old: Shipped, new: Shipped) -> Verdict:
-    """Compare two executions of a run."""
+def judge(old: Shipped, new: Shipped, measure: Measure) -> Verdict:
+    """Compare two executions of a run; `measure` gives the numbers, where bytes say nothing."""
     reasons = ", ".join(other_identity(old.record["identity"], new.record["identity"]))
     found = compare.compare(compare.load(old.data), compare.load(new.data))
     other = [
@@ -209,7 +208,7 @@ def judge(old: Shipped, new: Shipped) -> Verdict:
     if reasons and same:
         return Verdict(old.id, "bytes", True, [f"in spite of a different {reasons}"])
     if reasons:
-        equal, notes = compatible(old, new)
+        equal, notes = compatible(old, new, measure)
         how = f"different {reasons}: comparing statistically"
         return Verdict(old.id, "statistics", equal, [how, *notes])
     notes = other
@@ -263,88 +262,41 @@ def other_identity(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     return [text for words in found.values() for text in words.values()]
 
 
-def metrics(data: Path, base_rtts_ms: list[float]) -> dict[str, float]:
-    """What a data file says in few numbers.
-
-    Goodput of each direction (Mbit/s) is the bytes of its flows by their durations. Means under
-    load, in ms: induced latency, by ICMP and for each address of the server, is the round trip less
-    that of the empty path (gbw2015, Sec. 5.1); the one-way delay of a VoIP flow (Sec. 5.2); the
-    time that a page takes (Sec. 5.3). Of a table the mean of its goodputs.
-    """
-    if data.name.endswith(datafile.ROWS):
-        rows = datafile.read_rows(data)
-        goodputs = [
-            value
-            for row in rows
-            if row.get("quantity") == "goodput_mbit_s"
-            and isinstance(value := row.get("value"), int | float)
-        ]
-        return {"goodput": statistics.fmean(goodputs)} if goodputs else {}
-    content = datafile.read_json(data)
-    try:
-        return _flent_metrics(content, base_rtts_ms)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        what = f"is no flent data file ({type(error).__name__}: {error})"
-        raise DamagedData(what, str(data), "do the run again") from error
-
-
-def _flent_metrics(content: dict[str, Any], base_rtts_ms: list[float]) -> dict[str, float]:
-    meta = content["metadata"]
-    found: dict[str, float] = {}
-    for name, about in meta["SERIES_META"].items():
-        flow = re.search(r"TCP (upload|download)", name)
-        if flow and "ELAPSED_TIME" in about:
-            counter = "BYTES_SENT" if flow[1] == "upload" else "BYTES_RECVD"
-            rate = float(about[counter]) * 8e-6 / float(about["ELAPSED_TIME"])
-            found[f"goodput {flow[1]}"] = found.get(f"goodput {flow[1]}", 0.0) + rate
-    pings = sorted(name for name in content["results"] if name.startswith("Ping (ms) ICMP"))
-    for name, base_rtt_ms in zip(pings, base_rtts_ms, strict=bool(pings)):
-        address = name.removeprefix("Ping (ms) ICMP")
-        found[f"latency induced{address and f' {address}'}"] = _mean(content, name) - base_rtt_ms
-    for name, series in (("delay VoIP", "VoIP::delay"), ("fetch page", "HTTP latency")):
-        if series in content["results"]:
-            found[name] = _mean(content, series)
-    return found
-
-
-def _mean(content: dict[str, Any], series: str) -> float:
-    """Mean of a flent series under load."""
-    length = float(content["metadata"]["LENGTH"])
-    begin = (float(content["metadata"]["TOTAL_LENGTH"]) - length) / 2
-    pairs = zip(content["x_values"], content["results"][series], strict=True)
-    values = [one for time, one in pairs if one is not None and begin <= time < begin + length]
-    return statistics.fmean(values) if values else math.nan
-
-
-def compatible(old: Shipped, new: Shipped) -> tuple[bool, list[str]]:
+def compatible(old: Shipped, new: Shipped, measure: Measure) -> tuple[bool, list[str]]:
     """Whether the values of `new` are ones that the cell of `old` could have given, and why."""
     seeds = [one for one in shipped_cell(old) if not one.damaged]
-    known = [metrics(one.data, one.base_rtts_ms) for one in seeds]
+    known = [measure(one, old.folder) for one in seeds]
+    found = measure(new, old.folder)
+    if not (known and found):
+        return False, ["nothing to compare: its experiment names no measure"]
     few = len(seeds) < ENOUGH_SEEDS
     notes = [f"{len(seeds)} seed{'s' * (len(seeds) != 1)}, " + (
         "within stated tolerances" if few else f"{LEVEL:.1%} prediction interval"
     )]  # fmt: skip
-    fits = bool(known and known[0])  # nothing to compare is no agreement
-    for name, value in metrics(new.data, new.base_rtts_ms).items():
-        values = [one[name] for one in known]
-        centre, slack = interval(name, values)
+    fits = True
+    for name, (value, unit) in found.items():
+        values = [one[name][0] for one in known if name in one]
+        if not values:
+            fits = False
+            notes.append(f"{name} {value:.3f} {unit} OUTSIDE: no shipped seed has it")
+            continue
+        centre, slack = interval(unit, values)
         inside = abs(value - centre) <= slack
         fits &= inside
-        unit = _UNITS[name.split()[0]]
         mark = "" if inside else " OUTSIDE"
         notes.append(f"{name} {value:.3f} {unit}{mark} of {centre:.3f} ± {slack:.3f}")
     return fits, notes
 
 
-def interval(name: str, values: list[float]) -> tuple[float, float]:
-    """Centre and half width of what is allowed for the metric `name`, from the shipped `values`.
+def interval(unit: str, values: list[float]) -> tuple[float, float]:
+    """Centre and half width of what is allowed for a number, from the shipped `values`.
 
     With enough of them, the prediction interval of one more (t (1 + 1/n)^1/2 s).
     """
-    kind, centre = name.split()[0], statistics.fmean(values)
-    share, least = (FEW_SEEDS if len(values) < ENOUGH_SEEDS else NARROW)[kind]
+    few, centre = len(values) < ENOUGH_SEEDS, statistics.fmean(values)
+    share, least = FEW_SEEDS.get(unit, OTHER_FEW) if few else NARROW.get(unit, OTHER_NARROW)
     slack = max(share * abs(centre), least)
-    if len(values) >= ENOUGH_SEEDS:
+    if not few:
         from scipy.stats import t
 
         count = len(values)

@@ -18,10 +18,10 @@ import pytest
 
 from emulate import cli
 from emulate.commands import verify as command
-from emulation import kernel
+from emulation import datafile, kernel
 from emulation.captures import table as packets_table
 from emulation.checks import verify
-from emulation.checks.verify import Shipped, Verdict
+from emulation.checks.verify import Measured, Shipped, Verdict
 from emulation.config.catalogue import select
 from emulation.errors import ConfigError
 from emulation.machine import rootfs
@@ -82,6 +82,24 @@ def write_run(
     return Shipped(data, record)
 
 
+def measured(run: Shipped, folder: Path) -> Measured:
+    """What the claims' measures would say of a run of `write_run`."""
+    assert folder.is_dir()
+    content = datafile.read_json(run.data)
+    if "Ping (ms) ICMP" not in content["results"]:
+        return {}
+    pings = [rtt for rtt in content["results"]["Ping (ms) ICMP"][1:3] if rtt is not None]
+    flow = content["metadata"]["SERIES_META"]["TCP download BE"]
+    return {
+        "induced_latency_ms": (sum(pings) / len(pings) - 50, "ms"),
+        "goodput_download_mbit_s": (flow["BYTES_RECVD"] * 8e-6 / flow["ELAPSED_TIME"], "Mbit/s"),
+    }
+
+
+def judge(old: Shipped, new: Shipped) -> Verdict:
+    return verify.judge(old, new, measured)
+
+
 def test_a_sample_is_spread_over_the_cells_and_always_the_same(tmp_path: Path) -> None:
     cells = [f"{link}/{qdisc}/cubic" for link in ("1-1", "10-10") for qdisc in ("a", "b", "c")]
     for cell in cells:
@@ -99,13 +117,13 @@ def test_a_sample_is_spread_over_the_cells_and_always_the_same(tmp_path: Path) -
 
 
 def test_equal_bytes_and_counters_are_equal(tmp_path: Path) -> None:
-    verdict = verify.judge(write_run(tmp_path / "a"), write_run(tmp_path / "b"))
+    verdict = judge(write_run(tmp_path / "a"), write_run(tmp_path / "b"))
     assert (verdict.how, verdict.equal) == ("bytes", True)
 
 
 @pytest.mark.parametrize("other", [{"rtt": 60.5}, {"drops": 1}])
 def test_other_bytes_or_counters_are_not_reproduced(tmp_path: Path, other: Any) -> None:
-    verdict = verify.judge(write_run(tmp_path / "a"), write_run(tmp_path / "b", **other))
+    verdict = judge(write_run(tmp_path / "a"), write_run(tmp_path / "b", **other))
     assert (verdict.how, verdict.equal) == ("bytes", False)
     assert "NOT REPRODUCED; " in str(verdict)
 
@@ -125,9 +143,9 @@ def test_tables_of_packets_are_compared_by_what_is_in_them(
         )  # fmt: skip
         packets_table.write(packets, run.data.with_name("seed-001.packets.parquet"))
         runs.append(replace(run, record={**run.record, "packets_sha256": digest}))
-    assert str(verify.judge(*runs)).split(": ")[1].startswith(how)
+    assert str(judge(*runs)).split(": ")[1].startswith(how)
     alone = replace(runs[1], record={**runs[1].record, "packets_sha256": None})
-    assert not verify.judge(runs[0], alone).equal
+    assert not judge(runs[0], alone).equal
 
 
 def test_runs_are_chosen_by_how_they_begin(tmp_path: Path) -> None:
@@ -143,7 +161,7 @@ def test_runs_are_chosen_by_how_they_begin(tmp_path: Path) -> None:
 
 def test_equal_bytes_in_spite_of_another_kernel_are_equal_bytes(tmp_path: Path) -> None:
     newer = {"digest": "o", "release": "6.12.120", "series": "6.12"}
-    verdict = verify.judge(write_run(tmp_path / "a"), write_run(tmp_path / "b", kernel=newer))
+    verdict = judge(write_run(tmp_path / "a"), write_run(tmp_path / "b", kernel=newer))
     assert (verdict.how, verdict.equal) == ("bytes", True)
     assert str(verdict).endswith(
         "the same bytes; in spite of a different kernel (6.12.117 against 6.12.120)"
@@ -155,20 +173,22 @@ def test_another_kernel_is_compared_statistically(tmp_path: Path) -> None:
     for seed, rtt in ((1, 60.0), (2, 61.0), (3, 59.0)):
         write_run(tmp_path / "a", seed, rtt=rtt)
     old = verify.shipped(tmp_path / "a")[0]
-    near = verify.judge(old, write_run(tmp_path / "b", rtt=62.0, kernel=newer))
+    near = judge(old, write_run(tmp_path / "b", rtt=62.0, kernel=newer))
     text = "different kernel (6.12.117 against 6.12.120): comparing statistically"
     assert near.equal
     assert near.notes[0] == text
     assert "3 seeds, 99.9% prediction interval" in near.notes
-    far = verify.judge(old, write_run(tmp_path / "c", rtt=150.0, kernel=newer))
+    far = judge(old, write_run(tmp_path / "c", rtt=150.0, kernel=newer))
     assert not far.equal
-    assert any("latency induced 100.000 ms OUTSIDE of 10.000 ± 36." in note for note in far.notes)
+    assert any(
+        "induced_latency_ms 100.000 ms OUTSIDE of 10.000 ± 36." in note for note in far.notes
+    )
 
 
 def test_few_seeds_have_stated_tolerances(tmp_path: Path) -> None:
     old = write_run(tmp_path / "a")
-    near = verify.judge(old, write_run(tmp_path / "b", mbit=9.4, guest="n"))
-    far = verify.judge(old, write_run(tmp_path / "c", mbit=8.0, guest="n"))
+    near = judge(old, write_run(tmp_path / "b", mbit=9.4, guest="n"))
+    far = judge(old, write_run(tmp_path / "c", mbit=8.0, guest="n"))
     assert "1 seed, within stated tolerances" in near.notes
     assert (near.equal, far.equal) == (True, False)
 
@@ -226,11 +246,6 @@ def test_each_difference_has_its_words(part: str, value: Any, said: list[str]) -
     assert verify.other_identity(IDENTITY, {**IDENTITY, part: value}) == said
 
 
-def test_metrics_of_a_file(tmp_path: Path) -> None:
-    found = verify.metrics(write_run(tmp_path).data, [50.0])
-    assert found == {"goodput upload": 1.0, "goodput download": 9.0, "latency induced": 10.0}
-
-
 def write_series(path: Path, results: dict[str, list[float | None]]) -> Path:
     """A flent file whose second and third of four steps are under load."""
     meta = {"LENGTH": 10, "TOTAL_LENGTH": 20, "SERIES_META": {}}
@@ -239,20 +254,20 @@ def write_series(path: Path, results: dict[str, list[float | None]]) -> Path:
     return path
 
 
-def test_metrics_of_other_traffic(tmp_path: Path) -> None:
-    call = write_series(tmp_path / "voip", {"VoIP::delay": [1, 25, 35, 99], "VoIP::loss": [0] * 4})
-    assert verify.metrics(call, [50.0]) == {"delay VoIP": 30}
-    page = write_series(tmp_path / "web", {"HTTP latency": [None, 400, 500, None]})
-    assert verify.metrics(page, [50.0]) == {"fetch page": 450}
-    pings: dict[str, list[float | None]] = {
-        f"Ping (ms) ICMP{number} 10.0.4.{number + 1}": [0, rtt + 1, rtt + 3, 0]
-        for number, rtt in ((1, 10.0), (2, 500.0))
-    }
-    fair = write_series(tmp_path / "fair", {**pings, "Ping (ms) avg": [9] * 4})
-    assert verify.metrics(fair, [10.0, 500.0]) == {
-        "latency induced 1 10.0.4.2": 2,
-        "latency induced 2 10.0.4.3": 2,
-    }
+def test_numbers_are_those_that_claims_are_about(root: Path, tmp_path: Path) -> None:
+    data, cell = root / "data", "10-10/codel/cubic/seed-001"
+    (rrul,) = [one for one in verify.shipped(data) if one.id == f"gbw2015/rrul/{cell}"]
+    assert command.measured(rrul, data)["induced_latency_ms"][1] == "ms"
+    # A page done again is divided by the shipped pages without load.
+    label = "web_small_rrul"
+    page = Shipped.at(data / "gbw2015" / label / f"{cell}.json")
+    again = tmp_path / "gbw2015" / label / cell
+    again.parent.mkdir(parents=True)
+    for path in page.data.parent.glob("seed-001.*"):
+        shutil.copy(path, again.parent)
+    new = Shipped.at(again.with_name("seed-001.json"))
+    assert command.measured(new, data) == command.measured(page, data)
+    assert "fetch_time_normalised" in command.measured(new, data)
 
 
 def test_nothing_to_compare_is_no_agreement(tmp_path: Path) -> None:
@@ -263,7 +278,7 @@ def test_nothing_to_compare_is_no_agreement(tmp_path: Path) -> None:
         one.record["data_sha256"] = hashlib.sha256(one.data.read_bytes()).hexdigest()
         one.data.with_name("seed-001.json").write_text(json.dumps(one.record))
         runs.append(one)
-    verdict = verify.judge(*runs)
+    verdict = judge(*runs)
     assert (verdict.how, verdict.equal) == ("statistics", False)
 
 

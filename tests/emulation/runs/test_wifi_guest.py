@@ -10,6 +10,7 @@ import pytest
 
 from analysis.measures import wifi
 from analysis.measures.wifi import Phy
+from emulate.commands.verify import measured
 from emulation import datafile, kernel
 from emulation.checks.verify import shipped, verify
 from emulation.config.catalogue import experiment, select
@@ -355,7 +356,7 @@ def test_a_run_leaves_its_table_and_is_verified(
     assert set(identity["modules"]) == {"wifi"}
     assert execute(run, built, guest_root, tmp_path).ending is None  # it is there
     (one,) = shipped(tmp_path)
-    verdict = verify(one, built, guest_root)
+    verdict = verify(one, built, guest_root, measured)
     assert (verdict.how, verdict.equal) == ("bytes", True)
     done.data.write_bytes(b"")
-    assert verify(shipped(tmp_path)[0], built, guest_root).how == "damaged"
+    assert verify(shipped(tmp_path)[0], built, guest_root, measured).how == "damaged"
