@@ -1,4 +1,4 @@
-"""How the cost of a guest grows with rate, flows and guests: the table of workflow/scaling.py."""
+"""How the cost of a guest grows with rate, flows and guests, from workflow/scaling.py's table."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from analysis.errors import DataError
 from analysis.runs.files import read_csv
 
 _MACHINE: Final = ["cpu_model", "cpus", "kernel"]
-QUIET_CPUS: Final = 0.5  # busy with something else: more, and wall times say little
+QUIET_CPUS: Final = 0.5  # CPUs busy with something else; above that, wall times say little
 
 SCALING: Final = pa.DataFrameSchema(
     {
@@ -111,7 +111,7 @@ def fit_cost(table: pd.DataFrame) -> Cost:
 
 
 def where_it_ends(table: pd.DataFrame) -> list[str]:
-    """A sentence each: where a guest falls behind real time, and where one could not run."""
+    """Sentences: where a guest falls behind real time, and where a guest could not run."""
     sentences = []
     for sweep, of, unit in (
         ("rate", "rate_mbit_s", "Mbit/s"),

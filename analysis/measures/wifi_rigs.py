@@ -105,7 +105,7 @@ def cells(runs: pd.DataFrame, quantities: Sequence[str]) -> pd.DataFrame:
 
 
 def overview(table: pd.DataFrame, rigs: Sequence[str], quantities: Sequence[str]) -> pd.DataFrame:
-    """`table` (from cells) for people: one row per rig and qdisc, two columns a quantity."""
+    """`table` (from cells) with one row per rig and qdisc and two columns per quantity."""
     rows = []
     for rig in rigs:
         here = table[table["rig"] == rig]

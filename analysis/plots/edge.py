@@ -72,7 +72,7 @@ def table(edge: pd.DataFrame) -> pd.DataFrame:
 def delays(edge: pd.DataFrame, palette: Palette) -> Figure:
     """A line per link, direction and qdisc from the 25th to the 95th percentile of the delay.
 
-    The marker is the median; what was dropped and sent stands beside it.
+    The marker is the median; drops and bytes sent are printed next to it.
     """
     groups = list(dict.fromkeys(edge[["link", "direction"]].itertuples(index=False, name=None)))
     families = dict(zip(edge["qdisc"], edge["family"], strict=True))

@@ -1,4 +1,4 @@
-"""Settings: which Linux and which TCP a figure shows. The paper's comes first, others beside it."""
+"""Settings: the Linux and the TCP of a panel. The paper's setting comes first, others follow."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -30,7 +30,7 @@ def linux_of(era: str) -> str:
 
 
 def settings_of(table: pd.DataFrame, eras: Sequence[str], ccs: Sequence[str]) -> list[Setting]:
-    """Those of `eras` and `ccs` that `table` (with columns era and cc) has rows of.
+    """The settings, of `eras` and `ccs`, that `table` (with columns era and cc) has rows of.
 
     The first era with the first congestion control comes first, then its other eras.
     """

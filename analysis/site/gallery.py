@@ -1,4 +1,4 @@
-"""The figures that are in a results folder, as pages show them."""
+"""The figures of a results folder, as pages show them."""
 
 import re
 from dataclasses import dataclass, field
@@ -87,7 +87,7 @@ class Shown:
 
     @property
     def ran(self) -> list[Ran]:
-        """What ran, one an experiment, era, congestion control and link."""
+        """What ran: one entry per experiment, era, congestion control and link."""
         groups: dict[tuple[str, str, str, str], dict[str, list[str]]] = {}
         for cell in self.summary.cells:
             key = (cell["experiment"], cell["era"], cell["cc"], cell["link"])

@@ -77,7 +77,7 @@ class Variant:
 
 
 def variants(data: Path) -> list[Variant]:
-    """All runs below `data` and in the data of studies that do not ship, papers in their order.
+    """All runs below `data` and in the data of studies that are not shipped, ordered by paper.
 
     Raises DataError for a provenance that cannot be used.
     """

@@ -33,8 +33,10 @@ class Formulas(IPythonRenderer):
 
 
 def render(notebook: Path, title: str, alt: str = "") -> str:
-    """The page's HTML. Where the notebook shows the figure that lies beside it, the page shows that
-    file, and the dark one to readers of dark pages; `alt` stands for it where it cannot be seen.
+    """The page's HTML.
+
+    If the notebook shows the figure that is saved in its folder, the page refers to that file, and
+    to the dark one for readers of dark pages; `alt` is its alternative text.
     """
     node: Any = nbformat.read(notebook, as_version=4)  # type: ignore[no-untyped-call]
     drawing = notebook.with_name(f"{FIGURE}.svg")
@@ -72,7 +74,7 @@ def _refer_to(drawing: Path, node: Any, alt: str) -> None:
 
 
 def _content(svg: str) -> str:
-    """What is inside of the outermost element."""
+    """The content of the outermost element."""
     return svg.partition(">")[2]
 
 

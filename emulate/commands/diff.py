@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def report(found: Comparison) -> list[str]:
-    """The comparison for people, the earliest cause first."""
+    """The comparison as text, the earliest cause first."""
     if found.equal:
         compared = "data, counters and packets" if found.packets_compared else "data and counters"
         return [f"equal: {compared}"]
