@@ -20,6 +20,7 @@ from emulation.model import (
     DEFAULT_KERNEL,
     NONE,
     Experiment,
+    Fixed,
     Point,
     Run,
     Study,
@@ -96,7 +97,8 @@ def _study(
     _apart(experiments, source)
     if source.problems:
         return None
-    return Study(file.study, file.title, file.doi, experiments, file.source, file.address)
+    fixed = Fixed(**dict(file.fixed)) if file.fixed else Fixed()
+    return Study(file.study, file.title, file.doi, experiments, file.source, file.address, fixed)
 
 
 def _apart(experiments: Iterable[Experiment], source: Source) -> None:
