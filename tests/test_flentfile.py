@@ -60,7 +60,8 @@ def content(**changes: Any) -> dict[str, Any]:
         "x_values": [0.0, 0.2, 0.4, 0.6000000000000001, 0.8],
         "results": {
             "TCP upload BE": [None, 1.0, 2.0, None, 0.0],
-            "VoIP::delay": [30.0, 0.0, None, 25.0, 26.0],
+            "Delay of something else": [1.0, 1.0, 1.0, 1.0, 1.0],
+            "VoIP::delay": [30.0, 0.0, None, 0.5, 26.0],
             "TCP totals": [None, 1.0, 2.0, None, 0.0],
         },
         "raw_values": {"VoIP": [packet(seq, seq) for seq in range(5)]},
@@ -94,7 +95,7 @@ def test_series_have_the_steps_with_a_value(tmp_path: Path) -> None:
     assert upload.value.tolist() == [1.0, 2.0, 0.0]  # a flow may stand still
     assert (delay.name, delay.kind) == ("VoIP::delay", "voip")
     assert delay.time_s.tolist() == [0.0, 0.6, 0.8]  # rounded; no packet arrived where it is 0
-    assert delay.value.tolist() == [30.0, 25.0, 26.0]
+    assert delay.value.tolist() == [30.0, 0.5, 26.0]
     assert math.isnan(delay.transferred_mbit_s)
 
 
@@ -250,6 +251,33 @@ def test_a_series_without_a_sample_is_refused(tmp_path: Path) -> None:
     file["results"]["TCP upload BE"] = [None] * 5
     with pytest.raises(DataError, match=f"series 'TCP upload BE' has no sample.*{RERUN}"):
         read_flent(write(tmp_path, file))
+
+
+def test_tests_that_nobody_listed_have_what_they_have(tmp_path: Path) -> None:
+    file = content(results={})
+    file["metadata"]["NAME"] = "own_test"
+    assert read_flent(write(tmp_path, file)).series == ()
+
+
+def test_a_web_test_without_a_page_is_refused(tmp_path: Path) -> None:
+    file = {**web(), "raw_values": {"HTTP latency": []}}
+    with pytest.raises(DataError, match="series 'HTTP latency' has no sample"):
+        read_flent(write(tmp_path, file))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": 5},
+        {"results": None},
+        {"results": {}},
+        {"results": {"TCP upload BE": [None] * 5, "VoIP::delay": [1.0] * 5}},
+    ],
+)
+def test_an_error_names_the_file(tmp_path: Path, changes: dict[str, Any]) -> None:
+    path = write(tmp_path, content(**changes))
+    with pytest.raises(DataError, match=f"^{path}: "):
+        read_flent(path)
 
 
 def test_values_are_floats(tmp_path: Path) -> None:

@@ -67,6 +67,7 @@ def _looked_at(study: Study) -> list[tuple[Claim, list[Check]]]:
 
 def _judged(claims: list[Claim], study: Study, table: pd.DataFrame) -> pd.DataFrame:
     rules, variations = rules_of(study)
+    wanted = {claim.id for claim in claims}
     rows = [
         (
             one.claim.id,
@@ -76,7 +77,7 @@ def _judged(claims: list[Claim], study: Study, table: pd.DataFrame) -> pd.DataFr
             why(one.headline),
         )
         for one in assess(read_claims(study), rules, table, variations, design_of(study))
-        if one.claim in claims
+        if one.claim.id in wanted
     ]
     found = Whole(rows, columns=["Claim", "Statement", "Printed", "Verdict", "Why"])
     found.attrs["none"] = NONE
