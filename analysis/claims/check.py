@@ -15,10 +15,13 @@ import scipy
 from analysis.measures.names import METRICS
 from analysis.runs.flentfile import Floats
 
-Missing = Literal["data", "metric", "seeds", "rule", "setting", "distance"]
+Missing = Literal[
+    "data", "metric", "resolution", "seeds", "rule", "setting", "read back", "distance"
+]
 """What keeps a claim from a verdict. It lacks runs, something measured in them, repetitions or a
-rule; it is a setting, of which there is nothing to measure; or what was measured is at so small a
-distance from the bound that more repetitions would tell little."""
+rule; it is a setting, of which there is nothing to measure, or one that each run has as the paper
+prints it and reads back; what is compared is the same to the resolution of the measure; or what was
+measured is at so small a distance from the bound that more repetitions would tell little."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class Statistic:
 
 
 VALUE: Final = Statistic("mean", lambda mean: mean[0])
+FACTOR: Final = Statistic("mean factor", lambda mean: mean[0], logarithmic=True)
 DIFFERENCE: Final = Statistic("difference", lambda mean: mean[0] - mean[1])
 RATIO: Final = Statistic("ratio", lambda mean: mean[0] / mean[1], logarithmic=True)
 GROWTH: Final = Statistic(
@@ -108,7 +112,8 @@ class Check:
         if any(other.metric != first.metric for other in self.quantities):
             titles = [METRICS[one.metric].title for one in self.quantities]
             return f"{first.qdisc}, {_place(first)}: {' / '.join(titles)}"
-        joined = {VALUE: "", DIFFERENCE: " − ", RATIO: " / "}[self.statistic].join(names)
+        signs = {VALUE: "", FACTOR: "", DIFFERENCE: " − ", RATIO: " / "}
+        joined = signs[self.statistic].join(names)
         return f"{_where(first)}: {joined}"
 
     @property
@@ -146,6 +151,13 @@ class Lacking:
     missing: Missing = "data"
 
 
+@dataclass(frozen=True)
+class Same:
+    """The statement of another claim once more: its rule, and counted there alone."""
+
+    claim: str  # "g006"
+
+
 Condition = Check | Every | Some | Lacking
 
 
@@ -164,9 +176,16 @@ def setting(what: str) -> Lacking:
     return Lacking(what, "setting")
 
 
+def read_back(what: str) -> Lacking:
+    """A setting that the study has as the paper prints it, and that each run compares with what the
+    rig says before it starts."""
+    return Lacking(what, "read back")
+
+
 def within(quantity: Quantity, low: float = -np.inf, high: float = np.inf) -> Check:
     """The mean lies between `low` and `high`, in the metric's unit, bounds included."""
-    return Check(VALUE, (quantity,), low, high)
+    known = METRICS.get(quantity.metric)
+    return Check(FACTOR if known and known.factor else VALUE, (quantity,), low, high)
 
 
 def near(quantity: Quantity, value: float, factor: float, margin: float) -> Check:

@@ -5,7 +5,9 @@ from typing import Final
 from analysis.claims.check import (
     Check,
     Condition,
+    Lacking,
     Quantity,
+    Same,
     every,
     less,
     ratio,
@@ -96,7 +98,7 @@ RULES: Final[dict[str, Rule]] = {
         some(*(takes(link, qdisc, 20) for link, qdisc in SPIKES)),
     ),
     "g168": every(*(too_slowly(link, qdisc) for link, qdisc in SPIKES)),
-    "g169": setting("CoDel's interval, and the burst allowance in PIE's code of Linux 3.14"),
+    "g169": Lacking("the time from the load's start to the first drop", "metric"),
     "g170": rising(*(in_rrul(CONTROL, link, "codel") for link in reversed(LINKS))),
     "g171": every(
         *(within(in_flood("drop_power", link), *LINEAR) for link in LINKS),
@@ -107,7 +109,7 @@ RULES: Final[dict[str, Rule]] = {
     "g174": no_spike("100/100", "pie"),
     "g175": every(ARED_BETTER, *(no_spike(link, "ared") for link in LINKS)),
     "g176": FAIR_QUEUEING,
-    "g178": every(*(somewhere_several(qdisc) for qdisc in NEW_AQM)),
+    "g178": Same("g007"),
     "g217": every(ARED_BETTER, *(somewhere_several(qdisc) for qdisc in NEW_AQM)),
     "g218": some(
         *(
