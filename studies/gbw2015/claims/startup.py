@@ -21,6 +21,7 @@ from .words import (
     FQ,
     LINKS,
     LOW,
+    MUCH,
     NEW_AQM,
     SEVERAL,
     SPIKE,
@@ -82,6 +83,13 @@ def somewhere_several(qdisc: str) -> Condition:
 
 FAIR_QUEUEING: Final = every(*(undisturbed(link, qdisc) for link in LINKS for qdisc in FQ))
 ARED_BETTER: Final = order(PEAK, ("ared",), NEW_AQM)
+#: ARED has latency under control much sooner, wherever the others take several seconds.
+ARED_SOONER: Final = every(
+    *(
+        ratio(in_rrul(CONTROL, link, "ared"), in_rrul(CONTROL, link, qdisc), high=MUCH)
+        for link, qdisc in SPIKES
+    )
+)
 
 RULES: Final[dict[str, Rule]] = {
     "g162": setting("how long the plot is"),
@@ -108,7 +116,7 @@ RULES: Final[dict[str, Rule]] = {
     "g175": every(ARED_BETTER, *(no_spike(link, "ared") for link in LINKS)),
     "g176": FAIR_QUEUEING,
     "g178": every(*(somewhere_several(qdisc) for qdisc in NEW_AQM)),
-    "g217": every(ARED_BETTER, *(somewhere_several(qdisc) for qdisc in NEW_AQM)),
+    "g217": every(ARED_SOONER, *(somewhere_several(qdisc) for qdisc in NEW_AQM)),
     "g218": some(
         *(
             less(in_rrul(PEAK, link, FIFO), in_rrul(PEAK, link, qdisc))
