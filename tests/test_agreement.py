@@ -46,4 +46,5 @@ def test_agreement(ours: float, printed: float, spread: float, expected: list[bo
 def test_of_what_no_seed_had_there_may_be_as_much_as_would_not_be_seen() -> None:
     # three seeds of 15000 packets: a share of 1/15000 would have shown with 95 %
     assert agreement.unseen(100 / 15000, 3) == pytest.approx(100 / 15000)
-    assert (1 - 1 / 15000) ** 45000 == pytest.approx(0.05, abs=0.001)
+    none_of_all = (1 - 1 / 15000) ** 45000
+    assert none_of_all == pytest.approx(0.05, abs=0.001)

@@ -109,8 +109,9 @@ def grouped_bars(
         )
         for shade in shades
     ]  # fmt: skip
+    title = f"{title} (◇: published)" if theirs else title
     figure.legend(
-        handles, list(names), title=f"{title} (◇: published)" if theirs else title, loc="outside upper left", ncols=len(names),
+        handles, list(names), title=title, loc="outside upper left", ncols=len(names),
         alignment="left", handletextpad=0.3,
     )  # fmt: skip
     return figure

@@ -181,9 +181,7 @@ def _lines(axes: Axes, curves: pd.DataFrame, palette: Palette, band: bool) -> li
     return labels
 
 
-def describe_latency_goodput(
-    per_run: pd.DataFrame, link: str, direction: str = "download"
-) -> str:
+def describe_latency_goodput(per_run: pd.DataFrame, link: str, direction: str = "download") -> str:
     """The text that stands for latency_goodput where it cannot be seen."""
     column = GOODPUT[direction]
     medians = per_run.groupby("qdisc", observed=True)[[INDUCED, column]].median()
