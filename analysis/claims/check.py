@@ -6,12 +6,14 @@ All words here only describe; `verdict` looks values up and decides.
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
 import scipy
 
+from analysis.measures import agreement
+from analysis.measures.agreement import REPETITIONS
 from analysis.measures.names import METRICS
 from analysis.runs.flentfile import Floats
 
@@ -130,6 +132,46 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Printed(Check):
+    """The mean agrees with a `value` that the paper prints with so much `error`, in its unit.
+
+    It does where it lies within the error, or within the spread that the paper's `repetitions`
+    would have (analysis.measures.agreement). `step` is what one event makes of a metric that counts
+    events: where no seed had any, there may be as many as would not be seen.
+    """
+
+    value: float = np.nan
+    error: float = 0.0
+    repetitions: int = REPETITIONS
+    step: float = 0.0
+
+    def bounded(self, samples: Floats) -> "Printed":
+        """With the bounds that follow from the values of our seeds."""
+        seeds = len(samples)
+        spread = np.nan
+        if seeds > 1:
+            found = agreement.spread(samples.std(ddof=1), seeds, repetitions=self.repetitions)
+            spread = float(found)
+        if not samples.any():
+            spread = float(np.fmax(spread, agreement.unseen(self.step, seeds)))
+        reach = float(agreement.allowed(self.error, spread))
+        return replace(self, low=self.value - reach, high=self.value + reach)
+
+    @property
+    def bounds(self) -> str:
+        """What is asked of it: "7.95 ± 2.1 %"."""
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{self.value:g} ± {self.value - self.low:.2g}{unit} as printed"
+
+    def distance(self, value: float) -> str:
+        """How far `value` is from the printed one: "12 % less"."""
+        if self.value == 0:
+            return "nothing is printed"
+        share = 100 * (value / self.value - 1)
+        return f"{abs(share):.2g} % {'less' if share < 0 else 'more'}"
+
+
+@dataclass(frozen=True)
 class Every:
     """Holds where all of its parts do."""
 
@@ -198,6 +240,18 @@ def near(quantity: Quantity, value: float, factor: float, margin: float) -> Chec
         return within(quantity, 0, 0)
     low = min(value / factor, value - margin)
     return within(quantity, low if low > 0 else -np.inf, max(value * factor, value + margin))
+
+
+def printed(
+    quantity: Quantity,
+    value: float,
+    error: float,
+    *,
+    repetitions: int = REPETITIONS,
+    step: float = 0.0,
+) -> Printed:
+    """The mean agrees with a printed `value`, see Printed."""
+    return Printed(VALUE, (quantity,), value=value, error=error, repetitions=repetitions, step=step)
 
 
 def less(smaller: Quantity, greater: Quantity) -> Check:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.claims.check import Printed
 from analysis.claims.effect import number
 from analysis.claims.verdict import Assessment, Finding, Judgement, Verdict
 
@@ -81,6 +82,8 @@ def why(judgement: Judgement) -> str:
         finding = decisive(judgement)
         assert finding is not None
         text = f"{finding.check.text}: {effect_text(finding)}; asked for {finding.check.bounds}"
+        if isinstance(finding.check, Printed) and finding.effect:
+            text += f", {finding.check.distance(finding.effect.value)}"
     if judgement.partly:
         text += f". It agrees with {judgement.partly}: not enough to explain it"
     if judgement.explained_by:

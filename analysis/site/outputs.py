@@ -29,6 +29,11 @@ HEADERS: Final = {
     "ours": "Ours",
     "difference": "Difference",
     "ratio": "Ratio",
+    "allowed": "Allowed ±",
+    "published_gap": "From the first, published",
+    "gap": "From the first, ours",
+    "at": "At",
+    "time_s": "Time (s)",
     "agrees": "Agrees",
     "n_seeds": "Seeds",
     "interval": "95 % interval",
@@ -118,10 +123,12 @@ QUANTITIES: Final = {
     ("induced_latency", "round_trip"): "latency",
     ("goodput", "download"): "download",
     ("goodput", "upload"): "upload",
+    ("jain_index", "upload"): "Jain's index",
 }
 _COMPARED: Final = {  # columns of metrics.compare
     "figure", "link", "qdisc", "metric", "direction", "published", "reading_error", "ours",
-    "difference", "ratio", "unit", "agrees", "n_seeds", "ci_low", "ci_high",
+    "difference", "ratio", "unit", "agrees", "n_seeds", "ci_low", "ci_high", "allowed",
+    "published_gap", "gap",
 }  # fmt: skip
 
 
@@ -204,7 +211,8 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     if not {"metric", "peak_ms"} & set(table.columns):
         return Whole(_plain(table))
     shown = pd.DataFrame(index=table.index)
-    for name in ("setting", "qdisc"):
+    several = ["link"] if "link" in table and table["link"].nunique() > 1 else []
+    for name in ("setting", *several, "qdisc"):
         if name in table:
             shown[name] = table[name].astype(str)
     others: list[str] = []
@@ -212,7 +220,7 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
         others = [name for name in table.columns if name not in _COMPARED]
         pairs = zip(table["metric"], table["direction"], strict=True)
         units = zip(pairs, table["unit"], strict=True)
-        shown["metric"] = [f"{QUANTITIES[pair]}, {unit}" for pair, unit in units]
+        shown["metric"] = [f"{QUANTITIES.get(pair, pair[1])}, {unit}" for pair, unit in units]
         shown["published"] = [
             NONE if pd.isna(value) else f"{value:g} ± {error:g}"
             for value, error in zip(table["published"], table["reading_error"], strict=True)
@@ -222,7 +230,11 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
         shown["ratio"] = table["ratio"].map(
             lambda value: NONE if pd.isna(value) else f"{value:.2f}"
         )
+        shown["allowed"] = table["allowed"].map(number)
         shown["agrees"] = table["agrees"].map(_yes)
+        if table["published_gap"].notna().any():
+            shown["published_gap"] = table["published_gap"].map(_signed)
+            shown["gap"] = table["gap"].map(_signed)
         bounds = ("ci_low", "ci_high")
     else:
         for column in ("peak_ms", "peak_after_s", "mean_ms", "tail_ms"):

@@ -23,6 +23,7 @@ from .words import (
     FQ,
     LINKS,
     LOW,
+    MUCH,
     NEW_AQM,
     SEVERAL,
     SPIKE,
@@ -84,6 +85,16 @@ def somewhere_several(qdisc: str) -> Condition:
 
 FAIR_QUEUEING: Final = every(*(undisturbed(link, qdisc) for link in LINKS for qdisc in FQ))
 ARED_BETTER: Final = order(PEAK, ("ared",), NEW_AQM)
+#: Where the others have a spike, ARED has none to control (g175), or controls it much sooner.
+ARED_SOONER: Final = every(
+    *(
+        some(
+            no_spike(link, "ared"),
+            ratio(in_rrul(CONTROL, link, "ared"), in_rrul(CONTROL, link, qdisc), high=MUCH),
+        )
+        for link, qdisc in SPIKES
+    )
+)
 
 RULES: Final[dict[str, Rule]] = {
     "g162": setting("how long the plot is"),
@@ -110,7 +121,7 @@ RULES: Final[dict[str, Rule]] = {
     "g175": every(ARED_BETTER, *(no_spike(link, "ared") for link in LINKS)),
     "g176": FAIR_QUEUEING,
     "g178": Same("g007"),
-    "g217": every(ARED_BETTER, *(somewhere_several(qdisc) for qdisc in NEW_AQM)),
+    "g217": every(ARED_SOONER, *(somewhere_several(qdisc) for qdisc in NEW_AQM)),
     "g218": some(
         *(
             less(in_rrul(PEAK, link, FIFO), in_rrul(PEAK, link, qdisc))

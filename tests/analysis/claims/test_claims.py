@@ -253,6 +253,42 @@ def test_what_is_at_its_bound_needs_no_seeds() -> None:
     assert verdict_of(rule, measured({CODEL: at, PIE: HIGH})).verdict == Verdict.DISAGREES
 
 
+@pytest.mark.parametrize(
+    ("values", "value", "error", "expected"),
+    [
+        # t(0.975, 2) = 4.30265; s = 1: half of the interval is 2.605
+        ([9.0, 10.0, 11.0], 12.5, 0.1, Verdict.AGREES),
+        ([9.0, 10.0, 11.0], 12.7, 0.1, Verdict.DISAGREES),
+        ([9.0, 10.0, 11.0], 12.7, 3.0, Verdict.AGREES),
+        ([10.0, 10.0, 10.0], 10.2, 0.1, Verdict.DISAGREES),
+        ([10.0], 10.05, 0.1, Verdict.AGREES),
+        ([10.0], 10.2, 0.1, Verdict.NOT_YET),
+    ],
+)
+def test_a_printed_value(
+    values: list[float], value: float, error: float, expected: Verdict
+) -> None:
+    rule = check.printed(CODEL, value, error)
+    assert verdict_of(rule, measured({CODEL: values})).verdict == expected
+
+
+def test_the_distance_from_a_printed_value_is_said() -> None:
+    found = verdict_of(check.printed(CODEL, 12.5, 0.1), measured({CODEL: [9.0, 10.0, 11.0]}))
+    assert "asked for 12.5 ± 2.6 ms as printed, 20 % less" in why(found)
+    none = verdict_of(check.printed(CODEL, 0, 0.1), measured({CODEL: [9.0, 10.0, 11.0]}))
+    assert "nothing is printed" in why(none)
+
+
+def test_what_no_seed_had_may_have_been_missed() -> None:
+    table = measured({CODEL: [0.0, 0.0, 0.0]})
+    seen = check.printed(CODEL, 0.009, 0.001)
+    assert verdict_of(seen, table).verdict == Verdict.DISAGREES
+    missed = check.printed(CODEL, 0.009, 0.001, step=0.01)
+    assert verdict_of(missed, table).verdict == Verdict.AGREES
+    too_much = check.printed(CODEL, 0.011, 0.001, step=0.01)
+    assert verdict_of(too_much, table).verdict == Verdict.DISAGREES
+
+
 def test_near_takes_the_wider_of_factor_and_margin() -> None:
     bounds = [(one.low, one.high) for one in (check.near(CODEL, v, 1.5, 0.2) for v in (6, 0.1, 0))]
     assert bounds == [(4, 9), (-np.inf, pytest.approx(0.3)), (0, 0)]
