@@ -156,8 +156,7 @@ def _probe(path: Path) -> object:
 
 
 def _published(path: Path) -> None:
-    from analysis.plots.facts import read_facts
-    from analysis.runs.published import read_published
+    from analysis.runs.published import read_facts, read_published
 
     _each(lambda: read_facts(path), lambda: read_published(path))
 

@@ -240,7 +240,7 @@ def latency_over_time(
     where one run has a value.
     """
     chosen = samples[(samples["kind"] == probe) & (samples["time_s"] <= until_s)]
-    # several probes of one kind (UDP) count as one value a run
+    # several probes of one kind (UDP) count as one value per run
     one = chosen.groupby([*RUN, "time_s"], observed=True)["rtt_ms"].mean().reset_index()
     grouped = one.groupby([*CELL, "time_s"], observed=True)["rtt_ms"]
     table = grouped.agg(rtt_ms="mean", n_seeds="count", std_ms="std", sem="sem").reset_index()

@@ -1,4 +1,4 @@
-"""A figure of several panels, one a setting: the paper's first, others beside and below it."""
+"""A figure of several panels, one per setting: the paper's first, others beside and below it."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -24,7 +24,7 @@ Draw = Callable[[Axes, Setting], object]
 
 
 def grid(settings: Sequence[Setting], palette: Palette, draw: Draw) -> Figure:
-    """Draw each setting on axes of its own: eras side by side, one congestion control a row.
+    """Draw each setting on its own axes: eras side by side, one row per congestion control.
 
     All panels have the same limits. `draw` must not depend on the order of its calls.
     """
@@ -91,7 +91,7 @@ def qdisc_legend(figure: Figure, qdiscs: Sequence[str], palette: Palette) -> Non
 
 
 def qdisc_ticks(axes: Axes, qdiscs: Sequence[str], palette: Palette) -> None:
-    """The qdiscs along the x axis, one a unit from 0, in their colours."""
+    """The qdiscs along the x axis, one per unit from 0, in their colours."""
     axes.set_xlim(-0.6, len(qdiscs) - 0.4)
     axes.set_xticks(range(len(qdiscs)), qdiscs, rotation=28, ha="right", fontsize=10)
     # a panel of the upper row may get its labels only later, where none is below it

@@ -386,7 +386,7 @@ def read_facts(files: Iterable[RunFile]) -> Dataset:
 
 
 def runs_alone(runs: pd.DataFrame) -> Dataset:
-    """Runs whose samples and flows are not looked at, for outputs.write_outputs."""
+    """Runs whose samples and flows are not looked at, for outputs.publish."""
     return Dataset(pd.DataFrame(), pd.DataFrame(), runs)
 
 

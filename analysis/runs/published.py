@@ -103,3 +103,14 @@ def nothing(
     names = ["figure", "link", "qdisc", "metric", "direction", "unit", "value"]
     table = pd.DataFrame(rows, columns=names).assign(reading_error=float("nan"))
     return table[list(PUBLISHED.columns)]
+
+
+def read_facts(path: Path) -> pd.DataFrame:
+    """A printed table that describes: texts under a header. Raises DataError for another file."""
+    try:
+        table = read_csv(path, dtype=str, keep_default_na=False)
+    except ValueError as error:
+        raise DataError.of(path, f"no table ({error})", REMEDY) from error
+    if table.empty or table.columns.size < 2:
+        raise DataError.of(path, "has no rows or one column", REMEDY)
+    return table

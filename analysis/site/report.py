@@ -96,7 +96,7 @@ def render_index(
                 "name": name,
                 "paper": pages.of_paper(name),
                 "figures": own,
-                "cover": max(own, key=lambda one: one.summary.compared > 0),
+                "cover": max(own, key=lambda one: (one.size is not None, one.summary.compared > 0)),
                 "verdicts": verdicts(one for one in claims.values() if one["paper"] == name),
                 **_agreement(own),
             }

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 import pandas as pd
+from IPython.display import display
 
 from analysis.claims.assessed import design_of
 from analysis.claims.check import Check, checks
@@ -15,9 +16,11 @@ from analysis.measures.table import measure_study
 from analysis.runs.dataset import Dataset
 from analysis.runs.statement import Claim, read_claims
 from analysis.runs.study import Study, open_study
-from analysis.site.outputs import Whole
+from analysis.site.outputs import CLAIMS
+from analysis.site.tables import readable
 
 NONE: Final = "No statement rests on these runs alone; the page of all claims has the others."
+COLUMNS: Final = ["Claim", "Statement", "Printed", "Verdict", "Why"]
 
 
 def of_runs(
@@ -79,9 +82,12 @@ def _judged(claims: list[Claim], study: Study, table: pd.DataFrame) -> pd.DataFr
         for one in assess(read_claims(study), rules, table, variations, design_of(study))
         if one.claim.id in wanted
     ]
-    found = Whole(rows, columns=["Claim", "Statement", "Printed", "Verdict", "Why"])
-    found.attrs["none"] = NONE
-    return found
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def show(claims: pd.DataFrame) -> None:
+    """Show a table of of_runs or of_table; its ids go into the output's metadata, for the pages."""
+    display(readable(claims, NONE), metadata={CLAIMS: list(claims["Claim"])})  # type: ignore[no-untyped-call]
 
 
 def _stands_in(claim: Claim, places: Collection[str]) -> bool:
