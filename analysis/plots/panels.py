@@ -18,6 +18,8 @@ ENTRY_INCH: Final = 1.55  # that the longest name of a qdisc takes in a legend
 
 DASHED: Final = (0, (4, 3))  # a line that marks a value
 
+PUBLISHED_CC: Final = "cubic"  # gbw2015, Sec. 3: results with New Reno are not shown
+
 Draw = Callable[[Axes, Setting], object]
 
 
@@ -55,6 +57,14 @@ def common_top(first: float, every: float) -> float:
     """Where the y axis of all panels ends: at `every`, the highest value of all of them, but at no
     more than twice `first`, that of the paper's setting, which has to stay readable."""
     return 1.1 * min(every, 2 * first)
+
+
+def hollow(axes: Axes, x: float, y: float, marker: str, color: str, palette: Palette) -> None:
+    """The marker of a value that the paper prints, beside ours."""
+    axes.plot(
+        x, y, marker=marker, markersize=6, markerfacecolor=palette.paper, markeredgecolor=color,
+        markeredgewidth=1.4, linestyle="none", zorder=5,
+    )  # fmt: skip
 
 
 def qdisc_legend(figure: Figure, qdiscs: Sequence[str], palette: Palette) -> None:

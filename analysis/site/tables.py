@@ -23,6 +23,11 @@ HEADERS: Final = {
     "ours": "Ours",
     "difference": "Difference",
     "ratio": "Ratio",
+    "allowed": "Allowed ±",
+    "published_gap": "From the first, published",
+    "gap": "From the first, ours",
+    "at": "At",
+    "time_s": "Time (s)",
     "agrees": "Agrees",
     "n_seeds": "Seeds",
     "seed": "Seed",
@@ -132,10 +137,12 @@ QUANTITIES: Final = {
     ("induced_latency", "round_trip"): "latency",
     ("goodput", "download"): "download",
     ("goodput", "upload"): "upload",
+    ("jain_index", "upload"): "Jain's index",
 }
 _COMPARED: Final = {  # columns of metrics.compare
     "figure", "link", "qdisc", "metric", "direction", "published", "reading_error", "ours",
-    "difference", "ratio", "unit", "agrees", "n_seeds", "ci_low", "ci_high",
+    "difference", "ratio", "unit", "agrees", "n_seeds", "ci_low", "ci_high", "allowed",
+    "published_gap", "gap",
 }  # fmt: skip
 COLORS: Final = {  # of the results pages, and in JupyterLab its own
     "yes": "color: var(--yes, var(--jp-success-color1))",
@@ -198,7 +205,8 @@ def texts(table: pd.DataFrame) -> pd.DataFrame:
     if not {"metric", "peak_ms"} & set(table.columns):
         return _plain(table)
     columns = pd.DataFrame(index=table.index)
-    for name in ("setting", "qdisc"):
+    several = ["link"] if "link" in table and table["link"].nunique() > 1 else []
+    for name in ("setting", *several, "qdisc"):
         if name in table:
             columns[name] = table[name].astype(str)
     others: list[str] = []
@@ -206,7 +214,7 @@ def texts(table: pd.DataFrame) -> pd.DataFrame:
         others = [name for name in table.columns if name not in _COMPARED]
         pairs = zip(table["metric"], table["direction"], strict=True)
         units = zip(pairs, table["unit"], strict=True)
-        columns["metric"] = [f"{QUANTITIES[pair]}, {unit}" for pair, unit in units]
+        columns["metric"] = [f"{QUANTITIES.get(pair, pair[1])}, {unit}" for pair, unit in units]
         columns["published"] = [
             NONE if pd.isna(value) else f"{value:g} ± {error:g}"
             for value, error in zip(table["published"], table["reading_error"], strict=True)
@@ -216,7 +224,11 @@ def texts(table: pd.DataFrame) -> pd.DataFrame:
         columns["ratio"] = table["ratio"].map(
             lambda value: NONE if pd.isna(value) else f"{value:.2f}"
         )
+        columns["allowed"] = table["allowed"].map(number)
         columns["agrees"] = table["agrees"].map(_yes)
+        if table["published_gap"].notna().any():
+            columns["published_gap"] = table["published_gap"].map(_signed)
+            columns["gap"] = table["gap"].map(_signed)
         bounds = ("ci_low", "ci_high")
     else:
         for name in ("peak_ms", "peak_after_s", "mean_ms", "tail_ms"):

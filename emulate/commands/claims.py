@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: As they are given on the command line -> as they are named.
 VERDICTS = {
     name.replace(" ", "-"): name
-    for name in ("agrees", "disagrees", "explained", "at the bound", "not yet testable")
+    for name in ("agrees", "disagrees", "explained", "at the bound", "as set", "not yet testable")
 }
 
 

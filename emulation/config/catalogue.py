@@ -19,7 +19,16 @@ from emulation.errors import ConfigError, KernelBuildError
 from emulation.kernel import module, recipe
 from emulation.model import era as eras
 from emulation.model.axis import Value
-from emulation.model.run import DEFAULT_ERA, DEFAULT_KERNEL, NONE, Experiment, Point, Run, Study
+from emulation.model.run import (
+    DEFAULT_ERA,
+    DEFAULT_KERNEL,
+    NONE,
+    Experiment,
+    Fixed,
+    Point,
+    Run,
+    Study,
+)
 from emulation.model.units import Duration
 from emulation.study import studies
 from emulation.study.problems import validated
@@ -91,7 +100,8 @@ def _study(
     _apart(experiments, source)
     if source.problems:
         return None
-    return Study(file.study, file.title, file.doi, experiments, file.source, file.address)
+    fixed = Fixed(**dict(file.fixed)) if file.fixed else Fixed()
+    return Study(file.study, file.title, file.doi, experiments, file.source, file.address, fixed)
 
 
 def _apart(experiments: Iterable[Experiment], source: Source) -> None:

@@ -125,6 +125,15 @@ class Experiment:
 
 
 @dataclass(frozen=True)
+class Fixed:
+    """What the claims are settled by, by the names of experiments."""
+
+    on: str = ""  # the day since when it holds: "2026-11-22"
+    repetitions: Mapping[str, int] = field(default_factory=dict)  # seeds 1 to n of each cell
+    seen: Mapping[str, int] = field(default_factory=dict)  # of them looked at before that day
+
+
+@dataclass(frozen=True)
 class Study:
     """A study file."""
 
@@ -134,6 +143,7 @@ class Study:
     experiments: tuple[Experiment, ...]
     source: str = ""  # authors, place and year; empty where the study is of no paper
     address: str = ""  # where the paper can be read
+    fixed: Fixed = Fixed()
 
     def experiment(self, name: str) -> Experiment:
         """The experiment called `name`; `KeyError` where there is none."""

@@ -38,7 +38,7 @@ def test_counters_that_agree_pass(queue: Followed) -> None:
         ({"drops": 3}, "2 drops, captured 1"),
         ({"drops": 1}, "0 drops, captured 1"),
         ({"ecn_mark": 2}, "2 marks, captured 1"),
-        ({"qlen": 1}, "0 packets before and 1 afterwards in the queue"),
+        ({"qlen": 1}, "0 packets in the queue before and 1 afterwards"),
     ],
 )
 def test_what_the_qdisc_counted_otherwise_is_an_error(

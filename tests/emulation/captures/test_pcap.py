@@ -23,8 +23,8 @@ def test_nanoseconds_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (b"", "is no capture"),
-        (b"x" * 24, "is no capture"),
+        (b"", "is not a little-endian capture"),
+        (b"x" * 24, "is not a little-endian capture"),
         (HEADER + b"12", "ends within a packet"),
         (HEADER + struct.pack("<IIII", 1, 1, 9, 9) + b"abc", "ends within a packet"),
     ],
