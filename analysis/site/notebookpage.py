@@ -1,6 +1,7 @@
 """An executed notebook as a page: light, without scripts, and in the reader's light or dark."""
 
 import json
+from base64 import b64encode
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,6 +43,7 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
     drawing = notebook.with_name(f"{FIGURE}.svg")
     if drawing.is_file():
         _refer_to(drawing, node, alt)
+    _describe(node)
     exporter = HTMLExporter(  # type: ignore[no-untyped-call]
         template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True
     )
@@ -71,6 +73,18 @@ def _refer_to(drawing: Path, node: Any, alt: str) -> None:
             if _content(data.get("image/svg+xml", "")) == same:
                 html = picture.render(stem=FIGURE, alt=alt, size=None)
                 output["data"] = {"text/html": html}
+
+
+def _describe(node: Any) -> None:
+    """Give all other drawings the alternative text that `outputs.show` put in their metadata."""
+    for cell in node.cells:
+        for output in cell.get("outputs", ()):
+            drawing = output.get("data", {}).get("image/svg+xml")
+            alt = output.get("metadata", {}).get("image/svg+xml", {}).get("alt")
+            if drawing and alt:
+                encoded = b64encode(drawing.encode()).decode()
+                image = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">')
+                output["data"] = {"text/html": image.format(encoded, alt)}
 
 
 def _content(svg: str) -> str:

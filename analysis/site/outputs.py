@@ -49,9 +49,10 @@ class Summary(Source):
     files: list[str] = field(default_factory=list)  # of the picture; none for a table
 
 
-def show(draw: Callable[[Palette], Figure]) -> None:
-    """Show what `draw` returns under a notebook's cell."""
-    display(SVG(svg(draw)))  # type: ignore[no-untyped-call]
+def show(draw: Callable[[Palette], Figure], alt: str) -> None:
+    """Show what `draw` returns under a notebook's cell; `alt` is the text that stands for it."""
+    metadata = {"image/svg+xml": {"alt": alt}}
+    display(SVG(svg(draw)), metadata=metadata)  # type: ignore[no-untyped-call]
 
 
 def publish(
@@ -75,7 +76,7 @@ def publish(
     """
     display(Markdown(f"**{title}**"))  # type: ignore[no-untyped-call]
     if draw:
-        show(draw)
+        show(draw, alt)
     if not output:
         return
     folder = Path(output)

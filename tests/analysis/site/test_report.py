@@ -228,6 +228,16 @@ def test_another_image_stays_in_the_notebook(tmp_path: Path) -> None:
     assert "image/svg+xml" in notebookpage.render(notebook, "A title")
 
 
+def test_a_drawing_beside_the_figure_has_its_alternative_text(tmp_path: Path) -> None:
+    drawing = {"image/svg+xml": style.svg(lambda _: Figure(figsize=(1, 1)))}
+    about = {"image/svg+xml": {"alt": 'Round trips of "codel".'}}
+    output = nbformat.v4.new_output("display_data", drawing, metadata=about)
+    cells = [nbformat.v4.new_code_cell("show(trace)", outputs=[output])]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "notebook.ipynb")
+    page = Page(notebookpage.render(tmp_path / "notebook.ipynb", "A title"))
+    assert page.alts == ['Round trips of "codel".']
+
+
 @pytest.mark.parametrize(("inches", "width"), [(2, 'width="144pt"'), (12, 'width="100%"')])
 def test_a_notebook_shows_its_figure_in_a_size_that_fits(
     inches: float, width: str, tmp_path: Path
