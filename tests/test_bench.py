@@ -24,6 +24,8 @@ def guest(**changes: Any) -> Guest:
         "boot_s": 0.4,
         "memory_mib": 120.0,
         "packets": 8000,
+        "hops": 32000,
+        "load_s": 2.0,
         "load_factor": 15.0,
         "data_sha256": "a",
     }
@@ -46,7 +48,7 @@ def test_guests_side_by_side_add_up() -> None:
 
 
 def test_a_boot_has_no_factor() -> None:
-    bare = guest(packets=0, load_factor=None, data_sha256=None)
+    bare = guest(packets=0, hops=0, load_s=None, load_factor=None, data_sha256=None)
     found = bench.quantities([bare], 0.6)
     assert found["factor"] is None
     assert found["boot_s"] == 0.4
@@ -100,6 +102,7 @@ def test_the_report_in_lines() -> None:
         "machine": {"cpu_model": "A CPU", "cpus": 4, "host_kernel": "6.1"},
         "scenarios": [entry()],
         "comparison": [bench.comparison(entry(), entry("o"))],
+        "against": [],
     }
     first, titles, row, ratios = command.lines(told)
     assert first == "A CPU, 4 CPUs, Linux 6.1"
