@@ -21,7 +21,10 @@ import gzip
 import hashlib
 import json
 import multiprocessing
+import os
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -108,8 +111,43 @@ def find_kernel(text: str) -> Kernel:
     found = [one for one in kernel.kernels() if one.digest.startswith(text)]
     if len(found) != 1:
         what = f"'{text}' is no kernel" if not found else f"'{text}' is {len(found)} kernels"
-        raise ConfigError(what, "--compare", "name a binary, or a digest of 'emulate kernel list'")
+        todo = "name a binary, a digest of 'emulate kernel list', or the folder of a checkout"
+        raise ConfigError(what, "--compare", todo)
     return found[0]
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """Another checkout of this project: its own code boots its own kernel."""
+
+    path: Path
+    release: str = "its own"
+
+    @property
+    def digest(self) -> str:
+        """What it is called in the report."""
+        return str(self.path)
+
+    def measure(self, scenario: Scenario, length_s: float) -> dict[str, Any]:
+        """As `measure`, by its `emulate bench`; `GuestFailure` with what that says if it fails."""
+        words = [sys.executable, "-m", "emulate.cli", "bench", "--json", "--repeat", "1"]
+        words += ["--scenario", scenario.name, "--length", f"{length_s:g}"]
+        where = {**os.environ, "PYTHONPATH": str(self.path)}
+        done = subprocess.run(words, cwd=self.path, env=where, capture_output=True, text=True)
+        if done.returncode:
+            said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+            raise GuestFailure(f"its 'emulate bench' failed: {said}", str(self.path))
+        (found,) = json.loads(done.stdout)["scenarios"]
+        medians = {name: (found.get(name) or {}).get("median") for name in QUANTITIES}
+        return {"guests": found["guests"], "data_sha256": found["data_sha256"], **medians}
+
+
+def second(text: str) -> Kernel | Checkout:
+    """What is measured beside today's kernel: a checkout's folder, or `find_kernel`."""
+    folder = Path(text).resolve()
+    if (folder / "emulation" / "bench.py").is_file():
+        return Checkout(folder)
+    return find_kernel(text)
 
 
 @dataclass
@@ -317,7 +355,9 @@ def spread(values: Sequence[float | None]) -> dict[str, float] | None:
     return {"min": min(known), "median": statistics.median(known), "max": max(known)}
 
 
-def report(scenario: Scenario, built: Kernel, repeats: list[dict[str, Any]]) -> dict[str, Any]:
+def report(
+    scenario: Scenario, built: Kernel | Checkout, repeats: list[dict[str, Any]]
+) -> dict[str, Any]:
     """The entry of `scenarios` in the report for one kernel."""
     return {
         "scenario": scenario.name,

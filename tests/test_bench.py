@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from emulate import cli
 from emulate.commands import bench as command
 from emulation import bench, kernel
 from emulation.bench import Guest, Watch
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, GuestFailure
 from emulation.kernel import Kernel
 
 
@@ -89,6 +90,32 @@ def test_a_kernel_by_path_or_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for text, what in (("ab", "is 2 kernels"), ("zz", "is no kernel")):
         with pytest.raises(ConfigError, match=what):
             bench.find_kernel(text)
+
+
+def test_another_checkout_is_measured_by_its_own_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "emulation").mkdir()
+    (tmp_path / "emulation" / "bench.py").touch()
+    other = bench.second(str(tmp_path))
+    assert isinstance(other, bench.Checkout)
+    told = {"scenarios": [entry("of the other")]}  # one without today's quantities
+    del told["scenarios"][0]["hops_per_s"]
+
+    def run(words: list[str], **where: Any) -> subprocess.CompletedProcess[str]:
+        assert where["env"]["PYTHONPATH"] == str(where["cwd"]) == str(tmp_path)
+        status, line = (1, "emulate: error: no kernel") if "boot" in words else (0, "")
+        return subprocess.CompletedProcess(words, status, json.dumps(told), f"a\n{line}\n")
+
+    monkeypatch.setattr(bench.subprocess, "run", run)  # type: ignore[attr-defined]
+    measured = other.measure(bench.SCENARIOS["rrul-10"], 20.0)
+    assert (measured["factor"], measured["hops_per_s"]) == (20, None)
+    theirs = bench.report(bench.SCENARIOS["rrul-10"], other, [measured])
+    found = bench.comparison(entry(), theirs)
+    assert found["ratio"]["factor"] == 1 and found["ratio"]["hops_per_s"] is None
+    assert found["kernels"] == ["k", str(tmp_path)]
+    with pytest.raises(GuestFailure, match="no kernel"):
+        other.measure(bench.SCENARIOS["boot"], 20.0)
 
 
 def test_an_unknown_scenario_is_refused() -> None:

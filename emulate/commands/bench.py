@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from emulate.commands.arguments import positive
 from emulation import bench, host, kernel, ns3, rootfs
-from emulation.bench import QUANTITIES
+from emulation.bench import QUANTITIES, Checkout
+from emulation.kernel import Kernel
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -44,7 +45,10 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "--length", type=float, default=bench.LENGTH_S, help="of the load in s (default: 60)"
     )
     parser.add_argument(
-        "--compare", metavar="KERNEL", help="a second kernel, in turn: a binary, or a digest"
+        "--compare",
+        metavar="KERNEL",
+        help="a second kernel, in turn: a binary, or a digest; or the folder of another checkout of"
+        " this project, whose own code then boots its own kernel",
     )
     parser.add_argument(
         "--against",
@@ -60,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
     for scenario in chosen if args.against else ():
         ns3.asked(scenario.run(1, args.length))  # refused before anything is booted
     python = ns3.installed() if args.against else None
-    other = [bench.find_kernel(args.compare)] if args.compare else []
-    kernels = [kernel.build(), *other]
+    other = [bench.second(args.compare)] if args.compare else []
+    kernels: list[Kernel | Checkout] = [kernel.build(), *other]
     root = rootfs.build()
     entries: list[dict[str, Any]] = []
     compared: list[dict[str, Any]] = []
@@ -71,7 +75,10 @@ def run(args: argparse.Namespace) -> int:
         simulated: list[dict[str, float]] = []
         for number in range(args.repeat):
             for found, one in zip(repeats, kernels, strict=True):
-                found.append(bench.measure(scenario, args.length, one, root))
+                if isinstance(one, Checkout):
+                    found.append(one.measure(scenario, args.length))
+                else:
+                    found.append(bench.measure(scenario, args.length, one, root))
                 turn = f"{scenario.name} {number + 1}/{args.repeat} {one.digest}"
                 print(f"{turn}: {found[-1]['wall_s']:.2f} s", file=sys.stderr, flush=True)
             if python is not None:
