@@ -70,7 +70,8 @@ def asked(run: Run) -> dict[str, Any]:
 def simulate(run: Run, python: Path) -> Simulated:
     """Simulate the load of `run` with the `python` that `installed` gave."""
     began = time.monotonic()
-    words = [str(python), str(RIG), json.dumps(asked(run))]
+    # Isolated: beside the program lies this module, which has the name of the package.
+    words = [str(python), "-I", str(RIG), json.dumps(asked(run))]
     done = subprocess.run(words, capture_output=True, text=True)
     wall_s = time.monotonic() - began
     return parsed(done.stdout, done.stderr, wall_s)
