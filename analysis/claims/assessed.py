@@ -9,7 +9,6 @@ from analysis.errors import DataError
 from analysis.measures.table import measure_study
 from analysis.runs.statement import Claim, read_claims
 from analysis.runs.study import Study, known
-from emulation.traffic.mix import Mix
 
 
 def assess_studies(
@@ -42,8 +41,8 @@ def design_of(study: Study) -> Design:
     fixed = study.about.fixed
     for one in study.about.experiments:
         for label in (one.name, *one.labels):
-            if isinstance(traffic := one.points[0].traffic, Mix):
-                loads[label] = len(traffic.loads)
+            if one.traffic.loads_in_turn > 1:
+                loads[label] = one.traffic.loads_in_turn
             if one.name in fixed.repetitions:
                 seeds[label] = fixed.repetitions[one.name]
             if one.name in fixed.seen:

@@ -168,7 +168,8 @@ class Printed(Check):
         if self.value == 0:
             return "nothing is printed"
         share = 100 * (value / self.value - 1)
-        return f"{abs(share):.2g} % {'less' if share < 0 else 'more'}"
+        digits = ".2g" if abs(share) < 99.5 else ".0f"
+        return f"{abs(share):{digits}} % {'less' if share < 0 else 'more'}"
 
 
 @dataclass(frozen=True)

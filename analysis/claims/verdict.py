@@ -299,6 +299,8 @@ def at_bound(check: Check, found: Effect, largest: float) -> bool:
         return False
     low, high = found.interval()
     relative = check.statistic in (VALUE, FACTOR, RATIO)
+    if not relative and not check.low <= found.value <= check.high:
+        return False  # of the wrong sign
     straddled = [bound for bound in (check.low, check.high) if low <= bound <= high]
     return bool(straddled) and all(
         max(bound - low, high - bound) <= CLOSE * (abs(bound) if relative else largest)

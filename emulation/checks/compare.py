@@ -1,4 +1,4 @@
-"""Where two runs differ first: a packet, a sample, a counter, or what they were made of."""
+"""Where two runs first differ: in a packet, a sample, a counter or their identity."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ABSENT = "(absent)"
 
 @dataclass(frozen=True)
 class Side:
-    """One of two runs. What it does not have is empty or None."""
+    """One of two runs that are compared; what it lacks is empty or None."""
 
     name: str  # as the user gave it
     data: Path  # the flent file, or the table
@@ -29,18 +29,18 @@ class Side:
     trace: Path | None = None  # of simulated time
 
     def sha256(self) -> str:
-        """Of the data file."""
+        """Return the digest of the data file."""
         return hashlib.sha256(self.data.read_bytes()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Two values that should be equal. `where`: a path of keys, a place or a series."""
+    """Two values that should be equal; `where` is a path of keys, a place or a series."""
 
     where: str
     left: Any
     right: Any
-    time_s: float | None = None  # of the run, where the values have a time
+    time_s: float | None = None  # since the run began, if the values have a time
     time_ns: int | None = None  # since 1970, for packets
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Difference:
 
 @dataclass
 class Comparison:
-    """What `compare` found. `packet` is None where one side has no captures, too."""
+    """The differences between two runs. `packet` is also None if one of them has no captures."""
 
     same_bytes: bool
     packets_compared: bool = False
@@ -65,48 +65,47 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Whether the runs gave the same: bytes of data, counters and packets."""
+        """Whether the runs have the same bytes of data, counters and packets."""
         return self.same_bytes and not self.counters and self.packet is None
 
     def as_json(self) -> dict[str, Any]:
-        """For `emulate diff --json`."""
+        """Return the comparison as `emulate diff --json` prints it."""
 
-        def one(found: Difference | None) -> dict[str, Any] | None:
-            return None if found is None else dict(vars(found))
+        def as_dict(difference: Difference | None) -> dict[str, Any] | None:
+            return None if difference is None else dict(vars(difference))
 
         return {
             "equal": self.equal,
             "same_bytes": self.same_bytes,
             "packets_compared": self.packets_compared,
-            "packet": one(self.packet),
+            "packet": as_dict(self.packet),
             "parting": None if self.parting is None else asdict(self.parting),
-            "sample": one(self.sample),
-            "metadata": one(self.metadata),
-            "counters": [one(found) for found in self.counters],
-            "identity": [one(found) for found in self.identity],
+            "sample": as_dict(self.sample),
+            "metadata": as_dict(self.metadata),
+            "counters": [as_dict(difference) for difference in self.counters],
+            "identity": [as_dict(difference) for difference in self.identity],
         }
 
 
 def load(path: Path) -> Side:
-    """The run at `path`: its data, with or without the ending, or a kept scratch folder.
+    """Return the run at `path`: its data file, with or without the suffix, or a scratch folder.
 
-    Raises `ConfigError` where there is none.
+    Raises `ConfigError` if there is no run.
     """
     if path.is_dir():
-        out = next(
-            (one for one in (path / "job" / "out", path / "out", path) if _scratch_data(one)), None
-        )
+        folders = (path / "job" / "out", path / "out", path)
+        out = next((folder for folder in folders if _has_scratch_data(folder)), None)
         if out is None:
             raise ConfigError("holds no data.flent.gz", str(path), "name a run or a kept folder")
         packets = sorted(out.glob(f"*{places.PCAP}"))
-        captures = {one.name.removesuffix(places.PCAP): one for one in packets}
+        captures = {capture.name.removesuffix(places.PCAP): capture for capture in packets}
         return Side(
             str(path),
             out / "data.flent.gz",
             None,
             _json(out / "qdiscs.json") or {},
             captures,
-            _there(out / "trace"),
+            _if_exists(out / "trace"),
         )
     stem = path.name
     for end in (datafile.FLENT, datafile.ROWS, ".json"):
@@ -116,18 +115,18 @@ def load(path: Path) -> Side:
         raise ConfigError("no such run", str(path), "name it as .../seed-001, or its .flent.gz")
     record = _json(path.with_name(f"{stem}.json"))
     captures = {
-        one.name.removeprefix(f"{stem}.").removesuffix(places.PCAP): one
-        for one in sorted(path.parent.glob(f"{stem}.*{places.PCAP}"))
+        capture.name.removeprefix(f"{stem}.").removesuffix(places.PCAP): capture
+        for capture in sorted(path.parent.glob(f"{stem}.*{places.PCAP}"))
     }
-    history = _there(path.with_name(f"{stem}{trace.SUFFIX}"))
+    history = _if_exists(path.with_name(f"{stem}{trace.SUFFIX}"))
     return Side(str(path), data, record, (record or {}).get("qdiscs", {}), captures, history)
 
 
-def _there(path: Path) -> Path | None:
+def _if_exists(path: Path) -> Path | None:
     return path if path.exists() else None
 
 
-def _scratch_data(folder: Path) -> bool:
+def _has_scratch_data(folder: Path) -> bool:
     return (folder / "data.flent.gz").exists()
 
 
@@ -136,7 +135,7 @@ def _json(path: Path) -> dict[str, Any] | None:
 
 
 def compare(left: Side, right: Side) -> Comparison:
-    """Everything in which the two runs differ, the first of each kind."""
+    """Compare two runs; of most kinds of difference the first is returned."""
     result = Comparison(same_bytes=left.sha256() == right.sha256())
     nodes = sorted(left.captures.keys() & right.captures.keys())
     result.packets_compared = bool(nodes)
@@ -159,20 +158,20 @@ def compare(left: Side, right: Side) -> Comparison:
 def first_packet(
     left: dict[str, Path], right: dict[str, Path], nodes: list[str]
 ) -> Difference | None:
-    """The earliest packet, over all `nodes`, that one capture has and the other has not."""
-    found = []
+    """Return the earliest packet, over all `nodes`, that only one of two captures has."""
+    differences = []
     for node in nodes:
         pairs = zip_longest(pcap.read(left[node]), pcap.read(right[node]))
         for number, (a, b) in enumerate(pairs, start=1):
             if a != b:
                 time = min(packet.time_ns for packet in (a, b) if packet is not None)
-                one, other = (_packet(packet, time) for packet in (a, b))
-                if one == other:  # they differ behind what `decode` shows
-                    one, other = (packet.content.hex() if packet else "" for packet in (a, b))
+                texts = [_packet(packet, time) for packet in (a, b)]
+                if texts[0] == texts[1]:  # they differ after what `decode` shows
+                    texts = [packet.content.hex() if packet else "" for packet in (a, b)]
                 place = f"{node}, packet {number}"
-                found.append(Difference(place, one, other, time_ns=time))
+                differences.append(Difference(place, texts[0], texts[1], time_ns=time))
                 break
-    return min(found, key=lambda one: one.time_ns or 0, default=None)
+    return min(differences, key=lambda difference: difference.time_ns or 0, default=None)
 
 
 def _packet(packet: pcap.Packet | None, time_ns: int) -> str:
@@ -183,23 +182,23 @@ def _packet(packet: pcap.Packet | None, time_ns: int) -> str:
 
 
 def first_sample(left: dict[str, Any], right: dict[str, Any]) -> Difference | None:
-    """The earliest step of the flent series at which a value differs."""
-    found = []
+    """Return the earliest step of the flent series at which a value differs."""
+    differences = []
     series = [content.get("results", {}) for content in (left, right)]
     steps = [content.get("x_values", []) for content in (left, right)]
     for name in sorted(series[0].keys() | series[1].keys()):
-        values = [one.get(name, []) for one in series]
+        values = [results.get(name, []) for results in series]
         for index, (a, b) in enumerate(zip_longest(*values, fillvalue=_ABSENT)):
             if a != b:
                 longer = max(steps, key=len)
                 time = float(longer[index]) if index < len(longer) else float(index)
-                found.append(Difference(name, a, b, time_s=time))
+                differences.append(Difference(name, a, b, time_s=time))
                 break
-    return min(found, key=lambda one: one.time_s or 0.0, default=None)
+    return min(differences, key=lambda difference: difference.time_s or 0.0, default=None)
 
 
 def differences(left: Any, right: Any, path: str = "") -> Iterator[Difference]:
-    """Each value of two JSON documents that differs, with the path of keys to it."""
+    """Yield each value that differs between two JSON documents, with the path of keys to it."""
     if isinstance(left, dict) and isinstance(right, dict):
         for key in sorted(left.keys() | right.keys()):
             below = f"{path}.{key}" if path else str(key)
@@ -212,14 +211,17 @@ def differences(left: Any, right: Any, path: str = "") -> Iterator[Difference]:
 
 
 def _flent(path: Path) -> dict[str, Any]:
-    """The content of a data file; the rows of a table are taken for metadata."""
+    """Return the content of a data file; the rows of a table become metadata."""
     if path.name.endswith(datafile.ROWS):
         return {"metadata": {"rows": datafile.read_rows(path)}}
-    found = datafile.read_json(path)
-    series = found.get("results", {})
-    lists = [found.get("x_values", []), *(series.values() if isinstance(series, dict) else [None])]
+    content = datafile.read_json(path)
+    series = content.get("results", {})
+    lists = [
+        content.get("x_values", []),
+        *(series.values() if isinstance(series, dict) else [None]),
+    ]
     times = lists[0] if isinstance(lists[0], list) else [None]
     numbers = all(isinstance(time, int | float) for time in times)
     if not numbers or not all(isinstance(values, list) for values in lists):
-        raise DamagedData("is no flent data file", str(path), "do the run again")
-    return found
+        raise DamagedData("is not a flent data file", str(path), "do the run again")
+    return content

@@ -1,7 +1,7 @@
-"""Runs done again and compared with the shipped ones: byte for byte, or by their statistics.
+"""Repeat shipped runs and compare the results: byte for byte, or by their statistics.
 
-Equal identity means equal bytes. Where this machine has another kernel, other tools or newer code
-of the guest, other bytes say nothing, and the values are held against the spread over the shipped
+Equal identity means equal bytes. If this machine has another kernel, other tools or newer guest
+code, differing bytes say nothing, and the values are compared with the spread over the shipped
 seeds; bytes that are equal all the same say more than any statistics.
 """
 
@@ -31,21 +31,22 @@ from emulation.model.run import Experiment, Run
 from emulation.probes.probe import FOLLOWED, Probe
 from emulation.runs.run import execute
 
-#: Seeds that it takes to speak of a spread.
+#: Least number of seeds from which a spread is estimated.
 ENOUGH_SEEDS = 3
 
-#: Probability with which a value of the same process lies inside the interval that is allowed.
+#: Probability that a value of the same process lies inside the allowed interval.
 LEVEL = 0.999
 
 #: A number that a run measured, and its unit.
 Measured = Mapping[str, tuple[float, str]]
 
-#: What a run measured, by names. Beside the run it gets the folder of the shipped ones: some
-#: numbers are divided by those of other runs.
+#: Returns what a run measured, by name. Its second argument is the folder of the shipped runs, as
+#: some numbers are divided by those of other runs.
 Measure = Callable[["Shipped", Path], Measured]
 
-#: What is allowed in any case, by unit (share of the value, least difference): with one or two
-#: seeds, and where seeds happen to lie closer together than any change of a kernel leaves them.
+#: Differences that are always allowed, by unit (fraction of the value, absolute difference): with
+#: one or two seeds, and with more seeds that lie closer together than any change of kernel leaves
+#: them.
 FEW_SEEDS = {"Mbit/s": (0.05, 0.05), "ms": (0.25, 3.0), "s": (0.25, 0.05), "%": (0.25, 0.5)}
 NARROW = {"Mbit/s": (0.01, 0.02), "ms": (0.02, 0.5), "s": (0.02, 0.005), "%": (0.02, 0.1)}
 OTHER_FEW, OTHER_NARROW = (0.25, 0.05), (0.02, 0.005)
@@ -56,7 +57,7 @@ COLUMNS = (
     "runs_equal", "runs_compared", "how",
 )  # fmt: skip
 
-#: What the parts of an identity are called: (path of keys or its beginning, in words).
+#: Names of the parts of an identity: (beginning of the path of keys, name).
 _NOUNS = (
     ("kernel", "kernel"),
     ("root.tools", "tools"),
@@ -79,12 +80,12 @@ class Shipped:
 
     @classmethod
     def at(cls, provenance: Path) -> Shipped:
-        """The run with that provenance; `DamagedData` where it is none."""
+        """Return the run with that provenance; raise `DamagedData` if the file is not one."""
         record = datafile.read_json(provenance)
         try:
             _ = str(record["run"]), record["identity"]["kernel"]["series"], record["data_sha256"]
         except (LookupError, TypeError) as error:
-            what = f"is no provenance of a run ({type(error).__name__}: {error})"
+            what = f"is not the provenance of a run ({type(error).__name__}: {error})"
             raise DamagedData(what, str(provenance), "do the run again") from error
         return cls(datafile.beside(provenance), record)
 
@@ -95,22 +96,22 @@ class Shipped:
 
     @property
     def provenance(self) -> Path:
-        """The file that says what the run is made of."""
+        """The run's provenance file."""
         return self.data.with_name(f"{self.data.name.partition('.')[0]}.json")
 
     @property
     def folder(self) -> Path:
-        """That of all runs: `data`."""
+        """The folder of all runs, `data`."""
         return self.data.parents[5]
 
     @property
     def cell(self) -> Path:
-        """The folder of all seeds of the cell."""
+        """The folder with all seeds of the run's cell."""
         return self.data.parent
 
     @property
     def series(self) -> str:
-        """Of the kernel that it was done with."""
+        """The series of the kernel that the run was made with."""
         return str(self.record["identity"]["kernel"]["series"])
 
     @cached_property
@@ -122,16 +123,16 @@ class Shipped:
         return digest != str(self.record["data_sha256"])
 
     def run(self, known: Mapping[str, Experiment] | None = None) -> Run:
-        """The run, from today's studies; `ConfigError` where they do not have it.
+        """Return the run from today's studies; raise `ConfigError` if they do not have it.
 
-        `known`: experiments by id, where somebody has read them already.
+        `known` has experiments by id that have been read already.
         """
         return recorded(self.record, known)
 
 
 @dataclass
 class Verdict:
-    """What came of one run. `how`: `bytes`, `statistics` or, where nothing was run, `damaged`."""
+    """The result for one run. `how` is `bytes`, `statistics` or, if it was not run, `damaged`."""
 
     run: str
     how: str
@@ -152,84 +153,85 @@ class Verdict:
 
 
 def shipped(data: Path) -> list[Shipped]:
-    """The runs in the folder `data`, by id; `ConfigError` where there is none."""
-    found = []
+    """Return the runs in the folder `data`, sorted by id; raise `ConfigError` if there is none."""
+    runs = []
     for path in sorted(data.glob("*/*/*/*/*/seed-*.json")):
-        found.append(Shipped.at(path))
-    if not found:
+        runs.append(Shipped.at(path))
+    if not runs:
         raise ConfigError("holds no runs", str(data), "name the folder of the data with --data")
-    return found
+    return runs
 
 
 def sample(runs: list[Shipped], number: int) -> list[Shipped]:
-    """`number` of `runs`, spread evenly over their cells; the same ones each time."""
-    cells: dict[Path, list[Shipped]] = {}
+    """Return `number` of `runs`, spread evenly over their cells; the same runs each time."""
+    by_cell: dict[Path, list[Shipped]] = {}
     for run in runs:
-        cells.setdefault(run.cell, []).append(run)
-    seeds = list(cells.values())
-    if number >= len(seeds):  # each cell in turn, a seed a round
-        rounds = max(len(one) for one in seeds)
-        turns = [one[turn] for turn in range(rounds) for one in seeds if turn < len(one)]
+        by_cell.setdefault(run.cell, []).append(run)
+    cells = list(by_cell.values())
+    if number >= len(cells):  # in each round, one seed of each cell in turn
+        rounds = max(len(cell) for cell in cells)
+        turns = [cell[turn] for turn in range(rounds) for cell in cells if turn < len(cell)]
         return turns[:number]
-    places = [index * len(seeds) // number for index in range(number)]
-    return [seeds[place][index % len(seeds[place])] for index, place in enumerate(places)]
+    places = [index * len(cells) // number for index in range(number)]
+    return [cells[place][index % len(cells[place])] for index, place in enumerate(places)]
 
 
 def verify(
-    one: Shipped,
+    old: Shipped,
     kernel: Kernel,
     root: RootFs,
     measure: Measure,
     on_step: Callable[[dict[str, Any]], None] = lambda step: None,
 ) -> Verdict:
-    """Do the run of `one` again, in a scratch folder, and compare."""
-    if one.damaged:
-        return Verdict(one.id, "damaged", False, [f"{one.data.name} has another SHA-256"])
-    run = one.run()
+    """Repeat the run `old` in a scratch folder and compare the two."""
+    if old.damaged:
+        return Verdict(old.id, "damaged", False, [f"{old.data.name} has another SHA-256"])
+    run = old.run()
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
-        probes = tuple(Probe(kind) for kind, _ in tables(one))
+        probes = tuple(Probe(kind) for kind, _ in tables(old))
         result = execute(run, kernel, root, Path(scratch), on_step, probes=probes)
         again = Shipped.at(result.provenance)
-        verdict = judge(one, again, measure)
+        verdict = judge(old, again, measure)
     verdict.kernel_digest, verdict.rootfs_digest = kernel.digest, root.digest
     return verdict
 
 
 def judge(old: Shipped, new: Shipped, measure: Measure) -> Verdict:
-    """Compare two executions of a run; `measure` gives the numbers, where bytes say nothing."""
+    """Compare two executions of a run; `measure` gives the numbers if bytes say nothing."""
     reasons = ", ".join(other_identity(old.record["identity"], new.record["identity"]))
-    found = compare.compare(compare.load(old.data), compare.load(new.data))
-    other = [
+    comparison = compare.compare(compare.load(old.data), compare.load(new.data))
+    differ = [
         f"another table of {kind}" for kind, text in tables(old) if (kind, text) not in tables(new)
     ]
     if not same_packets(old, new):
-        other.append("another table of packets")
-    same = found.equal and not other
+        differ.append("another table of packets")
+    same = comparison.equal and not differ
     if reasons and same:
         return Verdict(old.id, "bytes", True, [f"in spite of a different {reasons}"])
     if reasons:
         equal, notes = compatible(old, new, measure)
         how = f"different {reasons}: comparing statistically"
         return Verdict(old.id, "statistics", equal, [how, *notes])
-    notes = other
-    if not found.equal:
-        notes = [str(one) for one in (found.sample, found.metadata, *found.counters[:1]) if one][:1]
+    notes = differ
+    if not comparison.equal:
+        first = (comparison.sample, comparison.metadata, *comparison.counters[:1])
+        notes = [str(difference) for difference in first if difference][:1]
     return Verdict(old.id, "bytes", same, notes)
 
 
-def tables(one: Shipped) -> list[tuple[str, str]]:
-    """The tables that probes left beside a run: (probe, text)."""
-    stem = one.data.name.partition(".")[0]
-    paths = ((kind, one.data.with_name(f"{stem}.{kind}.csv")) for kind in FOLLOWED)
+def tables(run: Shipped) -> list[tuple[str, str]]:
+    """Return (probe, text) of the tables that probes left with a run."""
+    stem = run.data.name.partition(".")[0]
+    paths = ((kind, run.data.with_name(f"{stem}.{kind}.csv")) for kind in FOLLOWED)
     return [(kind, path.read_text()) for kind, path in paths if path.exists()]
 
 
 def same_packets(old: Shipped, new: Shipped) -> bool:
-    """Whether the tables of packets of two runs, where they have them, hold the same.
+    """Return whether two runs have equal tables of packets, or none.
 
-    Their bytes depend on the library that wrote them, too; then what is in them decides.
+    The bytes also depend on the library that wrote them; if they differ, the contents decide.
     """
-    digests = [one.record.get("packets_sha256") for one in (old, new)]
+    digests = [run.record.get("packets_sha256") for run in (old, new)]
     if digests[0] == digests[1]:
         return True
     if None in digests:
@@ -237,45 +239,46 @@ def same_packets(old: Shipped, new: Shipped) -> bool:
     from emulation.captures import table  # pyarrow takes a second to import
 
     name = old.data.name.removesuffix(".flent.gz") + places.TABLE
-    one, other = (table.read(run.data.with_name(name)) for run in (old, new))
-    return one.equals(other)
+    left, right = (table.read(run.data.with_name(name)) for run in (old, new))
+    return left.equals(right)
 
 
 def other_identity(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """What the two are made of that is not the same, in words.
+    """Describe each difference between two identities.
 
-    A digest is named only where nothing that says more differs beside it.
+    A digest is named only if nothing more telling of the same part differs.
     """
-    found: dict[str, dict[str, str]] = {}  # part -> {path: in words}
+    by_part: dict[str, dict[str, str]] = {}  # part -> {path: description}
     for difference in compare.differences(old, new):
         path = difference.where
         part = path.partition(".")[0]
         noun = next((noun for start, noun in _NOUNS if path.startswith(start)), path)
         if path.startswith("root.tools."):
             noun += f" {path.removeprefix('root.tools.')}"
-        found.setdefault(part, {})[path] = f"{noun} ({difference.left} against {difference.right})"
-    for part, words in found.items():
-        if len(words) > 1:
-            words.pop(f"{part}.digest", None)
-        if "kernel.release" in words:
-            words.pop("kernel.series", None)
-    return [text for words in found.values() for text in words.values()]
+        text = f"{noun} ({difference.left} against {difference.right})"
+        by_part.setdefault(part, {})[path] = text
+    for part, texts in by_part.items():
+        if len(texts) > 1:
+            texts.pop(f"{part}.digest", None)
+        if "kernel.release" in texts:
+            texts.pop("kernel.series", None)
+    return [text for texts in by_part.values() for text in texts.values()]
 
 
 def compatible(old: Shipped, new: Shipped, measure: Measure) -> tuple[bool, list[str]]:
-    """Whether the values of `new` are ones that the cell of `old` could have given, and why."""
-    seeds = [one for one in shipped_cell(old) if not one.damaged]
-    known = [measure(one, old.folder) for one in seeds]
-    found = measure(new, old.folder)
-    if not (known and found):
+    """Return whether the cell of `old` could have given the values of `new`, and a note on each."""
+    seeds = [seed for seed in shipped_cell(old) if not seed.damaged]
+    expected = [measure(seed, old.folder) for seed in seeds]
+    measured = measure(new, old.folder)
+    if not (expected and measured):
         return False, ["nothing to compare: its experiment names no measure"]
     few = len(seeds) < ENOUGH_SEEDS
     notes = [f"{len(seeds)} seed{'s' * (len(seeds) != 1)}, " + (
         "within stated tolerances" if few else f"{LEVEL:.1%} prediction interval"
     )]  # fmt: skip
     fits = True
-    for name, (value, unit) in found.items():
-        values = [one[name][0] for one in known if name in one]
+    for name, (value, unit) in measured.items():
+        values = [numbers[name][0] for numbers in expected if name in numbers]
         if not values:
             fits = False
             notes.append(f"{name} {value:.3f} {unit} OUTSIDE: no shipped seed has it")
@@ -289,9 +292,9 @@ def compatible(old: Shipped, new: Shipped, measure: Measure) -> tuple[bool, list
 
 
 def interval(unit: str, values: list[float]) -> tuple[float, float]:
-    """Centre and half width of what is allowed for a number, from the shipped `values`.
+    """Return centre and half width of the allowed interval, from the shipped `values`.
 
-    With enough of them, the prediction interval of one more (t (1 + 1/n)^1/2 s).
+    With enough values it is the prediction interval of one more (t (1 + 1/n)^1/2 s).
     """
     few, centre = len(values) < ENOUGH_SEEDS, statistics.fmean(values)
     share, least = FEW_SEEDS.get(unit, OTHER_FEW) if few else NARROW.get(unit, OTHER_NARROW)
@@ -305,16 +308,16 @@ def interval(unit: str, values: list[float]) -> tuple[float, float]:
     return centre, slack
 
 
-def shipped_cell(one: Shipped) -> list[Shipped]:
-    """All seeds of the cell of `one`."""
-    found = []
-    for path in sorted(one.cell.glob("seed-*.json")):
-        found.append(Shipped.at(path))
-    return found
+def shipped_cell(run: Shipped) -> list[Shipped]:
+    """Return all seeds of the cell of `run`."""
+    seeds = []
+    for path in sorted(run.cell.glob("seed-*.json")):
+        seeds.append(Shipped.at(path))
+    return seeds
 
 
 def add_evidence(file: Path, verdicts: Iterable[Verdict]) -> None:
-    """Append a line per kernel and way of comparing to `file`; damaged data is no evidence."""
+    """Append one line per kernel and way of comparing to `file`; damaged data is no evidence."""
     groups: dict[tuple[str, str, str], list[Verdict]] = {}
     for verdict in verdicts:
         if verdict.how != "damaged":
@@ -333,7 +336,7 @@ def add_evidence(file: Path, verdicts: Iterable[Verdict]) -> None:
                     "container": "yes" if about["container"] else "no",
                     "kernel_digest": kernel_digest,
                     "rootfs_digest": rootfs_digest,
-                    "runs_equal": sum(one.equal for one in group),
+                    "runs_equal": sum(verdict.equal for verdict in group),
                     "runs_compared": len(group),
                     "how": how,
                 }

@@ -1,7 +1,7 @@
 """Debian packages for an ordinary user: apt with a state of its own.
 
 The system's package lists and installed packages are neither read nor changed. Only the sources of
-`/etc/apt` are taken over, with the components and suites that we need added.
+`/etc/apt` are copied, with the components and suites that we need added.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Debug::NoLocking "1";
 #: The name of a package; one that ends in `-` tells apt-get to remove it.
 NAME = re.compile(r"[a-z0-9][a-z0-9+.-]*[a-z0-9+]")
 
-#: What apt takes from the environment, besides the configuration of the system.
+#: Environment variables that apt gets.
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
 
@@ -43,7 +43,7 @@ class PrivateApt:
     """apt-get with its state in `folder`.
 
     `components` and `suites` are added to those of each Debian source of the system. Raises
-    `MissingTool` where there is no apt-get or no Debian source.
+    `MissingTool` if there is no apt-get or no Debian source.
     """
 
     def __init__(
@@ -66,15 +66,17 @@ class PrivateApt:
         (folder / "sources.list").touch()
         (folder / "apt.conf").write_text(_CONF.format(dir=folder))
         self.folder = folder
-        found = [self._take_over(path, components, suites) for path in _source_files(etc)]
-        if not any(found):
+        copied = [self._copy_source(path, components, suites) for path in _source_files(etc)]
+        if not any(copied):
             raise MissingTool(
                 what="no Debian package source is set up",
                 where=str(etc),
                 todo="add one for this release of Debian, with the component non-free",
             )
 
-    def _take_over(self, path: Path, components: tuple[str, ...], suites: tuple[str, ...]) -> bool:
+    def _copy_source(
+        self, path: Path, components: tuple[str, ...], suites: tuple[str, ...]
+    ) -> bool:
         convert = deb822 if path.suffix == ".sources" else one_line
         text = convert(path.read_text(), components, suites)
         if text:
@@ -84,37 +86,37 @@ class PrivateApt:
     def download(
         self, packages: tuple[str, ...], installed: Mapping[str, str] = MappingProxyType({})
     ) -> tuple[Path, ...]:
-        """Download `packages` and all that they depend on; return the .deb files, sorted.
+        """Download `packages` and their dependencies; return the .deb files, sorted.
 
-        What is `installed` (version by name) already is left out where `packages` does not name it.
-        Raises `MissingTool` where apt took one of `packages` for a pattern of others' names.
+        Dependencies that are `installed` (version by name) already are left out. Raises
+        `MissingTool` if a package cannot be downloaded, or apt took its name for a pattern.
         """
         self._run("update", "--option=APT::Update::Error-Mode=any")  # it only warns otherwise
         (self.folder / "status").write_text(self._status(installed))
         self._run("install", "--yes", "--download-only", "--reinstall", "--", *packages)
-        found = tuple(sorted((self.folder / "cache/archives").glob("*.deb")))
-        lacking = sorted(set(packages) - {path.name.partition("_")[0] for path in found})
-        if lacking:
-            what = f"there is no package {', '.join(lacking)}"
+        debs = tuple(sorted((self.folder / "cache/archives").glob("*.deb")))
+        missing = sorted(set(packages) - {path.name.partition("_")[0] for path in debs})
+        if missing:
+            what = f"there is no package {', '.join(missing)}"
             raise MissingTool(what, "the package sources of /etc/apt", "look for it with apt-cache")
-        return found
+        return debs
 
     def _status(self, installed: Mapping[str, str]) -> str:
-        """What dpkg would have noted of the packages `installed`."""
+        """Return dpkg's status file for the packages `installed`."""
         if not installed:
             return ""
-        shown = self._do("apt-cache", "show", *installed).stdout
+        records = self._call("apt-cache", "show", *installed).stdout
         stanzas: dict[str, str] = {}
-        for stanza in shown.strip().split("\n\n"):
+        for stanza in records.strip().split("\n\n"):
             fields = dict(re.findall(r"^([A-Z][\w-]*): (.*)$", stanza, re.MULTILINE))
             name = fields.get("Package", "")
             # The registry may have gone on to another version, whose dependencies are close to it.
             if fields.get("Version") == installed.get(name) or name not in stanzas:
-                told = re.sub("^Version: .*$", f"Version: {installed[name]}", stanza, flags=re.M)
-                stanzas[name] = f"Status: install ok installed\n{told}\n"
+                text = re.sub("^Version: .*$", f"Version: {installed[name]}", stanza, flags=re.M)
+                stanzas[name] = f"Status: install ok installed\n{text}\n"
         return "\n".join(stanzas[name] for name in installed if name in stanzas)
 
-    def _do(self, *command: str) -> subprocess.CompletedProcess[str]:
+    def _call(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command,
             env={
@@ -128,11 +130,11 @@ class PrivateApt:
         )
 
     def _run(self, *arguments: str) -> None:
-        done = self._do("apt-get", "-qq", *arguments)
-        errors = [line for line in done.stderr.splitlines() if line.startswith("E: ")]
-        if done.returncode or errors:
+        result = self._call("apt-get", "-qq", *arguments)
+        errors = [line for line in result.stderr.splitlines() if line.startswith("E: ")]
+        if result.returncode or errors:
             raise MissingTool(
-                what=f"apt-get {arguments[0]}: " + "; ".join(errors or [done.stderr.strip()]),
+                what=f"apt-get {arguments[0]}: " + "; ".join(errors or [result.stderr.strip()]),
                 where="the package sources of /etc/apt",
                 todo="check that this machine reaches its Debian mirror, then run it again",
             )
@@ -145,7 +147,7 @@ def _source_files(etc: Path) -> list[Path]:
 
 
 def deb822(text: str, components: tuple[str, ...], suites: tuple[str, ...]) -> str:
-    """The Debian stanzas of a .sources file with `components` and `suites` added."""
+    """Return the Debian stanzas of a .sources file with `components` and `suites` added."""
     stanzas = []
     for stanza in text.split("\n\n"):
         lines = [line for line in stanza.splitlines() if line.strip() and line[0] != "#"]
@@ -167,7 +169,7 @@ def _extend(line: str, field: str, words: tuple[str, ...]) -> str:
 
 
 def one_line(text: str, components: tuple[str, ...], suites: tuple[str, ...]) -> str:
-    """The Debian lines of a sources.list with `components` and `suites` added."""
+    """Return the Debian lines of a sources.list with `components` and `suites` added."""
     lines = []
     for line in text.splitlines():
         head, _, options_and_rest = line.partition("deb ")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def cache_dir(kind: str) -> Path:
-    """The folder `kind` below `$XDG_CACHE_HOME/qdisc-lab`, made if it is not there.
+    """Return the folder `kind` below `$XDG_CACHE_HOME/qdisc-lab`, made if it does not exist.
 
-    Where the home folder cannot be written, a folder of the user's below the temporary folder.
+    If the home folder cannot be written, it is a folder of the user below the temporary folder.
     """
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     for root in (Path(base), Path(tempfile.gettempdir()) / f"cache-{os.getuid()}"):

@@ -1,15 +1,15 @@
-"""Walls around a process of others' making: the files and system calls that it may use.
+"""Walls around an untrusted process: the files and system calls that it may use.
 
 A guest's kernel runs what its user gives it, modules included, so nothing inside of it is a
 boundary. The host's kernel is: before the guest's first instruction it is told which files the
-process and all its children may reach and which system calls they may make. What cannot be undone,
-`SECURITY.md` lists and `tests/emulation/host/test_wall.py` tries.
+process and all its children may reach and which system calls they may make. `SECURITY.md` lists
+what such a process cannot do, and `tests/emulation/host/test_wall.py` tries it.
 
-Landlock (landlock(7)) limits files and ptrace, and from Linux 6.12 on signals, too. On hosts before
-that, a mount namespace has these files alone, and namespaces of processes, network and System V
-objects do the rest; Landlock as it is takes over where they are forbidden. In either case a seccomp
-filter (seccomp(2)) lets only the listed system calls through. Each is a few calls of the kernel's;
-the libraries that wrap them either need one of the host's own or stop at an old release.
+Landlock (landlock(7)) limits files and ptrace, and from Linux 6.12 on also signals. On older hosts
+a mount namespace has only these files, and namespaces of processes, network and System V objects do
+the rest; if namespaces are forbidden, the older Landlock is used. In either case a seccomp filter
+(seccomp(2)) lets only the listed system calls through. Each takes a few calls of the kernel; the
+libraries that wrap them either need a library of the host or stop at an old release.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Wall(enum.Enum):
     NONE = "none"
 
 
-#: Says which wall to take instead of the best that the host has.
+#: Environment variable that selects a wall instead of the best that the host has.
 VARIABLE = "EMULATE_WALL"
 
-#: System calls of a guest's kernel and of the host processes that its user processes are, with
-#: their numbers on x86-64 (asm/unistd_64.h); those that it makes most come first.
+#: System calls of a guest's kernel and of the host processes that are its user processes, with
+#: their numbers on x86-64 (asm/unistd_64.h); the most frequent come first.
 GUEST_CALLS = {
     "ptrace": 101, "wait4": 61, "pread64": 17, "access": 21, "statx": 332, "openat": 257,
     "close": 3, "readlink": 89, "mmap": 9, "munmap": 11, "mprotect": 10, "futex": 202, "kill": 62,
@@ -66,7 +66,7 @@ GUEST_CALLS = {
     "clock_getres": 229, "gettimeofday": 96, "time": 201, "nanosleep": 35, "ppoll": 271,
     "epoll_create": 213, "epoll_create1": 291, "epoll_ctl": 233, "epoll_pwait": 281,
     "eventfd2": 290, "signalfd4": 289,
-    # Files. Those that change a file by its path are the ones that Landlock knows.
+    # Files. All calls here that change a file by its path are known to Landlock.
     "open": 2, "stat": 4, "fstat": 5, "lstat": 6, "newfstatat": 262, "faccessat": 269,
     "faccessat2": 439, "readlinkat": 267, "statfs": 137, "fstatfs": 138, "getdents64": 217,
     "lseek": 8, "readv": 19, "writev": 20, "dup": 32, "dup2": 33, "dup3": 292, "fcntl": 72,
@@ -77,7 +77,7 @@ GUEST_CALLS = {
     "pipe": 22, "pipe2": 293, "sendmsg": 46, "recvmsg": 47, "shutdown": 48,
 }  # fmt: skip
 
-#: What a compiler and make use besides.
+#: The above, and what a compiler and make use in addition.
 BUILD_CALLS = GUEST_CALLS | {
     "chdir": 80, "fchdir": 81, "select": 23, "pselect6": 270, "getsid": 124, "getpgid": 121,
     "setpgid": 109, "getgroups": 115, "getresuid": 118, "getresgid": 120, "fadvise64": 221,
@@ -87,7 +87,7 @@ BUILD_CALLS = GUEST_CALLS | {
 }  # fmt: skip
 
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000  # linux/seccomp.h
-_NO_SUCH_CALL = 38  # ENOSYS: what a C library has another way for
+_NO_SUCH_CALL = 38  # ENOSYS: a C library then tries another call
 _AUDIT_ARCH_X86_64 = 0xC000003E
 _LOAD, _JUMP_IF_EQUAL, _AND, _RETURN = 0x20, 0x15, 0x54, 0x06  # linux/bpf_common.h
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
@@ -95,17 +95,17 @@ _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 #: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET and NEWTIME.
 _ALL_NAMESPACES = 0x7E020080
 
-#: System calls of which only some forms are let through: number, argument, what masks it, and the
-#: values that it may have (the lower 32 bits).
+#: System calls of which only some forms are let through: number, index of the argument, mask, and
+#: the values that it may have (the lower 32 bits).
 _FORMS: dict[str, tuple[int, int, int, tuple[int, ...]]] = {
     "clone": (56, 0, _ALL_NAMESPACES, (0,)),
-    # What a terminal is set to and how large it is; not TIOCSTI, which types at it.
+    # Settings and size of a terminal; not TIOCSTI, which types into it.
     "ioctl": (16, 1, 0xFFFFFFFF, (0x5401, 0x5402, 0x5403, 0x5404, 0x5413, 0x540F, 0x541B, 0x5421,
                                    0x5452)),
     # PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_SECCOMP, PR_SET_TSC, PR_SET_NO_NEW_PRIVS.
     "prctl": (157, 0, 0xFFFFFFFF, (1, 15, 22, 26, 38)),
-    "prlimit64": (302, 0, 0xFFFFFFFF, (0,)),  # its own limits, nobody else's
-    # Connected to one another: a datagram would find sockets of the host by their names.
+    "prlimit64": (302, 0, 0xFFFFFFFF, (0,)),  # its own limits only
+    # Streams only: a datagram socket could reach sockets of the host by their names.
     "socketpair": (53, 1, 0xF, (1,)),
 }  # fmt: skip
 _UTIMENSAT = 280  # of a descriptor: the path, argument 1, is null
@@ -113,7 +113,7 @@ _UTIMENSAT = 280  # of a descriptor: the path, argument 1, is null
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_GET_SECCOMP, _PR_SET_PDEATHSIG = 24, 38, 21, 1
 _SYS_SECCOMP, _SYS_CREATE_RULESET, _SYS_ADD_RULE, _SYS_RESTRICT_SELF = 317, 444, 445, 446
 _SYS_PIVOT_ROOT = 155
-_SPEC_ALLOW = 4  # no mitigation that costs speed: a guest shares its processor with nobody's secret
+_SPEC_ALLOW = 4  # no costly mitigation: no secrets of others are on the guest's processor
 
 #: Rights of Landlock (linux/landlock.h) and the first release of its interface that has them.
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
@@ -126,14 +126,14 @@ _SCOPES, _WHOLE_ABI = 3, 6  # abstract sockets and signals, 6 on (Linux 6.12)
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 1, 2, 4, 8, 32
 _MS_BIND, _MS_REC, _MS_PRIVATE, _MS_RELATIME = 4096, 16384, 1 << 18, 1 << 21
-_KEPT_FLAGS = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC | 1024 | 2048  # and no access times
+_PRESERVED_FLAGS = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC | 1024 | 2048  # and no access times
 _MNT_DETACH = 2
 _UNSHARED = 0x10000000 | 0x00020000 | 0x20000000 | 0x08000000 | 0x40000000 | 0x04000000
 
-#: Capabilities that a host's root keeps: those over files that other users own (capability.h).
-_KEPT_CAPABILITIES = (1, 2, 3)  # DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER
+#: Capabilities that a host's root retains: those over files of other users (capability.h).
+_RETAINED_CAPABILITIES = (1, 2, 3)  # DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER
 
-#: As shells tell of a signal.
+#: Added to a signal's number for an exit status, as shells do.
 _SIGNALLED = 128
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -141,11 +141,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Reach:
-    """What a confined process may use, and nothing else of the host.
+    """What a confined process may use of the host, and nothing else.
 
-    `runs`: programs, or folders of them, that it starts or reads; `reads`: files and folders that
-    it reads; `writes`: folders in which it does what it likes but start a program or make a device,
-    and files. What is not there is left out. `folder`: where it begins. `calls`: system calls.
+    `runs`: programs, or folders of them, that it may start or read; `reads`: files and folders that
+    it may read; `writes`: files, and folders in which it may do anything but start a program or
+    make a device. Paths that do not exist are ignored. `folder`: its working folder. `calls`:
+    system calls that it may make.
     """
 
     folder: Path
@@ -157,17 +158,16 @@ class Reach:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of a confined process: bytes of a file that it writes, and of its address space."""
+    """Limits of a confined process: bytes of a file that it writes, and of its address space."""
 
     file_bytes: int
     memory_bytes: int
 
 
 def wall() -> Wall:
-    """The wall that processes get: what `VARIABLE` says, or the best that this host has.
+    """Return the wall that processes get: the value of `VARIABLE`, or the best of this host.
 
-    Raises `ConfigError` for a name that is none and `MissingTool` where the host lacks the one
-    that is asked for.
+    Raises `ConfigError` for an unknown name and `MissingTool` if the host lacks that wall.
     """
     named = os.environ.get(VARIABLE)
     if not named:
@@ -178,15 +178,16 @@ def wall() -> Wall:
     try:
         wanted = Wall(named)
     except ValueError:
-        known = ", ".join(one.value for one in Wall)
-        raise ConfigError(f"'{named}' is no wall", f"${VARIABLE}", f"one of: {known}") from None
+        known = ", ".join(kind.value for kind in Wall)
+        what = f"'{named}' is not a wall"
+        raise ConfigError(what, f"${VARIABLE}", f"one of: {known}") from None
     if not _has(wanted):
-        raise MissingTool("this host does not have it", f"${VARIABLE}={named}", "leave it out")
+        raise MissingTool("this host lacks this wall", f"${VARIABLE}={named}", "leave it out")
     return wanted
 
 
 def require() -> None:
-    """Raise `MissingTool` where programs of others would run without a wall by no one's will."""
+    """Raise `MissingTool` if untrusted programs would run unconfined and nobody asked for that."""
     if wall() is Wall.NONE and not os.environ.get(VARIABLE):
         raise MissingTool(
             "this host has neither Landlock nor user namespaces: the files of its user would be"
@@ -197,15 +198,15 @@ def require() -> None:
 
 
 def unconfined() -> None:
-    """From now on nothing is confined, here and in the processes that this one starts."""
+    """Confine nothing from now on, here and in the processes that this process starts."""
     os.environ[VARIABLE] = Wall.NONE.value
 
 
 def confined(reach: Reach, limits: Limits | None = None) -> Callable[[], None]:
-    """What a new process has to call before it runs a program, as `preexec_fn` of `Popen`.
+    """Return a function that puts a new process behind the `wall`, as `preexec_fn` of `Popen`.
 
-    From then on it and its children are behind the `wall`, for good. It may be called once. Raises
-    as `wall`.
+    The process and its children stay there for good. The function may be called once. Raises what
+    `wall` raises.
     """
     kind = wall()
     if kind is Wall.NONE:
@@ -220,8 +221,8 @@ def confined(reach: Reach, limits: Limits | None = None) -> Callable[[], None]:
         if limits is not None:
             _limit(limits)
         for capability in range(64):
-            if capability not in _KEPT_CAPABILITIES:
-                _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails where it has none
+            if capability not in _RETAINED_CAPABILITIES:
+                _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails if it has none
         _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         if rules is not None:
             rules.enter()
@@ -232,20 +233,23 @@ def confined(reach: Reach, limits: Limits | None = None) -> Callable[[], None]:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Raise `MissingTool` where the host does not let a new process behind its wall."""
+    """Turn the host's refusal to put a new process behind its wall into a `MissingTool`."""
     try:
         yield
     except subprocess.SubprocessError as error:
         raise MissingTool(
             f"the host does not let a process behind its wall: {error}",
             f"{VARIABLE}={wall().value}",
-            f"set {VARIABLE} to another one (SECURITY.md)",
+            f"set {VARIABLE} to another wall (SECURITY.md)",
         ) from error
 
 
 def program_of(pid: int) -> int:
-    """The process of the program that was started as `pid`: it is behind two that only wait, where
-    the wall is made of namespaces and the host tells (proc(5), `children`)."""
+    """Return the process id of the program that was started as `pid`.
+
+    A wall of namespaces puts two waiting processes before it (proc(5), `children`), if the host
+    lists children; otherwise `pid` is returned.
+    """
     for _ in range(2 if wall() is Wall.NAMESPACES else 0):
         try:
             pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
@@ -255,9 +259,9 @@ def program_of(pid: int) -> int:
 
 
 def libraries(program: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """The dynamic loader of the program and the libraries that it takes from this host.
+    """Return the dynamic loader of a program and the libraries that it loads from this host.
 
-    Both are empty for one that is linked statically.
+    Both are empty for a program that is linked statically.
     """
     return _libraries(program, program.stat().st_mtime_ns)
 
@@ -283,7 +287,7 @@ def _check(result: int) -> int:
 
 @functools.cache
 def _has(kind: Wall) -> bool:
-    """Whether this host has that wall."""
+    """Return whether this host has the wall `kind`."""
     if kind is Wall.NONE:
         return True
     if platform.machine() != "x86_64" or _libc.prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) < 0:
@@ -300,7 +304,7 @@ def _has(kind: Wall) -> bool:
 
 @functools.cache
 def landlock_abi() -> int:
-    """The release of the host's interface of Landlock; 0 where it has none."""
+    """Return the version of the host's Landlock interface; 0 if it has none."""
     return max(0, int(_libc.syscall(_SYS_CREATE_RULESET, None, ctypes.c_size_t(0), 1)))
 
 
@@ -310,9 +314,9 @@ class _Ruleset:
     def __init__(self, reach: Reach) -> None:
         abi = landlock_abi()
         handled = sum(rights for first, rights in _RIGHTS if abi >= first)
-        made = struct.pack("QQQ", handled, _TCP * (abi >= 4), _SCOPES * (abi >= _WHOLE_ABI))
+        attributes = struct.pack("QQQ", handled, _TCP * (abi >= 4), _SCOPES * (abi >= _WHOLE_ABI))
         size = 8 if abi < 4 else 16 if abi < 6 else 24
-        self._fd = _check(_libc.syscall(_SYS_CREATE_RULESET, made, ctypes.c_size_t(size), 0))
+        self._fd = _check(_libc.syscall(_SYS_CREATE_RULESET, attributes, ctypes.c_size_t(size), 0))
         reads = _READ_FILE | _READ_DIR
         all_but = handled & ~(_EXECUTE | _MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEV)
         for paths, rights in (
@@ -354,9 +358,9 @@ class _Mounts:
         self._ids = (os.getuid(), os.getgid())
 
     def enter(self) -> None:
-        """Move this process into it, as the first one of its own namespace of processes."""
+        """Move this process into it, as the first process of its own process namespace."""
         _check(_libc.unshare(_UNSHARED))
-        # From inside: what was opened before belongs to another namespace.
+        # Opened inside: files opened before belong to another namespace.
         sources = {path: os.open(path, os.O_PATH) for path in self._places}
         for name, text in (
             ("setgroups", "deny"),
@@ -367,7 +371,7 @@ class _Mounts:
         _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
         top = tempfile.gettempdir()
         _mount("none", top, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755")
-        for path in sorted(sources):  # a folder before what lies in it
+        for path in sorted(sources):  # a folder before its content
             self._bind(Path(f"{top}{path}"), sources[path], self._places[path])
         for fd in sources.values():
             os.close(fd)
@@ -389,7 +393,7 @@ class _Mounts:
             target.mkdir() if Path(at).is_dir() else target.touch()
         _mount(f"/proc/self/fd/{source}", str(target), None, _MS_BIND | _MS_REC)
         if not writable:
-            flags = os.statvfs(target).f_flag & _KEPT_FLAGS | _MS_NOSUID | _MS_RELATIME
+            flags = os.statvfs(target).f_flag & _PRESERVED_FLAGS | _MS_NOSUID | _MS_RELATIME
             _mount(None, str(target), None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | flags)
 
 
@@ -403,10 +407,10 @@ def _mount(
 
 
 def _become_first() -> None:
-    """Go on behind the first process of a new namespace, with which all others of it end.
+    """Continue in a child of the first process of a new namespace; all end with that process.
 
-    The first one only waits, since no signal of its own namespace reaches it, an abort neither;
-    this one waits for it and ends as the program does.
+    The first process only waits, since no signal of its own namespace reaches it, not even an
+    abort; this process waits for it and ends as the program does.
     """
     for _ in range(2):
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # new credentials took it away
@@ -415,7 +419,7 @@ def _become_first() -> None:
             os.closerange(0, 1 << 16)  # `Popen` waits for the last copy of a pipe
             code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
             if code > _SIGNALLED:
-                with suppress(OSError):  # of SIGKILL there is nothing to change
+                with suppress(OSError):  # the action of SIGKILL cannot be set
                     signal.signal(code - _SIGNALLED, signal.SIG_DFL)
                 os.kill(os.getpid(), code - _SIGNALLED)
             os._exit(code if code >= 0 else _SIGNALLED - code)
@@ -423,7 +427,9 @@ def _become_first() -> None:
 
 
 def _limit(limits: Limits) -> None:
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write that is too long fails, it kills nobody
+    signal.signal(
+        signal.SIGXFSZ, signal.SIG_IGN
+    )  # a write that is too long fails and does not kill
     for which, most in (
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_AS, limits.memory_bytes),
@@ -431,15 +437,15 @@ def _limit(limits: Limits) -> None:
         (resource.RLIMIT_MEMLOCK, 0),
     ):
         hard = resource.getrlimit(which)[1]
-        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(which, (least, least))
+        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(which, (limit, limit))
 
 
 def _filter(calls: Iterable[int], otherwise: int = _ERRNO | _NO_SUCH_CALL) -> bytes:
-    """The program of a seccomp filter that lets `calls`, and the forms of others, through.
+    """Return the program of a seccomp filter that lets `calls`, and `_FORMS` of others, through.
 
-    The host's kernel (5.11 on) asks it once for each call that is let through whatever its
-    arguments are, and keeps the answer: all but the forms cost nothing to speak of.
+    The host's kernel (5.11 on) caches which calls are let through whatever their arguments: all but
+    the forms cost next to nothing.
     """
     code = [
         (_LOAD, 0, 0, _ARCH),
@@ -473,6 +479,6 @@ def _filter(calls: Iterable[int], otherwise: int = _ERRNO | _NO_SUCH_CALL) -> by
 
 
 def _enter_filter(program: bytes) -> None:
-    held = ctypes.create_string_buffer(program, len(program))
-    about = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(held))
-    _check(_libc.syscall(_SYS_SECCOMP, 1, _SPEC_ALLOW, about))
+    buffer = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
+    _check(_libc.syscall(_SYS_SECCOMP, 1, _SPEC_ALLOW, header))

@@ -1,4 +1,4 @@
-"""One CPU a guest: a claim on a CPU that all users of this machine respect.
+"""One CPU per guest: a claim on a CPU that all users of this machine respect.
 
 A guest that moves between CPUs runs two to three times slower, because every system call of the
 guest is a switch between two processes of the host; on one CPU that switch is cheap.
@@ -6,10 +6,10 @@ guest is a switch between two processes of the host; on one CPU that switch is c
 A claim is an abstract Unix socket with the CPU's number. Its name belongs to the network namespace,
 not to a folder: users with other homes and caches have the same names, nobody can put a link or a
 file of other rights in its place, batch systems that give each job a /tmp and /dev/shm of its own
-do not part them, and it ends with its process, however that ends. Who claims CPUs without using
-them makes other guests share one: slower, never wrong. A container has a network namespace of its
-own. It should have a cpuset as well, which is respected; without one the CPU that idles most is
-taken, by /proc/stat, which is the whole machine's.
+do not separate them, and it ends with its process, however that ends. Whoever claims CPUs without
+using them makes other guests share a CPU: slower, never wrong. A container has a network namespace
+of its own. It should have a cpuset as well, which is respected; without a cpuset it gets the CPU
+that idles most by /proc/stat, which covers the whole machine.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from pathlib import Path
 
 from emulation.host import facts
 
-#: How long it is watched which CPUs idle, in seconds: five ticks of the kernel's accounting.
+#: Seconds for which the CPUs' idle time is observed: five ticks of the kernel's accounting.
 LOOK_S = 0.05
 
 
 @contextmanager
 def claim() -> Iterator[int]:
-    """The number of a CPU that this process may use and that no other guest has claimed.
+    """Claim a CPU that this process may use and no other guest has claimed; yield its number.
 
-    Where all are claimed, the one that idles most is shared: slower, never wrong.
+    If all are claimed, the CPU that idles most is shared: slower, never wrong.
     """
     usable = sorted(os.sched_getaffinity(0))
     if facts.in_container():
@@ -51,7 +51,7 @@ def claim() -> Iterator[int]:
 
 
 def by_idleness(cpus: list[int], stat: Path = Path("/proc/stat")) -> list[int]:
-    """`cpus`, those first that idle most just now; equal ones in an order of chance."""
+    """Sort `cpus` by how much they idle just now, most first; equal ones in random order."""
     if len(cpus) == 1:
         return cpus
     before = _idle(stat)
@@ -62,7 +62,7 @@ def by_idleness(cpus: list[int], stat: Path = Path("/proc/stat")) -> list[int]:
 
 
 def _idle(stat: Path) -> dict[int, int]:
-    """CPU -> ticks in which it had nothing to do, waiting for disks included (proc(5), `stat`)."""
+    """Return each CPU's idle ticks, including those waiting for disks (proc(5), `stat`)."""
     try:
         rows = [line.split() for line in stat.read_text().splitlines()]
     except OSError:
@@ -76,9 +76,9 @@ def _idle(stat: Path) -> dict[int, int]:
 
 @contextmanager
 def hogs() -> Iterator[None]:
-    """While it lasts, two processes on each CPU that this one may use compute all the time.
+    """Keep each CPU that this process may use busy with two processes that compute all the time.
 
-    They end with this process, however that ends: their standard input does.
+    They end with this process, however that ends: their standard input is closed then.
     """
     code = (
         "import os, select, sys\n"

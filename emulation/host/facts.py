@@ -1,4 +1,4 @@
-"""The machine that guests run on, as far as it is worth telling."""
+"""Facts about the machine that guests run on, for records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MARKS = ("/.dockerenv", "/run/.containerenv", "/run/systemd/container")
 
 
 def about() -> dict[str, Any]:
-    """CPU model, CPUs that may be used, release of the host's kernel, whether in a container."""
+    """Return CPU model, number of usable CPUs, host kernel release, and whether in a container."""
     return {
         "cpu_model": cpu_model(),
         "cpus": len(os.sched_getaffinity(0)),
@@ -22,7 +22,7 @@ def about() -> dict[str, Any]:
 
 
 def cpu_model(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
-    """The name of the first CPU, `unknown` where the host does not tell."""
+    """Return the name of the first CPU or, if the host does not say, its architecture."""
     try:
         lines = cpuinfo.read_text().splitlines()
     except OSError:
@@ -32,5 +32,5 @@ def cpu_model(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
 
 
 def in_container() -> bool:
-    """Whether this process seems to be in a container."""
+    """Return whether this process seems to run in a container."""
     return "container" in os.environ or any(Path(mark).exists() for mark in _MARKS)

@@ -1,7 +1,7 @@
-"""The scratch folder of a guest: whose it is, how much may be in it, and what is kept of it.
+"""The scratch folder of a guest: who owns it, how much it may hold, and what is copied from it.
 
-The guest's root may write into it whatever it likes. So nothing follows a link of it, waits for a
-pipe of it, goes as deep as it goes or reads as much as there is.
+The guest's root may write anything into it. So nothing here follows its links, waits for its pipes,
+or descends and reads without a bound.
 """
 
 from __future__ import annotations
@@ -17,42 +17,42 @@ from pathlib import Path
 from emulation.errors import GuestFailure, StorageError
 from emulation.host import storage
 
-#: Bytes that a guest may have in it: far more than any run leaves (20 s of RRUL at 100/100 have
-#: 34 MiB of captures). A trace of simulated time is more (533 MiB there).
+#: Most bytes in it: far more than any run leaves (20 s of RRUL at 100/100 give 34 MiB of captures).
+#: A trace of simulated time is larger (533 MiB there).
 MOST_BYTES, MOST_TRACED = 4 << 30, 32 << 30
 
-#: Files and folders that may be in it. A rig of the shipped studies leaves less than 100.
+#: Most files and folders in it. A rig of the shipped studies leaves fewer than 100.
 MOST_FILES = 20_000
 
-#: Folders, one in the other.
+#: Most folders inside one another.
 DEEPEST = 32
 
-#: Bytes of texts that the host reads whole: a guest that is well has some kB of each.
+#: Most bytes of a text that the host reads whole: a healthy guest has some kB of each.
 MOST_TEXT = 16 << 20
 TEXTS = ("console", "job/out/kernel.log")
 
-#: Bytes of a file that is kept of a guest that failed; of a larger one the beginning is.
-MOST_KEPT = 64 << 20
+#: Most bytes that are copied of a file of a guest that failed; they are its beginning.
+MOST_COPIED = 64 << 20
 
-#: Seconds after which a folder that another machine has left may be removed: a network's file
-#: system need not tell whether its lock is held there.
+#: Seconds after which a folder that another machine has left may be removed: a network file system
+#: need not know whether its lock is held there.
 OLD_S = 86400.0
 
 
 @contextmanager
 def folder(parent: Path | None = None) -> Iterator[Path]:
-    """A folder for one job, removed at the end; the next job removes it after a kill -9.
+    """Make a folder for one job, and remove it at the end; after a kill -9, the next job does so.
 
-    It is somebody's as long as they hold the lock on the file beside it, wherever they are: process
-    ids mean nothing to other containers and other nodes, which may share `parent`.
+    A folder is in use as long as somebody holds the lock on the file next to it. Process ids would
+    mean nothing to other containers and other nodes, which may share `parent`.
     """
     place = parent or Path(tempfile.gettempdir())
     prefix = f"guest-{_machine()}-"
     while True:
         handle, name = tempfile.mkstemp(prefix=prefix, suffix=".lock", dir=place)
-        with suppress(OSError):  # a file system without locks: then nobody will take it for left
+        with suppress(OSError):  # on a file system without locks nobody removes what is left
             fcntl.flock(handle, fcntl.LOCK_EX)
-        if _is(handle, Path(name)):  # nobody has taken it for left meanwhile
+        if _is_file_at(handle, Path(name)):  # nobody has removed it in the meantime
             break
         os.close(handle)
     for lock in place.glob("guest-*.lock"):
@@ -69,16 +69,16 @@ def folder(parent: Path | None = None) -> Iterator[Path]:
 
 
 def _remove_left(lock: Path, now_s: float) -> None:
-    """Remove the folder of `lock`, and it, if it is ours and nobody holds it; `OSError` if not.
+    """Remove `lock` and its folder if they are ours and nobody holds the lock.
 
-    `now_s`: by the clock of its file system.
+    `now_s` is the time by the clock of their file system. Raises `OSError` if the lock is held.
     """
     handle = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         about = os.fstat(handle)
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         here = lock.name.startswith(f"guest-{_machine()}-")
-        if about.st_uid != os.getuid() or not _is(handle, lock):
+        if about.st_uid != os.getuid() or not _is_file_at(handle, lock):
             return
         if here or now_s - about.st_mtime > OLD_S:
             storage.remove(lock.with_suffix(""))
@@ -87,14 +87,14 @@ def _remove_left(lock: Path, now_s: float) -> None:
         os.close(handle)
 
 
-def _is(handle: int, path: Path) -> bool:
+def _is_file_at(handle: int, path: Path) -> bool:
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(handle), path.lstat())
     return False
 
 
 def _machine() -> str:
-    """This boot of this machine: its containers have the same, other nodes another."""
+    """Return an id of this boot of this machine, which its containers share."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
     except OSError:
@@ -102,8 +102,10 @@ def _machine() -> str:
 
 
 def check(folder: Path, traced: bool = False) -> None:
-    """Raise `GuestFailure` for more in `folder` than a guest may leave there, `traced` or not, and
-    `StorageError` where the disk is full."""
+    """Raise `GuestFailure` if `folder` has more than a guest, `traced` or not, may leave there.
+
+    Raises `StorageError` if the disk is full.
+    """
     most = MOST_TRACED if traced else MOST_BYTES
     for text in TEXTS:
         with suppress(OSError):
@@ -130,8 +132,10 @@ def _too_much(what: str, name: Path) -> GuestFailure:
 
 
 def tame(folder: Path) -> None:
-    """Let the owner read and write all in `folder`, which the guest has left, and remove what is
-    neither file nor folder: a link leads out of it, a pipe nowhere."""
+    """Let the owner read and write everything that a guest has left in `folder`.
+
+    Whatever is neither file nor folder is removed: a link may lead out of it, a pipe would block.
+    """
     for place in (folder / "job", folder / "job" / "out"):
         if place.is_symlink():
             place.unlink()
@@ -142,7 +146,7 @@ def tame(folder: Path) -> None:
         if not (stat.S_ISDIR(about.st_mode) or stat.S_ISREG(about.st_mode)):
             links.append(path)
         elif about.st_mode & (stat.S_ISUID | stat.S_ISGID):
-            path.chmod(stat.S_IMODE(about.st_mode) & 0o777)  # else a program of the host's user
+            path.chmod(stat.S_IMODE(about.st_mode) & 0o777)  # or it would run as the host's user
         if number > MOST_FILES:
             break
     for path in links:
@@ -150,7 +154,7 @@ def tame(folder: Path) -> None:
 
 
 def read_text(path: Path) -> str:
-    """What is in the file at `path`, `MOST_TEXT` bytes of it at most; nothing if it is none."""
+    """Return at most `MOST_TEXT` bytes of the file at `path`, as text; "" if it is not a file."""
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(handle, "rb") as file:
@@ -159,8 +163,8 @@ def read_text(path: Path) -> str:
     return ""
 
 
-#: What comes of data that have another form.
-_UNLIKE = (
+#: What code raises when data have an unexpected form.
+_FORM_ERRORS = (
     ArithmeticError,
     AttributeError,
     EOFError,
@@ -173,41 +177,41 @@ _UNLIKE = (
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """What the guest left is read: raises `GuestFailure` where its code would not have left it."""
+    """Turn errors in reading what a guest left into a `GuestFailure`: our code left it whole."""
     try:
         yield
-    except (*_UNLIKE, FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+    except (*_FORM_ERRORS, FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
         what = f"what the guest left cannot be read: {error or type(error).__name__}"
         todo = "a program in it wrote there, removed it, or switched the guest off"
         raise GuestFailure(what, todo=todo) from error
 
 
 def keep(folder: Path, target: Path) -> None:
-    """Copy what a guest that failed has left in `folder` to `target`, in place of what is there."""
+    """Copy what a failed guest has left in `folder` to `target`, replacing what is there."""
     storage.remove(target)
     target.mkdir(parents=True)
     for number, (path, about) in enumerate(_walk(folder)):
         place = target / path.relative_to(folder)
         if number >= MOST_FILES or len(place.relative_to(target).parts) > DEEPEST:
             break
-        with suppress(OSError):  # what can be copied is
+        with suppress(OSError):  # copy whatever can be copied
             if stat.S_ISDIR(about.st_mode):
                 place.mkdir()
             elif stat.S_ISREG(about.st_mode):
                 with path.open("rb") as source, place.open("wb") as copy:
-                    copy.write(source.read(MOST_KEPT))
-            elif path.parent == folder:  # the links of ours
+                    copy.write(source.read(MOST_COPIED))
+            elif path.parent == folder:  # links that we made
                 place.symlink_to(path.readlink())
 
 
 def _walk(folder: Path, own: bool = False) -> Iterator[tuple[Path, os.stat_result]]:
-    """All that is below `folder`, a folder before what is in it, however it changes meanwhile.
+    """Yield all that is below `folder`, a folder before its content, even while it changes.
 
-    `own`: its owner may do anything with it then. One level below `DEEPEST` is the last one.
+    With `own`, its owner is given all rights. The last level is the one below `DEEPEST`.
     """
     places = [str(folder)]
     while places:
-        with suppress(OSError), os.scandir(places.pop()) as entries:  # gone, or closed
+        with suppress(OSError), os.scandir(places.pop()) as entries:  # removed, or not readable
             for entry in entries:
                 path, about = Path(entry.path), entry.stat(follow_symlinks=False)
                 if own and not stat.S_ISLNK(about.st_mode):

@@ -1,10 +1,10 @@
-"""Seals on folders of the cache: what is in one is what was made, or nobody uses it.
+"""Seals on folders of the cache: a folder is used only if its content is what was made.
 
-A sealed folder is read-only for its owner, and a list beside it, `FOLDER.seal`, has each file with
+A sealed folder is read-only for its owner, and a list next to it, `FOLDER.seal`, has each file with
 its mode and the digest of its content. To read all of a root file system takes a second, so a boot
 compares one digest over sizes, modes and times instead: each change of a file sets its ctime, which
-no program can set back, root's neither. Where that digest differs, as after the folder was copied,
-the contents decide, and name what has changed.
+no program, not even root's, can set back. If that digest differs, as after the folder was copied,
+the contents decide, and show what has changed.
 """
 
 from __future__ import annotations
@@ -22,51 +22,51 @@ from emulation.host import storage
 
 _log = logging.getLogger(__name__)
 
-#: Digests of `_glance` that this process has found right, of folders whose seal it cannot write.
+#: Digests of `_glance` that this process has found right, for folders whose seal it cannot write.
 _seen: dict[Path, str] = {}
 
 
 def seal(folder: Path) -> None:
-    """Make everything in `folder` readable for all and writable for nobody, and note what it is."""
+    """Make everything in `folder` readable for all and writable for nobody, and write its seal."""
     for path, about in _walk(folder):
         if not stat.S_ISLNK(about.st_mode):
-            runs = stat.S_ISDIR(about.st_mode) or about.st_mode & 0o111
-            Path(path).chmod(0o555 if runs else 0o444)
+            executable = stat.S_ISDIR(about.st_mode) or about.st_mode & 0o111
+            Path(path).chmod(0o555 if executable else 0o444)
     _write(folder, _glance(folder), _contents(folder))
 
 
 def note(folder: Path) -> Path:
-    """The file beside `folder` that says what is in it."""
+    """Return the path of the seal, the file next to `folder` that lists its content."""
     return folder.with_name(f"{folder.name}.seal")
 
 
 def check(folder: Path, contents: bool = False) -> None:
-    """Raise `DamagedCache`, naming a file, if what is in `folder` is not what was sealed.
+    """Raise `DamagedCache`, naming a file, if the content of `folder` is not what was sealed.
 
-    `contents`: read all of it, whatever sizes and times say. A folder without a seal is no folder
-    of the cache.
+    With `contents` all of it is read, whatever sizes and times say. A folder without a seal is not
+    a folder of the cache and passes.
     """
     try:
-        glanced, *lines = note(folder).read_text().splitlines()
+        sealed_glance, *lines = note(folder).read_text().splitlines()
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
         raise _damaged(note(folder), "cannot be read") from error
     glance = _glance(folder)
-    if not contents and glance in (glanced, _seen.get(folder)):
+    if not contents and glance in (sealed_glance, _seen.get(folder)):
         return
-    found = _contents(folder)
-    if found != lines:
-        names = {line.split(" ", 3)[-1] for line in set(found) ^ set(lines)}
+    current = _contents(folder)
+    if current != lines:
+        names = {line.split(" ", 3)[-1] for line in set(current) ^ set(lines)}
         raise _damaged(folder / min(names), "is not as it was made")
-    if glance != glanced:
+    if glance != sealed_glance:
         _seen[folder] = glance
-        with suppress(OSError):  # the cache of an image, or of somebody else
+        with suppress(OSError):  # the cache belongs to an image or to another user
             _write(folder, glance, lines)
 
 
 def is_intact(folder: Path) -> bool:
-    """Whether `folder` is there and what was sealed; a change is told as a warning."""
+    """Return whether `folder` exists and is as it was sealed; log a warning if it has changed."""
     if not folder.is_dir() or not note(folder).exists():
         return False
     try:
@@ -78,10 +78,10 @@ def is_intact(folder: Path) -> bool:
 
 
 def install(made: Path, place: Path) -> None:
-    """Seal the folder `made` and put it at `place`, in the place of what is there."""
+    """Seal the folder `made` and move it to `place`, replacing what is there."""
     remove(place)
     seal(made)
-    made.chmod(0o755)  # to rename a folder takes the right to write into it
+    made.chmod(0o755)  # renaming a folder takes the right to write into it
     made.rename(place)
     note(made).rename(note(place))
     place.chmod(0o555)
@@ -102,24 +102,24 @@ def _write(folder: Path, glance: str, lines: list[str]) -> None:
 
 
 def _damaged(path: Path, what: str) -> DamagedCache:
-    return DamagedCache(what, str(path), "run it again: what was changed is made anew")
+    return DamagedCache(what, str(path), "run it again: what has changed is made anew")
 
 
 def _walk(folder: Path) -> list[tuple[str, os.stat_result]]:
-    """All that is below `folder`, by path."""
-    found, places = [], [str(folder)]
+    """Return all that is below `folder`, sorted by path."""
+    paths, places = [], [str(folder)]
     while places:
         with os.scandir(places.pop()) as entries:
             for entry in entries:
                 about = entry.stat(follow_symlinks=False)
                 if stat.S_ISDIR(about.st_mode):
                     places.append(entry.path)
-                found.append((entry.path, about))
-    return sorted(found)
+                paths.append((entry.path, about))
+    return sorted(paths)
 
 
 def _glance(folder: Path) -> str:
-    """A digest over what `stat` says of everything in `folder`."""
+    """Return a digest over mode, size and ctime of everything in `folder`."""
     start = len(str(folder))
     text = "".join(
         f"{path[start:]}\0{about.st_mode} {about.st_size} {about.st_ctime_ns}\n"
@@ -129,7 +129,7 @@ def _glance(folder: Path) -> str:
 
 
 def _contents(folder: Path) -> list[str]:
-    """A line of each thing in `folder`, by path: mode, size, digest of its content, name."""
+    """Return one line per path in `folder`, sorted: mode, size, digest of the content, name."""
     lines = []
     for path, about in _walk(folder):
         digest, size = "-", about.st_size
@@ -139,7 +139,7 @@ def _contents(folder: Path) -> list[str]:
         elif stat.S_ISLNK(about.st_mode):
             digest = hashlib.sha256(os.fsencode(Path(path).readlink())).hexdigest()
         else:
-            size = 0  # of a folder: its file system's affair
+            size = 0  # a folder's size depends on its file system
         name = ascii(os.path.relpath(path, folder))[1:-1]
         lines.append(f"{about.st_mode:o} {size} {digest} {name}")
     return lines

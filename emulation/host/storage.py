@@ -1,4 +1,4 @@
-"""Whether a folder takes what is to be written, what to do where it does not, and its removal."""
+"""Whether a folder has room and may be written, what to do if not, and how to remove it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 
 from emulation.errors import EmulationError, StorageError
 
-#: Room that the files of a run may take, in MiB: most take 0.3.
+#: Room that a run's files may need, in MiB: most need 0.3.
 ROOM_MIB = 16
 
-#: What the host says about a disk or folder -> what to do about it.
+#: Error of a disk or folder -> what to do about it.
 TODO = {
     errno.ENOSPC: "free some space, then run it again: what is done stays",
     errno.EDQUOT: "free some of your quota, then run it again: what is done stays",
@@ -26,23 +26,23 @@ TODO = {
 
 
 def require_room(folder: Path) -> None:
-    """Raise `StorageError` where `folder`, which need not exist, cannot take the files of a run."""
-    there = folder.absolute()
-    while not there.exists():
-        there = there.parent
-    about = os.statvfs(there)
+    """Raise `StorageError` if `folder`, which need not exist, cannot take the files of a run."""
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    about = os.statvfs(existing)
     if about.f_flag & os.ST_RDONLY:
         raise of(OSError(errno.EROFS, os.strerror(errno.EROFS), str(folder)))
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         raise of(OSError(errno.EACCES, os.strerror(errno.EACCES), str(folder)))
     room_mib = about.f_bavail * about.f_frsize >> 20
     if room_mib < ROOM_MIB:
-        what = f"{room_mib} MiB of room are left, and a run may need {ROOM_MIB}"
+        what = f"{room_mib} MiB are free, and a run may need {ROOM_MIB}"
         raise StorageError(what, str(folder), TODO[errno.ENOSPC])
 
 
 def of(error: OSError) -> EmulationError:
-    """The error that a user can act on; any other error of the host is raised again."""
+    """Return an error that the user can act on; raise any other error of the host again."""
     if error.errno not in TODO:
         raise error
     what = (error.strerror or str(error)).lower()
@@ -50,9 +50,9 @@ def of(error: OSError) -> EmulationError:
 
 
 def remove(folder: Path) -> None:
-    """Remove `folder`, with all that is in it, if it is there, however deep and whatever its modes.
+    """Remove `folder` with its content, if it exists, however deep and whatever its modes.
 
-    shutil.rmtree is at its end a thousand folders deep, and where a folder is closed.
+    shutil.rmtree fails a thousand folders deep, and at a folder that its owner may not read.
     """
     if not folder.is_dir() or folder.is_symlink():
         folder.unlink(missing_ok=True)

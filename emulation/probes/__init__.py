@@ -1,1 +1,1 @@
-"""What is recorded while a run goes on, beside what its programs print."""
+"""What is recorded during a run, in addition to what its programs print."""

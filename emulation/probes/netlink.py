@@ -1,7 +1,8 @@
-"""Samples of probes as the guest leaves them, and the tables that are made of them.
+"""Turn the samples of probes, as a guest leaves them, into tables.
 
-Samples are records: time, number of the place, length and netlink messages, as the kernel answers
-`tc -s qdisc` (RTM_NEWQDISC) and `ss -ti` (SOCK_DIAG_BY_FAMILY). Columns and units: docs/probes.md.
+A sample is a record: time, number of the place, length, and the netlink messages with which the
+kernel answers `tc -s qdisc` (RTM_NEWQDISC) or `ss -ti` (SOCK_DIAG_BY_FAMILY). docs/probes.md has
+the columns and units.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ STATES = {1: "ESTAB", 2: "SYN-SENT", 3: "SYN-RECV", 4: "FIN-WAIT-1", 5: "FIN-WAI
     7: "CLOSE", 8: "CLOSE-WAIT", 9: "LAST-ACK", 11: "CLOSING"
 }  # fmt: skip
 
-#: Kind of qdisc -> the struct of its statistics (linux/pkt_sched.h): (column, type), "" left out.
+#: Kind of qdisc -> struct of its statistics (linux/pkt_sched.h): (column, type); "" is left out.
 XSTATS: dict[str, tuple[tuple[str, str], ...]] = {
     "codel": (
         ("max_packet_bytes", "u4"), ("count", "u4"), ("last_count", "u4"), ("delay_us", "u4"),
@@ -76,7 +77,7 @@ XSTATS: dict[str, tuple[tuple[str, str], ...]] = {
         ("heavy_now", "u4"),
     ),
 }  # fmt: skip
-#: Columns that the kernel counts in parts of the whole -> how many parts.
+#: Columns that the kernel gives as parts of a whole -> number of parts.
 _SCALES = {"probability": 2.0**64, "max_probability": 0xFFFF, "average_probability": 0xFFFF}
 
 #: Attributes of CAKE (linux/pkt_sched.h): number -> column.
@@ -91,7 +92,7 @@ _CAKE_TIN = {
     25: "flow_quantum_bytes",
 }  # fmt: skip
 
-#: struct tcp_info (linux/tcp.h), as far as columns are made of it.
+#: struct tcp_info (linux/tcp.h), up to the last field that becomes a column.
 _INFO = (
     ("", "u1"), ("ca_state", "u1"), ("retransmits", "u1"), ("probes", "u1"), ("backoff", "u1"),
     ("", "u1"), ("", "u1"), ("flags", "u1"), ("rto_us", "u4"), ("ato_us", "u4"),
@@ -110,7 +111,8 @@ _INFO = (
     ("dsack_dups", "u4"), ("reord_seen", "u4"), ("rcv_out_of_order_packets", "u4"),
     ("snd_wnd_bytes", "u4"), ("rcv_wnd_bytes", "u4"),
 )  # fmt: skip
-#: Values of which the kernel says by all ones, or by TCP_INFINITE_SSTHRESH, that there is none yet.
+#: Column -> value by which the kernel says that there is none yet: all ones, or
+#: TCP_INFINITE_SSTHRESH.
 _NONE = {"ssthresh_packets": 0x7FFFFFFF, "min_rtt_us": 2**32 - 1, "pacing_rate_bit_s": 2**64 - 1}
 
 _CONTROLS = {
@@ -125,9 +127,9 @@ _GAIN = 256  # BBR_UNIT
 
 
 def tables(places: list[dict[str, Any]], samples: bytes) -> dict[str, pd.DataFrame]:
-    """The tables of `samples`, which were taken at `places` (`probes.places`), by kind of probe.
+    """Return the tables of `samples`, taken at `places` (`probe.places`), by kind of probe.
 
-    A kind that was not asked for is absent. Raises `ConfigError` where the samples are damaged.
+    A kind that was not asked for is absent. Raises `ConfigError` if the samples are damaged.
     """
     qdiscs, sockets = _Rows(), _Rows()
     at = 0
@@ -144,13 +146,12 @@ def tables(places: list[dict[str, Any]], samples: bytes) -> dict[str, pd.DataFra
                 _socket(sockets, (time_ns, place["node"]), body)
         at += length
     kinds = {place["kind"] for place in places}
-    found = {QDISC: qdiscs, SOCKETS: sockets}
-    heads = {QDISC: _QDISC_COLUMNS, SOCKETS: _SOCKET_COLUMNS}
-    return {kind: rows.table(heads[kind]) for kind, rows in found.items() if kind in kinds}
+    rows = {QDISC: (qdiscs, _QDISC_COLUMNS), SOCKETS: (sockets, _SOCKET_COLUMNS)}
+    return {kind: added.table(columns) for kind, (added, columns) in rows.items() if kind in kinds}
 
 
 class _Rows:
-    """Rows of a table, each a tuple and structs of the kernel, of which kinds are of one type."""
+    """Rows of a table: each is a tuple and, in further columns, structs of the kernel."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[Any, ...]] = []
@@ -161,7 +162,7 @@ class _Rows:
         self._rows.append(row)
 
     def add_struct(self, prefix: str, fields: tuple[tuple[str, str], ...], content: bytes) -> None:
-        """`content` belongs to the last row; what a former kernel does not have of it is 0."""
+        """Add the struct `content` to the last row; fields that an older kernel lacks are 0."""
         size = _dtype(fields).itemsize
         whole = content[:size].ljust(size, b"\0")
         self._structs.setdefault((prefix, fields), {})[len(self._rows) - 1] = whole
@@ -172,28 +173,31 @@ class _Rows:
     def table(self, columns: tuple[str, ...]) -> pd.DataFrame:
         table = pd.DataFrame(self._rows, columns=list(columns))
         new: dict[str, Any] = {}
-        for (prefix, fields), found in self._structs.items():
-            array = np.frombuffer(b"".join(found.values()), _dtype(fields))
-            rows = np.fromiter(found, np.int64)
+        for (prefix, fields), structs in self._structs.items():
+            array = np.frombuffer(b"".join(structs.values()), _dtype(fields))
+            rows = np.fromiter(structs, np.int64)
             for name, _ in fields:
                 if name:
                     new[prefix + name] = _column(name, array[name], rows, len(table))
         for column, values in self._values.items():
-            found_at = np.fromiter(values, np.int64)
+            rows = np.fromiter(values, np.int64)
             array = np.fromiter(values.values(), np.float64)
-            new[column] = _column(column, array, found_at, len(table))
+            new[column] = _column(column, array, rows, len(table))
         return pd.concat([table, pd.DataFrame(new, index=table.index)], axis=1)
 
 
 def _dtype(fields: tuple[tuple[str, str], ...]) -> np.dtype[Any]:
-    """The struct, its fields one behind the other."""
+    """Return the type of a packed struct of `fields`."""
     return np.dtype(
         [(name or f"_{number}", f"<{kind}") for number, (name, kind) in enumerate(fields)]
     )
 
 
 def _column(name: str, values: Any, rows: Any, length: int) -> Any:
-    """`values` in their unit at `rows`, NaN elsewhere; integers where every row has one."""
+    """Return a column with `values`, in its unit, at `rows` and NaN elsewhere.
+
+    Integers stay integers if every row has a value.
+    """
     scaled = values
     if name in _SCALES:
         scaled = values / _SCALES[name]
@@ -222,9 +226,9 @@ _SOCKET_COLUMNS = (
 
 def _qdisc(rows: _Rows, place: tuple[Any, ...], body: bytes) -> None:
     _, _, handle, parent, _ = _TCMSG.unpack_from(body)
-    found = dict(_attributes(body[_TCMSG.size :]))
-    kind = _text(found[_TCA_KIND])
-    counted = dict(_attributes(found[_TCA_STATS2]))
+    attributes = dict(_attributes(body[_TCMSG.size :]))
+    kind = _text(attributes[_TCA_KIND])
+    counted = dict(_attributes(attributes[_TCA_STATS2]))
     sent_bytes, packets = struct.unpack_from("<QI", counted[_BASIC])
     if _PACKETS64 in counted:
         (packets,) = struct.unpack("<Q", counted[_PACKETS64])
@@ -243,29 +247,29 @@ def _cake(rows: _Rows, stats: bytes) -> None:
             rows.add_value(f"cake_{_CAKE[number]}", int.from_bytes(content, "little"))
         elif number == _CAKE_TINS:
             for tin, within in _attributes(content):
-                for one, value in _attributes(within):
-                    if one in _CAKE_TIN:
-                        column = f"cake_tin{tin - 1}_{_CAKE_TIN[one]}"
+                for statistic, value in _attributes(within):
+                    if statistic in _CAKE_TIN:
+                        column = f"cake_tin{tin - 1}_{_CAKE_TIN[statistic]}"
                         rows.add_value(column, int.from_bytes(value, "little"))
 
 
 def _socket(rows: _Rows, place: tuple[Any, ...], body: bytes) -> None:
     family, state, _, _, *rest = _DIAG.unpack_from(body)
     local_port, remote_port, local, remote, _, received, sent, _, inode = rest
-    found = dict(_attributes(body[_DIAG.size :]))
+    attributes = dict(_attributes(body[_DIAG.size :]))
     ends = []
     for address, port in ((local, local_port), (remote, remote_port)):
         ends += [_address(family, address), socket.ntohs(port)]
-    control = _text(found.get(_DIAG_CONG, b""))
+    control = _text(attributes.get(_DIAG_CONG, b""))
     rows.add((*place, *ends, STATES.get(state, str(state)), control, received, sent, inode))
-    rows.add_struct("", _INFO, found[_DIAG_INFO])
+    rows.add_struct("", _INFO, attributes[_DIAG_INFO])
     for number, (prefix, fields) in _CONTROLS.items():
-        if number in found:
-            rows.add_struct(f"{prefix}_", fields, found[number])
+        if number in attributes:
+            rows.add_struct(f"{prefix}_", fields, attributes[number])
 
 
 def _address(family: int, content: bytes) -> str:
-    """IPv4 as itself, also where an IPv6 socket has it."""
+    """Return an address as text; IPv4 as such even if an IPv6 socket has it."""
     if family == socket.AF_INET:
         return socket.inet_ntoa(content[:4])
     if content.startswith(b"\0" * 10 + b"\xff\xff"):
@@ -282,7 +286,7 @@ def _text(content: bytes) -> str:
 
 
 def _messages(content: bytes) -> Iterator[bytes]:
-    """What follows the header of each netlink message."""
+    """Yield the body of each netlink message."""
     at = 0
     while at + _HEADER.size <= len(content):
         (length,) = struct.unpack_from("<I", content, at)
@@ -291,7 +295,7 @@ def _messages(content: bytes) -> Iterator[bytes]:
 
 
 def _attributes(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """(number, content) of each attribute."""
+    """Yield (number, content) of each attribute."""
     at = 0
     while at + 4 <= len(content):
         length, number = struct.unpack_from("<HH", content, at)

@@ -1,6 +1,6 @@
-"""Probes: what is recorded beside what the programs print, and where.
+"""Probes: what is recorded in addition to the programs' output, and where.
 
-A module of the guest's kernel (`qdisc/src/probe`) records it, which changes nothing of a run
+A module of the guest's kernel (`qdisc/src/probe`) records, which does not affect the run
 (docs/probes.md).
 """
 
@@ -20,7 +20,7 @@ from emulation.model.units import Duration, UnitError
 
 QDISC, SOCKETS, CAPTURE = "qdisc", "sockets", "capture"
 
-#: Kind -> how it is written.
+#: Kind of probe -> its syntax.
 FORMS = {
     QDISC: "qdisc[:INTERVAL][:NODE INTERFACE]",
     SOCKETS: "sockets[:INTERVAL][:NODE]",
@@ -28,14 +28,14 @@ FORMS = {
     "drops": "drops",
     "startup": "startup",
 }
-#: Those that are tables of what was captured on the way of the sender's packets.
+#: Kinds that are tables, made of captures on the way of the sender's packets.
 FOLLOWED = ("drops", "startup")
-#: What records: a folder of `qdisc/src`, and what loads it in the guest.
+#: The module that records, a folder of `qdisc/src`, and the library that loads it in the guest.
 MODULE, LIBRARY = "probe", "/job/modules/preload_probe.so"
-#: What the module reads and writes, below the folder of the job and its `out`.
+#: Files that the module reads (in the folder of the job) and writes (in its `out`).
 PLACES, SAMPLES, PACKETS = "probe.places", "probe.samples", "probe.{}.pcap"
 DEFAULT_INTERVAL = Duration(10_000_000)
-#: Ports and nodes that a guest has room for (qdisc/src/probe).
+#: The most ports and nodes that a guest records (qdisc/src/probe).
 MOST_PLACES = 128
 
 _PLACE = struct.Struct("<QII16s")  # struct place of qdisc/src/probe
@@ -43,16 +43,16 @@ _PLACE = struct.Struct("<QII16s")  # struct place of qdisc/src/probe
 
 @dataclass(frozen=True)
 class Probe:
-    """What is recorded; without a place at the queues under test, or at the hosts that send."""
+    """What is recorded; by default at the queues under test, of sockets at all hosts."""
 
     kind: str  # a key of FORMS
-    interval: Duration | None = None  # between two samples; a capture has none
+    interval: Duration | None = None  # between two samples; None for a capture
     node: str | None = None
     interface: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Probe:
-        """Read `qdisc:10ms:router_up r1-delay`; raise `ConfigError` where it is not as in FORMS."""
+        """Parse e.g. `qdisc:10ms:router_up r1-delay`; raise `ConfigError` unless it is in FORMS."""
         kind, *rest = (part.strip() for part in text.split(":"))
         if kind not in FORMS:
             close = difflib.get_close_matches(kind, FORMS, n=1)
@@ -64,7 +64,8 @@ class Probe:
         place = rest.pop(0).split() if rest else []
         sizes = {SOCKETS: (0, 1)}.get(kind, (0,) if kind in FOLLOWED else (0, 2))
         if rest or len(place) not in sizes:
-            raise ConfigError(f"'{text}' is not of its form", _where(text), f"write {FORMS[kind]}")
+            what = f"'{text}' is not a probe of kind '{kind}'"
+            raise ConfigError(what, _where(text), f"write {FORMS[kind]}")
         node, interface = (*place, None, None)[:2]
         return cls(kind, interval, node, interface)
 
@@ -74,27 +75,29 @@ class Probe:
         return ":".join(part for part in (self.kind, interval, place) if part)
 
     def places(self, run: Run) -> list[dict[str, Any]]:
-        """Where it is in the rig of `run`, as a job has it; `ConfigError` where there is none
-        such."""
+        """Return the probe's places in the rig of `run`, in the form of a job.
+
+        Raises `ConfigError` if the rig has no such place.
+        """
         topology = run.topology
         if self.kind in FOLLOWED:
-            found: list[tuple[str, str | None]] = [*_followed(run)]
+            places: list[tuple[str, str | None]] = [*_followed(run)]
         elif self.node is None:
-            found = _hosts(topology) if self.kind == SOCKETS else _queues(topology)
+            places = _hosts(topology) if self.kind == SOCKETS else _queues(topology)
         else:
             _check(topology, str(self), self.node, self.interface)
-            found = [(self.node, self.interface)]
+            places = [(self.node, self.interface)]
         interval = {"interval_ns": self.interval.nanoseconds} if self.interval else {}
         kind = CAPTURE if self.kind in FOLLOWED else self.kind
         return [
             {"kind": kind, **interval, "node": node}
             | ({"interface": interface} if interface else {})
-            for node, interface in found
+            for node, interface in places
         ]
 
 
 def check(probes: tuple[Probe, ...], run: Run) -> None:
-    """Raise `ConfigError` where `probes` have no place in `run`, or no moment to begin at."""
+    """Raise `ConfigError` if a probe has no place in `run` or cannot be used with it."""
     if not probes:
         return
     if not run.topology.nodes:
@@ -106,16 +109,16 @@ def check(probes: tuple[Probe, ...], run: Run) -> None:
 
             upload.check(probe.kind, run)
         elif not probe.places(run):
-            what = f"the rig '{run.topology.name}' has none of the places of this probe"
-            raise ConfigError(what, _where(str(probe)), f"name one: {FORMS[probe.kind]}")
+            what = f"the rig '{run.topology.name}' has no default place for this probe"
+            raise ConfigError(what, _where(str(probe)), f"name a place: {FORMS[probe.kind]}")
 
 
 def places(probes: tuple[Probe, ...], run: Run) -> list[dict[str, Any]]:
-    """Where `probes` are; `ConfigError` where a place is unknown or named twice.
+    """Return the places of `probes`; raise `ConfigError` if one is unknown or named twice.
 
-    What is followed is captured where nothing else captures.
+    The captures that the kinds of `FOLLOWED` need are added unless they are asked for already.
     """
-    named = [place for probe in _plain(probes) for place in probe.places(run)]
+    named = [place for probe in _not_followed(probes) for place in probe.places(run)]
     seen = set()
     for place in named:
         if (key := _key(place)) in seen:
@@ -123,14 +126,14 @@ def places(probes: tuple[Probe, ...], run: Run) -> list[dict[str, Any]]:
             raise ConfigError(f"two probes of {key[0]} at {where}", "--probe", "name each once")
         seen.add(key)
     more = {_key(place): place for probe in probes for place in probe.places(run)}
-    found = [*named, *(place for key, place in more.items() if key not in seen)]
-    if len(found) > MOST_PLACES:
-        what = f"{len(found)} places are recorded, the most are {MOST_PLACES}"
+    all_places = [*named, *(place for key, place in more.items() if key not in seen)]
+    if len(all_places) > MOST_PLACES:
+        what = f"{len(all_places)} places would be recorded, at most {MOST_PLACES} can be"
         raise ConfigError(what, "--probe", "name the places that matter")
-    return found
+    return all_places
 
 
-def _plain(probes: tuple[Probe, ...]) -> list[Probe]:
+def _not_followed(probes: tuple[Probe, ...]) -> list[Probe]:
     return [probe for probe in probes if probe.kind not in FOLLOWED]
 
 
@@ -139,9 +142,9 @@ def _key(place: dict[str, Any]) -> tuple[str, ...]:
 
 
 def files(probes: tuple[Probe, ...], run: Run) -> dict[str, str]:
-    """Name of a file that `reduce` makes -> what follows the run's id in the data folder."""
+    """Return the files that `reduce` makes -> their suffixes after the run's id in the data."""
     ends = [f".{probe.kind}.csv" for probe in probes if probe.kind in FOLLOWED]
-    for place in (place for probe in _plain(probes) for place in probe.places(run)):
+    for place in (place for probe in _not_followed(probes) for place in probe.places(run)):
         if place["kind"] == CAPTURE:
             ends.append(f".{place['node']}.{place['interface']}.pcap.gz")
         else:
@@ -150,38 +153,37 @@ def files(probes: tuple[Probe, ...], run: Run) -> dict[str, str]:
 
 
 def check_there(probes: tuple[Probe, ...], run: Run, folder: Path) -> None:
-    """Raise `ConfigError` where the data in `folder` have a series of `probes` that was sampled
-    otherwise: at other places, or at other intervals."""
-    for kind, found in _sampled(probes, run).items():
+    """Raise `ConfigError` if `folder` has a series sampled at other places or intervals."""
+    for kind, wanted in _sampled_places(probes, run).items():
         path = folder / f"{run.id}.{kind}.parquet"
         if path.exists():
             import pandas as pd
 
-            if (there := pd.read_parquet(path).attrs.get("places")) != found:
-                told = " and ".join(_told(place) for place in there or ())
-                what = f"the series that is there is of {told or 'places that it does not tell'}"
+            if (present := pd.read_parquet(path).attrs.get("places")) != wanted:
+                places = " and ".join(_describe(place) for place in present or ())
+                what = f"the existing series is of {places or 'unknown places'}"
                 raise ConfigError(what, str(path), "remove it, or choose another --output")
 
 
-def _sampled(probes: tuple[Probe, ...], run: Run) -> dict[str, list[dict[str, Any]]]:
-    """The places of each kind of series."""
-    found: dict[str, list[dict[str, Any]]] = {}
+def _sampled_places(probes: tuple[Probe, ...], run: Run) -> dict[str, list[dict[str, Any]]]:
+    """Return the places of each kind of series."""
+    by_kind: dict[str, list[dict[str, Any]]] = {}
     for place in places(probes, run):
         if place["kind"] != CAPTURE:
-            found.setdefault(place["kind"], []).append(place)
-    return found
+            by_kind.setdefault(place["kind"], []).append(place)
+    return by_kind
 
 
-def _told(place: dict[str, Any]) -> str:
+def _describe(place: dict[str, Any]) -> str:
     where = " ".join(place[key] for key in ("node", "interface") if key in place)
     return f"{place['kind']}:{Duration(place['interval_ns'])}:{where}"
 
 
 def for_module(probes: tuple[Probe, ...], run: Run) -> bytes:
-    """What the module is told: `struct place` of each place.
+    """Return what the module reads: `struct place` of each place.
 
-    Each node but a switch has a network namespace of its own, made in their order; the first is
-    that of the guest's first process.
+    Each node but a switch has a network namespace, numbered in their order from 1; number 0 is that
+    of the guest's first process.
     """
     topology = run.topology
     numbers = dict.fromkeys((node.name for node in topology.nodes if node.switches), 0)
@@ -199,13 +201,13 @@ def for_module(probes: tuple[Probe, ...], run: Run) -> bytes:
 
 
 def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
-    """Make `files` of what the module left in the folder `out`; `GuestFailure` where it did not."""
+    """Make `files` of what the module left in `out`; raise `GuestFailure` if it left nothing."""
     if not (out / SAMPLES).exists():
         what = "no probe could begin: the guest's first process never slept for long"
         raise GuestFailure(what, todo="leave --probe out")
-    found = places(probes, run)
+    recorded = places(probes, run)
     captures = {}
-    for number, place in enumerate(found):
+    for number, place in enumerate(recorded):
         if place["kind"] == CAPTURE:
             raw = out / PACKETS.format(number)
             packed = out / f"probe.{place['node']}.{place['interface']}.pcap.gz"
@@ -218,10 +220,10 @@ def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
 
             sender, queue = (captures[place] for place in upload.places(run))
             upload.write(probe.kind, run, out, (sender, queue), out / f"probe.{probe.kind}.csv")
-    if sampled := _sampled(probes, run):
+    if sampled := _sampled_places(probes, run):
         from emulation.probes import netlink
 
-        for kind, table in netlink.tables(found, (out / SAMPLES).read_bytes()).items():
+        for kind, table in netlink.tables(recorded, (out / SAMPLES).read_bytes()).items():
             table.attrs["places"] = sampled[kind]
             table.to_parquet(out / f"probe.{kind}.parquet", index=False)
 
@@ -243,8 +245,8 @@ def _interval(text: str, whole: str) -> Duration:
 
 
 def _check(topology: Topology, text: str, node: str, interface: str | None) -> None:
-    """Raise `ConfigError` unless there is such a node, and such a port of it."""
-    nodes = [one.name for one in topology.nodes]
+    """Raise `ConfigError` unless there is such a node, with such a port."""
+    nodes = [node.name for node in topology.nodes]
     if node not in nodes:
         raise ConfigError(f"no node '{node}'", _where(text), f"nodes: {', '.join(nodes)}")
     ports = [port.interface for port in topology.ports() if port.node == node]
@@ -258,7 +260,7 @@ def _queues(topology: Topology) -> list[tuple[str, str | None]]:
 
 
 def _hosts(topology: Topology) -> list[tuple[str, str | None]]:
-    """The nodes that neither route nor switch: every one of them sends, if only acknowledgments."""
+    """Return the nodes that neither route nor switch: each sends, if only acknowledgments."""
     return [(node.name, None) for node in topology.nodes if not (node.forwards or node.switches)]
 
 

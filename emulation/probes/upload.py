@@ -1,4 +1,4 @@
-"""Tables of what a run's sender sends through the queue under test on its way.
+"""Tables of the packets that a run's sender sends through the queue under test on their way.
 
 Every packet is followed from the sender's port to the queue's (`emulation.captures.drops`).
 """
@@ -20,18 +20,18 @@ from emulation.model.run import Run
 from emulation.model.units import Duration
 from emulation.traffic import Flent
 
-#: Decides on a packet as its turn comes; the other qdiscs decide as it arrives.
+#: The qdisc that decides on a packet when its turn comes; the others decide when it arrives.
 AT_HEAD = "codel"
 
 
 def places(run: Run) -> tuple[Place, Place]:
-    """The sender's port, and that of the first queue under test on the way to the receiver.
+    """Return the sender's port, and the first port under test on the way to the receiver.
 
-    Raises `ConfigError` where there are no two such ports.
+    Raises `ConfigError` if the run does not have two such ports.
     """
     traffic, topology = run.traffic, run.topology
     if not isinstance(traffic, Flent) or not run.base_rtts:
-        what = "packets are followed where flent sends over a path whose base RTT is known"
+        what = "packets can be followed only if flent sends over a path whose base RTT is known"
         raise ConfigError(what, run.id, "leave this probe out, or record 'capture'")
     sender = (traffic.client, topology.port(traffic.client).interface)
     tested = {(port.node, port.interface) for port in topology.queues()}
@@ -44,28 +44,27 @@ def places(run: Run) -> tuple[Place, Place]:
 
 
 def check(kind: str, run: Run) -> None:
-    """Raise `ConfigError` where `run` cannot have the table `kind`."""
+    """Raise `ConfigError` if the table `kind` cannot be made for `run`."""
     places(run)
     if kind == "startup":
         _target(run)
 
 
 def write(kind: str, run: Run, out: Path, captures: tuple[Path, Path], table: Path) -> None:
-    """Write the table `kind` of TABLES of what a guest left in `out`: its counters, and `captures`
-    at `places`.
+    """Write the table of a kind in TABLES, from `captures` at `places` and the counters in `out`.
 
-    Raises `GuestFailure` where captures and counters do not agree.
+    Raises `GuestFailure` if captures and counters do not agree.
     """
     _, queue = places(run)
-    told = json.loads((out / "qdiscs.json").read_text())[" ".join(queue)]
-    counted = told["qdiscs"][-1]
+    at_queue = json.loads((out / "qdiscs.json").read_text())[" ".join(queue)]
+    counted = at_queue["qdiscs"][-1]
     sent = drops.read(captures, counted, queue, _sender(run), _rtts(run))
-    row, rows = TABLES[kind]
+    row_type, rows = TABLES[kind]
     with table.open("w", newline="", encoding="utf-8") as file:
-        names = [field.name for field in fields(row)]
+        names = [field.name for field in fields(row_type)]
         writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(asdict(found) for found in rows(run, sent))
+        writer.writerows(asdict(row) for row in rows(run, sent))
 
 
 def _drops(run: Run, sent: Sent) -> Iterable[drops.Row]:
@@ -76,7 +75,7 @@ def _startup(run: Run, sent: Sent) -> Iterable[startup.Row]:
     return startup.rows(sent, _target(run), run.point.up.kind == AT_HEAD, run.length)
 
 
-#: Probe -> what a row of its table is, and what makes the rows.
+#: Kind of probe -> the type of its table's rows, and the function that makes them.
 TABLES: Mapping[str, tuple[Any, Callable[[Run, Sent], Iterable[Any]]]] = {
     "drops": (drops.Row, _drops),
     "startup": (startup.Row, _startup),
@@ -86,7 +85,7 @@ TABLES: Mapping[str, tuple[Any, Callable[[Run, Sent], Iterable[Any]]]] = {
 def _target(run: Run) -> Duration:
     target = dict(run.point.up.options).get("target")
     if not isinstance(target, Duration):
-        what = f"'{run.qdisc}' has no target that its start could be compared with"
+        what = f"'{run.qdisc}' has no target with which its start could be compared"
         raise ConfigError(what, run.id, "choose codel or pie, or the probe 'drops'")
     return target
 
@@ -97,6 +96,6 @@ def _sender(run: Run) -> str:
 
 
 def _rtts(run: Run) -> Rtts:
-    """The round trip of the empty path to each of the receiver's addresses."""
+    """Return the round trip of the empty path to each of the receiver's addresses."""
     assert isinstance(run.traffic, Flent)
     return dict(zip(run.topology.port(run.traffic.server).ips, run.base_rtts, strict=True))

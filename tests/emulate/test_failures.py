@@ -116,7 +116,7 @@ def test_too_little_room_is_told_before_a_run(
     codel: Run, guest: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(storage, "ROOM_MIB", 1 << 40)
-    with pytest.raises(StorageError, match=r"MiB of room are left.*; free some space") as caught:
+    with pytest.raises(StorageError, match=r"MiB are free.*; free some space") as caught:
         run.execute(codel, KERNEL, TOOLS, tmp_path / "deep/er")
     assert caught.value.exit_status == 12
     assert guest == []
@@ -135,7 +135,7 @@ def test_a_real_full_disk_is_told(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     if "unshare" in done.stderr or "mount" in done.stderr:
         pytest.skip(f"no namespaces of one's own here: {done.stderr.strip()}")
-    assert "1 MiB of room are left, and a run may need 16; free some space" in done.stderr
+    assert "1 MiB are free, and a run may need 16; free some space" in done.stderr
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")

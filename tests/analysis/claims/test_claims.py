@@ -239,6 +239,8 @@ def test_an_interval_all_of_which_is_close_to_the_bound(
 
     asked = Check(statistic, (CODEL, PIE), low, high)
     assert verdict.at_bound(asked, Known(0, 0, 5), 100.0) is close
+    if statistic is DIFFERENCE:  # one of the wrong sign is not at its bound
+        assert verdict.at_bound(asked, Known(0.1, 0, 5), 100.0) is False
 
 
 def test_what_is_at_its_bound_needs_no_seeds() -> None:

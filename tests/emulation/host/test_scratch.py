@@ -142,7 +142,7 @@ def test_folders_deeper_than_python_goes(job: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_kept_is_files(job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scratch, "MOST_KEPT", 3)
+    monkeypatch.setattr(scratch, "MOST_COPIED", 3)
     (job / "root").symlink_to("/etc")
     (job / "console").write_text("12345")
     (job / "job/out/link").symlink_to("/etc/passwd")

@@ -500,10 +500,10 @@ def test_the_wall_is_the_best_that_there_is(monkeypatch: pytest.MonkeyPatch) -> 
         assert confine.wall() is best
     monkeypatch.setattr(confine, "_has", lambda kind: kind is not Wall.LANDLOCK)
     monkeypatch.setenv(confine.VARIABLE, "landlock")
-    with pytest.raises(MissingTool, match="does not have it"):
+    with pytest.raises(MissingTool, match="this host lacks this wall"):
         confine.wall()
     monkeypatch.setenv(confine.VARIABLE, "paper")
-    with pytest.raises(ConfigError, match="is no wall"):
+    with pytest.raises(ConfigError, match="is not a wall"):
         confine.wall()
 
 

@@ -47,9 +47,9 @@ def test_what_is_written_is_what_is_meant() -> None:
         ("qdsc", "did you mean 'qdisc'"),
         ("qdisc:10", "a bare number has no unit"),
         ("qdisc:0ms", "never ends"),
-        ("qdisc:router_up", "is not of its form"),
-        ("sockets:client client-r1", "is not of its form"),
-        ("capture:1ms:a b", "is not of its form"),
+        ("qdisc:router_up", "is not a probe of kind 'qdisc'"),
+        ("sockets:client client-r1", "is not a probe of kind 'sockets'"),
+        ("capture:1ms:a b", "is not a probe of kind 'capture'"),
     ],
 )
 def test_bad_text_is_refused(text: str, what: str) -> None:
@@ -112,7 +112,7 @@ def test_a_probe_without_a_place_is_refused(
     pie: Run, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setattr(Topology, "queues", lambda topology: ())
-    with pytest.raises(ConfigError, match=f"--probe {text}.*has none of the places.*name one: "):
+    with pytest.raises(ConfigError, match=f"--probe {text}.*has no default place.*name a place: "):
         probe.check((Probe.parse("sockets"), Probe.parse(text)), pie)
 
 
@@ -129,7 +129,7 @@ def test_a_series_that_was_sampled_otherwise_is_not_taken_for_it(pie: Run, tmp_p
     table.to_parquet(path)
     probe.check_there((Probe.parse("qdisc:1ms"), Probe.parse("sockets")), pie, tmp_path)
     for text in ("qdisc", "qdisc:1ms:router_up r1-delay"):
-        with pytest.raises(ConfigError, match="the series that is there is of qdisc:1 ms:"):
+        with pytest.raises(ConfigError, match="the existing series is of qdisc:1 ms:"):
             probe.check_there((Probe.parse(text),), pie, tmp_path)
 
 

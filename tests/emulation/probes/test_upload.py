@@ -52,7 +52,11 @@ def test_the_sender_and_the_first_queue_on_its_way() -> None:
     ("kind", "refused", "why"),
     [
         ("startup", run(qdisc="sfq"), "'sfq' has no target"),
-        ("drops", run("khademi2013/flows_4", link="10/10", qdisc="codel_5ms"), "where flent sends"),
+        (
+            "drops",
+            run("khademi2013/flows_4", link="10/10", qdisc="codel_5ms"),
+            "only if flent sends",
+        ),
         ("drops", run("gbw2015/wifi_rrul", link="100/100"), "no queue under test behind the port"),
     ],
 )
