@@ -34,9 +34,9 @@ RUN DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recomm
         make gcc binutils flex bison bc xz-utils patch perl libc6-dev >/dev/null
 COPY qdisc qdisc
 COPY workflow/__init__.py workflow/ready.py workflow/
-COPY emulation/__init__.py emulation/apt.py emulation/cache.py emulation/confine.py \
-     emulation/errors.py \
-     emulation/rootfs.py emulation/seal.py emulation/storage.py emulation/
+COPY emulation/__init__.py emulation/errors.py emulation/
+COPY emulation/host emulation/host
+COPY emulation/machine/__init__.py emulation/machine/rootfs.py emulation/machine/
 COPY emulation/kernel emulation/kernel
 COPY emulation/guest/init.sh emulation/guest/
 RUN python3 -m workflow.ready kernel /cache/kernel.json \
@@ -46,9 +46,9 @@ RUN python3 -m workflow.ready kernel /cache/kernel.json \
 # --- the guest's root file system
 FROM builder AS guest
 COPY workflow/__init__.py workflow/ready.py workflow/
-COPY emulation/__init__.py emulation/apt.py emulation/cache.py emulation/confine.py \
-     emulation/errors.py \
-     emulation/rootfs.py emulation/seal.py emulation/storage.py emulation/
+COPY emulation/__init__.py emulation/errors.py emulation/
+COPY emulation/host emulation/host
+COPY emulation/machine/__init__.py emulation/machine/rootfs.py emulation/machine/
 COPY emulation/kernel emulation/kernel
 COPY emulation/guest/init.sh emulation/guest/
 RUN python3 -m workflow.ready rootfs /cache/rootfs.json \

@@ -1,4 +1,4 @@
-"""Runs of one's own from Python: open a study, choose points, run them, get tidy tables.
+"""Runs of your own from Python: open a study, choose points, run them, get tidy tables.
 
     from analysis.lab import open_study
 
@@ -6,8 +6,8 @@
     runs.do()
     runs.summary()
 
-What is there already is not run again. It is the code behind `emulate run`, and the runs are the
-same ones, byte for byte.
+Runs that exist are not repeated. This is the code behind `emulate run`, and it makes the same runs,
+byte for byte.
 """
 
 from __future__ import annotations
@@ -29,13 +29,17 @@ from analysis.runs import dataset
 from analysis.runs.dataset import Dataset, RunFile
 from analysis.runs.files import read_rows
 from analysis.runs.flentfile import TCP_KINDS
-from emulation import campaign, config, datafile, kernel, rootfs, studies
+from emulation import datafile, kernel
+from emulation.config import catalogue
 from emulation.errors import ConfigError
-from emulation.model import Run, Study
-from emulation.run import paths
-from emulation.units import Duration, UnitError
+from emulation.machine import rootfs
+from emulation.model.run import Run, Study
+from emulation.model.units import Duration, UnitError
+from emulation.runs import campaign
+from emulation.runs.run import paths
+from emulation.study import studies
 
-#: What values of `OpenStudy.runs` are, by name, and one of each.
+#: The types of the keywords of `OpenStudy.runs`, with an example of each.
 KINDS: Final[Mapping[str, tuple[type, str]]] = {
     "link": (str, "'10/1'"),
     "qdisc": (str, "'codel'"),
@@ -51,10 +55,10 @@ GOODPUT: Final = tuple(metrics.GOODPUT.values())
 
 @dataclass(frozen=True)
 class Chosen(Sequence[Run]):
-    """Runs that were chosen; a sequence of `emulation.model.Run`."""
+    """Runs that were chosen; a sequence of `emulation.model.run.Run`."""
 
     all: tuple[Run, ...]
-    data: Path  # where they lie, or will
+    data: Path  # the folder that they are or will be in
 
     def __len__(self) -> int:
         return len(self.all)
@@ -66,9 +70,9 @@ class Chosen(Sequence[Run]):
         return iter(self.all)
 
     def do(self, jobs: int | None = None, again: bool = False, bar: bool = True) -> Chosen:
-        """Do those that are not there, `jobs` at once (default: one a core), with a progress bar.
+        """Execute the missing runs, `jobs` at once (default: one per core), with a progress bar.
 
-        Raises an `EmulationError` of the first that fails. Stopped, it goes on where it was.
+        Raises the `EmulationError` of the first that fails. After an interruption, call it again.
         """
         with campaign.progress(len(self), bar) as (on_step, on_result):
             campaign.do(
@@ -156,7 +160,7 @@ class OpenStudy:
     @property
     def experiments(self) -> list[str]:
         """The names of its experiments."""
-        return [one.name for one in self.study.experiments]
+        return [experiment.name for experiment in self.study.experiments]
 
     def runs(
         self,
@@ -174,7 +178,7 @@ class OpenStudy:
         `length` is a text, "20 s", or seconds. `data` is where they lie: that of the study unless
         it is given. Raises `ConfigError` for what cannot be.
         """
-        about = config.experiment(f"{self._place}/{experiment}")
+        about = catalogue.experiment(f"{self._place}/{experiment}")
         given = {
             axis: list(value) if _several(value) else [value]
             for axis, value in (settings or {}).items()
@@ -184,7 +188,7 @@ class OpenStudy:
         if _several(chosen.get("era")):  # of which the sweep takes several as values of an axis
             given["era"] = chosen.pop("era")
         span = None if length is None else _duration(length)
-        found = config.select(about, length=span, settings=given, **chosen)
+        found = catalogue.select(about, length=span, settings=given, **chosen)
         if not found:
             raise ConfigError("nothing is chosen", about.id, "see its points: emulate list")
         return Chosen(found, Path(data) if data is not None else self.data)
@@ -203,7 +207,7 @@ class OpenStudy:
 def open_study(name: str | Path) -> OpenStudy:
     """A shipped study by its name, or any by its folder; `ConfigError` where there is none."""
     folder = studies.add(name)
-    return OpenStudy(config.load(folder), folder)
+    return OpenStudy(catalogue.load(folder), folder)
 
 
 def _several(value: Any) -> bool:

@@ -10,10 +10,13 @@ from unittest import mock
 
 import pytest
 
-from emulation import ownfile, speed, studies, trust
-from emulation.config import experiment, load
+from emulation.config import ownfile
+from emulation.config.catalogue import experiment, load
 from emulation.errors import ConfigError
-from emulation.model import Experiment
+from emulation.model.run import Experiment
+from emulation.runs import speed
+from emulation.study import studies, trust
+from tests import ROOT
 
 os.environ[ownfile.VARIABLE] = ""  # tests are about what is shipped, whatever qdisc/own.yaml has
 
@@ -40,7 +43,7 @@ def own_speed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The repository."""
-    return Path(__file__).parent.parent
+    return ROOT
 
 
 @pytest.fixture(scope="session")
@@ -90,14 +93,10 @@ def refusal(study: Path) -> Callable[[str], list[str]]:
 
 
 @pytest.fixture
-def guest_modules(root: Path) -> Iterator[None]:
+def guest_modules() -> Iterator[None]:
     """The guest's modules can be imported, with nothing in Mininet's place."""
     absent = ("mininet", "mininet.link", "mininet.net", "mininet.node")
-    path = [str(root / "emulation" / "guest"), *sys.path]
-    with (
-        mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in absent}),
-        mock.patch.object(sys, "path", path),
-    ):
+    with mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in absent}):
         for name in ("rig", "traffic"):
             sys.modules.pop(name, None)
         yield

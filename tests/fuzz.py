@@ -27,7 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests import ROOT
+
 MEMORY = 3 << 30  # bytes of address space; the libraries' own code and threads take 2 GiB of it
 SECONDS = 20  # of one input: a study file of the greatest size takes a few
 FLENT, ROWS, FIGURE = "seed-001.flent.gz", "seed-001.rows.jsonl.gz", "mine/figures/x.yaml"
@@ -91,13 +92,19 @@ def _flent(path: Path) -> None:
     _each(lambda: read_flent(path), lambda: read_series(file), lambda: flow_starts([file]))
 
 
-def _metrics(path: Path) -> None:
-    from emulation import verify
-    from emulation.compare import compare, load
+def _lint(path: Path) -> object:
+    from analysis.measures.lint import lint
+    from analysis.runs.rigrecord import read_rig
+
+    return lint(read_rig(path))
+
+
+def _compared(path: Path) -> None:
+    from emulation.checks.compare import compare, load
 
     other = path.with_name("other.flent.gz")
     other.write_bytes(gzip.compress(b'{"results": {"a": [1]}, "x_values": [0], "metadata": {}}'))
-    _each(lambda: verify.metrics(path, [50.0]), lambda: compare(load(path), load(other)))
+    compare(load(path), load(other))
 
 
 def _window(path: Path) -> object:
@@ -109,7 +116,7 @@ def _window(path: Path) -> object:
 def _provenance(path: Path) -> None:
     from analysis.runs.dataset import facts, read_record, usable
     from analysis.site.inventory import _row
-    from emulation.verify import Shipped
+    from emulation.checks.verify import Shipped
 
     file = _run_file(path.with_name("seed-001.flent.gz"))
 
@@ -149,8 +156,7 @@ def _probe(path: Path) -> object:
 
 
 def _published(path: Path) -> None:
-    from analysis.plots.facts import read_facts
-    from analysis.runs.published import read_published
+    from analysis.runs.published import read_facts, read_published
 
     _each(lambda: read_facts(path), lambda: read_published(path))
 
@@ -181,7 +187,7 @@ def _study(path: Path) -> None:
 
 
 def _studies() -> list[bytes]:
-    from emulation import template
+    from emulation.study import template
 
     shipped = _of_studies("study.yaml")
     texts = (path.read_text() for path in sorted((ROOT / "tests").rglob("test_*.py")))
@@ -191,7 +197,7 @@ def _studies() -> list[bytes]:
 
 
 def _plain(text: bytes) -> Any:
-    from emulation.source import Source
+    from emulation.study.source import Source
 
     return Source.read(text.decode(errors="replace")).value
 
@@ -246,7 +252,8 @@ def _short(text: bytes) -> bytes:
 
 READERS: dict[str, Reader] = {
     "flent": Reader(_flent, FLENT, lambda: _flents("*", 24), True, json.loads),
-    "compare": Reader(_metrics, FLENT, lambda: _flents("gbw2015", 12), True, json.loads),
+    "lint": Reader(_lint, FLENT, lambda: _flents("*", 24), True, json.loads),
+    "compare": Reader(_compared, FLENT, lambda: _flents("gbw2015", 12), True, json.loads),
     "window": Reader(_window, FLENT, lambda: _flents("codel2012/window*", 4), True, json.loads),
     "provenance": Reader(_provenance, "seed-001.json", lambda: _records(), False, json.loads),
     "rows": Reader(_rows, ROWS, lambda: _unpacked("**/*.rows.jsonl.gz", 4), True),

@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from synthetic_results import write_data, write_results
 
 from analysis.errors import DataError
 from analysis.runs import files
 from analysis.site import report
 from emulate.cli import main
-from emulation import datafile, sysctls
+from emulation import datafile
 from emulation.captures import pcap, table
 from emulation.errors import ConfigError, DamagedData, printable
-from emulation.source import MOST_TEXT, Source
+from emulation.model import sysctls
+from emulation.study.source import MOST_TEXT, Source
+from tests.data.synthetic_results import write_data, write_results
 from tests.fuzz import READERS, fuzz
 
 EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -97,7 +98,7 @@ def test_packets_of_others(tmp_path: Path) -> None:
         table.read(path)
     columns = {field.name: pa.array([9], field.type) for field in table.SCHEMA}
     pq.write_table(pa.table(columns, table.SCHEMA), path)
-    with pytest.raises(DamagedData, match="a fate that there is not"):
+    with pytest.raises(DamagedData, match="has an unknown fate"):
         table.read(path)
     capture = tmp_path / "x.pcap"
     head = pcap._HEADER.pack(0xA1B23C4D, 2, 4, 0, 0, 96, 1)

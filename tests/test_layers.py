@@ -24,10 +24,22 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
+#: A module and what it must not import.
+WRONG = {
+    "analysis/measures/metrics.py": "analysis.site.outputs",
+    "analysis/site/pages.py": "emulation.runs.campaign",
+    "emulation/model/run.py": "emulation.config.job",
+    "emulation/config/catalogue.py": "emulation.machine.vm",
+}
+
+
 def test_a_wrong_import_is_found(checkout: Path) -> None:
     assert lint(checkout).returncode == 0
-    with (checkout / "analysis/measures/metrics.py").open("a") as file:
-        file.write("\n\ndef late():\n    from analysis.site import outputs\n    return outputs\n")
+    for file, wrong in WRONG.items():
+        with (checkout / file).open("a") as module:
+            module.write(f"\n\ndef late():\n    import {wrong}\n    return {wrong}\n")
     found = lint(checkout)
     assert found.returncode == 1
-    assert "analysis.measures.metrics -> analysis.site.outputs" in found.stdout
+    for file, wrong in WRONG.items():
+        name = file.removesuffix(".py").replace("/", ".")
+        assert f"{name} -> {wrong}" in found.stdout

@@ -15,12 +15,14 @@ import sys
 from pathlib import Path
 
 from emulate.commands.run import add_selection, selection
-from emulation import kernel, provenance, rootfs, storage, vm
+from emulation import kernel
 from emulation.errors import EmulationError
+from emulation.host import storage
 from emulation.kernel import Kernel
-from emulation.model import Run
-from emulation.rootfs import RootFs
-from emulation.run import execute, paths
+from emulation.machine import provenance, rootfs, vm
+from emulation.machine.rootfs import RootFs
+from emulation.model.run import Run
+from emulation.runs.run import execute, paths
 
 
 def is_current(run: Run, built: Kernel, root: RootFs, data: Path) -> bool:

@@ -9,7 +9,7 @@ import hashlib
 import sys
 from pathlib import Path
 
-from emulation import studies
+from emulation.study import studies
 
 NAME = "SHA256SUMS"
 DATA = Path(__file__).parents[1] / "data"

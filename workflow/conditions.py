@@ -19,7 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from emulation import confine, vm
+from emulation.host import confine
+from emulation.machine import vm
 
 NOBODY = 65534
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from statistics import mean
 
 from emulate.commands.list import wall_seconds
-from emulation.config import experiments
-from emulation.model import Experiment
+from emulation.config.catalogue import experiments
+from emulation.model.run import Experiment
 
 
 @dataclass

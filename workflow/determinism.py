@@ -28,12 +28,14 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from emulation import guestcode, kernel, rootfs, vm
-from emulation.config import experiment, select
+from emulation import kernel
+from emulation.config.catalogue import experiment, select
+from emulation.config.job import job_of, modules_of
 from emulation.kernel import Kernel, module
-from emulation.model import Run
+from emulation.machine import guestcode, rootfs, vm
+from emulation.model.run import Run
+from emulation.model.units import Duration
 from emulation.traffic.flent import check_flows
-from emulation.units import Duration
 from workflow.conditions import (
     CPUS,
     MATRIX,
@@ -168,8 +170,8 @@ def lay_out(folder: Path, run: Run, conditions: Conditions, stage: Stage) -> Non
     if conditions.user is not None:
         assert stage.copy is not None
         root = stage.copy / "root"
-    job = run.job()
-    modules = module.needed(stage.kernel, job, run.modules)
+    job = job_of(run)
+    modules = module.needed(stage.kernel, job, modules_of(run))
     place = Path("/guest") if conditions.container else root
     vm.prepare(folder, place, job, modules, files=run.traffic.sources())
     for path in (folder, *folder.rglob("*")):

@@ -30,7 +30,7 @@ def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
     from analysis.errors import DataError  # these take seconds, which a fork does not need
     from analysis.site.execute import execute
     from analysis.site.figurefile import read_figure
-    from emulation import storage
+    from emulation.host import storage
 
     try:
         figure = read_figure(given.figure)

@@ -14,12 +14,13 @@ from analysis.runs import study
 from analysis.runs.dataset import variant_name
 from analysis.site.figurefile import Cell, FigureFile, read_figure
 from analysis.sources import closure
-from emulation import ownfile, studies
-from emulation.config import all_labels, experiment, experiments, select
+from emulation.config import ownfile
+from emulation.config.catalogue import all_labels, experiment, experiments, select
 from emulation.errors import ConfigError
-from emulation.model import Experiment, Run
-from emulation.schema import unknown
-from emulation.units import Duration
+from emulation.model.run import Experiment, Run
+from emulation.model.units import Duration
+from emulation.study import studies
+from emulation.study.schema import unknown
 
 #: Where the shipped studies are, and the code of each kind of measure.
 STUDIES = Path("studies")
@@ -34,13 +35,11 @@ SETTLED = Path("analysis/site/verdicts.py")
 TEMPLATES = Path("analysis/site/templates")
 NOTEBOOK_TEMPLATES = ("base.html", "notebook.html", "page.css", "picture.html")
 
-#: What `analysis.site.execute` leaves of a figure and later steps use.
+#: What `analysis.site.execute` leaves of every figure. The images, which a table has none of, are
+#: written before the summary.
 PRODUCTS = (
     "summary.json",
     "table.csv",
-    "figure.svg",
-    "figure-dark.svg",
-    "figure.png",
     "notebook.html",
 )
 
@@ -307,7 +306,7 @@ class Plan:
         # The parameter file, which it reads, is there as a file.
         code += closure([EXECUTE], (), ["analysis.site.figurefile"])
         code += [TEMPLATES / name for name in NOTEBOOK_TEMPLATES]
-        if Path("emulation/config.py") in code:
+        if Path("emulation/config/catalogue.py") in code:
             code += [path for path in [figure.study / studies.FILE] if path.is_file()]
         tables = [
             folder / value

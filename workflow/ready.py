@@ -12,8 +12,9 @@ import json
 import sys
 from pathlib import Path
 
-from emulation import kernel, rootfs
+from emulation import kernel
 from emulation.errors import EmulationError
+from emulation.machine import rootfs
 
 
 def identity(part: str, series: str | None) -> dict[str, str]:

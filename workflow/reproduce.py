@@ -25,8 +25,8 @@ from workflow import cluster, forks, progress, stale
 from workflow.progress import LogHandler, Work
 
 if TYPE_CHECKING:
-    from emulation.model import Run
-    from emulation.units import Duration
+    from emulation.model.run import Run
+    from emulation.model.units import Duration
     from workflow.plan import Plan
 
 #: Seconds of a run that do not depend on its length: Python, the boot, flent's pauses.

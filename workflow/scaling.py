@@ -25,15 +25,18 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from emulation import host, kernel, rootfs, scratch, speed
-from emulation.bench import Watch
+from emulation import kernel
 from emulation.captures import places
-from emulation.config import experiment, select
+from emulation.checks.bench import Watch
+from emulation.config.catalogue import experiment, select
 from emulation.errors import EmulationError
+from emulation.host import facts, scratch
 from emulation.kernel import Kernel
-from emulation.model import Run
-from emulation.rootfs import RootFs
-from emulation.run import boot, machine_of
+from emulation.machine import rootfs
+from emulation.machine.rootfs import RootFs
+from emulation.model.run import Run
+from emulation.runs import speed
+from emulation.runs.run import boot, machine_of
 from emulation.traffic import Iperf
 
 SWEEPS = ("rate", "flows", "hosts")  # of the study
@@ -141,7 +144,7 @@ def take(run: Run, built: Kernel, root: RootFs) -> Taken:
 
 def measure(point: Point, built: Kernel, root: RootFs) -> Row:
     """The row of `point`; one with a `problem` where a guest failed."""
-    about = host.about()
+    about = facts.about()
     length_s = point.runs[0].length.seconds
     row = Row(about["cpu_model"], about["cpus"], built.digest, **point.key, length_s=length_s)
     busy_before, began = busy_s(), time.monotonic()
@@ -237,7 +240,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, required=True, help="the table; it grows")
     parser.add_argument("--sweep", choices=(*SWEEPS, "guests"), help="only this one")
     given = parser.parse_args(arguments)
-    built, root, about = kernel.build(), rootfs.build(), host.about()
+    built, root, about = kernel.build(), rootfs.build(), facts.about()
     while True:
         left = missing(read(given.output), about["cpu_model"], built.digest, about["cpus"])
         point = next((one for one in left if given.sweep in (None, one.sweep)), None)

@@ -135,7 +135,7 @@ setup_guest() {
         say "building the kernel: about 8 min of one core, and 160 MB to download"
     fi
     "$VENV/bin/emulate" kernel build --jobs "$1" >/dev/null
-    if ! "$VENV/bin/python" -c 'import sys; from emulation import rootfs; sys.exit(not rootfs.find())'
+    if ! "$VENV/bin/python" -c 'import sys; from emulation.machine import rootfs; sys.exit(not rootfs.find())'
     then
         say "unpacking the guest's tools: about a minute, and 70 MB to download"
     fi

@@ -16,11 +16,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from emulation import kernel, provenance, rootfs
-from emulation.config import all_labels, experiments, recorded
+from emulation import kernel
+from emulation.config.catalogue import all_labels, experiments, recorded
+from emulation.config.job import job_of
 from emulation.errors import ConfigError
-from emulation.model import Run
-from emulation.rootfs import RootFs
+from emulation.machine import provenance, rootfs
+from emulation.machine.rootfs import RootFs
+from emulation.model.run import Run
 
 #: Part of a run's identity -> how people call it.
 PARTS = {
@@ -90,7 +92,7 @@ def _kernel(series: str, found: dict[str, str | None]) -> str | None:
 def _today(run: Run, kernel_digest: str | None, root: RootFs | None) -> dict[str, Any]:
     """By part what `run` would be made of, as a digest or versions; None where that is not built
     yet."""
-    job = run.job()
+    job = job_of(run)
     return {
         "kernel": kernel_digest,
         "tools": {one: root.packages[one] for one in provenance.SPELLED_OUT} if root else None,

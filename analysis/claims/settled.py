@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from analysis.runs.study import Study, known
 from analysis.sources import closure
-from emulation.cache import cache_dir
+from emulation.host.cache import cache_dir
 
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = "settled"

@@ -1,7 +1,7 @@
 """The panel of `notebooks/explore.ipynb`: choose a run, watch it, hold it against the paper.
 
 The panel is drawn from the thread of the notebook's kernel; the run is in one of its own
-(`emulation.live`), so that cells can be executed meanwhile.
+(`emulation.runs.live`), so that cells can be executed meanwhile.
 """
 
 import asyncio
@@ -17,11 +17,11 @@ import ipywidgets as widgets
 from analysis.errors import DataError
 from analysis.live import readings, reference
 from analysis.plots import style
-from emulation import explore, ownfile
+from emulation.config import explore, ownfile
+from emulation.config.explore import Choice
 from emulation.errors import EmulationError, Interrupted
-from emulation.explore import Choice
-from emulation.live import Live
-from emulation.units import Duration, Rate, UnitError
+from emulation.model.units import Duration, Rate, UnitError
+from emulation.runs.live import Live
 
 LOOK_S: Final = 0.25  # between two looks at the run
 DRAW_SHARE: Final = 0.3  # of the time at most goes into drawing
@@ -257,7 +257,7 @@ def _wrapping() -> widgets.Layout:
 
 
 def _table(columns: Mapping[str, reference.Values]) -> str:
-    """The columns beside each other, a row per quantity; a dash where there is no value."""
+    """The columns side by side, one row per quantity; a dash where there is no value."""
     head = "".join(f"<th>{html.escape(label)}</th>" for label in columns)
     rows = "".join(
         f"<tr><td>{title}</td>"

@@ -9,7 +9,7 @@ from analysis.measures import metrics
 from analysis.runs import dataset
 from analysis.runs.published import read_published
 from analysis.runs.study import open_study
-from emulation.model import Point
+from emulation.model.run import Point
 
 PAPER: Final = ("gbw2015", "rrul")
 PUBLISHED: Final = "fig2.csv"  # Fig. 2 shows CUBIC
@@ -46,6 +46,8 @@ def shipped(cell: Point, era: str, data: Path) -> tuple[int, Values]:
     except DataError:
         return 0, {}
     kinds = ["tcp_download", "tcp_upload", "ping_icmp"]
-    table = metrics.run_metrics(dataset.read_runs(found, kinds=kinds, jobs=1))
+    table = metrics.run_metrics(
+        dataset.read_runs(found, kinds=kinds, jobs=1), window="loaded", probe="ping_icmp"
+    )
     columns = {"latency": metrics.INDUCED, **metrics.GOODPUT}
     return len(found), {name: float(table[column].median()) for name, column in columns.items()}

@@ -1,4 +1,4 @@
-"""What each switch of `emulation.era` does: eras that differ by one, compared run by run.
+"""What each switch of `emulation.model.era` does: eras that differ by one, compared run by run.
 
 A switch is added to today's Linux, `modern+<switch>`, and taken away from that of 2014,
 `2014-<switch>`; one that is not part of that era is added to it, `2014+<switch>`. Runs of one seed
@@ -15,8 +15,8 @@ import pandas as pd
 from analysis.measures.metrics import CELL, GOODPUT, INDUCED, confidence_interval
 from analysis.runs.dataset import RunFile, find_settings, gathered
 from analysis.words import intervals
-from emulation.era import ERAS, SWITCHES, Switch
-from emulation.model import DEFAULT_ERA
+from emulation.model.era import ERAS, SWITCHES, Switch
+from emulation.model.run import DEFAULT_ERA
 
 PAPER_ERA: Final = "2014"
 ALL: Final = "all"  # the switches of 2014 together
@@ -64,7 +64,7 @@ def find_ablation(
     link: str,
     length: str = "",
 ) -> list[RunFile]:
-    """The runs of `ablation_eras` that there are; raises DataError where there is none at all."""
+    """The existing runs of `ablation_eras`; raises DataError if there is none."""
     return gathered(
         partial(
             find_settings, root, paper, experiment, eras=ablation_eras(qdisc), ccs=ccs,
@@ -107,7 +107,7 @@ def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
 
 def overview(found: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `effects` for people: what each switch restores, and intervals as texts."""
+    """The rows of `effects` for a notebook: what each switch restores, intervals as texts."""
     restores = {switch.name: switch.restores for switch in SWITCHES}
     table = found.assign(
         interval=intervals(found["ci_low"], found["ci_high"]),

@@ -21,7 +21,7 @@ from analysis.errors import DataError
 from analysis.measures.unloaded import unloaded
 from analysis.runs.dataset import RunFile
 from analysis.sources import closure
-from emulation.cache import cache_dir
+from emulation.host.cache import cache_dir
 
 ROOT: Final = Path(__file__).parents[2]
 KINDS: Final = "analysis.measures.kinds"

@@ -22,9 +22,9 @@ from analysis.measures.names import METRICS
 from analysis.runs import recorded
 from analysis.runs.dataset import FEW_RUNS, RunFile, find_runs
 from analysis.runs.flentfile import RERUN
-from analysis.runs.study import Study
-from emulation.model import DEFAULT_ERA
-from emulation.studies import FILE
+from analysis.runs.study import Study, of_run
+from emulation.model.run import DEFAULT_ERA
+from emulation.study.studies import FILE
 
 #: In place of a metric, of a run that has none.
 NOTHING: Final = ""
@@ -87,6 +87,15 @@ def measure_study(
     table = pd.concat([one for one in (table, captured) if len(one)] or [table])
     types = dict.fromkeys(MEASURED.columns, str) | {"seed": int, "value": float}
     return MEASURED.validate(table.astype(types))
+
+
+def measure_run(run: RunFile) -> Mapping[str, float]:
+    """Numbers of METRICS of one run, measured as its experiment says; none where that names no
+    `measure`. Raises DataError for a run that cannot be read."""
+    experiment = of_run(run).experiments.get(run.experiment)
+    if experiment is None or experiment.measure is None:
+        return {}
+    return _values(run, experiment.measure)
 
 
 def contexts(table: pd.DataFrame) -> Sequence[tuple[str, str]]:

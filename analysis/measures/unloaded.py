@@ -16,5 +16,5 @@ def unloaded(run: RunFile) -> list[RunFile]:
     if experiment is None or experiment.unloaded is None:
         return []
     variant = run.variant.replace(run.experiment, experiment.unloaded, 1)
-    root = run.provenance.parents[5]
+    root = run.root or run.provenance.parents[5]
     return find_runs(root, run.paper, variant, link=run.link, qdiscs=[UNLOADED_QDISC], cc=run.cc)

@@ -114,9 +114,9 @@ def read_connection(path: Path) -> Connection:
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """What one run comes to, by names in `claims.measure.METRICS`.
+    """The measurements of one run, by their names in `measures.names.METRICS`.
 
-    Standing is what there is after two round trips, when the burst of the start has passed.
+    The standing queue is measured after two round trips, when the initial burst has passed.
     """
     one = read_connection(run.data)
     waits = (one.packets["left"] - one.packets["queued"]).to_numpy()
@@ -145,6 +145,6 @@ def measure(run: RunFile) -> dict[str, float]:
 
 
 def described(measured: pd.DataFrame) -> pd.DataFrame:
-    """What `measure` found, for people: a row per quantity, a column per connection."""
+    """The results of `measure` with units: one row per quantity, one column per connection."""
     names = [f"{METRICS[name].title}, {METRICS[name].unit}".rstrip(", ") for name in measured.index]
     return measured.reset_index(drop=True).assign(quantity=names)[["quantity", *measured.columns]]

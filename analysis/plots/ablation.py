@@ -14,8 +14,8 @@ from analysis.measures.metrics import GOODPUT, INDUCED
 from analysis.plots.panels import DASHED, qdisc_legend
 from analysis.plots.style import Palette, look
 from analysis.runs.order import in_order
-from emulation.era import SWITCHES
-from emulation.model import DEFAULT_ERA
+from emulation.model.era import SWITCHES
+from emulation.model.run import DEFAULT_ERA
 
 WIDTH_INCH: Final = 9.2
 ROW_INCH: Final = 0.46

@@ -5,7 +5,7 @@ from typing import Final
 from matplotlib.figure import Figure
 
 from analysis.plots.style import Palette
-from emulation.model import Delay, Hierarchy, Topology
+from emulation.model.topology import Delay, Hierarchy, Topology
 
 COLUMN_INCH: Final = 2.0
 ROW_INCH: Final = 0.9

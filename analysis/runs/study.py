@@ -1,6 +1,6 @@
 """A study as the analysis sees it: a folder with all of one paper or question.
 
-    study.yaml      its experiments (`emulation.config` reads it), whose paper it is
+    study.yaml      its experiments (`emulation.config.catalogue` reads it), whose paper it is
     figures/*.yaml  its figures (`analysis.site.figurefile`)
     published/*.csv what the paper prints or plots
     claims.csv      what the paper states (`analysis.runs.statement`)
@@ -20,10 +20,10 @@ from typing import Final
 
 from analysis.errors import DataError
 from analysis.runs.dataset import RunFile
-from emulation import studies
-from emulation.config import all_labels, load
+from emulation.config.catalogue import all_labels, load
 from emulation.errors import ConfigError
-from emulation.model import Experiment, Study as StudyFile
+from emulation.model.run import Experiment, Study as StudyFile
+from emulation.study import studies
 
 #: What there is of a study whose folder has figures only.
 NONE: Final = StudyFile("", "", "", ())
@@ -141,5 +141,5 @@ def of_run(run: RunFile) -> Study:
 def in_order(names: Iterable[str]) -> list[str]:
     """Names of studies in the order of `known`, behind them those that are not."""
     wanted = set(names)
-    ordered = [one.name for one in known() if one.name in wanted]
+    ordered = [study.name for study in known() if study.name in wanted]
     return ordered + sorted(wanted - set(ordered))

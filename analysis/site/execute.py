@@ -18,8 +18,8 @@ from analysis.runs.study import open_study
 from analysis.site import notebookpage
 from analysis.site.figurefile import FigureFile, read_figure
 from analysis.site.outputs import SUMMARY, read_summary
-from emulation import trust
 from emulation.errors import ConfigError
+from emulation.study import trust
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "notebook.ipynb"

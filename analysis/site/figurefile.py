@@ -9,11 +9,11 @@ these also say which runs the figure needs, the product of
 - `link`, or `links`, or a mapping of experiments to several links where they differ;
 - `qdiscs`, or a mapping of experiments to qdiscs where they differ;
 - `eras` and `ccs`; the first era and the first congestion control are the paper's. The
-  eras `switches` are all that differ from another by one switch of `emulation.era`.
+  eras `switches` are all that differ from another by one switch of `emulation.model.era`.
 
 `length` is that of the load where it is not the experiments' own, or a mapping of experiments to
-lengths, and `probe` what is recorded beside the runs (`emulation.probes`). `unloaded` names the
-experiment that gives what the others are divided by, with UNLOADED_QDISC, and `stations` one
+lengths, and `probe` what is recorded beside the runs (`emulation.probes.probe`). `unloaded` names
+the experiment that gives what the others are divided by, with UNLOADED_QDISC, and `stations` one
 without a rig that is shown beside them, maybe of another study: `testbed/wifi_waiting`. A figure of
 measurements that are no runs has `paper` and `table`, a file of the study's folder or below the
 data root.
@@ -30,11 +30,11 @@ from analysis.errors import DataError
 from analysis.measures.ablation import ablation_eras
 from analysis.measures.unloaded import UNLOADED_QDISC
 from analysis.runs.dataset import variant_name
-from emulation import studies
+from emulation.config.ownfile import names
 from emulation.errors import ConfigError
-from emulation.model import DEFAULT_ERA, NONE as NO_AXIS
-from emulation.ownfile import names
-from emulation.source import Source
+from emulation.model.run import DEFAULT_ERA, NONE as NO_AXIS
+from emulation.study import studies
+from emulation.study.source import Source
 
 KEYS: Final = ("notebook", "title", "caption", "parameters")
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
@@ -197,7 +197,7 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
         yield f"parameters: is {parameters!r}, no mapping"
         return
     odd = [str(key) for key in parameters if not str(key).isidentifier() or iskeyword(str(key))]
-    # papermill writes them as they are in front of the notebook's code.
+    # papermill writes them unchanged in front of the notebook's code.
     yield from (f"parameters: {key[:40]!r} is not the name of a parameter" for key in odd)
     texts = {key: content[key] for key in KEYS if key != "parameters"}
     texts |= {key: parameters[key] for key in TEXTS if key in parameters}

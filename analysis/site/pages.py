@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analysis.runs import study
 from analysis.words import duration
-from emulation import model
+from emulation.model.run import Study
 
 INDEX: Final = "index.html"
 CLAIMS_PAGE: Final = "claims.html"
@@ -51,7 +51,7 @@ def has_paper(name: str) -> bool:
     return about is not None and bool(about.source)
 
 
-def _about(name: str) -> model.Study | None:
+def _about(name: str) -> Study | None:
     return next((one.about for one in study.known() if one.name == name), None)
 
 

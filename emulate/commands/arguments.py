@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from emulation import confine
+from emulation.host import confine
 
 
 def positive(text: str) -> int:

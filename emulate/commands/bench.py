@@ -2,9 +2,9 @@
 
 `--json` prints one object: `format` (1), `machine` (cpu_model, cpus, host_kernel, container),
 `kernels` (digest, release, path), `length_s`, `scenarios` (an entry a scenario and kernel:
-scenario, kernel, guests, repeats, each quantity of `emulation.bench` as {min, median, max} or
-null, same_data over the repeats, data_sha256 by guest) and `comparison` (with --compare: scenario,
-kernels, ratio of medians first/second by quantity, identical).
+scenario, kernel, guests, repeats, each quantity of `emulation.checks.bench` as {min, median, max}
+or null, same_data over the repeats, data_sha256 by guest) and `comparison` (with --compare:
+scenario, kernels, ratio of medians first/second by quantity, identical).
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from emulate.commands.arguments import positive
-from emulation import bench, host, kernel, rootfs
-from emulation.bench import QUANTITIES
+from emulation import kernel
+from emulation.checks import bench
+from emulation.checks.bench import QUANTITIES
+from emulation.host import facts
+from emulation.machine import rootfs
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -66,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
             compared.append(bench.comparison(*entries[-2:]))
     told = {
         "format": bench.FORMAT,
-        "machine": host.about(),
+        "machine": facts.about(),
         "kernels": [
             {"digest": one.digest, "release": one.release, "path": str(one.path)} for one in kernels
         ],

@@ -9,11 +9,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulation import studies, sysctls, trust
-from emulation.config import load
+from emulation.config.catalogue import load
+from emulation.config.own import load as load_own
+from emulation.config.ownfile import FILE
 from emulation.errors import ConfigError
-from emulation.own import load as load_own
-from emulation.ownfile import FILE
+from emulation.model import sysctls
+from emulation.study import studies, trust
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction

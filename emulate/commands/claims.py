@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulation import studies, trust
+from emulate.commands.table import print_table
 from emulation.errors import ConfigError, EmulationError
+from emulation.study import studies, trust
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
+
 #: As they are given on the command line -> as they are named.
 VERDICTS = {
     name.replace(" ", "-"): name
-    for name in ("agrees", "disagrees", "explained", "at the bound", "not yet testable")
+    for name in ("agrees", "disagrees", "explained", "at the bound", "as set", "not yet testable")
 }
 
 
@@ -83,28 +84,26 @@ def _print_table(claims: list[dict[str, Any]]) -> None:
     """A row per claim; tab-separated where the output is no terminal."""
     titles = ("claim", "verdict", "era", "statement", "why")
     rows = [(one["id"], one["verdict"], _era(one), one["statement"], one["why"]) for one in claims]
-    if not sys.stdout.isatty():
-        for row in (titles, *rows):
-            print("\t".join(row))
-        return
-    from rich.console import Console
-    from rich.table import Table
-
     colors = {"agrees": "green", "disagrees": "red", "explained": "yellow", "at the bound": "cyan"}
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in titles:
-        table.add_column(title, overflow="fold", no_wrap=title in ("claim", "era"))
-    for row in rows:
-        table.add_row(*row, style=None if row[1] in colors else "dim")
-    console = Console()
-    console.print(table, markup=False)
+    notes = []
     for paper, own in groupby(claims, key=itemgetter("paper")):
         verdicts = Counter(one["verdict"] for one in own)
         named = [(verdicts[name], name) for name in VERDICTS.values() if verdicts[name]]
         parts = ", ".join(f"{number} {name}" for number, name in named)
-        console.print(f"{paper}: {verdicts.total()} claims: {parts}", style="bold")
+        notes.append((f"{paper}: {verdicts.total()} claims: {parts}", "bold"))
+    print_table(
+        titles,
+        rows,
+        whole=("claim", "era"),
+        styles=[None if row[1] in colors else "dim" for row in rows],
+        notes=notes,
+    )
 
 
 def _era(claim: dict[str, Any]) -> str:
     """ "2014, cubic"; a dash where no run could tell."""
-    return "–" if claim["lacks"] in ("rule", "setting") else f"{claim['era']}, {claim['cc']}"
+    return (
+        "–"
+        if claim["lacks"] in ("rule", "setting", "read back")
+        else f"{claim['era']}, {claim['cc']}"
+    )

@@ -13,16 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from emulate.commands.arguments import add_unconfined
-from emulation import cpus, execution, kernel, layer, rootfs, seal, vm
-from emulation.cache import cache_dir
+from emulation import kernel
 from emulation.errors import ConfigError, EmulationError, GuestHung, NotReproduced
-from emulation.execution import Execution, Outcome
-from emulation.guest_root import GuestRoot
-from emulation.model import DEFAULT_KERNEL, Run
-from emulation.rootfs import RootFs
-from emulation.schema import LEAST_MEMORY
-from emulation.taken import taken
-from emulation.units import Duration, Quantity, Size, UnitError
+from emulation.host import cpus, seal
+from emulation.host.cache import cache_dir
+from emulation.machine import layer, rootfs, vm
+from emulation.machine.rootfs import RootFs
+from emulation.model.run import DEFAULT_KERNEL, Run
+from emulation.model.units import Duration, Quantity, Size, UnitError
+from emulation.programs.guest_root import GuestRoot
+from emulation.programs.taken import taken
+from emulation.runs import execution
+from emulation.runs.execution import Execution, Outcome
+from emulation.study.schema import LEAST_MEMORY
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -147,7 +150,7 @@ def _replace(folder: Path, place: Path) -> None:
 
 
 def _compare(first: Outcome, again: Outcome, place: Path | None) -> None:
-    """Raise `NotReproduced` where they differ; then both are left, at `place` and beside it."""
+    """Raise `NotReproduced` if they differ, and keep both, at `place` and next to it."""
     difference = execution.difference(first.folder, again.folder)
     if difference is not None:
         if place is not None:
@@ -167,7 +170,7 @@ def _compare(first: Outcome, again: Outcome, place: Path | None) -> None:
 
 def _examine(wanted: Execution, root: RootFs) -> list[str]:
     """Raise `MissingTool` where the guest could not start the command; what to warn of else."""
-    from emulation import executables, instructions  # capstone and pyelftools take their time
+    from emulation.programs import executables, instructions
 
     guest = GuestRoot([*(one.path for one in wanted.layers), root.path], wanted.files)
     used = list(executables.check(guest, wanted.command[0]))

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulation import template
+from emulation.study import template
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction

@@ -10,18 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulate.commands.arguments import add_unconfined
-from emulation import campaign, kernel, rootfs, studies, sysctls, trust
-from emulation.cache import cache_dir
-from emulation.config import experiment, select
+from emulation import kernel
+from emulation.checks.verify import other_identity
+from emulation.config.catalogue import experiment, select
+from emulation.config.job import job_of
 from emulation.errors import ConfigError
+from emulation.host.cache import cache_dir
 from emulation.kernel import Kernel
-from emulation.model import DEFAULT_KERNEL, Run
-from emulation.probes import FORMS, Probe, check
-from emulation.rootfs import RootFs
-from emulation.run import Result, today
-from emulation.source import Source
-from emulation.units import Duration, UnitError
-from emulation.verify import other_identity
+from emulation.machine import rootfs
+from emulation.machine.rootfs import RootFs
+from emulation.model import sysctls
+from emulation.model.run import DEFAULT_KERNEL, Run
+from emulation.model.units import Duration, UnitError
+from emulation.probes.probe import FORMS, Probe, check
+from emulation.runs import campaign
+from emulation.runs.run import Result, today
+from emulation.study import studies, trust
+from emulation.study.source import Source
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -47,7 +52,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         help="folder of the data (default: data, or that of the study's folder)",
     )
     parser.add_argument(
-        "--jobs", type=_jobs, default=1, metavar="N", help="runs at once, one a core (default: 1)"
+        "--jobs", type=_jobs, default=1, metavar="N", help="runs at once, one per core (default: 1)"
     )
     parser.add_argument("--again", action="store_true", help="do runs anew that are there already")
     parser.add_argument(
@@ -183,7 +188,7 @@ def run(args: argparse.Namespace) -> int:
         check(probes, one)  # refuses before anything is booted
     if args.dry_run:
         for one in runs:
-            print(json.dumps({"run": one.id, "job": one.job()}) if args.json else one.id)
+            print(json.dumps({"run": one.id, "job": job_of(one)}) if args.json else one.id)
         return 0
     built = kernel.named(args.kernel)
     root = rootfs.build()

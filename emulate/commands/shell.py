@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from emulate.commands.arguments import add_unconfined
 from emulate.commands.exec import show, with_rig
 from emulate.commands.run import add_selection, selection
-from emulation import kernel, rootfs, shell
-from emulation.execution import Execution, execute
+from emulation import kernel
+from emulation.machine import rootfs
+from emulation.runs import shell
+from emulation.runs.execution import Execution, execute
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction

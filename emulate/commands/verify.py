@@ -8,11 +8,21 @@ import multiprocessing
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulate.commands.arguments import add_unconfined, positive
-from emulation import kernel, rootfs, seal
+from emulation import kernel
+from emulation.checks.verify import (
+    Measured,
+    Shipped,
+    Verdict,
+    add_evidence,
+    sample,
+    shipped,
+    verify,
+)
 from emulation.errors import (
     ConfigError,
     DamagedData,
@@ -21,13 +31,14 @@ from emulation.errors import (
     NotReproduced,
     printable,
 )
-from emulation.verify import Shipped, Verdict, add_evidence, sample, shipped, verify
+from emulation.host import seal
+from emulation.machine import rootfs
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
     from emulation.kernel import Kernel
-    from emulation.rootfs import RootFs
+    from emulation.machine.rootfs import RootFs
 
 #: Runs that are done again where the user names no number.
 DEFAULT = 3
@@ -87,6 +98,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def measured(run: Shipped, folder: Path) -> Measured:
+    """The numbers of a run that claims are about; `folder` has the runs that it is divided by."""
+    from analysis.measures.names import METRICS  # pandas takes a second to import
+    from analysis.measures.table import measure_run
+    from analysis.runs.dataset import RunFile
+
+    file = replace(RunFile.at(run.folder, run.provenance), root=folder)
+    return {name: (value, METRICS[name].unit) for name, value in measure_run(file).items()}
+
+
 def beginning(runs: list[Shipped], starts: list[str]) -> list[Shipped]:
     """Those of `runs` whose id begins with one of `starts`, all where there is none.
 
@@ -105,11 +126,11 @@ def _verdicts(
     """The verdicts, in the order of `runs`, so many `jobs` at a time."""
     if jobs == 1:
         for one in runs:
-            yield verify(one, kernels[one.series], root)
+            yield verify(one, kernels[one.series], root, measured)
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        waiting = [pool.submit(verify, one, kernels[one.series], root) for one in runs]
+        waiting = [pool.submit(verify, one, kernels[one.series], root, measured) for one in runs]
         try:
             for verdict in waiting:
                 yield verdict.result()

@@ -1,6 +1,6 @@
-"""What packets did on their way: captures of a run, and what each kind of run makes of them.
+"""Captures of a run, and their reduction to the data that each kind of run stores.
 
-`frames` decodes them, `follow` follows each packet through a queue, `counters` checks that the
-qdisc counted the same, `table` and `flent` write. The other modules are reductions: pure functions
-from what a guest left to what is kept.
+`frames` decodes captures, `follow` follows each packet through a queue, `counters` checks that the
+qdisc counted the same packets, `table` and `flent` write files. The other modules are reductions:
+pure functions from the files that a guest left to the data that is stored.
 """

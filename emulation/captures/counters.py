@@ -1,4 +1,4 @@
-"""A qdisc's own counters, and the check that captures around it say the same."""
+"""A qdisc's own counters, and the check that the captures around it agree with them."""
 
 from __future__ import annotations
 
@@ -10,28 +10,31 @@ from typing import Any
 from emulation.captures.follow import Followed
 from emulation.captures.places import Place
 from emulation.errors import GuestFailure
-from emulation.topology import HANDLE
+from emulation.model.topology import HANDLE
 
 Counters = dict[str, Any]
 
 
 def read(out: Path, port: Place) -> list[Counters]:
-    """The counters of the qdisc under test at `port`, with `time_ns`: before the load, during it
-    where they were sampled, afterwards."""
-    found = []
+    """Return the counters of the qdisc under test at `port`, each with its `time_ns`.
+
+    The first are from before the load, the last from after it; those between were sampled.
+    """
+    counters = []
     for sample in json.loads((out / "counters.json").read_text()):
-        (qdisc,) = [one for one in sample["qdiscs"][" ".join(port)] if one["handle"] == HANDLE]
-        found.append({**qdisc, "time_ns": sample["time_ns"]})
-    return found
+        at_port = sample["qdiscs"][" ".join(port)]
+        (counted,) = [qdisc for qdisc in at_port if qdisc["handle"] == HANDLE]
+        counters.append({**counted, "time_ns": sample["time_ns"]})
+    return counters
 
 
 def marks(qdisc: Counters) -> int:
-    """How many packets a qdisc has marked: red's name for it is another one."""
+    """Return how many packets a qdisc has marked; red calls that `marked`, others `ecn_mark`."""
     return int(qdisc["ecn_mark"] if "ecn_mark" in qdisc else qdisc.get("marked", 0))
 
 
 def captured(queue: Followed) -> dict[str, int]:
-    """What the qdisc should have counted of the packets of `queue`."""
+    """Return what the qdisc should have counted, by the captures of `queue`."""
     return {
         "packets": len(queue.behind),
         "bytes": int(queue.behind["length"].sum()),
@@ -41,31 +44,38 @@ def captured(queue: Followed) -> dict[str, int]:
 
 
 def check(samples: list[Counters], queue: Followed, where: Place) -> None:
-    """Raise `GuestFailure` unless the qdisc counted exactly what was captured, from the first of
-    `samples` to the last, and its queue was empty at both."""
+    """Raise `GuestFailure` unless the counters agree exactly with the captures.
+
+    What counts is the difference between the first and the last of `samples`; the queue must be
+    empty at both.
+    """
     first, last = samples[0], samples[-1]
     counted = {name: last[name] - first[name] for name in ("packets", "bytes", "drops")}
     counted["marks"] = marks(last) - marks(first)
     differ = differences(counted, captured(queue))
     if last["qlen"] or first["qlen"]:
-        differ.append(f"{first['qlen']} packets before and {last['qlen']} afterwards in the queue")
+        differ.append(f"{first['qlen']} packets in the queue before and {last['qlen']} afterwards")
     if differ:
         raise GuestFailure(f"{last['kind']} counted " + "; ".join(differ), " ".join(where))
 
 
 def check_drops(qdisc: Counters, queue: Followed, where: Place, foreign: float) -> None:
-    """Raise `GuestFailure` unless the qdisc dropped what was captured, and of packets that are not
-    in `queue` no more than the part `foreign` of all."""
-    counted, found = {"drops": qdisc["drops"]}, {"drops": captured(queue)["drops"]}
-    if differ := differences(counted, found, foreign):
+    """Raise `GuestFailure` unless the qdisc's drops agree with the captures.
+
+    At most the fraction `foreign` of its drops may be packets that are not in `queue`.
+    """
+    counted, expected = {"drops": qdisc["drops"]}, {"drops": captured(queue)["drops"]}
+    if differ := differences(counted, expected, foreign):
         raise GuestFailure(f"{qdisc['kind']} counted " + "; ".join(differ), " ".join(where))
 
 
 def differences(
     counted: Mapping[str, int], captured: Mapping[str, int], foreign: float = 0.0
 ) -> list[str]:
-    """Where counters and captures are not equal, in words; a counter may be greater by the part
-    `foreign` of itself."""
+    """Describe each difference between counters and captures.
+
+    A counter may exceed the captures by the fraction `foreign` of itself.
+    """
     return [
         f"{counted[name]} {name}, captured {value}"
         for name, value in captured.items()
@@ -74,8 +84,10 @@ def differences(
 
 
 def during(samples: list[Counters], began_ns: int) -> list[dict[str, Any]]:
-    """What the qdisc said of itself during the load, `time_s` after it began, without what says how
-    it is set."""
+    """Return the counters sampled during the load, without the qdisc's settings.
+
+    `time_s` is the time since the load began.
+    """
     left_out = ("time_ns", "handle", "parent", "kind", "options", "refcnt")
     return [
         {

@@ -1,4 +1,4 @@
-"""What flows deliver: bytes that are new to the receiver, and what iperf read of them."""
+"""What flows deliver: the bytes that are new to the receiver, and how many of them iperf read."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Flow = tuple[int, int]  # address and port of its sender
 
 
 def new_bytes(start: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many bytes of each segment had not arrived before.
+    """Return how many bytes of each segment had not arrived before.
 
-    `start` is the offset of its first byte in the stream, `size` its bytes, in the order of
-    arrival.
+    Segments are in the order of their arrival; `start` is the offset of a segment's first byte in
+    the stream, `size` its length in bytes.
     """
     new = np.zeros(len(start), dtype=np.int64)
-    top, holes = 0, []  # what begins at `top`, or lies in a hole, has not arrived
+    top, holes = 0, []  # bytes from `top` on, and those in a hole, have not arrived
     for row, (first, end) in enumerate(zip(start.tolist(), (start + size).tolist(), strict=True)):
         if end > top:
             if first > top:
@@ -44,8 +44,10 @@ def new_bytes(start: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.i
 def delivered_bytes(
     data: pd.DataFrame, offered: pd.DataFrame, began_ns: int, step_ns: int, steps: int
 ) -> tuple[NDArray[np.int64], dict[Flow, int]]:
-    """New payload bytes by flow and step, and the total of each flow that ever reached its
-    receiver, by address and port."""
+    """Return new payload bytes by [flow, step], and the total of each flow by address and port.
+
+    A flow none of whose packets reached its receiver has no total.
+    """
     named = offered.drop_duplicates("flow")
     numbers = {
         (int(sender), int(port)): int(flow)
@@ -72,9 +74,9 @@ def delivered_bytes(
 
 
 def ended_flows(data: pd.DataFrame, totals: dict[Flow, int]) -> set[Flow]:
-    """Those of the flows of `totals` whose end, a FIN behind all their bytes, has arrived."""
+    """Return the flows of `totals` whose end has arrived: a FIN after all their bytes."""
     arrived = data.dropna(subset="time_ns_then")
-    found = set()
+    ended = set()
     for flow, total in totals.items():
         packets = arrived[(arrived["sender"] == flow[0]) & (arrived["port"] == flow[1])]
         begin = packets.loc[(packets["flags"] & frames.SYN) != 0, "seq"]
@@ -83,16 +85,16 @@ def ended_flows(data: pd.DataFrame, totals: dict[Flow, int]) -> set[Flow]:
             continue
         bytes_before = (last["seq"] + last["payload"] - begin.iloc[0] - 1) % 2**32
         if (bytes_before == total).any():
-            found.add(flow)
-    return found
+            ended.add(flow)
+    return ended
 
 
 def check_iperf(out: Path, totals: dict[Flow, int], ended: set[Flow]) -> None:
     """Raise `GuestFailure` unless iperf's servers have read exactly what was delivered.
 
-    `totals` has the bytes by address of the sender, as a number, and its port. A server reports a
-    flow at its end, so that it need not have reported one that is none of those that have `ended`:
-    where even a FIN is lost again and again, the run is over before.
+    `totals` has the bytes by address (as a number) and port of the sender. A server reports a flow
+    when it ends, so a flow that is not in `ended` need not have been reported: where even its FIN
+    is lost again and again, the run is over first.
     """
     read = read_iperf(out)
     differ = [
@@ -107,12 +109,12 @@ def check_iperf(out: Path, totals: dict[Flow, int], ended: set[Flow]) -> None:
 
 
 def read_iperf(out: Path) -> dict[Flow, int]:
-    """The bytes of each flow that iperf's servers have read, as they reported at its end."""
+    """Return the bytes of each flow that iperf's servers reported to have read, at its end."""
     read = {}
     for path in sorted(out.glob("iperf-*.csv")):
         for line in path.read_text().splitlines():
             words = line.split(",")
-            if len(words) < 8:  # what it says when no further flow comes
+            if len(words) < 8:  # iperf's message that no further flow comes
                 continue
             address = int.from_bytes(bytes(map(int, words[1].split("."))), "big")
             read[address, int(words[2])] = int(words[7])

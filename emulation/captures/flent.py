@@ -1,4 +1,4 @@
-"""Files in flent's format, of what captures show (flent's `doc/data-format.rst`)."""
+"""Data files in flent's format, written from captures (flent's `doc/data-format.rst`)."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from emulation.units import Duration
+from emulation.model.units import Duration
 
 VERSION = 4  # of flent's data format
-RELEASE = "2.1.1"  # of flent, whose form this is
+RELEASE = "2.1.1"  # of flent, which defines the format
 DECIMALS = 3
 
-Series = list[float | None]  # by step; None where there is nothing
+Series = list[float | None]  # by step; None where a step has no value
 
 
 @dataclass(frozen=True)
 class About:
-    """What was done, as a file's metadata have it."""
+    """What was run, for a file's metadata."""
 
-    name: str  # of the test: a name of flent's, where it has one, lets it plot the file
+    name: str  # of the test; flent can plot the file where it knows a test of this name
     run: str  # id
     length: Duration  # of the load
     step: Duration
 
     @property
     def steps(self) -> int:
-        """How many steps the load has."""
+        """The number of steps of the load."""
         return -(-self.length.nanoseconds // self.step.nanoseconds)
 
 
@@ -45,8 +45,11 @@ def content(
     decimals: int = 6,
     **more: Any,
 ) -> dict[str, Any]:
-    """What a file holds: `results` is series by step, `series` what else is told of each, `more`
-    goes into the metadata; times of steps are rounded to `decimals`."""
+    """Return the content of a data file.
+
+    `results` has the series by step, `series` the metadata of each series, `more` further metadata
+    of the file; times of steps are rounded to `decimals`.
+    """
     count = len(next(iter(results.values())))
     return {
         "version": VERSION,
@@ -69,12 +72,12 @@ def content(
 
 
 def write(content: dict[str, Any], path: Path) -> None:
-    """Write a file to `path`; equal content gives equal bytes."""
+    """Write a data file to `path`; equal content gives equal bytes."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
         packed.write(text.encode())
 
 
 def rounded(values: Iterable[float]) -> Series:
-    """`values` to `DECIMALS`, with None for NaN."""
+    """Return `values` rounded to `DECIMALS`, with None for NaN."""
     return [None if np.isnan(value) else round(float(value), DECIMALS) for value in values]

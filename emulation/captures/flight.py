@@ -1,4 +1,4 @@
-"""How much each flow has in flight: a window as the captures at its ends show it."""
+"""How much each flow has in flight: its window, seen by the captures at its ends."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ SHARES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
 
 
 def flights(data: pd.DataFrame, back: pd.DataFrame) -> dict[str, int]:
-    """Percentiles of what a flow has in flight as it sends a segment, in bytes, mean over flows.
+    """Return percentiles of the bytes that a flow has in flight as it sends, averaged over flows.
 
-    In flight is what has been sent and not been acknowledged in sequence. `data` has the packets
-    of the senders, `back` those of the receivers, with `time_ns` where they were sent and
-    `time_ns_then` where they arrived, NaN where they did not.
+    Bytes are in flight when they have been sent and not been acknowledged in sequence. `data` has
+    the packets of the senders, `back` those of the receivers; `time_ns` is when a packet was sent,
+    `time_ns_then` when it arrived, NaN if it did not.
     """
     begins = data[(data["flags"] & frames.SYN) != 0].groupby(["sender", "port"])["seq"].first()
     returned = back.dropna(subset="time_ns_then")
@@ -28,11 +28,11 @@ def flights(data: pd.DataFrame, back: pd.DataFrame) -> dict[str, int]:
     events = events.join(begins.rename("begin"), on=["sender", "port"])
     offset = (events["number"] - events["begin"] - 1) % 2**32
     events["offset"] = offset.where(offset < 2**31, 0)  # of the SYN itself -1
-    found = []
+    by_flow = []
     for _, flow in events.groupby(["sender", "port"]):
         number, sends = flow["offset"].to_numpy(), flow["sends"].to_numpy()
         sent = np.maximum.accumulate(np.where(sends, number, 0))
         acked = np.maximum.accumulate(np.where(sends, 0, number))
-        found.append(np.quantile((sent - acked)[sends], list(SHARES.values())))
-    mean = np.mean(found, axis=0) if found else np.zeros(len(SHARES))
+        by_flow.append(np.quantile((sent - acked)[sends], list(SHARES.values())))
+    mean = np.mean(by_flow, axis=0) if by_flow else np.zeros(len(SHARES))
     return {name: round(float(value)) for name, value in zip(SHARES, mean, strict=True)}

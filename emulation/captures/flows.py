@@ -1,5 +1,4 @@
-"""Flows of TCP between hosts, each packet followed from its sender through the queue under test to
-its receiver."""
+"""TCP flows: each packet followed from its sender through the queue under test to its receiver."""
 
 from __future__ import annotations
 
@@ -22,29 +21,29 @@ from emulation.captures.pings import read_pings
 from emulation.captures.roundtrips import round_trips
 from emulation.captures.table import FATES
 from emulation.errors import TrafficFailure
-from emulation.topology import Topology
+from emulation.model.topology import Topology
 
 SERVICE = 5001  # iperf's port
 
 
 @dataclass(frozen=True)
 class Reduced:
-    """What a run's captures come to."""
+    """What is left of a run's captures after reduction."""
 
     packets: pd.DataFrame  # of table.COLUMNS
     delivered: NDArray[np.int64]  # [flow, step]: payload bytes new to the receiver
     counts: dict[str, Any]  # packets by fate, and what else was counted
     sampled: list[dict[str, Any]]  # counters of the qdisc under test once a second, `time_s` added
-    pings: pd.DataFrame  # sent_ns (since the load began) and answer_ms, as ping printed it, or NaN
+    pings: pd.DataFrame  # sent_ns (since the load began) and answer_ms (as ping printed it, or NaN)
     began_ns: int  # when the load began, since 1970
 
 
 @dataclass(frozen=True)
 class Flows:
-    """Packets of flows, and what became of them.
+    """The packets of all flows, and what became of them.
 
-    `queued`: one row per packet that came to the queue under test, with `flow` and, where it
-    belongs to a synthetic packet pair, `rtt_ns`; `queue`: the same, followed.
+    `queued` has one row per packet that came to the queue under test, with `flow` and, if it
+    belongs to a synthetic packet pair, `rtt_ns`; `queue` has where each of them went.
     """
 
     queue: Followed
@@ -59,7 +58,7 @@ class Flows:
 
     @property
     def sojourn_ns(self) -> pd.Series:
-        """How long each packet was in the queue; NaN of a dropped one."""
+        """How long each packet was in the queue; NaN if it was dropped."""
         return self.queued["time_ns_then"] - self.queued["time_ns"]
 
     @property
@@ -68,12 +67,12 @@ class Flows:
         return np.where(self.queue.sent, np.where(self.queue.marked, 1, 0), 2)
 
     def loaded(self, about: About) -> pd.Series:
-        """Which packets came during the load."""
+        """Return which packets came during the load."""
         since_ns = self.queued["time_ns"].sub(self.began_ns)
         return since_ns.between(0, about.length.nanoseconds, inclusive="left")
 
     def counts(self) -> dict[str, Any]:
-        """Packets by fate, and what was counted at the hosts."""
+        """Return the numbers of packets by fate, and what was counted at the hosts."""
         by_fate = np.bincount(self.fates, minlength=len(FATES)).tolist()
         return {
             **dict(zip(FATES, by_fate, strict=True)),
@@ -85,11 +84,11 @@ class Flows:
 
 
 def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool = False) -> Flows:
-    """Follow what a guest left in `out` of `flows` flows, beside which it may have `pinged`.
+    """Follow the packets of `flows` flows, and of pings if it `pinged`, that a guest left in `out`.
 
-    Flows have a wired end, a sender of the pairs of `topology`; what is followed through the queue
-    is what goes away from it. Raises `GuestFailure` where the captures and the counters of the
-    qdisc, or the captures and what iperf counted, are not exactly equal.
+    Each flow has a wired end, a sender of the pairs of `topology`; packets that go away from that
+    end are followed through the queue. Raises `GuestFailure` where the captures and the counters of
+    the qdisc, or the captures and what iperf counted, are not exactly equal.
     """
     (before, behind), hosts = topology.observed[:2], topology.observed[2:]
     tables = {
@@ -107,7 +106,7 @@ def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool =
     ends = {_address(topology, host): tables[host, interface] for host, interface in hosts}
     data, back = (follow(*_at_ends(ends, forward=way), "the path").table() for way in (True, False))
     pairs = round_trips(data, back)
-    rtt_ns = _of_queue(pairs, data, back, wired)
+    rtt_ns = _rtt_by_queued_packet(pairs, data, back, wired)
     twin = offered["packet"].duplicated(keep=False)
     queued = queue.table().assign(
         rtt_ns=rtt_ns.reindex(offered["packet"]).reset_index(drop=True).mask(twin)
@@ -137,26 +136,29 @@ def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool =
 
 
 def flow_numbers(table: pd.DataFrame) -> NDArray[np.int64]:
-    """The number of each packet's flow, by address and port of its sender; pings are the last."""
+    """Number each packet's flow, in order of its sender's address and port; pings are the last."""
     last = (table["port"] == frames.PING).rename("last")
     flows = table.groupby([last, "sender", "port"], sort=True).ngroup()
     return np.asarray(flows, dtype=np.int64)
 
 
 def _address(topology: Topology, host: str) -> int:
-    """The IPv4 address of `host` as a number, as tables have it."""
+    """Return the IPv4 address of `host` as a number, as tables have it."""
     return int(IPv4Address(topology.port(host).ip))
 
 
 def _outward(table: pd.DataFrame, wired: set[int]) -> pd.DataFrame:
-    """What goes from the `wired` hosts to the others: data, and acknowledgments of theirs."""
+    """Return the packets from the `wired` hosts to the others: data and acknowledgments."""
     return table[table["forward"] == table["sender"].isin(wired)].reset_index(drop=True)
 
 
 def _at_ends(
     tables: dict[int, pd.DataFrame], *, forward: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What all hosts, by address, sent of one direction of their flows, and what all received."""
+    """Return what all hosts sent and what all received in one direction of their flows.
+
+    `tables` has the packets seen at each host, by its address.
+    """
     sent, received = [], []
     for address, table in tables.items():
         table = table[table["forward"] == forward]
@@ -166,13 +168,13 @@ def _at_ends(
     return pd.concat(sent, ignore_index=True), pd.concat(received, ignore_index=True)
 
 
-def _of_queue(
+def _rtt_by_queued_packet(
     pairs: pd.DataFrame, data: pd.DataFrame, back: pd.DataFrame, wired: set[int]
 ) -> pd.Series:
-    """The round trip of each pair by the `packet` of it that goes through the queue.
+    """Return the round trip of each pair, indexed by its `packet` that goes through the queue.
 
-    That is the one that begins it or, where the flow comes to a wired host, the one that ends it.
-    Packets of no socket can be equal, and then it is open which of them had the round trip.
+    That packet begins the pair or, where the flow comes to a wired host, ends it. Packets of no
+    socket can be equal, and then it is open which of them had the round trip.
     """
     outward = data["sender"].isin(wired)[pairs["begins"]].to_numpy()
     begins = data["packet"][pairs["begins"]].to_numpy()

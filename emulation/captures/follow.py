@@ -1,9 +1,9 @@
-"""Packets followed: from where they arrive before a queue, or are sent, to where they come out.
+"""Follow packets from where they are sent, or arrive before a queue, to where they come out.
 
-A packet is told from others by its headers (`packet` of `emulation.captures.frames`). Those of no
+A packet is identified by its headers (`packet` of `emulation.captures.frames`). Packets of no
 socket have the identification 0, so that a second SYN-ACK, say, equals the first. Which of such
-twins was dropped cannot be known; the rule is that each that comes out is the latest equal one that
-went in before and that none which comes out later has taken (`latest`).
+twins was dropped cannot be known. The rule: a packet that comes out is the latest equal packet that
+went in before it and is not matched with a packet that comes out later (`latest`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Followed:
 
     before: pd.DataFrame
     behind: pd.DataFrame
-    place: Ints  # of each packet of `before` its row in `behind`; -1 where it was dropped
+    place: Ints  # row in `behind` of each packet of `before`; -1 if it was dropped
 
     @property
     def sent(self) -> Bools:
@@ -39,7 +39,7 @@ class Followed:
 
     @property
     def marked(self) -> Bools:
-        """Which packets were marked in between."""
+        """Which packets were marked on the way."""
         marked = np.zeros(len(self.place), dtype=bool)
         marked[self.sent] = self.behind["ce"].to_numpy()[self.place[self.sent]]
         already: Bools = self.before["ce"].to_numpy(dtype=bool)
@@ -47,27 +47,31 @@ class Followed:
 
     @cached_property
     def left_ns(self) -> Ints:
-        """When each packet left, since 1970; -1 where it was dropped."""
+        """When each packet left, since 1970; -1 if it was dropped."""
         left = np.full(len(self.place), -1, dtype=np.int64)
         left[self.sent] = self.behind["time_ns"].to_numpy()[self.place[self.sent]]
         return left
 
     @property
     def delay_ns(self) -> Ints:
-        """How long each packet took; -1 where it was dropped."""
+        """How long each packet took; -1 if it was dropped."""
         return np.where(self.sent, self.left_ns - self.before["time_ns"].to_numpy(), -1)
 
     def table(self) -> pd.DataFrame:
-        """`before` with a column `time_ns_then`: `left_ns` with NaN in place of -1.
+        """Return `before` with a column `time_ns_then`: `left_ns` with NaN in place of -1.
 
-        Where there is a NaN the column is of floating point, which has such times to 128 ns.
+        If any is NaN, the column is floating point, which resolves such times to 128 ns.
         """
         left = pd.Series(self.left_ns)
         return self.before.assign(time_ns_then=left if self.sent.all() else left.where(self.sent))
 
 
 def latest(went_in: Ints, came_out: Ints) -> Pairs:
-    """(index in `came_out`, index in `went_in`): to each the latest that no later one has taken."""
+    """Match each packet that came out with the latest that went in and is not matched yet.
+
+    Packets that came out last are matched first. Each pair is (index in `came_out`, index in
+    `went_in`).
+    """
     pairs, free = [], len(went_in)
     for index in range(len(came_out) - 1, -1, -1):
         free = min(free, int(np.searchsorted(went_in, came_out[index], side="right"))) - 1
@@ -76,8 +80,10 @@ def latest(went_in: Ints, came_out: Ints) -> Pairs:
 
 
 def in_order(went_in: Ints, came_out: Ints) -> Pairs:
-    """As `latest`, but to the first that comes out the first that went in, and so on: so that what
-    was dropped are the last ones. The tables in `data/captures` are made so."""
+    """Match the first packet that came out with the first that went in, and so on, as `latest`.
+
+    By this rule the last packets were dropped. The tables in `data/captures` are made this way.
+    """
     return [(index, index if index < len(went_in) else -1) for index in range(len(came_out))]
 
 
@@ -87,10 +93,10 @@ def follow(
     where: str,
     twins: Callable[[Ints, Ints], Pairs] = latest,
 ) -> Followed:
-    """Each packet of `before` to `behind`, tables with `time_ns` and `packet`; `twins` tells equal
-    packets apart.
+    """Follow each packet of `before` to `behind`, tables with `time_ns` and `packet`.
 
-    Raises `GuestFailure` where packets come out of `where` that did not go in, or too early.
+    `twins` matches equal packets. Raises `GuestFailure` if a packet comes out of `where` that did
+    not go in, or leaves before it arrived.
     """
     before, behind = (table.reset_index(drop=True) for table in (before, behind))
     keys = [table["packet"].to_numpy() for table in (before, behind)]
@@ -98,9 +104,9 @@ def follow(
     twin = before["packet"].duplicated(keep=False).to_numpy()
     alone = np.flatnonzero(~twin)
     row = pd.Index(keys[0][alone]).get_indexer(pd.Index(keys[1]))  # of each packet behind
-    found = row >= 0
-    row[found] = alone[row[found]]
-    for into, out_of in _groups(keys[0], twin, keys[1], ~found):
+    unique = row >= 0
+    row[unique] = alone[row[unique]]
+    for into, out_of in _groups(keys[0], twin, keys[1], ~unique):
         into, out_of = (
             rows[np.argsort(at[rows], kind="stable")]
             for rows, at in zip((into, out_of), times, strict=True)
@@ -117,7 +123,7 @@ def follow(
 
 
 def _groups(before: Ints, of_before: Bools, behind: Ints, of_behind: Bools) -> list[list[Ints]]:
-    """The rows before and behind of each key that several packets have and that came out."""
+    """Return the rows before and behind of each key that several packets share, if any came out."""
     groups = [
         pd.Series(np.flatnonzero(chosen)).groupby(keys[chosen]).indices
         for keys, chosen in ((before, of_before), (behind, of_behind))

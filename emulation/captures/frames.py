@@ -35,14 +35,14 @@ _RING_HEADER = np.dtype(
     [
         ("status", "<u4"),
         ("length", "<u4"),
-        ("kept", "<u4"),
+        ("captured", "<u4"),
         ("mac", "<u2"),
         ("net", "<u2"),
         ("seconds", "<u4"),
         ("nanoseconds", "<u4"),
     ]
 )
-#: Name -> form and offset in an Ethernet frame with an IPv4 packet without options.
+#: Name -> format and offset in an Ethernet frame that holds an IPv4 packet without options.
 _FIELDS = {
     "type": (">u2", 12),
     "version": ("u1", 14),
@@ -62,17 +62,17 @@ _FIELDS = {
     "icmp_seq": (">u2", 40),
     "udp_number": (">u4", 42),  # the first bytes behind UDP's header
 }
-#: Bytes of a packet that are looked at: what a ring keeps, all headers without TCP's last options.
+#: Bytes of a packet that are read, as many as a ring has: all headers but TCP's last options.
 _LOOKED_AT = 62
 _PACKET = np.dtype(
     {
         "names": list(_FIELDS),
-        "formats": [form for form, _ in _FIELDS.values()],
+        "formats": [format_ for format_, _ in _FIELDS.values()],
         "offsets": [offset for _, offset in _FIELDS.values()],
         "itemsize": _LOOKED_AT,
     }
 )
-_TELL_APART = (
+_IDENTIFYING = (
     "protocol", "source", "target", "source_port", "target_port", "id", "length", "seq", "ack",
     "flags",
 )  # fmt: skip
@@ -82,17 +82,16 @@ _UDP_HEADER, _ICMP_HEADER = 8, 8
 
 @dataclass(frozen=True)
 class Frames:
-    """The packets of a capture, in its order; arrays of one length."""
+    """The packets of a capture, in its order: arrays of equal length."""
 
     path: Path
     time_ns: Ints  # since 1970
     length: Ints  # of the Ethernet frame, bytes
-    kept: Ints  # bytes of it in the capture
-    content: NDArray[np.uint8]  # [packet, byte], `_LOOKED_AT` of each, with zeros behind its end
+    captured: Ints  # bytes of the frame that the capture has
+    content: NDArray[np.uint8]  # [packet, byte], `_LOOKED_AT` of each, with zeros after its end
 
     def refuse(self, stray: Bools) -> None:
-        """Raise `GuestFailure` where one is `stray`: it would be counted by the qdisc and by nobody
-        else."""
+        """Raise `GuestFailure` if any packet is `stray`: only the qdisc would count it."""
         if stray.any():
             example = self.content[np.flatnonzero(stray)[0], :54].tobytes().hex()
             what = f"{int(stray.sum())} packets are of no flow, the first is {example}"
@@ -100,7 +99,7 @@ class Frames:
 
 
 def read(path: Path) -> Frames:
-    """The packets of a capture of either form; raises an `EmulationError` for a damaged one."""
+    """Return the packets of a capture in either format; raise `EmulationError` if it is damaged."""
     return _read_ring(path) if path.name.endswith(FRAMES) else _read_pcap(path)
 
 
@@ -108,9 +107,9 @@ def _read_ring(path: Path) -> Frames:
     try:
         raw = np.frombuffer(gzip.decompress(path.read_bytes()), dtype=np.uint8)
     except (OSError, EOFError, zlib.error) as error:
-        raise GuestFailure(f"is no capture: {error}", path.name) from error
+        raise GuestFailure(f"is not a capture: {error}", path.name) from error
     if raw.size % FRAME_BYTES:
-        raise GuestFailure(f"has {raw.size} bytes, no whole frames", path.name)
+        raise GuestFailure(f"has {raw.size} bytes, which is not a number of frames", path.name)
     raw = raw.reshape(-1, FRAME_BYTES)
     header = raw[:, : _RING_HEADER.itemsize].copy().view(_RING_HEADER)[:, 0]
     start = FRAME_BYTES - _LOOKED_AT
@@ -120,35 +119,37 @@ def _read_ring(path: Path) -> Frames:
         path,
         header["seconds"].astype(np.int64) * 10**9 + header["nanoseconds"],
         header["length"].astype(np.int64),
-        np.minimum(header["kept"], _LOOKED_AT).astype(np.int64),
+        np.minimum(header["captured"], _LOOKED_AT).astype(np.int64),
         raw[:, start:].copy(),
     )
 
 
 def _read_pcap(path: Path) -> Frames:
     packets = list(pcap.read(path))
-    content = b"".join(one.content[:_LOOKED_AT].ljust(_LOOKED_AT, b"\0") for one in packets)
-    numbers = [(one.time_ns, one.length, min(len(one.content), _LOOKED_AT)) for one in packets]
-    time_ns, length, kept = np.array(numbers, dtype=np.int64).reshape(-1, 3).T
+    content = b"".join(packet.content[:_LOOKED_AT].ljust(_LOOKED_AT, b"\0") for packet in packets)
+    numbers = [
+        (packet.time_ns, packet.length, min(len(packet.content), _LOOKED_AT)) for packet in packets
+    ]
+    time_ns, length, captured = np.array(numbers, dtype=np.int64).reshape(-1, 3).T
     matrix = np.frombuffer(content, dtype=np.uint8).reshape(-1, _LOOKED_AT)
-    return Frames(path, time_ns, length, kept, matrix)
+    return Frames(path, time_ns, length, captured, matrix)
 
 
 def to_pcap(frames: Frames, path: Path) -> None:
-    """Write the bytes that were kept as a gzipped pcap file."""
+    """Write the bytes that were captured as a gzipped pcap file."""
     columns = zip(
-        frames.time_ns.tolist(), frames.length.tolist(), frames.kept.tolist(), frames.content,
+        frames.time_ns.tolist(), frames.length.tolist(), frames.captured.tolist(), frames.content,
         strict=True,
     )  # fmt: skip
     packets = (
-        pcap.Packet(time_ns, length, content[:kept].tobytes())
-        for time_ns, length, kept, content in columns
+        pcap.Packet(time_ns, length, content[:captured].tobytes())
+        for time_ns, length, captured, content in columns
     )
     pcap.write(packets, path, FRAME_BYTES)
 
 
 def decode(frames: Frames) -> pd.DataFrame:
-    """One row per packet, in the order of the capture.
+    """Return a table with one row per packet, in the order of the capture.
 
     | column | |
     | --- | --- |
@@ -164,8 +165,8 @@ def decode(frames: Frames) -> pd.DataFrame:
     | `payload` | bytes above TCP, UDP or the echo |
     | `flags` | of TCP; of ICMP its type; else 0 |
     | `ce` | whether the packet is marked |
-    | `packet` | a number made of all that tells a packet from the others of a run and that no hop
-      changes: protocol, addresses, ports, `id`, `length`, `seq`, `ack` and `flags` |
+    | `packet` | a number made of all that identifies a packet within a run and that no hop changes:
+      protocol, addresses, ports, `id`, `length`, `seq`, `ack` and `flags` |
     """
     field = frames.content.view(_PACKET)[:, 0]
     plain = (field["type"] == _ETHERTYPE_IPV4) & (field["version"] == _VERSION_4_WITHOUT_OPTIONS)
@@ -189,26 +190,26 @@ def decode(frames: Frames) -> pd.DataFrame:
         "flags": np.select([of[0], of[2]], [field["flags"], field["icmp_type"]], 0),
     }
     columns = {name: values.astype(np.int64) for name, values in columns.items()}
-    told = mixed([columns[name] for name in _TELL_APART])
-    return pd.DataFrame(columns).assign(ce=(field["tos"] & CE) == CE, packet=told)
+    packet = hash_rows([columns[name] for name in _IDENTIFYING])
+    return pd.DataFrame(columns).assign(ce=(field["tos"] & CE) == CE, packet=packet)
 
 
-def mixed(parts: list[Ints]) -> NDArray[np.uint64]:
-    """A number of 64 bits of each row, another one of nearly every other row (FNV-1a, by words)."""
-    total = np.full(len(parts[0]), 0xCBF29CE484222325, dtype=np.uint64)
-    for part in parts:
-        total = (total ^ part.astype(np.uint64)) * np.uint64(0x100000001B3)
+def hash_rows(columns: list[Ints]) -> NDArray[np.uint64]:
+    """Return a hash of 64 bits of each row (FNV-1a, by words)."""
+    total = np.full(len(columns[0]), 0xCBF29CE484222325, dtype=np.uint64)
+    for column in columns:
+        total = (total ^ column.astype(np.uint64)) * np.uint64(0x100000001B3)
         total ^= total >> np.uint64(29)
     return total
 
 
 def read_flows(path: Path, service: int, pings: bool = False) -> pd.DataFrame:
-    """The TCP packets of a capture of flows, and its `pings`, as `decode` has them.
+    """Return the TCP packets of a capture and, with `pings`, its echoes, decoded as by `decode`.
 
     `service` is the port that the receivers listen on: packets to it are data, packets from it
     come back. Further columns: `forward` (whether a packet goes to a receiver), `sender` (address
     of the flow's sender) and `port` (of the flow's sender; `PING` of a ping, whose request goes
-    forward). Raises `GuestFailure` where a packet is none of these.
+    forward). Raises `GuestFailure` for any other packet.
     """
     frames = read(path)
     table = decode(frames)

@@ -1,4 +1,4 @@
-"""pcap files, read and written on the host, and a packet in words."""
+"""Read and write pcap files on the host, and describe a packet in one line."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import BinaryIO
 
 from emulation.errors import ConfigError
 
-_MAGIC = {0xA1B23C4D: 1, 0xA1B2C3D4: 1000}  # pcap(5): nanoseconds in a unit of the second field
-#: Of a packet as a capture keeps it: libpcap's own bound (MAXIMUM_SNAPLEN).
-MOST_KEPT = 262144
+_MAGIC = {0xA1B23C4D: 1, 0xA1B2C3D4: 1000}  # pcap(5): nanoseconds per unit of the second field
+#: Largest number of bytes that a capture has of a packet: libpcap's MAXIMUM_SNAPLEN.
+MOST_CAPTURED = 262144
 _HEADER = struct.Struct("<IHHiIII")
 _RECORD = struct.Struct("<IIII")
 _ETHERNET = 1
@@ -36,7 +36,7 @@ class Packet:
 
 
 def read(path: Path) -> Iterator[Packet]:
-    """The packets of a capture, gzipped or not, one at a time in memory."""
+    """Yield the packets of a capture, gzipped or not, with one in memory at a time."""
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rb") as stream:
@@ -46,7 +46,7 @@ def read(path: Path) -> Iterator[Packet]:
 
 
 def write(packets: Iterable[Packet], path: Path, snap_bytes: int) -> None:
-    """Write `packets`, cut at `snap_bytes`, as a gzipped capture; equal ones give equal bytes."""
+    """Write `packets`, cut at `snap_bytes`, to a gzipped capture; equal packets, equal bytes."""
     parts = [_HEADER.pack(0xA1B23C4D, 2, 4, 0, 0, snap_bytes, _ETHERNET)]
     for packet in packets:
         times = divmod(packet.time_ns, 10**9)
@@ -58,19 +58,20 @@ def _packets(stream: BinaryIO, path: Path) -> Iterator[Packet]:
     header = stream.read(_HEADER.size)
     magic = struct.unpack_from("<I", header)[0] if len(header) == _HEADER.size else 0
     if magic not in _MAGIC:
-        raise ConfigError("is no capture of a little-endian machine", str(path), "name a .pcap.gz")
-    while about := stream.read(_RECORD.size):
-        seconds, part, kept, length = _RECORD.unpack(about.ljust(_RECORD.size, b"\0"))
-        if kept > MOST_KEPT:
-            raise ConfigError(f"has a packet of {kept} bytes", str(path), "name a whole capture")
-        content = stream.read(kept)
-        if len(about) < _RECORD.size or len(content) < kept:
+        raise ConfigError("is not a little-endian capture", str(path), "name a .pcap.gz")
+    while record := stream.read(_RECORD.size):
+        seconds, part, captured, length = _RECORD.unpack(record.ljust(_RECORD.size, b"\0"))
+        if captured > MOST_CAPTURED:
+            what = f"has a packet of {captured} bytes"
+            raise ConfigError(what, str(path), "name a whole capture")
+        content = stream.read(captured)
+        if len(record) < _RECORD.size or len(content) < captured:
             raise ConfigError("ends within a packet", str(path), "do the run again")
         yield Packet(seconds * 10**9 + part * _MAGIC[magic], length, content)
 
 
 def decode(frame: bytes, length: int) -> str:
-    """An Ethernet frame in one line, as tcpdump would say it."""
+    """Describe an Ethernet frame in one line, much as tcpdump does."""
     if len(frame) < 34 or struct.unpack_from("!H", frame, 12)[0] != _ETHERTYPE_IPV4:
         return f"type 0x{frame[12:14].hex()}, {length} bytes: {frame[14:46].hex()}"
     ip = frame[14:]

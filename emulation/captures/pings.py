@@ -1,4 +1,4 @@
-"""What ping says of the path, beside the packets that it sent."""
+"""Pings: the round trips that ping printed, joined to the requests that it sent."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _ANSWER = re.compile(r"icmp_seq=([0-9]+) .*time=([0-9.]+) ms")
 
 
 def read_pings(out: Path, sent: pd.DataFrame, began_ns: int) -> pd.DataFrame:
-    """One row per ping, in order: sent_ns, since the load began, and answer_ms, what ping printed
-    as its round trip, NaN where there was no answer.
+    """Return one row per ping, in order, with sent_ns and answer_ms.
 
-    `sent` has the requests as the captures saw them, with columns seq and time_ns. Raises
-    `GuestFailure` for an answer to what was not sent.
+    sent_ns is since the load began; answer_ms is the round trip that ping printed, NaN if there was
+    no answer. `sent` has the requests in the captures, with columns seq and time_ns. Raises
+    `GuestFailure` for an answer to a request that was not sent.
     """
     log = out / LOG
-    found = _ANSWER.findall(log.read_text()) if log.exists() else []
-    answers = pd.Series({int(seq): float(ms) for seq, ms in found}, dtype="float64")
+    lines = _ANSWER.findall(log.read_text()) if log.exists() else []
+    answers = pd.Series({int(seq): float(ms) for seq, ms in lines}, dtype="float64")
     strange = sorted(set(answers.index) - set(sent["seq"]))
     if strange:
         raise GuestFailure(f"ping has an answer to {strange[0]}, which was not sent", LOG)

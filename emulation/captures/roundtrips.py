@@ -1,4 +1,4 @@
-"""Round trips by synthetic packet pairs (Zander and Armitage, LCN 2013)."""
+"""Round-trip times by synthetic packet pairs (Zander and Armitage, LCN 2013)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import pandas as pd
 
 
 def round_trips(data: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
-    """The synthetic packet pairs of flows, with what each took.
+    """Return the synthetic packet pairs of flows, with the round-trip time of each.
 
-    `data` and `back` have one row per packet, with `time_ns` where it was sent and `time_ns_then`
-    where it arrived, NaN where it did not. What a receiver sends is paired with the last packet of
-    its flow that had arrived by then, and each packet begins at most one pair, the first; the time
-    between the two at the receiver is not part of the round trip. Columns: `begins` and `ends`, the
-    labels in `data` and `back` of the packets that begin and end a pair, and `rtt_ns`.
+    `data` and `back` have one row per packet, with `time_ns` when it was sent and `time_ns_then`
+    when it arrived, NaN if it did not. A packet that a receiver sends is paired with the last
+    packet of its flow that had arrived by then, and each packet begins at most one pair, the first;
+    the time between the two at the receiver is not part of the round trip. Columns: `begins` and
+    `ends`, the labels in `data` and `back` of the packets that begin and end a pair, and `rtt_ns`.
     """
     there, here = (
         table.dropna(subset="time_ns_then").astype({"time_ns_then": "int64"})

@@ -1,8 +1,8 @@
-"""Series of a run of bulk flows by step, as its flent file has them.
+"""The flent file of a run of bulk flows: series by step.
 
-flent opens and plots the file as a test of its own. The value of a step at t is that of the time
-since the step before: goodput of each flow, the mean round trip of all synthetic packet pairs that
-began then, and what the qdisc under test said of itself at t.
+flent opens and plots the file as a test of its own. The value of a step at t is for the time since
+the step before: goodput of each flow, and the mean round trip of all synthetic packet pairs that
+began then; the statistics of the qdisc under test are those at t.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from emulation.captures.flent import About, Series, rounded
 from emulation.captures.flows import Reduced
 from emulation.captures.table import TICK_NS
 from emulation.errors import TrafficFailure
-from emulation.units import Duration
+from emulation.model.units import Duration
 
 RTT, PING = "RTT (ms) SPP", "Ping (ms) ICMP"
-#: Series of the qdisc's own: (what tc calls it in any kind, factor to the series' unit).
+#: Series of the qdisc's statistics: (its names in tc, by kind of qdisc; factor to the unit).
 SAMPLED = {
     "AQM delay (ms)": (("ldelay", "delay"), 1e-3),
     "AQM probability": (("prob",), 1.0),
@@ -32,8 +32,10 @@ SAMPLED = {
 def content(
     about: About, reduced: Reduced, flows: int, base_rtt: Duration, *, wireless: bool = False
 ) -> dict[str, Any]:
-    """What the file of a run holds in which so many `flows` go to the receivers; `wireless` ones
-    are seen as one of the receivers, the stations, sees them, others as the senders do."""
+    """Return the content of the file of a run in which `flows` flows go to the receivers.
+
+    With `wireless`, directions are as a receiver, a station, sees them, else as the senders do.
+    """
     rates = reduced.delivered * 8 / 1e6 / about.step.seconds
     down, up = (flows, len(rates) - flows) if wireless else (0, len(rates))
     series = [f"TCP download::{number}" for number in range(1, down + 1)]
@@ -46,7 +48,7 @@ def content(
         results[f"{kind} sum"] = [None, *rounded(of_kind.sum(axis=0))]
         results[f"{kind} avg"] = [None, *rounded(of_kind.mean(axis=0))]
     results[RTT] = [None, *_rtt_ms(about, reduced.packets, flows, base_rtt)]
-    raw_values: dict[str, Any] = {RTT: []}  # flent takes a file without any for empty
+    raw_values: dict[str, Any] = {RTT: []}  # without any, flent would regard the file as empty
     if len(reduced.pings):
         results[PING] = [None, *_pings_ms(about, reduced.pings)]
         raw_values[PING] = _raw_pings(reduced)
@@ -77,10 +79,10 @@ def content(
 
 
 def totals(about: About, out: Path, flows: int) -> dict[str, Any]:
-    """What the file of a run holds none of whose packets was captured: what each of its `flows`
-    delivered by the length of the load, at the end.
+    """Return the content of the file of a run without captures: one value per flow, at the end.
 
-    Raises `TrafficFailure` where iperf has not reported as many.
+    The value is what the flow delivered, divided by the length of the load. Raises `TrafficFailure`
+    unless iperf has reported `flows` flows.
     """
     read = list(delivery.read_iperf(out).values())
     if len(read) != flows:
@@ -103,7 +105,7 @@ def totals(about: About, out: Path, flows: int) -> dict[str, Any]:
 
 
 def _rtt_ms(about: About, packets: pd.DataFrame, flows: int, base_rtt: Duration) -> Series:
-    """The mean round trip of each step; None where no pair began in it."""
+    """Return the mean round trip of each step; None if no pair began in it."""
     pairs = packets.dropna(subset="elsewhere_100us")
     pairs = pairs[pairs["flow"] < flows]
     beyond = pairs["left_100us"] - pairs["arrived_100us"] + pairs["elsewhere_100us"]
@@ -113,13 +115,13 @@ def _rtt_ms(about: About, packets: pd.DataFrame, flows: int, base_rtt: Duration)
 
 
 def _pings_ms(about: About, pings: pd.DataFrame) -> Series:
-    """The mean of what ping said in each step; None where it had no answer."""
+    """Return the mean round trip that ping printed in each step; None if it had no answer."""
     step = (pings["sent_ns"] / 1e9 // about.step.seconds).astype(int)
     return rounded(pings["answer_ms"].groupby(step).mean().reindex(range(about.steps)))
 
 
 def _raw_pings(reduced: Reduced) -> list[dict[str, float]]:
-    """Each answer, as flent keeps ping's: `t` is when the request was sent, since 1970."""
+    """Return each answer in flent's form; `t` is when the request was sent, since 1970."""
     answered = reduced.pings.dropna(subset="answer_ms")
     times = (reduced.began_ns + answered["sent_ns"]) / 1e9
     return [
@@ -129,8 +131,8 @@ def _raw_pings(reduced: Reduced) -> list[dict[str, float]]:
 
 
 def _sampled(about: About, samples: list[dict[str, Any]]) -> dict[str, Series]:
-    """The series of `SAMPLED` that the qdisc has, at the steps that there is a sample of."""
-    found: dict[str, Series] = {}
+    """Return the series of `SAMPLED` that the qdisc has, with values at the sampled steps."""
+    sampled: dict[str, Series] = {}
     for series, (names, factor) in SAMPLED.items():
         values: Series = [None] * (about.steps + 1)
         for sample in samples:
@@ -139,5 +141,5 @@ def _sampled(about: About, samples: list[dict[str, Any]]) -> dict[str, Series]:
             if value is not None and abs(at - round(at)) < 1e-3 and round(at) <= about.steps:
                 values[round(at)] = round(value * factor, 6)
         if any(value is not None for value in values):
-            found[series] = values
-    return found
+            sampled[series] = values
+    return sampled

@@ -1,4 +1,4 @@
-"""How a queue starts: what it drops and how long packets wait, in steps since a load began."""
+"""How a queue starts: drops and waiting times, in steps since a load began."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ import pandas as pd
 
 from emulation.captures.drops import Sent
 from emulation.captures.frames import Ints
-from emulation.units import Duration
+from emulation.model.units import Duration
 
-#: What the load is, of the kinds of packets of `emulation.captures.drops`.
+#: The kinds of packets (`emulation.captures.drops`) that are the load.
 LOADS = ("upload", "flood")
 
-STEP_MS = 100  # CoDel's interval: with its first drop a queue is a step old
+STEP_MS = 100  # CoDel's interval: it drops for the first time when a queue is a step old
 STEPS = 300  # 30 s
 
 
 @dataclass(frozen=True)
 class Row:
-    """A step; the last one is the second half of the load."""
+    """Figures of one step; the last row is for the second half of the load."""
 
     target_ms: float  # of the qdisc
     from_s: float  # since the first packet of the load
     to_s: float
     packets: int  # that the qdisc decided on
     dropped: int
-    wait_ms: float | None  # in the queue and on the link, mean of those that left in the step
-    shortest_ms: float | None  # wait until the qdisc decided, of those that it decided on
+    wait_ms: float | None  # in the queue and on the link, mean over packets that left in the step
+    shortest_ms: float | None  # shortest wait of a packet until the qdisc decided on it
 
 
 def decided(packets: pd.DataFrame, at_head: bool) -> Ints:
-    """When the queue decided on each packet whether to drop it, in ns.
+    """Return when the queue decided whether to drop each packet, in ns.
 
-    A token bucket takes a packet out (`peek`) when the one before it has left: then CoDel decides,
-    `at_head`. PIE decides as a packet comes.
+    A token bucket takes a packet out (`peek`) when the packet before it has left: CoDel decides
+    then, `at_head`. PIE decides when a packet arrives.
     """
     came: Ints = packets["time_ns"].to_numpy()
     left: Ints = packets["left_ns"].to_numpy()
@@ -49,14 +49,14 @@ def decided(packets: pd.DataFrame, at_head: bool) -> Ints:
 
 
 def bounds_ms(length: Duration) -> list[tuple[int, int]]:
-    """The steps, and the second half of the load."""
+    """Return begin and end of each step, and of the second half of the load."""
     whole = round(length.ms)
     steps = [(STEP_MS * number, STEP_MS * (number + 1)) for number in range(STEPS)]
     return [*steps, (whole // 2, whole)]
 
 
 def rows(sent: Sent, target: Duration, at_head: bool, length: Duration) -> Iterator[Row]:
-    """The steps of a load of `length`; the qdisc has the `target`, and drops `at_head` or not."""
+    """Yield a row per step of a load of `length`; `target` and `at_head` are the qdisc's."""
     packets = sent.packets
     start_ns = packets.loc[packets["kind"].isin(LOADS), "time_ns"].min()
     packets = packets.assign(decided_ns=decided(packets, at_head))
@@ -64,16 +64,16 @@ def rows(sent: Sent, target: Duration, at_head: bool, length: Duration) -> Itera
     departures = packets[packets["left_ns"] >= 0].sort_values("left_ns", kind="stable")
     for begin_ms, end_ms in bounds_ms(length):
         between = [start_ns + 1_000_000 * at for at in (begin_ms, end_ms)]
-        chosen = decisions[slice(*decisions["decided_ns"].searchsorted(between))]
-        gone = departures[slice(*departures["left_ns"].searchsorted(between))]
-        waits_ns = (gone["left_ns"] - gone["time_ns"]).tolist()
-        shortest_ns = (chosen["decided_ns"] - chosen["time_ns"]).min()
+        decided_on = decisions[slice(*decisions["decided_ns"].searchsorted(between))]
+        departed = departures[slice(*departures["left_ns"].searchsorted(between))]
+        waits_ns = (departed["left_ns"] - departed["time_ns"]).tolist()
+        shortest_ns = (decided_on["decided_ns"] - decided_on["time_ns"]).min()
         yield Row(
             target_ms=target.ms,
             from_s=begin_ms / 1000,
             to_s=end_ms / 1000,
-            packets=len(chosen),
-            dropped=int((chosen["left_ns"] < 0).sum()),
+            packets=len(decided_on),
+            dropped=int((decided_on["left_ns"] < 0).sum()),
             wait_ms=round(1e-6 * fmean(waits_ns), 3) if waits_ns else None,
-            shortest_ms=round(1e-6 * int(shortest_ns), 3) if len(chosen) else None,
+            shortest_ms=round(1e-6 * int(shortest_ns), 3) if len(decided_on) else None,
         )

@@ -1,9 +1,9 @@
-"""The table of a run's packets: one row per packet that came to the queue under test, as stored.
+"""The table of a run's packets: one row per packet that came to the queue under test.
 
-Times are rounded down to 0.1 ms, a twelfth of what a full packet takes to leave at 10 Mbit/s, and
-stored as what they are after the row before: a queue that is never empty sends at regular
-intervals, so that a run takes half of the room that it takes with exact sojourn times. Their exact
-percentiles are counted apart (`summary`).
+Times are rounded down to 0.1 ms, a twelfth of the time that a full packet takes to leave at 10
+Mbit/s, and stored as differences from the row before: a queue that is never empty sends at regular
+intervals, so that a file has half the size of one with exact sojourn times. The exact percentiles
+of sojourn times are stored elsewhere (`summary`).
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from emulation.errors import DamagedData
 
 FATES = ("sent", "marked", "dropped")
 TICK_NS = 100_000
-#: Of the table in memory, in the order of arrival.
+#: Columns of the table in memory; rows are in the order of arrival.
 COLUMNS = (
     "arrived_100us",  # at the queue, since the load began
-    "left_100us",  # the queue, since the load began; of a dropped packet NaN
+    "left_100us",  # the queue, since the load began; NaN if the packet was dropped
     "flow",  # from 0, by address and port of its sender; pings are the last
     "length",  # of the Ethernet frame, bytes
     "fate",  # an index of FATES
-    # Of the round trip that ends a synthetic packet pair that begins with this packet: what is
-    # left of it without base RTT and sojourn time; NaN where no pair begins.
+    # Round trip of the synthetic packet pair that begins with this packet, without base RTT and
+    # sojourn time; NaN where no pair begins.
     "elsewhere_100us",
 )
-#: Of the file: `_after_` is what a time is after that of the row before, or of the last that has
-#: one; of the first row after 0.
+#: Columns of the file: `_after_` is the difference from the last row before that has a time; from 0
+#: for the first.
 SCHEMA = pa.schema(
     [
         pa.field("arrived_after_100us", pa.int32(), nullable=False),
@@ -44,8 +44,8 @@ SCHEMA = pa.schema(
         pa.field("elsewhere_100us", pa.int32()),
     ]
 )
-#: Of the file of a run over WiFi, which has ten times the packets: coarser times, and which way a
-#: packet's flow goes instead of its number.
+#: Columns of the file of a run over WiFi, which has ten times the packets: coarser times, and the
+#: direction of a packet's flow instead of its number.
 SCHEMA_STATIONS = pa.schema(
     [
         pa.field("arrived_after_ms", pa.int32(), nullable=False),
@@ -56,7 +56,7 @@ SCHEMA_STATIONS = pa.schema(
         pa.field("elsewhere_2ms", pa.int32()),  # to the nearest
     ]
 )
-#: In which each column gets smallest, by trial; the others plain.
+#: Columns that are smallest when their bytes are split, by trial; the others are stored plainly.
 _SPLIT = (
     "arrived_after_100us",
     "left_after_100us",
@@ -65,31 +65,31 @@ _SPLIT = (
     "left_after_ms",
     "elsewhere_2ms",
 )
-#: Of a file that is read: that of an hour at 100 Mbit/s. The largest that ships has 0.4 million.
+#: Most rows of a file to read: an hour at 100 Mbit/s. The largest file that ships has 0.4 million.
 MOST_ROWS = 50_000_000
-ROW_BYTES = 32  # as it is unpacked; 24 in what ships
+ROW_BYTES = 32  # most bytes per row, unpacked; files that ship have 24
 _AGAIN = "delete the run's two files and run it again"
 _MS = 10**6 // TICK_NS  # ticks
 
 
-#: Of `summary`: box and whiskers as khademi2013 draws them (Fig. 2), and the greatest.
+#: Percentiles of `summary`: box and whiskers of khademi2013 (Fig. 2), and the maximum.
 SHARES = {"p10": 0.1, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p90": 0.9, "most": 1.0}
 
 
 def summary(delay_ns: NDArray[np.float64]) -> dict[str, int]:
-    """Percentiles of delays, of which NaN are none, in microseconds; empty where there is none."""
-    there = delay_ns[~np.isnan(delay_ns)] / 1000
-    if not there.size:
+    """Return percentiles of delays in microseconds, ignoring NaN; empty without a delay."""
+    delay_us = delay_ns[~np.isnan(delay_ns)] / 1000
+    if not delay_us.size:
         return {}
-    found = np.quantile(there, list(SHARES.values()))
-    return {name: round(float(value)) for name, value in zip(SHARES, found, strict=True)}
+    quantiles = np.quantile(delay_us, list(SHARES.values()))
+    return {name: round(float(value)) for name, value in zip(SHARES, quantiles, strict=True)}
 
 
 def write(table: pd.DataFrame, path: Path, downloads: int | None = None) -> None:
     """Write a table of `COLUMNS` to `path`; equal tables give equal bytes.
 
-    With `downloads`, of a run over WiFi in which so many flows go to the stations, as
-    `SCHEMA_STATIONS` has it, else as `SCHEMA`.
+    The columns are those of `SCHEMA` or, with `downloads`, of `SCHEMA_STATIONS`: for a run over
+    WiFi in which so many flows go to the stations.
     """
     schema = SCHEMA if downloads is None else SCHEMA_STATIONS
     stored = table
@@ -120,9 +120,9 @@ def write(table: pd.DataFrame, path: Path, downloads: int | None = None) -> None
 
 
 def read(path: Path) -> pd.DataFrame:
-    """The table of `COLUMNS` at `path`; of a run over WiFi with `up` instead of `flow`.
+    """Return the table of `COLUMNS` at `path`, with `up` instead of `flow` for a run over WiFi.
 
-    Raises `DamagedData` for a file that is none.
+    Raises `DamagedData` if the file is not such a table.
     """
     stored = _stored(path).to_pandas()
     if "up" in stored:
@@ -131,7 +131,7 @@ def read(path: Path) -> pd.DataFrame:
             left_after_100us=stored["left_after_ms"] * _MS,
             elsewhere_100us=stored["elsewhere_2ms"] * 2 * _MS,
         )
-    for name in ("arrived_100us", "left_100us"):  # cumsum leaves NaN where they are
+    for name in ("arrived_100us", "left_100us"):  # cumsum leaves NaN in place
         stored[name] = stored[name.replace("_100us", "_after_100us")].cumsum()
     table: pd.DataFrame = stored[
         ["up" if name == "flow" and "up" in stored else name for name in COLUMNS]
@@ -140,21 +140,22 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def _stored(path: Path) -> pa.Table:
-    """The table as the file has it, looked at before anything of it is unpacked."""
+    """Return the table of the file, whose columns and size are checked before it is unpacked."""
     try:
         with pq.ParquetFile(path) as file:
-            about, schema = file.metadata, file.schema_arrow
-            if not any(schema.equals(one) for one in (SCHEMA, SCHEMA_STATIONS)):
+            about, columns = file.metadata, file.schema_arrow
+            if not any(columns.equals(schema) for schema in (SCHEMA, SCHEMA_STATIONS)):
                 raise DamagedData("has other columns than a table of packets", str(path), _AGAIN)
             size = sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups))
             if about.num_rows > MOST_ROWS or size > MOST_ROWS * ROW_BYTES:
                 raise DamagedData(f"has more than {MOST_ROWS} rows", str(path), _AGAIN)
-            found = file.read()
+            stored = file.read()
     except FileNotFoundError:
         raise DamagedData("no such file", str(path), _AGAIN) from None
     except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
-        what = f"no table of packets ({type(error).__name__}: {str(error).partition(chr(10))[0]})"
+        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        what = f"is not a table of packets ({reason})"
         raise DamagedData(what, str(path), _AGAIN) from error
-    if pc.max(found["fate"]).as_py() not in (None, *range(len(FATES))):
-        raise DamagedData("has a fate that there is not", str(path), _AGAIN)
-    return found
+    if pc.max(stored["fate"]).as_py() not in (None, *range(len(FATES))):
+        raise DamagedData("has an unknown fate", str(path), _AGAIN)
+    return stored

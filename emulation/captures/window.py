@@ -1,7 +1,7 @@
-"""One TCP connection with a fixed window: when each of its packets passed where.
+"""One TCP connection with a fixed window: when each of its packets passed each place.
 
-A packet is seen at four places: sent, come to the bottleneck's queue, gone from it, received; an
-acknowledgment where it is sent and where it arrives.
+A packet is seen as it is sent, as it comes to the bottleneck's queue, as it leaves it and as it is
+received; an acknowledgment as it is sent and as it arrives.
 """
 
 from __future__ import annotations
@@ -26,25 +26,24 @@ ACK_PLACES = ("sent", "received")
 
 
 def reduce(out: Path, seen_at: Sequence[Place], about: About, window: int) -> dict[str, Any]:
-    """A flent data file's content of what a guest left in `out`; packets are `seen_at` these
-    places one after the other.
+    """Return the content of a flent data file, from what a guest left in `out`.
 
-    Of each packet `raw_values` has the moments at which it passed, in ms since the connection
-    began, and its bytes on the wire; of each acknowledgment for how many packets it is. `results`
-    has the packets that wait in the queue, each step. Raises `GuestFailure` where a packet got
-    lost, or something else came by.
+    `seen_at` has the places that packets pass, in order. `raw_values` has, for each packet, when it
+    passed each place, in ms since the connection began, and its bytes on the wire, and for each
+    acknowledgment how many packets it acknowledges. `results` has the number of packets in the
+    queue at each step. Raises `GuestFailure` if a packet is lost or belongs to nothing of this.
     """
     began_ns = int(json.loads((out / "window.json").read_text())["began_ns"])
     seen = [frames.read_flows(places.frames(out, place), PORT) for place in seen_at]
     start = int(seen[0].loc[(seen[0]["flags"] & frames.SYN) != 0, "seq"].iloc[0]) + 1
     sent = [table[table["forward"] & (table["payload"] > 0)] for table in seen]
-    data = _passed(sent, DATA_PLACES, "seq", start, began_ns).assign(
+    data = _passing_times(sent, DATA_PLACES, "seq", start, began_ns).assign(
         bytes=lambda packets: packets.pop("length")
     )
     overhead = int((sent[0]["length"] - sent[0]["payload"]).iloc[0])
     data = data[data["sent"] < about.length.ms]
     answers = [table[~table["forward"] & (table["payload"] == 0)] for table in (seen[-1], seen[0])]
-    acks = _passed(answers, ACK_PLACES, "ack", start, began_ns).drop(columns="length")
+    acks = _passing_times(answers, ACK_PLACES, "ack", start, began_ns).drop(columns="length")
     ends = (data.index + data["bytes"].max() - overhead).to_numpy()
     acks["packets"] = np.searchsorted(ends, acks.index.to_numpy(), side="right")
     acks = acks[acks["packets"] > 0].drop_duplicates("packets")
@@ -64,19 +63,23 @@ def reduce(out: Path, seen_at: Sequence[Place], about: About, window: int) -> di
     )
 
 
-def _passed(
+def _passing_times(
     seen: list[pd.DataFrame], names: tuple[str, ...], number: str, start: int, began_ns: int
 ) -> pd.DataFrame:
-    """One row per packet, by its `number` as an offset from `start`: when it was at each place, and
-    its length; of those with one number the first."""
+    """Return when each packet was at each place, and its length, by its offset.
+
+    The offset is its `number` after `start`; of packets with equal numbers, the first counts.
+    """
     first, *others = seen
     times = {names[0]: first["time_ns"].to_numpy()}
     for name, other in zip(names[1:], others, strict=True):
         followed = follow(first, other, name)
         if not followed.sent.all():
-            raise GuestFailure("a packet got lost where none can", "captures", "look at the queue")
+            raise GuestFailure(
+                "a packet was lost where none can be", "captures", "look at the queue"
+            )
         times[name] = followed.left_ns
-    found = pd.DataFrame({name: (time_ns - began_ns) / 1e6 for name, time_ns in times.items()})
-    found["length"] = first["length"].to_numpy()
-    found["offset"] = ((first[number] - start) % 2**32).to_numpy()
-    return found.drop_duplicates("offset").set_index("offset").sort_index()
+    passed = pd.DataFrame({name: (time_ns - began_ns) / 1e6 for name, time_ns in times.items()})
+    passed["length"] = first["length"].to_numpy()
+    passed["offset"] = ((first[number] - start) % 2**32).to_numpy()
+    return passed.drop_duplicates("offset").set_index("offset").sort_index()

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation import seal, storage
-from emulation.cache import cache_dir
 from emulation.errors import DamagedCache, KernelBuildError
+from emulation.host import seal, storage
+from emulation.host.cache import cache_dir
 from emulation.kernel import make, recipe as recipes, source as sources
 from emulation.kernel.make import Progress
 from emulation.kernel.recipe import Recipe

@@ -10,8 +10,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from emulation import confine
 from emulation.errors import KernelBuildError, MissingTool
+from emulation.host import confine
 from emulation.kernel import recipe as recipes
 from emulation.kernel.recipe import Recipe
 

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation import confine, seal
-from emulation.cache import cache_dir
 from emulation.errors import DamagedCache, KernelBuildError
+from emulation.host import confine, seal
+from emulation.host.cache import cache_dir
 from emulation.kernel import make
 from emulation.kernel.builder import Kernel
 from emulation.kernel.recipe import RECIPE_DIR
-from emulation.qdisc import ModuleSource
+from emulation.model.qdisc import INPUTS, ModuleSource
 
 #: Where the product's own modules are, a folder each.
 SOURCES = RECIPE_DIR / "src"
@@ -33,7 +33,6 @@ SOURCES = RECIPE_DIR / "src"
 #: Where the guest finds modules, below the folder of its job.
 PLACE = "modules"
 
-INPUTS = ("Kbuild", "*.c", "*.h")
 _NAMED = re.compile(r"^obj-m\s*[:+]?=\s*([\w-]+)\.o\s*$", re.MULTILINE)
 _PLUGINS = ("q_*.c", "preload_*.c")
 

@@ -10,8 +10,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.apt import PrivateApt
 from emulation.errors import KernelBuildError
+from emulation.host.apt import PrivateApt
 from emulation.kernel.recipe import Origin
 
 

@@ -8,14 +8,13 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, PlainValidator, ValidationInfo
 
-from emulation import era as eras
-from emulation.qdisc import Qdisc
-from emulation.schema import Flaws, Section, Settings, Sysctls, unknown
-from emulation.topology import Link, Topology
-from emulation.units import Duration, Rate
-from emulation.wifi import Wifi
-
-CONTROL = "net.ipv4.tcp_congestion_control"
+from emulation.model import era as eras
+from emulation.model.qdisc import Qdisc
+from emulation.model.sysctls import CONTROL
+from emulation.model.topology import Link, Topology
+from emulation.model.units import Duration, Rate
+from emulation.model.wifi import Wifi
+from emulation.study.schema import Flaws, Section, Settings, Sysctls, unknown
 
 
 def _eras(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

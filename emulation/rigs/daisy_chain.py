@@ -18,10 +18,8 @@ from typing import Literal
 
 from pydantic import field_validator
 
-from emulation.qdisc import Qdisc
-from emulation.rigs.base import RigSection, WifiLink, halves
-from emulation.schema import Flaws, LinkRate, Spans
-from emulation.topology import (
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import (
     BURST,
     DELAY_LIMIT,
     EDGE_BURST,
@@ -37,8 +35,10 @@ from emulation.topology import (
     Topology,
     Wire,
 )
-from emulation.units import Duration, Rate
-from emulation.wifi import Wifi
+from emulation.model.units import Duration, Rate
+from emulation.model.wifi import Wifi
+from emulation.rigs.base import RigSection, WifiLink, halves
+from emulation.study.schema import Flaws, LinkRate, Spans
 
 
 class DaisyChain(RigSection):

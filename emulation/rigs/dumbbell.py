@@ -18,10 +18,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from emulation.qdisc import Qdisc
-from emulation.rigs.base import RigSection, WifiLink, halves
-from emulation.schema import Flaws, LinkRate, Span
-from emulation.topology import (
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import (
     DELAY_LIMIT,
     SHAPER_LIMIT,
     Delay,
@@ -35,8 +33,10 @@ from emulation.topology import (
     Topology,
     Wire,
 )
-from emulation.units import Duration, Packets, Rate, Size
-from emulation.wifi import Wifi
+from emulation.model.units import Duration, Packets, Rate, Size
+from emulation.model.wifi import Wifi
+from emulation.rigs.base import RigSection, WifiLink, halves
+from emulation.study.schema import Flaws, LinkRate, Span
 
 MOST_PAIRS = 64  # as many addresses as Mininet's switch and a guest's memory take easily
 PAIRS = 4  # Sec. 4.1.1: senders, and as many receivers

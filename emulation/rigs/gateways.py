@@ -15,11 +15,8 @@ from typing import Any, Literal
 from pydantic import field_validator
 
 from emulation.kernel.module import SOURCES, source
-from emulation.qdisc import Qdisc
-from emulation.rigs.base import RigSection
-from emulation.rigs.dumbbell import EDGE_BURST
-from emulation.schema import Flaws, LinkRate, Mtu, Section, Span
-from emulation.topology import (
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import (
     DELAY_LIMIT,
     SHAPER_LIMIT,
     Delay,
@@ -31,7 +28,10 @@ from emulation.topology import (
     Topology,
     Wire,
 )
-from emulation.units import Duration, Rate, Size
+from emulation.model.units import Duration, Rate, Size
+from emulation.rigs.base import RigSection
+from emulation.rigs.dumbbell import EDGE_BURST
+from emulation.study.schema import Flaws, LinkRate, Mtu, Section, Span
 
 BULK_PAIRS = 4
 #: A bulk pair's round trip is longer than the base RTT by its number, from 1, times this part of

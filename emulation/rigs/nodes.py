@@ -33,12 +33,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from emulation.qdisc import Qdisc
-from emulation.rigs.base import RigSection
-from emulation.rigs.queue import OF_LINK, TESTED, AnyRate, Queue, QueueSection, rate_of
-from emulation.rigs.tree import EntrySection, build, check, uses_sweep
-from emulation.schema import Bytes, Flaws, LinkRate, Section, Span, Sysctls, unknown
-from emulation.topology import (
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import (
     BURST,
     DELAY_LIMIT,
     EDGE_BURST,
@@ -52,8 +48,12 @@ from emulation.topology import (
     Topology,
     Wire,
 )
-from emulation.tree import LEAST_BURST
-from emulation.units import Rate
+from emulation.model.tree import LEAST_BURST
+from emulation.model.units import Rate
+from emulation.rigs.base import RigSection
+from emulation.rigs.queue import OF_LINK, TESTED, AnyRate, Queue, QueueSection, rate_of
+from emulation.rigs.tree import EntrySection, build, check, uses_sweep
+from emulation.study.schema import Bytes, Flaws, LinkRate, Section, Span, Sysctls, unknown
 
 MOST_SUBNETS, MOST_HOSTS = 254, 250  # of 10.0.0.0/16, and of each
 LONGEST_NAME = 15  # of an interface (the kernel's IFNAMSIZ)

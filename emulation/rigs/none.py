@@ -12,11 +12,11 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from emulation.qdisc import Qdisc
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import Link, Topology
+from emulation.model.units import Rate
 from emulation.rigs.base import RigSection
-from emulation.schema import Flaws
-from emulation.topology import Link, Topology
-from emulation.units import Rate
+from emulation.study.schema import Flaws
 
 
 class NoRig(RigSection):

@@ -9,7 +9,7 @@ rig:
 ```
 
 The function gets the sweep's link (None without a bottleneck), the qdiscs under test and the
-parameters as the file has them, and returns an `emulation.topology.Topology`:
+parameters as the file has them, and returns an `emulation.model.topology.Topology`:
 
 ```python
 def parking_lot(link, queues, hops, delay):
@@ -33,13 +33,13 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from emulation import studies, trust
 from emulation.errors import ConfigError
-from emulation.qdisc import Qdisc
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import Link, Topology
+from emulation.model.units import Rate
 from emulation.rigs.base import RigSection
-from emulation.schema import Flaws, StudySection, unknown
-from emulation.topology import Link, Topology
-from emulation.units import Rate
+from emulation.study import studies, trust
+from emulation.study.schema import Flaws, StudySection, unknown
 
 FILE = "rigs.py"
 
@@ -87,7 +87,9 @@ class Python(RigSection, StudySection):
             raise ConfigError(what, f"{path}:{line}", "correct it, or its parameters") from error
         if not isinstance(found, Topology):
             what = f"{self.function} returns {type(found).__name__}"
-            raise ConfigError(what, f"{path}:{first}", "return an emulation.topology.Topology")
+            raise ConfigError(
+                what, f"{path}:{first}", "return an emulation.model.topology.Topology"
+            )
         try:
             found.check()
         except ValueError as error:

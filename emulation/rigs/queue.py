@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainValidator, TypeAdapter, model_validator
 
-from emulation.qdisc import TC_OPTIONS, Qdisc, missing
-from emulation.schema import Flaws, LinkRate, Section, read_options, unknown
-from emulation.topology import Link
-from emulation.units import Rate
+from emulation.model.qdisc import TC_OPTIONS, Qdisc, missing
+from emulation.model.topology import Link
+from emulation.model.units import Rate
+from emulation.study.schema import Flaws, LinkRate, Section, read_options, unknown
 
 TESTED = "tested"  # in place of a qdisc: the one of the sweep
 OF_LINK = ("up", "down")  # in place of a rate

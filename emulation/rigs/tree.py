@@ -24,12 +24,12 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, model_validator
 
-from emulation.qdisc import Qdisc
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import Link
+from emulation.model.tree import Attached, Curve, Tree, TreeClass
+from emulation.model.units import Duration, Rate, Size
 from emulation.rigs.queue import OF_LINK, TESTED, AnyRate, Queue, QueueSection, rate_of
-from emulation.schema import Bytes, Flaws, Section, Span
-from emulation.topology import Link
-from emulation.tree import Attached, Curve, Tree, TreeClass
-from emulation.units import Duration, Rate, Size
+from emulation.study.schema import Bytes, Flaws, Section, Span
 
 #: In place of what a sweep gives, to see whether a tree could be.
 _ANY = Rate(10**6)

@@ -10,13 +10,13 @@ from pydantic import model_validator
 
 from emulation import datafile
 from emulation.captures import flent
+from emulation.model.topology import Link, Topology
+from emulation.model.units import Duration
 from emulation.rigs.base import RigSection
-from emulation.schema import Flaws, Section, Span, TestName
-from emulation.topology import Link, Topology
-from emulation.units import Duration
+from emulation.study.schema import Flaws, Section, Span, TestName
 
 if TYPE_CHECKING:
-    from emulation.model import Run
+    from emulation.model.run import Run
 
 #: Packets of a Mbit of a loaded direction: full segments, and an acknowledgment for every second.
 PER_MBIT = 127.0

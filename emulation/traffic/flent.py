@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, field_validator
 
 from emulation.errors import TrafficFailure
+from emulation.model.topology import Link, Topology
 from emulation.rigs.base import RigSection
-from emulation.schema import Flaws, Settings, unknown
-from emulation.topology import Link, Topology
+from emulation.study.schema import Flaws, Settings, unknown
 from emulation.traffic.base import PER_MBIT, TrafficSection
 
 if TYPE_CHECKING:
-    from emulation.model import Run
+    from emulation.model.run import Run
 
 #: What can answer; each but the first two is a module of `emulation.guest`.
 SERVERS = Literal["netserver", "irtt", "ditg", "web", "flood"]

@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from emulation.model.topology import Topology
 from emulation.rigs.base import RigSection
-from emulation.schema import MOST_FLOWS, Flaws, Span
-from emulation.topology import Topology
+from emulation.study.schema import MOST_FLOWS, Flaws, Span
 from emulation.traffic.base import TrafficSection, need_pairs, sysctls_of_pairs
 
 if TYPE_CHECKING:
-    from emulation.model import Run
+    from emulation.model.run import Run
 
 #: The table of packets, and what was counted of it.
 TABLE, COUNTS = "run.packets.parquet", "packets.json"

@@ -28,16 +28,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, PlainValidator, ValidationInfo, model_validator
 
+from emulation.model.topology import Topology
+from emulation.model.units import Duration
 from emulation.rigs.base import RigSection
 from emulation.rigs.gateways import LEFT, OTHERS, RIGHT, Change, Gateways, base_rtts
-from emulation.schema import MOST_FLOWS, Flaws, Section, unknown
-from emulation.topology import Topology
+from emulation.study.schema import MOST_FLOWS, Flaws, Section, unknown
 from emulation.traffic.base import TrafficSection, need_pairs, sysctls_of_pairs
 from emulation.traffic.packmime import sessions
-from emulation.units import Duration
 
 if TYPE_CHECKING:
-    from emulation.model import Run
+    from emulation.model.run import Run
 
 CBR_BYTES, CBR_BIT_S = 100, 64_000  # IP packets (codel2012, Simulator Configuration)
 UPLOAD_BYTES = 1_000_000  # Consumer Edge
@@ -111,6 +111,10 @@ class Mix(TrafficSection):
     kind: Literal["mix"]
     loads: Annotated[tuple[Load, ...], PlainValidator(_loads)]
 
+    def load(self, seed: int) -> Load:
+        """The load of a repetition: repetitions take the loads in turn."""
+        return self.loads[(seed - 1) % len(self.loads)]
+
     def check(self, rig: RigSection, topology: Topology) -> None:
         """The rig is that of gateways, whose last pair the sessions are between."""
         need_pairs(self.kind, topology)
@@ -126,7 +130,7 @@ class Mix(TrafficSection):
         """The load, its sessions, and how the rate of the link changes."""
         assert isinstance(run.rig, Gateways)
         return traffic_job(
-            run.load,
+            self.load(run.seed),
             topology,
             # The same whatever the qdisc: qdiscs are compared by the same sessions.
             draw=f"{run.experiment_id}/{run.link.slug}/{run.seed}",
@@ -160,11 +164,12 @@ class Mix(TrafficSection):
 
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
         """A file in flent's form of what the queues did."""
-        from emulation.captures import flent, gateways  # pandas takes a second to import
+        from emulation.captures import flent
+        from emulation.traffic import mix_queues
 
         assert isinstance(run.rig, Gateways)
-        parts = (self.flent_about(run), run.load, run.link, run.rig.changes)
-        content, about = gateways.reduce(out, run.topology, *parts)
+        parts = (self.flent_about(run), self.load(run.seed), run.link, run.rig.changes)
+        content, about = mix_queues.reduce(out, run.topology, *parts)
         flent.write(content, out / "data.flent.gz")
         (out / QUEUES).write_text(json.dumps(about))
 

@@ -48,9 +48,12 @@ from pydantic import (
     model_validator,
 )
 
-from emulation.apt import NAME as PACKAGE
+from emulation.host.apt import NAME as PACKAGE
+from emulation.model.topology import Topology
+from emulation.model.units import Duration
+from emulation.programs.taken import mode
 from emulation.rigs.base import RigSection
-from emulation.schema import (
+from emulation.study.schema import (
     Flaws,
     Name,
     Section,
@@ -60,13 +63,10 @@ from emulation.schema import (
     TestName,
     unknown,
 )
-from emulation.taken import mode
-from emulation.topology import Topology
 from emulation.traffic.base import TrafficSection
-from emulation.units import Duration
 
 if TYPE_CHECKING:
-    from emulation.model import Run
+    from emulation.model.run import Run
 
 #: How much longer than the load a program may take that ends by itself.
 GRACE_S = 60.0
@@ -394,7 +394,7 @@ class Programs(TrafficSection, StudySection):
 
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
         """The archive of all output, the rows, and a file in flent's form of their numbers."""
-        from emulation import outputs
+        from emulation.traffic import outputs
 
         outputs.reduce(run, out)
 

@@ -22,14 +22,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from emulation import datafile
+from emulation.model.topology import Link, Topology
+from emulation.model.units import Duration
 from emulation.rigs.base import RigSection
-from emulation.schema import Flaws, Span, TestName
-from emulation.topology import Link, Topology
+from emulation.study.schema import Flaws, Span, TestName
 from emulation.traffic.base import PER_MBIT, TrafficSection
-from emulation.units import Duration
 
 if TYPE_CHECKING:
-    from emulation.model import Run
+    from emulation.model.run import Run
 
 SETTLE_S = 1.0
 DATAGRAM, SMALL = 1472, 200

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from emulation.model.topology import Topology
+from emulation.model.units import Duration, Size
 from emulation.rigs.base import RigSection
 from emulation.rigs.gateways import BULK_PAIRS, LEFT, OTHERS, Gateways
-from emulation.schema import Flaws
-from emulation.topology import Topology
+from emulation.study.schema import Flaws
 from emulation.traffic.base import TrafficSection, need_pairs, sysctls_of_pairs
-from emulation.units import Duration, Size
 
 if TYPE_CHECKING:
-    from emulation.model import Run
+    from emulation.model.run import Run
 
 MOST_PACKETS = 44  # of a window: what fits the first one that a receiver offers, 64 kB
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from emulation.captures import table as packets
-from emulation.config import experiment, select
-from emulation.model import Run
+from emulation.config.catalogue import experiment, select
+from emulation.model.run import Run
 
 STEP_S = 1
 

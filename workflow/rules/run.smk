@@ -1,8 +1,8 @@
 # One guest a run, one core a guest. `emulate run` puts a run's files in place whole or not at all, the
 # provenance last, which says that there is a run, whatever its data are.
 
-from emulation.model import NONE
-from emulation.provenance import digest, guest_code_digest
+from emulation.model.run import NONE
+from emulation.machine.provenance import digest, guest_code_digest
 
 RUNS = PLAN.all_runs()
 

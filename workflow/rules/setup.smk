@@ -20,8 +20,8 @@ rule kernel:
 
 rule rootfs:
     input:
-        "emulation/rootfs.py",
-        "emulation/apt.py",
+        "emulation/machine/rootfs.py",
+        "emulation/host/apt.py",
         "emulation/guest/init.sh",
     output:
         SETUP / "rootfs.json",

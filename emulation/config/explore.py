@@ -1,0 +1,121 @@
+"""One run of somebody's choice: a qdisc, a link, a round trip, a load of TCP flows both ways.
+
+It is a run of gbw2015's RRUL (Sec. 3 and 5.1), or of any other experiment with a test of flent's,
+with other values where the study has no such point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emulation.config import catalogue
+from emulation.errors import ConfigError
+from emulation.model.run import DEFAULT_ERA, Point, Run
+from emulation.model.topology import Link
+from emulation.model.units import Duration, Rate
+from emulation.traffic import Flent
+
+SOURCE = "gbw2015/rrul"  # whose rig and load it is, unless another experiment is named
+FLOWS, FLOWS_TEST = 4, "rrul_be"  # each way, of the test whose number of flows can be chosen
+BASE_RTT = Duration(50_000_000)
+MOST_FLOWS = 32  # each way; each takes two processes of the guest
+RATES = (Rate(500_000), Rate(1_000_000_000))  # least and most
+LONGEST = Duration(600 * 10**9)
+RTTS = (Duration(1_000_000), Duration(2 * 10**9))  # least and most
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What somebody wants to see; the default is a cell of gbw2015, shorter."""
+
+    experiment: str = SOURCE  # as `emulate run` has it: `gbw2015/rrul`, `my-study/first`
+    qdisc: str = "fq_codel"  # the study's name, or a kind
+    down: Rate = Rate(10_000_000)  # noqa: RUF009 - a frozen value
+    up: Rate = Rate(10_000_000)  # noqa: RUF009
+    base_rtt: Duration = BASE_RTT  # where the rig does not say all of its delays itself
+    flows: int = FLOWS  # each way
+    cc: str = "cubic"
+    era: str = "2014"
+    length: Duration = Duration(60 * 10**9)  # noqa: RUF009 - of the load
+    seed: int = 1
+
+    @property
+    def link(self) -> Link:
+        """The bottleneck, named as in the experiment files."""
+        name = f"{self.down.mbit_per_s:g}/{self.up.mbit_per_s:g}"
+        return Link(name, self.down, self.up)
+
+    def run(self) -> Run:
+        """The run; `ConfigError` where something cannot be chosen so.
+
+        The base RTT of a rig that is written out is the sum of its delays.
+        """
+        self._check()
+        source = catalogue.experiment(self.experiment)
+        settings: dict[str, list[str]] = {}
+        if source.rig.base_rtts and (self.base_rtt,) != source.rig.base_rtts:
+            settings["rig.base_rtt"] = [str(self.base_rtt)]
+        if self.flows != FLOWS:
+            streams = f"upload_streams={self.flows} download_streams={self.flows}"
+            settings["traffic.test"] = ["rrul_be_nflows"]
+            settings["traffic.options.test-parameter"] = [streams]
+        (found,) = catalogue.select(
+            source,
+            link=self.link.name,
+            qdisc=self.qdisc,
+            cc=self.cc,
+            seed=self.seed,
+            length=self.length,
+            era=self.era,
+            settings=settings,
+        )
+        return found
+
+    def published(self) -> Point | None:
+        """The point of gbw2015 that this is, whatever its length, seed and era; None for none."""
+        point = self.run().point
+        beside = point.outside or point.settings or self.experiment != SOURCE
+        return None if beside else point
+
+    def borrowed(self) -> dict[str, Rate]:
+        """By direction the rate whose values of the qdisc are taken, where the paper has none for
+        the direction's own."""
+        taken = dict(self.run().point.borrowed)
+        rates = (("download", self.down), ("upload", self.up))
+        return {direction: taken[rate] for direction, rate in rates if rate in taken}
+
+    def _check(self) -> None:
+        spans = {"download": (self.down, *RATES), "upload": (self.up, *RATES),
+                 "base RTT": (self.base_rtt, *RTTS)}  # fmt: skip
+        for noun, (value, least, most) in spans.items():
+            if not least.base <= value.base <= most.base:
+                todo = f"choose from {least} to {most}"
+                raise ConfigError(f"a {noun} of {value} is not possible", "explore", todo)
+        source = catalogue.experiment(self.experiment)
+        if not isinstance(source.traffic, Flent):
+            what = f"'{self.experiment}' has no test of flent's, whose readings could be watched"
+            raise ConfigError(what, "explore", "choose another experiment, or use analysis.lab")
+        if not source.rig.base_rtts and self.base_rtt != BASE_RTT:
+            what = f"the delays of '{self.experiment}' are written out, no base RTT can be chosen"
+            raise ConfigError(what, "explore", f"leave it at {BASE_RTT}, or change the study")
+        if self.flows != FLOWS and source.traffic.test != FLOWS_TEST:
+            what = f"the number of flows of '{source.traffic.test}' cannot be chosen"
+            raise ConfigError(what, "explore", f"leave it at {FLOWS}")
+        if not source.traffic.step <= self.length <= LONGEST:
+            todo = f"choose from {source.traffic.step} to {LONGEST}"
+            raise ConfigError(f"a length of {self.length} is not possible", "explore", todo)
+        if not 1 <= self.flows <= MOST_FLOWS:
+            what = f"{self.flows} flows each way are not possible"
+            raise ConfigError(what, "explore", f"choose from 1 to {MOST_FLOWS}")
+        if self.seed < 1:
+            raise ConfigError(f"a seed of {self.seed} is not possible", "explore", "choose from 1")
+
+
+def qdiscs(experiment: str = SOURCE) -> list[str]:
+    """What can be chosen: those of the experiment, the user's own among them."""
+    return list(dict.fromkeys(point.qdisc for point in catalogue.experiment(experiment).points))
+
+
+def eras() -> list[str]:
+    """Linux of the paper, and today's."""
+    return ["2014", DEFAULT_ERA]

@@ -1,0 +1,74 @@
+"""The JSON Schema of study files, from which an editor completes and checks them.
+
+    python -m emulation.config.jsonschema > docs/study.schema.json
+
+It says less than `emulate check`: names that a file defines, and what goes with what, are not in
+it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from emulation.config.studyfile import StudyFile
+from emulation.rigs import RIG
+from emulation.traffic import TRAFFIC
+
+TEMPLATE = "#/$defs/{model}"
+
+
+class _Generator(GenerateJsonSchema):
+    """A value that only our own code can check may be anything."""
+
+    def function_plain_schema(
+        self, schema: core_schema.PlainValidatorFunctionSchema
+    ) -> JsonSchemaValue:
+        """Any value."""
+        return {}
+
+    def is_instance_schema(self, schema: core_schema.IsInstanceSchema) -> JsonSchemaValue:
+        """Any value."""
+        return {}
+
+
+def generate() -> dict[str, Any]:
+    """The schema as a dictionary."""
+    whole = _schema(TypeAdapter(StudyFile))
+    definitions = whole["$defs"]
+    rig, traffic = _schema(RIG), _schema(TRAFFIC)
+    for one in (rig, traffic):
+        definitions |= one.pop("$defs")
+    # A rig is put together from what the file and an experiment say: neither need be whole.
+    kinds = [reference["$ref"].rpartition("/")[2] for reference in rig["oneOf"]]
+    for name in kinds:
+        definitions[name].pop("required", None)
+    common = {"anyOf": [{"$ref": TEMPLATE.format(model=name)} for name in kinds]}
+    whole["properties"]["rig"] = common
+    experiment = definitions["ExperimentSection"]["properties"]
+    experiment["rig"], experiment["traffic"] = common, traffic
+    value = {"type": ["string", "number", "boolean", "array"]}
+    block = {"type": "object", "additionalProperties": value}
+    experiment["sweep"] = {"anyOf": [block, {"type": "array", "items": block}]}
+    for definition in definitions.values():
+        definition.get("properties", {}).pop("folder", None)
+    whole["properties"]["format"] = {"const": 1, "description": "of this file"}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole}
+
+
+def _schema(adapter: TypeAdapter[Any]) -> dict[str, Any]:
+    return adapter.json_schema(ref_template=TEMPLATE, schema_generator=_Generator)
+
+
+def text() -> str:
+    """The schema as it lies in `docs`."""
+    return json.dumps(generate(), indent=1, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(text())

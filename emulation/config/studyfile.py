@@ -1,0 +1,352 @@
+"""The form of a study file, `study.yaml`: sections and their keys.
+
+What a rig and traffic may say is in `emulation.rigs` and `emulation.traffic`; what compares
+sections with each other and makes points of them is in `emulation.config.sweep`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+
+from emulation.model.era import NAMES as SWITCHES
+from emulation.model.qdisc import TC_OPTIONS, Option
+from emulation.model.units import Duration, Packets, Quantity, Rate, Size, UnitError
+from emulation.model.wifi import flaws as wifi_flaws
+from emulation.study.schema import (
+    RIG_KINDS,
+    Flaw,
+    Flaws,
+    LinkRate,
+    Memory,
+    Name,
+    Section,
+    read_options,
+    unknown,
+)
+from emulation.traffic.mix import LoadSection
+
+FORMAT = 1  # of study files
+MARKERS = "pd<>*h"  # of matplotlib, for qdiscs that the figures have no marker for
+
+_QUANTITIES: tuple[type[Quantity], ...] = (Duration, Packets, Size, Rate)
+
+
+class LinkSection(Section):
+    """The bottleneck's rates."""
+
+    down: LinkRate
+    up: LinkRate
+
+
+def _color(text: str) -> str:
+    if len(text) != 7 or text[0] != "#" or set(text[1:].lower()) - set("0123456789abcdef"):
+        raise Flaws(((), f"'{text}' is no colour", "write e.g. '#882255', with quotes"))
+    return text
+
+
+def _marker(text: str) -> str:
+    if len(text) != 1 or text not in MARKERS:
+        raise Flaws(((), *unknown("marker", text, MARKERS)))
+    return text
+
+
+class QdiscSection(Section):
+    """A queue discipline.
+
+    `options` hold at every rate, `by` adds those of a value of an axis, `rates` those of a rate.
+    """
+
+    kind: Name
+    module: str | None = None  # the folder of a kernel module that brings the kind
+    options: dict[str, Any] = Field(default_factory=dict)
+    by: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)  # axis -> value -> …
+    rates: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    color: Annotated[str, AfterValidator(_color)] | None = None
+    dark_color: Annotated[str, AfterValidator(_color)] | None = None
+    marker: Annotated[str, AfterValidator(_marker)] | None = None
+
+    @field_validator("kind")
+    @classmethod
+    def _not_of_the_rig(cls, kind: str) -> str:
+        if kind in RIG_KINDS:
+            raise Flaws(((), *unknown("kind", kind, sorted(TC_OPTIONS.keys() - RIG_KINDS))))
+        return kind
+
+    @field_validator("module")
+    @classmethod
+    def _of_an_own_kind(cls, folder: str | None, info: ValidationInfo) -> str | None:
+        kind = info.data.get("kind")
+        if folder and kind in TC_OPTIONS:
+            what = f"brings '{kind}', which the kernel has already"
+            raise Flaws(((), what, "remove it, or give the kind of your module another name"))
+        return folder
+
+    @model_validator(mode="after")
+    def _somebody_has_the_kind(self) -> Self:
+        kinds = sorted(TC_OPTIONS.keys() - RIG_KINDS)
+        if self.kind not in kinds and self.module is None:
+            what, todo = unknown("kind", self.kind, kinds)
+            raise Flaws((("kind",), what, f"name the folder of its module under 'module'; {todo}"))
+        return self
+
+    @field_validator("options")
+    @classmethod
+    def _readable_options(cls, options: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        return options_of(info.data["kind"], options) if "kind" in info.data else options
+
+    @field_validator("by")
+    @classmethod
+    def _readable_by(cls, by: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        if "kind" not in info.data:
+            return by
+        kind = info.data["kind"]
+        flaws: list[Flaw] = []
+        read: dict[str, dict[str, dict[str, Any]]] = {}
+        for axis, values in by.items():
+            for value, options in values.items():
+                try:
+                    read.setdefault(axis, {})[value] = options_of(kind, options)
+                except Flaws as error:
+                    flaws += [
+                        ((axis, *path), what, todo) for path, what, todo in error.below(value)
+                    ]
+        if flaws:
+            raise Flaws(*flaws)
+        return read
+
+    @field_validator("rates")
+    @classmethod
+    def _readable_rates(
+        cls, rates: dict[str, dict[str, Any]], info: ValidationInfo
+    ) -> dict[str, dict[str, Any]]:
+        flaws: list[Flaw] = []
+        read: dict[str, dict[str, Any]] = {}
+        for name, options in rates.items():
+            try:
+                rate = str(_rate(name))
+                if rate in read:
+                    raise Flaws(((), f"{rate} is there twice", "remove one of the two"))
+                read[rate] = options_of(info.data["kind"], options) if "kind" in info.data else {}
+            except Flaws as error:
+                flaws += error.below(name)
+        if flaws:
+            raise Flaws(*flaws)
+        return read
+
+
+def _rate(text: str) -> Rate:
+    try:
+        rate = Rate.parse(text)
+    except UnitError as error:
+        what, _, todo = str(error).rpartition("; ")
+        raise Flaws(((), what, todo)) from None
+    if not rate.base:
+        raise Flaws(((), f"'{text}' is not a possible rate", "write a rate above 0"))
+    return rate
+
+
+def options_of(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with their types: those of `tc`'s kind, or what a value looks like.
+
+    None stays None: it takes an option away that is there otherwise.
+    """
+    removed = {name: None for name, value in options.items() if value is None}
+    given = {name: value for name, value in options.items() if value is not None}
+    if kind in TC_OPTIONS:
+        found = read_options(kind, given)
+        return {name: found.get(name) for name in options} if removed else found
+    flaws: list[Flaw] = []
+    read: dict[str, Any] = {}
+    for name, value in given.items():
+        read[name] = _option(value)
+        if read[name] is None:
+            what = f"{value!r} is no number and has no unit that is known"
+            flaws.append(((name,), what, "write e.g. true, 5, 0.1, '5 ms' or '100 packets'"))
+    if flaws:
+        raise Flaws(*flaws)
+    return {name: read.get(name) for name in options}
+
+
+def _option(value: Any) -> Option | None:
+    if isinstance(value, bool | int | float):
+        return value
+    for quantity in _QUANTITIES:
+        try:
+            found = quantity.parse(str(value))
+        except UnitError:
+            continue
+        assert isinstance(found, Duration | Packets | Size | Rate)
+        return found
+    return None
+
+
+class WifiSection(Section):
+    """A WiFi link: options of its access point, the medium's among them, and of each station."""
+
+    access_point: dict[str, Any] = Field(default_factory=dict)
+    stations: list[dict[str, Any]] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _right_options(self) -> Self:
+        found = list(wifi_flaws(self.access_point, list(self.stations)))
+        if found:
+            raise Flaws(*found)
+        return self
+
+
+class AxisSection(Section):
+    """One thing that a sweep varies, under a short name: a parameter, or named sets of them."""
+
+    sets: str | None = None  # the parameter: `rig.base_rtt`, `traffic.flows`, `qdisc.target`
+    values: dict[str, dict[str, Any]] = Field(default_factory=dict)  # name -> parameter -> value
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if bool(self.sets) == bool(self.values):
+            raise Flaws(((), "needs either 'sets' or 'values'", "e.g. 'sets: rig.base_rtt'"))
+        return self
+
+
+#: What runs become numbers by; `analysis.measures.kinds` has a function of each name.
+Measure = Literal[
+    "dynamic",
+    "fairness",
+    "flood",
+    "packets",
+    "queues",
+    "rrul",
+    "stations",
+    "voip",
+    "web",
+    "wifi",
+    "window",
+]
+
+#: What a sweep says: for each axis a value, or a list of them.
+Block = dict[str, Any]
+
+
+def _blocks(value: Any) -> list[Block]:
+    blocks = value if isinstance(value, list) else [value]
+    if not blocks:
+        raise Flaws(((), "is empty", "write e.g. 'link: [10/10]' below it"))
+    for number, block in enumerate(blocks):
+        where = (number,) if isinstance(value, list) else ()
+        if not isinstance(block, dict) or not block:
+            raise Flaws((where, "is not a mapping", "write e.g. 'link: [10/10]' below it"))
+        for axis, values in block.items():
+            if isinstance(values, list) and not values:
+                raise Flaws(((*where, axis), "is empty", "add at least one entry"))
+    return blocks
+
+
+class ExperimentSection(Section):
+    """Traffic and a sweep, and what it has of its own."""
+
+    title: str
+    section: str = ""  # of the paper
+    id: str | None = None  # how the ids of its runs are made: "{experiment}/{link}/{qdisc}/{cc}"
+    traffic: dict[str, Any]
+    rig: dict[str, Any] = Field(default_factory=dict)  # what it has otherwise than the file
+    memory: Memory | None = None
+    restores: list[str] = Field(default_factory=list)  # switches of `emulation.model.era`
+    measure: Measure | None = None
+    unloaded: Name | None = None  # the experiment that `web` divides fetch times by
+    sweep: Any = ({},)  # nothing: one point
+    repetitions: int = Field(default=1, ge=1, le=999, strict=True)
+
+    @field_validator("restores")
+    @classmethod
+    def _known(cls, names: list[str]) -> list[str]:
+        flaws: list[Flaw] = [
+            ((index,), *unknown("switch", name, SWITCHES))
+            for index, name in enumerate(names)
+            if name not in SWITCHES
+        ]
+        if flaws:
+            raise Flaws(*flaws)
+        return names
+
+    @model_validator(mode="after")
+    def _measured_by_something(self) -> Self:
+        if (self.measure == "web") != (self.unloaded is not None):
+            what = "is for the measure 'web', which needs it"
+            todo = "name the experiment without load there, only there"
+            raise Flaws((("unloaded",), what, todo))
+        return self
+
+    @field_validator("sweep")
+    @classmethod
+    def _a_list_of_blocks(cls, value: Any) -> list[Block]:
+        return _blocks(value)
+
+
+class FixedSection(Section):
+    """What the claims are settled by, as it was fixed on a day: repetitions 1 to n of each cell of
+    an experiment, and how many of them had been looked at by then, at most, in any cell."""
+
+    on: str = Field(pattern=r"^\d{4}-\d\d-\d\d$")  # with quotes
+    repetitions: dict[Name, int]
+    seen: dict[Name, int] = Field(default_factory=dict)
+
+
+def _study_name(text: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_-]*", text):
+        todo = "write lower-case letters, digits, - and _"
+        raise Flaws(((), f"'{text}' is not a name", todo))
+    return text
+
+
+StudyName = Annotated[str, AfterValidator(_study_name)]
+
+
+def _format(number: Any) -> int:
+    if number != FORMAT or isinstance(number, bool):
+        newer = isinstance(number, int) and number > FORMAT
+        todo = "use a newer version of this program" if newer else f"write 'format: {FORMAT}'"
+        raise Flaws(((), f"'{number}' is not a format that this version reads", todo))
+    return FORMAT
+
+
+def _address(text: str) -> str:
+    if text and not re.fullmatch(r"https?://[^\s\"'<>]+", text):  # pages lead there
+        raise Flaws(((), f"'{text[:80]}' is no address of a page", "write https://…"))
+    return text
+
+
+class StudyFile(Section):
+    """A whole study file."""
+
+    format: Annotated[Any, AfterValidator(_format)]
+    study: StudyName
+    title: str
+    doi: str = ""
+    source: str = ""  # authors, place and year of a paper
+    address: Annotated[str, AfterValidator(_address)] = ""  # where it can be read
+    links: dict[str, LinkSection] = Field(default_factory=dict)
+    qdiscs: dict[Name, QdiscSection] = Field(default_factory=dict)
+    wifi: dict[Name, WifiSection] = Field(default_factory=dict)
+    loads: dict[Name, LoadSection] = Field(default_factory=dict)
+    axes: dict[Name, AxisSection] = Field(default_factory=dict)
+    rig: dict[str, Any] = Field(default_factory=dict)  # of every experiment
+    memory: Memory | None = None
+    experiments: dict[Name, ExperimentSection] = Field(min_length=1)
+    fixed: FixedSection | None = None
+
+    @model_validator(mode="after")
+    def _fixes_what_there_is(self) -> Self:
+        if self.fixed is not None:
+            named = {"repetitions": self.fixed.repetitions, "seen": self.fixed.seen}
+            flaws: list[Flaw] = [
+                (("fixed", key, name), *unknown("experiment", name, self.experiments))
+                for key, names in named.items()
+                for name in names
+                if name not in self.experiments
+            ]
+            if flaws:
+                raise Flaws(*flaws)
+        return self

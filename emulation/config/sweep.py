@@ -1,0 +1,583 @@
+"""From the sections of a study file to points: the product of the values of each axis.
+
+An axis is `link`, `qdisc`, `cc` or `era`; a short name that the study defines; or the path of any
+parameter: `rig.base_rtt`, `traffic.flows`, `qdisc.target`, `memory`. A sweep is a mapping of axes
+to values, or a list of such mappings; where one has a single value and no list, it is fixed.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from pathlib import Path as FilePath
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from emulation.config import parameter
+from emulation.config.studyfile import Block, ExperimentSection, QdiscSection, StudyFile, options_of
+from emulation.kernel import module
+from emulation.model import era as eras
+from emulation.model.axis import Value, digest
+from emulation.model.qdisc import TC_OPTIONS, Qdisc, flaws, missing
+from emulation.model.run import DEFAULT_MEMORY, NO_LINK, NONE, Point
+from emulation.model.topology import Link
+from emulation.model.units import Packets, Rate
+from emulation.model.wifi import Wifi, options
+from emulation.rigs import RIG, Rig, RigSection
+from emulation.study.problems import read
+from emulation.study.schema import FASTEST, RIG_KINDS, Flaw, Flaws, Memory, unknown
+from emulation.study.source import Path
+from emulation.traffic import TRAFFIC, Traffic, TrafficSection
+
+#: Axes that every study has, beside paths of parameters.
+BUILT_IN = ("link", "qdisc", "cc", "era")
+#: What no axis of a study can be called.
+RESERVED = (*BUILT_IN, "memory", "experiment", "seed", "length", "kernel")
+SECTIONS = ("rig", "traffic", "qdisc")  # what a path of a parameter begins with
+TEMPLATE = "{experiment}/{link}/{qdisc}/{cc}"
+_MEMORY: TypeAdapter[Any] = TypeAdapter(Memory)
+LONGEST_LABEL = 180  # a file system takes 255 bytes; the era, kernel and length come behind it
+_PART = re.compile(r"\w[\w.=-]*", re.ASCII)  # of an id's template
+_CONTROL = re.compile(r"[a-z][a-z0-9_]*")
+_OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
+_NAMED = re.compile(r"\{(\w+)\}")
+
+
+class Sweep:
+    """The points of one experiment of a study file, those of its sweep and any others."""
+
+    def __init__(
+        self, file: StudyFile, name: str, folder: FilePath, joining: Iterable[str] = ()
+    ) -> None:
+        """`joining`: qdiscs of the file that come into every sweep over several qdiscs."""
+        self.file, self.name, self.folder = file, name, folder
+        self.section: ExperimentSection = file.experiments[name]
+        self.joining = tuple(joining)
+        self._parts: dict[str, Any] = {}
+        self.context = {
+            "wifi": {
+                key: Wifi(key, options(one.access_point), tuple(map(options, one.stations)))
+                for key, one in file.wifi.items()
+            },
+            "loads": {key: one.load(key) for key, one in file.loads.items()},
+            "folder": folder,
+        }
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The sweep, with the qdiscs that join it."""
+        found = []
+        for block in self.section.sweep:
+            qdiscs = block.get("qdisc")
+            if isinstance(qdiscs, list) and len(qdiscs) > 1 and self.joining:
+                block = {**block, "qdisc": [*qdiscs, *self.joining]}
+            found.append(block)
+        return found
+
+    @cached_property
+    def base(self) -> dict[str, Any]:
+        """The rig and the traffic without anything that a sweep says, as plain values."""
+        common, own = self.file.rig, self.section.rig
+        kind = common.get("kind", "daisy_chain")
+        if own.get("kind", kind) != kind:
+            common = {}
+        rig = {"kind": kind, **common, **own}
+        ours, more = common.get("sysctls"), own.get("sysctls")
+        if isinstance(ours, dict) and isinstance(more, dict):
+            rig["sysctls"] = {**ours, **more}
+        return {"rig": rig, "traffic": dict(self.section.traffic), "qdisc": {}}
+
+    # --- which values ---------------------------------------------------------------------------
+
+    def check_axes(self) -> None:
+        """Raise `Flaws` for an axis that there is not, and for an id that cannot be."""
+        flaws: list[Flaw] = []
+        for number, block in enumerate(self.section.sweep):
+            where = ("sweep", number) if len(self.section.sweep) > 1 else ("sweep",)
+            for axis, values in block.items():
+                try:
+                    self.check_axis(axis)
+                    several = values if isinstance(values, list) else [values]
+                    for index, value in enumerate(several):
+                        if value in several[:index]:
+                            what = f"'{value}' is there twice"
+                            raise Flaws(((index,), what, "remove one of the two"))
+                except Flaws as error:
+                    flaws += [
+                        ((*where, axis, *path), what, todo) for path, what, todo in error.flaws
+                    ]
+        template = self.section.id or TEMPLATE
+        shortest, longest = (_OPTIONAL.sub(kept, template) for kept in ("", r"\1"))
+        parts = [_NAMED.sub("_", one).split("/") for one in (shortest, longest)]
+        if not all(len(one) == 4 and all(map(_PART.fullmatch, one)) for one in parts):
+            what = f"'{template}' is not four parts of letters, digits and names of axes"
+            flaws.append((("id",), what, f"write e.g. {TEMPLATE}"))
+        else:
+            _, *places = template.split("/")
+            if places[0] != "{link}" or "{qdisc}" not in places[1] or places[2] != "{cc}":
+                what = f"'{template}' has not link, qdisc and cc in its last three parts"
+                flaws.append((("id",), what, f"write e.g. {TEMPLATE}"))
+        for axis in _NAMED.findall(template):
+            if axis == "era":
+                what = "names the axis 'era', which each id has in its own place"
+                flaws.append((("id",), what, "leave it out"))
+            elif axis != "experiment" and axis not in (*BUILT_IN, *self.file.axes):
+                valid = ("experiment", "link", "qdisc", "cc", *self.file.axes)
+                flaws.append((("id",), *unknown("axis", axis, valid)))
+        if flaws:
+            raise Flaws(*flaws)
+
+    @staticmethod
+    def check_names(file: StudyFile) -> list[Flaw]:
+        """What is wrong with the axes that a study defines, and with those that its qdiscs name."""
+        flaws: list[Flaw] = []
+        for name, axis in file.axes.items():
+            where: Path = ("axes", name)
+            if name in RESERVED:
+                flaws.append((where, f"'{name}' has a meaning of its own", "choose another name"))
+            paths: list[tuple[Path, str]] = [(("sets",), axis.sets)] if axis.sets else []
+            paths += [
+                (("values", value, path), path)
+                for value, settings in axis.values.items()
+                for path in settings
+            ]
+            for place, path in paths:
+                first, dot, rest = path.partition(".")
+                if path in ("era", "memory") or (
+                    first in SECTIONS and dot and all(rest.split("."))
+                ):
+                    continue
+                what, todo = unknown("parameter", path, ("era", "memory", *SECTIONS))
+                flaws.append(((*where, *place), what, f"{todo}; e.g. rig.base_rtt or qdisc.target"))
+        for name, qdisc in file.qdiscs.items():
+            for axis_name in qdisc.by:
+                valid = ("link", "cc", *file.axes)
+                if axis_name not in valid:
+                    place_ = ("qdiscs", name, "by", axis_name)
+                    flaws.append((place_, *unknown("axis", axis_name, valid)))
+        return flaws
+
+    def check_axis(self, axis: str) -> None:
+        """Raise `Flaws` where nothing is called `axis`."""
+        if axis in (*BUILT_IN, "memory", *self.file.axes):
+            return
+        first, dot, rest = axis.partition(".")
+        if first not in SECTIONS or not dot or not all(rest.split(".")):
+            valid = (*BUILT_IN, "memory", *self.file.axes)
+            what, todo = unknown("axis", axis, valid)
+            raise Flaws(((), what, f"{todo}; or the path of a parameter: rig.base_rtt"))
+
+    def products(self) -> Iterator[list[Value]]:
+        """The values of each point of the sweep: of every block the product of its axes."""
+        for block in self.blocks:
+            axes = []
+            for axis, values in block.items():
+                several = isinstance(values, list)
+                swept = several and len(self.all_values(axis)) > 1
+                found = values if several else [values]
+                axes.append([Value(axis, one, swept, False) for one in found])
+            yield from map(list, product(*axes))
+
+    @property
+    def size(self) -> int:
+        """How many points there are, before they are made."""
+        axes = (
+            [len(values) if isinstance(values, list) else 1 for values in block.values()]
+            for block in self.blocks
+        )
+        return sum(map(math.prod, axes))
+
+    def varied(
+        self, values: Sequence[Value], asked: Mapping[str, Sequence[Any]]
+    ) -> Iterator[list[Value]]:
+        """`values` of a point with those that are asked for in their place, or behind them."""
+        axes = {one.axis: [one] for one in values}
+        for axis, several in sorted(asked.items()):  # in one order, so that there is one id
+            try:
+                self.check_axis(axis)
+            except Flaws as error:
+                raise Flaws(*error.below(axis)) from None
+            axes[axis] = [Value(axis, one, True, True) for one in several]
+        yield from map(list, product(*axes.values()))
+
+    def all_values(self, axis: str) -> list[str]:
+        """Every value that the sweep has of an axis, as text."""
+        found: dict[str, None] = {}
+        for block in self.blocks:
+            if axis in block:
+                values = block[axis] if isinstance(block[axis], list) else [block[axis]]
+                found |= dict.fromkeys(Value(axis, one, True, False).text for one in values)
+        return list(found)
+
+    # --- one point ------------------------------------------------------------------------------
+
+    def point(self, values: Sequence[Value]) -> Point:
+        """The point of these values. Raises `Flaws`, whose paths begin with `rig`, `traffic`,
+        `qdisc`, or the name of an axis."""
+        chosen = {one.axis: one for one in values}
+        qdisc = self._qdisc_name(chosen)
+        applied = [one for one in values if self._applies(one, qdisc)]
+        document = copy.deepcopy(self.base)
+        overrides: list[tuple[str, dict[str, Any]]] = []
+        set_by: dict[Path, str] = {}  # parameter -> the axis that sets it
+        era, memory = None, self.section.memory or self.file.memory or DEFAULT_MEMORY
+        for one in applied:
+            options: dict[str, Any] = {}
+            for path, setting in self._settings(one, qdisc).items():
+                try:
+                    if path not in ("link", "qdisc", "cc"):
+                        _once(path, one.axis, set_by)
+                    if path == "era":
+                        era = self._era(str(setting))
+                    elif path == "memory":
+                        memory = read(_MEMORY, setting, Memory, {})
+                    elif path.startswith("qdisc."):
+                        options[path.removeprefix("qdisc.")] = setting
+                    elif path not in BUILT_IN:
+                        parameter.put(document, path, setting)
+                except Flaws as error:
+                    raise Flaws(*error.below(one.axis)) from None
+            overrides.append((one.axis, options))
+        rig, traffic, link, cc = _all_of(
+            lambda: self._read("rig", document["rig"], set_by),
+            lambda: self._read("traffic", document["traffic"], set_by),
+            lambda: self._link(chosen),
+            lambda: _control(chosen),
+        )
+        for axis in ("link", "qdisc"):
+            if axis in chosen and not rig.tested:
+                todo = "remove it, or choose a rig that has one"
+                raise Flaws(((axis,), "the rig has no bottleneck that it could be for", todo))
+        if rig.tested and link is NO_LINK:
+            raise Flaws((("sweep",), "says no link", "add e.g. 'link: [10/10]'"))
+        if rig.tested and qdisc == NONE:
+            raise Flaws((("sweep",), "says no qdisc", "add e.g. 'qdisc: [fq_codel]'"))
+        queues, borrowed = self._queues(qdisc, link, rig, overrides, chosen, applied)
+        label, _, qdisc_part, _ = self._id(applied)
+        point = Point(
+            label=label,
+            link=link,
+            qdisc=qdisc_part,
+            cc=cc,
+            queues=queues,
+            rig=rig,
+            traffic=traffic,
+            memory=memory,
+            era=era,
+            axes=tuple((one.axis, one.text) for one in applied),
+            outside=tuple(
+                one.axis
+                for one in applied
+                if one.asked and one.text not in self.all_values(one.axis)
+            ),
+            settings=tuple(
+                (one.axis, one.value) for one in applied if one.asked and one.axis not in BUILT_IN
+            ),
+            borrowed=borrowed,
+        )
+        _check(point, set_by)
+        return point
+
+    def _qdisc_name(self, chosen: Mapping[str, Value]) -> str:
+        if "qdisc" not in chosen:
+            return NONE
+        name = chosen["qdisc"].text
+        if name not in self.file.qdiscs and name not in TC_OPTIONS.keys() - RIG_KINDS:
+            known = [*self.file.qdiscs, *sorted(TC_OPTIONS.keys() - RIG_KINDS)]
+            raise Flaws((("qdisc",), *unknown("qdisc", name, list(dict.fromkeys(known)))))
+        return name
+
+    def _qdisc_section(self, name: str) -> QdiscSection:
+        return self.file.qdiscs.get(name) or QdiscSection(kind=name)
+
+    def _applies(self, one: Value, qdisc: str) -> bool:
+        """Whether an axis of the study means something to the qdisc: one that sets an option does
+        not where the qdisc has no such option, unless somebody asks for it."""
+        axis = self.file.axes.get(one.axis)
+        if axis is None or one.asked or qdisc == NONE:
+            return True
+        section = self._qdisc_section(qdisc)
+        settings = {axis.sets: one.value} if axis.sets else axis.values.get(one.text, {})
+        options = {path: value for path, value in settings.items() if path.startswith("qdisc.")}
+        if qdisc in self.joining:  # it comes with its own options
+            return len(options) < len(settings) or not settings
+        if one.axis in section.by or section.kind not in TC_OPTIONS:
+            return True
+        known = TC_OPTIONS[section.kind]
+        return all(
+            path.removeprefix("qdisc.") in known
+            for path, value in options.items()
+            if value is not None
+        )
+
+    def _settings(self, one: Value, qdisc: str) -> dict[str, Any]:
+        """The parameters that a value of an axis sets."""
+        axis = self.file.axes.get(one.axis)
+        if axis is None:
+            return {one.axis: one.value}
+        if axis.values:
+            if one.text not in axis.values:
+                raise Flaws(((one.axis,), *unknown(one.axis, one.text, axis.values)))
+            return {
+                path: value
+                for path, value in axis.values[one.text].items()
+                if one.asked or qdisc not in self.joining or not path.startswith("qdisc.")
+            }
+        assert axis.sets is not None
+        if qdisc != NONE and one.axis in self._qdisc_section(qdisc).by:
+            return {}  # the qdisc has its own options for the value
+        return {axis.sets: one.value}
+
+    def _era(self, name: str) -> str:
+        """The era of that name, with its changes."""
+        try:
+            eras.switches(name, self.section.restores)
+        except ValueError as error:
+            what, _, todo = str(error).partition("; ")
+            raise Flaws(((), what, todo or "choose another era")) from None
+        return name
+
+    def _read(self, part: str, document: Any, set_by: Mapping[Path, str]) -> Any:
+        """The rig or the traffic of a document; the same one for the same document.
+
+        A flaw of what an axis has set is that of the axis.
+        """
+        key = part + json.dumps(document, sort_keys=True, default=str)
+        if key not in self._parts:
+            adapter, form = (RIG, Rig) if part == "rig" else (TRAFFIC, Traffic)
+            try:
+                found: RigSection | TrafficSection = read(adapter, document, form, self.context)
+            except Flaws as error:
+                raise Flaws(*(_blamed(flaw, set_by) for flaw in error.below(part))) from None
+            self._parts[key] = found
+        return self._parts[key]
+
+    def _link(self, chosen: Mapping[str, Value]) -> Link:
+        if "link" not in chosen:
+            return NO_LINK
+        name = chosen["link"].text
+        if name in self.file.links:
+            section = self.file.links[name]
+            return Link(name, section.down, section.up)
+        try:
+            return link(name)
+        except Flaws as error:
+            raise Flaws(*error.below("link")) from None
+
+    def _queues(
+        self,
+        name: str,
+        link: Link,
+        rig: RigSection,
+        overrides: Sequence[tuple[str, Mapping[str, Any]]],
+        chosen: Mapping[str, Value],
+        applied: Sequence[Value],
+    ) -> tuple[tuple[tuple[Rate, Qdisc], ...], tuple[tuple[Rate, Rate], ...]]:
+        """The qdisc under test at each rate, and which rates' values were taken for others."""
+        if name == NONE or not rig.tested:
+            return (), ()
+        section = self._qdisc_section(name)
+        axes = {one.axis: one for one in applied}
+        free = any(chosen[axis].asked for axis in ("link", "qdisc") if axis in chosen)
+        queues, borrowed = [], []
+        for rate in rig.tested_rates(None if link is NO_LINK else link):
+            there = str(rate)
+            if section.rates and there not in section.rates and name not in self.joining:
+                if not free:
+                    what = f"'{name}' has no values for {rate}, a rate of {link.name}"
+                    todo = f"add '{rate}' to qdiscs.{name}.rates"
+                    raise Flaws((("qdisc",), what, todo))
+                there = min(section.rates, key=lambda one: _times(Rate.parse(one), rate))
+                borrowed.append((rate, Rate.parse(there)))
+            found: dict[str, Any] = dict(section.options)
+            for axis, values in section.by.items():
+                if axis in axes:
+                    value = axes[axis].text
+                    if value not in values:
+                        what = f"'{name}' has no options for {axis} {value}"
+                        todo = f"add it to qdiscs.{name}.by.{axis}; it has {', '.join(values)}"
+                        raise Flaws(((axis,), what, todo))
+                    found = _changed(found, values[value])
+            found = _changed(found, section.rates.get(there, {}))
+            for axis, settings in overrides:
+                try:
+                    found = _changed(found, options_of(section.kind, settings))
+                except Flaws as error:
+                    raise Flaws(*error.below(axis)) from None
+            if section.kind in TC_OPTIONS:  # each part is right, and now all of it together
+                wrong = [*flaws(section.kind, found), *missing(section.kind, found)]
+                if wrong:
+                    raise Flaws(*((("qdisc", option), what, todo) for option, what, todo in wrong))
+            txqueuelen = found.pop("txqueuelen", None)
+            assert txqueuelen is None or isinstance(txqueuelen, Packets)
+            source = None
+            if section.module is not None:
+                source = module.source(self.folder / section.module)
+            queues.append(
+                (rate, Qdisc(name, section.kind, tuple(found.items()), txqueuelen, source))
+            )
+        return tuple(queues), tuple(borrowed)
+
+    # --- its id ---------------------------------------------------------------------------------
+
+    def _id(self, applied: Sequence[Value]) -> list[str]:
+        """The four parts of its id: label, link, qdisc, congestion control."""
+        template = self.section.id or TEMPLATE
+        known = {one.axis: one for one in applied}
+
+        def optional(found: re.Match[str]) -> str:
+            names = _NAMED.findall(found[1])
+            there = all(one in known and not self._default(known[one]) for one in names)
+            return found[1] if there else ""
+
+        def filled(found: re.Match[str]) -> str:
+            if found[1] == "experiment":
+                return self.name
+            return known[found[1]].slug if found[1] in known else NONE
+
+        kept = _OPTIONAL.sub(optional, template)
+        label, link_part, qdisc, cc = _NAMED.sub(filled, kept).split("/")
+        named = set(_NAMED.findall(kept))
+        left_out = set(_NAMED.findall(template)) - named  # as the rig or the traffic has them
+        more = [
+            f",{one.axis}={one.slug}"
+            for one in applied
+            if one.swept
+            and one.axis not in (*named, *BUILT_IN)
+            and not (one.axis in left_out and self._default(one))
+        ]
+        label += "".join(more)
+        if len(label) > LONGEST_LABEL:
+            label = f"{label[:LONGEST_LABEL]}-{digest(label)}"
+        return [label, link_part, qdisc, cc]
+
+    def _default(self, one: Value) -> bool:
+        """Whether a value is what the rig or the traffic has anyway."""
+        axis = self.file.axes.get(one.axis)
+        if axis is None or axis.sets is None:
+            return False
+        try:
+            there = parameter.get(self.base, axis.sets)
+        except (KeyError, IndexError, TypeError):
+            return False
+        return Value(one.axis, there, False, False).text == one.text
+
+
+def _once(path: str, axis: str, set_by: dict[Path, str]) -> None:
+    """Remember that `axis` sets the parameter; raise `Flaws` where another one does so, too."""
+    steps = tuple(parameter.steps(path))
+    for known, other in set_by.items():
+        shared = min(len(known), len(steps))
+        if other != axis and known[:shared] == steps[:shared]:
+            what = f"sets {path}, as the axis '{other}' does"
+            raise Flaws(((), what, "leave one of the two"))
+    set_by[steps] = axis
+
+
+def _all_of(*parts: Callable[[], Any]) -> tuple[Any, ...]:
+    """What each of `parts` returns; `Flaws` with those of all that raise some."""
+    found: list[Any] = []
+    flaws: list[Flaw] = []
+    for part in parts:
+        try:
+            found.append(part())
+        except Flaws as error:
+            flaws += error.flaws
+    if flaws:
+        raise Flaws(*flaws)
+    return tuple(found)
+
+
+def _check(point: Point, set_by: Mapping[Path, str]) -> None:
+    """Raise `Flaws` where the parts of a point do not go together."""
+    try:
+        topology = point.topology()
+    except ValueError as error:
+        raise Flaws((("rig",), str(error), "correct the rig")) from None
+    nodes = [node.name for node in topology.nodes]
+    flaws: list[Flaw] = [
+        (("rig", "eras", node), *unknown("node", node, nodes))
+        for node, _ in point.rig.eras
+        if node not in nodes
+    ]
+    try:
+        point.traffic.check(point.rig, topology)
+    except Flaws as error:
+        flaws += error.below("traffic")
+    else:
+        ends = None if point.rig.base_rtts else point.traffic.ends(topology)
+        try:
+            _ = topology.base_rtt(*ends) if ends else None
+        except ValueError as error:
+            flaws.append((("rig",), str(error), "put netem at the root of its port"))
+    if point.rig.tested and not topology.queues():
+        what = "builds no queue under test, and the sweep has a link and a qdisc for it"
+        flaws.append((("rig",), what, "write 'bottleneck: false', or give a port the qdisc"))
+    if flaws:
+        raise Flaws(*(_blamed(flaw, set_by) for flaw in flaws))
+
+
+def _blamed(flaw: Flaw, set_by: Mapping[Path, str]) -> Flaw:
+    """A flaw of the document, at the axis that has set what is wrong, if any has."""
+    path, what, todo = flaw
+    steps = tuple(map(str, path))
+    for depth in range(len(steps), 0, -1):
+        if steps[:depth] in set_by:
+            return (set_by[steps[:depth]],), what, todo
+    return flaw
+
+
+def _control(chosen: Mapping[str, Value]) -> str:
+    """The congestion control; whether a kernel has it is seen when one is chosen."""
+    if "cc" not in chosen:
+        return NONE
+    name = chosen["cc"].text
+    if not _CONTROL.fullmatch(name):
+        raise Flaws((("cc",), f"'{name}' is no congestion control", "write e.g. cubic or reno"))
+    return name
+
+
+def link(text: str) -> Link:
+    """A link by its rates, download/upload in Mbit/s: `50/10`; `Flaws` for anything else."""
+    parts = text.split("/")
+    todo = "write download/upload in Mbit/s: 10/1"
+    if len(parts) != 2 or not all(re.fullmatch(r"\d+(\.\d+)?", part) for part in parts):
+        raise Flaws(((), f"'{text}' is no link", todo))
+    rates = [Fraction(part) * 10**6 for part in parts]
+    if any(rate.denominator != 1 for rate in rates):
+        raise Flaws(((), f"'{text}' is no whole number of bit/s", todo))
+    down, up = (Rate(rate.numerator) for rate in rates)
+    if not Rate(0) < min(down, up) or max(down, up) > FASTEST:
+        raise Flaws(((), f"'{text}' is not possible", f"write rates above 0 and up to {FASTEST}"))
+    return Link(f"{down.mbit_per_s:g}/{up.mbit_per_s:g}", down, up)
+
+
+def _times(one: Rate, other: Rate) -> float:
+    """How many times one rate is more or less than another, as a logarithm."""
+    return abs(math.log(one.base / other.base))
+
+
+def _changed(options: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`options` with `changes`: in their places; what is new takes the place of what is removed.
+
+    `tc` reads options in order.
+    """
+    removed = [name for name, value in changes.items() if value is None and name in options]
+    new = [name for name, value in changes.items() if value is not None and name not in options]
+    places = dict(zip(removed, new, strict=False))
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        if name in places:
+            found[places[name]] = changes[places[name]]
+        elif name not in removed:
+            found[name] = changes.get(name, value)
+    for name in new:
+        found.setdefault(name, changes[name])
+    return found

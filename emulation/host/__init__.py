@@ -1,0 +1,1 @@
+"""What the host gives to guests: folders, processors, packages, and a wall around each."""

@@ -1,0 +1,99 @@
+"""One CPU a guest: a claim on a CPU that all users of this machine respect.
+
+A guest that moves between CPUs runs two to three times slower, because every system call of the
+guest is a switch between two processes of the host; on one CPU that switch is cheap.
+
+A claim is an abstract Unix socket with the CPU's number. Its name belongs to the network namespace,
+not to a folder: users with other homes and caches have the same names, nobody can put a link or a
+file of other rights in its place, batch systems that give each job a /tmp and /dev/shm of its own
+do not part them, and it ends with its process, however that ends. Who claims CPUs without using
+them makes other guests share one: slower, never wrong. A container has a network namespace of its
+own. It should have a cpuset as well, which is respected; without one the CPU that idles most is
+taken, by /proc/stat, which is the whole machine's.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from emulation.host import facts
+
+#: How long it is watched which CPUs idle, in seconds: five ticks of the kernel's accounting.
+LOOK_S = 0.05
+
+
+@contextmanager
+def claim() -> Iterator[int]:
+    """The number of a CPU that this process may use and that no other guest has claimed.
+
+    Where all are claimed, the one that idles most is shared: slower, never wrong.
+    """
+    usable = sorted(os.sched_getaffinity(0))
+    if facts.in_container():
+        usable = by_idleness(usable)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as held:
+        for cpu in usable:
+            try:
+                held.bind(f"\0qdisc-lab/cpu/{cpu}")
+            except OSError:  # claimed, or no such sockets here
+                continue
+            yield cpu
+            return
+    yield by_idleness(usable)[0]
+
+
+def by_idleness(cpus: list[int], stat: Path = Path("/proc/stat")) -> list[int]:
+    """`cpus`, those first that idle most just now; equal ones in an order of chance."""
+    if len(cpus) == 1:
+        return cpus
+    before = _idle(stat)
+    time.sleep(LOOK_S)
+    after = _idle(stat)
+    idled = {cpu: after.get(cpu, 0) - before.get(cpu, 0) for cpu in cpus}
+    return sorted(cpus, key=lambda cpu: (-idled[cpu], random.random()))
+
+
+def _idle(stat: Path) -> dict[int, int]:
+    """CPU -> ticks in which it had nothing to do, waiting for disks included (proc(5), `stat`)."""
+    try:
+        rows = [line.split() for line in stat.read_text().splitlines()]
+    except OSError:
+        return {}
+    return {
+        int(row[0][3:]): int(row[4]) + int(row[5])
+        for row in rows
+        if row and row[0].startswith("cpu") and row[0][3:].isdigit()
+    }
+
+
+@contextmanager
+def hogs() -> Iterator[None]:
+    """While it lasts, two processes on each CPU that this one may use compute all the time.
+
+    They end with this process, however that ends: their standard input does.
+    """
+    code = (
+        "import os, select, sys\n"
+        "os.sched_setaffinity(0, {int(sys.argv[1])})\n"
+        "while not select.select([0], [], [], 0)[0]:\n"
+        "    sum(range(100000))\n"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(cpu)], stdin=subprocess.PIPE)
+        for cpu in sorted(os.sched_getaffinity(0)) * 2
+    ]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.communicate()

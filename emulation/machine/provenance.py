@@ -1,0 +1,126 @@
+"""What a run was made of and what was seen of it: the `.json` beside its data.
+
+`identity` holds everything that the bytes of the data depend on: two runs of equal identity give
+equal data. The rest is what this execution saw.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from emulation.config.job import job_of
+from emulation.kernel import Kernel
+from emulation.machine import guestcode, vm
+from emulation.machine.rootfs import RootFs
+from emulation.model.run import Run
+
+#: Packages whose versions are spelled out; the digest of the root file system covers all.
+SPELLED_OUT = ("flent", "netperf", "irtt", "fping", "mininet", "iproute2", "python3.11", "libc6")
+
+FORMAT = 2
+
+
+def digest(content: bytes) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of `content`."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def sha256(path: Path) -> str:
+    """Of a file's bytes, in hexadecimal digits."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def guest_code_digest(job: dict[str, Any]) -> str:
+    """Digest of the code that does `job` in the guest."""
+    total = hashlib.sha256()
+    for path in guestcode.files(job):
+        total.update(path.name.encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: RootFs) -> dict[str, Any]:
+    """What the bytes of the data depend on."""
+    job = job_of(run)
+    boot = vm.command(replace(machine, trace=False))[1:]
+    return {
+        "kernel": {"series": kernel.series, "release": kernel.release, "digest": kernel.identity},
+        "root": {"digest": root.digest, "tools": {n: root.packages[n] for n in SPELLED_OUT}},
+        "guest": guest_code_digest(job),
+        **({"modules": {m.name: m.digest for m in machine.modules}} if machine.modules else {}),
+        **({"layers": [one.about for one in machine.layers]} if machine.layers else {}),
+        "job": digest(json.dumps(job, sort_keys=True).encode()),
+        "boot": {
+            "memory_mib": machine.memory_mib,
+            "seed": machine.seed,
+            "digest": digest("\0".join(boot).encode()),
+        },
+    }
+
+
+def record(
+    run: Run,
+    identity: dict[str, Any],
+    kernel: Kernel,
+    ending: vm.Ending,
+    qdiscs: dict[str, Any],
+    data: Path,
+    log: Path,
+) -> dict[str, Any]:
+    """The provenance of a run that succeeded, with its `data` and its kernel's `log`."""
+    point = run.point
+    return {
+        "format": FORMAT,
+        "run": run.id,
+        "paper": run.experiment.paper,
+        **origin(run),
+        "link": point.link.name,
+        "qdisc": point.qdisc,
+        "cc": point.cc,
+        "seed": run.seed,
+        "era": run.era,
+        "length_s": run.length.seconds,
+        "axes": dict(point.axes),
+        **({"outside_sweep": outside} if (outside := _outside(run)) else {}),
+        **({"borrowed_rates": _borrowed(run)} if point.borrowed else {}),
+        **({"base_rtts_ms": rtts, "base_rtt_ms": rtts[0]} if (rtts := _base_rtts_ms(run)) else {}),
+        **_measured_base_rtts(ending),
+        "identity": identity,
+        "kernel_build": kernel.digest,
+        "data_sha256": sha256(data),
+        "virtual_s": ending.virtual_s,
+        "wall_s": round(ending.wall_s, 3),
+        "cpu_s": round(ending.cpu_s, 3),
+        "kernel_log": "clean",
+        "kernel_log_sha256": sha256(log),
+        "qdiscs": qdiscs,
+    }
+
+
+def origin(run: Run) -> dict[str, Any]:
+    """Which experiment a run is of, and what was asked for that its sweep does not say."""
+    if not run.point.settings:
+        return {"experiment": run.point.label}
+    return {"experiment": run.experiment.name, "settings": dict(run.point.settings)}
+
+
+def _outside(run: Run) -> list[str]:
+    """What of a run its study does not have: axes, and the seed."""
+    return [*run.point.outside, *(["seed"] if run.seed not in run.experiment.seeds else [])]
+
+
+def _borrowed(run: Run) -> dict[str, str]:
+    return {str(rate): str(taken) for rate, taken in run.point.borrowed}
+
+
+def _base_rtts_ms(run: Run) -> list[float]:
+    return [rtt.ms for rtt in run.base_rtts]
+
+
+def _measured_base_rtts(ending: vm.Ending) -> dict[str, Any]:
+    """What pings said of the idle path, where any were sent."""
+    found = next((step for step in ending.steps if step["step"] == "reached"), {})
+    return {"measured_base_rtts_ms": found["base_rtts_ms"]} if "base_rtts_ms" in found else {}

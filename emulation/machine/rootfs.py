@@ -1,0 +1,261 @@
+"""The guest's root file system: Debian packages, unpacked into a folder of ours.
+
+The guest does not see the host's files. Every tool that it runs comes from the packages of `TOOLS`
+and what they depend on, resolved and downloaded by apt with a private state and unpacked without
+maintainer scripts, so that nothing needs root, nothing is installed on the host, and two machines
+that resolve the same packages run the same bytes. Once made it is sealed (`emulation.host.seal`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulation.errors import MissingTool
+from emulation.host import seal
+from emulation.host.apt import PrivateApt
+from emulation.host.cache import cache_dir
+
+#: What the guest runs: (path in the guest, Debian package). The one list of tools: a tool that an
+#: experiment needs is added here, and the next run builds a root file system that has it.
+TOOLS: tuple[tuple[str, str], ...] = (
+    ("/bin/bash", "bash"),
+    ("/bin/sh", "dash"),
+    ("/bin/cat", "coreutils"),
+    ("/bin/grep", "grep"),
+    ("/bin/sed", "sed"),
+    ("/bin/hostname", "hostname"),
+    ("/bin/mount", "mount"),
+    ("/bin/ip", "iproute2"),
+    ("/bin/ping", "iputils-ping"),
+    ("/bin/ps", "procps"),
+    ("/sbin/ethtool", "ethtool"),
+    ("/sbin/ifconfig", "net-tools"),
+    ("/sbin/sysctl", "procps"),
+    ("/sbin/tc", "iproute2"),
+    ("/usr/bin/ITGRecv", "d-itg"),
+    ("/usr/bin/ITGSend", "d-itg"),
+    ("/usr/bin/awk", "mawk"),
+    ("/usr/bin/find", "findutils"),
+    ("/usr/bin/flent", "flent"),
+    ("/usr/bin/fping", "fping"),
+    ("/usr/bin/iperf", "iperf"),
+    ("/usr/bin/irtt", "irtt"),
+    ("/usr/bin/mnexec", "mininet"),
+    ("/usr/bin/netperf", "netperf"),
+    ("/usr/bin/netserver", "netperf"),
+    ("/usr/bin/ovs-vsctl", "openvswitch-switch"),
+    ("/usr/bin/python3", "python3"),
+    ("/usr/bin/setpriv", "util-linux"),
+    ("/usr/bin/tcpdump", "tcpdump"),
+    ("/usr/bin/which", "debianutils"),
+    ("/usr/lib/python3/dist-packages/curl/__init__.py", "python3-pycurl"),
+    ("/usr/lib/openvswitch-switch/ovs-vswitchd", "openvswitch-switch"),
+    ("/usr/sbin/dnsmasq", "dnsmasq-base"),
+    ("/usr/sbin/nginx", "nginx-light"),
+)
+
+#: Counts changes of the recipe below; part of the cache's key.
+RECIPE = 3
+
+#: The guest's first process; part of the cache's key.
+INIT = Path(__file__).parents[1] / "guest" / "init.sh"
+
+_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_LEFT_OUT = tuple(f"./usr/share/{name}/*" for name in ("doc", "man", "locale", "info"))
+_FILES = {
+    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\n"
+    "nobody:x:65534:65534::/nonexistent:/bin/false\n",
+    "etc/group": "root:x:0:\nnogroup:x:65534:\n",
+    "etc/hosts": "127.0.0.1 localhost guest\n",
+    "etc/hostname": "guest\n",
+    "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\n"
+    "protocols: files\n",
+    "etc/resolv.conf": "",
+    "etc/localtime": "",
+    "etc/machine-id": "00000000000000000000000000000001\n",
+}
+_ALTERNATIVES = {
+    "usr/bin/awk": "mawk",
+    "usr/bin/which": "which.debianutils",
+    "usr/sbin/ovs-vswitchd": "../lib/openvswitch-switch/ovs-vswitchd",
+}
+_MOUNT_POINTS = ("proc", "sys", "dev", "run", "tmp", "mnt", "job", "root")
+
+
+@dataclass(frozen=True)
+class RootFs:
+    """An unpacked root file system.
+
+    `path`: the folder that the guest boots from; `digest`: SHA-256 over names, versions and digests
+    of its packages and the recipe; `packages`: version by package name.
+    """
+
+    path: Path
+    digest: str
+    packages: dict[str, str]
+
+    def check(self) -> None:
+        """Raise `MissingTool`, naming the package, for each tool of `TOOLS` that is not there."""
+        gone = [(tool, package) for tool, package in TOOLS if not (self.path / tool[1:]).exists()]
+        if gone:
+            raise MissingTool(
+                what="the guest lacks "
+                + ", ".join(f"{tool} (package {package})" for tool, package in gone),
+                where=str(self.path),
+                todo="remove that folder (chmod -R u+w first): the next run makes it again",
+            )
+
+
+def wanted() -> tuple[str, ...]:
+    """The packages that `TOOLS` names, each once, sorted."""
+    return tuple(sorted({package for _, package in TOOLS}))
+
+
+def find() -> RootFs | None:
+    """The cached root file system for today's `TOOLS`, or None."""
+    record = cache_dir("rootfs") / f"{_request()}.json"
+    try:
+        found = json.loads(record.read_text())
+    except FileNotFoundError:
+        return None
+    path = cache_dir("rootfs") / found["digest"]
+    return RootFs(path, found["digest"], found["packages"]) if seal.is_intact(path) else None
+
+
+def build() -> RootFs:
+    """The root file system for today's `TOOLS`: cached, or downloaded and unpacked now.
+
+    Needs apt-get and dpkg-deb but no root. Raises `MissingTool` where they, a package or the
+    package registry cannot be had. A build that is interrupted leaves nothing behind that is taken
+    for a root file system; of two at once, the second waits for the first.
+    """
+    with lock(cache_dir("rootfs")):
+        if (cached := find()) is not None:
+            cached.check()
+            return cached
+        with tempfile.TemporaryDirectory(dir=cache_dir("rootfs"), prefix="building-") as scratch:
+            debs = PrivateApt(Path(scratch) / "apt", components=("main", "non-free")).download(
+                wanted()
+            )
+            packages, digest = identity(debs, str(RECIPE).encode() + INIT.read_bytes())
+            root = Path(scratch) / "root"
+            unpack(debs, root, _LEFT_OUT)
+            _furnish(root)
+            RootFs(root, digest, packages).check()
+            target = cache_dir("rootfs") / digest
+            seal.install(root, target)
+            record = Path(scratch) / "record.json"
+            record.write_text(
+                json.dumps({"digest": digest, "packages": packages}, indent=1, sort_keys=True)
+            )
+            record.rename(cache_dir("rootfs") / f"{_request()}.json")
+    return RootFs(target, digest, packages)
+
+
+def _request() -> str:
+    return hashlib.sha256(json.dumps([RECIPE, INIT.read_text(), TOOLS]).encode()).hexdigest()[:16]
+
+
+@contextmanager
+def lock(folder: Path) -> Iterator[None]:
+    """Keep others who lock `folder` waiting."""
+    with (folder / "lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def identity(debs: tuple[Path, ...], recipe: bytes) -> tuple[dict[str, str], str]:
+    """Version by package, and the digest that names what `recipe` makes of them."""
+    packages: dict[str, str] = {}
+    total = hashlib.sha256(recipe)
+    for deb in sorted(debs):
+        name, version, _ = deb.name.removesuffix(".deb").split("_")
+        packages[name] = version.replace("%3a", ":")
+        total.update(deb.name.encode() + hashlib.sha256(deb.read_bytes()).digest())
+    return packages, total.hexdigest()[:16]
+
+
+def unpack(debs: tuple[Path, ...], root: Path, left_out: tuple[str, ...]) -> None:
+    """Unpack `debs` into `root`, with /bin, /sbin and /lib* merged into /usr."""
+    (root / "usr").mkdir(parents=True)
+    for name in _MERGED:
+        (root / "usr" / name).mkdir()
+        (root / name).symlink_to(f"usr/{name}")
+    for deb in sorted(debs):
+        with subprocess.Popen(
+            ["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE
+        ) as fsys:
+            subprocess.run(
+                ["tar", "-x", "-C", str(root), "--keep-directory-symlink", "--no-same-owner"]
+                + [f"--exclude={pattern}" for pattern in left_out],
+                stdin=fsys.stdout,
+                check=True,
+            )
+        if fsys.returncode:
+            raise MissingTool(
+                what=f"{deb.name} cannot be unpacked",
+                where=str(deb),
+                todo="run the command again: it downloads the package anew",
+            )
+
+
+def _furnish(root: Path) -> None:
+    """Do what maintainer scripts would have done, as far as the guest needs it."""
+    for name, text in _FILES.items():
+        path = root / name
+        path.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for name in _MOUNT_POINTS:
+        (root / name).mkdir(exist_ok=True)
+    for link, target in _ALTERNATIVES.items():
+        (root / link).symlink_to(target)
+    shutil.copyfile(INIT, root / "usr/sbin/guest-init")
+    (root / "usr/sbin/guest-init").chmod(0o755)
+    strip_set_uid(root)
+    ldconfig = shutil.which("ldconfig", path=os.defpath + ":/sbin:/usr/sbin") or "ldconfig"
+    subprocess.run([ldconfig, "-X", "-r", str(root)], check=True)
+    _compile_python(root)
+
+
+def strip_set_uid(root: Path) -> None:
+    """Take set-uid bits away, and let the owner read all.
+
+    An ordinary user owns these files: such a bit would drop the guest's root to that user.
+    """
+    for path in root.rglob("*"):
+        if not path.is_symlink():
+            mode = path.stat().st_mode & 0o7777
+            path.chmod((mode & 0o777) | (0o700 if path.is_dir() else 0o400))
+
+
+def _compile_python(root: Path) -> None:
+    """Byte-compile the guest's Python with its own interpreter, independent of file times."""
+    (python,) = (p for p in (root / "usr/bin").glob("python3.*") if re.search(r"3\.\d+$", p.name))
+    libraries = ":".join(str(root / "usr/lib" / triple) for triple in ("x86_64-linux-gnu", "."))
+    loader: list[str | Path] = [
+        root / "usr/lib64/ld-linux-x86-64.so.2",
+        "--library-path",
+        libraries,
+    ]
+    compileall: list[str | Path] = ["compileall", "-q", "-s", root, "-p", "/"]
+    compileall += ["--invalidation-mode", "unchecked-hash"]
+    folders = ("lib/" + python.name, "lib/python3/dist-packages", "share/flent")
+    subprocess.run(
+        [*loader, python, "-S", "-m", *compileall, *(root / "usr" / name for name in folders)],
+        check=False,  # a few packages carry templates that are no Python
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={"PYTHONHOME": str(root / "usr"), "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"},
+    )

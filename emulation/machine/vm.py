@@ -1,0 +1,411 @@
+"""Boot the kernel on a root file system, watch it, and say how it ended.
+
+A guest is an ordinary process of the host: no root, no device, no network. It reads its root file
+system, its layers and the scratch folder of its job, and writes `out` and `status` of that job; the
+host's kernel sees to it (`emulation.host.confine`, `SECURITY.md`), whatever runs in the guest's. It
+tells what it does through the job's `status`, a file apart from the console. Everything that the
+kernel is told is either the same for every boot or kept off its command line, which is an input of
+its random number generator.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from emulation.errors import (
+    EmulationError,
+    GuestFailure,
+    GuestHung,
+    MissingTool,
+    RigMismatch,
+    TrafficFailure,
+)
+from emulation.host import confine, scratch, seal
+from emulation.host.cpus import claim
+from emulation.host.scratch import check, read_text, tame
+from emulation.kernel import builder, module
+from emulation.machine import guestcode
+from emulation.machine.layer import Layer
+from emulation.machine.patience import Patience
+from emulation.machine.status import Status
+
+#: Midnight UTC, 1 January 2015, when every guest starts, in nanoseconds since 1970.
+START_NS = 1_420_070_400_000_000_000
+
+#: What in the kernel's log or console makes a run worthless; the first ask for more memory.
+NO_MEMORY = ("invoked oom-killer", "Out of memory")
+COMPLAINTS = (
+    *NO_MEMORY,
+    "WARNING:",
+    "BUG:",
+    "Oops",
+    "Kernel panic",
+    "Call Trace",
+    "segfault at",
+    "blocked for more than",
+    "rcu_sched detected stalls",
+    "child stopped with signal",  # the host stopped or signalled a user process of the guest
+)
+
+#: What the kernel says when its first process has ended.
+NO_INIT = "Attempted to kill init"
+
+#: What the kernel does not know it hands to the first process as its environment. CPU features
+#: decide which folders the dynamic loader probes, each miss a failing system call that takes
+#: virtual time, and how Go hashes: every CPU that we run on shows the same ones.
+PINNED = (
+    # Leaves x86-64-v2; AVX512CD brings in the loader's old folders "avx512_1".
+    "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512CD",
+    "GODEBUG=cpu.all=off",
+    "PYTHONHASHSEED=0",
+)
+
+#: Wall seconds without a line of status after which a guest counts as hung (`patience`).
+HANG_S = 120.0
+
+#: Wall seconds between two looks at the status.
+POLL_S = 0.02
+
+#: Wall seconds between two looks at how much it has written: some GB at most.
+LOOK_S = 0.5
+
+#: What a guest's kernel and its C library read of the host besides, and where it writes nothing.
+READ = (Path("/etc/ld.so.cache"), Path("/proc/cpuinfo"))
+NULL = Path("/dev/null")
+
+#: Bytes of the largest file that a guest may leave, and of the addresses that one of its processes
+#: may have beside the guest's memory.
+MOST_FILE = 64 * 2**30
+MOST_BESIDES = 64 * 2**30
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What is booted.
+
+    `kernel`: the binary; `root`: the folder of the root file system; `memory_mib`: of the guest;
+    `seed`: of all its random numbers; `terminal`: its console is the standard input and output of
+    this process and its clock the host's, for a person to type at; `trace`: it leaves a trace of
+    simulated time in `job/out/trace` (`emulation.machine.trace`); `modules`: what its kernel
+    loads; `layers`: packages over the root; `probe`: what records in it (`emulation.probes.probe`).
+    """
+
+    kernel: Path
+    root: Path
+    seed: int
+    memory_mib: int = 192
+    terminal: bool = False
+    trace: bool = False
+    modules: tuple[module.Module, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    probe: module.Module | None = None
+
+    def check(self) -> None:
+        """Raise `DamagedCache` if a file of the cache that it boots is not as it was made."""
+        builder.check(self.kernel)
+        modules = self.modules + ((self.probe,) if self.probe else ())
+        for folder in (
+            self.root,
+            *(one.path for one in self.layers),
+            *(one.path.parent for one in modules),
+        ):
+            seal.check(folder)
+
+
+#: A cause in the status -> the error that it is; anything else is the guest's own failure.
+CAUSES: dict[str, type[EmulationError]] = {"rig": RigMismatch, "traffic": TrafficFailure}
+
+
+@dataclass
+class Ending:
+    """How a guest ended.
+
+    `steps`: the lines of its status; `wall_s`, `cpu_s`: of the host; `virtual_s`: of the guest.
+    """
+
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+
+    @property
+    def virtual_s(self) -> float:
+        """How far the guest's clock came."""
+        return float(self.steps[-1]["virtual_s"]) if self.steps else 0.0
+
+    def check(self) -> None:
+        """Raise the `EmulationError` that the last line of the status speaks of, if it does."""
+        last = self.steps[-1]
+        if last["step"] != "done":
+            problems = last.get("problems", ["the guest was switched off before it was done"])
+            if last.get("cause") in CAUSES:
+                raise CAUSES[last["cause"]]("; ".join(problems))
+            steps = ["boot", *(one["step"] for one in self.steps if one["step"] != "failed")]
+            raise GuestFailure("; ".join(problems), f"after step '{steps[-1]}' of the guest")
+
+    def step(self, name: str) -> dict[str, Any]:
+        """The first line of that step; raises `GuestFailure` where it was never reached."""
+        for line in self.steps:
+            if line["step"] == name:
+                return line
+        raise GuestFailure(what=f"the guest never reached the step '{name}'")
+
+
+def prepare(
+    folder: Path,
+    root: Path,
+    job: dict[str, Any],
+    modules: Iterable[module.Module] = (),
+    script: str | None = None,
+    files: Iterable[tuple[str, Path]] = (),
+    layers: Iterable[Path] = (),
+) -> None:
+    """Lay out the scratch `folder` of a guest: its root, its job and the code that does it.
+
+    `script`: the Python program of a job whose work is `script`; `files`: those that its programs
+    find, each with its name there; `layers`: folders that the job's `layers` name.
+    """
+    if files or job.get("traffic", {}).get("tool") == "programs":
+        confine.require()
+    (folder / "root").symlink_to(root.resolve())  # hostfs follows one link and no more
+    (folder / "uml").mkdir()
+    (folder / "job" / "guest").mkdir(parents=True)
+    for path in guestcode.files(job):
+        shutil.copyfile(path, folder / "job" / "guest" / path.name)
+    module.put(modules, folder / "job")
+    if script is not None:
+        (folder / "job" / "script.py").write_text(script)
+    for name, source in files:
+        place = folder / "job" / "files" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, place)
+    for name, layer in zip(job.get("layers", ()), layers, strict=True):
+        (folder / name).symlink_to(layer.resolve())
+    (folder / "job" / "out").mkdir()
+    (folder / "job" / "status").touch()  # the guest writes to it and cannot put a link there
+    (folder / "job" / "job.json").write_text(json.dumps(job, sort_keys=True, indent=1))
+
+
+def command(machine: Machine) -> list[str]:
+    """What starts a guest, from inside its scratch folder: no path of the host is in it."""
+    return [
+        str(machine.kernel),
+        f"mem={machine.memory_mib}M",
+        f"seed={machine.seed}",  # the kernel keeps it off its command line
+        *(["tt-trace=job/out/trace"] if machine.trace else []),  # neither does this get there
+        "hostfs=/proc/self/cwd",  # a mount names an entry of the scratch folder
+        "uml_dir=uml/",  # instead of ~/.uml: the home folder may not be writable
+        "umid=guest",
+        "root=/dev/root",
+        "rootfstype=hostfs",
+        "rootflags=root",
+        "ro",
+        "init=/usr/sbin/guest-init",
+        *(() if machine.terminal else ("time-travel=inf-cpu", f"time-travel-start={START_NS}")),
+        "con=null",
+        "con0=fd:0,fd:1" if machine.terminal else "con0=null,fd:1",
+        "loglevel=5",
+        "panic=-1",
+        "noreboot",
+        *PINNED,
+    ]
+
+
+def run(
+    machine: Machine,
+    folder: Path,
+    on_step: Callable[[dict[str, Any]], None] = lambda step: None,
+    hang_s: float = HANG_S,
+    on_poll: Callable[[int], None] = lambda pid: None,
+) -> Ending:
+    """Boot the guest that `prepare` laid out in `folder` and wait until it is switched off.
+
+    `on_step` gets each line of status as it comes; `on_poll` gets the process id of the guest's
+    kernel every `POLL_S`. Raises `GuestFailure` where the kernel complained or the guest ended
+    without a last word, `GuestHung` where virtual time stood still for `hang_s` wall seconds in
+    which the guest had a processor or did not want one. The guest dies with this process, whatever
+    kills it.
+    """
+    ending = Ending()
+    began = time.monotonic()
+    with (
+        confine.refusals(),
+        claim() as cpu,
+        scratch.folder(memory_folder(machine.memory_mib)) as memory,
+        (folder / "console").open("wb") as console,
+    ):
+        enter = confine.confined(_reach(machine, folder, memory), _limits(machine))
+        process = subprocess.Popen(
+            command(machine),
+            stdin=None if machine.terminal else subprocess.DEVNULL,
+            stdout=None if machine.terminal else console,
+            stderr=console,
+            cwd=folder,
+            env={"TMPDIR": str(memory), "HOME": str(folder)},
+            start_new_session=True,
+            preexec_fn=lambda: _before_boot(cpu, enter),
+        )
+        try:
+            machine.check()  # while it boots
+            _watch(process, folder, ending, on_step, hang_s, on_poll, machine.trace)
+        finally:
+            _end(process)
+            tame(folder)
+    machine.check()  # what this guest or another has changed meanwhile
+    check(folder, machine.trace)
+    ending.wall_s = time.monotonic() - began
+    _verdict(folder, ending, process.returncode)
+    return ending
+
+
+def memory_folder(memory_mib: int) -> Path:
+    """Where the guest's memory goes: a folder that may be mapped executable and has room for it.
+
+    The first of $TMPDIR, /dev/shm, /tmp and /var/tmp that will do; raises `MissingTool` where none
+    does.
+    """
+    for name in (os.environ.get("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp"):  # noqa: S108
+        if not name or not os.access(name, os.W_OK | os.X_OK):
+            continue
+        about = os.statvfs(name)
+        room_mib = about.f_bavail * about.f_frsize >> 20
+        if not about.f_flag & os.ST_NOEXEC and room_mib >= memory_mib:
+            return Path(name)
+    raise MissingTool(
+        what=f"no temporary folder has {memory_mib} MiB of room and may hold executable memory",
+        where="$TMPDIR, /dev/shm, /tmp, /var/tmp",
+        todo="set TMPDIR to a folder on a file system mounted without noexec",
+    )
+
+
+def _reach(machine: Machine, folder: Path, memory: Path) -> confine.Reach:
+    """What of the host a guest may use."""
+    loader, libraries = confine.libraries(machine.kernel)
+    linked = (path.resolve() for path in folder.iterdir() if path.is_symlink())  # root and layers
+    return confine.Reach(
+        folder,
+        runs=(machine.kernel, *loader),
+        reads=(folder, *linked, *libraries, *READ),
+        writes=(folder / "uml", folder / "job" / "out", folder / "job" / "status", memory, NULL),
+    )
+
+
+def _limits(machine: Machine) -> confine.Limits:
+    return confine.Limits(MOST_FILE, (machine.memory_mib << 20) + MOST_BESIDES)
+
+
+def _before_boot(cpu: int, enter: Callable[[], None]) -> None:
+    os.sched_setaffinity(0, {cpu})
+    # hostfs keeps a file open as long as the guest remembers its inode.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    enter()
+
+
+def _watch(
+    process: subprocess.Popen[bytes],
+    folder: Path,
+    ending: Ending,
+    on_step: Callable[[dict[str, Any]], None],
+    hang_s: float,
+    on_poll: Callable[[int], None],
+    traced: bool = False,
+) -> None:
+    """Follow the status until the guest ends."""
+    patience, looked = Patience(process.pid), time.monotonic()
+    with Status(folder / "job" / "status") as status:
+        while True:
+            ended = _has_ended(process)
+            if steps := status.steps():
+                patience.heard()
+            for step in steps:
+                ending.steps.append(step)
+                on_step(step)
+            if ended:
+                ending.cpu_s = cpu_seconds(process.pid)
+                process.wait()
+                return
+            if time.monotonic() - looked >= LOOK_S:
+                check(folder, traced)
+                looked = time.monotonic()
+            if patience.waited_s() >= hang_s:
+                check_complaints(folder, ending)  # why it hangs, where the kernel knows
+                now_s = ending.virtual_s
+                raise GuestHung(
+                    what=f"virtual time stands still at {now_s:.3f} s since {hang_s:g} s",
+                    where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
+                    todo="run it again with the same --seed: a guest that hangs hangs every time",
+                )
+            on_poll(process.pid)
+            time.sleep(POLL_S)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Make sure that the guest is gone."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the guest has ended; what it used can still be asked for then."""
+    options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    return os.waitid(os.P_PID, process.pid, options) is not None
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU seconds of a process and of its children that have ended (proc(5), `stat`)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def check_complaints(folder: Path, ending: Ending) -> None:
+    """Raise `GuestFailure` with what the guest's kernel complained of first, if it did."""
+    for name in ("console", "job/out/kernel.log"):
+        last_words = ""
+        for line in read_text(folder / name).splitlines():
+            if NO_INIT in line:
+                raise GuestFailure(
+                    what=f"the guest's kernel says: {line.strip()}{last_words}",
+                    where=f"{ending.virtual_s:.3f} s",
+                    todo="a program ended its first process, or took the files of that away",
+                )
+            if line.strip() and not line.startswith("["):  # the kernel's have their time
+                last_words = f"; said last: {line.strip()[:200]}"
+            if any(complaint in line for complaint in COMPLAINTS):
+                short = any(complaint in line for complaint in NO_MEMORY)
+                raise GuestFailure(
+                    what=f"the guest's kernel says: {line.strip()}",
+                    where=f"{ending.virtual_s:.3f} s",
+                    todo="give it more `memory` in the experiment" if short else "see kernel.log",
+                )
+
+
+def _verdict(folder: Path, ending: Ending, status: int) -> None:
+    """Raise what the console, the kernel's log or the status say went wrong."""
+    check_complaints(folder, ending)
+    if status or not ending.steps:
+        tail = read_text(folder / "console").strip().splitlines()[-3:]
+        raise GuestFailure(
+            what=f"the guest ended with status {status}: " + " / ".join(tail),
+            where=f"{ending.virtual_s:.3f} s",
+            todo=(
+                "something killed it: look whether the host ran out of memory (dmesg), and run it"
+                " again, with fewer at once (--jobs)"
+                if status == -signal.SIGKILL
+                else ""
+            ),
+        )

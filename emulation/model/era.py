@@ -1,0 +1,265 @@
+"""Eras: which Linux behaves in a run, today's or that of the papers.
+
+`modern` is the kernel as it is. A switch restores one behaviour that Linux has since changed, and
+an era is a set of switches: `2014` is what gbw2015 ran (Linux 3.14), `2014-no_gso` all of it but
+one, `modern+pie_tune` today's with one of them. The kernel's side of a switch is an option, a
+sysctl or a module parameter, some of them added by `qdisc/patches`, so that stock `tc` configures
+everything. What a testbed had beside its kernel is a switch, too, and of no era: `2014+ticks_4ms`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from emulation.model.qdisc import Option, Qdisc
+from emulation.model.units import Duration, Packets
+
+MODERN = "modern"
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One behaviour of a former kernel, and how to restore it."""
+
+    name: str
+    restores: str  # for people: what it does
+    changed: str  # the release that changed it, and the commit or the reason where there is none
+    parameters: tuple[tuple[str, str], ...] = ()  # (`sch_pie.name`, value), of the whole guest
+    sysctls: tuple[tuple[str, str], ...] = ()  # (name, value), on client and server
+    options: tuple[tuple[str, str, Option], ...] = ()  # (kind of tc, option, value)
+    module: str = ""  # of the kernel, a folder of qdisc/src
+    tick: Duration | None = None  # of the clock at which packets leave the emulated delay
+
+
+_PIE = (
+    Switch(
+        "pie_tune",
+        "PIE adapts its drop probability in smaller steps below 10 and 1 % only",
+        "5.1, 3f7ae5f3dc52",
+        parameters=(("sch_pie.tune_steps", "2"),),
+    ),
+    Switch(
+        "pie_short_prob",
+        "PIE computes its drop probability with 32 bits",
+        "5.1, 3f7ae5f3dc52",
+        parameters=(("sch_pie.short_prob", "Y"),),
+    ),
+    Switch(
+        "pie_random",
+        "PIE drops at random, without keeping drops apart",
+        "5.1, 95400b975dd3",
+        parameters=(("sch_pie.derandomize", "N"),),
+    ),
+    Switch(
+        "pie_burst",
+        "PIE lets bursts of 100 ms pass, not of 150 ms",
+        "5.1, 30a92ad703b9",
+        parameters=(("sch_pie.burst_ms", "100"),),
+    ),
+    Switch(
+        "pie_rate",
+        "PIE takes the delay from the rate at which 10,000 bytes leave, not from time stamps",
+        "5.1, 575090036c76 and 5.5, cec2975f2b70",
+        parameters=(("sch_pie.dq_threshold", "10000"),),
+        options=(("pie", "dq_rate_estimator", True),),
+    ),
+)
+
+_FQ_CODEL = (
+    Switch(
+        "single_drop",
+        "fq_codel drops one packet of the longest queue when its limit is reached, not half of it",
+        "4.7, 9d18562a2278",
+        options=(("fq_codel", "drop_batch", Packets(1)),),
+    ),
+)
+
+_TCP = (
+    Switch(
+        "no_gso",
+        "TCP sends segment by segment where segmentation offloads are off",
+        "4.17, 0a6b2a1dc2a2",
+        sysctls=(("net.ipv4.tcp_gso", "0"),),
+    ),
+    Switch(
+        "count_acks",
+        "windows grow by acknowledgments, not by the segments that they are for",
+        "4.0, 95224ac1801c",
+        sysctls=(("net.ipv4.tcp_count_acks", "1"),),
+    ),
+    Switch(
+        "hystart_early",
+        "CUBIC leaves slow start when the RTT has grown by a sixteenth, not by an eighth",
+        "3.19, 42eef7a0bb09",
+        parameters=(("tcp_cubic.hystart_early", "Y"),),
+    ),
+    Switch(
+        "saved_ssthresh",
+        "a connection starts with the slow-start threshold of the last one to the same peer",
+        "5.6, 65e6d90168f3",
+        sysctls=(("net.ipv4.tcp_no_ssthresh_metrics_save", "0"),),
+    ),
+    Switch(
+        "syn_backoff",
+        "each SYN that is repeated waits twice as long as the one before, from the first on",
+        "6.5, ccce324dabfe",
+        sysctls=(("net.ipv4.tcp_syn_linear_timeouts", "0"),),
+    ),
+)
+
+#: How senders find and repair losses. Only parts of what Linux 3.14 did can be restored, and with
+#: them CoDel is further from what was measured then than without (docs/eras.md): no era has them.
+_RECOVERY = (
+    Switch(
+        "no_sack_compression",
+        "each segment that arrives out of order is acknowledged at once",
+        "4.18, 5d9f4262b7ea",
+        sysctls=(("net.ipv4.tcp_comp_sack_nr", "0"),),
+    ),
+    Switch(
+        "no_rack",
+        "losses are found by duplicate acknowledgments (RFC 6675), not by time (RACK)",
+        "4.18, b38a51fec1c1",
+        sysctls=(("net.ipv4.tcp_recovery", "0"),),
+    ),
+    Switch(
+        "fack",
+        "losses are found by forward acknowledgment, without RACK",
+        "4.15, 713bafea9292",
+        sysctls=(("net.ipv4.tcp_recovery", "0"), ("net.ipv4.tcp_fack", "1")),
+    ),
+)
+
+#: Receivers. In no era yet: the shipped runs are without (docs/eras.md).
+_RECEIVER = (
+    Switch(
+        "quickack",
+        "after a segment out of order a receiver acknowledges up to 16 segments one by one",
+        "4.18, a3893637e1eb",
+        module="quickack",
+    ),
+)
+
+#: Senders. In no era either; khademi2013 over WiFi, where stations have queues, adds it to its own.
+_SENDER = (
+    Switch(
+        "small_queues",
+        "a connection may have 128 KiB in its own host's queues, however slowly they leave",
+        "3.12, c9eeec26e32e",
+        sysctls=(
+            ("net.ipv4.tcp_limit_output_bytes", "131072"),
+            ("net.ipv4.tcp_pacing_ca_ratio", "1000"),
+            ("net.ipv4.tcp_pacing_ss_ratio", "1000"),
+        ),
+        module="small_queues",
+    ),
+)
+
+#: Clocks as coarse as that of Debian's stock kernel 3.2 (250 Hz), on which dummynet delayed the
+#: packets of gbw2015, as fine as a network card's interrupts at 20 000 a second, and others.
+TICKS = ("20 us", "50 us", "100 us", "250 us", "1 ms", "4 ms")
+_CLOCK = tuple(
+    Switch(
+        f"ticks_{text.replace(' ', '')}",
+        f"packets leave the emulated delay at ticks of {text}, with the same delay on average",
+        "not a change of Linux: netem holds packets to the nanosecond, dummynet to a tick",
+        module="ticks",
+        tick=Duration.parse(text),
+    )
+    for text in TICKS
+)
+
+#: 4 MB hold 963 segments of 4352 bytes, what Linux 3.14 took for one where scatter-gather was off,
+#: as all offloads were; today's takes 2763 bytes, as measured by what gets in flight.
+_SEND_BUFFER = Switch(
+    "send_buffer",
+    "a send buffer of 4 MB holds 963 segments",
+    "by measurement: a segment takes 2763 bytes of it, took 4352",
+    sysctls=(("net.ipv4.tcp_wmem", f"4096 16384 {963 * 2763}"),),
+)
+
+#: What a testbed had beside its kernel, in no era and in no ablation of one.
+TESTBED: tuple[Switch, ...] = (_SEND_BUFFER, *_CLOCK)
+
+#: Every switch of Linux's behaviour.
+SWITCHES: tuple[Switch, ...] = (*_PIE, *_FQ_CODEL, *_TCP, *_RECOVERY, *_RECEIVER, *_SENDER)
+
+#: The switches of each era.
+ERAS: dict[str, tuple[str, ...]] = {
+    MODERN: (),
+    "2014": tuple(switch.name for switch in (*_PIE, *_FQ_CODEL, *_TCP)),
+    # khademi2013 (Sec. 3.1.3): senders of Linux 3.8 that counted bytes (RFC 3465), which 3.9 lost.
+    "2013": tuple(
+        switch.name for switch in (*_PIE, *_FQ_CODEL, *_TCP) if switch.name != "count_acks"
+    ),
+}
+
+_BY_NAME = {switch.name: switch for switch in (*SWITCHES, *TESTBED)}
+
+#: The names of all switches.
+NAMES: tuple[str, ...] = tuple(_BY_NAME)
+
+
+def switches(era: str, besides: Iterable[str] = ()) -> tuple[Switch, ...]:
+    """The switches of `era`: a name of `ERAS`, then `+name` and `-name` for each change of it.
+
+    `besides`: switches that each era but `MODERN` has here, too. Raises `ValueError`, with the
+    valid names, for a name that is none, a switch that is on already or one that is not on to be
+    taken away, and for two clocks.
+    """
+    base, *changes = re.split(r"(?=[+-])", era)
+    if base not in ERAS:
+        raise ValueError(f"unknown era '{base}'; valid: {', '.join(ERAS)}")
+    on = set(ERAS[base]) | (set(besides) if base != MODERN else set())
+    for change in changes:
+        sign, name = change[0], change[1:]
+        if name not in _BY_NAME:
+            raise ValueError(
+                f"unknown switch '{name}' of era '{era}'; valid: {', '.join(_BY_NAME)}"
+            )
+        if (name in on) == (sign == "+"):
+            raise ValueError(f"era '{era}': '{name}' is {'on' if sign == '+' else 'off'} already")
+        on ^= {name}
+    found = tuple(switch for name, switch in _BY_NAME.items() if name in on)
+    clocks = [switch.name for switch in found if switch.tick]
+    if len(clocks) > 1:
+        raise ValueError(f"era '{era}': {' and '.join(clocks)} exclude each other; choose one")
+    return found
+
+
+def parameters(on: Iterable[Switch]) -> dict[str, str]:
+    """Value by file below `/sys/module` of the module parameters that `on` sets."""
+    return {
+        f"/sys/module/{module}/parameters/{name}": value
+        for switch in on
+        for path, value in switch.parameters
+        for module, name in (path.split("."),)
+    }
+
+
+def sysctls(on: Iterable[Switch]) -> dict[str, str]:
+    """Value by sysctl that `on` sets on the hosts."""
+    return {name: value for switch in on for name, value in switch.sysctls}
+
+
+def modules(on: Iterable[Switch]) -> tuple[str, ...]:
+    """Folders of qdisc/src whose kernel modules `on` needs."""
+    return tuple(switch.module for switch in on if switch.module)
+
+
+def tick(on: Iterable[Switch]) -> Duration | None:
+    """That of the clock at which packets leave the emulated delay; None: to the nanosecond."""
+    return next((switch.tick for switch in on if switch.tick), None)
+
+
+def restored(qdisc: Qdisc, on: Iterable[Switch]) -> Qdisc:
+    """`qdisc` with the options that `on` sets for its kind; the experiment's own go first."""
+    added = {
+        option: value
+        for switch in on
+        for kind, option, value in switch.options
+        if kind == qdisc.kind and option not in dict(qdisc.options)
+    }
+    return replace(qdisc, options=(*qdisc.options, *added.items()))

@@ -1,0 +1,294 @@
+"""A queue discipline: the paper's name for it, and the `tc` kind and options behind the name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulation.model.units import Duration, Packets, Rate, Size
+
+#: The value of an option; `True` is a bare flag (`adaptive`, `noecn`).
+Option = Rate | Duration | Size | Packets | int | float | bool
+
+_CODEL: Mapping[str, type] = {
+    "target": Duration,
+    "interval": Duration,
+    "limit": Packets,
+    "ce_threshold": Duration,
+    "ecn": bool,
+    "noecn": bool,
+}
+_PIE: Mapping[str, type] = {
+    "target": Duration,
+    "tupdate": Duration,
+    "limit": Packets,
+    "alpha": int,
+    "beta": int,
+    "ecn": bool,
+    "noecn": bool,
+    "bytemode": bool,
+    "dq_rate_estimator": bool,
+}
+
+#: What CAKE may be told one of: the shaper, the flows kept apart, the tins, the link layer, …
+_CAKE_CHOICES = (
+    ("bandwidth", "unlimited"),
+    (
+        *("flowblind", "srchost", "dsthost", "hosts", "flows"),
+        *("dual-srchost", "dual-dsthost", "triple-isolate"),
+    ),
+    ("besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"),
+    ("nat", "nonat"),
+    ("wash", "nowash"),
+    ("split-gso", "no-split-gso"),
+    ("ack-filter", "ack-filter-aggressive", "no-ack-filter"),
+    ("atm", "noatm", "ptm"),
+    ("ingress", "egress"),
+)
+
+#: The options of each kind that an experiment may set, and what each holds (iproute2, tc/q_*.c).
+TC_OPTIONS: Mapping[str, Mapping[str, type]] = {
+    "pfifo_fast": {},
+    "pfifo": {"limit": Packets},
+    "pfifo_head_drop": {"limit": Packets},
+    "bfifo": {"limit": Size},
+    "red": {
+        "limit": Size,
+        "min": Size,
+        "max": Size,
+        "avpkt": Size,
+        "burst": int,
+        "bandwidth": Rate,
+        "probability": float,
+        "adaptive": bool,
+        "harddrop": bool,
+        "ecn": bool,
+    },
+    "choke": {
+        "limit": Packets,
+        "min": Packets,
+        "max": Packets,
+        "avpkt": Size,
+        "burst": int,
+        "bandwidth": Rate,
+        "probability": float,
+        "ecn": bool,
+    },
+    "pie": _PIE,
+    "codel": _CODEL,
+    "sfq": {"limit": Packets, "depth": int, "flows": int, "divisor": int, "perturb": int},
+    "fq_codel": {
+        **_CODEL,
+        "flows": int,
+        "quantum": Size,
+        "memory_limit": Size,
+        "drop_batch": Packets,
+    },
+    "fq": {
+        "limit": Packets,
+        "flow_limit": Packets,
+        "quantum": Size,
+        "initial_quantum": Size,
+        "maxrate": Rate,
+        "buckets": int,
+        "pacing": bool,
+        "nopacing": bool,
+        "refill_delay": Duration,
+        "low_rate_threshold": Rate,
+        "orphan_mask": int,
+        "timer_slack": Duration,
+        "horizon": Duration,
+        "horizon_cap": bool,
+        "horizon_drop": bool,
+        "ce_threshold": Duration,
+    },
+    "fq_pie": {**_PIE, "flows": int, "quantum": Size, "memory_limit": Size, "ecn_prob": int},
+    "sfb": {
+        "rehash": Duration,
+        "db": Duration,
+        "limit": Packets,
+        "max": Packets,
+        "target": Packets,
+        "increment": float,
+        "decrement": float,
+        "penalty_rate": int,  # packets per second
+        "penalty_burst": Packets,
+    },
+    "cake": {
+        **{flag: bool for choice in _CAKE_CHOICES for flag in choice},
+        "bandwidth": Rate,
+        "rtt": Duration,
+        "memlimit": Size,
+        "overhead": int,
+        "mpu": int,
+        "fwmark": int,
+    },
+    "tbf": {"rate": Rate, "burst": Size, "limit": Size},
+    "htb": {"default": int},
+    "hfsc": {"default": int},
+    "drr": {},
+    "prio": {"bands": int},
+    "netem": {"delay": Duration, "rate": Rate, "limit": Packets},
+}
+
+#: Options not compared: `tc` folds them into others, or the kernel adapts them (`probability`).
+NOT_READ_BACK: Mapping[str, frozenset[str]] = {
+    "red": frozenset({"avpkt", "bandwidth", "burst", "probability"}),
+    "choke": frozenset({"avpkt", "bandwidth", "burst"}),
+}
+
+#: Options of which one at most may be set.
+CHOICES: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "cake": _CAKE_CHOICES,
+    "fq": (("pacing", "nopacing"), ("horizon_cap", "horizon_drop")),
+    **dict.fromkeys(("codel", "fq_codel", "pie", "fq_pie"), (("ecn", "noecn"),)),
+}
+
+#: Options without which `tc` installs none.
+REQUIRED: Mapping[str, tuple[str, ...]] = {
+    "choke": ("limit", "bandwidth"),
+    "red": ("limit", "avpkt"),
+    "tbf": ("rate", "burst", "limit"),
+}
+
+#: The least and the greatest value that `tc` takes, where it is not any.
+_RANGES: Mapping[tuple[str, str], tuple[int, int]] = {
+    ("cake", "overhead"): (0, 256),
+    ("cake", "mpu"): (0, 256),
+    **{(kind, name): (0, 32) for kind in ("pie", "fq_pie") for name in ("alpha", "beta")},
+    ("fq_pie", "ecn_prob"): (0, 100),
+}
+
+#: Sizes that `tc` reads as a bare number: `1514`, not `1514b`.
+_BARE = frozenset({("fq_codel", "quantum"), ("fq", "quantum"), ("fq", "initial_quantum")})
+
+#: Options that name a class by its digits, which `tc` takes for hexadecimal: `20` of `1:20`.
+_CLASSES = frozenset({("htb", "default"), ("hfsc", "default")})
+
+#: Times that `tc` reads in nanoseconds, and as a bare number of milliseconds; others are in us.
+_NANOSECONDS = frozenset({("fq", "timer_slack"), ("netem", "delay")})
+_MILLISECONDS = frozenset({("sfb", "rehash"), ("sfb", "db")})
+
+
+def flaws(kind: str, options: Mapping[str, Option | None]) -> Iterator[tuple[str, str, str]]:
+    """What `tc` would refuse or round of `options`: (option, what is wrong, what to do)."""
+    for choice in CHOICES.get(kind, ()):
+        both = [name for name in choice if options.get(name) not in (None, False)]
+        if len(both) > 1:
+            what = f"does not go with '{both[0]}': {kind} takes one of {', '.join(choice)}"
+            yield both[1], what, "remove one of the two"
+    for name, value in options.items():
+        if isinstance(value, Duration):
+            unit, step = _time_unit(kind, name)
+            if value.nanoseconds % step:
+                yield name, f"'{value}' is not in whole {unit}", f"{kind} counts {name} in those"
+        if (kind, name) in _RANGES and isinstance(value, int):
+            least, most = _RANGES[kind, name]
+            if not least <= value <= most:
+                yield name, f"{value} is not a possible value", f"write {least} to {most}"
+        of_buckets = (kind, name) == ("fq", "buckets")
+        if of_buckets and isinstance(value, int) and value.bit_count() != 1:
+            yield name, f"{value} is not a power of two", "write e.g. 1024"
+
+
+def missing(kind: str, options: Mapping[str, Option | None]) -> Iterator[tuple[str, str, str]]:
+    """The options that `tc` needs for `kind` and that are not there, as `flaws` has them."""
+    for name in REQUIRED.get(kind, ()):
+        if options.get(name) is None:
+            yield name, f"'{name}' is missing, which {kind} needs", "add it to its options"
+
+
+#: Files of a module's folder that it is built of.
+INPUTS = ("Kbuild", "*.c", "*.h")
+
+
+@dataclass(frozen=True)
+class ModuleSource:
+    """The kernel module that brings a kind of qdisc, as source."""
+
+    name: str  # as the guest's kernel calls it: `sch_ramp`
+    folder: Path  # its Kbuild and C files
+    digest: str  # of those
+
+
+@dataclass(frozen=True)
+class Qdisc:
+    """A queue discipline with its options."""
+
+    name: str  # the paper's name: `ared`, `fq_nocodel`
+    kind: str  # the kind of `tc`: `red`, `fq_codel`
+    options: tuple[tuple[str, Option], ...] = ()  # in the order in which `tc` gets them
+    txqueuelen: Packets | None = None  # of the interface below it; None leaves the rig's own
+    module: ModuleSource | None = None  # of a qdisc of the user's own (`emulation.config.own`)
+
+    def tc_arguments(self) -> tuple[str, ...]:
+        """What follows `tc qdisc add dev X parent 1:1 handle 10:`, the kind first."""
+        words = [self.kind]
+        for name, value in self.options:
+            if isinstance(value, bool):
+                words += [name] if value else []
+            else:
+                words += [name, _argument(self.kind, name, value)]
+        return tuple(words)
+
+    def expect(self) -> dict[str, str | int | float | bool]:
+        """What must be read back: the kind and each option as a JSON number or boolean.
+
+        A `Rate` is `<option>_bit_s` and a `Duration` `<option>_us`; a size (bytes), a packet count
+        and a plain number keep the option's name. `noecn` reads `"ecn": false`, but a flag of CAKE,
+        which has choices of three and more, is itself. Options that cannot be read back
+        (`NOT_READ_BACK`) are left out.
+        """
+        expected: dict[str, str | int | float | bool] = {"kind": self.kind}
+        for name, value in self.options:
+            if name in NOT_READ_BACK.get(self.kind, ()):
+                continue
+            match value:
+                case int() if (self.kind, name) in _CLASSES:
+                    expected[name] = int(str(value), 16)
+                case bool() if self.kind == "cake":
+                    expected[name] = value
+                case bool():
+                    flag, negated = name.removeprefix("no"), name.startswith("no")
+                    expected[flag] = value is not negated
+                case Rate():
+                    expected[f"{name}_bit_s"] = value.bits_per_second
+                case Duration():
+                    expected[f"{name}_us"] = _number(value.us)
+                case Size() | Packets():
+                    expected[name] = value.base
+                case _:
+                    expected[name] = value
+        return expected
+
+
+def _argument(kind: str, name: str, value: Rate | Duration | Size | Packets | int | float) -> str:
+    """`value` as `tc` reads it without loss: `10000000bit`, `13000us`, `12500b`, `127`, `0.02`."""
+    match value:
+        case Rate():
+            return f"{value.bits_per_second}bit"
+        case Duration() if (kind, name) in _MILLISECONDS:
+            return str(value.nanoseconds // 1_000_000)
+        case Duration():
+            microseconds, rest = divmod(value.nanoseconds, 1000)
+            return f"{value.nanoseconds}ns" if rest else f"{microseconds}us"
+        case Size():
+            return str(value.bytes) if (kind, name) in _BARE else f"{value.bytes}b"
+        case Packets():
+            return str(value.count)
+        case _:
+            return str(value)
+
+
+def _time_unit(kind: str, name: str) -> tuple[str, int]:
+    """In what `tc` counts a time: the unit's name and its nanoseconds."""
+    if (kind, name) in _NANOSECONDS:
+        return "nanoseconds", 1
+    if (kind, name) in _MILLISECONDS:
+        return "milliseconds", 1_000_000
+    return "microseconds", 1000
+
+
+def _number(value: float) -> int | float:
+    return int(value) if value.is_integer() else value

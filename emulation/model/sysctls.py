@@ -1,0 +1,79 @@
+"""Settings of nodes that a study may write: those of the network, `net.*`.
+
+A node is a network namespace, and most of `net.*` is its own. Others hold for the whole guest, the
+rig itself among them, or name a program that the kernel is to start (`kernel.core_pattern`): no
+study has a use for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from emulation.model import era as eras
+
+#: The setting that an axis of its own, `cc`, varies.
+CONTROL = "net.ipv4.tcp_congestion_control"
+
+#: Settings that are known to matter for results, and for what, beside those of the switches of eras
+#: (`emulation.model.era`); docs/studies.md lists them. Others of `net.*` may be set, and `emulate
+#: check` and `emulate run` point them out.
+KNOWN = {
+    "net.ipv4.ip_no_pmtu_disc": "whether the MTU of a path is looked for",
+    "net.ipv4.tcp_adv_win_scale": "how much of a buffer is window",
+    "net.ipv4.tcp_autocorking": "small writes wait for each other",
+    "net.ipv4.tcp_comp_sack_delay_ns": "how long acknowledgments wait for each other, at the most",
+    "net.ipv4.tcp_comp_sack_nr": "how many acknowledgments become one",
+    CONTROL: "the congestion control of one node",
+    "net.ipv4.tcp_dsack": "segments that came twice are told of",
+    "net.ipv4.tcp_ecn": "whether ECN is asked for and granted",
+    "net.ipv4.tcp_ecn_fallback": "SYNs with ECN are repeated without",
+    "net.ipv4.tcp_early_retrans": "tail loss probes",
+    "net.ipv4.tcp_fastopen": "data in the SYN",
+    "net.ipv4.tcp_frto": "spurious timeouts are found",
+    "net.ipv4.tcp_limit_output_bytes": "what a connection may have in its host's queues",
+    "net.ipv4.tcp_min_rtt_wlen": "the window of the least RTT",
+    "net.ipv4.tcp_moderate_rcvbuf": "receive buffers grow by themselves",
+    "net.ipv4.tcp_mtu_probing": "the MTU of a path is probed",
+    "net.ipv4.tcp_no_metrics_save": "connections do not remember those before",
+    "net.ipv4.tcp_no_ssthresh_metrics_save": "nor their slow-start threshold",
+    "net.ipv4.tcp_notsent_lowat": "what an application may write ahead",
+    "net.ipv4.tcp_pacing_ca_ratio": "pacing in congestion avoidance, percent",
+    "net.ipv4.tcp_pacing_ss_ratio": "pacing in slow start, percent",
+    "net.ipv4.tcp_recovery": "RACK",
+    "net.ipv4.tcp_reordering": "duplicate acknowledgments until a loss, at first",
+    "net.ipv4.tcp_rmem": "the receive buffer: least, at first, most",
+    "net.ipv4.tcp_sack": "selective acknowledgments",
+    "net.ipv4.tcp_slow_start_after_idle": "slow start after a pause",
+    "net.ipv4.tcp_timestamps": "time stamps",
+    "net.ipv4.tcp_tso_win_divisor": "the share of a window that one burst may have",
+    "net.ipv4.tcp_window_scaling": "windows above 64 KiB",
+    "net.ipv4.tcp_wmem": "the send buffer: least, at first, most",
+    "net.ipv4.udp_rmem_min": "the least receive buffer of UDP",
+    "net.ipv4.udp_wmem_min": "the least send buffer of UDP",
+}
+LONGEST = 200  # characters of a name or a value; buffers are three numbers
+_NAME = re.compile(r"net(\.[A-Za-z0-9_-]+){2,}")  # no slash, which sysctl takes for a dot
+
+
+def flaw(name: str, value: str) -> tuple[str, str] | None:
+    """What is wrong with a setting and what to do; None where it may be written."""
+    if not _NAME.fullmatch(name) or len(name) > LONGEST:
+        return "is no setting of the network", "write one of net.*, e.g. net.ipv4.tcp_ecn"
+    if not value.isprintable() or len(value) > LONGEST:
+        return f"{value[:40]!r} is no value of a setting", "write numbers or a word"
+    return None
+
+
+def unusual(name: str) -> bool:
+    """Whether nothing is known of what the setting does to results."""
+    of_eras = (setting for switch in eras.SWITCHES for setting, _ in switch.sysctls)
+    return name not in KNOWN and name not in of_eras
+
+
+def notes(*settings: Iterable[tuple[str, str]] | Mapping[str, str]) -> Iterator[str]:
+    """What somebody should know of the settings of a rig and of its nodes."""
+    for several in settings:
+        for name in dict(several):
+            if unusual(name):
+                yield f"{name} is none of the settings whose effect docs/studies.md names"

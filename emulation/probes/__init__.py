@@ -1,0 +1,1 @@
+"""What is recorded while a run goes on, beside what its programs print."""

@@ -1,0 +1,1 @@
+"""Runs: one, many, watched, or as a shell."""

@@ -1,0 +1,245 @@
+"""One command in a guest, in virtual time: what it gets, and what comes of it.
+
+The command runs as root in `/root/work` of the guest, which has a copy of the files that were taken
+along. The guest is the same every time: an execution is a function of the kernel, the root file
+system, the layers, the files, the command, the rig and the seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from emulation.config.job import job_of, modules_of
+from emulation.errors import EmulationError
+from emulation.host import scratch, storage
+from emulation.kernel import Kernel, module
+from emulation.machine import provenance, vm
+from emulation.machine.layer import Layer, names
+from emulation.machine.rootfs import RootFs
+from emulation.model.run import Run
+from emulation.model.units import Duration, Size
+from emulation.programs.taken import TakenFile
+from emulation.study import trust
+
+#: What the program is called in the guest.
+NAME = "command"
+
+#: Of a guest without a rig.
+MEMORY = Size(384 * 2**20)
+
+#: Virtual time after which a command is given up.
+TIMEOUT = Duration(3600 * 10**9)
+
+#: Python does not litter the folder, whose files come out.
+ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1"}
+
+#: The record of an execution, beside its output.
+RECORD = "exec.json"
+
+#: What is copied from the guest's `out`, where it is there.
+LOGS = ("kernel.log", "qdiscs.json")
+
+#: What the command printed.
+STREAMS = ("stdout", "stderr")
+
+#: All that an execution leaves in its folder.
+LEFT = frozenset({RECORD, *LOGS, *STREAMS, "files"})
+
+
+@dataclass(frozen=True)
+class Execution:
+    """A command, and all that what comes of it depends on beside kernel and root file system."""
+
+    command: tuple[str, ...]
+    seed: int = 1
+    files: tuple[TakenFile, ...] = ()
+    layers: tuple[Layer, ...] = ()  # the first one is on top
+    rig: Run | None = None  # whose rig is built
+    node: str | None = None  # of the rig, where the command runs; None: outside of all nodes
+    memory: Size | None = None  # None: as the rig has it, or `MEMORY`
+    timeout: Duration = TIMEOUT
+
+    @property
+    def memory_mib(self) -> int:
+        """Of the guest."""
+        if self.memory is None and self.rig is not None:
+            return self.rig.memory_mib
+        return math.ceil((self.memory or MEMORY).bytes / 2**20)
+
+    def job(self) -> dict[str, Any]:
+        """What the guest does, ready for JSON."""
+        job: dict[str, Any] = {"work": "programs"} if self.rig is None else job_of(self.rig)
+        if self.layers:
+            job["layers"] = names(self.layers)
+        program = {
+            "name": NAME,
+            "node": self.node,
+            "command": list(self.command),
+            "environment": ENVIRONMENT,
+            "start_s": 0.0,
+            "after": None,
+            "after_node": None,
+            "until": "end",
+            "statuses": None,  # any: it is told
+            "deadline_s": self.timeout.seconds,
+            "keeps": ["**"],
+        }
+        job["traffic"] = {
+            "tool": "programs",
+            "length_s": self.timeout.seconds,
+            "programs": [program],
+            "files": [{"path": file.path, "mode": file.mode} for file in self.files],
+        }
+        return job
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an execution.
+
+    `folder` has `stdout`, `stderr`, `kernel.log`, the command's files below `files/` and the
+    record; `status` is the command's, 128 and the number of the signal that ended it.
+    """
+
+    folder: Path
+    status: int
+    record: dict[str, Any]
+    ending: vm.Ending
+
+    @property
+    def files(self) -> list[str]:
+        """The files that the command left, relative to its folder."""
+        place = self.folder / "files"
+        return sorted(str(path.relative_to(place)) for path in place.rglob("*") if path.is_file())
+
+
+def execute(
+    wanted: Execution,
+    kernel: Kernel,
+    root: RootFs,
+    target: Path,
+    warnings: Iterable[str] = (),
+    hang_s: float = vm.HANG_S,
+    keep: Path | None = None,
+    on_step: Callable[[dict[str, Any]], None] = lambda step: None,
+) -> Outcome:
+    """Do `wanted` and leave what comes of it in the folder `target`, which must not be there.
+
+    `warnings` go into the record; `hang_s` is that of `vm.run`; `keep` takes the scratch folder of
+    a guest that failed. Raises an `EmulationError` of the cause, and then `target` is not there.
+    """
+    job = wanted.job()
+    sources = () if wanted.rig is None else modules_of(wanted.rig)
+    trust.require("" if wanted.rig is None else wanted.rig.experiment.folder)
+    modules = module.needed(kernel, job, sources)
+    machine = vm.Machine(kernel.path, root.path, wanted.seed, wanted.memory_mib)
+    machine = replace(machine, modules=modules, layers=wanted.layers)
+    with scratch.folder() as folder:
+        try:
+            files = [(file.path, file.source) for file in wanted.files]
+            layers = [layer.path for layer in wanted.layers]
+            vm.prepare(folder, root.path, job, modules, files=files, layers=layers)
+            ending = vm.run(machine, folder, on_step, hang_s)
+            ending.check()
+            out = folder / "job" / "out"
+            with scratch.reading():
+                about = json.loads((out / "programs.json").read_text())[NAME]
+                status = _shell_status(about)
+                shutil.copytree(out / "programs" / NAME, target)
+                for name in STREAMS:
+                    (target / name).stat()
+                for name in LOGS:
+                    if (out / name).exists():
+                        shutil.copyfile(out / name, target / name)
+        except EmulationError as error:
+            storage.remove(target)
+            if keep is not None:
+                scratch.keep(folder, keep)
+                error.todo = f"{error.todo}; " * bool(error.todo) + f"its logs are in {keep}"
+            raise
+    record = {
+        "format": 1,
+        "command": list(wanted.command),
+        **about,
+        "virtual_s": ending.virtual_s,
+        "identity": _identity(wanted, job, machine, kernel, root),
+        "warnings": list(warnings),
+        "outputs": {name: _sha256(target / name) for name in _names(target)},
+    }
+    (target / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+    return Outcome(target, status, record, ending)
+
+
+def _identity(
+    wanted: Execution, job: dict[str, Any], machine: vm.Machine, kernel: Kernel, root: RootFs
+) -> dict[str, Any]:
+    """What the bytes of the outcome depend on."""
+    boot = vm.command(machine)[1:]
+    return {
+        "kernel": {"series": kernel.series, "release": kernel.release, "digest": kernel.identity},
+        "root": root.digest,
+        "layers": [one.about for one in wanted.layers],
+        "guest": provenance.guest_code_digest(job),
+        **({"modules": {m.name: m.digest for m in machine.modules}} if machine.modules else {}),
+        "files": {
+            file.path: {"sha256": _sha256(file.source), "mode": oct(file.mode)}
+            for file in wanted.files
+        },
+        "rig": None if wanted.rig is None else wanted.rig.id,
+        "job": provenance.digest(json.dumps(job, sort_keys=True).encode()),
+        "boot": {
+            "memory_mib": machine.memory_mib,
+            "seed": machine.seed,
+            "digest": provenance.digest("\0".join(boot).encode()),
+        },
+    }
+
+
+def _shell_status(about: dict[str, Any]) -> int:
+    """As a shell tells it."""
+    if about["signal"] is None:
+        return int(about["status"])
+    import signal
+
+    return 128 + signal.Signals[about["signal"]].value
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def difference(one: Path, other: Path) -> str | None:
+    """The first byte in which the files of two outcomes differ, in words; None where none does.
+
+    What the command printed is compared first, the record last.
+    """
+    names = sorted({*_names(one), *_names(other)}, key=lambda name: (_order(name), name))
+    for name in names:
+        left, right = one / name, other / name
+        for path, which in ((left, "first"), (right, "second")):
+            if not path.exists():
+                return f"{name}: is missing from the {which} outcome"
+        a, b = left.read_bytes(), right.read_bytes()
+        if a != b:
+            pairs = enumerate(zip(a, b, strict=False))
+            offset = next((at for at, (x, y) in pairs if x != y), min(len(a), len(b)))
+            line = a[:offset].count(b"\n") + 1
+            return f"{name}: byte {offset} (line {line}) is the first that differs"
+    return None
+
+
+def _order(name: str) -> int:
+    if name in STREAMS:
+        return 0
+    return 1 if name.startswith("files/") else 2 if name != RECORD else 3

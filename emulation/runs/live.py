@@ -1,0 +1,119 @@
+"""A run that can be watched and stopped while it goes on: in a thread of this process.
+
+Watching costs the guest some microseconds now and then, so that a watched run is another sample of
+its cell than an ordinary one of the same seed; watched again it is the same.
+"""
+
+from __future__ import annotations
+
+import stat
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from emulation import kernel
+from emulation.errors import EmulationError, Interrupted
+from emulation.host.scratch import read_text
+from emulation.machine import rootfs
+from emulation.model.run import Run
+from emulation.runs.run import Result, execute
+from emulation.runs.speed import AROUND_LOAD_S
+
+
+@dataclass
+class Live:
+    """A watched run. Everything can be read at any time; `finished` says that nothing changes."""
+
+    run: Run
+    data: Path  # where the flent file and its provenance go
+    doing: str = "waiting"  # in words: what goes on
+    virtual_s: float = 0.0  # how far the guest's clock came
+    outputs: dict[str, str] = field(default_factory=dict)  # what tools have printed, by process
+    result: Result | None = None  # of a run that is done
+    error: Exception | None = None  # of one that failed or was stopped
+    _stopped: bool = False
+    _began: float = 0.0
+    _ended: float = 0.0
+    _folder: Path | None = None  # where the guest's kernel runs
+    _thread: threading.Thread | None = None
+
+    def __post_init__(self) -> None:
+        self.run = replace(self.run, watched=True)
+
+    @property
+    def total_s(self) -> float:
+        """Virtual seconds that the run takes, about."""
+        return self.run.length.seconds + AROUND_LOAD_S
+
+    @property
+    def wall_s(self) -> float:
+        """Since the start."""
+        return (self._ended or time.monotonic()) - self._began if self._began else 0.0
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is a result or an error."""
+        return self.result is not None or self.error is not None
+
+    def start(self) -> Live:
+        """Begin, and return at once."""
+        self._began = time.monotonic()
+        self._thread = threading.Thread(target=self._work, daemon=True, name=self.run.id)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End it at the guest's next sign of life; the error will be `Interrupted`."""
+        self._stopped = True
+
+    def wait(self) -> Live:
+        """Return when it is finished."""
+        assert self._thread is not None
+        self._thread.join()
+        return self
+
+    def _work(self) -> None:
+        result: Result | None = None
+        error: Exception | None = None
+        try:
+            built = kernel.build(progress=self._building)
+            self.doing = "root file system"
+            root = rootfs.build()
+            self._check()
+            self.doing = "boot"
+            result = execute(
+                self.run, built, root, self.data, self._step, again=True, on_poll=self._poll
+            )
+            self.doing = "done"
+        except EmulationError as one:
+            error, self.doing = one, "stopped" if isinstance(one, Interrupted) else "failed"
+        except Exception as one:
+            error, self.doing = one, "failed"
+        self._ended = time.monotonic()
+        self.result, self.error = result, error
+
+    def _building(self, step: str, share: float) -> None:
+        self.doing = f"kernel: {step}" + (f", {share:.0%}" if share else "")
+        self._check()
+
+    def _poll(self, pid: int) -> None:
+        self._check()
+        if self._folder is None:
+            with suppress(OSError):  # it has ended already
+                self._folder = Path(f"/proc/{pid}/cwd").readlink()
+
+    def _step(self, step: dict[str, Any]) -> None:
+        """The guest has come further: read what its tools have printed."""
+        self.virtual_s = float(step["virtual_s"])
+        self.doing = str(step["step"])
+        place = self._folder / "job" / "out" / "live" if self._folder else None
+        for path in place.iterdir() if place and place.is_dir() and not place.is_symlink() else ():
+            if stat.S_ISREG(path.lstat().st_mode):
+                self.outputs[path.name] = read_text(path)
+
+    def _check(self) -> None:
+        if self._stopped:
+            raise Interrupted("stopped", self.run.id)

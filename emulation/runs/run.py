@@ -1,0 +1,216 @@
+"""One run: from a cell and a seed to a data file and its provenance, whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from emulation.captures import places
+from emulation.config.job import job_of, modules_of
+from emulation.errors import ConfigError, EmulationError, GuestFailure
+from emulation.host import scratch, storage
+from emulation.kernel import Kernel, module
+from emulation.machine import layer, provenance, trace, vm
+from emulation.machine.rootfs import RootFs
+from emulation.model.run import Run
+from emulation.probes import probe
+from emulation.probes.probe import Probe
+from emulation.runs import speed
+from emulation.study import trust
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run in the data folder. `ending` is None where it had been there before."""
+
+    data: Path
+    provenance: Path
+    ending: vm.Ending | None
+
+
+def paths(run: Run, data: Path) -> tuple[Path, Path]:
+    """Where the data file and the provenance of `run` are below the folder `data`."""
+    return data / f"{run.id}{run.traffic.data_end}", data / f"{run.id}.json"
+
+
+def kernel_log(sha256: str) -> Path:
+    """Where the guest's kernel log with that digest is below the data; most runs have the same."""
+    return Path("kernel-logs", f"{sha256[:16]}.log.gz")
+
+
+def execute(
+    run: Run,
+    kernel: Kernel,
+    root: RootFs,
+    data: Path,
+    on_step: Callable[[dict[str, Any]], None] = lambda step: None,
+    keep: Path | None = None,
+    again: bool = False,
+    captures: bool = False,
+    traced: bool = False,
+    on_poll: Callable[[int], None] = lambda pid: None,
+    probes: tuple[Probe, ...] = (),
+) -> Result:
+    """Do `run` unless the folder `data` has it already.
+
+    `on_step` gets each line of the guest's status; `keep` takes the whole scratch folder of a run
+    that failed; `again` does a run anew that is there; `captures` keeps the packets at both queues
+    under test; `traced` keeps a trace of simulated time; `on_poll` is that of `vm.run`; what
+    `probes` record is kept beside the data. Where only such a file is missing, the run is done and
+    the data stay as they are: it has to come out the same. Raises an `EmulationError` of the cause,
+    and then leaves nothing in `data`.
+    """
+    probe.check(probes, run)
+    target, record = paths(run, data)
+    packets = places.pcaps(run.topology, target)
+    history = data / f"{run.id}{trace.SUFFIX}"
+    more = {name: data / f"{run.id}{end}" for name, end in run.traffic.leaves.items()}
+    wanted = [target, record, *(packets.values() if captures else ()), *([history] * traced)]
+    recorded = probe.files(probes, run)
+    more |= {name: data / f"{run.id}{end}" for name, end in recorded.items()}
+    wanted += more.values()
+    if not again:
+        probe.check_there(probes, run, data)
+    if all(path.exists() for path in wanted) and not again:
+        return Result(target, record, None)
+    kept = not again and target.exists() and record.exists()
+    storage.require_room(data)
+    sampler = module.build(kernel, module.SOURCES / probe.MODULE) if probes else None
+    machine = replace(machine_of(run, kernel, root), trace=traced, probe=sampler)
+    # Before it is booted: somebody may change a program of the study meanwhile.
+    identity = provenance.identity(run, machine, kernel, root)
+    with scratch.folder() as folder:
+        try:
+            ending = boot(run, machine, folder, on_step, captures, on_poll, probes)
+            out = folder / "job" / "out"
+            nodes = run.topology.nodes
+            measured = out / f"data{run.traffic.data_end}"
+            files = (measured, out / "kernel.log")
+            with scratch.reading():
+                qdiscs = json.loads((out / "qdiscs.json").read_text()) if nodes else {}
+                told = provenance.record(run, identity, kernel, ending, qdiscs, *files)
+                told |= run.traffic.record(run, out, ending.steps, qdiscs)
+            if kept and told["data_sha256"] != provenance.sha256(target):
+                what = "came out otherwise than the run that is there, of other code or tools"
+                raise ConfigError(what, str(target), "add --again to replace that one")
+        except EmulationError as error:
+            error.where = f"{run.id}: {error.where}" if error.where else run.id
+            if keep is not None:
+                scratch.keep(folder, keep / run.id)
+                error.todo = (
+                    f"{error.todo}; " * bool(error.todo) + f"its logs are in {keep / run.id}"
+                )
+            raise
+        if not kept:
+            places.remove(packets)
+        for node, path in packets.items() if captures else ():
+            _store(out / f"{node}{places.PCAP}", path)
+        for name, path in more.items():
+            if not (kept and path.exists()):
+                _store(out / name, path)
+        if not kept:
+            _store(measured, target)
+            _keep_log(out / "kernel.log", data / kernel_log(told["kernel_log_sha256"]))
+            history.unlink(missing_ok=True)
+        if traced:
+            shutil.move(out / "trace", history)
+        if not kept:
+            (out / "record.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
+            _store(out / "record.json", record)
+    ports = [f"{place['node']} {place['interface']}" for place in places.under_test(run.topology)]
+    if ports and not captures:
+        expected = speed.expected_packets(run.traffic, run.link, run.length.seconds)
+        carried = speed.carried_packets(qdiscs, ports)
+        spent = (ending.virtual_s, ending.wall_s, carried, expected)
+        speed.remember(speed.Measured(kernel.digest, run.experiment_id, *spent))
+    return Result(target, record, ending)
+
+
+def today(run: Run, kernel: Kernel, root: RootFs) -> dict[str, Any]:
+    """The identity that `run` would have if it were done now. Builds its modules."""
+    return provenance.identity(run, machine_of(run, kernel, root), kernel, root)
+
+
+def machine_of(run: Run, kernel: Kernel, root: RootFs) -> vm.Machine:
+    """What is booted for `run`. Builds its modules, and layers of its packages.
+
+    Raises `Untrusted` where nobody has agreed to what its study executes.
+    """
+    trust.require(run.experiment.folder)
+    return vm.Machine(
+        kernel.path,
+        root.path,
+        run.random,
+        run.memory_mib,
+        modules=module.needed(kernel, job_of(run), modules_of(run)),
+        layers=(layer.build(root, run.traffic.debian),) if run.traffic.debian else (),
+    )
+
+
+def boot(
+    run: Run,
+    machine: vm.Machine,
+    folder: Path,
+    on_step: Callable[[dict[str, Any]], None] = lambda step: None,
+    captures: bool = False,
+    on_poll: Callable[[int], None] = lambda pid: None,
+    probes: tuple[Probe, ...] = (),
+) -> vm.Ending:
+    """Do `run` in the empty `folder`; what comes of it is in `folder/job/out`.
+
+    Raises an `EmulationError` of the cause where it fails.
+    """
+    job = job_of(run)
+    if captures and not run.topology.observed:
+        job["capture"] = True
+    if machine.layers:
+        job["layers"] = layer.names(machine.layers)
+    files, layers = run.traffic.sources(), [one.path for one in machine.layers]
+    modules = machine.modules
+    if machine.probe:
+        job["probes"] = probe.LIBRARY
+        modules += (machine.probe,)
+    vm.prepare(folder, machine.root, job, modules, files=files, layers=layers)
+    if machine.probe:
+        told = probe.for_module(probes, run)
+        (folder / "job" / probe.PLACES).write_bytes(told)
+    ending = vm.run(machine, folder, on_step, on_poll=on_poll)
+    ending.check()
+    if machine.trace and not (folder / "job" / "out" / "trace").exists():
+        raise GuestFailure("this kernel leaves no trace", str(machine.kernel), "use series 6.12")
+    out = folder / "job" / "out"
+    with scratch.reading():
+        if probes:
+            probe.reduce(probes, run, out)
+        run.traffic.reduce(run, out, captures)
+    return ending
+
+
+def _keep_log(log: Path, target: Path) -> None:
+    """Keep the guest's kernel `log`, compressed, unless another run has left the same."""
+    if not target.exists():
+        packed = log.with_suffix(".log.gz")
+        packed.write_bytes(gzip.compress(log.read_bytes(), mtime=0))
+        _store(packed, target)
+
+
+def _store(source: Path, target: Path) -> None:
+    """Put `source` at `target` in one step: a reader sees all of it or nothing."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        shutil.copyfile(source, partial)
+        with partial.open("rb") as stream:
+            os.fsync(stream.fileno())
+        partial.replace(target)
+    except OSError as error:
+        error.filename = str(target)
+        raise
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,289 @@
+"""What a value of a study file must be: names, quantities, options of qdiscs.
+
+Each check here sees one value and says what is wrong with it and what to do. The sections that the
+values belong to are in `emulation.config.studyfile`, `emulation.rigs` and `emulation.traffic`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path as FolderPath
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+
+from emulation.model import sysctls
+from emulation.model.qdisc import TC_OPTIONS, Option, flaws as flaws_of_qdisc
+from emulation.model.units import Duration, Packets, Quantity, Rate, Size, UnitError
+from emulation.study.source import Path
+
+FASTEST = Rate(100 * 10**9)  # a faster link is taken for a slip
+ADDRESSES = 16  # of a server: the bands that a prio qdisc can have
+MOST_LISTED = 20  # names in an error; of more, the nearest three
+MOST_FLOWS = 256  # of iperf, each of which takes a process of the guest
+LEAST_MEMORY = Size(64 * 2**20)  # what a guest boots in, and a little more
+LEAST_MTU, MOST_MTU = Size(68), Size(1500)  # RFC 791, Ethernet
+#: Kinds of the rig itself, not for a queue under test.
+RIG_KINDS = frozenset({"drr", "hfsc", "htb", "netem", "prio", "tbf"})
+
+
+#: What is wrong with a value: (path below it, what, what to do).
+Flaw = tuple[Path, str, str]
+
+
+class Flaws(ValueError):
+    """All that is wrong with a value."""
+
+    def __init__(self, *flaws: Flaw) -> None:
+        self.flaws = flaws
+        super().__init__("; ".join(what for _, what, _ in flaws))
+
+    def below(self, step: str | int) -> list[Flaw]:
+        """The same flaws, seen from the value around this one."""
+        return [((step, *path), what, todo) for path, what, todo in self.flaws]
+
+
+def unknown(noun: str, word: str, valid: Iterable[str], look: str = "") -> tuple[str, str]:
+    """What is wrong and what to do about a `word` that is none of the `valid` ones.
+
+    Where there are more than `MOST_LISTED`, the nearest three are named; `look` says what has all.
+    """
+    names = list(valid)
+    what = f"unknown {noun} '{word}'"
+    if len(names) <= MOST_LISTED:
+        close = difflib.get_close_matches(word, names, n=1)
+        hint = f"did you mean '{close[0]}'? " if close else ""
+        return what, f"{hint}valid: {', '.join(names) or 'none'}"
+    near = [f"'{name}'" for name in difflib.get_close_matches(word, names, n=3)]
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    return what, hint + (look or f"valid: {', '.join(names)}")
+
+
+Q = TypeVar("Q", bound=Quantity)
+
+
+def _parser(quantity: type[Q]) -> Callable[[Any], Q]:
+    """A validator that reads a `quantity` from text."""
+
+    def parse(value: Any) -> Q:
+        if isinstance(value, quantity):  # read already
+            return value
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise Flaws(((), f"must be text with a unit, not {value!r}", _example(quantity)))
+        try:
+            return quantity.parse(str(value))
+        except UnitError as error:
+            what, _, todo = str(error).rpartition("; ")
+            raise Flaws(((), what, todo)) from None
+
+    return parse
+
+
+def _example(quantity: type[Quantity]) -> str:
+    return f"write e.g. '{quantity.EXAMPLE}'"
+
+
+def _positive(value: Q) -> Q:
+    if not value.base:
+        raise Flaws(((), f"'{value}' must be above zero", _example(type(value))))
+    return value
+
+
+def _feasible(rate: Rate) -> Rate:
+    if not Rate(0) < rate <= FASTEST:
+        todo = f"write a rate above 0 and up to {FASTEST}"
+        raise Flaws(((), f"'{rate}' is not a possible rate", todo))
+    return rate
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", text):
+        raise Flaws(((), f"'{text}' is not a name", "write lower-case letters, digits and _"))
+    return text
+
+
+def _test_name(text: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_-]*", text):
+        todo = "write lower-case letters, digits, _ and -"
+        raise Flaws(((), f"'{text}' is not the name of a test", todo))
+    return text
+
+
+def _durations(value: Any) -> tuple[Duration, ...]:
+    """One span or a list of them, one for each address of the server."""
+    parse = _parser(Duration)
+    if not isinstance(value, list | tuple):
+        return (_positive(parse(value)),)
+    if not 1 <= len(value) <= ADDRESSES:
+        raise Flaws(((), f"has {len(value)} entries", f"write 1 to {ADDRESSES} of them"))
+    flaws: list[Flaw] = []
+    read = []
+    for index, one in enumerate(value):
+        try:
+            read.append(_positive(parse(one)))
+        except Flaws as error:
+            flaws += error.below(index)
+    if flaws:
+        raise Flaws(*flaws)
+    return tuple(read)
+
+
+def _bootable(size: Size) -> Size:
+    if size < LEAST_MEMORY or size.bytes % 2**20:
+        todo = f"write {LEAST_MEMORY} or more, in whole MiB"
+        raise Flaws(((), f"'{size}' is no memory for a guest", todo))
+    return size
+
+
+def _carried(mtu: Size) -> Size:
+    if not LEAST_MTU <= mtu <= MOST_MTU:
+        todo = f"write {LEAST_MTU} to {MOST_MTU}"
+        raise Flaws(((), f"'{mtu}' is no MTU of IPv4 over Ethernet", todo))
+    return mtu
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise Flaws(((), f"{value!r} is not a setting", "write a whole number or text"))
+    return str(value)
+
+
+def _settings(value: Any) -> tuple[tuple[str, str], ...]:
+    """A mapping of names to settings, as pairs."""
+    if isinstance(value, tuple):  # read already
+        return value
+    if not isinstance(value, Mapping):
+        raise Flaws(((), "is not a mapping", "write keys with values below it"))
+    flaws: list[Flaw] = []
+    read = []
+    for name, one in value.items():
+        try:
+            read.append((str(name), _setting(one)))
+        except Flaws as error:
+            flaws += error.below(str(name))
+    if flaws:
+        raise Flaws(*flaws)
+    return tuple(read)
+
+
+def _of_network(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    wrong = [((name,), *found) for name, value in pairs if (found := sysctls.flaw(name, value))]
+    if wrong:
+        raise Flaws(*wrong)
+    return pairs
+
+
+def _written(noun: str, quantity: type[Quantity]) -> WithJsonSchema:
+    """What an editor is told of a quantity."""
+    units = "|".join(map(re.escape, quantity.UNITS))
+    return WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": rf"^\d+(\.\d+)?\s*({units})$",
+            "description": f"{noun}, e.g. {quantity.EXAMPLE}",
+        }
+    )
+
+
+_SETTING = {"type": ["string", "integer"]}
+
+Name = Annotated[str, AfterValidator(_name)]
+LinkRate = Annotated[
+    Rate, PlainValidator(_parser(Rate)), AfterValidator(_feasible), _written("a rate", Rate)
+]
+Span = Annotated[
+    Duration,
+    PlainValidator(_parser(Duration)),
+    AfterValidator(_positive),
+    _written("a time", Duration),
+]
+Spans = Annotated[
+    tuple[Duration, ...],
+    PlainValidator(_durations),
+    WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}}),
+]
+Memory = Annotated[
+    Size, PlainValidator(_parser(Size)), AfterValidator(_bootable), _written("a size", Size)
+]
+TestName = Annotated[str, AfterValidator(_test_name)]
+Setting = Annotated[str, BeforeValidator(_setting)]
+Settings = Annotated[
+    tuple[tuple[str, str], ...],
+    PlainValidator(_settings),
+    WithJsonSchema({"type": "object", "additionalProperties": _SETTING}),
+]
+Sysctls = Annotated[Settings, AfterValidator(_of_network)]
+Mtu = Annotated[
+    Size, PlainValidator(_parser(Size)), AfterValidator(_carried), _written("an MTU", Size)
+]
+Bytes = Annotated[
+    Size, PlainValidator(_parser(Size)), AfterValidator(_positive), _written("a size", Size)
+]
+
+
+class Section(BaseModel):
+    """A mapping of the file: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class StudySection(Section):
+    """A section that names files of its study, in whose `folder` they are."""
+
+    folder: FolderPath | None = Field(default=None, exclude=True, repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_study(cls, value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, dict):
+            return value
+        if "folder" in value:
+            todo = "remove it: files lie beside the study's file"
+            raise Flaws((("folder",), "is no key", todo))
+        return {**value, "folder": (info.context or {}).get("folder")}
+
+
+def read_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a `tc` kind, and `txqueuelen`, typed; `Flaws` has all that are wrong."""
+    types: dict[str, type] = {**TC_OPTIONS[kind], "txqueuelen": Packets}
+    flaws: list[Flaw] = []
+    read: dict[str, Any] = {}
+    for name, value in options.items():
+        if name not in types:
+            flaws.append(((name,), *unknown(f"option of {kind}", name, types)))
+            continue
+        try:
+            read[name] = _read_option(types[name], value)
+        except Flaws as error:
+            flaws += error.below(name)
+    flaws += [((name,), what, todo) for name, what, todo in flaws_of_qdisc(kind, read)]
+    if flaws:
+        raise Flaws(*flaws)
+    return read
+
+
+def _read_option(expected: type, value: Any) -> Option:
+    if issubclass(expected, Quantity):
+        quantity = _parser(expected)(value)
+        return _positive(quantity)  # type: ignore[return-value]
+    if expected is bool and isinstance(value, bool):
+        return value
+    number = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    if expected is float and number:
+        return float(value)
+    if expected is int and number and isinstance(value, int):
+        return value
+    nouns = {bool: "true or false", float: "a number", int: "a whole number"}
+    raise Flaws(((), f"{value!r} is not {nouns[expected]}", f"write {nouns[expected]}"))

@@ -1,0 +1,243 @@
+"""Figures: what is drawn where, that names do not cover each other, and that bytes repeat."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
+from matplotlib.text import Annotation, Text
+
+from analysis.plots import panels, rrul, style
+from analysis.runs.order import QDISC_ORDER, in_order
+from analysis.runs.published import read_published
+from analysis.runs.settings import Setting
+from tests import ROOT
+
+FIGURE_2 = ROOT / "studies/gbw2015/published/fig2.csv"
+
+
+def per_run(figure: str, seeds: int, offset: float = 1.05) -> pd.DataFrame:
+    """Runs near the published values of a figure."""
+    random = np.random.default_rng(3)
+    table = read_published(FIGURE_2, figure)
+    rows = []
+    for qdisc, values in table.groupby("qdisc", sort=False):
+        level = values.set_index("direction")["value"]
+        down = level.get("one", level.get("download"))
+        for seed in range(1, seeds + 1):
+            noise = random.normal(1, 0.01, 3)
+            rows.append(
+                {
+                    "qdisc": qdisc, "seed": seed,
+                    "induced_latency_ms": level["round_trip"] * offset * noise[0],
+                    "goodput_download_mbit_s": down * noise[1],
+                    "goodput_upload_mbit_s": level.get("upload", down) * noise[2],
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def curves(seeds: int) -> pd.DataFrame:
+    time_s = np.round(np.arange(0, 25.2, 0.2), 6)
+    half = 2.0 if seeds > 1 else np.nan
+    tables = []
+    for place, qdisc in enumerate(QDISC_ORDER):
+        rtt = 50 + np.where(time_s >= 5, 2.0 * place, 0)
+        low, high = rtt - half, rtt + half
+        tables.append(
+            pd.DataFrame({"qdisc": qdisc, "time_s": time_s, "rtt_ms": rtt,
+                          "ci_low_ms": low, "ci_high_ms": high})
+        )  # fmt: skip
+    return pd.concat(tables)
+
+
+def names(axes: Axes) -> list[Annotation]:
+    return [
+        text for text in axes.texts
+        if isinstance(text, Annotation) and text.get_text() in QDISC_ORDER
+    ]  # fmt: skip
+
+
+def assert_names_are_apart(figure: Figure) -> None:
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    page = figure.bbox
+    boxes = []
+    for note in names(figure.axes[0]):
+        note.update_positions(renderer)
+        # the extent of the text alone, without the line that leads to its point
+        boxes.append((note.get_text(), Text.get_window_extent(note, renderer)))
+    for (first, a), (second, b) in itertools.combinations(boxes, 2):
+        assert not a.overlaps(b), f"{first} covers {second}"
+    for name, box in boxes:
+        assert page.x0 <= box.x0 and box.x1 <= page.x1, f"{name} leaves the page"
+
+
+@pytest.mark.parametrize("figure", ["2a", "2b", "2c"])
+@pytest.mark.parametrize("seeds", [1, 5])
+def test_names_are_apart_and_off_the_markers(figure: str, seeds: int) -> None:
+    directions = ("download", "upload") if figure == "2c" else ("download",)
+    with style.styled() as palette:
+        drawn = rrul.latency_goodput(
+            per_run(figure, seeds), read_published(FIGURE_2, figure), palette, directions=directions
+        )
+        assert len(names(drawn.axes[0])) == 7 * len(directions)
+        assert_names_are_apart(drawn)
+
+
+def test_better_is_up_and_to_the_right() -> None:
+    with style.styled() as palette:
+        drawn = rrul.latency_goodput(per_run("2b", 3), read_published(FIGURE_2, "2b"), palette)
+    axes = drawn.axes[0]
+    left, right = axes.get_xlim()
+    assert left > 107
+    assert right < 0
+    assert axes.get_ylim()[0] < axes.get_ylim()[1]
+
+
+def test_ours_is_the_median_and_published_is_hollow() -> None:
+    runs = per_run("2b", 3)
+    with style.styled() as palette:
+        drawn = rrul.latency_goodput(runs, read_published(FIGURE_2, "2b"), palette)
+    markers = [line for line in drawn.axes[0].lines if line.get_marker() == "D"]  # codel
+    hollow = [line for line in markers if line.get_markerfacecolor() == palette.paper]
+    filled = [line for line in markers if line.get_markerfacecolor() != palette.paper]
+    assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in hollow] == [(35.0, 9.04)]
+    codel = runs[runs["qdisc"] == "codel"]
+    assert filled[0].get_xdata()[0] == pytest.approx(codel["induced_latency_ms"].median())
+
+
+@pytest.mark.parametrize(("seeds", "ellipses"), [(2, 0), (3, 7)])
+def test_ellipses_need_three_runs(seeds: int, ellipses: int) -> None:
+    with style.styled() as palette:
+        drawn = rrul.latency_goodput(per_run("2a", seeds), read_published(FIGURE_2, "2a"), palette)
+    assert sum(isinstance(patch, Ellipse) for patch in drawn.axes[0].patches) == ellipses
+
+
+def test_missing_data_leaves_the_published_marker() -> None:
+    runs = per_run("2b", 1)
+    with style.styled() as palette:
+        drawn = rrul.latency_goodput(
+            runs[runs["qdisc"] == "sfq"], read_published(FIGURE_2, "2b"), palette
+        )
+    assert len(names(drawn.axes[0])) == 7
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_time_series(seeds: int) -> None:
+    with style.styled() as palette:
+        drawn = rrul.latency_time(curves(seeds), palette)
+        assert_names_are_apart(drawn)
+    axes = drawn.axes[0]
+    assert [t.get_text() for t in names(axes)] == list(QDISC_ORDER)
+    assert axes.get_xlim() == (0, 25)
+    assert axes.get_ylim()[0] == 0
+
+
+def test_looks_are_distinct() -> None:
+    assert len({look.color for look in style.LOOKS.values()}) == 7
+    assert len({look.dark_color for look in style.LOOKS.values()}) == 7
+    assert len({look.marker for look in style.LOOKS.values()}) == 7
+
+
+#: What those see who lack a kind of cones; of linear RGB (Machado, Oliveira and Fernandes, "A
+#: Physiologically-based Model for Simulation of Color Vision Deficiency", 2009, severity 1.0).
+EYES = {
+    "all cones": np.eye(3),
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+                   [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                     [-0.011820, 0.042940, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+                   [0.004733, 0.691367, 0.303900]],
+}  # fmt: skip
+
+
+def lab(color: str, eye: Any) -> Any:
+    """CIE L*a*b* (D65) of a colour, as `eye` sees it."""
+    srgb = np.array(to_rgb(color))
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750],
+                       [0.0193339, 0.1191920, 0.9503041]])  # fmt: skip
+    xyz = to_xyz @ np.clip(np.asarray(eye) @ linear, 0, 1) / [0.95047, 1, 1.08883]
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("eye", EYES.values(), ids=EYES)
+@pytest.mark.parametrize("theme", ["color", "dark_color"])
+def test_colours_are_told_apart_by_all_eyes(theme: str, eye: Any) -> None:
+    seen = {name: lab(getattr(look, theme), eye) for name, look in style.LOOKS.items()}
+    for one, other in itertools.combinations(seen, 2):  # a difference of 2.3 is just seen
+        assert np.linalg.norm(seen[one] - seen[other]) > 10, (one, other)
+
+
+def test_new_qdiscs_come_last_and_have_a_look() -> None:
+    assert in_order(["mine", "fq_codel", "ared", "fq_codel"]) == ["ared", "fq_codel", "mine"]
+    assert style.look("mine") == style.OTHER
+
+
+def test_saved_files_repeat_byte_for_byte(tmp_path: Path) -> None:
+    def draw(palette: style.Palette) -> Figure:
+        return rrul.latency_time(curves(3), palette)
+
+    first, second = style.save(draw, tmp_path / "a" / "x"), style.save(draw, tmp_path / "b" / "x")
+    assert [path.name for path in first] == ["x.svg", "x-dark.svg", "x.png"]
+    for one, other in zip(first, second, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+    light, dark, png = (path.read_bytes() for path in first)
+    assert light != dark
+    assert light.startswith(b"<?xml")
+    assert png.startswith(b"\x89PNG")
+
+
+def test_descriptions_name_values() -> None:
+    text = rrul.describe_latency_goodput(per_run("2b", 1), "10/10")
+    assert "10/10 Mbit/s" in text
+    assert all(qdisc in text for qdisc in QDISC_ORDER)
+
+
+def test_published_values_are_not_drawn_beside_new_reno() -> None:
+    runs = per_run("2b", 1)
+    both = [runs.assign(era="2014", cc=cc) for cc in ("cubic", "reno")]
+    shown = [Setting("2014", "cubic"), Setting("2014", "reno")]
+    with style.styled() as palette:
+        drawn = rrul.latency_goodput(
+            pd.concat(both), read_published(FIGURE_2, "2b"), palette, settings=shown
+        )
+    hollow = [
+        sum(line.get_markerfacecolor() == palette.paper for line in axes.lines)
+        for axes in drawn.axes
+    ]
+    assert hollow == [7, 0]
+
+
+@pytest.mark.parametrize(("eras", "ccs"), [(1, 1), (1, 2), (2, 1), (2, 2)])
+def test_the_legend_of_qdiscs_is_on_the_page(eras: int, ccs: int) -> None:
+    shown = [
+        Setting(era, cc) for era in ("2014", "modern")[:eras] for cc in ("cubic", "reno")[:ccs]
+    ]
+    with style.styled() as palette:
+        drawn = panels.grid(shown, palette, lambda axes, setting: axes.plot([0, 1], [0, 1]))
+        panels.qdisc_legend(drawn, QDISC_ORDER, palette)
+        renderer = FigureCanvasAgg(drawn).get_renderer()
+        drawn.draw(renderer)
+        box = drawn.legends[0].get_window_extent(renderer)
+    assert drawn.bbox.x0 <= box.x0 and box.x1 <= drawn.bbox.x1
+
+
+def test_qdiscs_have_their_colours_on_a_panel_of_the_upper_row() -> None:
+    shown = [Setting("2014", "cubic"), Setting("modern", "cubic"), Setting("2014", "reno")]
+    with style.styled() as palette:
+        drawn = panels.grid(
+            shown, palette, lambda axes, setting: panels.qdisc_ticks(axes, ["ared", "pie"], palette)
+        )
+        drawn.draw_without_rendering()
+    colors = [tick.label1.get_color() for tick in drawn.axes[1].xaxis.get_major_ticks()]
+    assert colors == [palette.color("ared"), palette.color("pie")]

@@ -1,0 +1,221 @@
+"""Reading runs: what the tables hold, and what each broken file is told."""
+
+import gzip
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.errors import DataError
+from analysis.runs import dataset
+from analysis.runs.dataset import RunFile, find_runs, read_runs, variant_name
+from analysis.runs.flentfile import kind_of, read_flent
+from analysis.runs.settings import Setting
+from tests import ROOT
+from tests.data import synthetic
+
+LINK, QDISC = "10-10", "codel"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return synthetic.write_run(tmp_path, LINK, QDISC, seed=1)
+
+
+def read_one(root: Path) -> dataset.Dataset:
+    return read_runs(find_runs(root, "gbw2015", "rrul"))
+
+
+def test_samples_are_those_of_the_file(data: Path, tmp_path: Path) -> None:
+    content = synthetic.flent_content(LINK, QDISC, 1)
+    samples = read_one(tmp_path).samples
+    for name, kind, column in (
+        ("Ping (ms) ICMP", "ping_icmp", "rtt_ms"),
+        ("TCP upload BE3", "tcp_upload", "goodput_mbit_s"),
+    ):
+        rows = samples[samples["series"] == name]
+        assert set(rows["kind"]) == {kind}
+        expected = [
+            (round(x, 6), value)
+            for x, value in zip(content["x_values"], content["results"][name], strict=True)
+            if value is not None
+        ]
+        assert list(zip(rows["time_s"], rows[column], strict=True)) == expected
+    assert set(samples["series"]) == set(synthetic.SERIES)  # not flent's sums and averages
+
+
+def test_each_row_says_what_its_run_was(data: Path, tmp_path: Path) -> None:
+    samples, _, runs = read_one(tmp_path)
+    identity = ("gbw2015", "rrul", "modern", "10/10", "codel", "cubic", 1)
+    columns = ["paper", "experiment", "era", "link", "qdisc", "cc", "seed"]
+    assert samples[columns].drop_duplicates().to_numpy().tolist() == [list(identity)]
+    row = runs.iloc[0]
+    assert row["run"] == "gbw2015/rrul/10-10/codel/cubic/seed-001"
+    assert row["kernel_release"] == synthetic.KERNEL["release"]
+    assert (row["length_s"], row["delay_s"], row["base_rtt_ms"]) == (20, 5, 50)
+
+
+def test_flow_goodput_is_bytes_by_duration(data: Path, tmp_path: Path) -> None:
+    flows = read_one(tmp_path).flows
+    meta = synthetic.flent_content(LINK, QDISC, 1)["metadata"]["SERIES_META"]
+    assert len(flows) == 8
+    for name, kind, value in flows[["series", "kind", "goodput_mbit_s"]].itertuples(index=False):
+        counter = "BYTES_SENT" if kind == "tcp_upload" else "BYTES_RECVD"
+        assert value == pytest.approx(meta[name][counter] * 8 / 20 / 1e6)
+
+
+def test_many_runs_in_parallel_equal_one_at_a_time(tmp_path: Path) -> None:
+    synthetic.write_tree(tmp_path, ("10-1",), seeds=2, length_s=10)
+    files = find_runs(tmp_path, "gbw2015", "rrul", link="10/1")
+    assert len(files) == 14 >= dataset.FEW_RUNS
+    together, alone = read_runs(files, jobs=2), read_runs(files, jobs=1)
+    for one, other in zip(together, alone, strict=True):
+        assert one.equals(other)
+    assert [file.run for file in files] == together.runs["run"].tolist()
+
+
+def test_runs_are_chosen_by_cell(tmp_path: Path) -> None:
+    synthetic.write_tree(tmp_path, ("10-1", "10-10"), seeds=1, length_s=5)
+    chosen = find_runs(tmp_path, "gbw2015", "rrul", link="10/1", qdiscs=["pie", "sfq"], cc="cubic")
+    assert [(file.link, file.qdisc) for file in chosen] == [("10/1", "pie"), ("10/1", "sfq")]
+    with pytest.raises(DataError, match=r"no run of 100/100 cubic\. Emulate"):
+        find_runs(tmp_path, "gbw2015", "rrul", link="100/100", cc="cubic")
+
+
+def test_a_data_file_without_provenance_is_no_run(data: Path, tmp_path: Path) -> None:
+    synthetic.write_run(tmp_path, LINK, QDISC, seed=2)
+    data.with_name("seed-001.json").unlink()
+    assert [file.seed for file in find_runs(tmp_path, "gbw2015", "rrul")] == [2]
+
+
+def rewrite(path: Path, **changes: object) -> None:
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    content.update(changes)
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+
+
+def refusal(root: Path) -> str:
+    with pytest.raises(DataError) as refused:
+        read_one(root)
+    return str(refused.value)
+
+
+def test_truncated_file(data: Path, tmp_path: Path) -> None:
+    data.write_bytes(data.read_bytes()[:-200])
+    message = refusal(tmp_path)
+    assert message.startswith(f"{data}: truncated or damaged gzip data. Delete")
+
+
+def test_file_that_is_not_gzip(data: Path, tmp_path: Path) -> None:
+    data.write_bytes(b"flent")
+    assert refusal(tmp_path).startswith(f"{data}: not gzip data")
+
+
+def test_foreign_json(data: Path, tmp_path: Path) -> None:
+    data.write_bytes(gzip.compress(b'{"measurements": []}'))
+    assert "not a flent data file (KeyError: 'metadata')" in refusal(tmp_path)
+    data.write_bytes(gzip.compress(b"[1, 2]"))
+    assert "JSON, but no object" in refusal(tmp_path)
+
+
+def test_a_flood_of_udp_has_its_ping(data: Path, tmp_path: Path) -> None:
+    """flent's udp_flood_var_up names its series by host; a run without the ping is refused."""
+    content = synthetic.flent_content(LINK, QDISC, 1)
+    ping, named = "Ping (ms) ICMP", "Ping (ms) ICMP 10.0.4.2"
+    metadata = content["metadata"] | {"NAME": "udp_flood_var_up"}
+    metadata["SERIES_META"] = {named: {}}
+    results = {named: content["results"][ping], "UDP upload 10.0.4.2": content["results"][ping]}
+    raw = {named: content["raw_values"].get(ping, [])}
+    rewrite(data, metadata=metadata, results=results, raw_values=raw)
+    samples = read_one(tmp_path).samples
+    assert set(samples["series"]) == {named}
+    assert set(samples["kind"]) == {"ping_icmp"}
+    del results[named]
+    rewrite(data, results=results)
+    assert "ping_icmp" in refusal(tmp_path)
+
+
+def test_a_test_of_flents_that_no_paper_has_is_read(data: Path, tmp_path: Path) -> None:
+    metadata = synthetic.flent_content(LINK, QDISC, 1)["metadata"] | {"NAME": "tcp_ndown"}
+    rewrite(data, metadata=metadata)
+    (found,) = find_runs(tmp_path, "gbw2015", "rrul")
+    assert len(read_runs([found], jobs=1).flows) == 8
+
+
+def test_newer_format(data: Path, tmp_path: Path) -> None:
+    rewrite(data, version=5)
+    assert "flent data format 5, newer than 4" in refusal(tmp_path)
+
+
+def test_flow_without_samples(data: Path, tmp_path: Path) -> None:
+    content = synthetic.flent_content(LINK, QDISC, 1)
+    content["results"]["TCP upload BE2"] = [None] * len(content["x_values"])
+    rewrite(data, results=content["results"])
+    assert "series 'TCP upload BE2' has no sample" in refusal(tmp_path)
+
+
+def test_series_of_the_wrong_length(data: Path, tmp_path: Path) -> None:
+    content = synthetic.flent_content(LINK, QDISC, 1)
+    content["results"]["Ping (ms) ICMP"].pop()
+    rewrite(data, results=content["results"])
+    assert "'Ping (ms) ICMP' has 149 values for 150 steps" in refusal(tmp_path)
+
+
+def test_provenance_of_another_run(data: Path, tmp_path: Path) -> None:
+    provenance = data.with_name("seed-001.json")
+    provenance.write_text(provenance.read_text().replace("/codel/", "/pie/"))
+    message = refusal(tmp_path)
+    assert message.startswith(f"{provenance}: describes the run 'gbw2015/rrul/10-10/pie/")
+
+
+def test_provenance_of_another_length(data: Path, tmp_path: Path) -> None:
+    provenance = data.with_name("seed-001.json")
+    content = json.loads(provenance.read_text()) | {"length_s": 140}
+    provenance.write_text(json.dumps(content))
+    assert "140 s of load here, 20 s in seed-001.flent.gz" in refusal(tmp_path)
+
+
+def test_provenance_without_kernel(data: Path, tmp_path: Path) -> None:
+    provenance = data.with_name("seed-001.json")
+    content = json.loads(provenance.read_text())
+    del content["identity"]["kernel"]
+    provenance.write_text(json.dumps(content))
+    assert "without a usable entry (KeyError: 'kernel')" in refusal(tmp_path)
+
+
+def test_kinds_of_series() -> None:
+    assert kind_of("TCP download BE4") == "tcp_download"
+    assert kind_of("Ping (ms) UDP BE1") == "ping_udp"
+    for derived in ("TCP download sum", "Ping (ms) avg", "TCP totals", "TCP upload BE::tcp_cwnd"):
+        assert kind_of(derived) is None
+
+
+def test_golden_file_of_a_real_run() -> None:
+    golden = ROOT / "tests" / "data" / "golden"
+    (file,) = find_runs(golden, "gbw2015", "rrul")
+    (release,) = read_runs([file]).runs["kernel_release"]
+    assert release.startswith("6.")
+    flent = read_flent(file.data)
+    assert flent.flent_version == "2.1.1"
+    assert (flent.delay_s, flent.step_s) == (5, 0.2)
+    icmp = next(one for one in flent.series if one.kind == "ping_icmp")
+    idle = icmp.value[icmp.time_s < flent.delay_s]
+    assert np.allclose(idle, 50, atol=0.5)
+    assert math.isnan(icmp.transferred_mbit_s)
+    for kind in ("tcp_download", "tcp_upload"):
+        moved = [one.transferred_mbit_s for one in flent.series if one.kind == kind]
+        assert len(moved) == 4
+        assert 0 < sum(moved) < 10
+
+
+def test_another_kernel_is_part_of_the_era() -> None:
+    assert variant_name("rrul", "modern@linux-7.3") == "rrul@linux-7.3"
+    assert variant_name("rrul", "2014@linux-7.3", "20s") == "rrul@2014@linux-7.3@20s"
+    nowhere = Path("nowhere")
+    for era in ("modern", "2014", "modern@linux-7.3", "2014-no_gso@linux-0123456789abcdef"):
+        variant = variant_name("rrul", era, "20s")
+        file = RunFile("gbw2015", variant, "10/1", "codel", "cubic", 1, nowhere, nowhere)
+        assert file.era == era
+    assert Setting("2014@linux-7.3", "cubic").title == "Linux of 2014, linux-7.3, CUBIC"

@@ -1,0 +1,460 @@
+"""A study is a folder: one that is added needs nothing else, and one that is wrong says where."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from ruamel.yaml import YAML
+
+from analysis import lab
+from analysis.claims.assessed import assess_studies
+from analysis.claims.plugin import rules_of
+from analysis.claims.verdict import Verdict
+from analysis.errors import DataError
+from analysis.measures.kinds import KINDS
+from analysis.runs import axes
+from analysis.runs.study import Study, known, open_study
+from analysis.site import claims_page, pages, report
+from analysis.site.execute import execute
+from analysis.site.figurefile import read_figure
+from emulate import cli
+from emulation.config import studyfile
+from emulation.config.catalogue import experiment, load
+from emulation.errors import ConfigError
+from emulation.study import studies
+from tests import ROOT
+from tests.data import synthetic
+from workflow.plan import Plan, make_plan
+
+STUDY = """\
+format: 1
+study: mine
+title: "A question of mine: is one better?"
+experiments:
+  load:
+    title: Real-time response under load
+    section: "1"
+    measure: rrul
+    traffic: {kind: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}
+    sweep: {link: [10/10], qdisc: [pfifo_fast, codel], cc: [cubic]}
+    repetitions: 3
+links:
+  10/10: {down: 10 Mbit/s, up: 10 Mbit/s}
+qdiscs:
+  pfifo_fast:
+    kind: pfifo_fast
+    rates: {10 Mbit/s: {txqueuelen: 127 packets}}
+  codel:
+    kind: codel
+    options: {target: 5 ms, interval: 100 ms, noecn: true, limit: 1000 packets}
+    rates: {10 Mbit/s: {}}
+rig: {base_rtt: 50 ms, edge_rate: 1 Gbit/s}
+"""
+FIGURE = """\
+notebook: rrul
+title: Mine
+caption: What I saw.
+parameters:
+  paper: mine
+  experiment: load
+  figure: "1"
+  link: 10/10
+  qdiscs: [pfifo_fast, codel]
+  eras: [modern]
+  ccs: [cubic]
+  published_values: seen.csv
+  claims_in: ["1"]
+"""
+CLAIMS = """\
+id,paper,section,figure,kind,statement,value_low,value_high,unit,note
+mine001,mine,1,,ordering,CoDel has less latency than a FIFO.,,,,
+mine002,mine,1,,number,CoDel has half a second.,500,500,ms,
+"""
+RULES = """\
+from analysis.claims.check import Quantity, less, near
+
+def of(qdisc):
+    return Quantity("induced_latency_ms", "load", "10/10", qdisc)
+
+RULES = {
+    "mine001": less(of("codel"), of("pfifo_fast")),
+    "mine002": lambda claim: near(of("codel"), claim.value, 1.1, 1),
+}
+"""
+#: 35 ms, and a spike of 120 ms that decays with 3 s: 18 ms more on the mean of 20 s (synthetic).
+PRINTED = """\
+figure,link,qdisc,metric,direction,value,unit,reading_error
+1,10/10,codel,induced_latency,round_trip,53,ms,1
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A study that does not ship, with three runs of each of two qdiscs."""
+    monkeypatch.setenv(studies.VARIABLE, "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(ROOT)
+    folder = tmp_path / "mine"
+    files = {
+        "study.yaml": STUDY, "figures/fig1.yaml": FIGURE, "claims.csv": CLAIMS,
+        "claims.py": RULES, "published/seen.csv": PRINTED,
+    }  # fmt: skip
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    for qdisc in ("pfifo_fast", "codel"):
+        for seed in (1, 2, 3):
+            synthetic.write_run(tmp_path / "made", "10-10", qdisc, seed, experiment="load")
+    (folder / "data").mkdir()
+    (tmp_path / "made/gbw2015").rename(folder / "data/mine")
+    for path in (folder / "data").rglob("*.json"):
+        path.write_text(path.read_text().replace("gbw2015", "mine"))
+    yield folder
+
+
+def plan(**changes: object) -> Plan:
+    config = YAML(typ="safe").load(ROOT / "workflow/config.yaml")
+    return make_plan({**config, **changes})
+
+
+def test_one_folder_is_a_whole_study(mine: Path, tmp_path: Path) -> None:
+    drawn = plan(studies=[str(mine)], results=str(tmp_path / "results"))
+    assert list(drawn.figures) == ["mine/fig1"]
+    figure = drawn.figures["mine/fig1"]
+    assert drawn.root_of(figure) == mine / "data"
+    assert len(drawn.data_files(figure)) == 2 * 6
+    assert {mine / "claims.py", mine / "claims.csv", mine / "published/seen.csv"} <= {
+        *drawn.code_files(figure)
+    }
+    assert len(drawn.claims_files(figure)) == 6
+
+    folder = execute(figure, drawn.root_of(figure), drawn.pages)
+    notebook = (folder / "notebook.html").read_text()
+    assert "<td>mine001</td>" in notebook
+    assert "<td>codel</td>" in (folder / "notebook.html").read_text()
+    summary = json.loads((folder / "summary.json").read_text())
+    assert (summary["paper"], summary["compared"], summary["agreeing"]) == ("mine", 1, 1)
+
+    found = assess_studies(ROOT / "data", [open_study("mine")])
+    verdicts = {one.claim.id: one.headline.verdict for one in found}
+    assert verdicts == {"mine001": Verdict.AGREES, "mine002": Verdict.DISAGREES}
+
+    claims_page.write_claims(drawn.pages, found)
+    report.write_report(drawn.pages, tmp_path / "none")
+    html = (drawn.pages / "mine/index.html").read_text()
+    assert "A question of mine: is one better?" in html
+    assert "mine002" in html
+    assert (drawn.pages / "runs/mine/load.html").is_file()
+
+
+@pytest.mark.parametrize(("scale", "runs"), [({}, 2), ({"scale": "all"}, 6)])
+def test_new_runs_of_it_go_where_all_new_runs_go(
+    mine: Path, scale: dict[str, str], runs: int
+) -> None:
+    made = plan(studies=[str(mine)], emulate=True, results="elsewhere", **scale)
+    assert {run.id.partition("/")[0] for run in made.all_runs().values()} == {"mine"}
+    assert len(made.all_runs()) == runs
+    figure = made.figures["mine/fig1"]
+    assert made.root_of(figure) == Path("elsewhere/data")
+    # Whoever is started from here knows it by its name.
+    code = "from emulation.config.catalogue import experiment; print(experiment('mine/load').title)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "Real-time response under load\n"
+
+
+def test_a_figure_of_a_study_in_the_working_directory_needs_no_study_named(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(mine.parent)
+    assert list(plan(figures=["mine/fig1"]).figures) == ["mine/fig1"]
+
+
+def test_where_no_run_of_it_is_the_folder_is_named_that_was_searched(
+    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(mine / "data/mine")
+    with pytest.raises(ConfigError, match=rf"^{mine}/data: there is no run of mine/fig1"):
+        plan(studies=[str(mine)])
+    (mine / "data").rmdir()
+    assert cli.main(["claims", "--study", str(mine)]) == 2
+    assert f"{mine}/data: no such folder" in capsys.readouterr().err
+
+
+def test_the_commands_take_its_folder(
+    mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.chdir(tmp_path)
+        assert cli.main(["claims", "--study", str(mine)]) == 0
+    rows = [line.split("\t")[:2] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert rows == [["mine001", "agrees"], ["mine002", "disagrees"]]
+    dry = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "--nolock", "--quiet",
+         "rules", "--config", f"results={tmp_path / 'r'}", f'studies=["{mine}"]'],
+        capture_output=True, text=True, cwd=ROOT,
+    )  # fmt: skip
+    assert re.search(r"^figure +1$", dry.stdout + dry.stderr, re.MULTILINE), dry.stderr
+
+
+def test_a_study_without_claims_and_figures_has_none(mine: Path) -> None:
+    for name in ("claims.csv", "claims.py", "published/seen.csv", "figures/fig1.yaml"):
+        (mine / name).unlink()
+    study = open_study(mine)
+    assert (study.figures, study.rules, assess_studies(mine / "data", [study])) == ([], None, [])
+    assert study in known()
+    with pytest.raises(ConfigError, match="no figure of the study 'mine'"):
+        plan(studies=["mine"])
+
+
+def test_who_a_study_is_of_is_said_by_its_file(mine: Path) -> None:
+    open_study(mine)
+    assert pages.of_paper("gbw2015").address == "https://doi.org/10.1016/j.comnet.2015.07.014"
+    assert pages.has_paper("gbw2015")
+    assert pages.of_paper("mine").title == "A question of mine: is one better?"
+    assert not pages.has_paper("mine")  # it is of nobody else
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import analysis\n\nRULES = {'mine001': 1 / 0}\n", r"claims\.py:3: ZeroDivisionError"),
+        ("\nRULES = {\n", r"claims\.py:2: SyntaxError"),
+        ("from analysis.claims.chek import less\n", r"claims\.py:1: ModuleNotFoundError"),
+        ("rules = {}\n", r"claims\.py: defines no mapping RULES"),
+        ("RULES = {'mine001': 'less'}\n", r"RULES\['mine001'\] is 'less', no condition"),
+        ("raise SystemExit('no')\n", r"claims\.py:1: SystemExit: no"),
+        (
+            RULES.replace('"induced_latency_ms"', '"induced_latency"'),
+            r"asks for the metric 'induced_latency', which there is not; did you mean 'induced",
+        ),
+        (
+            "from analysis.claims.check import every\nRULES = {'mine001': every()}\n",
+            r"claims\.py: RULES\['mine001'\] has no parts",
+        ),
+    ],
+)
+def test_rules_that_fail_say_where(mine: Path, text: str, message: str) -> None:
+    (mine / "claims.py").write_text(text)
+    with pytest.raises(DataError, match=message):
+        rules_of(open_study(mine))
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        ("1 / 0", r"claims\.py:8: RULES\['mine002'\] fails: ZeroDivisionError: division by zero"),
+        ("exit(3)", r"claims\.py:8: RULES\['mine002'\] fails: SystemExit: 3"),
+        ("500", r"claims\.py: RULES\['mine002'\] is 500, no condition"),
+        (
+            "within(Quantity('delay', '', '', ''))",
+            "asks for the metric 'delay', which there is not",
+        ),
+    ],
+)
+def test_rules_that_make_nothing_say_where(mine: Path, made: str, message: str) -> None:
+    text = RULES.replace('near(of("codel"), claim.value, 1.1, 1)', made)
+    (mine / "claims.py").write_text(text.replace("import ", "import within, "))
+    with pytest.raises(DataError, match=message):
+        assess_studies(mine / "data", [open_study(mine)])
+
+
+def test_rules_may_be_a_package(mine: Path) -> None:
+    (mine / "claims.py").unlink()
+    (mine / "claims").mkdir()
+    (mine / "claims/words.py").write_text(RULES)
+    (mine / "claims/__init__.py").write_text("from .words import RULES\n")
+    assert set(rules_of(open_study(mine)).rules) == {"mine001", "mine002"}
+    again = textwrap.dedent("""\
+        from .words import RULES
+        from .more import nothing
+        """)
+    (mine / "claims/__init__.py").write_text(again)
+    (mine / "claims/more.py").write_text("\n\nraise ValueError('why')\n")
+    other = mine.with_name("other")
+    mine.rename(other)
+    with pytest.raises(DataError, match=r"claims/more\.py:3: ValueError: why"):
+        rules_of(Study(other))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("measure: rrul", "measure: rrull", r"unknown measure 'rrull'; did you mean 'rrul'"),
+        ("measure: rrul", "measure: web", r"load.unloaded: is for the measure 'web'"),
+        ("measure: rrul", "measure: web\n    unloaded: idle", "unknown experiment 'idle'"),
+        ("study: mine", "study: yours", "'yours' lies in a folder called 'mine'; give both one"),
+    ],
+)
+def test_what_is_wrong_with_its_file_is_said(mine: Path, old: str, new: str, message: str) -> None:
+    (mine / "study.yaml").write_text(STUDY.replace(old, new))
+    with pytest.raises((ConfigError, DataError), match=message):
+        _ = open_study(mine).about
+
+
+def test_two_claims_with_one_id_are_refused(mine: Path) -> None:
+    (mine / "claims.csv").write_text(CLAIMS.replace("mine001", "b001"))
+    (mine / "claims.py").unlink()
+    with pytest.raises(DataError, match="'b001' is a claim of battling2013 already"):
+        assess_studies(mine, [open_study("battling2013"), open_study(mine)])
+
+
+def test_studies_are_found_by_name_and_by_path(mine: Path) -> None:
+    assert studies.find("gbw2015") == ROOT / "studies/gbw2015"
+    assert studies.find("studies/gbw2015") == ROOT / "studies/gbw2015"
+    assert studies.find("testbed") == ROOT / "studies/testbed"
+    assert studies.find(mine) == mine
+    with pytest.raises(ConfigError, match="no study 'gbw2014'; did you mean gbw2015"):
+        studies.find("gbw2014")
+    with pytest.raises(ConfigError, match="no study 'mine'"):
+        studies.find("mine")
+    studies.add(mine)
+    studies.add(mine)
+    assert studies.find("mine") == mine
+    assert os.environ[studies.VARIABLE] == str(mine)
+    namesake = mine.parent / "elsewhere/gbw2015"
+    namesake.mkdir(parents=True)
+    (namesake / "study.yaml").touch()
+    with pytest.raises(ConfigError, match=r"has the name of the study in .*studies/gbw2015"):
+        studies.find(namesake)
+
+
+def test_every_kind_of_measure_has_its_function() -> None:
+    assert set(KINDS) == set(get_args(studyfile.Measure))
+
+
+def test_a_figure_belongs_to_the_study_that_it_lies_in(mine: Path) -> None:
+    path = mine / "figures/fig1.yaml"
+    path.write_text(FIGURE.replace("paper: mine", "paper: gbw2015"))
+    with pytest.raises(ConfigError, match="is of the paper 'gbw2015', its study is 'mine'"):
+        plan(studies=[str(mine)])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (FIGURE.partition("parameters:")[2], "\n", "parameters: is None, no mapping"),
+        ("caption: What I saw.", "caption: 5", "caption: is 5, no text"),
+        ("caption: What I saw.", "caption:", "caption: is None, no text"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs:", "qdiscs: is None, no list of texts"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs: codel", "qdiscs: is 'codel', no list of texts"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs: {more: [codel]}",
+         "qdiscs: has none of the experiment load"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs: {load: codel}", "qdiscs: load is 'codel'"),
+        ("eras: [modern]", "eras: [1999]", r"eras: is \[1999\], no list of texts"),
+        ("eras: [modern]", "eras: modern", "eras: is 'modern', no list of texts"),
+        ("ccs: [cubic]", "ccs: cubic", "ccs: is 'cubic', no list of texts"),
+        ("link: 10/10", "link: 20", "link: is 20, no text"),
+        ("link: 10/10", "links: 20/5", "links: is '20/5', no list of texts"),
+        ("link: 10/10", "links: {more: [10/10]}", "links: has none of the experiment load"),
+    ],
+)  # fmt: skip
+def test_a_figure_with_values_of_another_kind_says_which(
+    mine: Path, old: str, new: str, message: str
+) -> None:
+    path = mine / "figures/fig1.yaml"
+    assert old in FIGURE
+    path.write_text(FIGURE.replace(old, new))
+    with pytest.raises(DataError, match=rf"fig1\.yaml: {message}"):
+        read_figure(path)
+
+
+def test_axes_are_what_the_study_asks_for_and_names_mean_nothing(mine: Path) -> None:
+    text = STUDY.replace("codel", "pie_1ms_ecn").replace("kind: pie_1ms_ecn", "kind: codel")
+    (mine / "study.yaml").write_text(text)
+    assert load(mine / "study.yaml").experiments[0].points
+    open_study(mine)
+    assert experiment("mine/load").id == "mine/load"
+    found = axes.axes("mine/load@2014@20s/10-10/pie_1ms_ecn/cubic/seed-001")
+    assert found == {
+        "link": "10/10", "qdisc": "pie_1ms_ecn", "cc": "cubic", "algorithm": "codel",
+        "limit": "1000 packets", "ecn": "false", "target": "5 ms", "interval": "100 ms",
+        "base_rtt": "50 ms", "mtu": "1500 B",
+    }  # fmt: skip
+    with pytest.raises(DataError, match="has no point load, 10/10, codel"):
+        axes.axes("mine/load/10-10/codel/cubic/seed-001")
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "expected"),
+    [
+        ("500 ms", "interval", 500.0),
+        ("500", "interval", r"codel, 10/10: axis interval: '500': a bare number has no unit"),
+        (
+            "",
+            "interval",
+            r"axes\.csv: not a table of axes \(non-nullable .*\. Correct it, or restore",
+        ),
+        ("5 ms", "limit", r"pfifo_fast, 10/10: axis limit: is not known\. Say it in the options"),
+    ],
+)
+def test_an_axis_that_is_none_says_where(
+    mine: Path, said: str, name: str, expected: float | str
+) -> None:
+    text = STUDY.replace("interval: 100 ms, ", "").replace("txqueuelen: 127 packets", "")
+    (mine / "study.yaml").write_text(text)
+    (mine / "axes.csv").write_text(f"qdisc,axis,value\ncodel,interval,{said}\n")
+    open_study(mine)
+
+    def found() -> float:
+        qdisc = "codel" if name == "interval" else "pfifo_fast"
+        of = axes.axes(f"mine/load/10-10/{qdisc}/cubic/seed-001")
+        return axes.span_ms(of, name) if name == "interval" else axes.packets(of)
+
+    if isinstance(expected, float):
+        assert found() == expected
+        return
+    with pytest.raises(DataError, match=expected):
+        found()
+
+
+def test_runs_are_chosen_from_python_as_on_the_command_line(mine: Path) -> None:
+    study = lab.open_study(mine)
+    for length in ("20 s", "20", 20):
+        assert study.runs("load", length=length)[0].length.seconds == 20
+    assert {run.era for run in study.runs("load", era=["2014", "modern"])} == {"2014", "modern"}
+    assert len(study.runs("load", seed=range(1, 3), qdisc=["codel"])) == 2
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"length": "x"}, "length: 'x': is not a number and a unit"),
+        ({"seed": "a"}, "seed: is 'a'; write e.g. seed=1"),
+        ({"seed": [1, 2.5]}, "seed: is 2.5; write"),
+        ({"link": 5}, "link: is 5; write e.g. link='10/1'"),
+        ({"kernel": ["6.12"]}, r"kernel: is \['6.12'\]; write"),
+    ],
+)
+def test_what_cannot_be_chosen_from_python_is_said(
+    mine: Path, chosen: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        lab.open_study(mine).runs("load", **chosen)
+
+
+def test_tables_of_runs_that_are_not_there_or_damaged_are_refused(mine: Path) -> None:
+    study = lab.open_study(mine)
+    runs = study.runs("load", seed=1)
+    assert len(runs.summary()) == 2
+    for damaged in (b"no gzip", gzip.compress(b'{"a": 1}\n' * 99)[:-9], gzip.compress(b"{a")):
+        path = mine / f"data/{runs[0].id}.rows.jsonl.gz"
+        path.write_bytes(damaged)
+        with pytest.raises(
+            DataError, match=r"seed-001\.rows\.jsonl\.gz: (not gzip|trunc|not JSON)"
+        ):
+            runs.rows()
+    for table in (runs.summary, runs.tables, runs.rows):
+        (mine / f"data/{runs[1].id}.json").unlink(missing_ok=True)
+        with pytest.raises(DataError, match=r"1 of 2 runs are not there yet\. Do them first"):
+            table()

@@ -1,0 +1,220 @@
+"""The pages of the results in a browser: every link, narrow and wide, light and dark.
+
+Needs Debian's package chromium; skipped where no Chromium is found. REPORT=results has the pages of
+that folder looked at instead of synthetic ones.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.data.synthetic_results import write_data, write_results
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+pytestmark = [
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"
+    ),
+    pytest.mark.xdist_group("browser"),  # one Chromium at a time, and the pages are found once
+]
+
+WIDTHS = {"phone": 360, "desk": 1400}
+THEMES = ("light", "dark")
+
+#: The elements whose text is too pale: WCAG 2.2, 1.4.3 asks for 4.5, of large text for 3.
+PALE = """() => {
+  const rgba = (text) => {
+    const n = text.match(/[\\d.]+/g).map(Number);
+    return [n[0], n[1], n[2], n.length > 3 ? n[3] : 1];
+  };
+  const over = (a, b) => a.slice(0, 3).map((v, i) => v * a[3] + b[i] * (1 - a[3]));
+  const light = (c) => {
+    const linear = (v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    const [r, g, b] = c.map((v) => linear(v / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    const layers = [];
+    for (let one = element; one; one = one.parentElement)
+      layers.push(rgba(getComputedStyle(one).backgroundColor));
+    return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255]);
+  };
+  const pale = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    const visible = element.checkVisibility({visibilityProperty: true});
+    if (!own || !visible || element.closest("option")) continue;
+    const style = getComputedStyle(element), back = behind(element);
+    const [a, b] = [light(over(rgba(style.color), back)), light(back)].sort((x, y) => y - x);
+    const size = parseFloat(style.fontSize);
+    const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+    const contrast = (a + 0.05) / (b + 0.05);
+    if (contrast < (large ? 3 : 4.5))
+      pale.push(`${contrast.toFixed(2)}: ${element.outerHTML.slice(0, 80)}`);
+  }
+  return pale;
+}"""
+
+#: The colours behind code inside its frame, which has one of its own.
+BEHIND_CODE = """() => [...new Set([...document.querySelectorAll('.highlight')].map(
+  (one) => getComputedStyle(one).backgroundColor))]"""
+
+LINKS = "() => [...document.querySelectorAll('a[href]')].map((one) => one.href)"
+
+IMAGES = """async () => {
+  const images = [...document.images];
+  for (const one of images) one.loading = "eager";
+  await Promise.all(images.map((one) => one.decode().catch(() => null)));
+  return images.map((one) => ({source: one.currentSrc, width: one.naturalWidth, alt: one.alt,
+    hidden: one.closest("[aria-hidden=true]") !== null}));
+}"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if given := os.environ.get("REPORT"):
+        return Path(given).resolve()
+    data = write_data(tmp_path_factory.mktemp("data"))
+    return write_results(tmp_path_factory.mktemp("results"), data)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        # Root, as in a container, may not have Chromium's own sandbox.
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+class Visit:
+    """A page that is open, and what it complained of."""
+
+    def __init__(self, browser: Browser, width: int, theme: str) -> None:
+        self.problems: list[str] = []
+        context = browser.new_context(
+            viewport={"width": width, "height": 800},
+            color_scheme=theme,  # type: ignore[arg-type]
+        )
+        self.page: Page = context.new_page()
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
+        self.page.on("requestfailed", self._lacked)
+        self.page.on("request", self._asked)
+
+    def _said(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.problems.append(f"{message.type}: {message.text}")
+
+    def _lacked(self, request: Any) -> None:
+        if request.failure != "net::ERR_ABORTED":  # an image of a page that was left
+            self.problems.append(f"no {request.url}: {request.failure}")
+
+    def _asked(self, request: Any) -> None:
+        if not request.url.startswith(("file:", "data:")):
+            self.problems.append(f"asks the network for {request.url}")
+
+    def open(self, path: Path, unfold: bool = True) -> Page:
+        self.page.goto(path.as_uri())
+        if unfold:
+            self.page.evaluate(
+                "document.querySelectorAll('details').forEach((one) => one.open = 1)"
+            )
+        return self.page
+
+
+@pytest.fixture(scope="module")
+def found(site: Path, browser: Browser) -> dict[Path, list[str]]:
+    """Every page that can be reached from the index by links, and its links."""
+    visit = Visit(browser, 1400, "light")
+    pages: dict[Path, list[str]] = {}
+    open_ = [site / "index.html"]
+    while open_:
+        path = open_.pop()
+        if path in pages:
+            continue
+        pages[path] = visit.open(path).evaluate(LINKS)
+        files = [Path(unquote(urlparse(one).path)) for one in pages[path] if one[:5] == "file:"]
+        open_ += [one for one in files if one.suffix == ".html" and one.is_file()]
+    assert visit.problems == []
+    return pages
+
+
+def test_every_link_leads_somewhere(found: dict[Path, list[str]], site: Path) -> None:
+    assert {path.name for path in found} >= {
+        "index.html", "claims.html", "runs.html", "notebook.html", "rrul.html",
+    }  # fmt: skip
+    assert set(site.rglob("*.html")) == set(found)
+    targets: dict[Path, set[str]] = {}
+    for path, links in found.items():
+        for link in links:
+            parts = urlparse(link)
+            if parts.scheme == "https":
+                continue
+            target = Path(unquote(parts.path))
+            assert target.is_file(), f"{path}: {link}"
+            if parts.fragment:
+                targets.setdefault(target, set()).add(unquote(parts.fragment))
+    for path, anchors in targets.items():
+        text = path.read_text()
+        assert [one for one in anchors if f'id="{one}"' not in text] == [], path
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+def test_pages_fit_and_can_be_read(
+    found: dict[Path, list[str]], browser: Browser, width: int, theme: str
+) -> None:
+    visit = Visit(browser, width, theme)
+    for path in sorted(found):
+        page = visit.open(path)
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, f"{path} is {wide} px wide"
+        assert page.evaluate(PALE) == [], path
+        assert page.evaluate(BEHIND_CODE) in ([], ["rgba(0, 0, 0, 0)"]), path
+        back = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert back == {"light": "rgb(246, 246, 244)", "dark": "rgb(18, 20, 23)"}[theme]
+    assert visit.problems == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_images_are_there_and_described(
+    found: dict[Path, list[str]], browser: Browser, theme: str
+) -> None:
+    visit = Visit(browser, 1400, theme)
+    seen = 0
+    for path in sorted(found):
+        for image in visit.open(path).evaluate(IMAGES):
+            seen += 1
+            assert image["width"] > 0, f"{path}: {image['source']}"
+            assert image["alt"] or image["hidden"], f"{path}: {image['source']}"
+            drawn = image["source"].endswith(f"{'-dark' * (theme == 'dark')}.svg")
+            assert drawn or image["source"].startswith("data:"), image["source"]
+    assert seen >= 4
+    assert visit.problems == []
+
+
+def test_claims_are_filtered(site: Path, browser: Browser) -> None:
+    page = Visit(browser, 360, "light").open(site / "claims.html", unfold=False)
+    shown = page.locator(".claim:visible")
+    everything = shown.count()
+    page.locator("select[name=verdict]").select_option("agrees")
+    agreeing = shown.count()
+    assert 0 < agreeing < everything
+    assert page.locator("#filters output").inner_text() == f"{agreeing} of {everything}"
+    assert page.url.endswith("?verdict=agrees")
+    page.goto(page.url)  # a link to what was filtered
+    assert shown.count() == agreeing
+    page.locator("select[name=verdict]").select_option("")
+    page.locator("input[name=text]").fill("g038")
+    assert shown.count() == 1
+    shown.locator("summary").click()
+    assert shown.locator("table").first.is_visible()

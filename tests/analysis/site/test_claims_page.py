@@ -1,0 +1,210 @@
+"""What people and machines see of the claims: JSON, page, command and README."""
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.claims import check
+from analysis.claims.check import Quantity
+from analysis.claims.summary import as_json, count, decisive, effect_text, printed, why
+from analysis.claims.verdict import Assessment, Verdict, assess
+from analysis.errors import DataError
+from analysis.measures.table import MEASURED
+from analysis.runs.statement import Claim, read_claims
+from analysis.runs.study import open_study
+from analysis.site import report
+from analysis.site.claims_page import render, write_claims
+from emulate import cli
+from tests import ROOT
+from workflow.readme import claims_table, disagreements_table, fill
+
+NAN = float("nan")
+CODEL = Quantity("induced_latency_ms", "rrul", "10/10", "codel")
+PIE = Quantity("induced_latency_ms", "rrul", "10/10", "pie")
+LOST = Quantity("induced_latency_ms", "rrul", "10/10", "sfq")
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Assessment]:
+    rows = [
+        (era, "rrul", "10/10", qdisc, "cubic", seed, "induced_latency_ms", value + seed / 100)
+        for era, qdisc, value in (("2014", "codel", 35), ("2014", "pie", 53),
+                                  ("modern", "codel", 46), ("modern", "pie", 40))
+        for seed in (1, 2, 3)
+    ]  # fmt: skip
+    table = MEASURED.validate(pd.DataFrame(rows, columns=list(MEASURED.columns)))
+    rules = {
+        "g001": check.less(CODEL, PIE),
+        "g002": check.within(CODEL, high=20),
+        "g003": check.less(CODEL, LOST),
+        "g004": check.every(check.within(CODEL, high=36), check.within(PIE, high=90)),
+    }
+    claims = [
+        Claim(f"g{number:03d}", "gbw2015", "5.1", "Fig. 2b", "ordering", text, low, high, "ms", "")
+        for number, text, low, high in (
+            (1, "CoDel <b>before</b> PIE.", NAN, NAN), (2, "CoDel at 20 ms.", 20, 20),
+            (3, "SFQ is missing.", NAN, 5), (4, "Both are low.", 1, 9), (5, "No rule.", 3, NAN),
+        )
+    ]  # fmt: skip
+    return assess(claims, rules, table)
+
+
+def test_headlines(found: list[Assessment]) -> None:
+    assert [str(one.headline.verdict) for one in found] == [
+        "agrees", "disagrees", "not yet testable", "agrees", "not yet testable",
+    ]  # fmt: skip
+    (one,) = count(found)
+    assert (one.claims, one.by_verdict[Verdict.AGREES], one.by_lack) == (
+        5,
+        2,
+        {"data": 1, "rule": 1},
+    )
+
+
+def test_the_decisive_check_is_the_one_nearest_to_its_bound(found: list[Assessment]) -> None:
+    finding = decisive(found[3].headline)
+    assert finding is not None
+    assert finding.check.quantities == (CODEL,)
+    assert effect_text(finding) == "35 ms (35 to 35), 3 seeds"
+
+
+def test_reasons(found: list[Assessment]) -> None:
+    assert why(found[1].headline) == (
+        "mean induced latency, 10/10: codel: 35 ms (35 to 35), 3 seeds; asked for ≤ 20 ms"
+    )
+    assert why(found[2].headline) == "runs of rrul, 10/10, sfq, cubic, era 2014"
+    assert why(found[4].headline) == "no rule yet"
+    assert [printed(one) for one in found] == ["", "20 ms", "≤ 5 ms", "1 to 9 ms", "≥ 3 ms"]
+
+
+def test_json_has_every_era_check_and_interval(found: list[Assessment]) -> None:
+    first, *_ = rows = json.loads(json.dumps(as_json(found), allow_nan=False))
+    assert [row["id"] for row in rows] == ["g001", "g002", "g003", "g004", "g005"]
+    assert [(one["era"], one["verdict"]) for one in first["judgements"]] == [
+        ("2014", "agrees"),
+        ("modern", "explained"),
+    ]
+    (one,) = first["judgements"][0]["checks"]
+    assert one["value"] == pytest.approx(-18)
+    assert one["bounds"] == [None, 0]
+    assert one["strict"] is True
+    assert one["interval"] == [pytest.approx(-18), pytest.approx(-18)]
+    assert rows[2]["judgements"][0]["checks"][0]["value"] is None
+    assert (rows[2]["lacks"], rows[0]["lacks"]) == ("data", None)
+
+
+class Page(HTMLParser):
+    """Identifiers, addresses, claims with their attributes, and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.claims: list[dict[str, str | None]] = []
+        self.hidden: list[str] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if found.get("id"):
+            self.ids.append(str(found["id"]))
+        if tag == "a":
+            self.links.append(str(found["href"]))
+        if found.get("class") == "claim":
+            self.claims.append(found)
+        if "hidden" in found:
+            self.hidden.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_page_shows_every_claim_without_a_script(found: list[Assessment], tmp_path: Path) -> None:
+    page = Page(write_claims(tmp_path, found).read_text())
+    assert [one["id"] for one in page.claims] == ["g001", "g002", "g003", "g004", "g005"]
+    assert page.hidden == ["form"]  # the filters, which the script shows
+    assert {one["data-verdict"] for one in page.claims} == {
+        "agrees", "disagrees", "not yet testable",
+    }  # fmt: skip
+    assert "CoDel <b>before</b> PIE." in page.text  # escaped, not swallowed
+    assert "explained by era 2014" in " ".join(page.text.split())
+    assert len(page.ids) == len(set(page.ids))
+    for link in page.links:
+        if link.startswith("#"):
+            assert link[1:] in page.ids
+        elif not link.startswith("https://"):
+            assert link in ("index.html", "runs.html") or (tmp_path / link).is_file()
+
+
+def test_page_needs_nothing_from_elsewhere(found: list[Assessment]) -> None:
+    text = render(found)
+    assert "<link" not in text
+    assert "src=" not in text
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_report_counts_what_was_decided(found: list[Assessment], tmp_path: Path) -> None:
+    assert report.read_claims(tmp_path) == {}
+    write_claims(tmp_path, found)
+    claims = report.read_claims(tmp_path)
+    assert report.verdicts(claims.values()) == {"agrees": 2, "disagrees": 1, "not yet testable": 2}
+    text = " ".join(Page(report.render_index([], claims, set())).text.split())
+    assert "Claims that agree2 of 3 decided, 0 explained" in text
+    (tmp_path / "claims.json").write_text("[1]")
+    with pytest.raises(DataError, match=r"claims\.json: not a list of claims"):
+        report.read_claims(tmp_path)
+
+
+def test_readme_lists_what_disagrees(found: list[Assessment]) -> None:
+    lines = claims_table(as_json(found)).splitlines()
+    assert lines[2] == "| gbw2015 | 5 | 2 | 1 | 0 | 0 | 0 | 2 | 0 | 0 |"
+    lines = disagreements_table(as_json(found)).splitlines()
+    assert len(lines) == 3
+    assert lines[-1].startswith("| g002 | CoDel at 20 ms. | disagrees | 2014, cubic | mean induced")
+
+
+def test_readme_has_a_place_for_them() -> None:
+    assert "| gbw2015 | 221 |" in (ROOT / "docs/results.md").read_text()
+    fill((ROOT / "docs/results.md").read_text(), "claims", "")
+
+
+def test_command_prints_all_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["claims", "--data", str(tmp_path)]) == 0
+    titles, *rows = capsys.readouterr().out.splitlines()
+    assert titles.split("\t") == ["claim", "verdict", "era", "statement", "why"]
+    assert len(rows) == 381
+    assert {row.split("\t")[1] for row in rows} == {"as set", "not yet testable"}
+    by_id = {row.split("\t")[0]: row.split("\t") for row in rows}
+    assert by_id["g038"][4].startswith("runs of rrul, 100/100, ared, cubic, era 2014")
+    assert by_id["k001"][4].startswith("runs of ")
+
+
+def test_command_filters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--data", str(tmp_path)]
+    assert cli.main(["claims", "--study", "codel2012", "--json", *where]) == 0
+    codel2012 = read_claims(open_study("codel2012"))
+    assert len(json.loads(capsys.readouterr().out)) == len(codel2012)
+    assert cli.main(["claims", "--paper", "codel2012", "--json", *where]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == len(codel2012)
+    assert cli.main(["claims", "--study", "codel2013", *where]) == 2
+    assert "did you mean codel2012" in capsys.readouterr().err
+    assert cli.main(["claims", "--verdict", "agrees", "--json", *where]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--paper", "gbw2016"], 2, "no study 'gbw2016'; did you mean gbw2015?"),
+        (["--data", "/nowhere"], 2, "/nowhere: no such folder; name one with runs by --data"),
+    ],
+)
+def test_command_refuses(
+    arguments: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["claims", *arguments]) == status
+    assert message in capsys.readouterr().err

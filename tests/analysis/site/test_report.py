@@ -1,0 +1,327 @@
+"""The pages of the results: everything that they link exists, and they say what was found."""
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import nbformat
+import pandas as pd
+import pytest
+from IPython.display import SVG
+from matplotlib.figure import Figure
+
+from analysis import words
+from analysis.errors import DataError
+from analysis.plots import style
+from analysis.runs import study
+from analysis.site import gallery, inventory, notebookpage, outputs, report, tables
+from tests.data import synthetic
+from tests.data.synthetic_results import write_data, write_notebook, write_results
+
+
+class Page(HTMLParser):
+    """Addresses, alternative texts, identifiers and the text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.alts: list[str] = []
+        self.ids: set[str] = set()
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("href", "src", "srcset") and value:
+                self.links.append(value)
+            if name == "alt" and value:
+                self.alts.append(value)
+            if name == "id" and value:
+                self.ids.add(value)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_data(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
+    return write_results(tmp_path_factory.mktemp("results"), data)
+
+
+def test_every_link_leads_somewhere(results: Path) -> None:
+    found = [*results.rglob("*.html")]
+    assert {str(path.relative_to(results)) for path in found} == {
+        "index.html", "runs.html", "claims.html", "gbw2015/index.html",
+        "gbw2015/fig2c/notebook.html", "runs/gbw2015/rrul.html",
+    }  # fmt: skip
+    local = 0
+    for path in found:
+        for link in Page(path.read_text()).links:
+            if link.startswith("https://"):
+                continue
+            local += 1
+            target, _, anchor = unquote(link).partition("#")
+            other = path.parent / target.partition("?")[0] if target else path
+            assert other.is_file(), f"{path}: {link}"
+            if anchor:
+                assert anchor in Page(other.read_text()).ids, f"{path}: {link}"
+    assert local > 40
+
+
+def test_figures_have_alternative_texts_and_dark_images(results: Path) -> None:
+    page = Page((results / "gbw2015/index.html").read_text())
+    assert len(page.alts) == 2
+    assert all("mean induced latency" in alt for alt in page.alts)
+    assert "fig2b/figure-dark.svg" in page.links
+    assert "fig2c/notebook.html" in page.links
+    assert "fig2b/notebook.html" not in page.links  # was never rendered
+
+
+def test_pages_need_nothing_from_elsewhere(results: Path) -> None:
+    for path in results.rglob("*.html"):
+        text = path.read_text()
+        assert path.name == "claims.html" or "<script" not in text
+        assert "<link" not in text
+        assert "@import" not in text
+        assert all(not link.startswith("http") or "doi.org" in link for link in Page(text).links)
+
+
+def test_paper_says_what_ran_and_leads_to_it(results: Path) -> None:
+    page = Page((results / "gbw2015/index.html").read_text())
+    assert synthetic.KERNEL["digest"] in page.text
+    assert synthetic.KERNEL["release"] in page.text
+    assert (
+        "rrul, today's Linux, CUBIC, 10/10 Mbit/s: seeds 1–2 of codel; seeds 1 of pie" in page.text
+    )
+    assert "rrul, today's Linux, CUBIC, 10/1 Mbit/s: seeds 4 of pie" in page.text
+    assert "../runs/gbw2015/rrul.html#10-1" in page.links
+    assert "Title <of> a figure" in page.text  # escaped, not swallowed
+
+
+def test_paper_shows_the_claims_that_a_notebook_ends_with(results: Path) -> None:
+    page = Page((results / "gbw2015/index.html").read_text())
+    assert page.links.count("../claims.html#g038") == 1
+    assert "Claims: 1 agrees" in page.text
+    statement = report.read_claims(results)["g038"]["statement"]
+    assert page.text.count(statement) == 1
+    index = Page((results / "index.html").read_text())
+    assert "claims: 1 agree, 1 disagree" in index.text
+    assert "claims.html?paper=gbw2015" in index.links
+
+
+def test_pages_say_that_claims_are_of_an_earlier_call(
+    results: Path, data: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "results"
+    shutil.copytree(results, copy)
+    arguments = ["--results", str(copy), "--data", str(data), "--earlier-claims"]
+    assert report.main(arguments) == 0
+    written = (copy / "index.html", copy / "gbw2015/index.html")
+    for path in written:
+        assert "as an earlier call settled them" in Page(path.read_text()).text
+    (copy / "claims.json").unlink()
+    (copy / "claims.html").unlink()
+    assert report.main(arguments) == 0
+    for path in written:
+        page = Page(path.read_text())
+        assert "not settled: the same command without --figure does that" in page.text
+        assert "earlier call" not in page.text
+        assert not [link for link in page.links if "claims.html" in link]
+    text = " ".join(page.text.split())
+    assert "Claims stand at the end of its notebook." in text  # g038, of Fig. 2c
+
+
+def test_runs_shared_by_figures_count_once(results: Path) -> None:
+    totals = report.totals(gallery.collect(results))
+    assert totals["runs"] == 4
+    both = [*gallery.collect(results), *gallery.collect(results)]
+    assert report.totals(both)["runs"] == 4
+    assert totals["compared"] == 2 * 2 + 3
+
+
+def test_table_shows_published_and_ours(results: Path) -> None:
+    one = next(one for one in gallery.collect(results) if one.summary.figure == "2b")
+    codel = next(row for row in one.rows if row[0] == "codel")
+    cells = dict(zip(one.headers, codel, strict=True))
+    assert cells["Published"] == "35 ± 1"
+    assert cells["Seeds"] == "2"
+    assert " to " in cells["95 % interval"]
+    pie = next(row for row in one.rows if row[0] == "pie")
+    assert dict(zip(one.headers, pie, strict=True))["95 % interval"] == "–"
+    sfq = next(row for row in one.rows if row[0] == "sfq")
+    assert dict(zip(one.headers, sfq, strict=True))["Ours"] == "–"
+
+
+def test_every_run_is_told(results: Path, data: Path) -> None:
+    page = Page((results / "runs/gbw2015/rrul.html").read_text())
+    (variant,) = inventory.variants(data)
+    assert len(variant.rows) == 4
+    assert len({row.identity for row in variant.rows}) == 3  # of the kernel and the seed
+    for row in variant.rows:
+        assert row.identity in page.text
+        assert (row.virtual_s, row.wall_s, row.kernel) == (32.5, 3.0, synthetic.KERNEL["digest"])
+    assert page.text.count("clean") == 4
+    assert "10.8" in page.text  # 32.5 / 3
+    assert variant.facts["seeds"] == "1–2, 4"
+
+
+def test_a_damaged_file_is_seen(tmp_path: Path) -> None:
+    path = synthetic.write_run(tmp_path, "10-10", "codel", 1)
+    synthetic.write_run(tmp_path, "10-10", "codel", 2)
+    path.write_bytes(path.read_bytes()[:-1])
+    (variant,) = inventory.variants(tmp_path)
+    assert [row.verdict for row in variant.rows] == ["data damaged", "clean"]
+    results = tmp_path / "results"
+    results.mkdir()
+    inventory.write_runs([variant], results, set())
+    assert "1 damaged" in Page((results / "runs.html").read_text()).text
+    path.with_name("seed-001.json").write_text("{}")
+    with pytest.raises(DataError, match=r"seed-001\.json: provenance without a usable entry"):
+        inventory.variants(tmp_path)
+
+
+def test_pages_of_runs_that_are_gone_go(tmp_path: Path) -> None:
+    synthetic.write_run(tmp_path / "data", "10-10", "codel", 1)
+    inventory.write_runs(inventory.variants(tmp_path / "data"), tmp_path, set())
+    assert (tmp_path / "runs/gbw2015/rrul.html").is_file()
+    assert inventory.write_runs([], tmp_path, set()) == []
+    assert not (tmp_path / "runs").exists()
+    assert not (tmp_path / "runs.html").exists()
+
+
+def test_a_notebook_refers_to_its_figure(results: Path) -> None:
+    text = (results / "gbw2015/fig2c/notebook.html").read_text()
+    page = Page(text)
+    assert {"figure.svg", "figure-dark.svg"} <= set(page.links)
+    assert page.alts == ["What is seen"]
+    assert "image/svg+xml" not in text
+    assert "answer" in page.text
+    assert len(text) < 40_000
+
+
+def test_a_page_shows_formulas_without_a_script(tmp_path: Path) -> None:
+    text = r"The delay $d$ is $$d = \frac{8BL}{C}$$"
+    cells = [nbformat.v4.new_markdown_cell(text)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "notebook.ipynb")
+    page = notebookpage.render(tmp_path / "notebook.ipynb", "A title")
+    assert page.count("<math") == 2
+    assert page.count("<mfrac>") == 1
+    assert "$" not in page.partition("<main")[2]
+
+
+def test_another_image_stays_in_the_notebook(tmp_path: Path) -> None:
+    def draw(palette: style.Palette) -> Figure:
+        return Figure(figsize=(2, 2))
+
+    style.save(draw, tmp_path / "figure")
+    notebook = write_notebook(tmp_path)
+    drawing = (tmp_path / "figure.svg").read_text()
+    (tmp_path / "figure.svg").write_text(drawing.replace("</svg>", "<g/></svg>"))
+    assert "image/svg+xml" in notebookpage.render(notebook, "A title")
+
+
+@pytest.mark.parametrize(("inches", "width"), [(2, 'width="144pt"'), (12, 'width="100%"')])
+def test_a_notebook_shows_its_figure_in_a_size_that_fits(
+    inches: float, width: str, tmp_path: Path
+) -> None:
+    def draw(palette: style.Palette) -> Figure:
+        return Figure(figsize=(inches, 2))
+
+    style.save(draw, tmp_path / "figure")
+    notebook = write_notebook(tmp_path)
+    shown_as = SVG(style.svg(draw)).data
+    assert width in shown_as
+    content = nbformat.read(notebook, as_version=4)
+    content.cells[1].outputs[0].data["image/svg+xml"] = shown_as
+    nbformat.write(content, notebook)
+    text = notebookpage.render(notebook, "A title")
+    assert "figure-dark.svg" in Page(text).links
+    assert "image/svg+xml" not in text
+
+
+def test_figures_come_in_their_order(results: Path) -> None:
+    names = ["fig10a", "fig2b", "table1", "fig2a"]
+    assert sorted(names, key=gallery._natural) == ["fig2a", "fig2b", "fig10a", "table1"]
+    assert study.in_order({"rig", "codel2012", "gbw2015"}) == ["gbw2015", "codel2012", "rig"]
+
+
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [("2a", ("Fig. 2", "a")), ("2a spread", ("Fig. 2", "a spread")), ("Table 1", ("Table 1", ""))],
+)
+def test_neighbours_share_a_label(results: Path, name: str, group: tuple[str, str]) -> None:
+    one, *_ = gallery.collect(results)
+    object.__setattr__(one.summary, "figure", name)
+    assert one.group == group
+
+
+def test_empty_results_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert report.main(["--results", str(tmp_path), "--data", str(tmp_path)]) == 1
+    assert "no figure in it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", [json.dumps({"figure": "2a"}), "[" * 100_000])
+def test_damaged_summary_is_named(tmp_path: Path, text: str) -> None:
+    folder = tmp_path / "gbw2015" / "fig2a"
+    folder.mkdir(parents=True)
+    (folder / "summary.json").write_text(text)
+    with pytest.raises(DataError, match=r"fig2a/summary\.json: not a summary"):
+        gallery.collect(tmp_path)
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(48, "48 s"), (720, "12 min"), (12240, "3.4 h")])
+def test_durations_as_people_say_them(seconds: float, text: str) -> None:
+    assert words.duration(seconds) == text
+
+
+def test_seed_ranges() -> None:
+    assert words.ranges([1, 2, 3, 7]) == "1–3, 7"
+    assert words.ranges([]) == "–"
+
+
+def test_a_notebook_shows_tables_whole() -> None:
+    rows = pd.DataFrame({"qdisc": [f"q{number}" for number in range(200)], "text": "long " * 50})
+    html = tables.readable(rows)._repr_html_()
+    assert html.count("<tr>") == 201  # the header's, too
+    assert html.count(" ".join(["long"] * 50)) == 200
+
+
+def test_words_are_aligned_to_the_left_and_numbers_are_not() -> None:
+    rows = pd.DataFrame({"qdisc": ["codel"], "value": [1.23456], "agrees": [True]})
+    html = tables.readable(rows)._repr_html_()
+    name = re.search(r"#(T_\w+)", html)
+    assert name is not None
+    assert f"#{name[1]} .col0" in html
+    assert f"#{name[1]} .col1" not in html
+    assert ">1.235<" in html
+    assert "var(--yes" in html
+    assert html == tables.readable(rows)._repr_html_()  # the same bytes each time
+
+
+def test_a_notebook_says_that_a_table_is_empty() -> None:
+    rows = pd.DataFrame({"qdisc": []})
+    assert tables.readable(rows)._repr_html_() == "<p>None.</p>"
+    assert tables.readable(rows, "<No> probe.")._repr_html_() == "<p>&lt;No&gt; probe.</p>"
+
+
+def test_a_table_is_published_without_a_picture(tmp_path: Path, data: Path) -> None:
+    rows = pd.DataFrame({"qdisc": ["codel"], "note": ["a target of 5 ms"]})
+    folder = tmp_path / "gbw2015" / "table1"
+    facts = {"figure": "Table 1", "title": "Parameters", "caption": "", "output": str(folder)}
+    outputs.publish(None, rows, outputs.Source("gbw2015"), **facts)
+    assert {path.name for path in folder.iterdir()} == {"summary.json", "table.csv"}
+    (figure,) = gallery.collect(tmp_path)
+    assert figure.size is None
+    report.write_report(tmp_path, data)
+    page = (tmp_path / "gbw2015/index.html").read_text()
+    assert "a target of 5 ms" in page
+    assert "figure.svg" not in page
+    assert "figure.svg" not in (tmp_path / "index.html").read_text()

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from emulate import cli
+from emulate.commands import check
+from emulation import errors
+from emulation.errors import ConfigError, EmulationError
+from emulation.study import studies
+
+
+def test_list_prints_a_line_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["list"]) == 0
+    titles, *rows = capsys.readouterr().out.splitlines()
+    assert titles.split("\t")[:2] == ["experiment", "section"]
+    (row,) = [row.split("\t") for row in rows if row.startswith("gbw2015/rrul\t")]
+    assert row[1:7] == ["5.1", "Real-time response under load", "42", "30", "1260", "49 h 00 min"]
+
+
+def test_list_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["list", "--json"]) == 0
+    rows = {row["experiment"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["gbw2015/rrul"]["runs"] == 1260
+    assert rows["gbw2015/rrul"]["virtual_s"] == 1260 * 140
+    assert rows["gbw2015/rrul"]["wall_s"] > 0
+
+
+def test_list_the_cells_of_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["list", "gbw2015/rrul", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 42
+    (row,) = [
+        row
+        for row in rows
+        if (row["link"], row["qdisc"], row["cc"]) == ("10/1", "pfifo_fast", "reno")
+    ]
+    assert row["up"] == "pfifo_fast (txqueuelen 127)"
+
+
+def test_an_unknown_experiment_is_an_error_without_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["list", "gbw2015/rul"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("emulate: error: unknown experiment 'gbw2015/rul'; did you mean")
+    assert captured.err.count("\n") == 1
+
+
+def test_check_accepts_the_shipped_file(gbw2015: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", str(gbw2015)]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == f"{gbw2015}: gbw2015/rrul: 42 points, 1260 runs"
+
+
+def test_check_reports_every_file(
+    gbw2015: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text(gbw2015.read_text().replace("base_rtt: 50 ms", "base_rtt: 50"))
+    assert cli.main(["check", str(wrong), str(gbw2015)]) == 2
+    captured = capsys.readouterr()
+    assert "42 points" in captured.out
+    assert f"emulate: error: {wrong}:" in captured.err
+    assert "rig.base_rtt: '50': a bare number has no unit; write e.g. '50 ms'" in captured.err
+
+
+def test_check_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("study: x\nstudy: y\n")
+    missing = tmp_path / "missing.yaml"
+    assert cli.main(["check", "--json", str(wrong), str(missing)]) == 2
+    first, second = json.loads(capsys.readouterr().out)
+    assert not first["valid"]
+    problem = {"line": 2, "key": "study", "what": "duplicate key, first on line 1"}
+    assert {**problem, "todo": "remove one of the two"} in first["problems"]
+    assert second["problems"][0]["what"] == "cannot be read: No such file or directory"
+
+
+def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 2
+    assert "commands:" in capsys.readouterr().out
+
+
+def test_help_imports_no_subcommand() -> None:
+    script = (
+        "import sys\nfrom emulate import cli\n"
+        "try:\n    cli.main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print([name for name in sys.modules if name in ('pydantic', 'emulation.model.run')])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "list" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_interrupted_is_130(monkeypatch: pytest.MonkeyPatch, gbw2015: Path) -> None:
+    def interrupt(args: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(check, "run", interrupt)
+    assert cli.main(["check", str(gbw2015)]) == 130
+
+
+def test_each_cause_has_its_exit_status() -> None:
+    statuses = {cause.__name__: cause.exit_status for cause in EmulationError.__subclasses__()}
+    assert statuses == {
+        "ConfigError": 2,
+        "MissingTool": 3,
+        "KernelBuildError": 4,
+        "GuestFailure": 5,
+        "RigMismatch": 6,
+        "TrafficFailure": 7,
+        "GuestHung": 8,
+        "NotReproduced": 9,
+        "DamagedData": 10,
+        "NotCompatible": 11,
+        "StorageError": 12,
+        "DamagedCache": 13,
+        "Interrupted": 130,
+    }
+
+
+def test_an_error_says_where_what_and_what_to_do() -> None:
+    assert str(errors.MissingTool("no tc", "guest", "install iproute2")) == (
+        "guest: no tc; install iproute2"
+    )
+    assert str(errors.GuestHung("no progress")) == "no progress"
+
+
+def refused_exec(*words: str) -> str:
+    """Why `emulate exec` refuses these words before it looks for a kernel."""
+    parser = cli.build_parser("exec")
+    with pytest.raises(ConfigError) as caught:
+        cli.command_module("exec").asked(parser.parse_args(["exec", *words, "--", "true"]))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("entries", "refused"),
+    [
+        ((), False),
+        (("exec.json", "stdout", "stderr", "kernel.log", "qdiscs.json", "files"), False),
+        (("stdout",), True),
+        (("exec.json", "thesis.tex"), True),
+    ],
+)
+def test_exec_leaves_folders_alone_that_are_not_its_own(
+    tmp_path: Path, entries: tuple[str, ...], refused: bool
+) -> None:
+    place, link = tmp_path / "place", tmp_path / "link"
+    place.mkdir()
+    link.symlink_to(place)
+    for name in entries:
+        (place / name).touch()
+    if not refused:
+        args = cli.build_parser("exec").parse_args(["exec", "--output", str(place), "--", "true"])
+        cli.command_module("exec").asked(args)
+    for one in [link, *([place] if refused else [])]:
+        said = refused_exec("--output", str(one))
+        assert said.startswith(f"--output {one}: is there already, and not what an execution has")
+    place.rename(tmp_path / "away")
+    assert "is there already" in refused_exec("--output", str(link))  # it leads nowhere now
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--rig", "gbw2015/rrul 'x"), "--rig gbw2015/rrul 'x: cannot be read: No closing quotati"),
+        (("--memory", "1 MiB"), "--memory: '1 MiB' is no memory for a guest; give '64 MiB' or mor"),
+    ],
+)
+def test_what_exec_cannot_do_is_refused(words: tuple[str, ...], said: str) -> None:
+    assert refused_exec(*words).startswith(said)
+
+
+@pytest.mark.parametrize("name", ["~nosuchuser/x", "x" * 300, f"{'x' * 300}/y", f"a/{'x' * 300}"])
+@pytest.mark.parametrize("command", ["list", "check", "run"])
+def test_what_is_no_study_is_an_error_of_two_lines_at_most(
+    command: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([command, name]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("emulate: error: ")
+    assert said.count("\n") <= 2
+
+
+def test_a_study_with_the_name_of_another_is_told_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "gbw2015"
+    folder.mkdir()
+    (folder / "study.yaml").touch()
+    for words in (["list", str(folder)], ["check", str(folder)], ["check", f"{folder}/rrul"]):
+        assert cli.main(words) == 2
+        assert "has the name of the study in " in capsys.readouterr().err
+    monkeypatch.setenv(studies.VARIABLE, str(folder))
+    for words in (["list"], ["list", "gbw2015"], ["run", "gbw2015/rrul"]):
+        assert cli.main(words) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"emulate: error: {studies.VARIABLE}: {folder}: has the name of th")
+    monkeypatch.setenv(studies.VARIABLE, str(studies.SHIPPED / "gbw2015"))  # it is the same one
+    assert cli.main(["list", "gbw2015"]) == 0
+
+
+@pytest.mark.parametrize("name", ["null", "true", "my-study"])
+def test_a_new_study_is_right_whatever_its_name(tmp_path: Path, name: str) -> None:
+    assert cli.main(["new", str(tmp_path / name)]) == 0
+    assert cli.main(["check", str(tmp_path / name)]) == 0
+    figure = YAML(typ="safe").load(tmp_path / name / "figures/latency.yaml")
+    assert figure["parameters"]["paper"] == name

@@ -1,0 +1,589 @@
+"""What can go wrong, tried on purpose: nothing is lost, and each error says what to do.
+
+More of it stands where the part stands that fails: a guest that hangs, spins or dies in
+test_guest.py, a damaged file in test_dataset.py, wrong experiment files in test_config.py,
+interrupted kernel builds in test_kernel.py, packages that are missing in test_setup.py, jobs, nodes
+and controllers that die in test_slurm.py.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import gzip
+import hashlib
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from analysis.errors import DataError
+from analysis.site.execute import execute
+from analysis.site.figurefile import read_figure
+from emulate import cli
+from emulate.commands import verify
+from emulation.config.catalogue import select
+from emulation.errors import INTERRUPTED, GuestFailure, MissingTool, StorageError
+from emulation.host import storage
+from emulation.kernel import Kernel, make
+from emulation.machine import provenance, vm
+from emulation.machine.rootfs import RootFs
+from emulation.model.run import Experiment, Run
+from emulation.runs import run
+from tests import ROOT
+from tests.data import synthetic
+from workflow import figure as workflow_figure, progress, reproduce
+
+KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
+TOOLS = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))
+
+#: A guest that does what is asked for at once, in place of one that boots.
+LEFT = {"results": {"TCP upload BE": [1.0], "Ping (ms) ICMP": [50.0]}}
+
+
+@pytest.fixture
+def codel(rrul: Experiment) -> Run:
+    (one,) = select(rrul, link="10/1", qdisc="codel", cc="reno", seed=3)
+    return one
+
+
+@pytest.fixture
+def guest(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Runs take no time; the ids of those that were done."""
+    done: list[str] = []
+
+    def boot(run: Run, machine: vm.Machine, folder: Path, *_: Any, **__: Any) -> vm.Ending:
+        done.append(run.id)
+        out = folder / "job/out"
+        out.mkdir(parents=True)
+        with gzip.open(out / "data.flent.gz", "wt") as stream:
+            json.dump(LEFT, stream)
+        (out / "kernel.log").write_text("6,1,2,-;Linux version\n")
+        port = {"qdiscs": [{"root": True, "packets": 1, "bytes": 1}]}
+        (out / "qdiscs.json").write_text(
+            json.dumps({"router_up r1-delay": port, "router_down r2-delay": port})
+        )
+        steps = [
+            {"step": "reached", "base_rtts_ms": [50.0], "virtual_s": 1.0},
+            {"step": "done", "virtual_s": 2.0},
+        ]
+        return vm.Ending(steps, wall_s=1.0)
+
+    monkeypatch.setattr(run, "boot", boot)
+    return done
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file())
+
+
+# --- a full disk, a folder that cannot be written
+
+
+def full(*_: Any) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_disk_that_fills_up_leaves_no_half_run(
+    codel: Run, guest: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as now:
+        now.setattr(run.os, "fsync", full)
+        with pytest.raises(OSError, match="No space left") as caught:
+            run.execute(codel, KERNEL, TOOLS, tmp_path)
+    assert "seed-003" in caught.value.filename
+    assert files(tmp_path) == []
+    run.execute(codel, KERNEL, TOOLS, tmp_path)  # with room again
+    assert len(guest) == 2
+    assert [name for name in files(tmp_path) if "kernel-logs" not in name] == [
+        f"{codel.id}.flent.gz", f"{codel.id}.json",
+    ]  # fmt: skip
+
+
+def test_too_little_room_is_told_before_a_run(
+    codel: Run, guest: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage, "ROOM_MIB", 1 << 40)
+    with pytest.raises(StorageError, match=r"MiB of room are left.*; free some space") as caught:
+        run.execute(codel, KERNEL, TOOLS, tmp_path / "deep/er")
+    assert caught.value.exit_status == 12
+    assert guest == []
+
+
+def test_a_real_full_disk_is_told(tmp_path: Path) -> None:
+    """A file system of 8 MiB, as an ordinary user may mount one in a namespace of its own."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    script = (
+        f"mount -t tmpfs -o size=8m none {disk} && head -c 7m /dev/zero >{disk}/old && "
+        f"exec {sys.executable} -c 'from emulation.host import storage; from pathlib import Path; "
+        f'storage.require_room(Path("{disk}/data"))\''
+    )
+    command = ["unshare", "--map-root-user", "--mount", "sh", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    if "unshare" in done.stderr or "mount" in done.stderr:
+        pytest.skip(f"no namespaces of one's own here: {done.stderr.strip()}")
+    assert "1 MiB of room are left, and a run may need 16; free some space" in done.stderr
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_a_folder_of_somebody_else_is_told(codel: Run, guest: list[str], tmp_path: Path) -> None:
+    closed = tmp_path / "data"
+    closed.mkdir(mode=0o555)
+    with pytest.raises(StorageError, match="permission denied; make it writable"):
+        run.execute(codel, KERNEL, TOOLS, closed)
+    assert guest == []
+
+
+def test_a_read_only_folder_is_told(
+    codel: Run, guest: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = os.statvfs(tmp_path)
+    parts = list(about)
+    parts[8] |= os.ST_RDONLY
+    monkeypatch.setattr(os, "statvfs", lambda path: os.statvfs_result(parts))
+    with pytest.raises(StorageError, match="read-only file system; name a folder on"):
+        run.execute(codel, KERNEL, TOOLS, tmp_path)
+    assert guest == []
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "no space left on device; free some space"),
+        (errno.EROFS, "read-only file system; name a folder"),
+        (errno.EACCES, "permission denied; make it writable"),
+    ],
+)
+def test_commands_tell_it_without_a_traceback(
+    number: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    gbw2015: Path,
+) -> None:  # fmt: skip
+    def fail(args: Any) -> int:
+        raise OSError(number, os.strerror(number), "data/x")
+
+    monkeypatch.setattr("emulate.commands.check.run", fail)
+    assert cli.main(["check", str(gbw2015)]) == 12
+    assert capsys.readouterr().err.startswith(f"emulate: error: data/x: {said}")
+    monkeypatch.setattr("analysis.site.execute.execute", lambda *_, **__: fail(None))
+    file = str(ROOT / "studies/gbw2015/figures/fig2b.yaml")
+    assert workflow_figure.main([file, "--data", "d", "--results", "r"]) == 12
+    assert capsys.readouterr().err.startswith(f"error: data/x: {said}")
+
+
+def test_other_errors_of_the_host_are_not_hidden() -> None:
+    with pytest.raises(ConnectionResetError):
+        storage.of(ConnectionResetError(errno.ECONNRESET, "reset"))
+
+
+# --- damaged data
+
+
+@pytest.mark.parametrize("damage", ["truncated", "corrupt"])
+def test_a_damaged_file_stops_its_figure_alone(
+    damage: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = synthetic.write_run(tmp_path, "10-10", "codel", 1)
+    content = path.read_bytes()
+    middle = len(content) // 2
+    flipped = content[:middle] + bytes(255 - one for one in content[middle : middle + 64])
+    path.write_bytes(content[:-200] if damage == "truncated" else flipped + content[middle + 64 :])
+    file = str(ROOT / "studies/gbw2015/figures/spreadb.yaml")
+    arguments = [file, "--data", str(tmp_path), "--results", str(tmp_path / "r")]
+    assert workflow_figure.main(arguments) == 1
+    said = capfd.readouterr().err
+    assert "seed-001.flent.gz" in said
+    assert "Delete the run's two files and run it again" in said
+    assert not (tmp_path / "r/gbw2015/spreadb/summary.json").exists()
+    told = json.loads(path.with_name("seed-001.json").read_text())
+    assert path.read_bytes() != content
+    assert told["run"].endswith("seed-001")  # both files stay as they were
+
+
+# --- a guest that is killed
+
+
+def fake_kernel(path: Path, script: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_killed_guest_is_told_and_leaves_no_data(
+    codel: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("EMULATE_WALL", "none")  # no guest may start a shell of the host
+    killed = fake_kernel(tmp_path / "linux", 'kill -KILL "$$"')
+    kernel = Kernel(killed, "k" * 16, "6.12.117", "6.12", {})
+    data, keep = tmp_path / "data", tmp_path / "failed"
+    with pytest.raises(
+        GuestFailure, match=r"status -9.*ran out of memory.*its logs are in"
+    ) as told:
+        run.execute(codel, kernel, TOOLS, data, keep=keep)
+    assert str(keep / codel.id) in str(told.value)
+    assert (keep / codel.id / "job/job.json").is_file()
+    assert not data.exists()
+
+
+# --- a notebook that raises
+
+
+def test_a_notebook_that_raises_is_told_with_its_cell(tmp_path: Path) -> None:
+    folder = tmp_path / "mine/figures"
+    folder.mkdir(parents=True)
+    (folder.parent / "notebooks").mkdir()
+    (folder.parent / "study.yaml").touch()
+    cells = [
+        nbformat.v4.new_code_cell("output = ''", metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell("raise KeyError('no such column')"),
+    ]
+    notebook = nbformat.v4.new_notebook(
+        cells=cells,
+        metadata={"kernelspec": {"name": "python3", "display_name": "P", "language": "python"}},
+    )
+    nbformat.write(notebook, folder.parent / "notebooks/broken.ipynb")
+    file = folder / "x.yaml"
+    text = "notebook: broken\ntitle: t\ncaption: c\nparameters: {paper: mine, table: t}\n"
+    file.write_text(text)
+    with pytest.raises(DataError, match=r"cell \d+ failed: KeyError: 'no such column'") as told:
+        execute(read_figure(file), tmp_path, tmp_path / "results")
+    kept = tmp_path / "results/mine/x/notebook.ipynb"
+    assert f"{kept} shows the cell" in str(told.value)
+    assert "no such column" in kept.read_text()
+    assert not (kept.parent / "summary.json").exists()
+
+
+def test_interrupted_snakemake_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And remembers that the step at work is half-done."""
+    monkeypatch.chdir(tmp_path)
+    text = 'rule figure:\n    output: "a"\n    shell: "touch a; exec sleep 600"\n'
+    (tmp_path / "Snakefile").write_text(text)
+    code = (
+        "import sys; from workflow import progress, reproduce; "
+        "sys.exit(reproduce.snakemake(['--cores', '1'], progress.Work(1)))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, start_new_session=True
+    ) as process:
+        wait_for((tmp_path / "a").exists, process)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=120) == INTERRUPTED
+    assert [*(tmp_path / ".snakemake/incomplete").iterdir()]
+
+
+# --- reproduce-all itself is killed, or its terminal closed
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    """A folder with the commands and all that they read, whose results are its own."""
+    place, venv = tmp_path / "scratch", Path(sys.prefix)
+    if not (venv / "pyvenv.cfg").is_file():
+        pytest.skip("this Python is of no virtual environment")
+    for folder, inside in ((ROOT, place), (venv, place / ".venv")):
+        inside.mkdir()
+        for path in folder.glob("[!.]*"):
+            if path.name != "reproduce-all" and not path.name.startswith(("results", "installed")):
+                (inside / path.name).symlink_to(path)
+    inputs = [(ROOT / name).read_bytes() for name in ("pyproject.toml", "workflow/constraints.txt")]
+    stamp = hashlib.sha256(b"".join(inputs)).hexdigest()
+    (place / ".venv/installed").write_text(stamp)  # nothing is to be installed from here
+    (place / "tmp").mkdir()
+    shutil.copy(ROOT / "reproduce-all", place)
+    return place
+
+
+def at_work(place: Path) -> list[str]:
+    """The command lines of what was started for the folder `place`, guests among them."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.fsencode(place / "tmp") in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:  # it has ended, or is another's
+            continue
+    return found
+
+
+def wait_for(what: Callable[[], object], process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 300
+    while not what():
+        assert process.poll() is None, "it has ended"
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("ended_by", ["kill", "closed terminal"])
+def test_a_killed_reproduce_all_leaves_nothing_at_work(ended_by: str, scratch: Path) -> None:
+    options = ["--emulate", "--scale", "smoke", "--figure", "gbw2015/fig2b", "--jobs", "1"]
+    environment = {**os.environ, "TMPDIR": str(scratch / "tmp")}
+    ours, its = pty.openpty()
+    os.set_blocking(ours, False)
+    said = scratch / "said"
+
+    def shown() -> bytes:
+        """What came on the terminal, which blocks where nobody looks."""
+        try:
+            return os.read(ours, 1 << 16)
+        except OSError:  # nothing, or closed
+            return b""
+
+    def own_terminal() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's choice would be inherited
+        os.setsid()
+        fcntl.ioctl(its, termios.TIOCSCTTY, 0)
+
+    with (
+        said.open("wb") as stderr,
+        subprocess.Popen(
+            ["./reproduce-all", *options], cwd=scratch, env=environment, stdin=its, stdout=its,
+            stderr=stderr, preexec_fn=own_terminal,
+        ) as process,
+    ):  # fmt: skip
+        os.close(its)
+        try:
+            wait_for(lambda: not shown() and [*scratch.glob("tmp/guest-*/job/status")], process)
+            assert any("umid=guest" in one for one in at_work(scratch))
+            if ended_by == "kill":
+                process.terminate()
+            else:
+                os.close(ours)  # the kernel sends SIGHUP
+            deadline = time.monotonic() + 120
+            while process.poll() is None and time.monotonic() < deadline:
+                shown()
+                time.sleep(0.1)
+        finally:
+            process.kill()
+    assert process.returncode == INTERRUPTED
+    assert at_work(scratch) == []
+    assert f"==> stopped ({ended_by}), and nothing goes on; the same command continues" in (
+        said.read_text()
+    )
+    assert not [*scratch.glob("tmp/guest-*")]
+    left = {path.name.partition(".")[0] for path in scratch.glob("results/data/**/*.flent.gz")}
+    assert left == {path.stem for path in scratch.glob("results/data/**/*.json")}
+
+
+@pytest.mark.parametrize("shielded", [False, True])
+def test_a_reproduce_all_that_sets_up_ends_what_it_does(checkout: Path, shielded: bool) -> None:
+    """Also where it was started by a script's `&`, for which SIGINT is ignored."""
+    (checkout / ".venv/bin").mkdir(parents=True)
+    (checkout / "pyproject.toml").touch()
+    (checkout / "workflow/constraints.txt").touch()
+    slow_pip = 'if [ "$2" = pip ]; then echo $$ >going; sleep 300; fi'
+    fake_kernel(checkout / ".venv/bin/python", slow_pip)
+    with subprocess.Popen(
+        ["./reproduce-all", "--setup-only"], cwd=checkout, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN) if shielded else None,
+    ) as process:  # fmt: skip
+        wait_for((checkout / "going").exists, process)
+        process.terminate()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED
+    assert b"stopped (kill), and nothing goes on; the same command continues from here" in said
+    assert not Path("/proc", (checkout / "going").read_text().strip()).exists()
+
+
+def test_what_failed_is_named_and_the_rest_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile = (ROOT / "workflow/profiles/local/config.yaml").read_text()
+    assert re.search(r"^keep-going: true", profile, re.MULTILINE)
+    assert re.search(r"^rerun-incomplete: true", profile, re.MULTILINE)
+    monkeypatch.chdir(ROOT)
+
+    def fail(arguments: list[str], work: progress.Work) -> int:
+        work.failures.append("figure gbw2015/fig3a")
+        work.logs.append("error: cell 4 failed: KeyError: 'x'")
+        return 1
+
+    arguments = ["local", "--cores", "1", "--config", "figures=[gbw2015/fig3a]"]
+    assert reproduce.main(arguments, fail) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "reproduce-all: failed: figure gbw2015/fig3a",
+        "    error: cell 4 failed: KeyError: 'x'",
+        "reproduce-all: Snakemake's output is in results/logs/snakemake.log",
+    ]
+
+
+# --- a tool that is missing
+
+
+def test_a_missing_tool_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(MissingTool, match="building a kernel needs make") as told:
+        make.check_tools()
+    assert told.value.exit_status == 3
+    assert told.value.todo.startswith("install make gcc binutils flex")
+
+
+def test_a_guest_without_a_tool_is_made_again(tmp_path: Path) -> None:
+    with pytest.raises(MissingTool, match=r"netserver.*remove that folder"):
+        RootFs(tmp_path, "d", {}).check()
+
+
+# --- a wrong experiment file
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("base_rtt: 50 ms", "base_rtt: 50", r"yaml:\d+: rig.base_rtt: '50': a bare number"),
+        ("study: gbw2015", "studdy: gbw2015", r"yaml:\d+: studdy: .*unknown"),
+        ("study: gbw2015", "study: [gbw2015", r"yaml:\d+: "),
+    ],
+)
+def test_a_wrong_experiment_file_is_told_with_its_line(
+    old: str, new: str, said: str, gbw2015: Path, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    file = tmp_path / "wrong.yaml"
+    file.write_text(gbw2015.read_text().replace(old, new, 1))
+    assert cli.main(["check", str(file)]) == 2
+    assert re.search(said, capsys.readouterr().err)
+
+
+# --- two at once
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A folder with the commands, in which nothing is set up."""
+    (tmp_path / "workflow").mkdir()
+    (tmp_path / "studies").mkdir()
+    for name in ("reproduce-all", "workflow/setup.sh"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def reproduce_all(checkout: Path) -> subprocess.CompletedProcess[str]:
+    command = ["./reproduce-all", "--setup-only"]
+    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=60)
+
+
+def test_a_second_reproduce_all_is_told_to_wait(checkout: Path) -> None:
+    (checkout / "results/logs").mkdir(parents=True)
+    lock = checkout / "results/logs/lock"
+    with subprocess.Popen(["flock", str(lock), "sleep", "60"]) as first:
+        deadline = time.monotonic() + 20
+        while subprocess.run(["flock", "--nonblock", str(lock), "true"]).returncode == 0:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        done = reproduce_all(checkout)
+        first.send_signal(signal.SIGTERM)
+    assert done.returncode == 1
+    assert "another reproduce-all is at work here: wait for it or stop it" in done.stderr
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_results_that_cannot_be_written_are_told(checkout: Path) -> None:
+    (checkout / "results").mkdir(mode=0o555)
+    done = reproduce_all(checkout)
+    assert done.returncode == 1
+    assert "results cannot be written by" in done.stderr
+
+
+def test_results_without_room_are_told(checkout: Path) -> None:
+    (checkout / "bin").mkdir()
+    fake_kernel(checkout / "bin/df", "echo Avail; echo 51200")
+    environment = {**os.environ, "PATH": f"{checkout}/bin:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["./reproduce-all", "--setup-only"], cwd=checkout, capture_output=True, text=True,
+        env=environment, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "50 MiB are left for" in done.stderr
+    assert "free some space" in done.stderr
+
+
+def test_two_runs_of_the_same_at_once_leave_one(
+    codel: Run, guest: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second begins before the first has put its files in place."""
+    boot: Callable[..., vm.Ending] = run.boot
+
+    def slow(*arguments: Any, **options: Any) -> vm.Ending:
+        monkeypatch.setattr(run, "boot", boot)
+        run.execute(codel, KERNEL, TOOLS, tmp_path)
+        return boot(*arguments, **options)
+
+    monkeypatch.setattr(run, "boot", slow)
+    run.execute(codel, KERNEL, TOOLS, tmp_path)
+    assert len(guest) == 2
+    target, record = run.paths(codel, tmp_path)
+    assert json.loads(record.read_text())["data_sha256"] == verify_digest(target)
+    assert len(files(tmp_path)) == 3  # with the kernel's log
+
+
+def verify_digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+# --- a clock of the host that jumps
+
+
+def test_a_clock_that_jumps_changes_nothing(
+    codel: Run, guest: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Durations are of the monotonic clock, and no file carries the host's date."""
+    run.execute(codel, KERNEL, TOOLS, tmp_path / "a")
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    monkeypatch.setattr(time, "time_ns", lambda: 0)
+    run.execute(codel, KERNEL, TOOLS, tmp_path / "b")
+    records = [run.paths(codel, tmp_path / one)[1].read_text() for one in "ab"]
+    assert re.sub(r'"data_sha256.*', "", records[0]) == re.sub(r'"data_sha256.*', "", records[1])
+
+
+def test_no_module_on_the_host_reads_its_date() -> None:
+    """But for the line of evidence that `emulate verify` writes; guests have their own clock."""
+    dated = re.compile(r"\btime\.time\(|\btime_ns\(|datetime\.now|date\.today|utcnow")
+    paths = [
+        path
+        for package in ("emulation", "analysis", "workflow")
+        for path in (ROOT / package).rglob("*.py")
+        if "guest" not in path.parts
+    ]
+    assert len(paths) > 80
+    found = [path.name for path in paths if dated.search(path.read_text(encoding="utf-8"))]
+    assert found == ["verify.py"]
+    assert verify.__name__ == "emulate.commands.verify"
+
+
+# --- a small machine
+
+
+def test_steps_take_no_more_memory_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 4 GiB with 3.3 GiB left: three figures at once, or seven guests."""
+    real = Path.read_text
+
+    def small(path: Path, *arguments: Any, **options: Any) -> str:
+        if str(path) == "/proc/meminfo":
+            return "MemTotal:  4194304 kB\nMemAvailable:  3460300 kB\n"
+        if str(path) == "/sys/fs/cgroup/memory.max":
+            return "max\n"
+        return real(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "read_text", small)
+    assert progress.memory_mb() == 3189
+    asked = {
+        int(found)
+        for path in (ROOT / "workflow/rules").glob("*.smk")
+        for found in re.findall(r"mem_mb=(\d+)", real(path))
+    }
+    assert max(asked) == progress.LARGEST_STEP_MB <= 3189

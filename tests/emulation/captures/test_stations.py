@@ -1,0 +1,114 @@
+"""Tests of emulation.captures.stations on captures that were made up: eight flows of a segment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulation.captures import stations
+from emulation.captures.flows import Reduced
+from emulation.config.catalogue import experiment, select
+from emulation.config.job import job_of
+from emulation.errors import GuestFailure
+from emulation.model.run import Run
+from tests.emulation.captures.guest import (
+    ACK_WAITS_MS,
+    AIR_MS,
+    DATA_WAITS_MS,
+    PAYLOAD,
+    WIRE_MS,
+    Guest,
+    done_in,
+)
+from tests.emulation.captures.made import SERVICE
+
+
+@pytest.fixture
+def run() -> Run:
+    (found,) = select(experiment("khademi2013/wifi_mixed_4"), qdisc="codel_5ms", seed=1, era="2013")
+    return found
+
+
+@pytest.fixture
+def guest(tmp_path: Path, run: Run) -> Guest:
+    made = Guest(tmp_path, run)
+    pairs = job_of(run)["traffic"]["pairs"]
+    for number, pair in enumerate(pairs):
+        made.flow(number, pair["sender"], pair["receiver"])
+    return made
+
+
+def reduced(guest: Guest, run: Run) -> Reduced:
+    about = (run.traffic.flows, run.traffic.both_ways, run.rig.base_rtt)
+    return stations.reduce(guest.out, run.topology, done_in(run), *about)
+
+
+def test_data_of_downloads_and_acknowledgments_of_uploads_are_in_the_queue(
+    guest: Guest, run: Run
+) -> None:
+    guest.finish()
+    found = reduced(guest, run)
+    rows = found.packets
+    assert sorted(rows["flow"].unique()) == list(range(8))
+    # Of a download SYN and data, of an upload the answers to them.
+    assert rows.groupby("flow").size().tolist() == [2] * 8
+    downward = rows["flow"] < 4
+    assert rows.loc[downward & (rows["length"] > 1000), "length"].tolist() == [66 + PAYLOAD] * 4
+    assert rows.loc[~downward, "length"].tolist() == [66] * 8
+    down, up = (found.counts[name] for name in stations.DIRECTIONS)
+    assert (down["sent"], up["sent"], down["dropped"], up["dropped"]) == (8, 8, 0, 0)
+    assert down["sojourn_us"]["most"] == 1000 * ACK_WAITS_MS  # of the SYN, as short as an answer
+    assert down["sojourn_us"]["p10"] == 1000 * DATA_WAITS_MS
+    assert up["sojourn_us"]["p50"] == 1000 * ACK_WAITS_MS
+
+
+def test_a_round_trip_is_of_both_ways_whoever_began_it(guest: Guest, run: Run) -> None:
+    guest.finish()
+    found = reduced(guest, run)
+    both = 2 * (AIR_MS + WIRE_MS)
+    data = found.counts["down"]["rtt_us"]
+    assert (data["p10"], data["most"]) == (
+        1000 * (both + DATA_WAITS_MS),
+        1000 * (both + ACK_WAITS_MS),
+    )
+    upload = found.counts["up"]["rtt_us"]
+    assert upload["p10"] == upload["most"] == 1000 * (both + ACK_WAITS_MS)
+    # What the table has besides the wait and the base RTT of 100 ms, in whole ms.
+    assert set(found.packets["elsewhere_100us"]) == {10.0 * (both - 100)}
+
+
+def test_what_is_delivered_is_by_flow_downloads_first(guest: Guest, run: Run) -> None:
+    guest.finish()
+    found = reduced(guest, run)
+    assert found.delivered.sum(axis=1).tolist() == [PAYLOAD] * 8
+    assert found.counts["payload_bytes"] == 8 * PAYLOAD
+
+
+def test_a_dropped_acknowledgment_has_no_round_trip(guest: Guest, run: Run) -> None:
+    pair = job_of(run)["traffic"]["pairs"][5]  # an upload
+    ports = (SERVICE, 40005)
+    guest.carry(2500, pair["receiver"], pair["sender"], ports, seq=1, ack=1 + PAYLOAD, id=666)
+    guest.finish()
+    found = reduced(guest, run)
+    (lost,) = found.packets[found.packets["fate"] == 2].to_dict("records")
+    assert lost["flow"] == 5
+    assert (
+        found.packets.loc[found.packets["fate"] == 2, ["left_100us", "elsewhere_100us"]]
+        .isna()
+        .all(axis=None)
+    )
+    assert (found.counts["up"]["dropped"], found.counts["down"]["dropped"]) == (1, 0)
+
+
+def test_a_counter_that_says_otherwise_is_an_error(guest: Guest, run: Run) -> None:
+    guest.finish(drops=1)
+    with pytest.raises(GuestFailure, match="codel counted 1 drops, captured 0"):
+        reduced(guest, run)
+
+
+def test_bytes_that_no_server_has_read_are_an_error(guest: Guest, run: Run) -> None:
+    guest.finish()
+    (guest.out / "iperf-sender2.csv").unlink()
+    with pytest.raises(GuestFailure, match=f"differ: {PAYLOAD} and None"):
+        reduced(guest, run)

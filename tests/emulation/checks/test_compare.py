@@ -1,0 +1,123 @@
+"""Tests of emulation.checks.compare and `emulate diff` on made-up runs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulate import cli
+from emulation.checks.compare import compare, differences, load
+from emulation.errors import ConfigError
+
+FRAME = bytes(12) + b"\x08\x00" + bytes.fromhex("450000540001400040060000 0a000101 0a000402")
+TCP = struct.pack("!HHIIBBH", 1000, 12865, 7, 9, 0x50, 0x18, 512)
+
+
+def write_pcap(path: Path, packets: list[tuple[int, bytes]]) -> None:
+    content = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 128, 1)
+    for time_ns, frame in packets:
+        content += struct.pack("<IIII", *divmod(time_ns, 10**9), len(frame), 1514) + frame
+    path.write_bytes(gzip.compress(content, mtime=0))
+
+
+def write_run(
+    folder: Path, values: list[float | None], drops: int = 0, kernel: str = "k", host: str = "h"
+) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    content = {
+        "metadata": {"HOST": host},
+        "x_values": [0.2 * number for number in range(len(values))],
+        "results": {"Ping": values, "TCP": [1.0] * len(values)},
+    }
+    (folder / "seed-001.flent.gz").write_bytes(gzip.compress(json.dumps(content).encode(), mtime=0))
+    record = {
+        "identity": {"kernel": {"digest": kernel}},
+        "qdiscs": {"r1": {"qdiscs": [{"drops": drops}]}},
+    }
+    (folder / "seed-001.json").write_text(json.dumps(record))
+    return folder / "seed-001"
+
+
+def diff(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str]:
+    status = cli.main(["diff", *map(str, words)])
+    return status, capsys.readouterr().out
+
+
+def test_equal_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    left, right = (write_run(tmp_path / name, [50.0, 51.0]) for name in "ab")
+    assert diff(capsys, left, f"{right}.flent.gz") == (0, "equal: data and counters\n")
+    assert diff(capsys, left, f"{right}.json")[0] == 0
+
+
+def test_first_sample_counters_and_identity(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left = write_run(tmp_path / "a", [50.0, 51.0, 52.0])
+    right = write_run(tmp_path / "b", [50.0, None, 53.0], drops=3, kernel="o")
+    status, out = diff(capsys, left, right)
+    assert status == 1
+    assert "first sample that differs: at 0.2 s, Ping: 51.0 against None" in out
+    assert "counter: r1.qdiscs[0].drops: 0 against 3" in out
+    assert "identity: kernel.digest: k against o" in out
+    assert "run both with --capture" in out
+
+
+def test_metadata_alone_may_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    left = write_run(tmp_path / "a", [50.0])
+    right = write_run(tmp_path / "b", [50.0], host="other")
+    assert (
+        "samples: equal; first of the metadata that differs: metadata.HOST: h against other"
+        in (diff(capsys, left, right)[1])
+    )
+
+
+def test_the_earliest_packet_of_all_places(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [write_run(tmp_path / name, [50.0]) for name in "ab"]
+    for path, late in zip(runs, (0, 7), strict=True):
+        packets = [(1_000_000_005, FRAME + TCP), (2_000_000_000 + late, FRAME + TCP)]
+        write_pcap(path.with_name("seed-001.one.pcap.gz"), packets)
+        write_pcap(path.with_name("seed-001.two.pcap.gz"), packets[: 2 if late else 1])
+    status, out = diff(capsys, *runs)
+    assert status == 1
+    assert "at 2000000000 ns, one, packet 2" in out
+    line = "10.0.1.1.1000 > 10.0.4.2.12865 TCP [P.] seq 7 ack 9 win 512, 1514 bytes, id 1 ttl 64"
+    assert f"  < {line}\n  > {line} (7 ns later)" in out
+    assert "data: the same bytes" in out
+    told = json.loads(diff(capsys, *runs, "--json")[1])
+    assert told["packet"]["time_ns"] == 2_000_000_000
+    assert not told["equal"]
+
+
+def test_a_kept_scratch_folder_is_a_run(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "a", [50.0])
+    out = tmp_path / "kept" / "job" / "out"
+    out.mkdir(parents=True)
+    (out / "data.flent.gz").write_bytes(run.with_name("seed-001.flent.gz").read_bytes())
+    (out / "qdiscs.json").write_text(json.dumps({"r1": {"qdiscs": [{"drops": 0}]}}))
+    write_pcap(out / "one.pcap.gz", [])
+    kept = load(tmp_path / "kept")
+    assert list(kept.captures) == ["one"]
+    assert compare(load(run), kept).equal
+
+
+def test_no_such_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such run"):
+        load(tmp_path / "seed-009")
+    with pytest.raises(ConfigError, match=r"holds no data\.flent\.gz"):
+        load(tmp_path)
+
+
+def test_differences_name_keys_and_places() -> None:
+    found = list(differences({"a": [1, 2], "b": 1}, {"a": [1, 3, 4]}))
+    assert [str(one) for one in found] == [
+        "a[1]: 2 against 3",
+        "a[2]: (absent) against 4",
+        "b: 1 against (absent)",
+    ]

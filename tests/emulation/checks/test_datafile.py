@@ -1,0 +1,67 @@
+"""The data file of a run: which it is, and runs whose data are a table, compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from emulation import datafile
+from emulation.checks import compare, verify
+from emulation.checks.verify import Measured, Shipped
+
+
+def record(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / "seed-001.json"
+
+
+def table(folder: Path, *goodputs: float) -> Shipped:
+    """A run whose table has these goodputs."""
+    told = record(folder)
+    data = told.with_name(f"seed-001{datafile.ROWS}")
+    rows = [{"quantity": "goodput_mbit_s", "value": value} for value in goodputs]
+    datafile.write_rows([*rows, {"quantity": "ring_ms", "value": 1e6}], data)
+    about = {"run": "testbed/x/-/-/-/seed-001", "identity": {}, "qdiscs": {}}
+    told.write_text(json.dumps(about))
+    return Shipped(data, about)
+
+
+def test_rows_beside_a_flent_file_are_not_the_data(tmp_path: Path) -> None:
+    told = record(tmp_path)
+    flent, rows = (told.with_name(f"seed-001{end}") for end in (datafile.FLENT, datafile.ROWS))
+    assert datafile.beside(told) == flent  # the one that is missing
+    rows.touch()
+    assert datafile.beside(told) == rows
+    flent.touch()
+    assert datafile.beside(told) == flent
+
+
+def test_text_that_looks_like_a_number_stays_text(tmp_path: Path) -> None:
+    rows = [{"below": "2014", "value": 1.5}, {"below": "bytes", "value": None}]
+    datafile.write_rows(rows, tmp_path / "rows")
+    assert datafile.read_rows(tmp_path / "rows") == rows
+
+
+def nothing(run: Shipped, folder: Path) -> Measured:
+    raise AssertionError("equal identity: bytes decide")
+
+
+def test_tables_are_compared_byte_for_byte(tmp_path: Path) -> None:
+    one, same, other = (
+        table(tmp_path / name, *values)
+        for name, values in (("a", (20, 30)), ("b", (20, 30)), ("c", (20, 31)))
+    )
+    assert verify.judge(one, same, nothing).equal
+    verdict = verify.judge(one, other, nothing)
+    assert (verdict.how, verdict.equal) == ("bytes", False)
+    assert "metadata.rows[1].value: 30 against 31" in str(verdict)
+
+
+def test_a_table_is_found_by_any_of_its_names(tmp_path: Path) -> None:
+    data = table(tmp_path, 20).data
+    for name in ("seed-001", "seed-001.json", data.name):
+        assert compare.load(tmp_path / name).data == data
+    with pytest.raises(compare.ConfigError):
+        compare.load(tmp_path / "seed-002")

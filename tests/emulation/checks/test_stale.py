@@ -1,0 +1,105 @@
+"""Runs that are not what would be made today: which they are, and what is said of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulation import kernel
+from emulation.config.catalogue import select
+from emulation.kernel import Kernel
+from emulation.machine import guestcode, provenance, rootfs, vm
+from emulation.machine.rootfs import RootFs
+from emulation.model.run import Experiment
+from workflow import stale
+
+KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
+ROOT = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))
+MACHINE = vm.Machine(KERNEL.path, ROOT.path, 1)
+
+
+@pytest.fixture
+def made(rrul: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Three seeds of a cell, made of today's kernel, tools and code."""
+    monkeypatch.setattr(kernel, "find", lambda series=None: KERNEL)
+    monkeypatch.setattr(rootfs, "find", lambda: ROOT)
+    written = []
+    for run in select(rrul, link="10/1", qdisc="codel", cc="reno", seed=(1, 2, 3), era="2014"):
+        told: dict[str, Any] = {
+            "run": run.id, "paper": "gbw2015", "experiment": "rrul",
+            "link": "10/1", "qdisc": "codel",
+            "cc": "reno", "seed": run.seed, "era": "2014", "length_s": 140.0,
+            "identity": provenance.identity(run, MACHINE, KERNEL, ROOT),
+        }  # fmt: skip
+        path = tmp_path / f"{run.id}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(told))
+        written.append(path)
+    return written
+
+
+def change(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def other_job(path: Path) -> None:
+    """The guest was told something else when this run was made."""
+    identity = json.loads(path.read_text())["identity"]
+    change(path, identity={**identity, "job": "o" * 16})
+
+
+def test_runs_of_today_are_current(made: list[Path]) -> None:
+    assert stale.causes(made) == {"current": 3}
+    assert stale.sentences(Counter(current=3), Path("data")) == []
+
+
+def test_another_patch_makes_all_runs_stale(
+    made: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "find", lambda series=None: replace(KERNEL, digest="o" * 16))
+    assert stale.causes(made) == {"kernel": 3}
+    monkeypatch.setattr(kernel, "find", lambda series=None: None)  # not built yet
+    assert stale.sentences(stale.causes(made), Path("data")) == [
+        "3 of 3 runs in data cannot be told: the kernel or the guest's tools are not built here "
+        "(./reproduce-all --setup-only)"
+    ]
+    other_job(made[0])  # what is known is said all the same
+    assert stale.causes(made) == {"job": 1, stale.UNKNOWN: 2}
+
+
+def test_each_part_is_told(
+    made: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    newer = replace(ROOT, digest="o" * 16, packages={**ROOT.packages, "netperf": "1.1"})
+    monkeypatch.setattr(rootfs, "find", lambda: newer)
+    assert stale.causes(made) == {"tools": 3}
+    monkeypatch.setattr(rootfs, "find", lambda: replace(ROOT, digest="o" * 16))
+    assert stale.sentences(stale.causes(made), Path("data")) == [
+        "3 of 3 runs in data had the same tools among other packages of Debian: 'emulate verify' "
+        "compares"
+    ]
+    monkeypatch.setattr(rootfs, "find", lambda: ROOT)
+    change(made[0], qdisc="tail_drop")
+    other_job(made[1])
+    assert stale.causes(made) == {"gone": 1, "job": 1, "current": 1}
+    code = tmp_path / "guest"
+    code.mkdir()
+    for path in guestcode.FOLDER.iterdir():
+        if path.is_file():
+            (code / path.name).write_bytes(path.read_bytes())
+    with (code / "rig.py").open("a") as file:
+        file.write("# changed\n")
+    monkeypatch.setattr(guestcode, "FOLDER", code)
+    assert stale.causes(made[2:]) == {"guest": 1}
+
+
+def test_the_command_counts(
+    made: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert stale.main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "3 runs, none of them stale\n"

@@ -1,0 +1,393 @@
+"""emulation.checks.verify and `emulate verify`: what is compared how, and what is said."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import gzip
+import hashlib
+import json
+import shutil
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from emulate import cli
+from emulate.commands import verify as command
+from emulation import datafile, kernel
+from emulation.captures import table as packets_table
+from emulation.checks import verify
+from emulation.checks.verify import Measured, Shipped, Verdict
+from emulation.config.catalogue import select
+from emulation.errors import ConfigError
+from emulation.machine import rootfs
+from emulation.model.run import Experiment
+from emulation.model.units import Duration
+from emulation.runs.run import execute
+
+IDENTITY = {
+    "guest": "g",
+    "job": "j",
+    "kernel": {"digest": "k", "release": "6.12.117", "series": "6.12"},
+    "boot": {"memory_mib": 192, "seed": 1, "digest": "b"},
+    "root": {"digest": "r", "tools": {"flent": "2.1.1-1"}},
+}
+
+
+def write_run(
+    root: Path,
+    seed: int = 1,
+    cell: str = "10-1/codel/cubic",
+    rtt: float = 60.0,
+    mbit: float = 9.0,
+    drops: int = 0,
+    **identity: Any,
+) -> Shipped:
+    """A run whose download flow moved `mbit` Mbit/s."""
+    folder = root / "gbw2015" / "rrul" / cell
+    folder.mkdir(parents=True, exist_ok=True)
+    flow = {"BYTES_SENT": 1_250_000, "BYTES_RECVD": mbit * 1_250_000, "ELAPSED_TIME": 10.0}
+    content = {
+        "metadata": {
+            "LENGTH": 10,
+            "TOTAL_LENGTH": 20,
+            "SERIES_META": {"TCP upload BE": flow, "TCP download BE": flow, "TCP totals": {}},
+        },
+        "x_values": [0.0, 5.0, 10.0, 15.0],
+        "results": {"Ping (ms) ICMP": [50.0, rtt - 1, rtt + 1, None]},
+    }
+    data = folder / f"seed-{seed:03d}.flent.gz"
+    data.write_bytes(gzip.compress(json.dumps(content).encode(), mtime=0))
+    link, qdisc, cc = cell.split("/")
+    record = {
+        "run": f"gbw2015/rrul/{cell}/seed-{seed:03d}",
+        "paper": "gbw2015",
+        "experiment": "rrul",
+        "link": link.replace("-", "/"),
+        "qdisc": qdisc,
+        "cc": cc,
+        "seed": seed,
+        "era": "modern",
+        "length_s": 140.0,
+        "base_rtts_ms": [50.0],
+        "identity": {**IDENTITY, **identity},
+        "data_sha256": hashlib.sha256(data.read_bytes()).hexdigest(),
+        "qdiscs": {"r1": {"qdiscs": [{"drops": drops}]}},
+    }
+    data.with_name(f"seed-{seed:03d}.json").write_text(json.dumps(record))
+    return Shipped(data, record)
+
+
+def measured(run: Shipped, folder: Path) -> Measured:
+    """What the claims' measures would say of a run of `write_run`."""
+    assert folder.is_dir()
+    content = datafile.read_json(run.data)
+    if "Ping (ms) ICMP" not in content["results"]:
+        return {}
+    pings = [rtt for rtt in content["results"]["Ping (ms) ICMP"][1:3] if rtt is not None]
+    flow = content["metadata"]["SERIES_META"]["TCP download BE"]
+    return {
+        "induced_latency_ms": (sum(pings) / len(pings) - 50, "ms"),
+        "goodput_download_mbit_s": (flow["BYTES_RECVD"] * 8e-6 / flow["ELAPSED_TIME"], "Mbit/s"),
+    }
+
+
+def judge(old: Shipped, new: Shipped) -> Verdict:
+    return verify.judge(old, new, measured)
+
+
+def test_a_sample_is_spread_over_the_cells_and_always_the_same(tmp_path: Path) -> None:
+    cells = [f"{link}/{qdisc}/cubic" for link in ("1-1", "10-10") for qdisc in ("a", "b", "c")]
+    for cell in cells:
+        for seed in (1, 2):
+            write_run(tmp_path, seed, cell)
+    runs = verify.shipped(tmp_path)
+    assert len(runs) == 12
+    chosen = [one.id for one in verify.sample(runs, 3)]
+    assert chosen == [one.id for one in verify.sample(runs, 3)]
+    assert len({one.rsplit("/", 1)[0] for one in chosen}) == 3
+    assert {one.split("/")[2] for one in chosen} == {"1-1", "10-10"}
+    assert {one[-3:] for one in chosen} == {"001", "002"}
+    assert sorted(one.id for one in verify.sample(runs, 99)) == sorted(one.id for one in runs)
+    assert len({one.cell for one in verify.sample(runs, 8)}) == 6
+
+
+def test_equal_bytes_and_counters_are_equal(tmp_path: Path) -> None:
+    verdict = judge(write_run(tmp_path / "a"), write_run(tmp_path / "b"))
+    assert (verdict.how, verdict.equal) == ("bytes", True)
+
+
+@pytest.mark.parametrize("other", [{"rtt": 60.5}, {"drops": 1}])
+def test_other_bytes_or_counters_are_not_reproduced(tmp_path: Path, other: Any) -> None:
+    verdict = judge(write_run(tmp_path / "a"), write_run(tmp_path / "b", **other))
+    assert (verdict.how, verdict.equal) == ("bytes", False)
+    assert "NOT REPRODUCED; " in str(verdict)
+
+
+@pytest.mark.parametrize(("waits", "how"), [(5, "the same bytes"), (6, "NOT REPRODUCED")])
+def test_tables_of_packets_are_compared_by_what_is_in_them(
+    tmp_path: Path, waits: int, how: str
+) -> None:
+    runs = []
+    for folder, digest, wait in (("a", "1", 5), ("b", "2", waits)):
+        run = write_run(tmp_path / folder)
+        packets = pd.DataFrame(
+            {
+                "arrived_100us": [0, 9], "left_100us": [4, 9 + wait], "flow": 0, "length": 1514,
+                "fate": 0, "elsewhere_100us": 1,
+            }
+        )  # fmt: skip
+        packets_table.write(packets, run.data.with_name("seed-001.packets.parquet"))
+        runs.append(replace(run, record={**run.record, "packets_sha256": digest}))
+    assert str(judge(*runs)).split(": ")[1].startswith(how)
+    alone = replace(runs[1], record={**runs[1].record, "packets_sha256": None})
+    assert not judge(runs[0], alone).equal
+
+
+def test_runs_are_chosen_by_how_they_begin(tmp_path: Path) -> None:
+    for cell in ("1-1/a/cubic", "10-10/a/cubic", "10-10/b/cubic"):
+        write_run(tmp_path, 1, cell)
+    runs = verify.shipped(tmp_path)
+    assert command.beginning(runs, []) == runs
+    found = command.beginning(runs, ["gbw2015/rrul/1-1/", "gbw2015/rrul/10-10/b"])
+    assert [one.record["link"] for one in found] == ["1/1", "10/10"]
+    with pytest.raises(ConfigError, match="--only gbw2015/voip"):
+        command.beginning(runs, ["gbw2015/rrul", "gbw2015/voip"])
+
+
+def test_equal_bytes_in_spite_of_another_kernel_are_equal_bytes(tmp_path: Path) -> None:
+    newer = {"digest": "o", "release": "6.12.120", "series": "6.12"}
+    verdict = judge(write_run(tmp_path / "a"), write_run(tmp_path / "b", kernel=newer))
+    assert (verdict.how, verdict.equal) == ("bytes", True)
+    assert str(verdict).endswith(
+        "the same bytes; in spite of a different kernel (6.12.117 against 6.12.120)"
+    )
+
+
+def test_another_kernel_is_compared_statistically(tmp_path: Path) -> None:
+    newer = {"digest": "o", "release": "6.12.120", "series": "6.12"}
+    for seed, rtt in ((1, 60.0), (2, 61.0), (3, 59.0)):
+        write_run(tmp_path / "a", seed, rtt=rtt)
+    old = verify.shipped(tmp_path / "a")[0]
+    near = judge(old, write_run(tmp_path / "b", rtt=62.0, kernel=newer))
+    text = "different kernel (6.12.117 against 6.12.120): comparing statistically"
+    assert near.equal
+    assert near.notes[0] == text
+    assert "3 seeds, 99.9% prediction interval" in near.notes
+    far = judge(old, write_run(tmp_path / "c", rtt=150.0, kernel=newer))
+    assert not far.equal
+    assert any(
+        "induced_latency_ms 100.000 ms OUTSIDE of 10.000 ± 36." in note for note in far.notes
+    )
+
+
+def test_few_seeds_have_stated_tolerances(tmp_path: Path) -> None:
+    old = write_run(tmp_path / "a")
+    near = judge(old, write_run(tmp_path / "b", mbit=9.4, guest="n"))
+    far = judge(old, write_run(tmp_path / "c", mbit=8.0, guest="n"))
+    assert "1 seed, within stated tolerances" in near.notes
+    assert (near.equal, far.equal) == (True, False)
+
+
+def test_every_ingredient_that_differs_is_named() -> None:
+    other = copy.deepcopy(IDENTITY)
+    other["root"] = {"digest": "s", "tools": {"flent": "2.2.0-1"}}
+    other["guest"] = "h"
+    assert verify.other_identity(IDENTITY, IDENTITY) == []
+    assert verify.other_identity(IDENTITY, other) == [
+        "code in the guest (g against h)",
+        "tools flent (2.1.1-1 against 2.2.0-1)",
+    ]
+    other = {**IDENTITY, "kernel": {"digest": "o", "release": "6.12.117", "series": "6.12"}}
+    assert verify.other_identity(IDENTITY, other) == ["kernel (k against o)"]
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "said"),
+    [
+        ("job", "i", ["job (j against i)"]),
+        (
+            "boot",
+            {"memory_mib": 256, "seed": 1, "digest": "c"},
+            ["memory in MiB (192 against 256)"],
+        ),
+        (
+            "boot",
+            {"memory_mib": 192, "seed": 2, "digest": "c"},
+            ["seed of the random numbers (1 against 2)"],
+        ),
+        (
+            "boot",
+            {"memory_mib": 192, "seed": 1, "digest": "c"},
+            ["command line of the kernel (b against c)"],
+        ),
+        (
+            "root",
+            {"digest": "s", "tools": {"flent": "2.1.1-1"}},
+            ["root file system (r against s)"],
+        ),
+        (
+            "root",
+            {"digest": "s", "tools": {"flent": "2.1.1-1", "irtt": "0.9"}},
+            ["tools irtt ((absent) against 0.9)"],
+        ),
+        (
+            "kernel",
+            {"digest": "o", "release": "7.3.4", "series": "7.3"},
+            ["kernel (6.12.117 against 7.3.4)"],
+        ),
+    ],
+)
+def test_each_difference_has_its_words(part: str, value: Any, said: list[str]) -> None:
+    assert verify.other_identity(IDENTITY, {**IDENTITY, part: value}) == said
+
+
+def write_series(path: Path, results: dict[str, list[float | None]]) -> Path:
+    """A flent file whose second and third of four steps are under load."""
+    meta = {"LENGTH": 10, "TOTAL_LENGTH": 20, "SERIES_META": {}}
+    content = {"metadata": meta, "x_values": [0.0, 5.0, 10.0, 15.0], "results": results}
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    return path
+
+
+def test_numbers_are_those_that_claims_are_about(root: Path, tmp_path: Path) -> None:
+    data, cell = root / "data", "10-10/codel/cubic/seed-001"
+    (rrul,) = [one for one in verify.shipped(data) if one.id == f"gbw2015/rrul/{cell}"]
+    assert command.measured(rrul, data)["induced_latency_ms"][1] == "ms"
+    # A page done again is divided by the shipped pages without load.
+    label = "web_small_rrul"
+    page = Shipped.at(data / "gbw2015" / label / f"{cell}.json")
+    again = tmp_path / "gbw2015" / label / cell
+    again.parent.mkdir(parents=True)
+    for path in page.data.parent.glob("seed-001.*"):
+        shutil.copy(path, again.parent)
+    new = Shipped.at(again.with_name("seed-001.json"))
+    assert command.measured(new, data) == command.measured(page, data)
+    assert "fetch_time_normalised" in command.measured(new, data)
+
+
+def test_nothing_to_compare_is_no_agreement(tmp_path: Path) -> None:
+    runs = []
+    for name, guest in (("a", "g"), ("b", "h")):
+        one = write_run(tmp_path / name, guest=guest, rtt=60.0 + (name == "b"))
+        write_series(one.data, {"Other": [1 + (name == "b")] * 4})
+        one.record["data_sha256"] = hashlib.sha256(one.data.read_bytes()).hexdigest()
+        one.data.with_name("seed-001.json").write_text(json.dumps(one.record))
+        runs.append(one)
+    verdict = judge(*runs)
+    assert (verdict.how, verdict.equal) == ("statistics", False)
+
+
+def test_a_shipped_run_is_found_in_the_experiments(tmp_path: Path) -> None:
+    one = write_run(tmp_path, 2)
+    assert one.run().id == one.id
+
+
+def test_a_folder_without_runs_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="holds no runs"):
+        verify.shipped(tmp_path)
+
+
+def test_evidence_is_a_line_a_kernel_and_way(tmp_path: Path) -> None:
+    file = tmp_path / "verified.csv"
+    verdicts = [
+        Verdict("a", "bytes", True, [], "k", "r"),
+        Verdict("b", "bytes", False, [], "k", "r"),
+        Verdict("c", "statistics", True, [], "k", "r"),
+        Verdict("d", "damaged", False),
+    ]
+    verify.add_evidence(file, verdicts)
+    verify.add_evidence(file, verdicts[:1])
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert [(row["how"], row["runs_equal"], row["runs_compared"]) for row in rows] == [
+        ("bytes", "1", "2"),
+        ("statistics", "1", "1"),
+        ("bytes", "1", "1"),
+    ]
+    assert rows[0]["kernel_digest"] == "k"
+    assert rows[0]["container"] in ("yes", "no")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "status"),
+    [
+        ([Verdict("a", "bytes", True)], 0),
+        ([Verdict("a", "bytes", True), Verdict("b", "bytes", False)], 9),
+        ([Verdict("a", "damaged", False), Verdict("b", "bytes", False)], 10),
+        ([Verdict("a", "statistics", True)], 0),
+        ([Verdict("a", "statistics", False)], 11),
+    ],
+)
+def test_a_status_a_cause(
+    verdicts: list[Verdict],
+    status: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from emulate.commands import verify as command
+
+    for number, _ in enumerate(verdicts, start=1):
+        write_run(tmp_path, number)
+    queue = list(verdicts)
+    monkeypatch.setattr(command, "verify", lambda *_: queue.pop(0))
+    monkeypatch.setattr(kernel, "build", lambda series: None)
+    monkeypatch.setattr(rootfs, "build", lambda: rootfs.RootFs(tmp_path, "", {}))
+    assert cli.main(["verify", "--all", "--data", str(tmp_path), "--record"]) == status
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) == len(verdicts)
+    assert (status == 0) == ("error" not in shown.err)
+    assert (tmp_path / "verified.csv").exists()
+
+
+def test_what_was_compared_before_an_interrupt_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from emulate.commands import verify as command
+
+    def first_only(one: Shipped, *_: object) -> Verdict:
+        if one.data.name != "seed-001.flent.gz":
+            raise KeyboardInterrupt
+        return Verdict("a", "bytes", True)
+
+    for number in (1, 2):
+        write_run(tmp_path, number)
+    monkeypatch.setattr(command, "verify", first_only)
+    monkeypatch.setattr(kernel, "build", lambda series: None)
+    monkeypatch.setattr(rootfs, "build", lambda: rootfs.RootFs(tmp_path, "", {}))
+    with suppress(KeyboardInterrupt):  # the command line may turn it into a status
+        cli.main(["verify", "--all", "--data", str(tmp_path), "--record"])
+    (line,) = (tmp_path / "verified.csv").read_text().splitlines()[1:]
+    assert line.endswith(",1,1,bytes")
+
+
+@pytest.mark.kernel
+def test_a_run_is_reproduced_and_damage_is_found(
+    rrul: Experiment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    length = Duration.parse("3 s")
+    (run,) = select(rrul, link="10/10", qdisc="codel", cc="cubic", seed=2, length=length)
+    result = execute(run, kernel.build(), rootfs.build(), tmp_path)
+    again = replace(run, seed=3)
+    execute(again, kernel.build(), rootfs.build(), tmp_path)
+    record = result.provenance.with_name("seed-003.json")
+    told = json.loads(record.read_text())
+    told["identity"]["guest"] = "a comment was another one"
+    record.write_text(json.dumps(told))
+    assert cli.main(["verify", "--all", "--jobs", "2", "--record", "--data", str(tmp_path)]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"{run.id}: the same bytes"
+    assert second.startswith(f"{again.id}: the same bytes; in spite of a different code in the")
+    (row,) = csv.DictReader((tmp_path / "verified.csv").read_text().splitlines())
+    assert (row["how"], row["runs_equal"], row["runs_compared"]) == ("bytes", "2", "2")
+
+    copied = tmp_path / "copy" / result.data.parent.relative_to(tmp_path)
+    shutil.copytree(result.data.parent, copied)
+    with (copied / result.data.name).open("ab") as file:
+        file.write(b"x")
+    assert cli.main(["verify", "1", "--data", str(tmp_path / "copy")]) == 10
+    assert "DAMAGED DATA" in capsys.readouterr().out

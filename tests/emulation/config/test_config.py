@@ -1,0 +1,458 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulate.commands.run import settings
+from emulation.config.catalogue import experiment, experiments, load, select
+from emulation.errors import ConfigError
+from emulation.model.qdisc import Option, Qdisc
+from emulation.model.run import DEFAULT_MEMORY, Experiment
+from emulation.model.units import Duration, Packets, Rate, Size
+
+MS = 10**6
+
+#: Table 1 of gbw2015: (qdisc, rate) -> what the paper prints for it.
+TABLE_1: dict[tuple[str, str], dict[str, Option]] = {
+    ("pfifo_fast", "1"): {"txqueuelen": Packets(127)},
+    ("pfifo_fast", "10"): {"txqueuelen": Packets(127)},
+    ("pfifo_fast", "100"): {"txqueuelen": Packets(1000)},
+    ("ared", "1"): {"min": Size(1514), "bandwidth": Rate(10**6), "max": Size(3028)},
+    ("ared", "10"): {"min": Size(12500), "bandwidth": Rate(10**7), "max": Size(37500)},
+    ("ared", "100"): {"min": Size(125000), "bandwidth": Rate(10**8), "max": Size(375000)},
+    **{
+        ("pie", rate): {
+            "target": Duration(20 * MS),
+            "tupdate": Duration(30 * MS),
+            "limit": Packets(1000),
+        }
+        for rate in ("1", "10", "100")
+    },
+    **{
+        (name, rate): {
+            "target": Duration(target * MS),
+            "interval": Duration(100 * MS),
+            "limit": Packets(limit),
+        }
+        for name, limit in (("codel", 1000), ("fq_codel", 10240))
+        for rate, target in (("1", 13), ("10", 5), ("100", 5))
+    },
+    ("sfq", "1"): {"limit": Packets(127)},
+    ("sfq", "10"): {"limit": Packets(127)},
+    ("sfq", "100"): {"limit": Packets(1000)},
+    **{
+        ("fq_nocodel", rate): {"limit": Packets(limit), "target": Duration(100_000 * MS)}
+        for rate, limit in (("1", 127), ("10", 127), ("100", 1000))
+    },
+}
+
+#: What the batch file or tc sets beside the table.
+BESIDE_TABLE_1: dict[str, dict[str, Option]] = {
+    "ared": {
+        "limit": Size(1_514_000),
+        "avpkt": Size(1514),
+        "adaptive": True,
+        "harddrop": True,
+        "probability": 0.02,
+    },
+    "pie": {"noecn": True},
+    "codel": {"noecn": True},
+    "fq_codel": {"noecn": True},
+    "fq_nocodel": {"noecn": True, "interval": Duration(100 * MS)},
+}
+
+SMALL = """\
+format: 1
+study: mine
+title: A small file
+links:
+  10/1: {down: 10 Mbit/s, up: 1 Mbit/s}
+qdiscs:
+  codel:
+    kind: codel
+    options: {limit: 1000 packets}
+    rates:
+      1 Mbit/s: {target: 13 ms}
+      10 Mbit/s: {target: 5 ms}
+rig:
+  base_rtt: 50 ms
+  edge_rate: 1 Gbit/s
+experiments:
+  rrul:
+    title: RRUL
+    section: "5.1"
+    traffic: {kind: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}
+    sweep:
+      link: [10/1]
+      qdisc: [codel]
+      cc: [cubic]
+    repetitions: 2
+"""
+
+
+def refusal(tmp_path: Path, text: str) -> list[str]:
+    """What `load` says about `text`, without the file's name."""
+    path = tmp_path / "small.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert caught.value.exit_status == 2
+    lines = str(caught.value).splitlines()
+    assert all(line.startswith(f"{path}:") for line in lines)
+    return [line.removeprefix(f"{path}:") for line in lines]
+
+
+def changed(old: str, new: str) -> str:
+    assert SMALL.count(old) == 1
+    return SMALL.replace(old, new)
+
+
+def used(experiment: Experiment) -> dict[tuple[str, str], Qdisc]:
+    """(qdisc, Mbit/s) -> the qdisc that a direction of that rate gets."""
+    found: dict[tuple[str, str], Qdisc] = {}
+    for cell in experiment.points:
+        directions = ((cell.link.up, cell.up), (cell.link.down, cell.down))
+        for rate, qdisc in directions:
+            key = (cell.qdisc, f"{rate.mbit_per_s:g}")
+            assert found.setdefault(key, qdisc) == qdisc
+    return found
+
+
+def test_table_1_exactly(rrul: Experiment) -> None:
+    found = used(rrul)
+    assert found.keys() == TABLE_1.keys()
+    for (name, rate), qdisc in found.items():
+        options = dict(qdisc.options)
+        if qdisc.txqueuelen:
+            options["txqueuelen"] = qdisc.txqueuelen
+        burst = {"burst": {"1": 1, "10": 13, "100": 137}[rate]} if name == "ared" else {}
+        assert options == {**TABLE_1[name, rate], **BESIDE_TABLE_1.get(name, {}), **burst}, name
+
+
+def test_the_kinds_behind_the_names(rrul: Experiment) -> None:
+    kinds = {cell.qdisc: cell.up.kind for cell in rrul.points}
+    assert kinds == {
+        "pfifo_fast": "pfifo_fast",
+        "ared": "red",
+        "pie": "pie",
+        "codel": "codel",
+        "sfq": "sfq",
+        "fq_nocodel": "fq_codel",
+        "fq_codel": "fq_codel",
+    }
+
+
+@pytest.mark.parametrize("rate", ["1", "10", "100"])
+def test_the_burst_of_ared_is_one_that_tc_takes(rrul: Experiment, rate: str) -> None:
+    # iproute2, tc/tc_red.c, tc_red_eval_ewma(): the smallest Wlog for which
+    # burst + 1 - min/avpkt <= (1 - (1 - W)^burst) / W, refused below 1, warned about from 10 on.
+    options = dict(used(rrul)["ared", rate].options)
+    low, high, packet = (options[name] for name in ("min", "max", "avpkt"))
+    burst = options["burst"]
+    assert isinstance(low, Size) and isinstance(high, Size) and isinstance(packet, Size)
+    assert isinstance(burst, int)
+    assert burst == (2 * low.bytes + high.bytes) // (3 * packet.bytes)
+    excess = burst + 1 - low.bytes / packet.bytes
+    assert excess >= 1
+    assert any(excess <= (1 - (1 - 0.5**wlog) ** burst) / 0.5**wlog for wlog in range(1, 10))
+
+
+def test_1_mbit_serves_the_upstream_of_10_1_only(rrul: Experiment) -> None:
+    slow = [cell for cell in rrul.points if cell.link.name == "10/1" and cell.qdisc == "codel"]
+    assert slow
+    for cell in slow:
+        assert dict(cell.up.options)["target"] == Duration(13 * MS)
+        assert dict(cell.down.options)["target"] == Duration(5 * MS)
+
+
+def test_the_sweep_of_rrul(rrul: Experiment) -> None:
+    assert len(rrul.points) == len(set(rrul.points)) == 3 * 7 * 2
+    assert rrul.seeds == tuple(range(1, 31))
+    assert (rrul.traffic.length, rrul.traffic.step) == (Duration(140_000 * MS), Duration(200 * MS))
+    assert (rrul.traffic.kind, rrul.traffic.test) == ("flent", "rrul_be")
+    assert rrul.rig.base_rtts == (Duration(50 * MS),)
+    assert rrul.rig.edge_rate == Rate(10**9)
+    assert rrul.rig.sysctls == (
+        ("net.ipv4.tcp_ecn", "0"),
+        ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
+        ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
+        ("net.ipv4.tcp_recv_batch_ms", "5"),
+    )
+    assert {point.memory for point in rrul.points} == {Size(384 * 2**20)}  # of the paper
+    assert rrul.traffic.start_jitter == Duration(50 * MS)
+    links = {cell.link.name: (cell.link.down, cell.link.up) for cell in rrul.points}
+    assert links == {
+        "100/100": (Rate(10**8), Rate(10**8)),
+        "10/10": (Rate(10**7), Rate(10**7)),
+        "10/1": (Rate(10**7), Rate(10**6)),
+    }
+
+
+def test_load_a_small_file(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL)
+    paper = load(path)
+    (found,) = paper.experiments
+    assert (paper.name, found.id, found.section) == ("mine", "mine/rrul", "5.1")
+    assert [run.id for run in select(found)] == [
+        "mine/rrul/10-1/codel/cubic/seed-001",
+        "mine/rrul/10-1/codel/cubic/seed-002",
+    ]
+    assert paper.experiment("rrul") is found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("base_rtt: 50", "base_rt: 50", "14: rig.base_rt: unknown key 'base_rt'; did you mean"),
+        ("step: 200 ms", "step: 200", "20: experiments.rrul.traffic.step: '200': a bare number"),
+        ("down: 10 Mbit/s", "down: 0 Mbit/s", "5: links.10/1.down: '0 bit/s' is not a possible"),
+        ("edge_rate: 1 ", "edge_rate: 101 ", "15: rig.edge_rate: '101 Gbit/s' is not a possible"),
+        ("qdisc: [codel]", "qdisc: [codl]", "23: experiments.rrul.sweep.qdisc[0]: unknown qdisc"),
+        ("[10/1]", "[10/0]", "22: experiments.rrul.sweep.link[0]: '10/0' is not possible; write"),
+        ("[10/1]", "[10]", "22: experiments.rrul.sweep.link[0]: '10' is no link; write download/"),
+        ("[cubic]", "[cubic, cubic]", "24: experiments.rrul.sweep.cc[1]: 'cubic' is there twice"),
+        ("      1 Mbit/s", "      2 Mbit/s", "23: experiments.rrul.sweep.qdisc[0]: 'codel' has no"),
+        ("length: 20 s", "length: 20 ms", "20: experiments.rrul.traffic.step: '200 ms' is longer"),
+        (
+            "length: 20 s",
+            "length: 0 s",
+            "20: experiments.rrul.traffic.length: '0 ns' must be above",
+        ),
+        ("target: 13 ms", "targt: 13 ms", "11: qdiscs.codel.rates.1 Mbit/s.targt: unknown option"),
+        ("1000 packets", "1000", "9: qdiscs.codel.options.limit: '1000': a bare number"),
+        ("1000 packets", "1000 B", "9: qdiscs.codel.options.limit: '1000 B': unknown unit 'B'"),
+        ("kind: codel", "kind: cdel", "8: qdiscs.codel.kind: unknown kind 'cdel'; name the folder"),
+        ("kind: codel", "kind: tbf", "8: qdiscs.codel.kind: unknown kind 'tbf'"),
+        ("  10/1:", "  10/2:", "5: links.10/2: is named '10/2' and has the rates 10/1; name it"),
+        ("repetitions: 2", "repetitions: 0", "25: experiments.rrul.repetitions: "),
+        ("repetitions: 2", "repetitions: two", "25: experiments.rrul.repetitions: is not"),
+        ("title: RRUL\n", "\n", "17: experiments.rrul.title: is missing; add it"),
+        ("title: RRUL", "title: RRUL\n    title: X", "19: experiments.rrul.title: duplicate key"),
+        (
+            "kind: flent",
+            "kind: nttcp",
+            "20: experiments.rrul.traffic.kind: unknown kind 'nttcp'; valid: flent",
+        ),
+        ("study: mine", "study: Mine!", "2: study: 'Mine!' is not a name"),
+        ("10 Mbit/s: {", "1000 kbit/s: {", "12: qdiscs.codel.rates.1000 kbit/s: 1 Mbit/s is there"),
+        ("limit: 1000 packets", "noecn: 1", "9: qdiscs.codel.options.noecn: 1 is not true or"),
+        ("[10/1]", "[10/1", "23: is not YAML"),
+    ],
+)
+def test_each_mistake_has_its_line_and_key(tmp_path: Path, old: str, new: str, said: str) -> None:
+    text = changed(old, new)
+    if old.startswith("  10/1"):
+        text = text.replace("link: [10/1]", "link: [10/2]")
+    lines = refusal(tmp_path, text)
+    assert any(line.startswith(said) for line in lines), lines
+    expected = 2 if "base_rt:" in new else 1
+    assert len(lines) == expected, lines
+
+
+#: What follows the start jitter on its line, and what stands before the sweep.
+BEHIND, BEFORE = "start_jitter: 50 ms}", "    sweep:\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "new", "said"),
+    [
+        (20, "servers: [netserv]", "traffic.servers[0]: unknown server 'netserv'; did you mean"),
+        (20, "servers: [web, ditg, web]", "traffic.servers: 'web' is there twice; remove one of"),
+        (20, "servers: netserver", "traffic.servers: is not a list; write [value, value]"),
+        (20, "servers: []", "traffic.servers: is empty; add at least one entry"),
+        (20, "options: {ipv4: true}", "traffic.options.ipv4: True is not a setting; write a whole"),
+        (20, "options: {a b: 1}", "traffic.options.a b: 'a b' is not the name of an option"),
+        (20, "options: [a]", "traffic.options: is not a mapping; write keys with values below it"),
+        (21, "memory: 32 MiB", "memory: '32 MiB' is no memory for a guest; write 64 MiB or more"),
+        (21, "memory: 200 MB", "memory: '200 MB' is no memory for a guest; write 64 MiB or more"),
+        (21, "memory: 192", "memory: '192': a bare number has no unit; write e.g. "),
+        (21, "rig: {base_rtt: [1 ms, 0 ms]}", "rig.base_rtt[1]: '0 ns' must be above zero; write"),
+        (
+            21,
+            "rig: {base_rtt: [1 ms, 5]}",
+            "rig.base_rtt[1]: '5': a bare number has no unit; write",
+        ),
+        (21, "rig: {base_rtt: []}", "rig.base_rtt: has 0 entries; write 1 to 16 of them"),
+        (21, "rig: {edge_rate: 0 bit/s}", "rig.edge_rate: '0 bit/s' is not a possible rate; write"),
+        (21, "rig: {edge_rat: 1 Gbit/s}", "rig.edge_rat: unknown key 'edge_rat'; did you mean"),
+        (
+            21,
+            "rig: {sysctls: {a: 1.5}}",
+            "rig.sysctls.a: 1.5 is not a setting; write a whole number",
+        ),
+        (
+            21,
+            "rig: {kind: gateways, base_rtt: 5 ms, edge_rate: 1 Gbit/s, schedule: [{at: 1 s,"
+            " rate: 1 Mbit/s, foo: 1}]}",
+            "rig.schedule[0].foo: unknown key 'foo'; valid: at, rate",
+        ),
+        (21, "rig: {wifi: [w]}", "rig.wifi: unknown WiFi link '['w']'; valid: none"),
+        (21, "rig: {wifi: {w: 1}}", "rig.wifi: unknown WiFi link '{'w': 1}'; valid: none"),
+        (21, "rig: 5", "rig: is not a mapping; write keys with values below it"),
+    ],
+)
+def test_what_an_experiment_has_of_its_own_is_checked(
+    tmp_path: Path, line: int, new: str, said: str
+) -> None:
+    if line == 20:
+        text = changed(BEHIND, f"{BEHIND.removesuffix('}')}, {new}}}")
+    else:
+        text = changed(BEFORE, f"    {new}\n{BEFORE}")
+    (found,) = refusal(tmp_path, text)
+    assert found.startswith(f"{line}: experiments.rrul.{said}")
+
+
+def test_a_load_is_a_name(tmp_path: Path) -> None:
+    text = changed(
+        "{kind: flent, test: rrul_be,", "{kind: mix, test: mix, loads: [[a], b, {c: 1}],"
+    )
+    found = refusal(tmp_path, text)
+    names = ("['a']", "b", "{'c': 1}")
+    assert found == [
+        f"20: experiments.rrul.traffic.loads[{number}]: unknown load '{name}'; valid: none"
+        for number, name in enumerate(names)
+    ]
+
+
+@pytest.mark.parametrize("deep", ["[" * 3000, "[" * 3000 + "]" * 3000, "{a: " * 3000 + "}" * 3000])
+def test_what_is_nested_too_deeply_is_refused(tmp_path: Path, deep: str) -> None:
+    assert refusal(tmp_path, deep) == ["1: is nested too deeply; write it flat"]
+    with pytest.raises(ConfigError, match=r"--set: the value of 'a' is nested too deeply"):
+        settings([f"a={deep}"])
+
+
+def test_null_takes_an_option_away(rrul: Experiment) -> None:
+    found = settings(["qdisc.limit=null", "qdisc.target=10 ms"])
+    assert found == {"qdisc.limit": [None], "qdisc.target": ["10 ms"]}
+    (run,) = select(rrul, link="10/1", qdisc="codel", cc="cubic", seed=1, settings=found)
+    options = dict(run.point.up.options)
+    assert (options["target"], "limit" in options) == (Duration(10 * MS), False)
+    for wrong in ("qdisc.limit=", "qdisc.limit", "=5", "qdisc.limit=# 5"):
+        with pytest.raises(ConfigError, match="is not AXIS=VALUE"):
+            settings([wrong])
+
+
+def test_a_server_has_no_more_addresses_than_there_are_bands(tmp_path: Path) -> None:
+    many = ", ".join(["1 ms"] * 17)
+    (found,) = refusal(tmp_path, changed("base_rtt: 50 ms", f"base_rtt: [{many}]"))
+    assert found == "14: rig.base_rtt: has 17 entries; write 1 to 16 of them"
+
+
+def test_an_experiment_has_what_is_its_own_and_the_files_rig(tmp_path: Path) -> None:
+    text = changed(BEHIND, "start_jitter: 50 ms, servers: [web], options: {urllist: list}}")
+    own = "    rig: {base_rtt: [10 ms, 50 ms], sysctls: {net.ipv4.b: 7, net.ipv4.c: x}}\n"
+    own += "    memory: 256 MiB\n"
+    text = text.replace(BEFORE, own + BEFORE)
+    text = text.replace(
+        "edge_rate: 1 Gbit/s", "edge_rate: 1 Gbit/s\n  sysctls: {net.ipv4.a: 1, net.ipv4.b: 2}"
+    )
+    path = tmp_path / "small.yaml"
+    path.write_text(text)
+    (found,) = load(path).experiments
+    assert found.rig.base_rtts == (Duration(10 * MS), Duration(50 * MS))
+    assert found.rig.edge_rate == Rate(10**9)
+    assert dict(found.rig.sysctls) == {"net.ipv4.a": "1", "net.ipv4.b": "7", "net.ipv4.c": "x"}
+    assert found.points[0].memory == Size(256 * 2**20)
+    assert (found.traffic.servers, found.traffic.options) == (("web",), (("urllist", "list"),))
+    path.write_text(SMALL)
+    (plain,) = load(path).experiments
+    assert plain.rig.base_rtts == (Duration(50 * MS),)
+    assert plain.traffic.servers == ("netserver", "irtt")
+    assert (plain.traffic.options, plain.points[0].memory) == ((), DEFAULT_MEMORY)
+
+
+def test_the_four_round_trips_of_rtt_fairness() -> None:
+    fairness = experiment("gbw2015/rtt_fairness")
+    assert [rtt.ms for rtt in fairness.rig.base_rtts] == [10, 50, 200, 500]  # Sec. 6.1
+    assert fairness.rig.edge_rate == Rate(10**9)
+
+
+def test_all_mistakes_of_sections_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    text = SMALL.replace("up: 1 Mbit/s", "up: 1").replace("repetitions: 2", "repetitions: 0")
+    text = text.replace("13 ms", "13").replace("target: 5 ms}", "target: 5}")
+    text += "surprise: 1\n"
+    keys = [line.split(": ")[:2] for line in refusal(tmp_path, text)]
+    assert keys == [
+        ["5", "links.10/1.up"],
+        ["11", "qdiscs.codel.rates.1 Mbit/s.target"],
+        ["12", "qdiscs.codel.rates.10 Mbit/s.target"],
+        ["25", "experiments.rrul.repetitions"],
+        ["26", "surprise"],
+    ]
+
+
+def test_all_mistakes_of_sweeps_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    text = SMALL.replace("base_rtt: 50 ms", "base_rtt: -50 ms").replace("step: 200 ms", "step: 0 s")
+    text = text.replace("[10/1]", "[10/1, 10/x]").replace("[codel]", "[codel, pi]")
+    other = text[text.index("  rrul:") :].replace("  rrul:", "  other:")
+    keys = [line.split(": ")[:2] for line in refusal(tmp_path, text + other)]
+    assert keys == [
+        ["14", "rig.base_rtt"],
+        ["20", "experiments.rrul.traffic.step"],
+        ["22", "experiments.rrul.sweep.link[1]"],
+        ["23", "experiments.rrul.sweep.qdisc[1]"],
+        ["29", "experiments.other.traffic.step"],
+        ["31", "experiments.other.sweep.link[1]"],
+        ["32", "experiments.other.sweep.qdisc[1]"],
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "- a\n- b\n", "a: &a {b: *a}\n", "\x00", "? [a]\n: b\n"])
+def test_what_is_no_experiment_file_is_refused(tmp_path: Path, text: str) -> None:
+    assert refusal(tmp_path, text)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        load(tmp_path / "none.yaml")
+
+
+def test_select_takes_all_or_what_is_given(rrul: Experiment) -> None:
+    assert len(select(rrul)) == 42 * 30
+    runs = select(rrul, link=["10/1", "10/10"], qdisc="codel", cc="reno", seed=[2, 1])
+    assert [(run.link.name, run.seed) for run in runs] == [
+        ("10/10", 1),
+        ("10/10", 2),
+        ("10/1", 1),
+        ("10/1", 2),
+    ]
+    assert {run.length for run in runs} == {rrul.traffic.length}
+
+
+def test_select_takes_what_the_sweep_does_not_have(rrul: Experiment) -> None:
+    (run,) = select(rrul, link="50/10", qdisc="cake", cc="bbr", seed=905)
+    assert run.id == "gbw2015/rrul/50-10/cake/bbr/seed-905"
+    assert (run.point.outside, run.point.borrowed) == (("link", "qdisc", "cc"), ())
+    assert (run.point.up.kind, run.link.up) == ("cake", Rate(10**7))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"link": "10"}, "--link: '10' is no link; write download/upload in Mbit/s: 10/1"),
+        ({"qdisc": ["codel", "sfqq"]}, "--qdisc sfqq: unknown qdisc 'sfqq'; did you mean 'sfq'?"),
+        ({"qdisc": "tbf"}, "--qdisc tbf: unknown qdisc 'tbf'; "),
+        ({"cc": "cubik"}, "gbw2015/rrul: Linux 6.12 here has no cubik; choose from "),
+        ({"seed": 0}, "gbw2015/rrul: a seed of 0 is not possible; give whole numbers from 1 to"),
+        ({"era": "modem"}, "gbw2015/rrul: unknown era 'modem'; valid: modern, 2014"),
+        ({"era": "2014-rack"}, "gbw2015/rrul: unknown switch 'rack' of era '2014-rack'; valid: "),
+        (
+            {"length": Duration(100 * MS)},
+            "gbw2015/rrul: length '100 ms' is shorter than the step, '200 ms'",
+        ),
+    ],
+)
+def test_select_refuses_what_cannot_be(
+    rrul: Experiment, chosen: dict[str, object], said: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        select(rrul, **chosen)  # type: ignore[arg-type]
+    assert str(caught.value).startswith(said)
+
+
+def test_experiments_by_name() -> None:
+    assert "gbw2015/rrul" in [found.id for found in experiments()]
+    with pytest.raises(ConfigError, match="did you mean 'gbw2015/rrul'"):
+        experiment("gbw2015/rul")

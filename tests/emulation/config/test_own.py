@@ -1,0 +1,167 @@
+"""Qdiscs of the user's own: read strictly, part of every sweep and figure, built and run."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from analysis.plots import style
+from analysis.site.figurefile import read_figure
+from emulation import kernel
+from emulation.config import catalogue, own, ownfile
+from emulation.config.job import job_of, modules_of
+from emulation.errors import ConfigError
+from emulation.kernel import module
+from emulation.machine import guestcode, provenance, rootfs
+from emulation.model.run import Run
+from emulation.model.units import Duration, Packets
+from emulation.runs.run import execute
+from workflow.plan import Plan, Scale
+
+
+@pytest.fixture
+def ramp(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The example is the user's own; the folder of its module."""
+    folder = root / "qdisc/src/ramp"
+    text = (folder / "own.yaml").read_text().replace("src/ramp", str(folder))
+    monkeypatch.setenv(ownfile.VARIABLE, str(written(tmp_path, text)))
+    return folder
+
+
+def one_run(seconds: int = 5, **cell: str) -> Run:
+    chosen = {"link": "10/1", "qdisc": "ramp", "cc": "cubic", **cell}
+    length = Duration(seconds * 10**9)
+    (run,) = catalogue.select(catalogue.experiment("gbw2015/rrul"), seed=1, length=length, **chosen)
+    return run
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "own.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_without_a_file_there_is_nothing() -> None:
+    assert own.own() == own.Own()
+    assert "ramp" not in {cell.qdisc for cell in catalogue.experiment("gbw2015/rrul").points}
+
+
+def test_the_example_joins_the_sweeps_over_qdiscs(ramp: Path) -> None:
+    cells = catalogue.experiment("gbw2015/rrul").points
+    assert sum(cell.qdisc == "ramp" for cell in cells) == 3 * 2  # links, congestion controls
+    assert sum(cell.qdisc == "codel" for cell in cells) == 3 * 2
+    (idle,) = {cell.qdisc for cell in catalogue.experiment("gbw2015/web_small_idle").points}
+    assert idle == "pfifo_fast"
+    assert "ramp" not in {c.qdisc for c in catalogue.experiment("khademi2013/flows_4").points}
+
+
+def test_values_of_a_rate_go_before_those_of_all(ramp: Path) -> None:
+    cell = one_run().point
+    assert dict(cell.down.options)["min"] == Duration(5_000_000)
+    assert dict(cell.up.options)["min"] == Duration(15_000_000)
+    assert cell.up.expect() == {
+        "kind": "ramp", "limit": 1000, "min_us": 15000, "max_us": 100000, "probability": 0.1,
+        "ecn": False,
+    }  # fmt: skip
+    assert dict(cell.up.options)["limit"] == Packets(1000)
+
+
+def test_the_job_names_the_module_and_what_it_is_made_of(ramp: Path, tmp_path: Path) -> None:
+    job = job_of(one_run())
+    (told,) = job["modules"]
+    assert told["name"] == "sch_ramp"
+    assert "modules" not in job_of(one_run(qdisc="codel"))
+    copy = tmp_path / "ramp"
+    copy.mkdir()
+    for path in ramp.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    assert module.source(copy).digest == told["digest"]
+    (copy / "ramp_impl.h").write_text("/* another */")
+    assert module.source(copy).digest != told["digest"]
+
+
+def test_its_guest_has_what_loads_modules(ramp: Path) -> None:
+    plain, own_job = job_of(one_run(qdisc="codel")), job_of(one_run())
+    more = {path.name for path in guestcode.files(own_job)}
+    assert more - {path.name for path in guestcode.files(plain)} == {"modules.py"}
+    assert provenance.guest_code_digest(plain) != provenance.guest_code_digest(own_job)
+
+
+def test_figures_have_it_and_draw_it_apart(root: Path, ramp: Path) -> None:
+    figures = root / "studies/gbw2015/figures"
+    for name in ("fig2b", "fig3d", "fig4b", "fig5a", "fig6c", "fig7b", "table2", "spreada"):
+        assert read_figure(figures / f"{name}.yaml").parameters["qdiscs"][-1] == "ramp"
+    assert "ramp" not in read_figure(figures / "switchesb.yaml").parameters["qdiscs"]
+    assert style.look("ramp") == style.Look("#882255", "#d873a8", "p", style.OWN_DASHES)
+    figure = read_figure(figures / "fig2b.yaml")
+    cell = next(c for c in figure.cells() if c.qdisc == "ramp")
+    plan = Plan({figure.name: figure}, root / "data", root / "results", None)
+    assert Path(os.environ[ownfile.VARIABLE]) in plan.code_files(figure)
+    assert Scale("smoke", qdiscs=("codel",)).has(cell)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("papers: [gbw2015]\n", r"own.yaml:1: qdiscs: is missing"),
+        (
+            "papers: [gbw2015]\nqdiscs:\n  mine: {kind: ramp}\n",
+            r"own.yaml:3: qdiscs.mine.*unknown kind 'ramp'; name the folder of its module",
+        ),
+        (
+            "papers: [gbw2015]\nqdiscs:\n  mine:\n    kind: codel\n    options: {target: 5}\n",
+            r"own.yaml:5: qdiscs.mine.options.target: .*no unit",
+        ),
+        (
+            "papers: [gbw2015]\nqdiscs:\n  mine:\n    kind: m\n    module: nowhere\n",
+            r"own.yaml:5: qdiscs.mine.module: there is no file Kbuild",
+        ),
+        (
+            "papers: [gbw2015]\nqdiscs:\n  mine:\n    kind: m\n    module: src\n"
+            "    options: {depth: 5 bananas}\n",
+            r"own.yaml:6: qdiscs.mine.options.depth: '5 bananas' is no number",
+        ),
+        (
+            "papers: [gbw2015]\nqdiscs:\n  mine: {kind: codel, color: red}\n",
+            r"own.yaml:3: qdiscs.mine.color: 'red' is no colour",
+        ),
+        (
+            "papers: [gbw2015]\nqdiscs:\n  mine: {kind: codel, colour: '#123456'}\n",
+            r"unknown key 'colour'; did you mean 'color'",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        own.load(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("papers", "name", "message"),
+    [("gbw2014", "mine", "unknown paper 'gbw2014'; did you mean 'gbw2015'"),
+     ("gbw2015", "codel", "'codel' is a qdisc of gbw2015 already")],
+)  # fmt: skip
+def test_what_does_not_go_with_the_papers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, papers: str, name: str, message: str
+) -> None:
+    text = f"papers: [{papers}]\nqdiscs:\n  {name}: {{kind: codel}}\n"
+    monkeypatch.setenv(ownfile.VARIABLE, str(written(tmp_path, text)))
+    with pytest.raises(ConfigError, match=message):
+        catalogue.papers()
+
+
+@pytest.mark.kernel
+def test_the_example_is_built_and_runs(ramp: Path, tmp_path: Path) -> None:
+    """Read back as asked for; it drops for the sojourn time, and more than its FIFO would."""
+    run = one_run(seconds=8, link="10/10")
+    result = execute(run, kernel.build(), rootfs.build(), tmp_path)
+    told = json.loads(result.provenance.read_text())
+    (built,) = module.needed(kernel.build(), job_of(run), modules_of(run))
+    assert told["identity"]["modules"] == {"sch_ramp": built.digest}
+    (seen,) = (q for q in told["qdiscs"]["router_up r1-delay"]["qdiscs"] if q["kind"] == "ramp")
+    assert seen["options"]["max_us"] == 100000
+    assert seen["drops"] == seen["dropped"] > 20  # early ones alone: the FIFO was never full
+    assert seen["overlimit"] == seen["backlog"] == seen["qlen"] == 0

@@ -1,0 +1,151 @@
+"""Sections of a study file, those that a sweep does not touch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from emulation.config.catalogue import load, select
+from emulation.config.studyfile import FORMAT, options_of
+from emulation.errors import ConfigError
+from emulation.model.qdisc import REQUIRED, TC_OPTIONS
+from emulation.model.run import Experiment
+from emulation.model.units import Duration, Packets, Rate, Size
+from emulation.study.schema import RIG_KINDS
+
+Read = Callable[[str], Experiment]
+Refusal = Callable[[str], list[str]]
+
+STUDY = """\
+format: 1
+study: mine
+title: A study
+axes:
+  rtt: {sets: rig.base_rtt}
+qdiscs:
+  mine:
+    kind: codel
+    options: {limit: 100 packets}
+    by: {rtt: {5 ms: {target: 1 ms}, 50 ms: {target: 5 ms, limit: null, ecn: true}}}
+    color: '#123456'
+    marker: p
+rig: {base_rtt: 50 ms, edge_rate: 1 Gbit/s}
+experiments:
+  first:
+    title: First
+    traffic: {kind: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}
+    sweep: {link: [10/1], qdisc: [mine], cc: cubic, rtt: [5 ms, 50 ms]}
+    repetitions: 2
+"""
+
+
+def changed(old: str, new: str) -> str:
+    assert STUDY.count(old) == 1, old
+    return STUDY.replace(old, new)
+
+
+def test_options_of_a_qdisc_by_the_value_of_an_axis(first_of: Read) -> None:
+    found = first_of(STUDY)
+    small, large = ({**dict(point.up.options)} for point in found.points)
+    assert small == {"limit": Packets(100), "target": Duration(10**6)}
+    assert large == {"target": Duration(5 * 10**6), "ecn": True}
+    assert found.seeds == (1, 2)
+    with pytest.raises(
+        ConfigError, match=r"'mine' has no options for rtt 6 ms; add it to qdiscs.m"
+    ):
+        select(found, settings={"rtt": ["6 ms"]})
+
+
+def test_what_a_file_need_not_say(study: Path) -> None:
+    begin, end = STUDY.index("axes:"), STUDY.index("rig:")
+    text = STUDY[:begin] + STUDY[end:]
+    text = text.replace("[mine]", "[codel]").replace(", rtt: [5 ms, 50 ms]", "")
+    (study / "study.yaml").write_text(text.replace("    repetitions: 2\n", ""))
+    found = load(study)
+    assert (found.name, found.doi, found.experiments[0].seeds) == ("mine", "", (1,))
+    assert load(study / "study.yaml") is found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "format: 1",
+            f"format: {FORMAT + 1}",
+            "1: format: '2' is not a format that this version reads; use a newer version of this",
+        ),
+        ("format: 1", "format: 0", "1: format: '0' is not a format that this version reads; write"),
+        ("format: 1", "format: true", "1: format: 'True' is not a format that this version reads"),
+        ("format: 1\n", "", "1: format: is missing; add it"),
+        ("study: mine", "paper: mine", "2: paper: unknown key 'paper'; valid: format, study, "),
+        ("study: mine", "study: ../x", "2: study: '../x' is not a name; write lower-case letters"),
+        (
+            "kind: codel",
+            "kind: htb",
+            "8: qdiscs.mine.kind: unknown kind 'htb'; valid: bfifo, cake",
+        ),
+        (
+            "kind: codel",
+            "kind: codl",
+            "8: qdiscs.mine.kind: unknown kind 'codl'; name the folder of",
+        ),
+        ("100 packets", "100", "9: qdiscs.mine.options.limit: '100': a bare number has no unit"),
+        ("limit: 100", "limt: 100", "9: qdiscs.mine.options.limt: unknown option of codel 'limt'"),
+        ("target: 1 ms", "target: 1", "10: qdiscs.mine.by.rtt.5 ms.target: '1': a bare number has"),
+        (
+            "'#123456'",
+            "red",
+            "11: qdiscs.mine.color: 'red' is no colour; write e.g. '#882255', wit",
+        ),
+        ("marker: p", "marker: x", "12: qdiscs.mine.marker: unknown marker 'x'; valid: p, d"),
+        ("{sets: rig.base_rtt}", "{}", "5: axes.rtt: needs either 'sets' or 'values'; e.g. 'sets:"),
+        ("  first:", "  First:", "15: experiments.First: 'First' is not a name; write lower-case"),
+        ("repetitions: 2", "repetitions: 0", "19: experiments.first.repetitions: "),
+        ("repetitions: 2", "repetitions: 1000", "19: experiments.first.repetitions: "),
+        (
+            "    repetitions: 2",
+            "    restores: [pie_tun]",
+            "19: experiments.first.restores[0]: unknown switch 'pie_tun'; did you mean 'pie_tune'",
+        ),
+        (
+            "cc: cubic,",
+            "cc: cubic, repetitions: 3,",
+            "18: experiments.first.sweep.repetitions: unknown axis 'repetitions'; valid: link, qdi",
+        ),
+    ],
+)
+def test_each_mistake_has_its_line_and_key(refusal: Refusal, old: str, new: str, said: str) -> None:
+    lines = refusal(changed(old, new))
+    assert any(line.startswith(said) for line in lines), lines
+    assert all("; " in line for line in lines)
+
+
+def test_no_experiment_is_no_study(refusal: Refusal) -> None:
+    text = f"{STUDY[: STUDY.index('experiments:')]}experiments: {{}}\n"
+    assert refusal(text) == ["14: experiments: is empty; add at least one entry"]
+
+
+@pytest.mark.parametrize("kind", sorted(TC_OPTIONS.keys() - RIG_KINDS - REQUIRED.keys()))
+def test_every_kind_that_tc_is_known_to_take_needs_no_section(first_of: Read, kind: str) -> None:
+    text = STUDY.replace("[mine]", f"[{kind}]").replace(", rtt: [5 ms, 50 ms]", "")
+    (run,) = select(first_of(text), seed=1)
+    assert (run.point.up.kind, run.point.up.options) == (kind, ())
+    assert run.id == f"mine/first/10-1/{kind}/cubic/seed-001"
+
+
+@pytest.mark.parametrize("kind", sorted(REQUIRED.keys() - RIG_KINDS))
+def test_a_kind_that_tc_takes_with_options_alone_says_which(refusal: Refusal, kind: str) -> None:
+    lines = refusal(STUDY.replace("[mine]", f"[{kind}]").replace(", rtt: [5 ms, 50 ms]", ""))
+    wanted = [f"'{name}' is missing, which {kind} needs" for name in REQUIRED[kind]]
+    assert all(any(one in line for line in lines) for one in wanted)
+
+
+def test_options_of_a_kind_of_ones_own_are_what_they_look_like() -> None:
+    given = {"a": "5 ms", "b": "7 packets", "c": "3 kB", "d": "2 Mbit/s", "e": 5, "f": 0.5,
+             "g": True, "h": None}  # fmt: skip
+    assert options_of("kind_of_mine", given) == {
+        "a": Duration(5 * 10**6), "b": Packets(7), "c": Size(3000), "d": Rate(2 * 10**6), "e": 5,
+        "f": 0.5, "g": True, "h": None,
+    }  # fmt: skip

@@ -1,0 +1,457 @@
+"""Tests of `emulation.kernel`, most of them on a kernel tree of a few lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tarfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from emulation.errors import DamagedCache, KernelBuildError, MissingTool
+from emulation.host import seal
+from emulation.kernel import builder as builds, make, recipe as recipes, source as sources
+
+MAKEFILE = """\
+VERSION = 6
+PATCHLEVEL = 12
+SUBLEVEL = 7
+EXTRAVERSION =
+allnoconfig:
+\tcp $(KCONFIG_ALLCONFIG) $(O)/.config
+olddefconfig:
+\t@true
+linux:
+\t@echo "  CC      init/main.o"
+\t@grep -q good init/main.c || { echo "init/main.c:1:1: error: not good"; exit 1; }
+\t@cat init/main.c $(O)/.config > $(O)/linux
+\t@echo 0x1 > $(O)/vmlinux.symvers
+modules_prepare:
+\t@mkdir -p $(O)/include/generated $(O)/scripts
+\t@touch $(O)/Makefile $(O)/include/generated/autoconf.h $(O)/scripts/modpost $(O)/scripts/modpost.o
+"""
+
+PATCH = """\
+From: Somebody <somebody@example.invalid>
+Subject: [PATCH] add a line
+
+---
+--- a/init/main.c
++++ b/init/main.c
+@@ -1 +1,2 @@
+ good
++patched
+"""
+
+needs_make = pytest.mark.skipif(
+    not (shutil.which("make") and shutil.which("patch") and shutil.which("gcc")),
+    reason="no make, patch or gcc",
+)
+
+
+@pytest.fixture
+def recipe_dir(tmp_path: Path) -> Path:
+    """A recipe with one option and one patch."""
+    folder = tmp_path / "qdisc"
+    (folder / "config").mkdir(parents=True)
+    (folder / "patches/6.12").mkdir(parents=True)
+    (folder / "KERNEL.toml").write_text('default = "6.12"\n[series]\n')
+    (folder / "config/a.config").write_text("# reason\nCONFIG_A=y\n")
+    (folder / "patches/6.12/one.patch").write_text(PATCH)
+    (folder / "patches/series").write_text("6.12..6.12 6.12/one.patch\n")
+    return folder
+
+
+@pytest.fixture
+def tarball(tmp_path: Path) -> Path:
+    """A kernel's source, of two files."""
+    return make_tarball(tmp_path, "good\n")
+
+
+def make_tarball(folder: Path, main: str) -> Path:
+    tree = folder / "linux-6.12.7"
+    (tree / "init").mkdir(parents=True, exist_ok=True)
+    (tree / "Makefile").write_text(MAKEFILE)
+    (tree / "init/main.c").write_text(main)
+    path = folder / "linux.tar"
+    with tarfile.open(path, "w") as archive:
+        archive.add(tree, arcname=tree.name)
+    return path
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and no tools but those that the tiny tree needs."""
+    monkeypatch.setattr(make, "check_tools", lambda: None)
+    path = tmp_path / "cache"
+    path.mkdir()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("releases", "inside"),
+    [
+        ("6.12..6.12", True),
+        ("6.12..", True),
+        ("..6.12", True),
+        ("..", True),
+        ("6.2..6.9", False),
+        ("6.13..", False),
+        ("..6.11", False),
+    ],
+)
+def test_range_of_releases(releases: str, inside: bool) -> None:
+    assert recipes.in_range("6.12", releases) is inside
+
+
+@pytest.mark.parametrize("text", ["6.12", "6.12-6.15", "6..7", ""])
+def test_bad_range(text: str) -> None:
+    with pytest.raises(ValueError, match="range"):
+        recipes.in_range("6.12", text)
+
+
+@pytest.mark.parametrize("text", ["6", "6.12.7", "six"])
+def test_bad_series(text: str) -> None:
+    with pytest.raises(KernelBuildError, match="series"):
+        recipes.parse_series(text)
+
+
+def test_fragment() -> None:
+    text = '# why\n\nCONFIG_A=y\nCONFIG_B=n\nCONFIG_C="x y"\nCONFIG_D=1000\t# 6.17..\n'
+    values = {o.name: o.value for o in recipes.parse_fragment(text, "f", "6.12")}
+    assert values == {"CONFIG_A": "y", "CONFIG_B": "n", "CONFIG_C": '"x y"'}
+    assert len(recipes.parse_fragment(text, "f", "6.17")) == 4
+
+
+@pytest.mark.parametrize(
+    "line", ["CONFIG_A", "A=y", "CONFIG_A=m", "CONFIG_A=y # why", "CONFIG_A ="]
+)
+def test_bad_fragment_names_the_line(line: str) -> None:
+    with pytest.raises(KernelBuildError, match=r"^f\.config:2: "):
+        recipes.parse_fragment(f"CONFIG_Z=y\n{line}\n", "f.config", "6.12")
+
+
+def test_fragments_that_disagree() -> None:
+    one = recipes.Option("CONFIG_A", "y", "one.config")
+    other = recipes.Option("CONFIG_A", "n", "other.config")
+    assert recipes.merge([one, one]) == (one,)
+    with pytest.raises(KernelBuildError, match=r"one\.config.*other\.config"):
+        recipes.merge([one, other])
+
+
+def test_proof_of_options() -> None:
+    wanted = recipes.parse_fragment(
+        "CONFIG_A=y\nCONFIG_B=n\nCONFIG_C=n\nCONFIG_D=100\nCONFIG_E=y\n", "f", "6.12"
+    )
+    config = "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=y\nCONFIG_D=1000\nCONFIG_EE=y\n"
+    assert [o.name for o in recipes.missing(wanted, config)] == ["CONFIG_C", "CONFIG_D", "CONFIG_E"]
+
+
+def series(folder: Path, text: str, release: str) -> list[str]:
+    return [
+        str(patch.path.relative_to(folder))
+        for patch in recipes.parse_patches(text, release, folder)
+    ]
+
+
+def test_versions_of_a_patch(tmp_path: Path) -> None:
+    for name in ("6.12/a.patch", "7.2/a.patch", "6.12/b.patch"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    text = "6.12..6.15 6.12/a.patch\n7.2.. 7.2/a.patch # why\n6.12..6.15 6.12/b.patch\n"
+    text += "7.2.. none b.patch\n"
+    assert series(tmp_path, text, "6.12") == ["6.12/a.patch", "6.12/b.patch"]
+    assert series(tmp_path, text, "7.3") == ["7.2/a.patch"]
+    with pytest.raises(KernelBuildError, match=r"no version for 6\.16 of a\.patch, b\.patch"):
+        series(tmp_path, text, "6.16")
+    with pytest.raises(KernelBuildError, match="second version"):
+        series(tmp_path, text + "6.12.. 7.2/a.patch\n", "6.12")
+    with pytest.raises(KernelBuildError, match=r"series:1: there is no"):
+        series(tmp_path, "6.12.. 6.12/c.patch", "6.12")
+    with pytest.raises(KernelBuildError, match=r"series:1: not a line"):
+        series(tmp_path, "6.12/a.patch", "6.12")
+
+
+@pytest.mark.parametrize("name", recipes.all_series())
+def test_recipe_of_the_project(name: str) -> None:
+    recipe = recipes.load(name)
+    assert {"um-seed.patch", "um-simulated-tsc.patch"} <= {patch.name for patch in recipe.patches}
+    assert recipes.Option("CONFIG_HZ", "1000", "um.config") in recipe.options
+    assert recipe.origin is not None
+    assert all(len(digest) == 64 for _, digest in recipe.origin.known)
+
+
+def test_patches_of_the_project_are_mails_without_people() -> None:
+    for path in recipes.RECIPE_DIR.glob("patches/*/*.patch"):
+        lines = path.read_text().splitlines()
+        assert lines[0].startswith("From 0000000000000000000000000000000000000000")
+        author = "The qdisc-lab authors <authors@qdisc-lab.invalid>"
+        assert f"From: {author}" in lines
+        assert f"Signed-off-by: {author}" in lines
+
+
+def test_digest_changes_with_each_input(recipe_dir: Path) -> None:
+    def digest(source: str = "s", compiler: str = "gcc 12", settings: str = "ARCH=um") -> str:
+        recipe = recipes.load("6.12", recipe_dir)
+        return recipes.digest(source, recipes.inputs(recipe, compiler, [settings]))
+
+    before = digest()
+    seen = {before, digest(source="t"), digest(compiler="gcc 13"), digest(settings="X=1")}
+    assert len(seen) == 4
+    (recipe_dir / "config/a.config").write_text("# another reason\n\nCONFIG_A=y\n")
+    assert digest() == before
+    (recipe_dir / "config/a.config").write_text("CONFIG_A=n\n")
+    seen.add(digest())
+    (recipe_dir / "patches/6.12/one.patch").write_text(PATCH + "\n")
+    seen.add(digest())
+    assert len(seen) == 6
+
+
+def test_a_patch_for_the_host_alone_is_another_build_of_the_same_identity(
+    recipe_dir: Path,
+) -> None:
+    def names() -> tuple[str, str]:
+        made = recipes.inputs(recipes.load("6.12", recipe_dir), "gcc 12", ["ARCH=um"])
+        return recipes.digest("s", made), recipes.identity("s", made)
+
+    build, identity = names()
+    assert build == identity
+    series = recipe_dir / "patches/series"
+    (recipe_dir / "patches/6.12/two.patch").write_text(PATCH)
+    text = series.read_text()
+    series.write_text(f"{text}6.12..6.12 host 6.12/two.patch\n")
+    assert names()[0] != build
+    assert names()[1] == identity
+    series.write_text(f"{text}6.12..6.12 6.12/two.patch\n")
+    assert identity not in names()
+
+
+def test_first_error_is_the_compilers_not_makes() -> None:
+    log = (
+        "  CC      a.o\nmake[3]: *** [a.o] Error 1\n"
+        "b.c:3:1: warning: x\nb.c:4:1: error: no such thing\n"
+    )
+    assert make.first_error(log) == "b.c:4:1: error: no such thing"
+    assert make.first_error("  CC a.o\nmake: *** No rule\n") == "make: *** No rule"
+    assert make.first_error("  CC a.o\n") == ""
+
+
+def test_missing_tools_are_named_with_their_packages() -> None:
+    with pytest.raises(MissingTool, match=r"no-such-tool.*install some-package other"):
+        make.check_tools((("no-such-tool", "some-package"), ("/no/such.h", "other")))
+
+
+def test_known_digest_is_checked(tmp_path: Path) -> None:
+    known = (("6.12.7-1", "0" * 64),)
+    (tmp_path / "linux-source-6.12_6.12.7-1_all.deb").write_text("other bytes")
+    content = sources.sha256(tmp_path / "linux-source-6.12_6.12.7-1_all.deb")
+    origin = recipes.Origin("linux-source-6.12", (), (("6.12.7-1", content), *known), 1)
+    assert sources.fetch(origin, tmp_path).known
+
+
+def test_release(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    assert sources.release(tmp_path) == "6.12.7"
+    (tmp_path / "Makefile").write_text("VERSION = 7\nPATCHLEVEL = 3\nEXTRAVERSION = -rc7\n")
+    assert sources.release(tmp_path) == "7.3.0-rc7"
+    (tmp_path / "Makefile").write_text("all:\n")
+    with pytest.raises(KernelBuildError, match="not the source"):
+        sources.release(tmp_path)
+
+
+@needs_make
+def test_build_and_find(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+    steps: list[str] = []
+    made = builds.build(
+        "6.12",
+        tarball,
+        progress=lambda step, done: steps.append(step),
+        cache=cache,
+        folder=recipe_dir,
+    )
+    assert made.path.read_text() == "good\npatched\nCONFIG_A=y\n"
+    assert (made.release, made.series) == ("6.12.7", "6.12")
+    assert steps[-1] == "compile"
+    provenance = json.loads((made.path.parent / "kernel.json").read_text())
+    assert provenance == made.provenance
+    assert provenance["source"]["sha256"] == sources.sha256(tarball)
+    assert [patch["name"] for patch in provenance["inputs"]["patches"]] == ["one.patch"]
+
+    steps.clear()
+    again = builds.build(
+        "6.12", tarball, progress=lambda s, d: steps.append(s), cache=cache, folder=recipe_dir
+    )
+    assert (again, steps) == (made, [])
+    assert builds.find("6.12", cache=cache, folder=recipe_dir) == made
+    assert not (made.path.parent / "source").exists()
+
+    builds.check(made.path)
+    assert not any(path.stat().st_mode & 0o222 for path in made.path.parent.iterdir())
+    made.path.chmod(0o755)
+    made.path.write_text("damaged")
+    with pytest.raises(DamagedCache, match="linux: is not as it was built"):
+        builds.check(made.path)
+    assert builds.find("6.12", cache=cache, folder=recipe_dir) is None
+    repaired = builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+    assert (repaired.digest, repaired.path) == (made.digest, made.path)
+    assert builds.find("6.12", cache=cache, folder=recipe_dir) == repaired
+
+
+@needs_make
+def test_a_changed_option_is_another_kernel(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+    before = builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+    (recipe_dir / "config/a.config").write_text("CONFIG_A=y\nCONFIG_B=y\n")
+    assert builds.find("6.12", cache=cache, folder=recipe_dir) is None
+    after = builds.build("6.12", tarball, keep_source=True, cache=cache, folder=recipe_dir)
+    assert after.digest != before.digest
+    assert (after.path.parent / "source/init/main.c").is_file()
+    assert len(builds.kernels(cache)) == 2
+
+
+@needs_make
+def test_kernel_with_modules_keeps_what_they_are_made_against(
+    recipe_dir: Path, tmp_path: Path, cache: Path
+) -> None:
+    tree = tmp_path / "linux-6.12.7"
+    for name in ("include/net/a.h", "include/drm/b.h", "scripts/mod.sh", "arch/um/Makefile"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("source\n")
+    tarball = make_tarball(tmp_path, "good\n")
+    without = builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+    assert not (without.path.parent / "build").exists()
+
+    (recipe_dir / "config/b.config").write_text("CONFIG_MODULES=y\n")
+    kept = builds.build("6.12", tarball, cache=cache, folder=recipe_dir).path.parent / "build"
+    files = {str(path.relative_to(kept)) for path in kept.rglob("*") if path.is_file()}
+    assert files == {
+        *(".config", "Makefile", "Module.symvers", "arch/um/Makefile"),
+        *("include/net/a.h", "include/generated/autoconf.h", "scripts/mod.sh", "scripts/modpost"),
+    }
+    assert seal.is_intact(kept)
+    assert not any(path.stat().st_mode & 0o222 for path in kept.rglob("*"))
+    assert (kept / "Makefile").read_text() == MAKEFILE
+    assert "CONFIG_MODULES=y" in (kept / ".config").read_text()
+
+
+@needs_make
+def test_failed_build_names_its_log_and_leaves_no_kernel(
+    recipe_dir: Path, tmp_path: Path, cache: Path
+) -> None:
+    (recipe_dir / "patches/series").write_text("")
+    tarball = make_tarball(tmp_path, "bad\n")
+    with pytest.raises(KernelBuildError, match=r"init/main\.c:1:1: error: not good") as caught:
+        builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+    assert "not good" in Path(caught.value.where).read_text()
+    assert builds.kernels(cache) == ()
+    assert not list(cache.glob(".build-*"))
+
+
+@needs_make
+def test_patch_with_fuzz_is_refused(recipe_dir: Path, tmp_path: Path, cache: Path) -> None:
+    tarball = make_tarball(tmp_path, "good, but other\n")
+    with pytest.raises(KernelBuildError, match=r"6\.12/one\.patch does not apply"):
+        builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+
+
+@needs_make
+def test_option_that_does_not_take(
+    recipe_dir: Path, tarball: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (recipe_dir / "config/b.config").write_text("CONFIG_B=y\n")
+    proof = recipes.missing
+    monkeypatch.setattr(recipes, "missing", lambda options, config: proof(options, ""))
+    with pytest.raises(KernelBuildError, match=r"CONFIG_A=y \(a\.config\), CONFIG_B=y \(b\.conf"):
+        builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+
+
+@needs_make
+def test_interrupted_build_leaves_no_kernel(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+    def interrupt(step: str, done: float) -> None:
+        if step == "compile":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        builds.build("6.12", tarball, progress=interrupt, cache=cache, folder=recipe_dir)
+    assert builds.kernels(cache) == ()
+    assert not list(cache.glob(".build-*"))
+
+
+@needs_make
+def test_what_a_killed_build_left_is_removed(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+    stale = cache / ".build-killed/result"
+    stale.mkdir(parents=True)
+    (stale / "linux").write_text("half")
+    builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+    assert not stale.exists()
+
+
+@needs_make
+def test_cache_in_a_folder_that_make_refuses(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+    spaced = cache / "with a space"
+    spaced.mkdir()
+    made = builds.build("6.12", tarball, cache=spaced, folder=recipe_dir)
+    assert made.path.parent.parent == spaced
+    assert [path.name for path in spaced.iterdir() if path.is_dir()] == [made.digest]
+
+
+@needs_make
+def test_second_build_waits_for_the_first(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+    inside = threading.Event()
+    steps: list[str] = []
+    made: list[builds.Kernel] = []
+
+    def first(step: str, done: float) -> None:
+        if step == "compile" and not inside.is_set():
+            inside.set()
+            while "wait for another build" not in steps:
+                time.sleep(0.01)
+
+    def run(progress: make.Progress) -> None:
+        made.append(builds.build("6.12", tarball, None, progress, False, cache, recipe_dir))
+
+    thread = threading.Thread(target=run, args=(first,), daemon=True)
+    thread.start()
+    assert inside.wait(10)
+    run(lambda step, done: steps.append(step))
+    thread.join(10)
+    assert made[0] == made[1]
+    assert steps == ["wait for another build"]
+
+
+@needs_make
+def test_source_of_another_series(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+    (recipe_dir / "patches/series").write_text("")
+    with pytest.raises(KernelBuildError, match=r"source of 6\.12\.7, not of 6\.13"):
+        builds.build("6.13", tarball, cache=cache, folder=recipe_dir)
+
+
+def test_no_source(recipe_dir: Path, tmp_path: Path, cache: Path) -> None:
+    with pytest.raises(KernelBuildError, match="no source is known"):
+        builds.build("6.12", cache=cache, folder=recipe_dir)
+    with pytest.raises(KernelBuildError, match="no such file"):
+        builds.build("6.12", tmp_path / "none.tar", cache=cache, folder=recipe_dir)
+
+
+def test_environment_of_the_user_does_not_reach_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(os.environ, "KCFLAGS", "-O0")
+    log = tmp_path / "log"
+    assert make.run(["sh", "-c", "echo flags=$KCFLAGS"], tmp_path, log) == 0
+    assert log.read_text().splitlines()[-1] == "flags="
+
+
+@pytest.mark.kernel
+def test_kernel_of_the_project_builds() -> None:
+    made = builds.build()
+    assert made.release.startswith(f"{made.series}.")
+    assert builds.find() == made
+
+
+def test_a_kernel_of_the_cache_by_its_digest(tmp_path: Path) -> None:
+    with pytest.raises(KernelBuildError, match="no kernel '0123456789abcdef' is in the cache"):
+        builds.named("0123456789abcdef", cache=tmp_path)

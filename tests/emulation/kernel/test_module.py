@@ -1,0 +1,117 @@
+"""Modules: built once for a kernel and its sources, and what is said where that fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulation import kernel
+from emulation.errors import DamagedCache, KernelBuildError
+from emulation.host import seal
+from emulation.kernel import Kernel, module
+from emulation.model.qdisc import ModuleSource
+
+HELLO = """\
+#include <linux/module.h>
+static int __init hello(void) { pr_info("hello from %s\\n", __FILE__); return 0; }
+static void __exit bye(void) { }
+module_init(hello);
+module_exit(bye);
+MODULE_DESCRIPTION("Says hello");
+MODULE_LICENSE("GPL");
+"""
+
+
+@pytest.fixture(scope="module")
+def built() -> Kernel:
+    """The kernel, from the cache where it is there."""
+    return kernel.build()
+
+
+@pytest.fixture
+def hello(tmp_path: Path) -> Path:
+    """The sources of a module."""
+    folder = tmp_path / "hello"
+    folder.mkdir()
+    (folder / "Kbuild").write_text("obj-m := hello.o\n")
+    (folder / "hello.c").write_text(HELLO)
+    return folder
+
+
+def fake(tmp_path: Path, digest: str = "0" * 16) -> Kernel:
+    return Kernel(tmp_path / digest / "linux", digest, "6.12.0", "6.12", {})
+
+
+def test_a_folder_without_kbuild_is_no_module(tmp_path: Path) -> None:
+    with pytest.raises(KernelBuildError, match=r"no file Kbuild.*obj-m := NAME\.o"):
+        module.build(fake(tmp_path), tmp_path, tmp_path)
+
+
+def test_a_kbuild_may_have_any_bytes_and_folders_are_no_sources(hello: Path) -> None:
+    (hello / "Kbuild").write_bytes(b"# \xff\nobj-m := hello.o\n")
+    digest = module.source(hello).digest
+    (hello / "x.c").mkdir()
+    assert module.source(hello) == ModuleSource("hello", hello, digest)
+
+
+def test_a_kernel_without_its_build_tree_says_what_to_do(tmp_path: Path, hello: Path) -> None:
+    with pytest.raises(KernelBuildError, match="emulate kernel build"):
+        module.build(fake(tmp_path), hello, tmp_path)
+
+
+def test_what_is_in_the_cache_is_not_built_again(tmp_path: Path, hello: Path) -> None:
+    one, other = fake(tmp_path), fake(tmp_path, "1" * 16)
+    digests = {module._digest(kernel, module._sources(hello)) for kernel in (one, other)}
+    assert len(digests) == 2
+    place = tmp_path / "cache" / module._digest(one, module._sources(hello))
+    place.mkdir(parents=True)
+    (place / "hello.ko").write_bytes(b"as if built")
+    seal.seal(place)
+    found = module.build(one, hello, tmp_path / "cache")
+    assert (found.name, found.path.read_bytes()) == ("hello", b"as if built")
+    (hello / "hello.h").write_text("")
+    with pytest.raises(KernelBuildError, match="nothing to build modules against"):
+        module.build(one, hello, tmp_path / "cache")
+
+
+def test_nothing_is_built_against_what_has_changed(tmp_path: Path, hello: Path) -> None:
+    one = fake(tmp_path)
+    tree = one.path.parent / "build"
+    (tree / "include").mkdir(parents=True)
+    seal.seal(tree)
+    (tree / "include").chmod(0o755)
+    (tree / "include/more.h").touch()
+    with pytest.raises(DamagedCache, match=r"include: is not as .* run `emulate kernel build`"):
+        module.build(one, hello, tmp_path / "cache")
+
+
+def test_a_module_is_laid_into_the_job(tmp_path: Path) -> None:
+    path = tmp_path / "wifi.ko"
+    path.write_bytes(b"elf")
+    module.put([module.Module("wifi", path, "d")], tmp_path)
+    assert (tmp_path / "modules" / "wifi.ko").read_bytes() == b"elf"
+
+
+@pytest.mark.kernel
+def test_the_same_sources_give_the_same_bytes_anywhere(
+    built: Kernel, hello: Path, tmp_path: Path
+) -> None:
+    places = [tmp_path / name for name in ("here", "there/longer")]
+    for place in places:
+        place.mkdir(parents=True)
+    one, other = (module.build(built, hello, place) for place in places)
+    assert one.name == "hello"
+    assert one.path.read_bytes() == other.path.read_bytes()
+    assert str(tmp_path).encode() not in one.path.read_bytes()
+    assert sorted(path.name for path in one.path.parent.iterdir()) == ["hello.ko", "module.json"]
+
+
+@pytest.mark.kernel
+def test_a_fault_is_named_and_leaves_no_module(built: Kernel, hello: Path, tmp_path: Path) -> None:
+    (hello / "hello.c").write_text(HELLO.replace("return 0", "return nonsense"))
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    with pytest.raises(KernelBuildError, match="nonsense") as caught:
+        module.build(built, hello, cache)
+    assert [path.name for path in cache.iterdir()] == [Path(caught.value.where).name]

@@ -1,0 +1,121 @@
+"""The kernel's patches: what their files say, and the switches of a guest at their defaults."""
+
+import os
+import re
+import signal
+import time
+from contextlib import suppress
+from email import message_from_string
+from pathlib import Path
+
+import pytest
+
+from emulation import kernel
+from emulation.kernel.recipe import RECIPE_DIR
+from emulation.machine import rootfs, vm
+
+PATCHES = RECIPE_DIR / "patches"
+SERIES = [
+    line.split()[1:]
+    for line in (PATCHES / "series").read_text().splitlines()
+    if line and not line.startswith("#")
+]
+FILES = sorted({words[-1] for words in SERIES if words[0] != "none"})
+
+#: Where a guest has a switch, what it is at first, and a value that it must not take.
+SWITCHES = {
+    "/sys/module/sch_pie/parameters/burst_ms": ("150", "many"),
+    "/sys/module/sch_pie/parameters/dq_threshold": ("16384", "-1"),
+    "/sys/module/sch_pie/parameters/derandomize": ("Y", "2"),
+    "/sys/module/sch_pie/parameters/tune_steps": ("6", "7"),
+    "/sys/module/sch_pie/parameters/short_prob": ("N", "2"),
+    "/sys/module/tcp_cubic/parameters/hystart_early": ("N", "2"),
+    "/proc/sys/net/ipv4/tcp_gso": ("1", "2"),
+    "/proc/sys/net/ipv4/tcp_count_acks": ("0", "2"),
+    "/proc/sys/net/ipv4/tcp_fack": ("0", "256"),
+}
+
+LOOK = """
+status('booted')
+for path, bad in {bad!r}:
+    with open(path) as file:
+        found = file.read().strip()
+    try:
+        with open(path, 'w') as file:
+            file.write(bad)
+        refused = False
+    except OSError:
+        refused = True
+    status('switch', path=path, found=found, refused=refused)
+with open('/proc/cpuinfo') as file:
+    status('cpu', lines=[line.split(':') for line in file.read().splitlines()])
+"""
+
+
+def test_every_file_is_in_the_series() -> None:
+    assert {str(path.relative_to(PATCHES)) for path in PATCHES.glob("*/*.patch")} == set(FILES)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_patch_is_a_mail_that_names_nobody(name: str) -> None:
+    text = (PATCHES / name).read_text()
+    mail = message_from_string(text)
+    author = "The qdisc-lab authors <authors@qdisc-lab.invalid>"
+    assert text.startswith(f"From {'0' * 40} ")
+    assert mail["From"] == author
+    assert mail["Subject"].startswith("[PATCH] ")
+    assert f"\nSigned-off-by: {author}\n" in text
+
+
+@pytest.mark.parametrize("name", sorted({Path(words[-1]).stem for words in SERIES}))
+def test_a_patch_has_a_row(name: str) -> None:
+    rows = (RECIPE_DIR / "README.md").read_text()
+    assert len(re.findall(rf"^\| `{re.escape(name)}` \|.*\b6\.12\b", rows, re.M)) == 1
+
+
+@pytest.mark.kernel
+def test_switches_are_as_today_and_refuse_what_they_are_not(tmp_path: Path) -> None:
+    machine = vm.Machine(kernel.build().path, rootfs.build().path, seed=1)
+    bad = [(path, value) for path, (_, value) in SWITCHES.items()]
+    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=LOOK.format(bad=bad))
+    ending = vm.run(machine, tmp_path)
+    seen = {step["path"]: step for step in ending.steps if step["step"] == "switch"}
+    assert {path: step["found"] for path, step in seen.items()} == {
+        path: default for path, (default, _) in SWITCHES.items()
+    }
+    assert [path for path, step in seen.items() if not step["refused"]] == []
+    cpu = {words[0].strip(): words[1].strip() for words in ending.step("cpu")["lines"] if words[1:]}
+    assert (cpu["host"], cpu["flags"]) == ("", "")
+
+
+FORKS = """
+import subprocess
+status('booted')
+failed = 0
+for _ in range(400):
+    try:
+        failed += subprocess.run(['/bin/true']).returncode != 0
+    except OSError:
+        failed += 1
+status('forked', failed=failed)
+"""
+
+
+@pytest.mark.kernel
+def test_no_fork_fails_where_the_host_sends_signals(tmp_path: Path) -> None:
+    """A SIGCONT that comes as a new user process stops itself took that stop away."""
+    machine = vm.Machine(kernel.build().path, rootfs.build().path, seed=1)
+    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=FORKS)
+    sent = 0
+
+    def storm(pid: int) -> None:
+        nonlocal sent
+        for _ in range(40 if (tmp_path / "job" / "status").stat().st_size else 0):
+            with suppress(ProcessLookupError):
+                os.killpg(os.getpgid(pid), signal.SIGCONT)
+            sent += 1
+            time.sleep(0.0002)
+
+    ending = vm.run(machine, tmp_path, on_poll=storm)
+    assert sent > 500
+    assert ending.step("forked")["failed"] == 0

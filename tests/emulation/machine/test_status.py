@@ -1,0 +1,95 @@
+"""Tests of the status of a guest, which a program in it may write."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from emulation.errors import GuestFailure
+from emulation.machine import status
+from emulation.machine.status import Status
+
+FIRST = b'{"step": "booted", "virtual_s": 0.5}\n'
+
+
+def test_lines_come_as_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "status"
+    with Status(path) as reader:
+        assert reader.steps() == []
+        path.write_bytes(FIRST + b'{"step": "done", ')
+        assert reader.steps() == [{"step": "booted", "virtual_s": 0.5}]
+        assert reader.steps() == []
+        with path.open("ab") as file:
+            file.write(b'"virtual_s": 2, "problems": ["x"]}\n')
+        assert reader.steps() == [{"step": "done", "virtual_s": 2, "problems": ["x"]}]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"garbage\n", "no JSON: garbage"),
+        (b"\n", "no JSON"),
+        (b"\xff\n", "no JSON"),
+        (b"[" * 100_000 + b"\n", r"no JSON: \[\[\["),
+        (b"[1]\n", r"no step: \[1\]"),
+        (b'{"step": 5, "virtual_s": 1}\n', "no step"),
+        (b'{"step": "x"}\n', "no step"),
+        (b'{"step": "x", "virtual_s": "1"}\n', "no step"),
+        (b'{"step": "x", "virtual_s": true}\n', "no step"),
+        (b'{"step": "x", "virtual_s": NaN}\n', "no step"),
+        (b'{"step": "x", "virtual_s": 1e999}\n', "no step"),
+        (b'{"step": "failed", "virtual_s": 1, "problems": 5}\n', "no step"),
+        (b'{"step": "failed", "virtual_s": 1, "problems": [5]}\n', "no step"),
+        (b'{"step": "failed", "virtual_s": 1, "cause": [1]}\n', "no step"),
+        (b'{"step": "x", "virtual_s": 0.4}\n', "goes back in time"),
+        (b'{"step": "done", "virtual_s": 1}\n' + FIRST, "goes on behind 'done'"),
+        (b"x" * (status.LONGEST + 1), "a line of more than 1048576 bytes"),
+        (b" " * status.LONGEST + b"1\n", "a line of more than 1048576 bytes"),
+        (FIRST * (status.MOST // len(FIRST) + 1), "longer than 16 MiB"),
+    ],
+)
+def test_what_the_first_process_does_not_write(tmp_path: Path, text: bytes, said: str) -> None:
+    path = tmp_path / "status"
+    path.write_bytes(FIRST)
+    with Status(path) as reader:
+        reader.steps()
+        with path.open("ab") as file:
+            file.write(text)
+        with pytest.raises(GuestFailure, match=f"behind step '.*': the status .*{said}") as caught:
+            for _ in range(2):
+                reader.steps()
+    assert len(str(caught.value)) < 250
+
+
+def test_a_number_that_no_float_holds_is_no_time(tmp_path: Path) -> None:
+    (tmp_path / "status").write_text('{"step": "x", "virtual_s": 1' + "0" * 400 + "}\n")
+    with Status(tmp_path / "status") as reader, pytest.raises(GuestFailure, match="no step"):
+        reader.steps()
+
+
+def test_what_takes_the_files_place_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "status"
+    path.write_bytes(FIRST)
+    with Status(path) as reader:
+        assert len(reader.steps()) == 1
+        path.unlink()
+        os.mkfifo(path)
+        assert reader.steps() == []
+    with Status(path) as reader, pytest.raises(GuestFailure, match="is no file"):
+        reader.steps()
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with Status(path) as reader, pytest.raises(GuestFailure, match="is no file"):
+        reader.steps()
+
+
+def test_a_status_that_shrinks(tmp_path: Path) -> None:
+    path = tmp_path / "status"
+    path.write_bytes(FIRST)
+    with Status(path) as reader:
+        reader.steps()
+        os.truncate(path, 3)
+        with pytest.raises(GuestFailure, match="has become shorter"):
+            reader.steps()

@@ -1,0 +1,152 @@
+"""emulation.machine.vm without a boot: what a guest's end means, where its memory goes."""
+
+# ruff: noqa: S108
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import namedtuple
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulation.errors import GuestFailure, MissingTool
+from emulation.host import confine
+from emulation.machine import vm
+
+DONE = vm.Ending(steps=[{"step": "booted", "virtual_s": 0.1}, {"step": "done", "virtual_s": 9.5}])
+
+
+def verdict(folder: Path, console: str, log: str = "", status: int = 0) -> None:
+    (folder / "job/out").mkdir(parents=True)
+    (folder / "console").write_text(console)
+    (folder / "job/out/kernel.log").write_text(log)
+    vm._verdict(folder, DONE, status)
+
+
+def test_a_quiet_console_is_fine(tmp_path: Path) -> None:
+    verdict(tmp_path, "epollctl add err fd 6\nreboot: Power down\n", "6,1,2,-;Linux version\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "WARNING: CPU: 0 PID: 1 at net/sched/sch_codel.c:1",
+        "BUG: kernel NULL pointer dereference",
+        "Kernel panic - not syncing: Attempted to kill init!",
+        "python3 invoked oom-killer: gfp_mask=0x0",
+        "flent[7]: segfault at 0 ip 0",
+    ],
+)
+@pytest.mark.parametrize("place", ["console", "log"])
+def test_a_complaint_of_the_kernel_fails_the_run(tmp_path: Path, line: str, place: str) -> None:
+    with pytest.raises(GuestFailure) as caught:
+        verdict(tmp_path, **{"console": "", place: f"before\n{line}\nafter\n"})
+    assert line in str(caught.value)
+    assert "9.500 s" in str(caught.value)
+
+
+def test_a_guest_that_hangs_for_lack_of_memory_says_so(tmp_path: Path) -> None:
+    (tmp_path / "job").mkdir()
+    (tmp_path / "console").write_text("Out of memory: Killed process 236 (python3)\n")
+    with (
+        subprocess.Popen(["sleep", "60"]) as guest,
+        pytest.raises(GuestFailure, match=r"Killed process 236.*more `memory`"),
+    ):
+        try:
+            vm._watch(guest, tmp_path, vm.Ending([]), lambda step: None, 0, lambda pid: None)
+        finally:
+            guest.kill()
+
+
+def test_a_status_other_than_0_fails_the_run(tmp_path: Path) -> None:
+    with pytest.raises(GuestFailure, match=r"status 134: .*last words"):
+        verdict(tmp_path, "first\nlast words\n", status=134)
+
+
+def test_steps_of_an_ending() -> None:
+    assert DONE.virtual_s == 9.5
+    assert DONE.step("booted")["virtual_s"] == 0.1
+    with pytest.raises(GuestFailure, match="never reached the step 'traffic'"):
+        DONE.step("traffic")
+
+
+def test_the_command_names_nothing_of_the_host(tmp_path: Path) -> None:
+    machine = vm.Machine(Path("/cache/linux"), tmp_path, seed=7)
+    words = vm.command(machine)[1:]
+    assert "seed=7" in words
+    assert not any(str(tmp_path) in word or "/cache" in word for word in words)
+
+
+def test_the_layout_of_a_job(tmp_path: Path) -> None:
+    root = tmp_path / "rootfs"
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    vm.prepare(folder, root, {"work": "boot"})
+    assert (folder / "root").readlink() == root
+    assert (folder / "job/job.json").is_file()
+    assert (folder / "job/guest/main.py").is_file()
+    assert not list(folder.rglob("__pycache__"))
+
+
+Stat = namedtuple("Stat", "f_bavail f_frsize f_flag")
+
+
+def memory_folder(monkeypatch: pytest.MonkeyPatch, places: dict[str, Stat]) -> Path:
+    def statvfs(name: Any) -> Stat:
+        return places[str(name)]
+
+    monkeypatch.setattr(os, "access", lambda name, mode: str(name) in places)
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    return vm.memory_folder(192)
+
+
+def mib(room: int, flags: int = 0) -> Stat:
+    return Stat(room * 256, 4096, flags)
+
+
+def test_memory_goes_where_it_fits_and_may_be_executed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
+    wide, narrow, noexec = mib(9999), mib(64), mib(9999, os.ST_NOEXEC)
+    choose = {"/dev/shm": wide, "/tmp": wide}
+    assert memory_folder(monkeypatch, choose) == Path("/dev/shm")
+    assert memory_folder(monkeypatch, {**choose, "/dev/shm": narrow}) == Path("/tmp")
+    assert memory_folder(monkeypatch, {**choose, "/dev/shm": noexec}) == Path("/tmp")
+    monkeypatch.setenv("TMPDIR", "/mine")
+    assert memory_folder(monkeypatch, {**choose, "/mine": wide}) == Path("/mine")
+    with pytest.raises(MissingTool, match="192 MiB"):
+        memory_folder(monkeypatch, {"/mine": narrow, "/tmp": noexec})
+
+
+@pytest.mark.parametrize("linked", ["job/out", "job"])
+def test_links_of_a_guest_lead_nowhere(
+    tmp_path: Path, linked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "scratch"
+    (outside / "out").mkdir(parents=True)
+    (outside / "secret").write_text("secret")
+    (folder / "job/out/sub").mkdir(parents=True)
+    (folder / "job/out/sub/file").write_text("file")
+    script = "import os; os.chdir('job/out/sub'); os.mkfifo('pipe')\n"
+    script += f"for at in 'one', '../two': os.symlink('{outside}', at)\n"
+    script += f"os.symlink('{outside}/secret', '../kernel.log'); os.chmod('.', 0)\n"
+    script += "os.chmod('file', 0o6755)\nraise SystemExit(3)"
+    guest = [sys.executable, "-c", script]
+    monkeypatch.setattr(vm, "command", lambda machine: guest)
+    monkeypatch.setenv(confine.VARIABLE, "none")
+    with pytest.raises(GuestFailure, match="ended with status 3"):
+        vm.run(vm.Machine(Path(sys.executable), tmp_path, 1), folder)
+    assert {str(path.relative_to(folder / "job/out")) for path in folder.rglob("out/**/*")} == {
+        "sub", "sub/file",
+    }  # fmt: skip
+    assert (folder / "job/out/sub").stat().st_mode & 0o700 == 0o700
+    assert (folder / "job/out/sub/file").stat().st_mode & 0o7000 == 0
+    (folder / linked).rename(folder / "away")
+    (folder / linked).symlink_to(outside)
+    guest[2] = "raise SystemExit(3)"
+    with pytest.raises(GuestFailure, match="ended with status 3"):
+        vm.run(vm.Machine(Path(sys.executable), tmp_path, 1), folder)
+    assert not (folder / linked).exists()
+    assert (outside / "secret").exists()

@@ -1,0 +1,303 @@
+"""emulation.model.qdisc: what `tc` is told of each kind, and how the guest compares it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import readback
+
+from emulate import cli
+from emulation import kernel
+from emulation.config import job
+from emulation.config.catalogue import select
+from emulation.machine import rootfs, vm
+from emulation.model.qdisc import CHOICES, NOT_READ_BACK, TC_OPTIONS, Qdisc, flaws, missing
+from emulation.model.run import Experiment
+from emulation.model.topology import BURST, SHAPER_LIMIT, Node, Port, Shaper, Topology, Wire
+from emulation.model.units import Rate
+from emulation.study.schema import Flaws, read_options
+
+#: Options as a study file has them, the words that follow the kind, and what tc 6.1 then shows.
+CASES: dict[str, tuple[str, dict[str, Any], str, str]] = {
+    "cake as it is": (
+        "cake",
+        {"nat": False},
+        "",
+        """{"bandwidth":"unlimited","diffserv":"diffserv3","flowmode":"triple-isolate","nat":false,
+        "wash":false,"ingress":false,"ack-filter":"disabled","split_gso":true,"rtt":100000,
+        "raw":true,"overhead":0,"fwmark":"0"}""",
+    ),
+    "cake": (
+        "cake",
+        {
+            "bandwidth": "10 Mbit/s", "rtt": "20 ms", "besteffort": True, "flows": True,
+            "nat": True, "wash": True, "no-split-gso": True, "ack-filter": True,
+            "memlimit": "4000000 B", "overhead": 18, "mpu": 64, "atm": True, "ingress": True,
+            "fwmark": 255,
+        },
+        "bandwidth 10000000bit rtt 20000us besteffort flows nat wash no-split-gso ack-filter"
+        " memlimit 4000000b overhead 18 mpu 64 atm ingress fwmark 255",
+        """{"bandwidth":1250000,"diffserv":"besteffort","flowmode":"flows","nat":true,"wash":true,
+        "ingress":true,"ack-filter":"enabled","split_gso":false,"rtt":20000,"raw":false,
+        "atm":"atm","overhead":18,"mpu":64,"memlimit":4000000,"fwmark":"0xff"}""",
+    ),
+    "cake without a rate": (
+        "cake",
+        {
+            "unlimited": True, "rtt": "1.3 ms", "precedence": True, "flowblind": True,
+            "ack-filter-aggressive": True, "ptm": True, "overhead": 0, "nonat": True,
+            "nowash": True, "egress": True, "split-gso": True,
+        },
+        "unlimited rtt 1300us precedence flowblind ack-filter-aggressive ptm overhead 0 nonat"
+        " nowash egress split-gso",
+        """{"bandwidth":"unlimited","diffserv":"precedence","flowmode":"flowblind","nat":false,
+        "wash":false,"ingress":false,"ack-filter":"aggressive","split_gso":true,"rtt":1300,
+        "raw":false,"atm":"ptm","overhead":0,"fwmark":"0"}""",
+    ),
+    "fq": (
+        "fq",
+        {
+            "limit": "500 packets", "flow_limit": "20 packets", "quantum": "1500 B",
+            "initial_quantum": "3000 B", "maxrate": "5 Mbit/s", "buckets": 512, "nopacing": True,
+            "refill_delay": "30 ms", "low_rate_threshold": "100 kbit/s", "orphan_mask": 1023,
+            "timer_slack": "20 us", "horizon": "2 s", "ce_threshold": "3 ms",
+            "horizon_drop": True,
+        },
+        "limit 500 flow_limit 20 quantum 1500 initial_quantum 3000 maxrate 5000000bit buckets 512"
+        " nopacing refill_delay 30000us low_rate_threshold 100000bit orphan_mask 1023"
+        " timer_slack 20us horizon 2000000us ce_threshold 3000us horizon_drop",
+        """{"limit":500,"flow_limit":20,"buckets":512,"orphan_mask":1023,"pacing":false,
+        "quantum":1500,"initial_quantum":3000,"maxrate":625000,"low_rate_threshold":12500,
+        "refill_delay":30000,"ce_threshold":3000,"timer_slack":20000,"horizon":2000000,
+        "horizon_drop":null}""",
+    ),
+    "fq that paces": (
+        "fq",
+        {"pacing": True, "horizon_cap": True, "timer_slack": "1500 ns"},
+        "pacing horizon_cap timer_slack 1500ns",
+        """{"limit":10000,"flow_limit":100,"buckets":1024,"orphan_mask":1023,"quantum":131100,
+        "initial_quantum":655500,"low_rate_threshold":68750,"refill_delay":40000,
+        "timer_slack":1500,"horizon":10000000,"horizon_cap":null}""",
+    ),
+    "fq_pie": (
+        "fq_pie",
+        {
+            "limit": "500 packets", "flows": 64, "target": "20 ms", "tupdate": "10 ms",
+            "alpha": 3, "beta": 30, "quantum": "1500 B", "memory_limit": "1000000 B",
+            "ecn_prob": 20, "ecn": True, "bytemode": True, "dq_rate_estimator": True,
+        },
+        "limit 500 flows 64 target 20000us tupdate 10000us alpha 3 beta 30 quantum 1500b"
+        " memory_limit 1000000b ecn_prob 20 ecn bytemode dq_rate_estimator",
+        """{"limit":500,"flows":64,"target":20000,"tupdate":10000,"alpha":3,"beta":30,
+        "quantum":1500,"memory_limit":1000000,"ecn_prob":20,"ecn":true,"bytemode":true,
+        "dq_rate_estimator":true}""",
+    ),
+    "fq_pie without ECN": (
+        "fq_pie",
+        {"noecn": True, "bytemode": False, "dq_rate_estimator": False},
+        "noecn",
+        """{"limit":10240,"flows":1024,"target":15000,"tupdate":15000,"alpha":2,"beta":20,
+        "quantum":65550,"memory_limit":33554432,"ecn_prob":10}""",
+    ),
+    "sfb": (
+        "sfb",
+        {
+            "rehash": "300 ms", "db": "30 ms", "limit": "500 packets", "max": "20 packets",
+            "target": "15 packets", "increment": 0.001, "decrement": 0.0001, "penalty_rate": 20,
+            "penalty_burst": "30 packets",
+        },
+        "rehash 300 db 30 limit 500 max 20 target 15 increment 0.001 decrement 0.0001"
+        " penalty_rate 20 penalty_burst 30",
+        """{"rehash":300000,"db":30000,"limit":500,"max":20,"target":15,"increment":0.0010071,
+        "decrement":0.000106813,"penalty_rate":20,"penalty_burst":30}""",
+    ),
+    "choke": (
+        "choke",
+        {
+            "limit": "500 packets", "bandwidth": "10 Mbit/s", "min": "50 packets",
+            "max": "150 packets", "burst": 80, "avpkt": "1000 B", "probability": 0.05,
+            "ecn": True,
+        },
+        "limit 500 bandwidth 10000000bit min 50 max 150 burst 80 avpkt 1000b probability 0.05 ecn",
+        """{"limit":500,"min":50,"max":150,"ecn":true,"harddrop":false,"adaptive":false,
+        "nodrop":false,"ewma":6,"probability":0.05,"Scell_log":16}""",
+    ),
+    "pfifo_head_drop": (
+        "pfifo_head_drop",
+        {"limit": "55 packets"},
+        "limit 55",
+        """{"limit":55}""",
+    ),
+    "fq_codel": (
+        "fq_codel",
+        {"quantum": "1514 B", "flows": 1024, "drop_batch": "64 packets"},
+        "quantum 1514 flows 1024 drop_batch 64",
+        """{"limit":10240,"flows":1024,"quantum":1514,"target":4999,"interval":99999,
+        "memory_limit":33554432,"ecn":true,"drop_batch":64}""",
+    ),
+}  # fmt: skip
+
+#: What a kind shows of another option, by the option: the key of tc and a value that differs.
+KEYS: dict[str, dict[str, tuple[str, Any]]] = {
+    "cake": {
+        "flows": ("flowmode", "hosts"), "flowblind": ("flowmode", "flows"),
+        "besteffort": ("diffserv", "diffserv4"), "precedence": ("diffserv", "diffserv8"),
+        "no-split-gso": ("split_gso", True), "split-gso": ("split_gso", False),
+        "ack-filter-aggressive": ("ack-filter", "enabled"),
+        "ack-filter": ("ack-filter", "aggressive"), "atm": ("atm", "ptm"), "ptm": ("atm", "atm"),
+        "unlimited": ("bandwidth", 1_250_000), "nonat": ("nat", True), "nowash": ("wash", True),
+        "egress": ("ingress", True), "fwmark": ("fwmark", "0xfe"),
+    },
+    "fq": {
+        "nopacing": ("pacing", True), "pacing": ("pacing", False),
+        "horizon_drop": ("horizon_drop", None), "horizon_cap": ("horizon_cap", None),
+    },
+    "fq_pie": {"noecn": ("ecn", True)},
+}  # fmt: skip
+
+
+def made(case: str) -> tuple[Qdisc, dict[str, Any]]:
+    kind, options, _, shown = CASES[case]
+    qdisc = Qdisc(kind, kind, tuple(read_options(kind, options).items()))
+    return qdisc, {"kind": kind, "root": True, "options": json.loads(shown)}
+
+
+def compared(qdisc: Qdisc, seen: dict[str, Any]) -> list[str]:
+    asked = {"kind": qdisc.kind, "parent": "root", "expect": qdisc.expect()}
+    found: list[str] = readback.compare_qdisc("r", json.loads(json.dumps(asked)), seen)
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_tc_is_told_and_shows(case: str) -> None:
+    qdisc, seen = made(case)
+    assert " ".join(qdisc.tc_arguments()) == " ".join((qdisc.kind, CASES[case][2])).strip()
+    assert compared(qdisc, seen) == []
+
+
+@pytest.mark.parametrize(
+    ("case", "option"), [(case, option) for case in CASES for option in CASES[case][1]]
+)
+def test_each_option_that_differs_is_found(case: str, option: str) -> None:
+    qdisc, seen = made(case)
+    if option in NOT_READ_BACK.get(qdisc.kind, ()):
+        return
+    key, value = KEYS.get(qdisc.kind, {}).get(option, (option, None))
+    old = seen["options"].pop(key, None)
+    if value is None and key not in ("horizon_drop", "horizon_cap"):
+        value = not old if isinstance(old, bool) or old is None else old * 1.5 + 1
+    if value is not None:
+        seen["options"][key] = value
+    (said, *_) = compared(qdisc, seen)
+    assert said.startswith(f"r: {qdisc.kind} has ")
+
+
+def test_every_option_of_the_new_kinds_has_a_case() -> None:
+    for kind in ("fq", "fq_pie", "sfb", "choke", "pfifo_head_drop"):
+        said = {option for of, options, *_ in CASES.values() if of == kind for option in options}
+        assert said == set(TC_OPTIONS[kind])
+    of_cake = {option for of, options, *_ in CASES.values() if of == "cake" for option in options}
+    choices = {flag for choice in CHOICES["cake"] for flag in choice}
+    assert set(TC_OPTIONS["cake"]) - choices <= of_cake
+    assert choices - {"bandwidth"} <= set(readback._CAKE_FLAGS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "option", "what"),
+    [
+        ("cake", {"flows": True, "hosts": True}, "flows", "does not go with 'hosts'"),
+        ("cake", {"besteffort": True, "diffserv4": True}, "diffserv4", "with 'besteffort'"),
+        ("cake", {"bandwidth": "5 Mbit/s", "unlimited": True}, "unlimited", "with 'bandwidth'"),
+        ("cake", {"overhead": 300}, "overhead", "300 is not a possible value"),
+        ("codel", {"ecn": True, "noecn": True}, "noecn", "does not go with 'ecn'"),
+        ("fq_pie", {"ecn": True, "noecn": True}, "noecn", "does not go with 'ecn'"),
+        ("fq", {"buckets": 500}, "buckets", "500 is not a power of two"),
+        ("sfb", {"rehash": "1.5 ms"}, "rehash", "is not in whole milliseconds"),
+        ("cake", {"rtt": "1500 ns"}, "rtt", "is not in whole microseconds"),
+    ],
+)
+def test_what_tc_would_refuse_or_round_is_refused(
+    kind: str, options: dict[str, Any], option: str, what: str
+) -> None:
+    with pytest.raises(Flaws, match=what) as caught:
+        read_options(kind, options)
+    ((path, _, todo),) = caught.value.flaws
+    assert path == (option,)
+    assert todo
+
+
+def test_a_flag_that_is_false_chooses_nothing() -> None:
+    assert list(flaws("cake", {"flows": True, "hosts": False, "srchost": None})) == []
+
+
+def test_what_tc_needs() -> None:
+    assert [name for name, *_ in missing("choke", {})] == ["limit", "bandwidth"]
+    assert list(missing("cake", {})) == []
+    assert list(missing("choke", read_options("choke", CASES["choke"][1]))) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["--qdisc", "choke"], "'limit' is missing, which choke needs"),
+        (
+            ["--qdisc", "cake", "--set", "qdisc.flows=true", "--set", "qdisc.hosts=true"],
+            "does not go with",
+        ),
+    ],
+)
+def test_a_sweep_refuses_options_that_are_wrong_together(
+    arguments: list[str], what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ["run", "gbw2015/rrul", "--link", "10/10", "--cc", "cubic", "--seed", "1", "--dry-run"]
+    assert cli.main([*run, *arguments]) != 0
+    assert what in capsys.readouterr().err
+
+
+#: Builds the rig of the job, compares it, then changes each queue and compares it again.
+WORK = """
+from readback import compare, read
+from rig import Rig
+rig = Rig(job)
+status('compared', problems=compare(rig.ports, read(rig)))
+for node, words in job['changes']:
+    rig.run(node, 'tc', 'qdisc', 'change', 'dev', f'{node}-sink', 'parent', '1:1', *words.split())
+status('changed', problems=compare(rig.ports, read(rig)))
+"""
+CHANGES = {
+    "cake": "cake hosts",
+    "fq": "fq quantum 1501",
+    "fq_pie": "fq_pie target 21ms",
+    "sfb": "sfb max 21 target 15 limit 500",
+    "choke": "choke limit 500 bandwidth 10Mbit min 51 max 150",
+    "pfifo_head_drop": "pfifo_head_drop limit 56",
+}
+
+
+@pytest.mark.kernel
+def test_each_kind_is_installed_and_read_back_in_a_guest(rrul: Experiment, tmp_path: Path) -> None:
+    rate = Rate(10_000_000)
+    edge = Shaper(rate, BURST, SHAPER_LIMIT)
+    wires = []
+    for number, case in enumerate(CASES, 1):
+        queue = replace(edge, qdisc=made(case)[0])
+        near = Port(f"n{number}", f"n{number}-sink", f"10.0.{number}.1/24", queue)
+        wires.append(Wire(near, Port("sink", f"sink-n{number}", f"10.0.{number}.2/24", edge)))
+    nodes = (*(Node(wire.a.node, False) for wire in wires), Node("sink", True))
+    (run,) = select(rrul, link="10/10", qdisc="codel", cc="cubic", seed=1)
+    changes = [[f"n{list(CASES).index(case) + 1}", words] for case, words in CHANGES.items()]
+    built = job.rig(run, Topology("queues", nodes, tuple(wires))) | {"sysctls": {}}
+    work = {"work": "script", "uses": ["rig"], "changes": changes}
+    root = rootfs.build()
+    vm.prepare(tmp_path, root.path, built | work, script=WORK)
+    ending = vm.run(vm.Machine(kernel.build().path, root.path, seed=1), tmp_path)
+    assert ending.steps[-1]["step"] == "done", ending.steps[-1]
+    assert ending.step("compared")["problems"] == []
+    said = ending.step("changed")["problems"]
+    for kind in CHANGES:
+        number = list(CASES).index(kind) + 1
+        assert any(one.startswith(f"n{number} n{number}-sink 10:: {kind} has") for one in said)

@@ -1,0 +1,142 @@
+"""A watched run: what its tools print becomes readings, and it can be stopped."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.live import readings, reference
+from analysis.measures import metrics
+from analysis.plots import style
+from analysis.runs import dataset
+from emulation.config.explore import Choice
+from emulation.errors import Interrupted
+from emulation.model.units import Duration
+from emulation.runs.live import Live
+
+START = 1420070410.0
+
+
+def fping(count: int) -> str:
+    lines = [
+        f"[{START + 0.2 * n + 0.05:.5f}] 10.0.4.2 : [{n}], 64 bytes, {rtt:.1f} ms (50 avg, 0% loss)"
+        for n, rtt in enumerate([50.0] * 25 + [80.0] * (count - 25))
+    ]
+    return "/usr/bin/fping -D -p 200 -c 150 -t 60000 10.0.4.2 \n" + "\n".join(lines) + "\n"
+
+
+def netperf(test: str, rates: list[float], ended: bool = False) -> str:
+    text = f"/usr/bin/netperf -P 0 -D -0.20 -H 10.0.4.2 -t {test} -l 20 -- -H 10.0.4.2\n"
+    for n, rate in enumerate(rates):
+        text += (
+            f"NETPERF_INTERIM_RESULT[{n}]={rate:.2f}\nNETPERF_UNITS[{n}]=10^6bits/s\n"
+            f"NETPERF_INTERVAL[{n}]=0.500\nNETPERF_ENDING[{n}]={START + 5 + (n + 1) / 2:.3f}\n"
+        )
+    if ended:
+        text += "ELAPSED_TIME=4.00\nLOCAL_BYTES_SENT=0\nLOCAL_BYTES_RECVD=1500000\n"
+    return text
+
+
+def test_readings_and_numbers_of_what_was_printed() -> None:
+    outputs = {
+        "7": fping(50),
+        "8": netperf("TCP_MAERTS", [2, 4, 4]),
+        "9": netperf("TCP_MAERTS", [1, 1], ended=True),
+        "10": netperf("TCP_STREAM", [5]) + "NETPERF_INTERIM_RESULT[1]=9.9",  # cut off
+        "11": "/usr/bin/fping -c 1 localhost \n",
+    }
+    found = readings.readings(outputs)
+    assert [flow.direction for flow in found.flows] == ["download", "download", "upload"]
+    assert found.ping_s[:2] == pytest.approx([0.05, 0.25], abs=1e-5)
+    assert found.until_s == pytest.approx(0.2 * 49 + 0.05, abs=1e-5)
+    assert found.flows[0].ends_s == pytest.approx([5.5, 6.0, 6.5], abs=1e-5)
+    now = readings.numbers(found, base_rtt_ms=50, length_s=20)
+    assert now.latency_ms == pytest.approx(30)
+    assert now.download_mbit_s == pytest.approx((2 + 4 + 4) / 3 + 1.5e6 * 8e-6 / 4)
+    assert now.upload_mbit_s == pytest.approx(5)
+
+
+def test_the_sum_of_flows_ends_with_the_one_that_reported_least() -> None:
+    outputs = {
+        "7": fping(30),
+        "8": netperf("TCP_MAERTS", [4] * 8),
+        "9": netperf("TCP_MAERTS", [1] * 4),
+    }
+    time_s, rate = readings.goodput(readings.readings(outputs).flows, "download")
+    assert time_s[-1] < 7.0
+    assert rate[-1] == pytest.approx(5)
+    assert rate[0] == pytest.approx(0)
+    nothing, _ = readings.goodput([], "upload")
+    assert nothing.size == 0
+
+
+def test_nothing_yet_is_drawn_as_well(tmp_path: Path) -> None:
+    found = readings.readings({})
+    assert np.isnan(readings.numbers(found, 50, 20)).all()
+    about: dict[str, Any] = {"rates_mbit_s": (10, 1), "base_rtt_ms": 50, "length_s": 20}
+    with style.styled() as palette:
+        drawn = readings.figure(found, palette, qdisc="codel", **about)
+        assert readings.png(drawn).startswith(b"\x89PNG")
+
+
+def test_the_paper_and_the_shipped_runs_are_beside_a_cell(root: Path) -> None:
+    cell = Choice(qdisc="codel").published()
+    assert cell is not None
+    printed = reference.published(cell)
+    assert printed == {"latency": 35, "download": 9.04}
+    number, medians = reference.shipped(cell, "2014", root / "data")
+    assert number >= 3
+    assert 30 < medians["latency"] < 60
+    reno = Choice(qdisc="codel", cc="reno").published()
+    assert reno is not None
+    assert reference.published(reno) == {}
+
+
+def test_options_with_several_values(
+    guest_modules: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a watched run an option is given once a word."""
+    sys.modules.pop("live", None)
+    guest = importlib.import_module("live")
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr(guest, "PLACE", str(tmp_path / "live"))
+    monkeypatch.setattr(guest, "run_flent", lambda rig, traffic, status: asked.append(traffic))
+    guest.run(None, {"options": {"test-parameter": "a=1 b=2", "x": "y"}}, lambda step: None)
+    assert asked == [{"options": {"test-parameter": ["a=1", "b=2"], "x": ["y"]}}]
+    sys.modules.pop("live")
+
+
+@pytest.mark.kernel
+def test_a_run_is_watched_to_its_end(tmp_path: Path) -> None:
+    """What was read off the tools is what flent makes of it in the end."""
+    chosen = Choice(qdisc="fq_codel", length=Duration(8 * 10**9))
+    run = Live(chosen.run(), tmp_path).start()
+    amounts = []
+    while not run.finished:
+        amounts.append(readings.readings(dict(run.outputs)).ping_s.size)
+        time.sleep(0.05)
+    assert run.error is None
+    assert len(set(amounts)) > 3  # it grew
+    now = readings.numbers(readings.readings(run.outputs), 50, 8)
+    files = dataset.find_runs(tmp_path, "gbw2015", "rrul@2014@8s")
+    (row,) = metrics.run_metrics(dataset.read_runs(files)).to_dict("records")
+    assert now.latency_ms == pytest.approx(row["induced_latency_ms"], abs=0.2)
+    assert now.download_mbit_s == pytest.approx(row["goodput_download_mbit_s"], rel=1e-3)
+    assert now.upload_mbit_s == pytest.approx(row["goodput_upload_mbit_s"], rel=1e-3)
+
+
+@pytest.mark.kernel
+def test_a_run_can_be_stopped(tmp_path: Path) -> None:
+    run = Live(Choice(length=Duration(60 * 10**9)).run(), tmp_path).start()
+    while not run.outputs and not run.finished:
+        time.sleep(0.05)
+    run.stop()
+    run.wait()
+    assert isinstance(run.error, Interrupted)
+    assert not list(tmp_path.rglob("*.json"))

@@ -1,0 +1,238 @@
+"""What studies of others execute: nothing before somebody has agreed, who sees what it is."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from analysis.claims import plugin
+from analysis.errors import DataError
+from analysis.runs.study import Study
+from analysis.site.figurefile import read_figure
+from emulate.cli import main
+from emulation.config.catalogue import experiment, load
+from emulation.errors import ConfigError
+from emulation.runs import run as running
+from emulation.study import studies, template, trust
+
+RIG = """\
+from pathlib import Path
+Path({mark!r}).touch()
+def rig(link, queues):
+    raise RuntimeError("is built")
+"""
+STUDY = """\
+format: 1
+study: mine
+title: A study
+rig: {{kind: {rig}}}
+experiments:
+  first:
+    title: First
+    traffic: {traffic}
+    sweep: {{link: [10/1], qdisc: [codel], cc: [cubic]}}
+"""
+DAISY = "daisy_chain, base_rtt: 10 ms, edge_rate: 1 Gbit/s"
+FLENT = "{kind: flent, test: rrul_be, length: 10 s, step: 200 ms, start_jitter: 50 ms}"
+COMMAND = """
+      kind: programs
+      length: 10 s
+      programs:
+        - {kind: command, node: client, command: [sh, -c, "echo \\"a  b\\""]}"""
+Write = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(trust.VARIABLE)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def write(study: Path, tmp_path: Path) -> Write:
+    def made(rig: str = DAISY, traffic: str = FLENT, code: bool = False) -> Path:
+        (study / "study.yaml").write_text(STUDY.format(rig=rig, traffic=traffic))
+        if code:
+            (study / "rigs.py").write_text(RIG.format(mark=str(tmp_path / "ran")))
+        return study
+
+    return made
+
+
+def test_a_study_of_numbers_needs_nobody_to_agree(write: Write) -> None:
+    assert trust.executes(write()) == ()
+    assert trust.trusted(write())
+
+
+def test_shipped_studies_are_trusted_and_others_by_folder(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert all(map(trust.trusted, studies.shipped().values()))
+    folder = write(code=True)
+    assert not trust.trusted(folder)
+    monkeypatch.setenv(trust.VARIABLE, str(folder.parent))
+    assert trust.trusted(folder)
+
+
+def test_what_a_new_study_becomes_is_its_users(tmp_path: Path) -> None:
+    folder = tmp_path / "my-study"
+    template.make(folder)
+    (folder / "rigs.py").write_text("x = 1\n")
+    assert trust.trusted(folder)
+    folder.rename(tmp_path / "away")
+    folder.mkdir()
+    for path in (tmp_path / "away").glob("*.*"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    assert not trust.trusted(folder)  # another one in its place
+
+
+@pytest.mark.parametrize("command", ["check", "list"])
+def test_rigs_are_not_executed_before_somebody_agrees(
+    command: str, write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write(rig="python, function: rig", code=True)
+    assert main([command, str(folder)]) == ConfigError.exit_status
+    said = capsys.readouterr().err
+    assert "executes 1 thing on this computer, not yet trusted; look at rigs.py" in said
+    assert f"emulate check --trust {folder}" in said
+    assert len(said.splitlines()) == 1
+    assert not (tmp_path / "ran").exists()
+    main([command, "--trust", str(folder)])
+    assert "is built" in capsys.readouterr().err
+    assert (tmp_path / "ran").exists()
+    (tmp_path / "ran").unlink()
+    (folder / "rigs.py").write_text((folder / "rigs.py").read_text() + "# another\n")
+    main([command, str(folder)])
+    assert "not yet trusted" in capsys.readouterr().err
+    assert not (tmp_path / "ran").exists()
+
+
+class Terminal(io.StringIO):
+    """An input with somebody in front of it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("answer", "agreed"), [("y\n", True), ("\n", False), ("", False)])
+def test_at_a_terminal_it_is_shown_and_asked(
+    answer: str, agreed: bool, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(traffic=COMMAND, code=True)
+    out = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    monkeypatch.setattr("sys.stderr", out)
+    trust.ask(folder / "first", False)
+    assert "on this computer: rigs.py (Python, when the study is read)" in out.getvalue()
+    assert """on the guest: sh -c 'echo "a  b"'""" in out.getvalue()
+    assert trust.trusted(folder) == agreed
+
+
+def test_programs_are_not_run_before_somebody_agrees(write: Write) -> None:
+    folder = write(traffic=COMMAND)
+    (found,) = load(folder).experiments  # which executes nothing
+    (one,) = (run for run in _runs(folder))
+    with pytest.raises(trust.Untrusted, match="on the guest"):
+        running.machine_of(one, None, None)  # type: ignore[arg-type]
+    trust.ask(folder, True)
+    assert trust.trusted(folder)
+    assert found.name == "first"
+    (folder / "study.yaml").write_text((folder / "study.yaml").read_text().replace("a  b", "c"))
+    assert not trust.trusted(folder)
+
+
+def _runs(folder: Path) -> tuple[running.Run, ...]:
+    from emulation.config.catalogue import select
+
+    return select(experiment(f"{folder}/first"))
+
+
+def test_claims_and_their_stale_bytecode(write: Write) -> None:
+    folder = write()
+    (folder / "claims.py").write_text("RULES = {}\n")
+    with pytest.raises(DataError, match=r"not yet trusted; look at claims\.py"):
+        plugin.rules_of(Study(folder))
+    trust.remember(folder)
+    assert plugin.rules_of(Study(folder)).rules == {}
+    assert not (folder / "__pycache__").exists()  # nor is it read from there
+
+
+def test_files_of_the_host_are_shown_as_such_whoever_else_has_them(write: Write) -> None:
+    traffic = COMMAND.replace("length:", "files: [rigs.py, send.py]\n      length:")
+    folder = write(traffic=traffic, code=True)
+    (folder / "send.py").write_text("")
+    hosts = [item.what for item in trust.executes(folder) if item.where == trust.HOST]
+    assert hosts == ["rigs.py (Python, when the study is read)"]
+
+
+def test_a_module_is_built_here(write: Write) -> None:
+    folder = write()
+    (folder / "mine").mkdir()
+    (folder / "mine" / "Kbuild").write_text("obj-m := sch_mine.o\n")
+    text = (folder / "study.yaml").read_text()
+    (folder / "study.yaml").write_text(
+        text.replace("experiments:", "qdiscs: {mine: {kind: mine, module: mine}}\nexperiments:")
+    )
+    assert [item.where for item in trust.executes(folder)] == [trust.HOST]
+    assert "make" in str(trust.executes(folder)[0])
+
+
+@pytest.mark.parametrize("name", ["../out", "/etc", "link", "a/../../out"])
+def test_modules_lie_in_the_study(name: str, write: Write, tmp_path: Path) -> None:
+    folder = write()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "Kbuild").write_text("obj-m := sch_mine.o\n")
+    (folder / "link").symlink_to(tmp_path / "out")
+    text = (folder / "study.yaml").read_text()
+    line = f"qdiscs: {{mine: {{kind: mine, module: {name}}}}}\n"
+    (folder / "study.yaml").write_text(text.replace("experiments:", f"{line}experiments:"))
+    with pytest.raises(ConfigError, match="leads out of the study's folder"):
+        load(folder)
+
+
+def test_code_data_and_notebooks_lie_in_the_study(write: Write, tmp_path: Path) -> None:
+    folder = write()
+    (tmp_path / "out").mkdir()
+    (folder / "data").symlink_to(tmp_path / "out")
+    with pytest.raises(ConfigError, match="leads out"):
+        studies.data_folder(folder)
+    (tmp_path / "out.py").write_text("")
+    (folder / "rigs.py").symlink_to(tmp_path / "out.py")
+    with pytest.raises(ConfigError, match="leads out"):
+        trust.executes(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("notebook", "../../../evil", "notebook: .* leads out"),
+        ("table", "/etc/passwd", "table: .* leads out"),
+        ("published_values", "../../out.csv", "published_values: .* leads out"),
+        ("x=1;import os", "1", "is not the name of a parameter"),
+        ("import", "1", "is not the name of a parameter"),
+    ],
+)
+def test_figures_name_what_is_of_the_study(key: str, value: str, said: str, study: Path) -> None:
+    template.make(study.parent / "own")
+    path = study.parent / "own/figures/latency.yaml"
+    text = path.read_text()
+    if key == "notebook":
+        text = text.replace("notebook: rrul", f"notebook: {value}")
+    else:
+        text = text.replace('  published_values: ""', "").rstrip() + f'\n  "{key}": "{value}"\n'
+    path.write_text(text)
+    with pytest.raises(DataError, match=said):
+        read_figure(path)
+
+
+def test_answers_of_somebody_else_do_not_count(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(code=True)
+    trust.remember(folder)
+    monkeypatch.setattr("os.getuid", lambda: 12345)
+    with pytest.raises(ConfigError, match="is somebody else's"):
+        trust.trusted(folder)

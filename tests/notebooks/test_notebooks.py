@@ -1,0 +1,253 @@
+"""The notebooks are thin and clean, and each figure's parameter file makes its figure."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+from ruamel.yaml import YAML
+
+from analysis.errors import DataError
+from analysis.runs.order import QDISC_ORDER
+from analysis.site.execute import execute, main
+from analysis.site.figurefile import Cell, read_figure
+from analysis.site.outputs import read_summary
+from emulation.config import catalogue
+from emulation.config.catalogue import select
+from emulation.model.run import Experiment
+from emulation.model.units import Duration
+from tests import ROOT
+from tests.data import synthetic, synthetic_traffic as traffic
+from workflow.plan import Scale
+
+NOTEBOOKS = ROOT / "notebooks"
+STUDIES = NOTEBOOKS.parent / "studies"
+FIGURES = sorted(STUDIES.glob("*/figures/*.yaml"))
+SHIPPED = (
+    "rrul", "transient", "spread", "voip", "loss", "web", "fairness", "parameters", "ablation",
+    "sensitivity", "isolation", "ecn", "estimates", "facts", "rig", "explore", "scaling",
+    "wifi_validation", "battling", "battling_settings", "window",
+)  # fmt: skip
+ALL = [path for path in NOTEBOOKS.glob("*.ipynb") if path.stem in SHIPPED]
+SEEDS = 3
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    root = tmp_path_factory.mktemp("data")
+    synthetic.write_tree(root, ("10-10", "10-1"), seeds=SEEDS, length_s=25)
+    yield root
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_one_parameters_cell_and_no_outputs(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    tagged = [c for c in notebook.cells if "parameters" in c.metadata.get("tags", [])]
+    assert len(tagged) == 1
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert cell.outputs == []
+            assert cell.execution_count is None
+            assert len(cell.source.splitlines()) <= 20
+
+
+def test_a_figure_may_show_runs_of_another_study_beside_its_own() -> None:
+    cells = read_figure(STUDIES / "gbw2015/figures/wifi_bounded.yaml").cells()
+    assert Cell("testbed", "wifi_waiting", "modern", "-", "-", "-") in cells
+    assert {cell.paper for cell in cells[:-1]} == {"gbw2015"}
+
+
+@pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.stem)
+def test_parameter_files_name_known_parameters(path: Path) -> None:
+    figure = read_figure(path)
+    notebook = nbformat.read(figure.notebook, as_version=4)
+    (cell,) = (c for c in notebook.cells if "parameters" in c.metadata.get("tags", []))
+    declared: dict[str, object] = {}
+    exec(cell.source, declared)  # noqa: S102 - our own cell of assignments
+    assert set(figure.parameters) <= set(declared)
+    if "table" in figure.parameters:  # drawn from measurements, not from runs
+        assert figure.cells() == []
+        return
+    cells = figure.cells()
+    assert len(cells) == len(set(cells))
+    if figure.parameters["paper"] == "gbw2015":
+        own = [one for one in cells if one.paper == "gbw2015"]
+        assert {one.qdisc for one in own} <= set(QDISC_ORDER)
+    for one in cells:  # the experiment has it
+        selected = select(
+            experiment(f"{one.paper}/{one.experiment}"),
+            link=one.link, qdisc=one.qdisc, cc=one.cc, era=one.era, seed=1,
+            length=Duration.parse(one.length) if one.length else None,
+        )  # fmt: skip
+        assert [f"{one.folder}/seed-001"] == [run.id for run in selected]
+
+
+@cache
+def experiment(name: str) -> Experiment:
+    return catalogue.experiment(name)
+
+
+def test_cells_name_their_folder() -> None:
+    figure = read_figure(STUDIES / "gbw2015/figures/fig2c.yaml")
+    assert figure.name == "gbw2015/fig2c"
+    cells = figure.cells()
+    assert cells[:2] == [
+        Cell("gbw2015", "rrul", "2014", "10/1", "pfifo_fast", "cubic"),
+        Cell("gbw2015", "rrul", "modern", "10/1", "pfifo_fast", "cubic"),
+    ]
+    assert cells[0].folder == "gbw2015/rrul@2014/10-1/pfifo_fast/cubic"
+    assert cells[1].folder == "gbw2015/rrul/10-1/pfifo_fast/cubic"
+    assert len(cells) == 2 * 2 * 7
+
+
+def test_cells_of_several_experiments_and_of_what_they_are_divided_by() -> None:
+    losses = read_figure(STUDIES / "gbw2015/figures/table2.yaml").cells()
+    assert {(one.experiment, one.link) for one in losses} == {
+        (name, link) for name in ("voip_1up", "voip_rrul") for link in ("10/1", "10/10", "100/100")
+    }
+    page = read_figure(STUDIES / "gbw2015/figures/fig4b.yaml").cells()
+    unloaded = [one for one in page if one.experiment == "web_small_idle"]
+    assert {one.qdisc for one in unloaded} == {"pfifo_fast"}
+    assert {(one.era, one.cc) for one in unloaded} == {(one.era, one.cc) for one in page}
+
+
+def test_an_ablation_has_the_eras_of_each_qdisc() -> None:
+    cells = read_figure(STUDIES / "gbw2015/figures/switchesb.yaml").cells()
+    eras = {qdisc: {one.era for one in cells if one.qdisc == qdisc} for qdisc in ("pie", "codel")}
+    assert "2014-pie_rate" in eras["pie"]
+    assert "2014-pie_rate" not in eras["codel"]
+    assert "modern+no_gso" in eras["pie"] & eras["codel"]
+
+
+def test_rrul_writes_the_compared_table(data: Path, tmp_path: Path) -> None:
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig2c.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv")
+    assert len(table) == 21
+    assert set(table["n_seeds"]) == {SEEDS}
+    goodput = table[table["metric"] == "goodput"]
+    assert goodput["ratio"].between(0.97, 1.03).all()
+    assert (table["ci_low"] < table["ci_high"]).all()
+    summary = read_summary(folder / "summary.json")
+    assert (summary.figure, summary.compared) == ("2c", 21)
+    assert summary.agreeing == table["agrees"].sum() >= 14
+    assert {len(cell["seeds"]) for cell in summary.cells} == {SEEDS}
+    for name in ("figure.svg", "figure-dark.svg", "figure.png", "notebook.ipynb"):
+        assert (folder / name).stat().st_size > 1000
+    page = (folder / "notebook.html").read_text()
+    assert "Ours and the published values" in page
+    assert "fq_nocodel" in page
+
+
+def test_transient_writes_the_peaks(data: Path, tmp_path: Path) -> None:
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig7b.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv").set_index("qdisc")
+    assert list(table.index) == list(QDISC_ORDER)
+    assert set(table["n_seeds"]) == {SEEDS}
+    assert table["peak_ms"].idxmax() == "pie"
+    assert 280 < table.loc["pie", "peak_ms"] < 400
+    assert table.loc["fq_codel", "peak_ms"] < 55
+    assert json.loads((folder / "summary.json").read_text())["compared"] == 0
+
+
+def test_settings_stand_side_by_side(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    traffic.write_tree(data, "voip_rrul", "10-10", seeds=2)
+    traffic.write_tree(data, "voip_rrul", "10-10", seeds=1, era="modern")
+    traffic.write_tree(data, "voip_rrul", "10-10", seeds=1, cc="reno")
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig3d.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv")
+    titles = ["Linux of 2014, CUBIC", "today's Linux, CUBIC", "Linux of 2014, New Reno"]
+    assert list(dict.fromkeys(table["setting"])) == titles
+    assert len(table) == 3 * 7
+    codel = table[table["qdisc"] == "codel"].set_index("setting")
+    assert codel["n_seeds"].tolist() == [2, 1, 1]
+    assert codel["mean_ms"].between(8, 11).all()
+    summary = read_summary(folder / "summary.json")
+    assert summary.eras == ["2014", "modern"]
+    assert sum(len(cell["seeds"]) for cell in summary.cells) == 4 * 7
+    page = (folder / "notebook.html").read_text()
+    assert "all one-way delays" in page  # a claim
+
+
+def test_losses_beside_the_printed_ones(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for experiment_name in ("voip_1up", "voip_rrul"):
+        traffic.write_tree(data, experiment_name, "10-1", seeds=2)
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/table2.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv").set_index(["beside", "qdisc"])
+    assert len(table) == 2 * 7
+    assert table.loc[("one TCP flow", "ared"), "published"] == 7.95
+    assert read_summary(folder / "summary.json").compared == 14
+
+
+def test_pages_and_fairness(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for experiment_name in ("web_small_1up", "web_small_idle", "rtt_fairness"):
+        traffic.write_tree(data, experiment_name, "10-10", seeds=2)
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig4b.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv").set_index("qdisc")
+    assert list(table.index) == list(QDISC_ORDER)
+    assert table.loc["ared", "normalised"] == pytest.approx(7.5, rel=0.05)
+    assert table.loc["ared", "pages_failed"] == 2
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig6c.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv").set_index("qdisc")
+    assert table.loc["sfq", "jain_index"] == 1
+
+
+def test_switches_one_at_a_time(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for era in ("modern", "2014", "modern+no_gso", "2014-no_gso"):
+        for seed in (1, 2):
+            synthetic.write_run(data, "10-10", "codel", seed, era=era)
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/switchesb.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv")
+    assert set(table["switch"]) == {"all", "no_gso"}
+    assert set(table["n_seeds"]) == {2}
+
+
+def test_spread_writes_a_row_a_qdisc(data: Path, tmp_path: Path) -> None:
+    folder = execute(read_figure(STUDIES / "gbw2015/figures/spreadb.yaml"), data, tmp_path)
+    table = pd.read_csv(folder / "table.csv").set_index("qdisc")
+    assert list(table.index) == list(QDISC_ORDER)
+    assert set(table["distinct"]) == {SEEDS}
+    assert "Hash collisions" in (folder / "notebook.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["battling2013/links", "battling2013/settings", "codel2012/fig9"])
+def test_what_the_smallest_scale_runs_is_enough(root: Path, name: str, tmp_path: Path) -> None:
+    """Figures that compare links or qdiscs, of which that scale has one and three."""
+    scales = YAML(typ="safe").load(root / "workflow/config.yaml")["scales"]
+    scale = Scale.of("smoke", scales)
+    figure = read_figure(STUDIES / f"{name.replace('/', '/figures/')}.yaml")
+    for cell in filter(scale.has, figure.cells()):
+        for path in (root / "data" / cell.folder).glob("seed-001.*"):
+            place = tmp_path / "data" / cell.folder / path.name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(path)
+    execute(figure, tmp_path / "data", tmp_path / "results")
+    assert (tmp_path / "results" / name / "figure.svg").is_file()
+
+
+def test_no_data_is_an_error_that_says_so(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    figure = STUDIES / "gbw2015/figures/fig2a.yaml"
+    arguments = [str(figure), "--data", str(tmp_path / "none"), "--results", str(tmp_path / "r")]
+    assert main(arguments) == 1
+    message = capfd.readouterr().err
+    assert "no run of 100/100" in message
+    assert "Emulate the cells that the figure needs. " in message
+    assert not (tmp_path / "r/gbw2015/fig2a/summary.json").exists()
+
+
+def test_unknown_key_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "gbw2015" / "figures"
+    folder.mkdir(parents=True)
+    source = (STUDIES / "gbw2015/figures/fig2a.yaml").read_text()
+    (folder / "fig2a.yaml").write_text(source + "titel: again\n")
+    with pytest.raises(DataError, match=r"fig2a\.yaml: has the keys .*'titel'"):
+        read_figure(folder / "fig2a.yaml")

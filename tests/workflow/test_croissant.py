@@ -1,0 +1,100 @@
+"""The data as machines see them: the description, and what its library and flent read."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import mlcroissant as mlc
+import pytest
+
+from tests import ROOT
+from workflow import croissant
+
+CELL = "gbw2015/rrul@2014/10-10/codel/cubic"
+
+
+@pytest.fixture
+def some(tmp_path: Path) -> Path:
+    """A few of the shipped data, with the description beside them."""
+    shutil.copytree(ROOT / "data" / CELL, tmp_path / "data" / CELL)
+    shutil.copytree(ROOT / "studies", tmp_path / "studies")
+    shutil.copy(ROOT / croissant.FILE, tmp_path)
+    return tmp_path
+
+
+def test_it_is_up_to_date(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert croissant.main(["--check"]) == 0
+    monkeypatch.setattr(croissant, "LICENSE", "https://example.org/other")
+    assert croissant.main(["--check"]) == 1
+    assert "python -m workflow.croissant writes it" in capsys.readouterr().err
+
+
+def test_the_library_finds_no_error() -> None:
+    described = mlc.Dataset(jsonld=str(ROOT / croissant.FILE))
+    assert not described.metadata.issues.errors
+
+
+def test_every_kind_of_file_is_described() -> None:
+    data = ROOT / "data"
+    shipped = (data / "SHA256SUMS").read_text().splitlines()
+    names = {f"data/{line.split('  ', 1)[1]}" for line in shipped}
+    patterns = [one for _, several, _ in croissant.FILES.values() for one in several]
+    left = [
+        name for name in names
+        if not any(Path(name).match(pattern) for pattern in patterns)
+        and not name.startswith("data/kernel-logs/")
+    ]  # fmt: skip
+    assert left == []
+
+
+def test_runs_are_a_table(some: Path) -> None:
+    records = list(mlc.Dataset(jsonld=str(some / "croissant.json")).records("runs"))
+    found = {one["runs/run"].decode(): one for one in records}
+    assert set(found) == {
+        str(path.relative_to(some / "data").with_suffix(""))
+        for path in (some / "data" / CELL).glob("*.json")
+    }
+    told = json.loads((some / "data" / CELL / "seed-001.json").read_text())
+    one = found[told["run"]]
+    assert one["runs/seed"] == 1
+    assert one["runs/qdisc"] == b"codel"
+    assert one["runs/virtual_s"] == pytest.approx(told["virtual_s"])
+    assert one["runs/kernel_digest"].decode() == told["identity"]["kernel"]["digest"]
+    assert one["runs/data_sha256"].decode() == told["data_sha256"]
+
+
+def test_statements_are_a_table(some: Path) -> None:
+    records = list(mlc.Dataset(jsonld=str(some / "croissant.json")).records("statements"))
+    rows = [
+        row
+        for path in (some / "studies").glob("*/claims.csv")
+        for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+    ]
+    assert {one["statements/id"].decode() for one in records} == {row["id"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("run", "plot"),
+    [
+        (f"{CELL}/seed-001", "all_scaled"),
+        ("gbw2015/voip_rrul@2014/10-10/codel/cubic/seed-001", "totals"),
+        ("gbw2015/rtt_fairness@2014/10-10/codel/cubic/seed-001", "totals"),
+    ],
+)
+def test_the_data_open_in_flents_own_plotter(run: str, plot: str, tmp_path: Path) -> None:
+    """As data/README.md says."""
+    drawn = tmp_path / "plot.png"
+    flent = Path(sys.executable).with_name("flent")
+    command = [str(flent), "-i", str(ROOT / f"data/{run}.flent.gz"), "-p", plot, "-o", str(drawn)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert drawn.read_bytes()[:4] == b"\x89PNG"
+    assert drawn.stat().st_size > 10_000

@@ -1,0 +1,445 @@
+"""Tests of the plan, of the progress and of the two commands' handling of options."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from analysis import sources
+from emulation.errors import ConfigError
+from emulation.kernel.make import TOOLS
+from emulation.study import template
+from tests import ROOT
+from workflow import determinism, forks, reproduce
+from workflow.plan import figure_files, make_plan
+from workflow.progress import LogHandler, Work
+from workflow.readme import fill
+from workflow.reproduce import runs_to_do, what_changed
+
+#: Events as Snakemake logs them, with what comes with each: two runs, of which the second fails.
+STATS = {"figure": 1, "run": 2, "report": 1, "all": 1, "total": 5}
+EVENTS: list[tuple[LogEvent, dict[str, Any]]] = [
+    (LogEvent.RUN_INFO, {"stats": STATS}),
+    (LogEvent.JOB_INFO, {
+        "jobid": 8, "rule_name": "run", "reason": "",
+        "wildcards": {"run": "gbw2015/rrul/10-10/codel/cubic/seed-001"},
+    }),
+    (LogEvent.JOB_FINISHED, {"job_id": 8}),
+    (LogEvent.JOB_INFO, {
+        "jobid": 6, "rule_name": "run", "reason": "",
+        "wildcards": {"run": "gbw2015/rrul/10-10/ared/cubic/seed-001"},
+    }),
+    (LogEvent.ERROR, {"exception": "CalledProcessError", "msg": "CalledProcessError in file x"}),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def config(**changes: Any) -> dict[str, Any]:
+    loaded: dict[str, Any] = YAML(typ="safe").load(ROOT / "workflow/config.yaml")
+    return {**loaded, **changes}
+
+
+def touch_run(data: Path, run: str) -> None:
+    for end in (".json", ".flent.gz"):
+        path = data / f"{run}{end}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
+def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
+    touch_run(tmp_path, "gbw2015/rrul/10-10/codel/cubic/seed-001")
+    plan = make_plan(config(data=str(tmp_path)))
+    assert set(plan.figures) >= {
+        "gbw2015/fig2b", "gbw2015/fig7b", "gbw2015/spreadb", "gbw2015/switchesb"
+    }  # fmt: skip
+    figure = plan.figures["gbw2015/fig2b"]
+    assert [path.name for path in plan.data_files(figure)] == ["seed-001.flent.gz", "seed-001.json"]
+    assert plan.pages == Path("results")
+    assert plan.all_runs() == {}
+    assert {Path("notebooks/rrul.ipynb"), Path("analysis/measures/metrics.py")} <= {
+        *plan.code_files(figure)
+    }
+    assert Path("analysis/site/report.py") not in plan.code_files(figure)
+    assert plan.records() == [tmp_path / "gbw2015/rrul/10-10/codel/cubic/seed-001.json"]
+    with pytest.raises(ConfigError, match="no run of gbw2015/fig2a"):
+        make_plan(config(data=str(tmp_path), figures=["gbw2015/fig2a"]))
+
+
+@pytest.mark.parametrize(
+    ("scale", "figures", "runs"),
+    [
+        ("smoke", 12, 8 * 3 + 2),
+        ("quick", 32, 8 * 21 + 2 * 3),
+        ("paper", 32, (8 * 21 + 2 * 3) * 2 * 30),
+    ],
+)
+def test_scales(scale: str, figures: int, runs: int) -> None:
+    wired = [f"gbw2015/{name}" for name in (*(f"fig{n}" for n in range(2, 8)), "spread", "table2")]
+    plan = make_plan(config(emulate=True, scale=scale, figures=wired))
+    assert len(plan.figures) == figures
+    assert len(plan.all_runs()) == runs
+    assert {run.era for run in plan.all_runs().values()} == {"2014"}
+    assert plan.pages == Path(f"results/emulated-{scale}")
+
+
+def test_each_load_of_a_design_is_run_as_often() -> None:
+    plan = make_plan(config(emulate=True, scale="quick", figures=["codel2012/fig5"]))
+    # 5 RTTs, 4 rates, 2 qdiscs and 6 loads, once.
+    assert len(plan.all_runs()) == 5 * 4 * 2 * 6
+    assert (
+        Counter(run.traffic.load(run.seed).name for run in plan.all_runs().values())["bulk_20"]
+        == 40
+    )
+    plan = make_plan(config(emulate=True, scale="paper", figures=["codel2012/fig5"]))
+    assert len(plan.all_runs()) == 5 * 4 * 2 * 48
+
+
+def test_an_ablation_is_run_whole_or_not_at_all() -> None:
+    with pytest.raises(ConfigError, match="has no run of gbw2015/switchesb"):
+        make_plan(config(emulate=True, scale="paper", figures=["gbw2015/switchesb"]))
+    plan = make_plan(config(emulate=True, scale="all", figures=["gbw2015/switchesb"]))
+    eras = {run.era for run in plan.all_runs().values()}
+    assert {"modern", "2014", "modern+no_gso", "2014-no_gso"} <= eras
+
+
+def test_short_runs_are_read_from_their_own_folder() -> None:
+    plan = make_plan(config(emulate=True, scale="smoke"))
+    figure = plan.figures["gbw2015/fig2b"]
+    assert plan.length() == "20s"
+    assert plan.data_files(figure)[0] == Path(
+        "results/data/gbw2015/rrul@2014@20s/10-10/pfifo_fast/cubic/seed-001.json"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scale": "huge", "emulate": True}, "no scale 'huge'"),
+        ({"studies": ["gbw2016"]}, "no study 'gbw2016'"),
+        ({"figures": ["gbw2015/fig99"]}, "no figure 'gbw2015/fig99'"),
+        ({"emulate": "false"}, "say True or False"),
+    ],
+)
+def test_what_does_not_exist_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        make_plan(config(**changes))
+
+
+def test_progress_is_read_off_events(tmp_path: Path) -> None:
+    (tmp_path / "b.log").write_text("emulate: error: no data moved\n")
+    work = Work(cores=2, step_s={"run": 20.0, "figure": 8.0, "report": 2.0})
+    error = {"jobid": 6, "rule_name": "run", "log": [str(tmp_path / "b.log")]}
+    events = [*EVENTS, (LogEvent.JOB_ERROR, error), (LogEvent.JOB_ERROR, error)]
+    finished = [title for event, about in events if (title := work.read(event, about))]
+    assert finished == ["run gbw2015/rrul/10-10/codel/cubic/seed-001"]
+    assert work.count == (1, 4)
+    assert work.failures == ["run gbw2015/rrul/10-10/ared/cubic/seed-001"]
+    assert work.messages == ["emulate: error: no data moved"]
+    assert work.summary().startswith("2 runs, 1 figure: about ")
+
+
+def test_what_snakemake_says_of_a_mistake_is_kept() -> None:
+    work = Work(cores=1)
+    work.read(LogEvent.ERROR, {"exception": "WorkflowError", "msg": "WorkflowError:\nno rule"})
+    assert work.messages == ["WorkflowError:", "no rule"]
+
+
+SNAKEFILE = """
+rule all:
+    input: "a", "b"
+rule figure:
+    output: "{name}"
+    log: "{name}.log"
+    wildcard_constraints: name="[ab]"
+    shell: "echo words of {wildcards.name} >{log}; test {wildcards.name} = a && touch {output}"
+"""
+
+
+def test_snakemake_runs_with_the_plugin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    work = Work(cores=1)
+    assert reproduce.snakemake(["--cores", "1", "--keep-going"], work) == 1
+    assert LogHandler.work is work
+    said = capfd.readouterr().out
+    assert "==> 2 figures: about " in said
+    assert re.search(r"^\[1/2\] figure a, about .* left$", said, re.MULTILINE)
+    assert work.failures == ["figure b"]
+    assert work.messages == ["words of b"]
+    log = (tmp_path / "results/logs/snakemake.log").read_text()
+    assert "Error in rule figure" in log  # Snakemake's own words
+    again = Work(cores=1)
+    assert reproduce.snakemake(["--cores", "1", "--dry-run"], again) == 0
+    assert {*again.steps.values()} == {("figure", "b"), ("all", "")}
+    assert [one for one in again.reasons.values() if "Missing output files: b" in one]
+
+
+def test_figures_are_forks_of_one_process(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(OSError, match="no server of forks"):
+        forks.Fork("figure", [])
+    with forks.running():
+        assert forks.Fork("figure", ["--help"]).wait() == 0
+        assert "parameter file of the figure" in capfd.readouterr().out
+        missing = ["none.yaml", "--data", "d", "--results", "r"]
+        assert forks.Fork("figure", missing).wait() == 1
+        assert "none.yaml" in capfd.readouterr().err
+        kernel = forks.Fork("kernel", ["-f", "/nowhere/kernel.json"])
+        kernel.send_signal(9)
+        assert kernel.wait() in (1, -9)
+    assert forks.ADDRESS not in os.environ
+
+
+def test_the_time_left_learns_from_the_time_taken() -> None:
+    work = Work(cores=2, step_s={"run": 20.0})
+    work.total = {"run": 10}
+    assert work.left_s(0) == pytest.approx(100)  # 200 s of work on 2 cores
+    work.done = {"run": 5}
+    assert work.left_s(100) == pytest.approx(
+        75
+    )  # as much again, half believed; 50 s the other half
+
+
+def test_tables_go_between_their_markers() -> None:
+    text = "a\n<!-- t -->\nold\n<!-- /t -->\nb\n"
+    assert fill(text, "t", "new | x") == "a\n<!-- t -->\nnew | x\n<!-- /t -->\nb\n"
+    with pytest.raises(ValueError, match="no markers"):
+        fill(text, "u", "")
+
+
+def test_readme_has_all_markers() -> None:
+    for page, names in {
+        "docs/results.md": ("figures", "claims"),
+        "docs/speed.md": ("speed",),
+        "studies/gbw2015/README.md": ("values", "disagreements"),
+    }.items():
+        for name in names:
+            fill((ROOT / page).read_text(), name, "")
+
+
+def test_the_script_knows_the_kernels_tools() -> None:
+    text = (ROOT / "workflow/setup.sh").read_text()
+    (block,) = re.findall(r"KERNEL_TOOLS=\((.*?)\)", text, re.DOTALL)
+    assert [tuple(entry.rsplit(":", 1)) for entry in block.split()] == list(TOOLS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--foo"], "unknown option '--foo'"),
+        (["figure"], "unknown option 'figure'"),
+        (
+            ["--emulate", "--scale", "huge"],
+            "--scale is smoke, short, quick, paper or all, not 'huge'",
+        ),
+        (["--emulate", "--scale=huge"], "--scale is smoke, short, quick, paper or all, not 'huge'"),
+        (["--scale", "smoke"], "it needs --emulate"),
+        (["--figure", "gbw2015/fig99"], "no figure 'gbw2015/fig99'"),
+        (["--figure", "../x/y"], "no figure '../x/y'"),
+        (["--study", "gbw2016"], "no study 'gbw2016'"),
+        (["--paper", "../nowhere"], "no study '../nowhere'"),
+        (["--jobs", "0"], "not '0'"),
+        (["--jobs"], "--jobs needs a value"),
+    ],
+)
+def test_reproduce_all_refuses(arguments: list[str], message: str) -> None:
+    done = subprocess.run(["./reproduce-all", *arguments], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("figure", "message"),
+    [
+        ("latency", "my-study/data: there is no run of my-study/latency; make runs with --emulate"),
+        ("delay", "no figure 'my-study/delay'"),
+    ],
+)
+def test_reproduce_all_takes_a_figure_of_a_new_study(
+    tmp_path: Path, figure: str, message: str
+) -> None:
+    template.make(tmp_path / "my-study")
+    chosen = ["--study", str(tmp_path / "my-study"), "--figure", f"my-study/{figure}"]
+    done = subprocess.run(["./reproduce-all", "--dry-run", *chosen], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_help() -> None:
+    for command in ("./reproduce-all", "./run-tests"):
+        done = subprocess.run([command, "--help"], capture_output=True, text=True, check=True)
+        assert done.stdout.startswith(("Usage", "Check"))
+
+
+def test_a_name_stands_for_the_parts_of_a_figure() -> None:
+    plan = make_plan(config(emulate=True, scale="quick", figures=["gbw2015/fig3"]))
+    assert list(plan.figures) == [f"gbw2015/fig3{part}" for part in "abcdef"]
+    experiments = {run.experiment.id for run in plan.all_runs().values()}
+    assert experiments == {"gbw2015/voip_1up", "gbw2015/voip_rrul"}
+    assert figure_files(figures=["gbw2015/table1"])[0].name == "gbw2015/table1"
+    with pytest.raises(ConfigError, match="no figure 'gbw2015/fig99'"):
+        figure_files(figures=["gbw2015/fig99"])
+    with pytest.raises(ConfigError, match="no figure 'gbw2015/'"):
+        figure_files(figures=["gbw2015/"])
+
+
+def drawn_with(file: str) -> set[str]:
+    """The figures of gbw2015 that a file is part of."""
+    plan = make_plan(config(emulate=True, scale="quick", studies=["gbw2015"]))
+    figures = plan.figures.values()
+    return {
+        one.name.partition("/")[2].rstrip("abcdef")
+        for one in figures
+        if Path(file) in plan.code_files(one)
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "inside", "outside"),
+    [
+        ("analysis/measures/web.py", {"fig4", "fig5"}, {"fig2", "fig3", "fig6", "fig7"}),
+        ("analysis/measures/voip.py", {"fig3", "tabl"}, {"fig2", "fig4", "fig5", "fig6", "fig7"}),
+        ("analysis/measures/fairness.py", {"fig6"}, {"fig2", "fig3", "fig4", "fig5", "fig7"}),
+        ("analysis/measures/metrics.py", {"fig2", "fig3", "fig4", "fig5", "fig6", "fig7"}, set()),
+        ("studies/gbw2015/published/fig2.csv", {"fig2"}, {"fig3", "fig4", "fig7"}),
+        ("studies/gbw2015/claims.csv", {"fig2", "fig3", "fig7"}, set()),
+        ("studies/gbw2015/claims/words.py", {"fig2", "fig3", "fig7"}, set()),
+        ("studies/khademi2013/claims/words.py", set(), {"fig2", "fig3", "fig7"}),
+        ("analysis/site/report.py", set(), {"fig2", "fig3", "fig7"}),
+        ("notebooks/web.ipynb", {"fig4", "fig5"}, {"fig2", "fig3", "fig7"}),
+    ],
+)
+def test_a_change_makes_its_figures_stale_alone(
+    file: str, inside: set[str], outside: set[str]
+) -> None:
+    drawn = drawn_with(file)
+    assert {name[:4] if name[:3] == "tab" else name for name in drawn} >= inside
+    assert not drawn & outside
+
+
+def test_claims_wait_for_all_runs_that_they_are_about() -> None:
+    plan = make_plan(config(emulate=True, scale="quick", figures=["gbw2015/fig2", "gbw2015/fig4a"]))
+    figure = plan.figures["gbw2015/fig2b"]
+    links = {path.parts[4] for path in plan.data_files(figure)}
+    assert links == {"10-10"}
+    assert {path.parts[4] for path in plan.claims_files(figure)} == {"10-1", "10-10", "100-100"}
+    assert {path.parts[3] for path in plan.claims_files(figure)} == {"rrul@2014"}
+    assert len(plan.claims_files(figure)) == 21
+
+
+def test_claims_of_a_figure_wait_for_experiments_beside_it_too() -> None:
+    plan = make_plan(config())
+    found = {path.parts[2] for path in plan.claims_files(plan.figures["codel2012/fig4"])}
+    assert found >= {"window_20_at_once@2014", "window_40_at_once@2014"}
+    new = make_plan(
+        config(emulate=True, scale="quick", figures=["codel2012/fig1", "codel2012/fig3"])
+    )
+    found = {path.parts[3] for path in new.claims_files(new.figures["codel2012/fig1"])}
+    assert found == {"window_25@2014", "window_20@2014"}
+
+
+def test_a_figure_alone_does_not_settle_all_claims() -> None:
+    def settles(**changes: Any) -> bool:
+        return make_plan(config(**changes)).settles
+
+    assert settles()
+    assert settles(studies=["gbw2015"])
+    assert not settles(figures=["gbw2015/fig2a"])
+    assert not settles(studies=["codel2012"], figures=["gbw2015/fig2a"])
+
+
+@pytest.mark.parametrize(("figures", "rules"), [
+    ("", {"figure", "measured", "claims", "report", "all"}),
+    ("gbw2015/table1", {"figure", "report", "all"}),
+])  # fmt: skip
+def test_steps_of_the_graph(figures: str, rules: set[str], tmp_path: Path) -> None:
+    command = [
+        sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "--nolock", "--quiet",
+        "rules", "--config", f"results={tmp_path}", "studies=[]" , f"figures=[{figures}]",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert set(re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE)) == {
+        *rules, "total",
+    }  # fmt: skip
+
+
+def test_a_dry_run_says_what_changed() -> None:
+    run = "gbw2015/rrul@2014/10-10/codel/cubic/seed-001"
+    voip = "data/gbw2015/voip_1up@2014/10-1/pie/cubic"
+    updated = f"Updated input files: analysis/a.py, {voip}/seed-001.json, {voip}/seed-002.flent.gz"
+    jobs = [
+        ("figure", "gbw2015/fig3a", updated),
+        ("figure", "gbw2015/fig3b", "Missing output files: table.csv; Updated input files: x"),
+        ("run", run, "Missing output files: x"),
+    ]
+    work = Work(cores=1)
+    for job, (rule, name, reason) in enumerate(jobs):
+        about = {"jobid": job, "rule_name": rule, "wildcards": {rule: name}, "reason": reason}
+        work.read(LogEvent.JOB_INFO, about)
+    assert what_changed(work) == [
+        "analysis/a.py changed: gbw2015/fig3a",
+        "runs in data/gbw2015/voip_1up@2014 changed: gbw2015/fig3a",
+    ]
+    plan = make_plan(config(emulate=True, scale="quick", figures=["gbw2015/fig2b"]))
+    (line,) = runs_to_do(plan, work)
+    assert re.fullmatch(r"gbw2015/rrul: 1 run, \d+ s of one core", line)
+
+
+def test_imports_are_followed_as_far_as_a_function_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "analysis/__init__.py": "",
+        "analysis/one.py": "from analysis import two\nfrom emulation import model\n",
+        "analysis/two.py": "import numpy\n",
+        "analysis/both.py": "from analysis import one\nfrom analysis.three import f as g\n\n\n"
+        "def a():\n    return b()\n\n\ndef b() -> None:\n    g()\n\n\ndef c():\n    one.x\n",
+        "analysis/three.py": "",
+        "emulation/__init__.py": "",
+        "emulation/model.py": "from emulation import deep\n",
+        "emulation/deep.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(sources, "_file", sources._file.__wrapped__)
+    monkeypatch.setattr(sources, "_imports", sources._imports.__wrapped__)
+    start = tmp_path / "n.ipynb"
+    start.write_text(
+        '{"cells": [{"cell_type": "code", "source": ["from analysis import one\\n"]}]}'
+    )
+
+    def names(found: list[Path]) -> set[str]:
+        return {path.stem for path in found if path.stem != "__init__"} - {"n"}
+
+    assert names(sources.closure([start])) == {"one", "two", "model"}  # of emulation names only
+    assert names(sources.closure([start], ["analysis.both:a"])) == {
+        "one", "two", "model", "both", "three",
+    }  # fmt: skip
+    assert names(sources.closure([], ["analysis.both:a"])) == {"both", "three"}
+    assert names(sources.closure([], ["analysis.both:c"])) == {"both", "one", "two", "model"}
+    assert names(sources.closure([start], (), ["analysis.two"])) == {"one", "model"}
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "1/0", "-1/3", "a/b"])
+def test_a_part_that_is_none_is_refused(text: str) -> None:
+    assert determinism.part("2/3") == (2, 3)
+    with pytest.raises(argparse.ArgumentTypeError, match="no part"):
+        determinism.part(text)
