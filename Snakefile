@@ -11,9 +11,6 @@ from pathlib import Path
 sys.path.insert(0, workflow.basedir)
 
 from workflow.plan import PRODUCTS, claims_code, make_plan, measures_code, report_code, statements
-from workflow.scheduling import choose_when_a_job_ends
-
-choose_when_a_job_ends()
 
 
 configfile: "workflow/config.yaml"

@@ -1,8 +1,8 @@
-"""Make one figure from runs of another length than the paper's.
+"""Make one figure, from runs of the paper's length or of another.
 
 `python -m workflow.figure studies/gbw2015/figures/fig2b.yaml --length 20s --data results/data
 --results results/emulated-smoke` does what `analysis.site.execute` does, with runs of that
-length in place of the figure's own.
+length in place of the figure's own; in a fork of `workflow.forks` where that is running.
 """
 
 from __future__ import annotations
@@ -12,24 +12,31 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.errors import DataError
-from analysis.site.execute import execute
-from analysis.site.figurefile import read_figure
-from emulation.host import storage
+from workflow.forks import Fork
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    """The options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m workflow.figure", description=__doc__)
     parser.add_argument("figure", type=Path, help="parameter file of the figure")
     parser.add_argument("--length", default="", help="of the runs: 20s (default: the paper's)")
     parser.add_argument("--data", type=Path, required=True, help="root of the runs")
     parser.add_argument("--results", type=Path, required=True, help="where results go")
-    given = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
+    """Draw it, with a kernel of the manager `kernels`; returns the exit status."""
+    from analysis.errors import DataError  # these take seconds, which a fork does not need
+    from analysis.site.execute import execute
+    from analysis.site.figurefile import read_figure
+    from emulation.host import storage
+
     try:
         figure = read_figure(given.figure)
         chosen = {**figure.parameters, **({"length": given.length} if given.length else {})}
-        print(execute(replace(figure, parameters=chosen), given.data, given.results))
+        figure = replace(figure, parameters=chosen)
+        print(execute(figure, given.data, given.results, kernels=kernels))
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -38,6 +45,16 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {told}", file=sys.stderr)
         return told.exit_status
     return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    given = parse(arguments)
+    try:
+        fork = Fork("figure", sys.argv[1:] if arguments is None else arguments)
+    except OSError:
+        return draw(given)
+    return fork.wait()
 
 
 if __name__ == "__main__":

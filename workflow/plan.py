@@ -336,6 +336,7 @@ def variant_folder(cell: Cell, era: str) -> str:
     return f"{cell.paper}/{variant_name(cell.experiment, era)}"
 
 
+@cache  # several figures show a cell, and each is asked for several times
 def _there(root: Path, folder: str, end: str = "") -> list[Path]:
     """The files of the runs in a folder below `root`, or in those that the pattern fits."""
     return sorted(root.glob(f"{folder}/seed-*{end}"))

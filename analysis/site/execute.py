@@ -26,9 +26,17 @@ NOTEBOOK = "notebook.ipynb"
 PAGE = "notebook.html"
 
 
-def execute(figure: FigureFile, data_root: Path, results: Path, *, progress: bool = False) -> Path:
+def execute(
+    figure: FigureFile,
+    data_root: Path,
+    results: Path,
+    *,
+    progress: bool = False,
+    kernels: str | None = None,
+) -> Path:
     """Run the figure's notebook on `data_root` and return the folder of its results.
 
+    `kernels` is the class that manages its kernel, where that is not Jupyter's own.
     The folder is emptied first, and complete when its notebook.html exists. Raises DataError when
     the notebook fails; the notebook with the failing cell stays in the folder.
     """
@@ -51,6 +59,7 @@ def execute(figure: FigureFile, data_root: Path, results: Path, *, progress: boo
     if "study" in papermill.inspect_notebook(str(figure.notebook)):
         parameters["study"] = str(about.folder.resolve())
     written = folder / NOTEBOOK
+    manager = {"kernel_manager_class": kernels} if kernels else {}
     # The notebook's process imports the code that draws it, not that of another checkout.
     paths = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
@@ -59,6 +68,7 @@ def execute(figure: FigureFile, data_root: Path, results: Path, *, progress: boo
         papermill.execute_notebook(
             str(figure.notebook), str(written), parameters, progress_bar=progress,
             cwd=str(figure.notebook.parent), kernel_name="python3", start_timeout=600,
+            **manager,
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         (folder / SUMMARY).unlink(missing_ok=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from emulate.commands.table import print_table
 from emulation.errors import ConfigError, EmulationError
@@ -14,7 +17,6 @@ from emulation.study import studies, trust
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
-    from analysis.claims.verdict import Assessment
 
 #: As they are given on the command line -> as they are named.
 VERDICTS = {
@@ -54,8 +56,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the claims that were asked for."""
     # pandas takes a second to import
-    from analysis.claims.assessed import assess_studies
-    from analysis.claims.summary import as_json
+    from analysis.claims.settled import settle
     from analysis.errors import DataError
     from analysis.runs import study
 
@@ -67,42 +68,42 @@ def run(args: argparse.Namespace) -> int:
         for place in {args.data} if of is None else {one.runs_root(args.data) for one in of}:
             if not place.is_dir():
                 raise ConfigError("no such folder", str(place), "name one with runs by --data")
-        found = assess_studies(args.data, of)
+        found = settle(args.data, of)
     except DataError as error:
         raise EmulationError(str(error).rstrip(".")) from error
     wanted = {VERDICTS[name] for name in args.verdict or VERDICTS}
-    chosen = [one for one in found if one.headline.verdict in wanted]
+    chosen = [one for one in found if one["verdict"] in wanted]
     if args.json:
-        print(json.dumps(as_json(chosen), indent=1, ensure_ascii=False))
+        print(json.dumps(chosen, indent=1, ensure_ascii=False))
     else:
         _print_table(chosen)
     return 0
 
 
-def _print_table(assessments: list[Assessment]) -> None:
+def _print_table(claims: list[dict[str, Any]]) -> None:
     """A row per claim; tab-separated where the output is no terminal."""
-    from analysis.claims.summary import count, era_text, why
-
     titles = ("claim", "verdict", "era", "statement", "why")
-    rows = [
-        (
-            one.claim.id,
-            str(one.headline.verdict),
-            era_text(one.headline),
-            one.claim.statement,
-            why(one.headline),
-        )
-        for one in assessments
-    ]
+    rows = [(one["id"], one["verdict"], _era(one), one["statement"], one["why"]) for one in claims]
     colors = {"agrees": "green", "disagrees": "red", "explained": "yellow", "at the bound": "cyan"}
     notes = []
-    for paper in count(assessments):
-        parts = ", ".join(f"{n} {name}" for name, n in paper.by_verdict.items() if n)
-        notes.append((f"{paper.paper}: {paper.claims} claims: {parts}", "bold"))
+    for paper, own in groupby(claims, key=itemgetter("paper")):
+        verdicts = Counter(one["verdict"] for one in own)
+        named = [(verdicts[name], name) for name in VERDICTS.values() if verdicts[name]]
+        parts = ", ".join(f"{number} {name}" for number, name in named)
+        notes.append((f"{paper}: {verdicts.total()} claims: {parts}", "bold"))
     print_table(
         titles,
         rows,
         whole=("claim", "era"),
         styles=[None if row[1] in colors else "dim" for row in rows],
         notes=notes,
+    )
+
+
+def _era(claim: dict[str, Any]) -> str:
+    """ "2014, cubic"; a dash where no run could tell."""
+    return (
+        "–"
+        if claim["lacks"] in ("rule", "setting", "read back")
+        else f"{claim['era']}, {claim['cc']}"
     )

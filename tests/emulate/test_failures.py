@@ -44,7 +44,7 @@ from emulation.model.run import Experiment, Run
 from emulation.runs import run
 from tests import ROOT
 from tests.data import synthetic
-from workflow import figure as workflow_figure, progress
+from workflow import figure as workflow_figure, progress, reproduce
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
 TOOLS = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))
@@ -177,7 +177,7 @@ def test_commands_tell_it_without_a_traceback(
     monkeypatch.setattr("emulate.commands.check.run", fail)
     assert cli.main(["check", str(gbw2015)]) == 12
     assert capsys.readouterr().err.startswith(f"emulate: error: data/x: {said}")
-    monkeypatch.setattr(workflow_figure, "execute", lambda *_: fail(None))
+    monkeypatch.setattr("analysis.site.execute.execute", lambda *_, **__: fail(None))
     file = str(ROOT / "studies/gbw2015/figures/fig2b.yaml")
     assert workflow_figure.main([file, "--data", "d", "--results", "r"]) == 12
     assert capsys.readouterr().err.startswith(f"error: data/x: {said}")
@@ -266,21 +266,23 @@ def test_a_notebook_that_raises_is_told_with_its_cell(tmp_path: Path) -> None:
     assert not (kept.parent / "summary.json").exists()
 
 
-def test_who_is_told_to_end_ends_what_it_started(tmp_path: Path) -> None:
-    """`kill` reaches reproduce-all's own process alone, not Snakemake."""
-    code = "print('total 1', flush=True); import time; time.sleep(600)"
-    told: list[str] = []
-
-    def show(step: str) -> None:
-        told.append(step)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    before = signal.getsignal(signal.SIGTERM)
-    began = time.monotonic()
-    status = progress.run([sys.executable, "-c", code], progress.Work(1), tmp_path / "log", show)
-    assert (status, told) == (INTERRUPTED, [""])
-    assert time.monotonic() - began < 300
-    assert signal.getsignal(signal.SIGTERM) == before
+def test_interrupted_snakemake_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And remembers that the step at work is half-done."""
+    monkeypatch.chdir(tmp_path)
+    text = 'rule figure:\n    output: "a"\n    shell: "touch a; exec sleep 600"\n'
+    (tmp_path / "Snakefile").write_text(text)
+    code = (
+        "import sys; from workflow import progress, reproduce; "
+        "sys.exit(reproduce.snakemake(['--cores', '1'], progress.Work(1)))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, start_new_session=True
+    ) as process:
+        wait_for((tmp_path / "a").exists, process)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=120) == INTERRUPTED
+    assert [*(tmp_path / ".snakemake/incomplete").iterdir()]
 
 
 # --- reproduce-all itself is killed, or its terminal closed
@@ -398,19 +400,26 @@ def test_a_reproduce_all_that_sets_up_ends_what_it_does(checkout: Path, shielded
     assert not Path("/proc", (checkout / "going").read_text().strip()).exists()
 
 
-def test_what_failed_is_named_and_the_rest_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_failed_is_named_and_the_rest_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     profile = (ROOT / "workflow/profiles/local/config.yaml").read_text()
     assert re.search(r"^keep-going: true", profile, re.MULTILINE)
     assert re.search(r"^rerun-incomplete: true", profile, re.MULTILINE)
-    work = progress.Work(cores=1)
-    for line in (
-        "rule figure:", "    jobid: 3", "    wildcards: figure=gbw2015/fig3a",
-        "Error in rule figure:", "    jobid: 3", "Logfile x:", "=" * 80,
-        "error: cell 4 failed: KeyError: 'x'", "=" * 80,
-    ):  # fmt: skip
-        work.read(line)
-    assert work.failures == ["figure gbw2015/fig3a"]
-    assert work.messages == ["error: cell 4 failed: KeyError: 'x'"]
+    monkeypatch.chdir(ROOT)
+
+    def fail(arguments: list[str], work: progress.Work) -> int:
+        work.failures.append("figure gbw2015/fig3a")
+        work.logs.append("error: cell 4 failed: KeyError: 'x'")
+        return 1
+
+    arguments = ["local", "--cores", "1", "--config", "figures=[gbw2015/fig3a]"]
+    assert reproduce.main(arguments, fail) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "reproduce-all: failed: figure gbw2015/fig3a",
+        "    error: cell 4 failed: KeyError: 'x'",
+        "reproduce-all: Snakemake's output is in results/logs/snakemake.log",
+    ]
 
 
 # --- a tool that is missing

@@ -27,7 +27,7 @@ from emulation.machine import rootfs
 from tests import ROOT
 from workflow import cluster
 from workflow.plan import make_plan
-from workflow.progress import STEP_S, Work
+from workflow.progress import STEP_S
 
 DAEMONS = ("slurmctld", "slurmd")
 CLIENTS = ("sbatch", "srun", "squeue", "scancel", "sinfo", "scontrol", "sacct")
@@ -308,43 +308,6 @@ def test_batches_hold_seeds_of_one_cell(monkeypatch: pytest.MonkeyPatch) -> None
     (stamp,) = [one for one in stamps if one.endswith("/10-10/codel/cubic/seeds-011-020.json")]
     batch = batches[stamp.removeprefix("results/batches/").removesuffix(".json")]
     assert [run.seed for run in batch] == list(range(11, 21))
-
-
-GROUP = """\
-Job stats:
-job       count
-------  -------
-batch         2
-all           1
-total         3
-
-[Sat Nov 21 09:16:03 2026] Group job batches (jobs in lexicogr. order):
-
-    [Sat Nov 21 09:16:03 2026]
-    rule batch:
-        jobid: 7
-        wildcards: batch=gbw2015/rrul/10-10/codel/cubic/seeds-001-010
-    [Sat Nov 21 09:16:03 2026]
-    rule batch:
-        jobid: 8
-        wildcards: batch=gbw2015/rrul/10-10/pie/cubic/seeds-001-010
-Job 97efac49 has been submitted with SLURM jobid 1 (log: x/1.log).
-[Sat Nov 21 09:17:33 2026]
-Finished jobid: 7 (Rule: batch)
-    [Sat Nov 21 09:17:33 2026]
-    Error in rule batch:
-        message: None
-        jobid: 8
-"""
-
-
-def test_progress_is_read_off_groups() -> None:
-    work = Work(cores=2)
-    finished = [name for line in GROUP.splitlines() if (name := work.read(line))]
-    assert finished == ["batch gbw2015/rrul/10-10/codel/cubic/seeds-001-010"]
-    assert work.failures == ["batch gbw2015/rrul/10-10/pie/cubic/seeds-001-010"]
-    assert work.steps() == 2
-    assert work.summary().startswith("2 batches of runs: about ")
 
 
 def test_every_rule_has_a_time() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -12,48 +13,34 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from analysis import sources
 from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 from emulation.study import template
 from tests import ROOT
-from workflow import determinism
+from workflow import determinism, forks, reproduce
 from workflow.plan import figure_files, make_plan
-from workflow.progress import Work, clock, display, runs_to_do, what_changed
+from workflow.progress import LogHandler, Work
 from workflow.readme import fill
+from workflow.reproduce import runs_to_do, what_changed
 
-OUTPUT = """\
-Job stats:
-job       count
-------  -------
-figure        1
-run           2
-report        1
-all           1
-total         5
-
-[Sat Nov 21 04:18:15 2026]
-localrule run:
-    log: results/logs/run/a.log
-    jobid: 8
-    wildcards: run=gbw2015/rrul/10-10/codel/cubic/seed-001
-[Sat Nov 21 04:18:15 2026]
-Finished jobid: 8 (Rule: run)
-1 of 5 steps (20%) done
-[Sat Nov 21 04:18:15 2026]
-localrule run:
-    jobid: 6
-    wildcards: run=gbw2015/rrul/10-10/ared/cubic/seed-001
-CalledProcessError in file "workflow/rules/run.smk", line 43:
-[Sat Nov 21 04:18:16 2026]
-Error in rule run:
-    jobid: 6
-Logfile results/logs/run/b.log:
-================================================================================
-emulate: error: no data moved
-================================================================================
-"""
+#: Events as Snakemake logs them, with what comes with each: two runs, of which the second fails.
+STATS = {"figure": 1, "run": 2, "report": 1, "all": 1, "total": 5}
+EVENTS: list[tuple[LogEvent, dict[str, Any]]] = [
+    (LogEvent.RUN_INFO, {"stats": STATS}),
+    (LogEvent.JOB_INFO, {
+        "jobid": 8, "rule_name": "run", "reason": "",
+        "wildcards": {"run": "gbw2015/rrul/10-10/codel/cubic/seed-001"},
+    }),
+    (LogEvent.JOB_FINISHED, {"job_id": 8}),
+    (LogEvent.JOB_INFO, {
+        "jobid": 6, "rule_name": "run", "reason": "",
+        "wildcards": {"run": "gbw2015/rrul/10-10/ared/cubic/seed-001"},
+    }),
+    (LogEvent.ERROR, {"exception": "CalledProcessError", "msg": "CalledProcessError in file x"}),
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -152,23 +139,70 @@ def test_what_does_not_exist_is_refused(changes: dict[str, Any], message: str) -
         make_plan(config(**changes))
 
 
-def test_progress_is_read_off_the_output() -> None:
+def test_progress_is_read_off_events(tmp_path: Path) -> None:
+    (tmp_path / "b.log").write_text("emulate: error: no data moved\n")
     work = Work(cores=2, step_s={"run": 20.0, "figure": 8.0, "report": 2.0})
-    finished = [name for line in OUTPUT.splitlines() if (name := work.read(line))]
+    error = {"jobid": 6, "rule_name": "run", "log": [str(tmp_path / "b.log")]}
+    events = [*EVENTS, (LogEvent.JOB_ERROR, error), (LogEvent.JOB_ERROR, error)]
+    finished = [title for event, about in events if (title := work.read(event, about))]
     assert finished == ["run gbw2015/rrul/10-10/codel/cubic/seed-001"]
-    assert work.steps() == 4
+    assert work.count == (1, 4)
     assert work.failures == ["run gbw2015/rrul/10-10/ared/cubic/seed-001"]
     assert work.messages == ["emulate: error: no data moved"]
     assert work.summary().startswith("2 runs, 1 figure: about ")
 
 
-def test_a_bar_is_drawn_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_snakemake_says_of_a_mistake_is_kept() -> None:
     work = Work(cores=1)
-    with display(work, terminal=True) as show:  # before anything is known of the steps
-        for line in OUTPUT.splitlines():
-            if (finished := work.read(line)) or line.startswith("total "):
-                show(finished)
-    assert "2 runs, 1 figure: about " in capsys.readouterr().out
+    work.read(LogEvent.ERROR, {"exception": "WorkflowError", "msg": "WorkflowError:\nno rule"})
+    assert work.messages == ["WorkflowError:", "no rule"]
+
+
+SNAKEFILE = """
+rule all:
+    input: "a", "b"
+rule figure:
+    output: "{name}"
+    log: "{name}.log"
+    wildcard_constraints: name="[ab]"
+    shell: "echo words of {wildcards.name} >{log}; test {wildcards.name} = a && touch {output}"
+"""
+
+
+def test_snakemake_runs_with_the_plugin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    work = Work(cores=1)
+    assert reproduce.snakemake(["--cores", "1", "--keep-going"], work) == 1
+    assert LogHandler.work is work
+    said = capfd.readouterr().out
+    assert "==> 2 figures: about " in said
+    assert re.search(r"^\[1/2\] figure a, about .* left$", said, re.MULTILINE)
+    assert work.failures == ["figure b"]
+    assert work.messages == ["words of b"]
+    log = (tmp_path / "results/logs/snakemake.log").read_text()
+    assert "Error in rule figure" in log  # Snakemake's own words
+    again = Work(cores=1)
+    assert reproduce.snakemake(["--cores", "1", "--dry-run"], again) == 0
+    assert {*again.steps.values()} == {("figure", "b"), ("all", "")}
+    assert [one for one in again.reasons.values() if "Missing output files: b" in one]
+
+
+def test_figures_are_forks_of_one_process(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(OSError, match="no server of forks"):
+        forks.Fork("figure", [])
+    with forks.running():
+        assert forks.Fork("figure", ["--help"]).wait() == 0
+        assert "parameter file of the figure" in capfd.readouterr().out
+        missing = ["none.yaml", "--data", "d", "--results", "r"]
+        assert forks.Fork("figure", missing).wait() == 1
+        assert "none.yaml" in capfd.readouterr().err
+        kernel = forks.Fork("kernel", ["-f", "/nowhere/kernel.json"])
+        kernel.send_signal(9)
+        assert kernel.wait() in (1, -9)
+    assert forks.ADDRESS not in os.environ
 
 
 def test_the_time_left_learns_from_the_time_taken() -> None:
@@ -179,7 +213,6 @@ def test_the_time_left_learns_from_the_time_taken() -> None:
     assert work.left_s(100) == pytest.approx(
         75
     )  # as much again, half believed; 50 s the other half
-    assert [clock(one) for one in (0.2, 89, 600, 7500)] == ["1 s", "89 s", "10 min", "2 h 05 min"]
 
 
 def test_tables_go_between_their_markers() -> None:
@@ -347,24 +380,18 @@ def test_steps_of_the_graph(figures: str, rules: set[str], tmp_path: Path) -> No
 
 
 def test_a_dry_run_says_what_changed() -> None:
-    lines = [
-        "rule figure:",
-        "    jobid: 3",
-        "    reason: Updated input files: analysis/a.py, data/gbw2015/voip_1up@2014/10-1/pie/"
-        "cubic/seed-001.json, data/gbw2015/voip_1up@2014/10-1/pie/cubic/seed-002.flent.gz",
-        "    wildcards: figure=gbw2015/fig3a",
-        "rule figure:",
-        "    jobid: 4",
-        "    reason: Missing output files: results/gbw2015/fig3b/table.csv; Updated input files: x",
-        "    wildcards: figure=gbw2015/fig3b",
-        "rule run:",
-        "    jobid: 5",
-        "    reason: Missing output files: x",
-        "    wildcards: run=gbw2015/rrul@2014/10-10/codel/cubic/seed-001",
+    run = "gbw2015/rrul@2014/10-10/codel/cubic/seed-001"
+    voip = "data/gbw2015/voip_1up@2014/10-1/pie/cubic"
+    updated = f"Updated input files: analysis/a.py, {voip}/seed-001.json, {voip}/seed-002.flent.gz"
+    jobs = [
+        ("figure", "gbw2015/fig3a", updated),
+        ("figure", "gbw2015/fig3b", "Missing output files: table.csv; Updated input files: x"),
+        ("run", run, "Missing output files: x"),
     ]
     work = Work(cores=1)
-    for line in lines:
-        work.read(line)
+    for job, (rule, name, reason) in enumerate(jobs):
+        about = {"jobid": job, "rule_name": rule, "wildcards": {rule: name}, "reason": reason}
+        work.read(LogEvent.JOB_INFO, about)
     assert what_changed(work) == [
         "analysis/a.py changed: gbw2015/fig3a",
         "runs in data/gbw2015/voip_1up@2014 changed: gbw2015/fig3a",

@@ -1,0 +1,92 @@
+"""What the claims of studies came to, as JSON, kept until something changes that they depend on.
+
+That is the code that settles them and its libraries, what the studies say apart from their figures,
+and the files of their runs, by size and time. A plot is no part of it. Without a cache folder that
+can be written the claims are settled each time.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+from analysis.runs.study import Study, known
+from analysis.sources import closure
+from emulation.host.cache import cache_dir
+
+ROOT: Final = Path(__file__).parents[2]
+FOLDER: Final = "settled"
+
+#: What verdicts are computed with.
+LIBRARIES: Final = ("numpy", "pandas", "pyarrow", "scipy")
+
+#: What of a study's folder says nothing about its claims, beside its runs, of which sizes and times
+#: tell.
+LEFT_OUT: Final = ("figures", "notebooks", "data", "README.md", "__pycache__")
+
+
+def settle(data: Path, studies: Iterable[Study] | None = None) -> list[dict[str, Any]]:
+    """Every claim of `studies`, or of all that are known, on the runs below `data`, in the form of
+    `summary.as_json`. Raises DataError as `assess_studies` does."""
+    of = list(known() if studies is None else studies)
+    now = _digest(data, of)
+    place = hashlib.sha256("\0".join(_places(data, of)).encode()).hexdigest()[:16]
+    try:
+        kept = json.loads((cache_dir(FOLDER) / f"{place}.json").read_text(encoding="utf-8"))
+        if kept["of"] == now:
+            return list(kept["claims"])
+    except (OSError, ValueError, LookupError, TypeError):
+        pass  # none yet, or damaged
+    from analysis.claims.assessed import assess_studies  # SciPy takes a second to import
+    from analysis.claims.summary import as_json
+
+    claims = as_json(assess_studies(data, of))
+    try:
+        target = cache_dir(FOLDER) / f"{place}.json"
+        partial = target.with_name(f".{target.name}.{os.getpid()}")
+        partial.write_text(json.dumps({"of": now, "claims": claims}), encoding="utf-8")
+        partial.replace(target)
+    except OSError:  # a full disk, or no folder that can be written
+        pass
+    return claims
+
+
+def _places(data: Path, studies: Iterable[Study]) -> Iterator[str]:
+    for one in studies:
+        yield from (str(one.folder.resolve()), str(one.runs_root(data).resolve()))
+
+
+def _digest(data: Path, studies: Iterable[Study]) -> str:
+    """Digest of all that verdicts depend on."""
+    digest = hashlib.sha256(" ".join(map(metadata.version, LIBRARIES)).encode())
+    package = ROOT / "analysis/claims"
+    code = closure([package / "assessed.py", package / "summary.py"], root=ROOT)
+    for study in studies:
+        code += sorted(_said(study.folder))
+    for path in code:
+        digest.update(f"{path}\0".encode() + path.read_bytes() + b"\0")
+    for study in studies:
+        for line in sorted(_runs(study.runs_root(data) / study.name)):
+            digest.update(line.encode() + b"\0")
+    return digest.hexdigest()
+
+
+def _said(folder: Path) -> Iterator[Path]:
+    for entry in folder.iterdir():
+        if entry.name in LEFT_OUT:
+            continue
+        if entry.is_dir():
+            yield from _said(entry)
+        elif entry.is_file():
+            yield entry
+
+
+def _runs(folder: Path) -> Iterator[str]:
+    """The files below a folder, with size and time."""
+    for inside, _, names in os.walk(folder):
+        for name in names:
+            about = Path(inside, name).stat()
+            yield f"{inside}/{name} {about.st_size} {about.st_mtime_ns}"

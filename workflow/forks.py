@@ -1,0 +1,232 @@
+"""A process that has imported what figures need; each figure, and each notebook's kernel, forks it.
+
+To import pandas, SciPy, matplotlib, papermill and IPython takes longer than many a figure. While
+`running` lasts, the environment has the address of a server, which imports them at the first
+request and then answers each with a fork. Without a server, as on another machine of a cluster or
+under plain Snakemake, `workflow.figure` draws by itself.
+
+A request is the descriptors of output and errors, and a line of JSON: `work`, `arguments`, `folder`
+and `environment`. The answer is a line with the fork's process id, and one with its exit status,
+negative where a signal ended it. A fork whose connection is closed by the other end is ended.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+#: The variable of the environment that has the address.
+ADDRESS = "QDISC_LAB_FORKS"
+
+#: What figures and notebooks import, apart from what a kernel chooses as it starts.
+IMPORTED = (
+    "analysis.site.execute",
+    "analysis.site.outputs",
+    "analysis.site.verdicts",
+    "ipykernel.kernelapp",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.pyplot",
+    "pyarrow.parquet",
+    "scipy.stats",
+    "seaborn",
+)
+
+Work = Callable[[list[str]], int]
+
+
+@contextmanager
+def running() -> Iterator[None]:
+    """A server for all that is started meanwhile."""
+    with (
+        tempfile.TemporaryDirectory(prefix="forks-") as folder,
+        socket.socket(socket.AF_UNIX) as listener,
+    ):
+        address = str(Path(folder) / "socket")
+        listener.bind(address)
+        listener.listen()
+        number = listener.fileno()
+        command = [sys.executable, "-m", "workflow.forks", str(number)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[number]) as server:
+            os.environ[ADDRESS] = address
+            try:
+                yield
+            finally:
+                del os.environ[ADDRESS]
+                assert server.stdin is not None
+                server.stdin.close()  # which ends it
+
+
+class Fork:
+    """A fork of the server at work. OSError where there is no server."""
+
+    def __init__(
+        self,
+        work: str,
+        arguments: Sequence[str],
+        folder: str | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._connection = socket.socket(socket.AF_UNIX)
+        try:
+            self._connection.connect(os.environ[ADDRESS])
+            socket.send_fds(self._connection, [b"\0"], [1, 2])
+            request = {
+                "work": work,
+                "arguments": list(arguments),
+                "folder": folder or str(Path.cwd()),
+                "environment": dict(environment or os.environ),
+            }
+            self._connection.sendall(json.dumps(request).encode() + b"\n")
+            self._answers: BinaryIO = self._connection.makefile("rb")
+            self.pid = int(self._answers.readline() or 0)
+        except (KeyError, OSError) as error:
+            self._connection.close()
+            raise OSError("no server of forks") from error
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """The exit status, or None while it is at work."""
+        if self.returncode is not None:
+            return self.returncode
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._connection, selectors.EVENT_READ)
+            return self.wait() if selector.select(0) else None
+
+    def wait(self) -> int:
+        """The exit status, when it has ended; -9 where the server was killed."""
+        if self.returncode is None:
+            self.returncode = int(self._answers.readline() or -signal.SIGKILL)
+            self._connection.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, if it is at work."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+
+def _figure(arguments: list[str]) -> int:
+    from workflow import figure
+
+    return figure.draw(figure.parse(arguments), "workflow.kernels.Manager")
+
+
+def _kernel(arguments: list[str]) -> int:
+    from ipykernel.kernelapp import IPKernelApp
+
+    os.setsid()  # ^C is for who executes the notebook, which ends its kernel
+    quiet = "--Application.log_level=CRITICAL"  # its errors are in the notebook
+    IPKernelApp.launch_instance([*arguments, quiet])
+    return 0
+
+
+WORK: Mapping[str, Work] = {"figure": _figure, "kernel": _kernel}
+
+
+def _import() -> None:
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as ipykernel does
+    for module in IMPORTED:
+        importlib.import_module(module)
+    gc.freeze()  # pages that all forks share
+
+
+def serve(listener: socket.socket) -> None:
+    """Answer requests until standard input is closed, and then end what is at work."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who is interrupted closes its connection
+    forks: dict[int, socket.socket] = {}
+    wakeup, ended = socket.socketpair()
+    for one in (wakeup, ended):
+        one.setblocking(False)
+    signal.set_wakeup_fd(ended.fileno())
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    with selectors.DefaultSelector() as selector:
+        for source in (listener, sys.stdin, wakeup):
+            selector.register(source, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is sys.stdin:
+                    for pid in forks:
+                        os.kill(pid, signal.SIGKILL)
+                    return
+                if key.fileobj is listener:
+                    connection, _ = listener.accept()
+                    forks[_answer(connection, listener)] = connection
+                    selector.register(connection, selectors.EVENT_READ)
+                elif key.fileobj is wakeup:
+                    wakeup.recv(64)
+                else:  # closed by who asked
+                    selector.unregister(key.fileobj)
+                    for pid, connection in forks.items():
+                        if connection is key.fileobj:
+                            os.kill(pid, signal.SIGKILL)
+            for pid, status in _ended(forks):
+                connection = forks.pop(pid)
+                with suppress(KeyError):
+                    selector.unregister(connection)
+                with closing(connection), suppress(OSError):
+                    connection.sendall(f"{status}\n".encode())
+
+
+def _ended(forks: Mapping[int, socket.socket]) -> Iterator[tuple[int, int]]:
+    """The forks that have ended, with their exit statuses."""
+    for pid in list(forks):
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            yield pid, os.waitstatus_to_exitcode(status)
+
+
+def _answer(connection: socket.socket, listener: socket.socket) -> int:
+    """Fork for the request of `connection`; the fork's process id."""
+    _, descriptors, _, _ = socket.recv_fds(connection, 1, 2)
+    request = json.loads(connection.makefile("rb").readline())
+    if "pandas" not in sys.modules:
+        _import()
+    pid = os.fork()
+    if pid:
+        for one in descriptors:
+            os.close(one)
+        connection.sendall(f"{pid}\n".encode())
+        return pid
+    status = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        listener.close()
+        connection.close()
+        for number, one in enumerate(descriptors, start=1):
+            os.dup2(one, number)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.environ.clear()
+        os.environ.update(request["environment"])
+        sys.pycache_prefix = os.environ.get("PYTHONPYCACHEPREFIX")
+        os.chdir(request["folder"])
+        status = WORK[request["work"]](request["arguments"])
+    except SystemExit as error:
+        status = error.code if isinstance(error.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])))

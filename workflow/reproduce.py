@@ -1,0 +1,233 @@
+"""Run Snakemake and show how far it is: `python -m workflow.reproduce local --cores 4 ...`.
+
+The arguments are the name of a profile and Snakemake's. `workflow.progress` shows how far it is;
+this chooses what the profile cannot know, and says at the end what failed, or of a dry run what
+would be done and why.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
+
+from analysis.words import duration
+from emulation import kernel
+from emulation.errors import INTERRUPTED, EmulationError
+from workflow import cluster, forks, progress, stale
+from workflow.progress import LogHandler, Work
+
+if TYPE_CHECKING:
+    from emulation.model.run import Run
+    from emulation.model.units import Duration
+    from workflow.plan import Plan
+
+#: Seconds of a run that do not depend on its length: Python, the boot, flent's pauses.
+AROUND_RUN_S = 2.5
+
+#: Seconds of one core that a kernel takes which the cache lacks.
+KERNEL_S = 480.0
+
+#: Snakemake chooses jobs again this long after each choice, and then again: by default a second, so
+#: that after a few dozen steps it chose without a break. A machine's cores are limit enough.
+SELDOM = "1000000/1h"
+
+#: What the largest step asks for (workflow/rules); it has to fit.
+LARGEST_STEP_MB = 1000
+
+#: How many of the files that have changed a dry run names.
+MOST_LINES = 12
+
+
+def runs_to_do(plan: Plan, work: Work) -> list[str]:
+    """Of each experiment how many runs are to be done, and how long one core takes for them."""
+    all_runs, batches = plan.all_runs(), plan.batches()
+    found: dict[str, list[float]] = {}
+    for rule, name in dict.fromkeys(work.steps.values()):
+        one = [all_runs[name]] if rule == "run" and name in all_runs else []
+        for run in one or (batches.get(name, ()) if rule == "batch" else ()):
+            found.setdefault(run.experiment.id, []).append(_seconds(run))
+    return [
+        f"{name}: {len(costs)} run{'s' if len(costs) > 1 else ''}, {duration(sum(costs))} of one "
+        "core"
+        for name, costs in sorted(found.items())
+    ]
+
+
+def what_changed(work: Work) -> list[str]:
+    """Which files make which figures stale, a line per file; off the reasons that Snakemake
+    gives."""
+    found: dict[str, set[str]] = {}
+    for job, reason in work.reasons.items():
+        rule, name = work.steps[job]
+        if rule != "figure" or "Missing output files" in reason:
+            continue
+        for part in reason.split("; "):
+            said, _, files = part.partition(": ")
+            if said == "Updated input files":
+                for file in files.split(", "):
+                    found.setdefault(_source(file), set()).add(name)
+            elif said.startswith("Set of input files"):
+                found.setdefault("what there is of runs and modules", set()).add(name)
+    lines = [
+        f"{file} changed: {', '.join(sorted(names)[:6])}"
+        + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        for file, names in sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
+    ]
+    rest = len(lines) - MOST_LINES
+    return [*lines[:MOST_LINES], *([f"and {rest} more files"] if rest > 0 else [])]
+
+
+def _source(file: str) -> str:
+    """What people call the source of a figure: a run by its folder, anything else by its path."""
+    run = re.match(r"(.*/[^/]+/[^/]+)/[^/]+/[^/]+/[^/]+/seed-\d+\.", file)
+    return f"runs in {run[1]}" if run else file
+
+
+def plan_of(settings: list[str]) -> Plan:
+    """The plan under these `KEY=VALUE` settings."""
+    from ruamel.yaml import YAML
+
+    from workflow.plan import make_plan
+
+    yaml = YAML(typ="safe")
+    config = yaml.load(Path("workflow/config.yaml"))
+    config |= {key: yaml.load(text) for key, text in (one.split("=", 1) for one in settings)}
+    return make_plan(config)
+
+
+def run_seconds(plan: Plan) -> float:
+    """Seconds on one core of a run of `plan`, on average."""
+    costs = [_seconds(run) for run in plan.all_runs().values()]
+    return sum(costs) / len(costs) if costs else progress.STEP_S["run"]
+
+
+_known_s: dict[tuple[str, tuple[str, ...], Duration], float] = {}
+
+
+def _seconds(run: Run) -> float:
+    """Seconds on one core of a run; the same for all seeds of a point."""
+    from emulate.commands.list import wall_seconds
+
+    key = (run.experiment.id, run.point.key, run.length)
+    if key not in _known_s:
+        _known_s[key] = AROUND_RUN_S + wall_seconds(run.experiment, [run.point], run.length)
+    return _known_s[key]
+
+
+def tell_stale(plan: Plan) -> None:
+    """Say which runs are not what would be made today, and what becomes of them."""
+    then = (
+        "they are made again" if plan.scale is not None
+        else "figures show what they measured; --emulate makes new ones"
+    )  # fmt: skip
+    for line in stale.sentences(stale.causes(plan.records()), plan.runs_root):
+        print(f"==> {line}; {then}", flush=True)
+
+
+def memory_mb() -> int:
+    """Megabytes that steps may take together: what this machine, or this container, has left."""
+    told = re.search(r"^MemAvailable: +(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    found = [int(told[1]) * 1024] if told else []
+    limit = Path("/sys/fs/cgroup/memory.max")
+    if limit.is_file() and (text := limit.read_text().strip()).isdigit():
+        found.append(int(text))
+    return max(LARGEST_STEP_MB, round(0.9 * min(found, default=0) / 1e6))
+
+
+def on_slurm(plan: Plan, batch_s: float, jobs: int) -> list[str]:
+    """The options of Snakemake that fit the jobs to `plan`, whose batches take `batch_s` each."""
+    batches = plan.batches()
+    size = cluster.batches_a_job(len(batches), batch_s, jobs)
+    name = cluster.prefix(Path())
+    return ["--group-components", f"batches={size}", "--slurm-jobname-prefix", name]
+
+
+def snakemake(arguments: list[str], work: Work) -> int:
+    """Run Snakemake in this process, with `work` told of its steps; its exit status.
+
+    ^C, or what `reproduce-all` makes of other ways to end it, reaches its steps too; Snakemake
+    waits for them and remembers which are half-done. SIGTERM, which comes to this process alone,
+    lets it finish the steps at work.
+    """
+    from snakemake.cli import main as call  # type: ignore[import-untyped]
+
+    interrupted = []
+
+    def interrupt(number: int, frame: Any) -> None:
+        interrupted.append(number)
+        signal.default_int_handler(number, frame)
+
+    LogHandler.work = work
+    LoggerPluginRegistry().register_plugin(f"snakemake_logger_plugin_{progress.NAME}", progress)
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        call([*arguments, "--logger", progress.NAME])
+    except SystemExit as ended:
+        return INTERRUPTED if interrupted else int(ended.code or 0)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return 0
+
+
+def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemake) -> int:
+    """The command line: Snakemake's, behind the name of a profile. Returns its exit status."""
+    profile, *arguments = arguments
+    slurm = profile == "slurm"
+    option = "--jobs" if slurm else "--cores"
+    at_once = int(arguments[arguments.index(option) + 1])
+    settings = arguments[arguments.index("--config") + 1 :] if "--config" in arguments else []
+    work = Work(at_once)
+    try:
+        plan = plan_of(settings)
+        work.step_s["run"] = run_seconds(plan)
+        if batches := plan.batches():
+            work.step_s["batch"] = work.step_s["run"] * len(plan.all_runs()) / len(batches)
+        if kernel.find() is None:
+            work.step_s["kernel"] = KERNEL_S
+    except EmulationError as error:
+        print(f"reproduce-all: error: {error}", file=sys.stderr)
+        return error.exit_status
+    if slurm:
+        arguments = [*on_slurm(plan, work.step_s["batch"], at_once), *arguments]
+    else:
+        seldom = ["--max-jobs-per-timespan", SELDOM]
+        arguments = [*seldom, "--resources", f"mem_mb={memory_mb()}", *arguments]
+    arguments = ["--profile", f"workflow/profiles/{profile}", *arguments]
+    if "--dry-run" in arguments:
+        status = call(arguments, work)
+        print(work.summary() or "nothing to do" if not status else "\n".join(work.messages))
+        for line in [*runs_to_do(plan, work), *what_changed(work)]:
+            print(f"    {line}")
+        tell_stale(plan)
+        return status
+    tell_stale(plan)
+    with nullcontext() if slurm else forks.running():
+        status = call(arguments, work)
+    if status == INTERRUPTED:  # reproduce-all says it, when all has ended
+        return status
+    if status:
+        for failure in work.failures:
+            print(f"reproduce-all: failed: {failure}", file=sys.stderr)
+        for line in work.messages:
+            print(f"    {line}", file=sys.stderr)
+        print(f"reproduce-all: Snakemake's output is in {progress.LOG}", file=sys.stderr)
+    elif not any(work.total.values()):
+        print("==> nothing to do: every figure is up to date")
+    return status
+
+
+if __name__ == "__main__":
+    exit_status = main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(exit_status)  # Snakemake's alarms would be waited for
