@@ -149,16 +149,25 @@ def cell_metrics(
     per_run: pd.DataFrame, metrics: Sequence[Metric] = METRICS, level: float = 0.95
 ) -> pd.DataFrame:
     """One row per cell and metric: era, link, qdisc, cc, metric, direction, unit, n_seeds, median,
-    mean, std, ci_low, ci_high. The median over runs is the paper's marker (gbw2015, Fig. 2); `std`
-    is the standard deviation of the runs, NaN for one; the interval is that of the mean."""
+    mean, std, mad, ci_low, ci_high. The median over runs is the paper's marker (gbw2015, Fig. 2);
+    `std` is the standard deviation of the runs, NaN for one, `mad` what it is of normal values by
+    their median distance from the median, which one run that is far off does not change; the
+    interval is that of the mean."""
     rows = []
     for cell, group in per_run.groupby(list(CELL), observed=True, sort=False):
         for column, metric, direction, unit in metrics:
             interval = confidence_interval(group[column], level)
-            middle = (float(group[column].median()), interval.mean, float(group[column].std()))
+            mad = scipy.stats.median_abs_deviation(group[column], scale="normal")
+            middle = (
+                float(group[column].median()),
+                interval.mean,
+                float(group[column].std()),
+                float(mad),
+            )
             spread = (interval.n, *middle, interval.low, interval.high)
             rows.append((*cell, metric, direction, unit, *spread))
-    names = ["metric", "direction", "unit", "n_seeds", "median", "mean", "std", "ci_low", "ci_high"]
+    names = ["metric", "direction", "unit", "n_seeds"]
+    names += ["median", "mean", "std", "mad", "ci_low", "ci_high"]
     return pd.DataFrame(rows, columns=[*CELL, *names])
 
 
@@ -188,7 +197,8 @@ def compare(
     merged["n_seeds"] = merged["n_seeds"].fillna(0).astype(int)
     merged["difference"] = merged["ours"] - merged["published"]
     merged["ratio"] = merged["ours"] / merged["published"]
-    reach = agreement.spread(merged["std"], merged["n_seeds"], median=marker == "median")
+    scale = merged["mad" if marker == "median" else "std"]
+    reach = agreement.spread(scale, merged["n_seeds"], median=marker == "median")
     merged["allowed"] = agreement.allowed(merged["reading_error"], reach)
     both = merged["ours"], merged["published"]
     merged["agrees"] = agreement.agrees(*both, merged["reading_error"], reach)
