@@ -1,4 +1,4 @@
-"""Runs of one's own from Python: open a study, choose points, run them, get tidy tables.
+"""Runs of your own from Python: open a study, choose points, run them, get tidy tables.
 
     from analysis.lab import open_study
 
@@ -6,8 +6,8 @@
     runs.do()
     runs.summary()
 
-What is there already is not run again. It is the code behind `emulate run`, and the runs are the
-same ones, byte for byte.
+Runs that exist are not repeated. This is the code behind `emulate run`, and it makes the same runs,
+byte for byte.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from emulation.runs import campaign
 from emulation.runs.run import paths
 from emulation.study import studies
 
-#: What values of `OpenStudy.runs` are, by name, and one of each.
+#: The types of the keywords of `OpenStudy.runs`, with an example of each.
 KINDS: Final[Mapping[str, tuple[type, str]]] = {
     "link": (str, "'10/1'"),
     "qdisc": (str, "'codel'"),
@@ -58,7 +58,7 @@ class Chosen(Sequence[Run]):
     """Runs that were chosen; a sequence of `emulation.model.run.Run`."""
 
     all: tuple[Run, ...]
-    data: Path  # where they lie, or will
+    data: Path  # the folder that they are or will be in
 
     def __len__(self) -> int:
         return len(self.all)
@@ -70,9 +70,9 @@ class Chosen(Sequence[Run]):
         return iter(self.all)
 
     def do(self, jobs: int | None = None, again: bool = False, bar: bool = True) -> Chosen:
-        """Do those that are not there, `jobs` at once (default: one a core), with a progress bar.
+        """Execute the missing runs, `jobs` at once (default: one per core), with a progress bar.
 
-        Raises an `EmulationError` of the first that fails. Stopped, it goes on where it was.
+        Raises the `EmulationError` of the first that fails. After an interruption, call it again.
         """
         with campaign.progress(len(self), bar) as (on_step, on_result):
             campaign.do(
@@ -160,7 +160,7 @@ class OpenStudy:
     @property
     def experiments(self) -> list[str]:
         """The names of its experiments."""
-        return [one.name for one in self.study.experiments]
+        return [experiment.name for experiment in self.study.experiments]
 
     def runs(
         self,

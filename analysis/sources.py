@@ -83,7 +83,7 @@ def _source(path: Path) -> str:
     if path.suffix != ".ipynb":
         return path.read_text(encoding="utf-8")
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return "\n".join("".join(one["source"]) for one in cells if one["cell_type"] == "code")
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
 
 
 def _named(node: ast.AST) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _reachable(tree: ast.Module, function: str) -> Iterator[ast.AST]:
             defined[node.name] = node
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            defined |= {one.id: node for one in targets if isinstance(one, ast.Name)}
+            defined |= {target.id: node for target in targets if isinstance(target, ast.Name)}
         elif isinstance(node, ast.Import | ast.ImportFrom):
             for one in node.names:
                 name = one.asname or one.name.partition(".")[0]

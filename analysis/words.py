@@ -1,11 +1,11 @@
-"""Numbers as people read them."""
+"""Numbers and durations as texts for readers."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 import pandas as pd
 
-NONE: Final = "–"  # where there is nothing
+NONE: Final = "–"  # where there is no value
 
 
 def intervals(low: Iterable[float], high: Iterable[float]) -> list[str]:
@@ -15,7 +15,7 @@ def intervals(low: Iterable[float], high: Iterable[float]) -> list[str]:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """1, 2, 3, 7 as "1–3, 7"; a dash for none."""
+    """1, 2, 3, 7 as "1–3, 7"; a dash for no number."""
     parts: list[list[int]] = []
     for one in numbers:
         if parts and one == parts[-1][-1] + 1:
@@ -26,12 +26,12 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def number(value: float) -> str:
-    """Four digits that count; a dash for none."""
+    """Four significant digits; a dash where there is no value."""
     return NONE if pd.isna(value) else f"{value:.4g}"
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them: "48 s", "12 min", "3.4 h"."""
+    """Seconds in a unit that fits: "48 s", "12 min", "3.4 h"."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 7200:

@@ -24,6 +24,7 @@ COMMANDS = {
     "run": "run an experiment, or the part of it that options select",
     "verify": "run shipped runs again and compare the bytes",
     "diff": "compare two runs",
+    "lint": "whether flent files are of the rig that their names say",
     "kernel": "build and list kernels",
     "exec": "a command or script in a guest, in virtual time",
     "shell": "a prompt inside the rig",

@@ -52,14 +52,14 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file, gzipped or not; `DamagedData` for anything else.
+def read_json(path: Path, todo: str = _AGAIN) -> dict[str, Any]:
+    """The JSON object in a file, gzipped or not; `DamagedData`, with what to do, for anything else.
 
     NaN and infinity, which JSON does not have, are refused.
     """
-    found = _parsed(path, read(path))
+    found = _parsed(path, read(path, todo=todo), todo)
     if not isinstance(found, dict):
-        raise DamagedData("JSON, but no object", str(path), _AGAIN)
+        raise DamagedData("JSON, but no object", str(path), todo)
     return found
 
 
@@ -98,15 +98,15 @@ def _regular(name: str, flags: int) -> int:
     return file
 
 
-def _parsed(path: Path, text: bytes) -> Any:
+def _parsed(path: Path, text: bytes, todo: str = _AGAIN) -> Any:
     try:
         found = json.loads(text, parse_constant=_no_number)
         if _deeper(found, MOST_DEPTH):
             raise RecursionError
     except RecursionError:
-        raise DamagedData("JSON that is nested too deeply", str(path), _AGAIN) from None
+        raise DamagedData("JSON that is nested too deeply", str(path), todo) from None
     except (ValueError, OverflowError) as error:
-        raise DamagedData(f"not JSON ({error})", str(path), _AGAIN) from error
+        raise DamagedData(f"not JSON ({error})", str(path), todo) from error
     return found
 
 

@@ -92,6 +92,13 @@ def _flent(path: Path) -> None:
     _each(lambda: read_flent(path), lambda: read_series(file), lambda: flow_starts([file]))
 
 
+def _lint(path: Path) -> object:
+    from analysis.measures.lint import lint
+    from analysis.runs.rigrecord import read_rig
+
+    return lint(read_rig(path))
+
+
 def _compared(path: Path) -> None:
     from emulation.checks.compare import compare, load
 
@@ -149,8 +156,7 @@ def _probe(path: Path) -> object:
 
 
 def _published(path: Path) -> None:
-    from analysis.plots.facts import read_facts
-    from analysis.runs.published import read_published
+    from analysis.runs.published import read_facts, read_published
 
     _each(lambda: read_facts(path), lambda: read_published(path))
 
@@ -246,6 +252,7 @@ def _short(text: bytes) -> bytes:
 
 READERS: dict[str, Reader] = {
     "flent": Reader(_flent, FLENT, lambda: _flents("*", 24), True, json.loads),
+    "lint": Reader(_lint, FLENT, lambda: _flents("*", 24), True, json.loads),
     "compare": Reader(_compared, FLENT, lambda: _flents("gbw2015", 12), True, json.loads),
     "window": Reader(_window, FLENT, lambda: _flents("codel2012/window*", 4), True, json.loads),
     "provenance": Reader(_provenance, "seed-001.json", lambda: _records(), False, json.loads),

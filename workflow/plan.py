@@ -35,13 +35,11 @@ SETTLED = Path("analysis/site/verdicts.py")
 TEMPLATES = Path("analysis/site/templates")
 NOTEBOOK_TEMPLATES = ("base.html", "notebook.html", "page.css", "picture.html")
 
-#: What `analysis.site.execute` leaves of a figure and later steps use.
+#: What `analysis.site.execute` leaves of every figure. The images, which a table has none of, are
+#: written before the summary.
 PRODUCTS = (
     "summary.json",
     "table.csv",
-    "figure.svg",
-    "figure-dark.svg",
-    "figure.png",
     "notebook.html",
 )
 

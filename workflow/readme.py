@@ -13,17 +13,27 @@ import argparse
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
 from analysis.site.gallery import Shown, collect
-from analysis.site.report import CLAIMS
+from analysis.site.report import CLAIMS, claims_of
 
 RESULTS = Path("docs/results.md")
 PICTURE = Path("docs/fig2b.svg")  # gbw2015/fig2b
 STUDIES = Path("studies")
+
+#: What came of a claim -> how the table of figures counts it; all others are open.
+VERDICTS = {
+    "agrees": "agree",
+    "disagrees": "disagree",
+    "explained": "explained",
+    "as set": "as set",
+}
+COUNTED = (*VERDICTS.values(), "open")
 
 _LINK = re.compile(r",? [\d/]+ Mbit/s$")
 
@@ -33,23 +43,22 @@ def figures_table(figures: list[Shown], claims: list[dict[str, Any]]) -> str:
 
     The parts of a figure, `2a` to `2c`, are one row, as long as they are parts of one number.
     """
-    verdicts = {one["id"]: one["verdict"] for one in claims}
+    known = {one["id"]: one for one in claims}
     groups: dict[tuple[str, str, str], list[Shown]] = {}
     for shown in figures:
         one = shown.summary
         number, rest = re.fullmatch(r"(\d*)(?:[a-z]\b)?(.*)", one.figure, re.DOTALL).groups()  # type: ignore[union-attr]
         groups.setdefault((one.paper, number, rest), []).append(shown)
     lines = [
-        "| paper | figure | shows | printed values that agree | its claims that agree |",
+        "| paper | figure | shows | printed values that agree | its claims |",
         "| --- | --- | --- | --- | --- |",
     ]
     for (paper, *_), group in groups.items():
         titles = dict.fromkeys(_LINK.sub("", shown.summary.title) for shown in group)
         compared = sum(shown.summary.compared for shown in group)
         agreeing = sum(shown.summary.agreeing for shown in group)
-        ids = dict.fromkeys(one for shown in group for one in shown.claim_ids)
-        said = [verdicts.get(one) for one in ids]
-        decided = sum(one in ("agrees", "disagrees", "explained") for one in said)
+        own = {one["id"]: one["verdict"] for shown in group for one in claims_of(shown, known)}
+        said = Counter(VERDICTS.get(verdict, "open") for verdict in own.values())
         names = [shown.summary.figure for shown in group]
         lines.append(
             _row(
@@ -58,7 +67,7 @@ def figures_table(figures: list[Shown], claims: list[dict[str, Any]]) -> str:
                     names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}",
                     "; ".join(titles),
                     f"{agreeing} of {compared}" if compared else "–",
-                    f"{said.count('agrees')} of {decided}" if decided else "–",
+                    ", ".join(f"{said[name]} {name}" for name in COUNTED if name in said) or "–",
                 )
             )
         )
@@ -86,18 +95,19 @@ CLAIM_COLUMNS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "agree": lambda one: one["verdict"] == "agrees",
     "disagree": lambda one: one["verdict"] == "disagrees",
     "explained": lambda one: one["verdict"] == "explained",
-    "at the bound": lambda one: one["verdict"] == "at the bound",
+    "at the bound": lambda one: one["lacks"] in ("distance", "resolution"),
     "need more seeds": lambda one: one["lacks"] == "seeds",
     "not measured yet": lambda one: one["lacks"] in ("data", "metric", "rule"),
+    "as set": lambda one: one["verdict"] == "as set",
     "not about a result": lambda one: one["lacks"] == "setting",
 }
 
 
 def claims_table(claims: list[dict[str, Any]]) -> str:
-    """How many claims of each paper have come to what."""
+    """How many claims of each paper have come to what; what is said twice counts once."""
     lines = [_row(("paper", *CLAIM_COLUMNS)), _row("---" for _ in ("paper", *CLAIM_COLUMNS))]
     for paper in dict.fromkeys(one["paper"] for one in claims):
-        own = [one for one in claims if one["paper"] == paper]
+        own = [one for one in claims if one["paper"] == paper and not one["same_as"]]
         lines.append(_row((paper, *(sum(map(of, own)) for of in CLAIM_COLUMNS.values()))))
     return "\n".join(lines)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from analysis.claims.plugin import rules_of
-from analysis.claims.verdict import Assessment, assess
+from analysis.claims.verdict import Assessment, Design, assess
 from analysis.errors import DataError
 from analysis.measures.table import measure_study
 from analysis.runs.statement import Claim, read_claims
@@ -22,7 +22,7 @@ def assess_studies(
     found: list[Assessment] = []
     for study in known() if studies is None else studies:
         claims, reading = read_claims(study), rules_of(study)
-        stray = sorted({*reading.rules, *reading.explanations} - {claim.id for claim in claims})
+        stray = sorted({*reading.rules} - {claim.id for claim in claims})
         if stray:
             what = f"lacks {', '.join(stray)}, of which {study.rules} has a rule"
             raise DataError.of(study.statements, what, "Add the statement or remove the rule")
@@ -31,8 +31,23 @@ def assess_studies(
         _distinct(study, claims, found)
         root = study.runs_root(data)
         table = measure_study(study, root, jobs=jobs)
-        found += assess(claims, reading.rules, table, reading.explanations)
+        found += assess(claims, reading.rules, table, reading.variations, design_of(study))
     return found
+
+
+def design_of(study: Study) -> Design:
+    """What the study's file fixes of its experiments, by the labels of their points."""
+    loads, seeds, seen = {}, {}, {}
+    fixed = study.about.fixed
+    for one in study.about.experiments:
+        for label in (one.name, *one.labels):
+            if one.traffic.loads_in_turn > 1:
+                loads[label] = one.traffic.loads_in_turn
+            if one.name in fixed.repetitions:
+                seeds[label] = fixed.repetitions[one.name]
+            if one.name in fixed.seen:
+                seen[label] = fixed.seen[one.name]
+    return Design(loads, seeds, seen)
 
 
 def _distinct(study: Study, claims: Iterable[Claim], before: Iterable[Assessment]) -> None:

@@ -6,19 +6,24 @@ All words here only describe; `verdict` looks values up and decides.
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
 import scipy
 
+from analysis.measures import agreement
+from analysis.measures.agreement import REPETITIONS
 from analysis.measures.names import METRICS
 from analysis.runs.flentfile import Floats
 
-Missing = Literal["data", "metric", "seeds", "rule", "setting", "distance"]
+Missing = Literal[
+    "data", "metric", "resolution", "seeds", "rule", "setting", "read back", "distance"
+]
 """What keeps a claim from a verdict. It lacks runs, something measured in them, repetitions or a
-rule; it is a setting, of which there is nothing to measure; or what was measured is at so small a
-distance from the bound that more repetitions would tell little."""
+rule; it is a setting, of which there is nothing to measure, or one that each run has as the paper
+prints it and reads back; what is compared is the same to the resolution of the measure; or what was
+measured is at so small a distance from the bound that more repetitions would tell little."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class Statistic:
 
 
 VALUE: Final = Statistic("mean", lambda mean: mean[0])
+FACTOR: Final = Statistic("mean factor", lambda mean: mean[0], logarithmic=True)
 DIFFERENCE: Final = Statistic("difference", lambda mean: mean[0] - mean[1])
 RATIO: Final = Statistic("ratio", lambda mean: mean[0] / mean[1], logarithmic=True)
 GROWTH: Final = Statistic(
@@ -108,7 +114,8 @@ class Check:
         if any(other.metric != first.metric for other in self.quantities):
             titles = [METRICS[one.metric].title for one in self.quantities]
             return f"{first.qdisc}, {_place(first)}: {' / '.join(titles)}"
-        joined = {VALUE: "", DIFFERENCE: " − ", RATIO: " / "}[self.statistic].join(names)
+        signs = {VALUE: "", FACTOR: "", DIFFERENCE: " − ", RATIO: " / "}
+        joined = signs[self.statistic].join(names)
         return f"{_where(first)}: {joined}"
 
     @property
@@ -122,6 +129,47 @@ class Check:
         if self.low == self.high:
             return f"= {self.low:.4g}{unit}"
         return f"{self.low:.4g} to {self.high:.4g}{unit}"
+
+
+@dataclass(frozen=True)
+class Printed(Check):
+    """The mean agrees with a `value` that the paper prints with so much `error`, in its unit.
+
+    It does where it lies within the error, or within the spread that the paper's `repetitions`
+    would have (analysis.measures.agreement). `step` is what one event makes of a metric that counts
+    events: where no seed had any, there may be as many as would not be seen.
+    """
+
+    value: float = np.nan
+    error: float = 0.0
+    repetitions: int = REPETITIONS
+    step: float = 0.0
+
+    def bounded(self, samples: Floats) -> "Printed":
+        """With the bounds that follow from the values of our seeds."""
+        seeds = len(samples)
+        spread = np.nan
+        if seeds > 1:
+            found = agreement.spread(samples.std(ddof=1), seeds, repetitions=self.repetitions)
+            spread = float(found)
+        if not samples.any():
+            spread = float(np.fmax(spread, agreement.unseen(self.step, seeds)))
+        reach = float(agreement.allowed(self.error, spread))
+        return replace(self, low=self.value - reach, high=self.value + reach)
+
+    @property
+    def bounds(self) -> str:
+        """What is asked of it: "7.95 ± 2.1 %"."""
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{self.value:g} ± {self.value - self.low:.2g}{unit} as printed"
+
+    def distance(self, value: float) -> str:
+        """How far `value` is from the printed one: "12 % less"."""
+        if self.value == 0:
+            return "nothing is printed"
+        share = 100 * (value / self.value - 1)
+        digits = ".2g" if abs(share) < 99.5 else ".0f"
+        return f"{abs(share):{digits}} % {'less' if share < 0 else 'more'}"
 
 
 @dataclass(frozen=True)
@@ -146,6 +194,13 @@ class Lacking:
     missing: Missing = "data"
 
 
+@dataclass(frozen=True)
+class Same:
+    """The statement of another claim once more: its rule, and counted there alone."""
+
+    claim: str  # "g006"
+
+
 Condition = Check | Every | Some | Lacking
 
 
@@ -164,9 +219,16 @@ def setting(what: str) -> Lacking:
     return Lacking(what, "setting")
 
 
+def read_back(what: str) -> Lacking:
+    """A setting that the study has as the paper prints it, and that each run compares with what the
+    rig says before it starts."""
+    return Lacking(what, "read back")
+
+
 def within(quantity: Quantity, low: float = -np.inf, high: float = np.inf) -> Check:
     """The mean lies between `low` and `high`, in the metric's unit, bounds included."""
-    return Check(VALUE, (quantity,), low, high)
+    known = METRICS.get(quantity.metric)
+    return Check(FACTOR if known and known.factor else VALUE, (quantity,), low, high)
 
 
 def near(quantity: Quantity, value: float, factor: float, margin: float) -> Check:
@@ -179,6 +241,18 @@ def near(quantity: Quantity, value: float, factor: float, margin: float) -> Chec
         return within(quantity, 0, 0)
     low = min(value / factor, value - margin)
     return within(quantity, low if low > 0 else -np.inf, max(value * factor, value + margin))
+
+
+def printed(
+    quantity: Quantity,
+    value: float,
+    error: float,
+    *,
+    repetitions: int = REPETITIONS,
+    step: float = 0.0,
+) -> Printed:
+    """The mean agrees with a printed `value`, see Printed."""
+    return Printed(VALUE, (quantity,), value=value, error=error, repetitions=repetitions, step=step)
 
 
 def less(smaller: Quantity, greater: Quantity) -> Check:

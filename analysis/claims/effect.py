@@ -1,5 +1,6 @@
 """The size of an effect, and how certain it is over seeds."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -22,20 +23,26 @@ class Effect:
     error: float
     seeds: int
     logarithmic: bool = False
+    strata: int = 1  # kinds of runs, as the loads of a design, that were drawn from one by one
 
     def interval(self, alpha: float = 0.05) -> tuple[float, float]:
         """Bounds that contain the true value with probability 1 − `alpha`; NaN of one seed."""
-        if self.seeds < 2:
+        if math.isnan(self.error):
             return float("nan"), float("nan")
         if self.error == 0:
             return self.value, self.value
-        reach = float(scipy.stats.t.ppf(1 - alpha / 2, self.seeds - 1)) * self.error
+        reach = float(scipy.stats.t.ppf(1 - alpha / 2, self.seeds - self.strata)) * self.error
         if self.logarithmic:
             return self.value * float(np.exp(-reach)), self.value * float(np.exp(reach))
         return self.value - reach, self.value + reach
 
 
-def effect(samples: Sequence[Floats], statistic: Statistic, medians: Sequence[bool] = ()) -> Effect:
+def effect(
+    samples: Sequence[Floats],
+    statistic: Statistic,
+    medians: Sequence[bool] = (),
+    strata: Sequence[int] = (),
+) -> Effect:
     """`statistic` of the means of `samples`, with its bootstrap standard error; of their medians
     where `medians` says so, of their standard deviations where the statistic is of spreads.
 
@@ -44,7 +51,10 @@ def effect(samples: Sequence[Floats], statistic: Statistic, medians: Sequence[bo
     a bootstrap are too narrow for a few seeds; so its standard error, times sqrt(n / (n − 1)), is
     taken with Student's t of n − 1 degrees of freedom (T. Hesterberg, "What Teachers Should Know
     About the Bootstrap", The American Statistician 69 (2015), sec. 4 and 5). For a mean that is
-    Student's interval. Raises ValueError where the statistic is not defined.
+    Student's interval. Where `strata` says of each seed which of a design's loads it is, seeds are
+    drawn within their load, so that what distinguishes the loads is no error; n − 1 is then
+    the number of seeds less that of loads, and without two seeds of each load there is no error.
+    Raises ValueError where the statistic is not defined.
     """
     table = np.stack([np.asarray(sample, dtype=np.float64) for sample in samples])
     if statistic.logarithmic and not (table > 0).all():
@@ -54,22 +64,23 @@ def effect(samples: Sequence[Floats], statistic: Statistic, medians: Sequence[bo
     centres = [np.median if one else usual for one in medians or [False] * len(table)]
     middle = [centre(row) for centre, row in zip(centres, table, strict=True)]
     value = float(statistic.of(np.array(middle)))
-    if seeds < 2:
-        return Effect(value, float("nan"), seeds, statistic.logarithmic)
-
-    def of(*drawn: Floats, axis: int = -1) -> Floats:
-        each = zip(centres, drawn, strict=True)
-        found = statistic.of(np.stack([centre(one, axis=axis) for centre, one in each]))
-        return np.log(found) if statistic.logarithmic else found
-
-    drawn = scipy.stats.bootstrap(
-        tuple(table), of, paired=True, vectorized=True, n_resamples=RESAMPLES,
-        method="percentile", rng=np.random.default_rng(1),
-    )  # fmt: skip
-    error = float(drawn.standard_error) * float(np.sqrt(seeds / (seeds - 1)))
+    loads = np.asarray(strata if len(strata) else np.zeros(seeds), dtype=int)
+    sizes = np.unique(loads, return_counts=True)[1]
+    kinds = len(sizes)
+    if min(sizes) < 2:
+        return Effect(value, float("nan"), seeds, statistic.logarithmic, kinds)
+    random = np.random.default_rng(1)
+    drawn = np.empty((RESAMPLES, seeds), dtype=int)
+    for load in np.unique(loads):
+        places = np.flatnonzero(loads == load)
+        drawn[:, places] = places[random.integers(0, len(places), (RESAMPLES, len(places)))]
+    each = zip(centres, table, strict=True)
+    found = statistic.of(np.stack([centre(row[drawn], axis=-1) for centre, row in each]))
+    found = np.log(found) if statistic.logarithmic else found
+    error = float(np.std(found, ddof=1)) * float(np.sqrt(seeds / (seeds - kinds)))
     # rounding: equal values give a mean that differs in its last digits
     error = 0.0 if error <= 1e-12 * max(abs(value), 1e-300) else error
-    return Effect(value, error, seeds, statistic.logarithmic)
+    return Effect(value, error, seeds, statistic.logarithmic, kinds)
 
 
 def number(value: float) -> str:

@@ -1,59 +1,53 @@
-"""Why a claim disagrees or stays open: an experiment with a named change that makes it agree.
+"""Why claims disagree or stay open: a variation of their experiments, run for all of the cells.
 
-Such an experiment is an era with switches more or less, as `2014-no_rack`, or one of the paper's
-with another setting or rig, as `wifi_rrul_at_once` for `wifi_rrul`. Its runs are in the data.
+A variation is one change, the same for all claims of the experiments that it names: an era with
+switches more or less, as `2014-no_rack`, or another rig, as `wifi_rrul_at_once` for `wifi_rrul`.
+It is something that the testbed of the paper had, and not what fits best.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import pandas as pd
 
-Place = tuple[str, str, str]
-"""Experiment, link and qdisc; what is empty is each."""
-PLACE: Final = ("experiment", "link", "qdisc")  # columns of MEASURED
+CELL: Final = ("experiment", "link", "qdisc")  # columns of MEASURED
+Cell = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """Measurements of the era `instead` are taken in place of those of `era`, where it has any.
+class Variation:
+    """The runs of `experiments` are taken from other ones, or from another era."""
 
-    Where `cells` are given, they are taken in place of others, and nothing else is.
-    """
-
-    era: str  # in which the claim disagrees
-    instead: str  # `2014-no_rack`
-    cells: Mapping[Place, Place] = field(default_factory=dict)  # of the rule -> taken in its place
+    era: str  # which it varies: "2014"
+    instead: str  # "2014-no_rack", or the same era
+    experiments: Mapping[str, str]  # experiment -> what is taken in its place, or the same one
+    source: str  # what the testbed had, and who says so
 
     def __str__(self) -> str:
-        era = "" if self.instead == self.era else f"era {self.instead}"
-        taken = ", ".join(f"{_named(to)} in place of {_named(of)}" for of, to in self.cells.items())
-        return " ".join(part for part in (era, taken) if part)
+        if self.instead != self.era:
+            return f"era {self.instead}"
+        return ", ".join(f"{to} in place of {of}" for of, to in self.experiments.items())
 
     def measured(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The experiment's measurements as a table of MEASURED with the name of `era`.
+        """Its measurements as a table of MEASURED, by the names of what they take the place of.
 
-        `table` is what all runs measured; there may be none of the experiment.
+        `table` is what all runs measured.
         """
         chosen = table[table["era"] == self.instead]
-        if not self.cells:
-            return chosen.assign(era=self.era)
         parts = [
-            _taken(chosen, to).assign(
-                **{name: one for name, one in zip(PLACE, of, strict=True) if one}
-            )
-            for of, to in self.cells.items()
+            chosen[chosen["experiment"] == to].assign(experiment=of)
+            for of, to in self.experiments.items()
         ]
         return pd.concat(parts).assign(era=self.era)
 
+    def cells(self, table: pd.DataFrame, cc: str) -> tuple[set[Cell], set[Cell]]:
+        """The cells of its experiments in the era that it varies, and those of them with runs."""
+        own = table[(table["era"] == self.era) & table["experiment"].isin(list(self.experiments))]
+        all_of_them = _cells(own[own["cc"] == cc])
+        varied = self.measured(table)
+        return all_of_them, all_of_them & _cells(varied[varied["cc"] == cc])
 
-def _named(place: Place) -> str:
-    return " ".join(part for part in place if part)
 
-
-def _taken(table: pd.DataFrame, place: Place) -> pd.DataFrame:
-    """The rows of `table` of that place."""
-    names = [name for name, value in zip(PLACE, place, strict=True) if value]
-    values = [value for value in place if value]
-    return table[(table[names] == values).all(axis=1)]
+def _cells(table: pd.DataFrame) -> set[Cell]:
+    return set(table[list(CELL)].drop_duplicates().itertuples(index=False, name=None))

@@ -1,6 +1,7 @@
 """What a study's claims mean: its own code, `claims.py` or the package `claims/` of its folder.
 
-It defines `RULES`, a condition by the id of a claim, and, where any is explained, `EXPLANATIONS`.
+It defines `RULES`, a condition by the id of a claim, and, where there are any, `VARIATIONS` of its
+experiments that may explain what disagrees.
 """
 
 import difflib
@@ -8,14 +9,14 @@ import hashlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from analysis.claims.check import Check, Condition, Every, Lacking, Some
-from analysis.claims.explanation import Explanation
+from analysis.claims.check import Check, Condition, Every, Lacking, Same, Some
+from analysis.claims.explanation import Variation
 from analysis.claims.verdict import Rule
 from analysis.errors import DataError
 from analysis.measures.names import METRICS
@@ -26,13 +27,13 @@ from emulation.study import studies, trust
 
 
 class Rules(NamedTuple):
-    """What a paper's claims mean, and what explains those that disagree."""
+    """What a paper's claims mean, and what may explain those that disagree."""
 
     rules: Mapping[str, Rule]
-    explanations: Mapping[str, Explanation]
+    variations: Sequence[Variation]
 
 
-NONE: Final = Rules(MappingProxyType({}), MappingProxyType({}))
+NONE: Final = Rules(MappingProxyType({}), ())
 REMEDY: Final = "Correct it; docs/claims.md says what belongs there"
 
 
@@ -55,11 +56,7 @@ def rules_of(study: Study) -> Rules:
         claim: _making(path, claim, rule) if callable(rule) else _checked(path, claim, rule)
         for claim, rule in _mapping(path, module, "RULES").items()
     }
-    explanations = _mapping(path, module, "EXPLANATIONS", needed=False)
-    for claim, reason in explanations.items():
-        if not isinstance(reason, Explanation):
-            raise DataError.of(path, f"EXPLANATIONS[{claim!r}] is {reason!r}", REMEDY)
-    return Rules(rules, explanations)
+    return Rules(rules, _variations(path, module))
 
 
 @cache
@@ -105,9 +102,24 @@ def _checked(path: Path, claim: str, rule: Any) -> Condition:
     return condition
 
 
+def _variations(path: Path, module: ModuleType) -> tuple[Variation, ...]:
+    """Those of the study; raises DataError where an experiment of an era has two."""
+    found = tuple(getattr(module, "VARIATIONS", ()))
+    taken: set[tuple[str, str]] = set()
+    for one in found:
+        if not isinstance(one, Variation):
+            raise DataError.of(path, f"VARIATIONS has {one!r}", REMEDY)
+        for experiment in one.experiments:
+            if (one.era, experiment) in taken:
+                wrong = f"VARIATIONS has two of {experiment} in the era {one.era}"
+                raise DataError.of(path, wrong, "Keep the one that the testbed had")
+            taken.add((one.era, experiment))
+    return found
+
+
 def _faults(rule: Any) -> Iterator[str]:
     match rule:
-        case Lacking():
+        case Lacking() | Same():
             return
         case Check(quantities=quantities):
             for one in quantities:
@@ -137,10 +149,8 @@ def _place(path: Path, error: BaseException) -> str:
     return f"{own[-1].filename}:{own[-1].lineno}" if own else str(path)
 
 
-def _mapping(
-    path: Path, module: ModuleType, name: str, *, needed: bool = True
-) -> Mapping[str, Any]:
-    found = getattr(module, name, None if needed else {})
+def _mapping(path: Path, module: ModuleType, name: str) -> Mapping[str, Any]:
+    found = getattr(module, name, None)
     if not isinstance(found, Mapping):
         raise DataError.of(path, f"defines no mapping {name}", REMEDY)
     return found

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.claims.check import Printed
 from analysis.claims.effect import number
 from analysis.claims.verdict import Assessment, Finding, Judgement, Verdict
 
@@ -20,10 +21,12 @@ class Count:
 
 
 def count(assessments: Iterable[Assessment]) -> list[Count]:
-    """A count a paper, in the order in which they come."""
+    """A count a paper, in the order in which they come; what is said twice counts once."""
     groups: dict[str, list[Judgement]] = {}
     for one in assessments:
-        groups.setdefault(one.claim.paper, []).append(one.headline)
+        headlines = groups.setdefault(one.claim.paper, [])
+        if not one.same:
+            headlines.append(one.headline)
     counts = []
     for paper, headlines in groups.items():
         verdicts = {v: sum(one.verdict == v for one in headlines) for v in Verdict}
@@ -34,12 +37,10 @@ def count(assessments: Iterable[Assessment]) -> list[Count]:
 
 
 def decisive(judgement: Judgement) -> Finding | None:
-    """The check to look at: of those that decided, the one furthest out, or nearest to a bound; of
-    an open claim, also where it is explained, the first that is open."""
-    answer = judgement.verdict == Verdict.AGREES
-    deciding = [one for one in judgement.findings if one.holds is answer]
-    if deciding and judgement.lacks is None:
-        return min(deciding, key=_room)
+    """The check to look at: of those that have the whole's answer, the one furthest out, or nearest
+    to a bound; of an open claim, also where it is explained, the first that is open."""
+    if judgement.deciding and judgement.lacks is None:
+        return min(judgement.deciding, key=_room)
     return next((one for one in judgement.findings if one.holds is None and one.effect), None)
 
 
@@ -69,18 +70,27 @@ def effect_text(finding: Finding) -> str:
 
 def era_text(judgement: Judgement) -> str:
     """ "2014, cubic"; a dash where no run could tell."""
-    none = judgement.lacks is not None and judgement.lacks[0] in ("rule", "setting")
+    none = judgement.lacks is not None and judgement.lacks[0] in ("rule", "setting", "read back")
     return "–" if none else f"{judgement.era}, {judgement.cc}"
 
 
 def why(judgement: Judgement) -> str:
     """In one line what the verdict rests on, or what is missing."""
     if judgement.lacks is not None:
-        return judgement.lacks[1]
-    finding = decisive(judgement)
-    assert finding is not None
-    text = f"{finding.check.text}: {effect_text(finding)}; asked for {finding.check.bounds}"
-    return f"{text}. Explained by {judgement.explained_by}" if judgement.explained_by else text
+        text = judgement.lacks[1]
+    else:
+        finding = decisive(judgement)
+        assert finding is not None
+        text = f"{finding.check.text}: {effect_text(finding)}; asked for {finding.check.bounds}"
+        if isinstance(finding.check, Printed) and finding.effect:
+            text += f", {finding.check.distance(finding.effect.value)}"
+    if judgement.partly:
+        text += f". It agrees with {judgement.partly}: not enough to explain it"
+    if judgement.explained_by:
+        text += f". Explained by {judgement.explained_by}"
+    if judgement.worse:
+        text += f", with which {', '.join(judgement.worse)} no longer agree"
+    return text
 
 
 def printed(assessment: Assessment) -> str:
@@ -112,6 +122,8 @@ def as_json(assessments: Sequence[Assessment]) -> list[dict[str, Any]]:
             "era": one.headline.era,
             "cc": one.headline.cc,
             "lacks": one.headline.lacks[0] if one.headline.lacks else None,
+            "same_as": one.same or None,
+            "in_sample": one.in_sample,
             "why": why(one.headline),
             "judgements": [_judgement(judgement) for judgement in one.judgements],
         }
@@ -126,6 +138,8 @@ def _judgement(one: Judgement) -> dict[str, Any]:
         "verdict": str(one.verdict),
         "lacks": {"kind": one.lacks[0], "what": one.lacks[1]} if one.lacks else None,
         "explained_by": one.explained_by or None,
+        "makes_worse": list(one.worse),
+        "partly_explained_by": one.partly or None,
         "checks": [_finding(finding) for finding in one.findings],
     }
 

@@ -6,9 +6,10 @@ disagrees, or, where it is open, needs more seeds; unless all of the interval is
 (docs/claims.md).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,7 @@ import pandas as pd
 
 from analysis.claims.check import (
     DIFFERENCE,
+    FACTOR,
     GROWTH,
     RATIO,
     VALUE,
@@ -24,18 +26,21 @@ from analysis.claims.check import (
     Every,
     Lacking,
     Missing,
+    Printed,
     Quantity,
+    Same,
     Some,
+    checks,
 )
 from analysis.claims.effect import Effect, effect, number
-from analysis.claims.explanation import Explanation
+from analysis.claims.explanation import Variation
 from analysis.measures.names import METRICS
 from analysis.runs.flentfile import Floats
 from analysis.runs.statement import Claim
 from emulation.model.run import DEFAULT_ERA
 
-Rule = Condition | Callable[[Claim], Condition]
-"""A condition, or what makes one of the values that the claim prints."""
+Rule = Condition | Same | Callable[[Claim], Condition]
+"""A condition, or what makes one of the values that the claim prints; or another claim's."""
 
 ALPHA: Final = 0.05
 CLOSE: Final = 0.03  # of the bound, or of what is compared: what the papers call identical
@@ -44,7 +49,7 @@ CCS: Final = ("cubic", "reno")  # the papers show CUBIC; others come behind
 
 
 #: What a claim lacks of which everything was measured.
-OPEN: Final[tuple[Missing, ...]] = ("seeds", "distance")
+OPEN: Final[tuple[Missing, ...]] = ("seeds", "distance", "resolution")
 
 
 class Verdict(StrEnum):
@@ -54,12 +59,31 @@ class Verdict(StrEnum):
     DISAGREES = "disagrees"
     EXPLAINED = "explained"
     AT_BOUND = "at the bound"
+    AS_SET = "as set"
     NOT_YET = "not yet testable"
+
+
+#: What a claim lacks -> what can be said of it; NOT_YET of others.
+OF_LACKS: Final[Mapping[Missing, Verdict]] = {
+    "distance": Verdict.AT_BOUND,
+    "read back": Verdict.AS_SET,
+}
+
+
+class Tie(Enum):
+    """What is compared is the same to the resolution of the measure."""
+
+    TIE = "tie"
+
+
+TIE: Final = Tie.TIE
+Answer = bool | Tie | None
+"""Whether a condition holds; None where that is open."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One check with its effect; `holds` is None where that is open, `lacks` says why."""
+    """One check with its effect; `holds` is None where that is open or a tie, `lacks` says why."""
 
     check: Check
     effect: Effect | None
@@ -75,8 +99,11 @@ class Judgement:
     cc: str
     verdict: Verdict
     findings: tuple[Finding, ...] = ()
-    lacks: tuple[Missing, str] | None = None  # only of AT_BOUND and NOT_YET
+    lacks: tuple[Missing, str] | None = None  # of AT_BOUND, AS_SET and NOT_YET
+    deciding: tuple[Finding, ...] = ()  # of the findings, those that have the whole's answer
     explained_by: str = ""  # only of EXPLAINED
+    worse: tuple[str, ...] = ()  # claims that agree but for what explains this one
+    partly: str = ""  # a variation that makes it agree, but is not run for all cells
 
 
 @dataclass(frozen=True)
@@ -85,6 +112,8 @@ class Assessment:
 
     claim: Claim
     judgements: tuple[Judgement, ...]
+    same: str = ""  # the claim that says the same, and is counted
+    in_sample: bool = False  # runs that it rests on were looked at before its rule was fixed
 
     @property
     def headline(self) -> Judgement:
@@ -114,12 +143,17 @@ class Measured:
 
 @dataclass(frozen=True)
 class Values:
-    """Looks up what runs of one era measured; `changed` come before those of the era."""
+    """Looks up what runs of one era measured; `changed` come before those of the era.
+
+    `loads` has the experiments of a design with more than one load: seed 1 is the first, and after
+    the last one comes the first again.
+    """
 
     measured: Measured = field(repr=False)
     era: str
     cc: str
     changed: Measured | None = field(default=None, repr=False)
+    loads: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     def of(self, quantity: Quantity) -> Mapping[int, float]:
         """The quantity by seed; empty where no run has it."""
@@ -142,20 +176,22 @@ CELL: Final = ("era", "experiment", "link", "qdisc", "cc")
 def judge(condition: Condition, values: Values) -> Judgement:
     """Decide `condition`; never EXPLAINED."""
     findings: list[Finding] = []
-    holds = _decide(condition, values, ALPHA, ALPHA, findings)
+    holds, deciding = _decide(condition, values, ALPHA, ALPHA, findings)
     where = (values.era, values.cc)
-    if holds is not None:
+    if isinstance(holds, bool):
         verdict = Verdict.AGREES if holds else Verdict.DISAGREES
-        return Judgement(*where, verdict, tuple(findings))
+        return Judgement(*where, verdict, tuple(findings), deciding=tuple(deciding))
     lacks = _what_lacks(condition, findings)
-    verdict = Verdict.AT_BOUND if lacks[0] == "distance" else Verdict.NOT_YET
+    verdict = OF_LACKS.get(lacks[0], Verdict.NOT_YET)
     return Judgement(*where, verdict, tuple(findings), lacks)
 
 
 def _decide(
     condition: Condition, values: Values, hold: float, fail: float, findings: list[Finding]
-) -> bool | None:
-    """Whether `condition` holds, None where it is open (Kleene's logic).
+) -> tuple[Answer, list[Finding]]:
+    """Whether `condition` holds (Kleene's logic; None: open), and the checks that say so.
+
+    Parts that are a tie say nothing; where all are, the whole is one.
 
     `hold` and `fail` are the error probabilities allowed for either answer. `Every` fails if any
     of its parts does, so that each gets its share of `fail`, as Bonferroni has it; all of them
@@ -163,18 +199,22 @@ def _decide(
     """
     match condition:
         case Lacking():
-            return None
+            return None, []
         case Check():
             findings.append(_find(condition, values, hold, fail))
-            return findings[-1].holds
+            last = findings[-1]
+            tie = last.lacks is not None and last.lacks[0] == "resolution"
+            return TIE if tie else last.holds, [last]
         case Every(parts):
             share = fail / len(parts)
+            order = (False, None, True)
             answers = [_decide(part, values, hold, share, findings) for part in parts]
-            return False if False in answers else None if None in answers else True
         case Some(parts):
             share = hold / len(parts)
+            order = (True, None, False)
             answers = [_decide(part, values, share, fail, findings) for part in parts]
-            return True if True in answers else None if None in answers else False
+    whole = next((one for one in order if one in [answer for answer, _ in answers]), TIE)
+    return whole, [one for answer, deciding in answers if answer is whole for one in deciding]
 
 
 def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
@@ -188,16 +228,32 @@ def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
     samples: list[Floats] = [np.array([found[seed] for seed in seeds]) for found in by_seed]
     try:
         medians = [quantity.median for quantity in check.quantities]
-        found_effect = effect(samples, check.statistic, medians)
+        loads = values.loads.get(check.quantities[0].experiment, 1)
+        strata = [(seed - 1) % loads for seed in seeds]
+        found_effect = effect(samples, check.statistic, medians, strata)
     except ValueError as error:
         return Finding(check, None, None, ("metric", f"{check.text}: {error}"))
-    holds = decide(check, found_effect, hold, fail)
+    if isinstance(check, Printed):
+        check = check.bounded(samples[0])
+        holds = agrees(check, found_effect)
+    else:
+        holds = decide(check, found_effect, hold, fail)
     lacks: tuple[Missing, str] | None = None
+    if holds is not None and _tie(check, samples):
+        same = "the same to the resolution of the measure"
+        return Finding(check, found_effect, None, ("resolution", f"{check.text}: {same}"))
     if holds is None:
         sizes = [abs(float(sample.mean())) for sample in samples]
         near = at_bound(check, found_effect, max(sizes))
         lacks = ("distance" if near else "seeds", _open(check, found_effect))
     return Finding(check, found_effect, holds, lacks)
+
+
+def agrees(check: Printed, found: Effect) -> bool | None:
+    """Whether the effect is within the bounds of a printed value; None of one seed outside them,
+    which says nothing of the spread."""
+    inside = check.low <= found.value <= check.high
+    return None if not inside and found.seeds < 2 else inside
 
 
 def decide(check: Check, found: Effect, hold: float = ALPHA, fail: float = ALPHA) -> bool | None:
@@ -219,16 +275,32 @@ def decide(check: Check, found: Effect, hold: float = ALPHA, fail: float = ALPHA
     return False if outside else None
 
 
+def _tie(check: Check, samples: Sequence[Floats]) -> bool:
+    """Whether the answer changes where each mean is off by half of what its measure can tell."""
+    steps = [METRICS[quantity.metric].step for quantity in check.quantities]
+    if check.statistic.spread or not any(steps):
+        return False
+    reach = [(-step / 2, step / 2) if step else (0.0,) for step in steps]
+    inside = set()
+    for off in itertools.product(*reach):
+        mean = np.array([sample.mean() + by for sample, by in zip(samples, off, strict=True)])
+        value = float(check.statistic.of(mean))
+        inside.add(check.low <= value <= check.high)
+    return len(inside) > 1
+
+
 def at_bound(check: Check, found: Effect, largest: float) -> bool:
     """Whether all of the effect's interval is within CLOSE of each bound that it straddles.
 
     Of a mean or a ratio that is relative to the bound, of differences to the `largest` of the means
     that are compared, as their bound is mostly 0.
     """
-    if check.statistic not in (VALUE, RATIO, DIFFERENCE, GROWTH):
+    if check.statistic not in (VALUE, FACTOR, RATIO, DIFFERENCE, GROWTH):
         return False
     low, high = found.interval()
-    relative = check.statistic in (VALUE, RATIO)
+    relative = check.statistic in (VALUE, FACTOR, RATIO)
+    if not relative and not check.low <= found.value <= check.high:
+        return False  # of the wrong sign
     straddled = [bound for bound in (check.low, check.high) if low <= bound <= high]
     return bool(straddled) and all(
         max(bound - low, high - bound) <= CLOSE * (abs(bound) if relative else largest)
@@ -239,6 +311,8 @@ def at_bound(check: Check, found: Effect, largest: float) -> bool:
 def _open(check: Check, found: Effect) -> str:
     if found.seeds < 2:
         return f"{check.text}: one seed has no interval"
+    if np.isnan(found.error):
+        return f"{check.text}: {found.seeds} seeds of {found.strata} loads, of one load one only"
     low, high = found.interval()
     interval = f"{number(low)} to {number(high)}, {found.seeds} seeds"
     return f"{check.text}: {interval}; asked for {check.bounds}"
@@ -256,7 +330,7 @@ def _what_lacks(condition: Condition, findings: Sequence[Finding]) -> tuple[Miss
     an effect is at its bound."""
     own = [(one.missing, one.what) for one in _lacking(condition)]
     reasons = own + [one.lacks for one in findings if one.lacks]
-    order: tuple[Missing, ...] = ("setting", "rule", "data", "metric", *OPEN)
+    order: tuple[Missing, ...] = ("read back", "setting", "rule", "data", "metric", *OPEN)
     kind, what = min(reasons, key=lambda reason: order.index(reason[0]))
     more = sum(reason[0] == kind for reason in reasons) - 1
     return kind, f"{what}, and {more} more" if more else what
@@ -272,58 +346,125 @@ def _lacking(condition: Condition) -> list[Lacking]:
             return []
 
 
+@dataclass(frozen=True)
+class Design:
+    """What a study fixes of its experiments before their runs are made, by their names."""
+
+    loads: Mapping[str, int] = field(default_factory=dict)  # loads that repetitions take in turn
+    seeds: Mapping[str, int] = field(default_factory=dict)  # repetitions; others are not looked at
+    seen: Mapping[str, int] = field(default_factory=dict)  # of them looked at before, at most
+
+
 def assess(
     claims: Sequence[Claim],
     rules: Mapping[str, Rule],
     table: pd.DataFrame,
-    explanations: Mapping[str, Explanation] | None = None,
+    variations: Sequence[Variation] = (),
+    design: Design | None = None,
 ) -> list[Assessment]:
     """Every claim in every era and congestion control of which `table` has anything.
 
-    `table` is of measure.MEASURED. A claim that disagrees or stays open is explained where its
-    explanation's measurements, put in place of the era's, make it agree; one that disagrees in
+    `table` is of measure.MEASURED. A claim that disagrees or stays open is explained where one of
+    `variations`, run for all cells of its experiments, makes it agree; one that disagrees in
     today's era also where it agrees in the papers'.
     """
-    measured = Measured(table)
+    design = design or Design()
+    if design.seeds and not table.empty:
+        most = table["experiment"].map(dict(design.seeds)).fillna(np.inf)
+        table = table[table["seed"] <= most]
     known = {(str(era), str(cc)) for era, cc in table[["era", "cc"]].drop_duplicates().to_numpy()}
     ccs = [*CCS, *sorted({cc for _, cc in known} - {*CCS})]
     contexts = [(era, cc) for era in ERAS for cc in ccs if (era, cc) in known]
+    contexts = contexts or [(ERAS[0], CCS[0])]
+    conditions = {claim.id: condition_of(claim, claims, rules) for claim in claims}
+    measured = Measured(table)
+    found = {}
+    for context in contexts:
+        values = Values(measured, *context, loads=design.loads)
+        found[context] = {id_: judge(rule, values) for id_, rule in conditions.items()}
+        for variation in variations:
+            if variation.era == values.era:
+                found[context] |= _explained(variation, found[context], conditions, values, table)
+    for context in contexts:
+        if context[0] != ERAS[0] and (then := found.get((ERAS[0], context[1]))):
+            found[context] |= _agreeing_then(found[context], then)
+    contexts.sort(key=lambda context: ccs.index(context[1]))
     results = []
     for claim in claims:
-        given = rules.get(claim.id, Lacking("no rule yet", "rule"))
-        rule = given(claim) if callable(given) else given
-        reason = (explanations or {}).get(claim.id)
-        judgements: list[Judgement] = []
-        for era, cc in contexts or [(ERAS[0], CCS[0])]:
-            values = Values(measured, era, cc)
-            one = judge(rule, values)
-            disagrees = one.verdict == Verdict.DISAGREES
-            by = ""
-            if disagrees or (one.lacks and one.lacks[0] in OPEN):
-                by = _explained_by(rule, values, reason, table)
-            if disagrees and not by:
-                by = _era_that_agrees(values, judgements)
-            if by:
-                one = replace(one, verdict=Verdict.EXPLAINED, lacks=None, explained_by=by)
-            judgements.append(one)
-        judgements.sort(key=lambda one: ccs.index(one.cc))
-        results.append(Assessment(claim, tuple(judgements)))
+        judgements = tuple(found[context][claim.id] for context in contexts)
+        rule = rules.get(claim.id)
+        same = rule.claim if isinstance(rule, Same) else ""
+        one = Assessment(claim, judgements, same)
+        results.append(replace(one, in_sample=_in_sample(one.headline, design)))
     return results
 
 
-def _explained_by(
-    rule: Condition, values: Values, reason: Explanation | None, table: pd.DataFrame
-) -> str:
-    """The experiment that makes the claim agree; empty where none does."""
-    if reason is None or reason.era != values.era:
-        return ""
-    changed = Measured(reason.measured(table))
-    agrees = judge(rule, replace(values, changed=changed)).verdict == Verdict.AGREES
-    return str(reason) if agrees else ""
+def condition_of(claim: Claim, claims: Iterable[Claim], rules: Mapping[str, Rule]) -> Condition:
+    """What `rules` say of a claim, or of the one that says the same."""
+    rule = rules.get(claim.id, Lacking("no rule yet", "rule"))
+    if isinstance(rule, Same):
+        other = {one.id: one for one in claims}.get(rule.claim)
+        return condition_of(other, claims, rules) if other else Lacking("no rule yet", "rule")
+    return rule(claim) if callable(rule) else rule
 
 
-def _era_that_agrees(values: Values, before: Sequence[Judgement]) -> str:
-    """The papers' era, where the claim agrees in it; empty otherwise."""
-    then = [one for one in before if (one.era, one.cc) == (ERAS[0], values.cc)]
-    agrees = values.era != ERAS[0] and then and then[0].verdict == Verdict.AGREES
-    return f"era {ERAS[0]}" if agrees else ""
+def _explained(
+    variation: Variation,
+    found: Mapping[str, Judgement],
+    conditions: Mapping[str, Condition],
+    values: Values,
+    table: pd.DataFrame,
+) -> dict[str, Judgement]:
+    """What becomes of the judgements on the experiments that `variation` changes."""
+    wanted, there = variation.cells(table, values.cc)
+    if not there:
+        return {}
+    changed = replace(values, changed=Measured(variation.measured(table)))
+    looks_at = {
+        id_: {one.experiment for check in checks(rule) for one in check.quantities}
+        & set(variation.experiments)
+        for id_, rule in conditions.items()
+    }
+    varied = {id_: judge(conditions[id_], changed).verdict for id_ in found if looks_at[id_]}
+    worse = tuple(
+        id_
+        for id_, verdict in varied.items()
+        if found[id_].verdict == Verdict.AGREES and verdict != Verdict.AGREES
+    )
+    results = {}
+    for id_, verdict in varied.items():
+        one = found[id_]
+        is_open = one.lacks is not None and one.lacks[0] in OPEN
+        if verdict != Verdict.AGREES or not (is_open or one.verdict == Verdict.DISAGREES):
+            continue
+        own, own_there = (
+            [cell for cell in cells if cell[0] in looks_at[id_]] for cells in (wanted, there)
+        )
+        if len(own_there) == len(own):
+            by = str(variation)
+            results[id_] = replace(
+                one, verdict=Verdict.EXPLAINED, lacks=None, explained_by=by, worse=worse
+            )
+        else:
+            cells = f"{len(own_there)} of {len(own)} cells"
+            results[id_] = replace(one, partly=f"{variation}, of which {cells} are run")
+    return results
+
+
+def _agreeing_then(
+    found: Mapping[str, Judgement], then: Mapping[str, Judgement]
+) -> dict[str, Judgement]:
+    """Those that disagree, and agree in the papers' era."""
+    return {
+        id_: replace(
+            one, verdict=Verdict.EXPLAINED, lacks=None, explained_by=f"era {then[id_].era}"
+        )
+        for id_, one in found.items()
+        if one.verdict == Verdict.DISAGREES and then[id_].verdict == Verdict.AGREES
+    }
+
+
+def _in_sample(judgement: Judgement, design: Design) -> bool:
+    """Whether it rests on runs that were looked at before the rules were fixed."""
+    looked_at = {one.experiment for found in judgement.findings for one in found.check.quantities}
+    return any(design.seen.get(experiment, 0) > 0 for experiment in looked_at)

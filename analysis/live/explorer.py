@@ -257,7 +257,7 @@ def _wrapping() -> widgets.Layout:
 
 
 def _table(columns: Mapping[str, reference.Values]) -> str:
-    """The columns beside each other, a row per quantity; a dash where there is no value."""
+    """The columns side by side, one row per quantity; a dash where there is no value."""
     head = "".join(f"<th>{html.escape(label)}</th>" for label in columns)
     rows = "".join(
         f"<tr><td>{title}</td>"

@@ -43,7 +43,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Readings:
-    """All that there is so far."""
+    """All readings so far."""
 
     flows: tuple[Flow, ...]
     ping_s: Floats  # shape (n,)

@@ -46,6 +46,8 @@ def shipped(cell: Point, era: str, data: Path) -> tuple[int, Values]:
     except DataError:
         return 0, {}
     kinds = ["tcp_download", "tcp_upload", "ping_icmp"]
-    table = metrics.run_metrics(dataset.read_runs(found, kinds=kinds, jobs=1))
+    table = metrics.run_metrics(
+        dataset.read_runs(found, kinds=kinds, jobs=1), window="loaded", probe="ping_icmp"
+    )
     columns = {"latency": metrics.INDUCED, **metrics.GOODPUT}
     return len(found), {name: float(table[column].median()) for name, column in columns.items()}

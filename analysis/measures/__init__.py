@@ -1,1 +1,1 @@
-"""From tables of runs to numbers: pure functions, a module a kind."""
+"""From tables of runs to numbers: pure functions, one module per kind."""

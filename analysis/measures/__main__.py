@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path("data"), help="where runs are")
     study.add_option(parser)
     parser.add_argument("--output", type=Path, required=True, help="where the tables go")
-    parser.add_argument("--jobs", type=int, help="processes that read runs (default: one a core)")
+    parser.add_argument("--jobs", type=int, help="processes that read runs (default: one per core)")
     given = parser.parse_args(arguments)
     try:
         study.open_all(given.study)

@@ -64,7 +64,7 @@ def find_ablation(
     link: str,
     length: str = "",
 ) -> list[RunFile]:
-    """The runs of `ablation_eras` that there are; raises DataError where there is none at all."""
+    """The existing runs of `ablation_eras`; raises DataError if there is none."""
     return gathered(
         partial(
             find_settings, root, paper, experiment, eras=ablation_eras(qdisc), ccs=ccs,
@@ -107,7 +107,7 @@ def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
 
 def overview(found: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `effects` for people: what each switch restores, and intervals as texts."""
+    """The rows of `effects` for a notebook: what each switch restores, intervals as texts."""
     restores = {switch.name: switch.restores for switch in SWITCHES}
     table = found.assign(
         interval=intervals(found["ci_low"], found["ci_high"]),

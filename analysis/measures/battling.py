@@ -134,7 +134,7 @@ def per_setting(numbers: pd.DataFrame) -> pd.DataFrame:
 def rows_of(
     experiments: Mapping[str, str], links: Sequence[str], settings: Sequence[Setting]
 ) -> dict[tuple[str, str, str], str]:
-    """What to call each (experiment, link, era), in their order; `experiments` by their titles.
+    """The name of each (experiment, link, era), in order; `experiments` maps titles to experiments.
 
     Links are named where there are several, eras other than that of the first of `settings`.
     """
@@ -148,7 +148,7 @@ def rows_of(
 
 
 def summarised(table: pd.DataFrame, values: list[str], by: list[str]) -> pd.DataFrame:
-    """One row per group of `by` and one of `values`: quantity, n_seeds, mean, ci_low, ci_high.
+    """One row per group of `by` and quantity of `values`: quantity, n_seeds, mean, ci_low, ci_high.
 
     The interval is Student's t at 95 %; NaN of one seed.
     """
@@ -174,7 +174,7 @@ def stated(claims: list[Claim]) -> dict[str, tuple[float, float]]:
 
 
 def beside_stated(table: pd.DataFrame, said: Mapping[str, tuple[float, float]]) -> pd.DataFrame:
-    """A table of `summarised` by `row` for people, with what is stated (from `stated`) beside it.
+    """A table of `summarised` by `row` as a notebook shows it, with the stated values (`stated`).
 
     Columns: setting, quantity, published, ours, interval, n_seeds.
     """

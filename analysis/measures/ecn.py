@@ -1,4 +1,4 @@
-"""Marks with ECN by drops without, as khademi2013 gives them (Sec. 7, Table 5)."""
+"""The ratio of marks with ECN to drops without, as in khademi2013 (Sec. 7, Table 5)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,8 @@ from analysis.words import intervals
 
 SENDERS: Final = 4
 TOLERANCE: Final = 0.25
-"""Of the printed value, within which a ratio agrees; also where the interval has it."""
+"""The share of the printed value within which a ratio agrees. It also agrees if the interval
+contains the printed value."""
 
 RATIOS: Final = pa.DataFrameSchema(
     {
@@ -53,7 +54,7 @@ def marks_by_drops(runs: pd.DataFrame) -> pd.DataFrame:
 def compare(
     per_seed: pd.DataFrame, published: pd.DataFrame, settings: Sequence[Setting]
 ) -> pd.DataFrame:
-    """One row per setting and printed ratio: ours beside it.
+    """One row per setting and printed ratio, with our ratio.
 
     Columns: era, cc, flows_per_sender, aqm, published, ours (mean over seeds), ci_low, ci_high,
     agrees and n_seeds; NaN, and agrees missing, where there is no run.
@@ -77,7 +78,7 @@ def compare(
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """A table of compare for people."""
+    """A table of `compare` as a notebook shows it."""
     shown = table.assign(interval=intervals(table["ci_low"], table["ci_high"]))
     columns = ["flows_per_sender", "aqm", "published", "ours", "interval", "agrees", "n_seeds"]
     return shown[columns].reset_index(drop=True)

@@ -20,7 +20,7 @@ TOTAL: Final = "goodput_total_mbit_s"
 
 
 class Shown(NamedTuple):
-    """What of a cell's metrics is drawn, and which of its columns tells bars of a group apart."""
+    """The metric that is drawn, and the column that distinguishes the bars of a group."""
 
     metric: str
     by: str
@@ -64,7 +64,7 @@ def run_fairness(data: Dataset) -> pd.DataFrame:
 
 
 def round_trips(data: Dataset) -> list[float]:
-    """Of the flows, in ms, rising."""
+    """The base round trips of the flows in ms, in ascending order."""
     return sorted(float(rtt) for rtt in set(data.flows["base_rtt_ms"]))
 
 
@@ -82,7 +82,7 @@ def cell_fairness(per_run: pd.DataFrame, rtts_ms: list[float], level: float = 0.
 
 
 def overview(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell for people: CELL, n_seeds, jain_index, interval, total and flows' goodputs.
+    """One row per cell: CELL, n_seeds, jain_index, interval, total goodput and that of each flow.
 
     `cells` is from cell_fairness.
     """

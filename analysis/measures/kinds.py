@@ -49,7 +49,7 @@ def queues(run: RunFile) -> Mapping[str, float]:
 
 
 def rrul(run: RunFile) -> Mapping[str, float]:
-    """Of TCP flows in both directions and probes beside them."""
+    """TCP flows in both directions, with probes."""
     from analysis.measures.rrul import measure
 
     return measure(run)

@@ -14,13 +14,14 @@ import scipy
 from numpy.typing import ArrayLike
 
 from analysis.errors import DataError
+from analysis.measures import agreement
 from analysis.runs.dataset import Dataset
-from analysis.runs.flentfile import TCP_KINDS, Floats
+from analysis.runs.flentfile import PING_KINDS, TCP_KINDS, Floats
 
 Window = Literal["loaded", "full"]
 LatencyDefinition = Literal["mean_minus_base", "mean_span"]
 GoodputDefinition = Literal["transferred", "step_mean"]
-Probe = Literal["ping_icmp", "ping_udp"]
+Probe = Literal["ping_icmp", "ping_udp", "all"]
 
 CELL: Final = ("era", "link", "qdisc", "cc")
 RUN: Final = ("run", *CELL, "seed")
@@ -32,10 +33,6 @@ METRICS: Final[tuple[Metric, ...]] = (
     (GOODPUT["download"], "goodput", "download", "Mbit/s"),
     (GOODPUT["upload"], "goodput", "upload", "Mbit/s"),
 )
-TOLERANCE: Final = {  # relative, absolute in the metric's unit; the wider of the two counts
-    "induced_latency": (0.15, 3.0),
-    "goodput": (0.03, 0.0),
-}
 
 
 @dataclass(frozen=True)
@@ -61,8 +58,8 @@ class Ellipse:
 def run_metrics(
     data: Dataset,
     *,
-    window: Window = "loaded",
-    probe: Probe = "ping_icmp",
+    window: Window = "full",
+    probe: Probe = "all",
     latency: LatencyDefinition = "mean_minus_base",
     goodput: GoodputDefinition = "transferred",
 ) -> pd.DataFrame:
@@ -77,12 +74,14 @@ def run_metrics(
     interpolation between reports is not weighted by their length, and the mean comes out as much
     as a third too high.
 
-    Induced latency is the probe's mean over the window minus the base path's round trip (Sec. 5.1;
-    `mean_minus_base`), or minus the smallest value of the run (`mean_span`, what flent's combined
-    plots compute; flent, `combiners.py`).
+    Induced latency is the mean over the window of `probe`, minus the base path's round trip (Sec.
+    5.1; `mean_minus_base`), or minus the smallest value of the run (`mean_span`, what flent's
+    combined plots compute; flent, `combiners.py`). Of `all` probes, UDP and ICMP, it is the mean at
+    each of flent's steps that counts, which is its series "Ping (ms) avg".
 
-    `window="loaded"` takes the samples while TCP flows are meant to run; `"full"` the whole test
-    with its unloaded seconds at both ends. Raises DataError when a run has no sample in the window.
+    `window="full"` takes the whole test with its unloaded seconds at both ends, as the paper and
+    flent of its time do (docs/metrics.md); `"loaded"` the samples while TCP flows are meant to run.
+    Raises DataError when a run has no sample in the window.
     """
     samples, flows, runs = data
     table = in_window(samples, runs, window)
@@ -92,15 +91,14 @@ def run_metrics(
     else:
         by_flow = flows.set_index(["run", "kind", "series"])["goodput_mbit_s"]
     total = by_flow.groupby(["run", "kind"], observed=True).sum().unstack("kind")
-    rtt = table[table["kind"] == probe].groupby("run", observed=True)["rtt_ms"].mean()
+    rtt = _round_trips(table, probe).groupby("run", observed=True).mean()
     result = runs[[*RUN, "base_rtt_ms"]].copy()
     for kind, column in zip(TCP_KINDS, GOODPUT.values(), strict=True):
         result[column] = result["run"].map(total[kind]).astype(float)
     result["mean_rtt_ms"] = result["run"].map(rtt).astype(float)
     floor = result["base_rtt_ms"]
     if latency == "mean_span":
-        probes = samples[samples["kind"] == probe]
-        smallest = probes.groupby("run", observed=True)["rtt_ms"].min()
+        smallest = _round_trips(samples, probe).groupby("run", observed=True).min()
         floor = result["run"].map(smallest).astype(float)
     result[INDUCED] = result["mean_rtt_ms"] - floor
     short = result[result[[*GOODPUT.values(), "mean_rtt_ms"]].isna().any(axis=1)]
@@ -109,6 +107,13 @@ def run_metrics(
             short["run"].iloc[0], f"no sample in the {window} window", "Run it again with more load"
         )
     return result.drop(columns="base_rtt_ms")
+
+
+def _round_trips(samples: pd.DataFrame, probe: Probe) -> pd.Series:
+    """The mean round trip in ms of the probes at each step, by run and time_s."""
+    wanted = PING_KINDS if probe == "all" else (probe,)
+    chosen = samples[samples["kind"].isin(wanted)]
+    return chosen.groupby(["run", "time_s"], observed=True)["rtt_ms"].mean()
 
 
 def in_window(samples: pd.DataFrame, runs: pd.DataFrame, window: Window) -> pd.DataFrame:
@@ -157,31 +162,43 @@ def cell_metrics(
     return pd.DataFrame(rows, columns=[*CELL, *names])
 
 
-def compare(cells: pd.DataFrame, published: pd.DataFrame, one: str = "download") -> pd.DataFrame:
+def compare(
+    cells: pd.DataFrame,
+    published: pd.DataFrame,
+    one: str = "upload",
+    marker: Literal["median", "mean"] = "median",
+) -> pd.DataFrame:
     """One row per published value, in its order: ours beside it.
 
     `cells` is from cell_metrics, of one era and congestion control, `published` from
     published.read_published; `one` is the direction taken for goodputs whose direction the paper
-    does not say. Adds n_seeds, ours (median over runs), ci_low, ci_high (of the mean), difference
-    (ours - published, same unit), ratio (ours / published) and agrees: whether the difference is
-    within TOLERANCE or the published value's reading error. Cells without data have n_seeds 0,
-    NaN, and agrees is missing. Qdiscs that the paper does not have come last, nothing beside them.
+    does not say, `marker` what its figure draws of the runs. Adds n_seeds, ours (the marker),
+    ci_low, ci_high (of the mean), difference (ours - published, same unit), ratio (ours /
+    published), allowed and agrees: whether the difference is at most that, the larger of the
+    reading error and of the spread that the paper's repetitions would have (agreement.py);
+    published_gap and gap, of goodputs the distance from the first qdisc's, theirs and ours. Cells
+    without data have n_seeds 0, NaN, and agrees is missing. Qdiscs that the paper does not have
+    come last, nothing beside them.
     """
     wanted = published.assign(direction=published["direction"].replace("one", one))
     wanted = pd.concat([wanted, _not_published(cells, wanted)], ignore_index=True)
     keys = ["link", "qdisc", "metric", "direction"]
     merged = wanted.merge(cells.drop(columns="unit"), on=keys, how="left", validate="one_to_many")
-    merged = merged.rename(columns={"value": "published", "median": "ours"})
+    merged = merged.rename(columns={"value": "published", marker: "ours"})
     merged["n_seeds"] = merged["n_seeds"].fillna(0).astype(int)
     merged["difference"] = merged["ours"] - merged["published"]
     merged["ratio"] = merged["ours"] / merged["published"]
-    relative = merged["metric"].map(lambda metric: TOLERANCE[metric][0])
-    absolute = merged["metric"].map(lambda metric: TOLERANCE[metric][1])
-    allowed = np.maximum.reduce([relative * merged["published"], absolute, merged["reading_error"]])
-    agrees = (merged["difference"].abs() <= allowed).astype("boolean")
-    merged["agrees"] = agrees.mask(merged["difference"].isna())
+    reach = agreement.spread(merged["std"], merged["n_seeds"], median=marker == "median")
+    merged["allowed"] = agreement.allowed(merged["reading_error"], reach)
+    both = merged["ours"], merged["published"]
+    merged["agrees"] = agreement.agrees(*both, merged["reading_error"], reach)
+    cell = ["figure", "link", "metric", "direction"]
+    for gap, value in (("published_gap", "published"), ("gap", "ours")):
+        first = merged.groupby(cell, sort=False, observed=True)[value].transform("first")
+        merged[gap] = (merged[value] - first).where(merged["metric"] == "goodput")
     values = ["published", "reading_error", "ours", "difference", "ratio", "unit", "agrees"]
-    return merged[["figure", *keys, *values, "n_seeds", "ci_low", "ci_high"]]
+    gaps = ["allowed", "published_gap", "gap"]
+    return merged[["figure", *keys, *values, "n_seeds", "ci_low", "ci_high", *gaps]]
 
 
 def _not_published(cells: pd.DataFrame, wanted: pd.DataFrame) -> pd.DataFrame:
@@ -215,7 +232,7 @@ def latency_over_time(
     until_s: float = 25,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Point-wise mean over runs: CELL, time_s, rtt_ms, n_seeds, ci_low_ms, ci_high_ms.
+    """Point-wise mean over runs: CELL, time_s, rtt_ms, n_seeds, std_ms, ci_low_ms, ci_high_ms.
 
     Latency is the probe's whole round trip, base path included, and load starts after flent's
     DELAY (gbw2015, Sec. 6.2.1 and Fig. 7: mean of 30 runs over the first 25 s). Needs samples on
@@ -223,12 +240,43 @@ def latency_over_time(
     where one run has a value.
     """
     chosen = samples[(samples["kind"] == probe) & (samples["time_s"] <= until_s)]
-    # several probes of one kind (UDP) count as one value a run
+    # several probes of one kind (UDP) count as one value per run
     one = chosen.groupby([*RUN, "time_s"], observed=True)["rtt_ms"].mean().reset_index()
     grouped = one.groupby([*CELL, "time_s"], observed=True)["rtt_ms"]
-    table = grouped.agg(rtt_ms="mean", n_seeds="count", sem="sem").reset_index()
+    table = grouped.agg(rtt_ms="mean", n_seeds="count", std_ms="std", sem="sem").reset_index()
     half = _t_quantiles(table["n_seeds"].to_numpy(), level) * table.pop("sem")
     return table.assign(ci_low_ms=table["rtt_ms"] - half, ci_high_ms=table["rtt_ms"] + half)
+
+
+def compare_curves(curves: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """One row per value of `published` (published.read_curves), in its order: ours beside it.
+
+    `curves` is from latency_over_time, of one era and congestion control: ours is its highest point
+    for a peak, otherwise its value at the step nearest to the printed time. figure, link, qdisc,
+    at, time_s, published, reading_error, ours, ratio, allowed, agrees (as `compare` has it),
+    n_seeds. NaN where there is no run.
+    """
+    rows = []
+    for value in published.rename(columns={"value": "published"}).to_dict("records"):
+        same = (curves["link"] == value["link"]) & (curves["qdisc"] == value["qdisc"])
+        line = curves[same]
+        peak = value["at"] == "peak"
+        away = -line["rtt_ms"] if peak else (line["time_s"] - value["time_s"]).abs()
+        point = line.loc[away.idxmin()].to_dict() if len(line) else {}
+        ours, std, seeds = (point.get(name, np.nan) for name in ("rtt_ms", "std_ms", "n_seeds"))
+        rows.append({**value, "ours": ours, "std": std, "n_seeds": seeds})
+    columns = [*published.columns.drop("value"), "published", "ours", "std", "n_seeds"]
+    table = pd.DataFrame(rows, columns=columns)
+    reach = agreement.spread(table["std"], table["n_seeds"].fillna(0))
+    both = table["ours"], table["published"]
+    table = table.assign(
+        ratio=table["ours"] / table["published"],
+        allowed=agreement.allowed(table["reading_error"], reach),
+        agrees=agreement.agrees(*both, table["reading_error"], reach),
+        n_seeds=table["n_seeds"].fillna(0).astype(int),
+    )
+    values = ["published", "reading_error", "ours", "ratio", "allowed", "agrees", "n_seeds"]
+    return table[["figure", "link", "qdisc", "at", "time_s", *values]]
 
 
 def _t_quantiles(n: np.ndarray[tuple[int], np.dtype[np.int64]], level: float) -> Floats:

@@ -10,6 +10,8 @@ class Metric:
 
     title: str
     unit: str
+    step: float = 0.0  # the least difference that it can tell, in its unit; 0: any
+    factor: bool = False  # a ratio by itself, whose error is that of a factor
 
 
 METRICS: Final = {
@@ -66,9 +68,9 @@ METRICS: Final = {
         "growth of the share dropped in a dropping state of 10 drops and more", "points/s"
     ),
     # Every packet of khademi2013 (analysis.measures.bulk)
-    "queuing_p10_ms": Metric("10th percentile of the queuing delay", "ms"),
-    "queuing_median_ms": Metric("median queuing delay", "ms"),
-    "queuing_p90_ms": Metric("90th percentile of the queuing delay", "ms"),
+    "queuing_p10_ms": Metric("10th percentile of the queuing delay", "ms", step=0.1),
+    "queuing_median_ms": Metric("median queuing delay", "ms", step=0.1),
+    "queuing_p90_ms": Metric("90th percentile of the queuing delay", "ms", step=0.1),
     "queuing_tail_ms": Metric("queuing delay from the 10th to the 90th percentile", "ms"),
     "queuing_most_ms": Metric("greatest queuing delay", "ms"),
     "queuing_off_target_ms": Metric("median queuing delay off its target", "ms"),
@@ -77,7 +79,7 @@ METRICS: Final = {
     "packets_marked": Metric("packets marked", ""),
     "packets_dropped": Metric("packets dropped", ""),
     "sawtooth_kb": Metric("a flow's data in flight from the 10th to the 90th percentile", "kB"),
-    "converged_s": Metric("time until 90 % of the median goodput", "s"),
+    "converged_s": Metric("time until 90 % of the median goodput", "s", step=1.0),
     "flow_median_ms": Metric("median queuing delay of one flow", "ms"),
     "flow_tail_ms": Metric("queuing delay of one flow from the 10th to the 90th percentile", "ms"),
     # khademi2013 over WiFi (analysis.measures.bulk)
@@ -123,9 +125,15 @@ METRICS: Final = {
     "below_90ms_percent": Metric("time with no delay of 90 ms or more", "%"),
     "full_percent": Metric("time with the buffer at least half full", "%"),
     "start_longest_ms": Metric("longest delay of the first 10 s", "ms"),
-    "fall_1_times": Metric("longest delay after the rate's first fall, by that before", ""),
-    "fall_2_times": Metric("longest delay after the rate's second fall, by that before", ""),
-    "fall_3_times": Metric("longest delay after the rate's third fall, by that before", ""),
+    "fall_1_times": Metric(
+        "longest delay after the rate's first fall, by that before", "", factor=True
+    ),
+    "fall_2_times": Metric(
+        "longest delay after the rate's second fall, by that before", "", factor=True
+    ),
+    "fall_3_times": Metric(
+        "longest delay after the rate's third fall, by that before", "", factor=True
+    ),
     "after_falls_ms": Metric("mean delay of the 10 s after the rate's falls", "ms"),
     "first_drop_ms": Metric("until the first drop after a fall of the rate", "ms"),
     "after_rises_megabytes": Metric("sent in the 10 s after the rate's rises", "MB"),

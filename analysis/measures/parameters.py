@@ -7,6 +7,7 @@ from typing import Final
 import pandas as pd
 import pandera.pandas as pa
 
+from analysis.runs.order import in_order
 from analysis.runs.published import read_table
 from emulation.model.qdisc import Option, Qdisc
 from emulation.model.run import Point
@@ -59,6 +60,22 @@ def compare(printed: pd.DataFrame, cells: Iterable[Point]) -> pd.DataFrame:
     table["agrees"] = [_equal(a, b) for a, b in pairs]
     table["note"] = table["note"].fillna("")
     return table[["qdisc", "parameter", "rate", "published", "ours", "agrees", "note"]]
+
+
+def laid_out(table: pd.DataFrame) -> pd.DataFrame:
+    """The table of `compare` as the paper prints it: a row per parameter, a column per rate.
+
+    Where ours differs, the printed value follows it in brackets.
+    """
+    values = table["ours"].where(table["agrees"], table["ours"] + " (" + table["published"] + ")")
+    rows = dict.fromkeys(table[["qdisc", "parameter"]].itertuples(index=False, name=None))
+    rates = list(dict.fromkeys(table["rate"]))
+    wide = table.assign(value=values).pivot_table(
+        index=["qdisc", "parameter"], columns="rate", values="value", aggfunc="first", fill_value=""
+    )
+    order = in_order([qdisc for qdisc, _ in rows])
+    wide = wide.loc[sorted(rows, key=lambda row: order.index(row[0])), rates]
+    return wide.reset_index().rename_axis(columns=None)
 
 
 def _equal(ours: Option | None, printed: str) -> bool:

@@ -1,8 +1,8 @@
 """Runs between two gateways: what their queues did (codel2012).
 
-The provenance of such a run tells of each queue whose packets were followed; its flent file has the
-delay, the rate and the drops by step. `emulation.traffic.mix_queues` makes both, `data/README.md`
-describes them.
+The provenance of such a run describes each queue whose packets were followed; its flent file has
+the delay, the rate and the drops of each step. `emulation.captures.gateways` makes both, and
+`data/README.md` describes them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ UNSHARED: Final = ("other",)  # acknowledgments and requests are of no source of
 
 
 def drop_shares(sources: Mapping[str, Mapping[str, int]]) -> list[float]:
-    """Of each source the drops for its packets: equal where drops are in proportion to packets.
+    """The share of its packets that each source lost; equal if drops are in proportion to packets.
 
     A source is a bulk transfer, a flow of constant bit rate, all uploads or all web sessions
     (codel2012, Metrics: "per source").
@@ -42,10 +42,10 @@ def drop_shares(sources: Mapping[str, Mapping[str, int]]) -> list[float]:
 
 
 def read_run(file: RunFile) -> list[dict[str, Any]]:
-    """A row per queue: what dataset.RUNS has of a run, load, family of the qdisc, and what it did.
+    """One row per queue: the columns of dataset.RUNS, load, family of the qdisc, and measurements.
 
-    Delays in ms of the packets that were sent while the load lasted; dropped_percent of those that
-    came. Raises DataError where the provenance does not tell.
+    Delays in ms are those of the packets that were sent while the load lasted; dropped_percent is a
+    share of those that arrived. Raises DataError if the provenance lacks an entry.
     """
     record = read_record(file)
     with usable(file):
@@ -90,7 +90,7 @@ def read_runs(files: Sequence[RunFile]) -> pd.DataFrame:
 
 
 def dataset(table: pd.DataFrame) -> Dataset:
-    """The runs of read_runs' `table`, for outputs.write_outputs."""
+    """The runs of read_runs' `table`, for outputs.publish."""
     return runs_alone(table.drop_duplicates("run", ignore_index=True))
 
 
@@ -105,7 +105,7 @@ def data_found(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def family(run_axes: Mapping[str, str]) -> str:
-    """`codel` of `codel_830`; of another qdisc or one of the user's own its name."""
+    """`codel` of `codel_830`; for other qdiscs, and the user's own, their name."""
     qdisc = run_axes["qdisc"]
     return qdisc if qdisc in ownfile.drawn() else FAMILIES.get(run_axes["algorithm"], qdisc)
 
@@ -139,7 +139,7 @@ def overview(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def _place(key: Sequence[object]) -> tuple[tuple[float, str], ...]:
-    """To sort by: links by their rate, other numbers by value, names as they are."""
+    """A sort key: links by their rate, other numbers by value, names alphabetically."""
     places = []
     for part in key:
         name = str(part)
@@ -149,7 +149,7 @@ def _place(key: Sequence[object]) -> tuple[tuple[float, str], ...]:
 
 
 def ticks(table: pd.DataFrame, by: str) -> tuple[dict[object, str], str]:
-    """The values of the column `by` in their order with what to call them, and a title for them.
+    """The values of the column `by` in order, each with its label, and a title for the axis.
 
     `mtu_link` is the link and the largest packet.
     """

@@ -19,8 +19,10 @@ QUEUES: Final = {"download": "router_down r2-delay", "upload": "router_up r1-del
 def measure(run: RunFile) -> dict[str, float]:
     """Metrics of one run by their names in `measure.METRICS`.
 
-    Latency is induced: ICMP round trips less the base path's (gbw2015, Sec. 5.1). The steady one is
-    the mean over the second half of the load. Raises DataError when the run cannot be used.
+    Latency is induced: round trips less the base path's. The mean is that of all probes over the
+    whole test (gbw2015, Fig. 2); what is said of the start rests on ICMP under load (Fig. 7), and
+    the steady latency is its mean over the second half of the load. Raises DataError when the run
+    cannot be used.
     """
     data = read_runs([run], jobs=1)
     row = metrics.run_metrics(data).iloc[0]

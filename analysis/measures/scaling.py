@@ -1,8 +1,8 @@
-"""How the cost of a guest grows with rate, flows and guests: the table of workflow/scaling.py."""
+"""How the cost of a guest grows with rate, flows and guests, from workflow/scaling.py's table."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from analysis.errors import DataError
 from analysis.runs.files import read_csv
 
 _MACHINE: Final = ["cpu_model", "cpus", "kernel"]
-QUIET_CPUS: Final = 0.5  # busy with something else: more, and wall times say little
+QUIET_CPUS: Final = 0.5  # CPUs busy with something else; above that, wall times say little
 
 SCALING: Final = pa.DataFrameSchema(
     {
@@ -76,6 +76,20 @@ def read_scaling(path: Path) -> pd.DataFrame:
     )
 
 
+def provenance(table: pd.DataFrame) -> dict[str, Any]:
+    """What was measured, as `outputs.Source` has it: a cell per rate, a seed per guest."""
+    seeds = list(range(1, int(table["guests"].max()) + 1))
+    links = sorted({f"{rate:g}/{rate:g}" for rate in table["rate_mbit_s"]})
+    cell = {"qdisc": "fq_codel", "cc": "cubic", "seeds": seeds}
+    return {
+        "cells": [{"link": link, **cell} for link in links],
+        "eras": ["modern"],
+        "lengths_s": sorted(set(table["length_s"])),
+        "virtual_s": float(table["virtual_s"].sum()),
+        "wall_s": float(table["wall_s"].sum()),
+    }
+
+
 def fit_cost(table: pd.DataFrame) -> Cost:
     """Least squares of relative errors over single guests with two hosts; no cost is negative.
 
@@ -97,7 +111,7 @@ def fit_cost(table: pd.DataFrame) -> Cost:
 
 
 def where_it_ends(table: pd.DataFrame) -> list[str]:
-    """A sentence each: where a guest falls behind real time, and where one could not run."""
+    """Sentences: where a guest falls behind real time, and where a guest could not run."""
     sentences = []
     for sweep, of, unit in (
         ("rate", "rate_mbit_s", "Mbit/s"),

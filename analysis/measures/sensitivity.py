@@ -29,13 +29,13 @@ CELL: Final = ("era", "experiment", "qdisc", "flows", "base_rtt_ms")
 
 
 def aqm(run_axes: Mapping[str, str]) -> str:
-    """One of AQMS or, of a qdisc that is the user's own or none of them, the qdisc's name."""
+    """One of AQMS; for any other qdisc, and the user's own, the name of the qdisc."""
     known = run_axes["algorithm"] in AQMS and run_axes["qdisc"] not in ownfile.drawn()
     return run_axes["algorithm" if known else "qdisc"]
 
 
 def with_axes(per_run: pd.DataFrame) -> pd.DataFrame:
-    """`per_run` (a row per run, with a column run) with what its runs' axes say of their qdisc.
+    """`per_run` (one row per run, with a column run) with the parameters of each run's qdisc.
 
     Columns aqm (one of AQMS, or the name of a qdisc of the user's own), target_ms, interval_ms (of
     PIE that of its updates; both NaN where the qdisc has none) and ecn.
@@ -122,9 +122,9 @@ def with_medians(found: pd.DataFrame, medians: pd.DataFrame) -> pd.DataFrame:
 
 
 def reductions(per_run: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
-    """By how many percent percentiles of the queuing delay are lower with `second`.
+    """By how many percent percentiles of the queuing delay are lower with `second` than `first`.
 
-    Than with `first`. One row per era, number of flows and percentile: percent, interval (Student's
+    One row per era, number of flows and percentile: percent, interval (Student's
     t over the seeds that both have, which are compared pairwise) and n_seeds. Negative where it is
     higher.
     """
@@ -173,7 +173,7 @@ def one_flow(files: Sequence[RunFile], setting: Setting, seed: int) -> pd.DataFr
 
 
 def overview(found: pd.DataFrame) -> pd.DataFrame:
-    """A table of boxes for people: quantiles, greatest value, and the interval of the median."""
+    """A table of `boxes` as a notebook shows it: quantiles, maximum, interval of the median."""
     table = found.assign(interval=intervals(found["ci_low"], found["ci_high"]))
     columns = ["era", "cc", "x", "series", "quantity", *QUANTILES, "most", "interval", "n_seeds"]
     columns += [name for name in ("printed_low", "printed_high") if name in found]

@@ -123,7 +123,7 @@ def lock_step(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
 
 
 def flow_starts(files: Sequence[RunFile]) -> pd.DataFrame:
-    """One row a TCP flow: run, CELL, seed, series, kind, late_ms.
+    """One row per TCP flow: run, CELL, seed, series, kind, late_ms.
 
     `late_ms` counts from the first flow of the run. Raises DataError for a file that does not say
     when its flows began.
@@ -174,7 +174,7 @@ def sd_interval(n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def collision_probability(flows: int = UPLOADS, queues: int = QUEUES, runs: int = 1) -> float:
-    """That a probe shares a queue with one of `flows` in at least one of `runs`.
+    """The probability that a probe shares a queue with one of `flows` in at least one of `runs`.
 
     Each flow is hashed to one of `queues` with equal probability, anew in each run.
     """
@@ -183,7 +183,7 @@ def collision_probability(flows: int = UPLOADS, queues: int = QUEUES, runs: int 
 
 
 def outlier_behind_ellipse(edge: float, usual: float, runs: int = 30) -> float:
-    """The value of the one run among `runs` that takes an ellipse to `edge`, all others at `usual`.
+    """The value with which one run of `runs` extends an ellipse to `edge`, all others at `usual`.
 
     The edge is mean plus one standard deviation.
     """
@@ -212,7 +212,7 @@ def probe_means(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
 
 
 def summary(data: Dataset, per_run: pd.DataFrame, starts: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell, what the figure shows in numbers, for the table beside it."""
+    """One row per cell: the numbers behind the figure."""
     by = list(CELL)
     couples = pairs(data)
     grouped = couples.groupby(by, observed=True, sort=False)

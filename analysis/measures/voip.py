@@ -13,7 +13,8 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.errors import DataError
-from analysis.measures.metrics import CELL, RUN, Metric, cell_metrics, in_window
+from analysis.measures import agreement
+from analysis.measures.metrics import CELL, RUN, Metric, cell_metrics
 from analysis.measures.rrul import goodputs
 from analysis.runs.axes import axes
 from analysis.runs.dataset import Dataset, RunFile, find_settings, read_runs
@@ -40,26 +41,29 @@ LOSSES: Final = pa.DataFrameSchema(
         "link": pa.Column(str),
         "qdisc": pa.Column(str),
         "loss_percent": pa.Column(float, pa.Check.in_range(0, 100)),
+        "reading_error": pa.Column(float, pa.Check.gt(0)),
     },
     unique=["table", "cross_traffic", "link", "qdisc"],
     strict=True,
 )
-"""One row per printed loss; the paper prints 0 as a dash."""
-FACTOR, POINTS = 1.5, 0.2
-"""Within which a loss agrees with a printed one: the ratio, or the difference in points."""
+"""One row per printed loss. The paper prints 0 as a dash, and rounds: `reading_error`, in points,
+is half of the last digit's unit."""
+PACKET_PERCENT: Final = 100 / 15000
+"""What one lost packet makes of a call: 100 are sent a second for 150 s (Sec. 5 and 5.2)."""
 
 
 def induced_delays(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
-    """The VoIP flow's samples under load, each with induced_delay_ms (gbw2015, Fig. 3).
+    """The VoIP flow's samples, each with induced_delay_ms (gbw2015, Fig. 3).
 
-    A sample is the mean one-way delay of the packets of 200 ms (Sec. 5.2.1). `minus_base` takes
-    half the base path's round trip off, which is exact where all nodes share a clock; `span` the
-    run's smallest sample, as flent's combined plots do (flent, `combiners.py`). With `minus_base`
-    the time that the packet itself takes on the bottleneck counts: 1.1 ms at 1 Mbit/s.
+    All samples of the test count, those of the seconds without load at both ends, too, as in
+    flent's `cdf_combine` of 2014 (docs/metrics.md). A sample is the mean one-way delay of the
+    packets of 200 ms (Sec. 5.2.1). `minus_base` takes half the base path's round trip off, which is
+    exact where all nodes share a clock; `span` the run's smallest sample, as flent's combined plots
+    do (flent, `combiners.py`). With `minus_base` the time that the packet itself takes on the
+    bottleneck counts: 1.1 ms at 1 Mbit/s.
     """
     samples, _, runs = data
-    chosen = in_window(samples, runs, "loaded")
-    chosen = chosen[chosen["kind"] == "voip"]
+    chosen = samples[samples["kind"] == "voip"]
     if delay == "span":
         floor = chosen.groupby("run", observed=True)["delay_ms"].transform("min")
     else:
@@ -76,7 +80,7 @@ def cumulative(values: Floats) -> tuple[Floats, Floats]:
 
 def run_voip(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
     """One row per run: RUN, then mean, median and 99th percentile of the induced one-way delay in
-    ms, and loss_percent: packets that did not arrive, of those sent under load (Table 2)."""
+    ms, and loss_percent: packets that did not arrive, of those sent (Table 2)."""
     grouped = induced_delays(data, delay=delay).groupby("run", observed=True)[INDUCED]
     table = data.runs[list(RUN)].copy()
     for column, values in (
@@ -150,53 +154,54 @@ def _tool(run: str) -> str:
 
 
 def cell_losses(data: Dataset, experiments: Mapping[str, str]) -> pd.DataFrame:
-    """One row per cell and experiment: CELL, beside (the name in `experiments`), n_seeds, mean,
-    ci_low and ci_high of the loss in %."""
+    """One row per cell and experiment: CELL, beside (the name in `experiments`), n_seeds, and mean,
+    std, ci_low and ci_high of the loss in %."""
     per_run = run_voip(data)
     experiment = per_run["run"].map(data.runs.set_index("run")["experiment"])
     parts = []
     for name, one in experiments.items():
         cells = cell_voip(per_run[experiment == one]).assign(beside=name)
         parts.append(cells[cells["metric"] == "voip_loss"])
-    columns = [*CELL, "beside", "n_seeds", "mean", "ci_low", "ci_high"]
+    columns = [*CELL, "beside", "n_seeds", "mean", "std", "ci_low", "ci_high"]
     return pd.concat(parts, ignore_index=True)[columns]
 
 
 def read_losses(path: Path, names: Iterable[str], over: str = "wired") -> pd.DataFrame:
     """Printed losses of the VoIP tests `over` the wire (Table 2) or `wifi` (Table 3): beside, link,
-    qdisc, loss_percent.
+    qdisc, loss_percent, reading_error.
 
     `names` are what "one TCP flow" and "RRUL" are called. Raises DataError where the file is not
     such a table.
     """
-    table = read_table(path, LOSSES, "losses", {"loss_percent": float})
+    numbers = {"loss_percent": float, "reading_error": float}
+    table = read_table(path, LOSSES, "losses", numbers)
     chosen = table[table["path"] == over]
     called = dict(zip(("tcp", "rrul"), names, strict=True))
     return chosen.assign(beside=chosen["cross_traffic"].map(called))[
-        ["beside", "link", "qdisc", "loss_percent"]
+        ["beside", "link", "qdisc", "loss_percent", "reading_error"]
     ].reset_index(drop=True)
 
 
-def loss_agrees(ours: float, published: float) -> bool:
-    """Whether a loss in % agrees with a printed one: none with none, else by FACTOR or POINTS."""
-    if published == 0:
-        return ours == 0
-    return abs(ours - published) <= POINTS or 1 / FACTOR <= ours / published <= FACTOR
-
-
 def compare_loss(cells: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """One row per printed loss: beside, link, qdisc, published, ours (mean over runs), interval,
-    agrees, n_seeds. `cells` is from cell_losses, of one setting, `published` from read_losses."""
+    """One row per printed loss: beside, link, qdisc, published, ours (mean over runs), ratio,
+    interval, allowed (points), agrees, n_seeds. It agrees as `metrics.compare` has it; where no
+    seed lost a packet, as many may have been lost as would not be seen. `cells` is from
+    cell_losses, of one setting, `published` from read_losses."""
     keys = ["beside", "link", "qdisc"]
     ours = cells.astype({"link": str, "qdisc": str}).drop(columns=["era", "cc"])
     table = published.merge(ours, on=keys, how="left", validate="one_to_one")
     table = table.rename(columns={"loss_percent": "published", "mean": "ours"})
     table["n_seeds"] = table["n_seeds"].fillna(0).astype(int)
-    pairs = zip(table["ours"], table["published"], strict=True)
-    agrees = pd.Series([loss_agrees(*pair) for pair in pairs], index=table.index, dtype="boolean")
-    table["agrees"] = agrees.mask(table["ours"].isna())
+    reach = agreement.spread(table["std"], table["n_seeds"])
+    unseen = agreement.unseen(PACKET_PERCENT, 1) / table["n_seeds"].clip(lower=1)
+    reach = np.where(table["ours"] == 0, np.fmax(reach, unseen), reach)
+    table["allowed"] = agreement.allowed(table["reading_error"], reach)
+    both = table["ours"], table["published"]
+    table["agrees"] = agreement.agrees(*both, table["reading_error"], reach)
+    table["ratio"] = (table["ours"] / table["published"]).where(table["published"] > 0)
     table["interval"] = intervals(table["ci_low"], table["ci_high"])
-    return table[[*keys, "published", "ours", "interval", "agrees", "n_seeds"]]
+    values = ["published", "ours", "ratio", "interval", "allowed", "agrees", "n_seeds"]
+    return table[[*keys, *values]]
 
 
 def measure(run: RunFile) -> dict[str, float]:

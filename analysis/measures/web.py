@@ -9,7 +9,7 @@ from typing import Final
 import pandas as pd
 
 from analysis.errors import DataError
-from analysis.measures.metrics import CELL, RUN, Metric, cell_metrics, in_window
+from analysis.measures.metrics import CELL, RUN, Metric, cell_metrics
 from analysis.measures.unloaded import unloaded
 from analysis.runs.dataset import Dataset, RunFile, read_runs
 from analysis.words import intervals
@@ -23,24 +23,23 @@ METRICS: Final[tuple[Metric, ...]] = (
 
 
 def run_fetch(data: Dataset) -> pd.DataFrame:
-    """One row per run: RUN, pages, pages_failed, fetch_s (mean over pages of the time until all
-    their objects are there) and fetch_sd_s (their standard deviation).
+    """One row per run: RUN, pages, pages_failed, fetch_s (mean time until all objects of a page are
+    there) and fetch_sd_s (standard deviation over pages).
 
-    Pages that began while there was load count; of a test without load, all. A page that lacks an
-    object has no time: `pages_failed` counts those. Raises DataError for a run without a page.
+    The mean is that of flent's steps over the whole test, as in its `bar_combine` of 2014
+    (docs/metrics.md). A page that lacks an object has no time: `pages_failed` counts those. Raises
+    DataError for a run without a page.
     """
     samples, _, runs = data
-    pages = in_window(samples, runs, "loaded")
-    pages = pages[pages["kind"] == "page"]
+    pages = samples[samples["kind"] == "page"]
     grouped = pages.groupby("run", observed=True)["page_ms"]
     table = runs[[*RUN, "pages_failed"]].copy()
     table["pages"] = table["run"].map(grouped.size()).astype("Int64").fillna(0)
-    table[FETCH] = table["run"].map(grouped.mean()).astype(float) / 1e3
+    table[FETCH] = runs["page_ms"].where(table["pages"] > 0) / 1e3
     table["fetch_sd_s"] = table["run"].map(grouped.std()).astype(float) / 1e3
     empty = table[table[FETCH].isna()]
     if not empty.empty:
-        wrong = "no page was fetched under load"
-        raise DataError.of(empty["run"].iloc[0], wrong, "Run it again with more load")
+        raise DataError.of(empty["run"].iloc[0], "no page was fetched", "Run it again for longer")
     return table
 
 

@@ -86,7 +86,7 @@ def per_run(data: Dataset, runs: Collection[RunFile], rigs: Mapping[str, str]) -
     """One row per run: `rig` (its name in `rigs`, which has experiments), qdisc, seed and the
     QUANTITIES. `data` is of `runs`."""
     names = {experiment: rig for rig, experiment in rigs.items()}
-    below = pd.DataFrame([{"run": one.run, **read_below(one)} for one in runs])
+    below = pd.DataFrame([{"run": run.run, **read_below(run)} for run in runs])
     table = run_metrics(data).astype({"run": str, "qdisc": str}).merge(below, on="run")
     experiment = data.runs.set_index(data.runs["run"].astype(str))["experiment"].astype(str)
     table["rig"] = table["run"].map(experiment).map(names)
@@ -105,7 +105,7 @@ def cells(runs: pd.DataFrame, quantities: Sequence[str]) -> pd.DataFrame:
 
 
 def overview(table: pd.DataFrame, rigs: Sequence[str], quantities: Sequence[str]) -> pd.DataFrame:
-    """`table` (from cells) for people: one row per rig and qdisc, two columns a quantity."""
+    """`table` (from cells) with one row per rig and qdisc and two columns per quantity."""
     rows = []
     for rig in rigs:
         here = table[table["rig"] == rig]

@@ -73,7 +73,7 @@ def read_wifi(runs: Sequence[RunFile]) -> pd.DataFrame:
 
 
 def dataset(runs: Sequence[RunFile]) -> Dataset:
-    """The runs, for outputs.write_outputs."""
+    """The runs, for outputs.publish."""
     return runs_alone(pd.DataFrame([_row(run) for run in runs]))
 
 

@@ -114,17 +114,17 @@ def read_connection(path: Path) -> Connection:
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """What one run comes to, by names in `claims.measure.METRICS`.
+    """The measurements of one run, by their names in `measures.names.METRICS`.
 
-    Standing is what there is after two round trips, when the burst of the start has passed.
+    The standing queue is measured after two round trips, when the initial burst has passed.
     """
     one = read_connection(run.data)
     waits = (one.packets["left"] - one.packets["queued"]).to_numpy()
     since = one.began_ms + 2 * one.base_rtt_ms + one.window * one.packet_ms
     moments, queue = one.changes()
-    spans = np.diff(np.append(moments, one.length_ms))
-    later = moments >= since
-    standing = queue[later]
+    until = np.append(moments[1:], one.length_ms)
+    spans = np.clip(until - np.maximum(moments, since), 0, None)  # what is after `since`
+    standing = queue[spans > 0]
     rates = [
         float(1 / np.mean(np.diff(times[(times >= since) & (times < one.length_ms)])))
         for times in (one.packets["queued"].to_numpy(), one.packets["left"].to_numpy())
@@ -136,15 +136,14 @@ def measure(run: RunFile) -> dict[str, float]:
         "excess_packets": one.window - one.pipe,
         "queue_least_packets": float(standing.min()),
         "queue_most_packets": float(standing.max()),
-        "queue_mean_packets": float(np.average(standing, weights=spans[later])),
+        "queue_mean_packets": float(np.average(queue, weights=spans)),
         "arrivals_by_departures": rates[0] / rates[1],
         "busy_percent": 100 * one.busy(since, one.length_ms),
-        "empty_percent": 100 * float(spans[later & (queue == 0)].sum())
-        / (one.length_ms - since),
+        "empty_percent": 100 * float(spans[queue == 0].sum()) / (one.length_ms - since),
     }  # fmt: skip
 
 
 def described(measured: pd.DataFrame) -> pd.DataFrame:
-    """What `measure` found, for people: a row per quantity, a column per connection."""
+    """The results of `measure` with units: one row per quantity, one column per connection."""
     names = [f"{METRICS[name].title}, {METRICS[name].unit}".rstrip(", ") for name in measured.index]
     return measured.reset_index(drop=True).assign(quantity=names)[["quantity", *measured.columns]]

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.plots.panels import DASHED, common_top, grid, qdisc_ticks
+from analysis.plots.panels import DASHED, PUBLISHED_CC, common_top, grid, hollow, qdisc_ticks
 from analysis.plots.style import Palette
 from analysis.runs.order import in_order
 from analysis.runs.settings import Setting, of_setting
@@ -71,15 +71,18 @@ def grouped_bars(
     names: Sequence[str],
     title: str,
     label: str,
+    published: pd.DataFrame | None = None,
 ) -> Figure:
     """One group of bars a qdisc, a bar for each of `names` in the column `by`, pale to full.
 
-    Bars are means over runs with their standard deviations, as gbw2015 Fig. 6.
+    Bars are means over runs with their standard deviations, as gbw2015 Fig. 6. `published` is from
+    published.read_published: hollow markers on the bars, and none beside New Reno.
     """
+    theirs = {} if published is None else published.set_index(["qdisc", by])["value"].to_dict()
     qdiscs = in_order(list(cells["qdisc"].astype(str)))
     width = 0.84 / len(names)
     shades = np.linspace(0.25, 0.95, len(names))
-    top = _top(cells, settings)
+    top = max(_top(cells, settings), 1.05 * max(theirs.values(), default=0))
 
     def draw(axes: Axes, setting: Setting) -> None:
         here = of_setting(cells, setting).set_index(["qdisc", by])
@@ -92,6 +95,8 @@ def grouped_bars(
                     face = (color, float(shades[number]))
                     axes.bar(x, mean, 0.92 * width, color=face, edgecolor=color, linewidth=0.7)
                     _whisker(axes, x, mean, std, palette)
+                    if (qdisc, name) in theirs and setting.cc == PUBLISHED_CC:
+                        hollow(axes, x, theirs[qdisc, name], "D", palette.ink, palette)
         axes.set_ylim(0, top)
         axes.set_ylabel(label)
         qdisc_ticks(axes, qdiscs, palette)
@@ -104,6 +109,7 @@ def grouped_bars(
         )
         for shade in shades
     ]  # fmt: skip
+    title = f"{title} (◇: published)" if theirs else title
     figure.legend(
         handles, list(names), title=title, loc="outside upper left", ncols=len(names),
         alignment="left", handletextpad=0.3,

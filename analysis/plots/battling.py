@@ -58,7 +58,7 @@ def cells(
                 _marks(axes, of_setting(values, setting), qdiscs, families, palette, place)
             axes.set_xlabel(AXES[quantity], fontsize=10)
             axes.set_ylim(-0.6, len(qdiscs) - 0.4)
-            names = [_named(one, families) for one in qdiscs]
+            names = [_named(qdisc, families) for qdisc in qdiscs]
             axes.set_yticks(range(len(qdiscs)), names if column == 0 else [])
             for tick, name in zip(axes.get_yticklabels(), qdiscs, strict=False):
                 tick.set_color(palette.color(families[name][0]))
@@ -165,7 +165,7 @@ def abstract(
 def _room(values: pd.DataFrame, most: float) -> tuple[float, float]:
     """An axis from 0 to beyond `most`, with the intervals of `values` but those of few seeds that
     are wider than all the rest."""
-    ends = [1.03 * one for one in values["ci_high"] if one < 2 * most]
+    ends = [1.03 * value for value in values["ci_high"] if value < 2 * most]
     return min(0.0, 1.12 * float(values["mean"].min())), max([1.12 * most, *ends])
 
 
@@ -195,7 +195,7 @@ def describe_cells(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     parts = []
     for experiment, title in titles.items():
         here = table[(table["experiment"] == experiment) & (table["quantity"] == LATENCY)]
-        of = [f"{one.qdisc} {one.mean:.3g} ms" for one in here.itertuples(index=False)]
+        of = [f"{row.qdisc} {row.mean:.3g} ms" for row in here.itertuples(index=False)]
         parts.append(f"{title}: {', '.join(of)}")
     return f"Marks of latency and throughput by test and qdisc. Latencies: {'; '.join(parts)}."
 

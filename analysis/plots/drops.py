@@ -50,7 +50,7 @@ def _bars(axes: Axes, cells: pd.DataFrame, palette: Palette) -> None:
     groups = sorted(set(cells["group"]), key=_order)
     width = 0.84 / max(1, len(groups))
     shades = np.linspace(0.3, 0.95, max(2, len(groups)))[: len(groups)]
-    known = {(one.qdisc, one.group): one for one in cells.itertuples(index=False)}
+    known = {(row.qdisc, row.group): row for row in cells.itertuples(index=False)}
     for place, qdisc in enumerate(qdiscs):
         color = palette.color(qdisc)
         for number, group in enumerate(groups):
@@ -89,8 +89,8 @@ def describe_drops(table: pd.DataFrame, qdiscs: Sequence[str] = ("pfifo_fast", "
     for name in SHOWN:
         cells = panel(table, name)
         values = [
-            f"{one.qdisc} {_title(str(one.group))} {one.mean:.3g}"
-            for one in cells[cells["qdisc"].isin(qdiscs)].itertuples(index=False)
+            f"{row.qdisc} {_title(str(row.group))} {row.mean:.3g}"
+            for row in cells[cells["qdisc"].isin(qdiscs)].itertuples(index=False)
         ]
         parts.append(f"{SHOWN[name].label}: {', '.join(values)}")
     return f"Six bar charts of what the upload's queue drops. {'; '.join(parts)}."

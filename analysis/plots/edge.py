@@ -72,7 +72,7 @@ def table(edge: pd.DataFrame) -> pd.DataFrame:
 def delays(edge: pd.DataFrame, palette: Palette) -> Figure:
     """A line per link, direction and qdisc from the 25th to the 95th percentile of the delay.
 
-    The marker is the median; what was dropped and sent stands beside it.
+    The marker is the median; drops and bytes sent are printed next to it.
     """
     groups = list(dict.fromkeys(edge[["link", "direction"]].itertuples(index=False, name=None)))
     families = dict(zip(edge["qdisc"], edge["family"], strict=True))
@@ -128,8 +128,8 @@ def delays(edge: pd.DataFrame, palette: Palette) -> Figure:
 def describe(edge: pd.DataFrame) -> str:
     """The text that stands for delays."""
     parts = [
-        f"{NAMES.get(one['qdisc'], one['qdisc'])} at {one['link']} {WAYS[one['direction']]} "
-        f"{one['median_ms']:.3g} ms, {one['dropped_percent']:.3g} % dropped"
-        for one in edge.to_dict("records")
+        f"{NAMES.get(row['qdisc'], row['qdisc'])} at {row['link']} {WAYS[row['direction']]} "
+        f"{row['median_ms']:.3g} ms, {row['dropped_percent']:.3g} % dropped"
+        for row in edge.to_dict("records")
     ]
     return f"Queue delays at the consumer edge; median delay and drops: {'; '.join(parts)}."

@@ -76,7 +76,7 @@ def _queue(axes: Axes, left: float, packets: int, ink: str, palette: Palette) ->
 
 def statements(claims: Iterable[Claim]) -> pd.DataFrame:
     """What the paper states of it: Claim and Statement."""
-    rows = [(one.id, one.statement) for one in claims if one.section == SECTION]
+    rows = [(claim.id, claim.statement) for claim in claims if claim.section == SECTION]
     return pd.DataFrame(rows, columns=["Claim", "Statement"])
 
 

@@ -1,4 +1,4 @@
-"""A figure of several panels, one a setting: the paper's first, others beside and below it."""
+"""A figure of several panels, one per setting: the paper's first, others beside and below it."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -18,11 +18,13 @@ ENTRY_INCH: Final = 1.55  # that the longest name of a qdisc takes in a legend
 
 DASHED: Final = (0, (4, 3))  # a line that marks a value
 
+PUBLISHED_CC: Final = "cubic"  # gbw2015, Sec. 3: results with New Reno are not shown
+
 Draw = Callable[[Axes, Setting], object]
 
 
 def grid(settings: Sequence[Setting], palette: Palette, draw: Draw) -> Figure:
-    """Draw each setting on axes of its own: eras side by side, one congestion control a row.
+    """Draw each setting on its own axes: eras side by side, one row per congestion control.
 
     All panels have the same limits. `draw` must not depend on the order of its calls.
     """
@@ -57,6 +59,14 @@ def common_top(first: float, every: float) -> float:
     return 1.1 * min(every, 2 * first)
 
 
+def hollow(axes: Axes, x: float, y: float, marker: str, color: str, palette: Palette) -> None:
+    """The marker of a value that the paper prints, beside ours."""
+    axes.plot(
+        x, y, marker=marker, markersize=6, markerfacecolor=palette.paper, markeredgecolor=color,
+        markeredgewidth=1.4, linestyle="none", zorder=5,
+    )  # fmt: skip
+
+
 def qdisc_legend(figure: Figure, qdiscs: Sequence[str], palette: Palette) -> None:
     """The qdiscs above all panels, each with its colour, marker and dashes, in as many lines as
     the figure's width asks for."""
@@ -81,7 +91,7 @@ def qdisc_legend(figure: Figure, qdiscs: Sequence[str], palette: Palette) -> Non
 
 
 def qdisc_ticks(axes: Axes, qdiscs: Sequence[str], palette: Palette) -> None:
-    """The qdiscs along the x axis, one a unit from 0, in their colours."""
+    """The qdiscs along the x axis, one per unit from 0, in their colours."""
     axes.set_xlim(-0.6, len(qdiscs) - 0.4)
     axes.set_xticks(range(len(qdiscs)), qdiscs, rotation=28, ha="right", fontsize=10)
     # a panel of the upper row may get its labels only later, where none is below it

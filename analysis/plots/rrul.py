@@ -16,13 +16,19 @@ from matplotlib.patches import Ellipse as EllipsePatch
 
 from analysis.measures.metrics import GOODPUT, INDUCED, covariance_ellipse
 from analysis.plots.labels import Label, place_at_right, place_beside
-from analysis.plots.panels import DASHED, common_top, grid, qdisc_legend
+from analysis.plots.panels import (
+    DASHED,
+    PUBLISHED_CC,
+    common_top,
+    grid,
+    hollow,
+    qdisc_legend,
+)
 from analysis.plots.style import Palette, look
 from analysis.runs.order import in_order
 from analysis.runs.settings import Setting, of_setting
 
 SIZE_INCH: Final = (7.6, 5.0)
-PUBLISHED_CC: Final = "cubic"  # gbw2015, Sec. 3: results with New Reno are not shown
 LATENCY_AXIS: Final = "Mean induced latency (ms) – less is further right"
 
 
@@ -111,12 +117,14 @@ def latency_time(
     load_starts_s: float = 5,
     band: bool = True,
     settings: Sequence[Setting] = (),
+    published: pd.DataFrame | None = None,
 ) -> Figure:
     """Latency over time of one link, as gbw2015 Fig. 7: one line per qdisc.
 
     `curves` is from metrics.latency_over_time. The band is the confidence interval of the
     point-wise mean, where there is one. A dashed vertical line marks the start of the load. With
-    several `settings`, a panel each.
+    several `settings`, a panel each. `published` is from published.read_curves: hollow markers, and
+    none beside New Reno.
     """
     first = of_setting(curves, settings[0]) if settings else curves
     top = common_top(float(first["rtt_ms"].max()), float(curves["rtt_ms"].max()))
@@ -124,6 +132,11 @@ def latency_time(
     def draw(axes: Axes, setting: Setting | None = None) -> list[Label]:
         here = curves if setting is None else of_setting(curves, setting)
         labels = _lines(axes, here, palette, band)
+        if published is not None and (setting is None or setting.cc == PUBLISHED_CC):
+            for name, time_s, rtt_ms in zip(
+                published["qdisc"], published["time_s"], published["value"], strict=True
+            ):
+                hollow(axes, time_s, rtt_ms, look(name).marker, palette.color(name), palette)
         axes.set_xlim(float(curves["time_s"].min()), float(curves["time_s"].max()))
         axes.set_ylim(0, top)
         axes.axvline(load_starts_s, color=palette.soft, linewidth=1, linestyle=DASHED, zorder=1)
@@ -168,16 +181,17 @@ def _lines(axes: Axes, curves: pd.DataFrame, palette: Palette, band: bool) -> li
     return labels
 
 
-def describe_latency_goodput(per_run: pd.DataFrame, link: str) -> str:
+def describe_latency_goodput(per_run: pd.DataFrame, link: str, direction: str = "download") -> str:
     """The text that stands for latency_goodput where it cannot be seen."""
-    medians = per_run.groupby("qdisc", observed=True)[[INDUCED, GOODPUT["download"]]].median()
+    column = GOODPUT[direction]
+    medians = per_run.groupby("qdisc", observed=True)[[INDUCED, column]].median()
     points = [
-        f"{qdisc} {row[INDUCED]:.3g} ms and {row[GOODPUT['download']]:.3g} Mbit/s"
+        f"{qdisc} {row[INDUCED]:.3g} ms and {row[column]:.3g} Mbit/s"
         for qdisc, row in medians.sort_values(INDUCED).iterrows()
     ]
     return (
         f"Scatter plot of mean induced latency against mean TCP goodput at {link} Mbit/s, our "
-        f"values beside the published ones. Ours, downloads: {'; '.join(points)}."
+        f"values beside the published ones. Ours, {direction}s: {'; '.join(points)}."
     )
 
 

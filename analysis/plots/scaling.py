@@ -47,7 +47,7 @@ def scaling(table: pd.DataFrame, cost: Cost, palette: Palette) -> Figure:
             axes, rows["hosts"], rows[of], palette.color("codel" if axes is hosts else "fq_codel")
         )
         axes.set_xscale("log", base=2)
-        axes.set_xticks(list(rows["hosts"]), [f"{one:d}" for one in rows["hosts"]])
+        axes.set_xticks(list(rows["hosts"]), [f"{row:d}" for row in rows["hosts"]])
     hosts.axhline(1, color=palette.soft, linewidth=0.9, linestyle=(0, (1, 2)))
     _labels(hosts, "Hosts (32 flows, 100 Mbit/s)", label)
     _labels(hosts_memory, "Hosts (32 flows, 100 Mbit/s)", "Memory of the guest (MiB)")

@@ -205,10 +205,10 @@ def _legend(
 ) -> None:
     handles: list[Artist] = [
         Patch(
-            facecolor=to_rgba(palette.color(aqms[one]), 0.45) if _filled(one) else palette.paper,
-            edgecolor=palette.color(aqms[one]), linewidth=1.4,
+            facecolor=to_rgba(palette.color(aqms[name]), 0.45) if _filled(name) else palette.paper,
+            edgecolor=palette.color(aqms[name]), linewidth=1.4,
         )
-        for one in series
+        for name in series
     ]  # fmt: skip
     if printed:
         handles.append(Line2D([], [], linestyle="none", **_diamond(palette)))

@@ -61,8 +61,8 @@ def start(table: pd.DataFrame, palette: Palette) -> Figure:
         axes.set_ylabel(label, fontsize=10)
     names = in_order(set(table["qdisc"]))
     handles = [
-        Line2D([], [], color=palette.color(one), linewidth=1.4, marker=look(one).marker)
-        for one in names
+        Line2D([], [], color=palette.color(name), linewidth=1.4, marker=look(name).marker)
+        for name in names
     ]
     handles.append(Line2D([], [], color=palette.color(CODEL), **FLOOD))
     handles.append(Line2D([], [], color=palette.ink, linewidth=1.4, linestyle=DASHED))
@@ -115,8 +115,8 @@ def describe_start(table: pd.DataFrame) -> str:
     parts = [
         f"{name}: "
         + ", ".join(
-            f"{one.experiment} {one.qdisc} {one.link} {one.mean:.3g}"
-            for one in cells[cells["quantity"] == name].itertuples(index=False)
+            f"{row.experiment} {row.qdisc} {row.link} {row.mean:.3g}"
+            for row in cells[cells["quantity"] == name].itertuples(index=False)
         )
         for name in METRICS.values()
     ]

@@ -40,14 +40,15 @@ LOOKS: Final[dict[str, Look]] = {
     "fq_nocodel": Look("#56B4E9", "#8ccdf3", "P", (2, 1.2)),
     "fq_codel": Look("#009E73", "#2cc598", "X", ()),
 }
-"""In the order in which gbw2015 introduces them; the user's own say theirs, others get OTHER."""
+"""In the order in which gbw2015 introduces them; the user's own qdiscs define their look, others
+get OTHER."""
 
 OWN_DASHES: Final = (8, 1.5, 2, 1.5)
 OTHER: Final = Look("#666666", "#aaaaaa", "h", (1, 1))
 
 _SIZE: Final = re.compile(r'width="([\d.]+)pt" height="[\d.]+pt"')
 WIDE_PT: Final = 675.0
-"""900 pixels: what JupyterLab has for a figure on a laptop, beside its list of files."""
+"""900 pixels: the width that JupyterLab has for a figure on a laptop, next to its list of files."""
 
 _INK: Final[dict[Theme, dict[str, str]]] = {
     "light": {"ink": "#1c1c1c", "soft": "#5c5c5c", "grid": "#e4e4e4", "paper": "#ffffff"},
@@ -57,7 +58,7 @@ _INK: Final[dict[Theme, dict[str, str]]] = {
 
 @dataclass(frozen=True)
 class Palette:
-    """What a figure function needs to know of the theme in force."""
+    """The colours of the theme in which a figure is drawn."""
 
     theme: Theme
     ink: str
@@ -72,7 +73,7 @@ class Palette:
 
 
 def look(qdisc: str) -> Look:
-    """How a qdisc is drawn: one of the papers, of the user's own (`qdisc/own.yaml`), or new."""
+    """How a qdisc is drawn: a paper's, one of the user's own (`qdisc/own.yaml`), or another."""
     if qdisc in LOOKS:
         return LOOKS[qdisc]
     mine = drawn().get(qdisc)
@@ -116,8 +117,8 @@ def styled(theme: Theme = "light") -> Iterator[Palette]:
 def svg(draw: Callable[[Palette], Figure], theme: Theme = "light") -> str:
     """The figure as the text of an SVG document, for a notebook.
 
-    The same figure gives the same text. A wide one takes the width that there is: JupyterLab shows
-    others in their own size, and would cut it.
+    The same figure gives the same text. A wide figure is scaled to the available width, since
+    JupyterLab would cut it off.
     """
     text = _svg(draw, theme)
     size = _SIZE.search(text)
@@ -134,7 +135,7 @@ def _svg(draw: Callable[[Palette], Figure], theme: Theme) -> str:
 
 
 def save(draw: Callable[[Palette], Figure], stem: Path) -> list[Path]:
-    """Draw a figure once a theme and write `<stem>.svg`, `<stem>-dark.svg` and `<stem>.png`.
+    """Draw a figure once per theme and write `<stem>.svg`, `<stem>-dark.svg` and `<stem>.png`.
 
     `draw` takes the palette and returns a new figure. The same input gives the same bytes. Returns
     the files' paths in that order.

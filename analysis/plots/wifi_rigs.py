@@ -78,7 +78,7 @@ def _row(
 
 
 def _lines(name: str) -> str:
-    """`name` in lines of no more than 22 characters."""
+    """`name` in lines of at most 22 characters."""
     lines = [""]
     for word in name.split():
         if len(lines[-1]) + len(word) > 21 and lines[-1]:

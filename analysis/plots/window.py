@@ -61,8 +61,11 @@ def queues(connections: dict[str, Connection], palette: Palette) -> Figure:
     figure = Figure(figsize=(9.4, 0.9 + 2.6 * len(connections)))
     figure.set_layout_engine("constrained", hspace=0.05)
     panels = figure.subplots(len(connections), 1, squeeze=False, sharex=True)[:, 0]
-    until = max(one.began_ms + SHOWN_ROUNDS * one.base_rtt_ms for one in connections.values())
-    until = min(until, *(one.length_ms for one in connections.values()))
+    until = max(
+        connection.began_ms + SHOWN_ROUNDS * connection.base_rtt_ms
+        for connection in connections.values()
+    )
+    until = min(until, *(connection.length_ms for connection in connections.values()))
     for axes, (title, one) in zip(panels, connections.items(), strict=True):
         draw_queue(axes, one, palette, until)
         axes.set_title(title, loc="left", fontsize=11.5, color=palette.ink)

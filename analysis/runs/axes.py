@@ -1,8 +1,7 @@
-"""What was varied between the runs of a study: its axes by short names, and a run's values of them.
+"""The axes that a study varies, by short names, and the values that a run has on them.
 
-They are read off what the study's file asks for, the options of the qdisc under test, the rig and
-the traffic. Names are for people, and mean nothing here. What the options of a qdisc do not say,
-because `tc` has no option for it, the study's `axes.csv` says.
+They follow from the study's file: the options of the qdisc under test, the rig and the traffic. No
+name is parsed for its meaning. A value that `tc` has no option for is in the study's `axes.csv`.
 """
 
 from collections.abc import Iterator, Mapping

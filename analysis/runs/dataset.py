@@ -164,13 +164,14 @@ RUNS: Final = pa.DataFrameSchema(
         "voip_packets": pa.Column("Int64", pa.Check.gt(0), nullable=True),
         "voip_lost": pa.Column("Int64", pa.Check.ge(0), nullable=True),
         "pages_failed": pa.Column("Int64", pa.Check.ge(0), nullable=True),
+        "page_ms": pa.Column(float, pa.Check.gt(0), nullable=True),
     },
     unique=["run"],
     strict=True,
 )
 """One row per run: what it was, and with which kernel and tools it was made; of a VoIP flow the
-packets sent under load and how many of them got lost; of a web test the pages that lacked an
-object."""
+packets sent and how many of them got lost; of a web test the pages that lacked an object and the
+mean of flent's steps of how long one takes."""
 
 
 def variant_name(experiment: str, era: str = DEFAULT_ERA, length: str = "") -> str:
@@ -317,6 +318,7 @@ def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentF
             "voip_lost": flent.loss.lost if flent.loss else None,
             # A line that is not indented is a page, those below it are the reasons.
             "pages_failed": None if failed is None else sum(one[:1] == "[" for one in failed),
+            "page_ms": flent.page_ms,
             "base_rtts_ms": [float(one) for one in record.get("base_rtts_ms", [])],
         }
         era_told = str(record["era"])
@@ -384,7 +386,7 @@ def read_facts(files: Iterable[RunFile]) -> Dataset:
 
 
 def runs_alone(runs: pd.DataFrame) -> Dataset:
-    """Runs whose samples and flows are not looked at, for outputs.write_outputs."""
+    """Runs whose samples and flows are not looked at, for outputs.publish."""
     return Dataset(pd.DataFrame(), pd.DataFrame(), runs)
 
 

@@ -19,10 +19,10 @@ LONGEST_LINE: Final = 1 << 16
 """Bytes of a line of a table: pandas takes a thousand times as much for a column."""
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path, **todo: str) -> dict[str, Any]:
     """The JSON object in a file, gzipped where its name ends so."""
     with told():
-        return datafile.read_json(path)
+        return datafile.read_json(path, **todo)
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:

@@ -42,7 +42,7 @@ UP: Final = "up_"
 
 
 def read_packets(file: RunFile) -> pd.DataFrame:
-    """The packets that came to the queue under test while the load ran, in their order.
+    """The packets that came to the queue under test while the load ran, in order of arrival.
 
     Columns: arrived_ms (since the load began), flow (over WiFi `up` instead: whether it is an
     acknowledgment of an upload), length (bytes of the Ethernet frame), fate (of FATES), sojourn_ms
@@ -88,7 +88,9 @@ def read_series(file: RunFile) -> dict[str, Floats]:
     content = read_content(file)
     try:
         series = {
-            name: np.array([np.nan if one is None else one for one in values], dtype=np.float64)
+            name: np.array(
+                [np.nan if value is None else value for value in values], dtype=np.float64
+            )
             for name, values in content["results"].items()
         }
         return {"time_s": np.asarray(content["x_values"], dtype=np.float64), **series}
@@ -118,8 +120,8 @@ def goodput_intervals(
 
 
 def run_row(file: RunFile) -> dict[str, Any]:
-    """What the figures' summaries need to know of a run: dataset.RUNS without VoIP and pages,
-    flows, the counts of packets, and percentiles of what a flow has in flight (bytes)."""
+    """The facts of a run for a figure's summary: dataset.RUNS without VoIP and pages, flows, the
+    counts of packets, and percentiles of the bytes that a flow has in flight."""
     record = read_record(file)
     with usable(file):
         packets = record["packets"]
@@ -132,7 +134,7 @@ def run_row(file: RunFile) -> dict[str, Any]:
 
 
 def dataset(files: Sequence[RunFile]) -> Dataset:
-    """The runs, for outputs.write_outputs."""
+    """The runs, for outputs.publish."""
     return runs_alone(pd.DataFrame([run_row(file) for file in files]))
 
 
@@ -154,7 +156,7 @@ def run_quantiles(
 ) -> pd.DataFrame:
     """One row per run and quantity: columns of run_row, quantity, QUANTILES, mean, most and count.
 
-    In the unit of QUANTITIES. `jobs` is the number of processes, by default one a core.
+    In the unit of QUANTITIES. `jobs` is the number of processes, by default one per core.
     """
     if not files:
         raise ValueError("no runs to read")
@@ -190,7 +192,7 @@ def _quantiles(file: RunFile, quantities: Sequence[str]) -> list[dict[str, Any]]
 def mean_quantiles(per_run: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """One row per group of `by`: the means over runs of QUANTILES, mean and most, and n_seeds.
 
-    The paper's boxes are averages of all runs (Sec. 3.1.3). `by` includes `quantity`.
+    The paper's boxes are averages over all runs (Sec. 3.1.3). `by` includes `quantity`.
     """
     columns: Mapping[str, Any] = {name: (name, "mean") for name in (*QUANTILES, "mean", "most")}
     grouped = per_run.groupby(list(by), observed=True, sort=False, dropna=False)

@@ -10,22 +10,40 @@ import pandera.pandas as pa
 from analysis.errors import DataError, brief
 from analysis.runs.files import read_csv
 
+DIRECTIONS: Final = r"^(download|upload|one|round_trip|[0-9]+ ms)$"
 PUBLISHED: Final = pa.DataFrameSchema(
     {
         "figure": pa.Column(str),
         "link": pa.Column(str, pa.Check.str_matches(r"^[0-9.]+/[0-9.]+$")),
         "qdisc": pa.Column(str),
-        "metric": pa.Column(str, pa.Check.isin(["goodput", "induced_latency"])),
-        "direction": pa.Column(str, pa.Check.isin(["download", "upload", "one", "round_trip"])),
+        "metric": pa.Column(str, pa.Check.isin(["goodput", "induced_latency", "jain_index"])),
+        "direction": pa.Column(str, pa.Check.str_matches(DIRECTIONS)),
         "value": pa.Column(float, pa.Check.ge(0)),
-        "unit": pa.Column(str, pa.Check.isin(["Mbit/s", "ms"])),
+        "unit": pa.Column(str, pa.Check.isin(["Mbit/s", "ms", "index"])),
         "reading_error": pa.Column(float, pa.Check.gt(0)),
     },
-    unique=["figure", "qdisc", "metric", "direction"],
+    unique=["figure", "link", "qdisc", "metric", "direction"],
     strict=True,
 )
-"""One row per value. `one` is a goodput of which the paper does not say the direction;
-`reading_error` (same unit) is how exactly the value can be read from the printed figure."""
+"""One row per value. `one` is a goodput of which the paper does not say the direction, "10 ms" that
+of the upload of that round trip; `reading_error` (same unit) is how exactly the value can be read
+from the printed figure."""
+
+CURVES: Final = pa.DataFrameSchema(
+    {
+        "figure": pa.Column(str),
+        "link": pa.Column(str, pa.Check.str_matches(r"^[0-9.]+/[0-9.]+$")),
+        "qdisc": pa.Column(str),
+        "at": pa.Column(str, pa.Check.isin(["peak", "time"])),
+        "time_s": pa.Column(float, pa.Check.ge(0)),
+        "value": pa.Column(float, pa.Check.gt(0)),
+        "unit": pa.Column(str, pa.Check.isin(["ms"])),
+        "reading_error": pa.Column(float, pa.Check.gt(0)),
+    },
+    unique=["figure", "qdisc", "at", "time_s"],
+    strict=True,
+)
+"""One row per value read off a line over time, at its peak or at a time of the test."""
 
 REMEDY: Final = "Correct it, or restore it where it comes with the repository"
 
@@ -64,6 +82,16 @@ def read_published(
     return chosen
 
 
+def read_curves(path: Path, figure: str) -> pd.DataFrame:
+    """Table of CURVES of one figure ("7a"); without rows where the file has none of it.
+
+    Raises DataError when the file is missing or does not fit the schema.
+    """
+    types = {"figure": str, "time_s": float, "value": float, "reading_error": float}
+    table = read_table(path, CURVES, "values of a curve", types)
+    return table[table["figure"] == figure].reset_index(drop=True)
+
+
 def nothing(
     figure: str, link: str, qdiscs: Collection[str], directions: Collection[str]
 ) -> pd.DataFrame:
@@ -75,3 +103,14 @@ def nothing(
     names = ["figure", "link", "qdisc", "metric", "direction", "unit", "value"]
     table = pd.DataFrame(rows, columns=names).assign(reading_error=float("nan"))
     return table[list(PUBLISHED.columns)]
+
+
+def read_facts(path: Path) -> pd.DataFrame:
+    """A printed table that describes: texts under a header. Raises DataError for another file."""
+    try:
+        table = read_csv(path, dtype=str, keep_default_na=False)
+    except ValueError as error:
+        raise DataError.of(path, f"no table ({error})", REMEDY) from error
+    if table.empty or table.columns.size < 2:
+        raise DataError.of(path, "has no rows or one column", REMEDY)
+    return table

@@ -1,4 +1,4 @@
-"""Settings: which Linux and which TCP a figure shows. The paper's comes first, others beside it."""
+"""Settings: the Linux and the TCP of a panel. The paper's setting comes first, others follow."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -30,7 +30,7 @@ def linux_of(era: str) -> str:
 
 
 def settings_of(table: pd.DataFrame, eras: Sequence[str], ccs: Sequence[str]) -> list[Setting]:
-    """Those of `eras` and `ccs` that `table` (with columns era and cc) has rows of.
+    """The settings, of `eras` and `ccs`, that `table` (with columns era and cc) has rows of.
 
     The first era with the first congestion control comes first, then its other eras.
     """
@@ -46,7 +46,7 @@ def of_setting(table: pd.DataFrame, setting: Setting) -> pd.DataFrame:
 def titled(table: pd.DataFrame, settings: Sequence[Setting]) -> pd.DataFrame:
     """`table` in the order of `settings`, their title in place of era and cc; without a link that
     is the same everywhere."""
-    parts = [of_setting(table, one).assign(setting=one.title) for one in settings]
+    parts = [of_setting(table, setting).assign(setting=setting.title) for setting in settings]
     joined = pd.concat(parts, ignore_index=True)
     dropped = {"era", "cc", "setting", *(["link"] if joined["link"].nunique() == 1 else [])}
     return joined[["setting", *(name for name in joined.columns if name not in dropped)]]

@@ -141,5 +141,5 @@ def of_run(run: RunFile) -> Study:
 def in_order(names: Iterable[str]) -> list[str]:
     """Names of studies in the order of `known`, behind them those that are not."""
     wanted = set(names)
-    ordered = [one.name for one in known() if one.name in wanted]
+    ordered = [study.name for study in known() if study.name in wanted]
     return ordered + sorted(wanted - set(ordered))

@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path("data"), help="where runs are")
     study.add_option(parser)
     parser.add_argument("--results", type=Path, default=Path("results"), help="where the page goes")
-    parser.add_argument("--jobs", type=int, help="processes that read runs (default: one a core)")
+    parser.add_argument("--jobs", type=int, help="processes that read runs (default: one per core)")
     given = parser.parse_args(arguments)
     try:
         study.open_all(given.study)

@@ -26,7 +26,7 @@ def render(assessments: Sequence[Assessment]) -> str:
     filters = {"why": why, "era": era_text, "effect": effect_text, "printed": printed}
     environment = pages.environment()
     environment.filters.update(filters)
-    counts = {one.paper: one for one in count(assessments)}
+    counts = {tally.paper: tally for tally in count(assessments)}
     papers = []
     for paper, group in groupby(assessments, key=lambda one: one.claim.paper):
         about = {"paper": pages.of_paper(paper), "count": counts[paper]}

@@ -197,7 +197,7 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
         yield f"parameters: is {parameters!r}, no mapping"
         return
     odd = [str(key) for key in parameters if not str(key).isidentifier() or iskeyword(str(key))]
-    # papermill writes them as they are in front of the notebook's code.
+    # papermill writes them unchanged in front of the notebook's code.
     yield from (f"parameters: {key[:40]!r} is not the name of a parameter" for key in odd)
     texts = {key: content[key] for key in KEYS if key != "parameters"}
     texts |= {key: parameters[key] for key in TEXTS if key in parameters}

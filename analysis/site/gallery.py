@@ -1,4 +1,4 @@
-"""The figures that are in a results folder, as pages show them."""
+"""The figures of a results folder, as pages show them."""
 
 import re
 from dataclasses import dataclass, field
@@ -16,7 +16,8 @@ from analysis.runs.settings import Setting
 from analysis.site import pages
 from analysis.site.execute import NOTEBOOK, PAGE
 from analysis.site.notebookpage import claims_in
-from analysis.site.outputs import FIGURE, SUMMARY, TABLE, Summary, read_summary, readable
+from analysis.site.outputs import FIGURE, SUMMARY, TABLE, Summary, read_summary
+from analysis.site.tables import texts
 from analysis.words import ranges
 
 MOST_ROWS: Final = 150  # of a table on a page; a longer one is linked
@@ -42,7 +43,7 @@ class Shown:
     headers: list[str]
     rows: list[list[str]]
     has_page: bool
-    size: tuple[int, int] = (760, 500)  # of the image in pixels
+    size: tuple[int, int] | None = (760, 500)  # of the image in pixels; None for a table
     claim_ids: list[str] = field(default_factory=list)  # that its notebook ends with
 
     @property
@@ -86,7 +87,7 @@ class Shown:
 
     @property
     def ran(self) -> list[Ran]:
-        """What ran, one an experiment, era, congestion control and link."""
+        """What ran: one entry per experiment, era, congestion control and link."""
         groups: dict[tuple[str, str, str, str], dict[str, list[str]]] = {}
         for cell in self.summary.cells:
             key = (cell["experiment"], cell["era"], cell["cc"], cell["link"])
@@ -111,7 +112,7 @@ def collect(results: Path) -> list[Shown]:
     found = []
     for path in sorted(results.glob(f"*/*/{SUMMARY}")):
         summary = read_summary(path)
-        table = readable(_table(path.with_name(TABLE)))
+        table = texts(_table(path.with_name(TABLE)))
         notebook = path.with_name(NOTEBOOK)
         found.append(
             Shown(
@@ -121,7 +122,7 @@ def collect(results: Path) -> list[Shown]:
                 headers=list(table.columns),
                 rows=table.to_numpy().tolist(),
                 has_page=path.with_name(PAGE).is_file(),
-                size=image_size(path.with_name(f"{FIGURE}.svg")),
+                size=image_size(path.with_name(f"{FIGURE}.svg")) if summary.files else None,
                 claim_ids=claims_in(notebook) if notebook.is_file() else [],
             )
         )

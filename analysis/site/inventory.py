@@ -54,7 +54,7 @@ class Variant:
     def facts(self) -> dict[str, Any]:
         """What the templates say of them all."""
         virtual_s, wall_s = (sum(getattr(r, n) for r in self.rows) for n in ("virtual_s", "wall_s"))
-        kernels = sorted({(one.release, one.kernel) for one in self.rows})
+        kernels = sorted({(row.release, row.kernel) for row in self.rows})
         tools: dict[str, list[str]] = {}
         for tool, version in sorted({pair for one in self.rows for pair in one.tools}):
             tools.setdefault(tool, []).append(version)
@@ -62,13 +62,13 @@ class Variant:
             "paper": self.paper,
             "variant": self.name,
             "runs": len(self.rows),
-            "seeds": ranges(sorted({one.file.seed for one in self.rows})),
+            "seeds": ranges(sorted({row.file.seed for row in self.rows})),
             "lengths": ", ".join(f"{one:g}" for one in sorted({r.length_s for r in self.rows})),
             "virtual_s": virtual_s,
             "wall_s": wall_s,
             "factor": f"{virtual_s / wall_s:.1f}" if wall_s else "–",
             "kernels": ", ".join(dict.fromkeys(release for release, _ in kernels)),
-            "damaged": sum(one.verdict != CLEAN for one in self.rows),
+            "damaged": sum(row.verdict != CLEAN for row in self.rows),
             "identities": {
                 "kernels": [{"release": release, "digest": digest} for release, digest in kernels],
                 "tools": {tool: ", ".join(found) for tool, found in tools.items()},
@@ -77,7 +77,7 @@ class Variant:
 
 
 def variants(data: Path) -> list[Variant]:
-    """All runs below `data` and in the data of studies that do not ship, papers in their order.
+    """All runs below `data` and in the data of studies that are not shipped, ordered by paper.
 
     Raises DataError for a provenance that cannot be used.
     """

@@ -1,28 +1,42 @@
 """An executed notebook as a page: light, without scripts, and in the reader's light or dark."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any, Final
 
 import nbformat
 from IPython.display import SVG
+from latex2mathml.converter import convert
 from markupsafe import Markup
 from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 
 from analysis.errors import DataError
 from analysis.site import pages
-from analysis.site.outputs import FIGURE
+from analysis.site.outputs import CLAIMS, FIGURE
 
 STYLES: Final = {"light": "xcode", "dark": "github-dark"}
 """Theme -> the style of Pygments that code is shown in."""
-CLAIM: Final = re.compile(r"<td>([a-z]+\d{3})</td>")
+
+
+class Formulas(IPythonRenderer):
+    """Markdown with formulas as MathML, which browsers and screen readers know without a script."""
+
+    def block_math(self, body: str) -> str:
+        """A formula of its own paragraph."""
+        return convert(body, display="block")
+
+    def inline_math(self, body: str) -> str:
+        """A formula within a line."""
+        return convert(body)
 
 
 def render(notebook: Path, title: str, alt: str = "") -> str:
-    """The page's HTML. Where the notebook shows the figure that lies beside it, the page shows that
-    file, and the dark one to readers of dark pages; `alt` stands for it where it cannot be seen.
+    """The page's HTML.
+
+    If the notebook shows the figure that is saved in its folder, the page refers to that file, and
+    to the dark one for readers of dark pages; `alt` is its alternative text.
     """
     node: Any = nbformat.read(notebook, as_version=4)  # type: ignore[no-untyped-call]
     drawing = notebook.with_name(f"{FIGURE}.svg")
@@ -31,6 +45,9 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
     exporter = HTMLExporter(  # type: ignore[no-untyped-call]
         template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True
     )
+    renderer = Formulas(escape=False)
+    markdown = MarkdownWithMath(renderer=renderer).render
+    exporter.register_filter("markdown2html", markdown)  # type: ignore[no-untyped-call]
     body, _ = exporter.from_notebook_node(node)
     colors = {
         theme: Markup(HtmlFormatter(style=style).get_style_defs(".highlight"))
@@ -57,24 +74,19 @@ def _refer_to(drawing: Path, node: Any, alt: str) -> None:
 
 
 def _content(svg: str) -> str:
-    """What is inside of the outermost element."""
+    """The content of the outermost element."""
     return svg.partition(">")[2]
 
 
 def claims_in(notebook: Path) -> list[str]:
-    """The ids of the claims that an executed notebook ends with (`claims.settled`), in its order.
+    """The ids of the claims that an executed notebook shows (`verdicts.show`), in its order.
 
     Raises DataError for a file that is no notebook.
     """
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        tables = [
-            "".join(output["data"]["text/html"])
-            for cell in cells
-            for output in cell.get("outputs", ())
-            if "text/html" in output.get("data", {})
-        ]
-    except (OSError, ValueError, LookupError, TypeError) as error:
+        outputs = [output for cell in cells for output in cell.get("outputs", ())]
+        ids = [str(name) for one in outputs for name in one.get("metadata", {}).get(CLAIMS, ())]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise DataError.of(notebook, f"no notebook ({error})", "Make the figure again") from error
-    found = [one for table in tables if "<th>Claim</th>" in table for one in CLAIM.findall(table)]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(ids))

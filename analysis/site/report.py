@@ -7,6 +7,7 @@ tell of every run below the folder of the data. Exit status 1 when there is noth
 
 import argparse
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -44,9 +45,40 @@ def read_claims(results: Path) -> Claims:
         raise DataError.of(path, f"not a list of claims ({error})", remedy) from error
 
 
+_PLACES: Final = re.compile(r"(Table|Figs?\.) (\d+)([a-z]?)(?:-(\d+))?")
+
+
+def claims_of(shown: Shown, claims: Claims) -> list[dict[str, Any]]:
+    """The claims that belong to a figure: those that its notebook ends with, and all that the paper
+    states of it, whatever runs they need and whatever came of them."""
+    about = shown.summary
+    own = [claims[id_] for id_ in shown.claim_ids if id_ in claims]
+    own += [
+        one
+        for one in claims.values()
+        if one["paper"] == about.paper and belongs(one["figure"], about.figure) and one not in own
+    ]
+    return own
+
+
+def belongs(place: str, figure: str) -> bool:
+    """Whether what stands at `place`, "Fig. 3", "Figs. 7-8" or "Table 5", is about `figure`, "3a",
+    "7" or "Table 5"."""
+    found = re.fullmatch(r"(Table )?(\d+)([a-z]?)", figure)
+    if found is None:
+        return False
+    number, letter = int(found[2]), found[3]
+    return any(
+        (kind == "Table") == bool(found[1])
+        and int(first) <= number <= int(last or first)
+        and (not part or not letter or part == letter)
+        for kind, first, part, last in _PLACES.findall(place)
+    )
+
+
 def verdicts(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """How many of `claims` have come to which verdict."""
-    return dict(Counter(one["verdict"] for one in claims))
+    """How many of `claims` have come to which verdict; what is said twice counts once."""
+    return dict(Counter(one["verdict"] for one in claims if not one.get("same_as")))
 
 
 def render_index(
@@ -64,7 +96,7 @@ def render_index(
                 "name": name,
                 "paper": pages.of_paper(name),
                 "figures": own,
-                "cover": max(own, key=lambda one: one.summary.compared > 0),
+                "cover": max(own, key=lambda one: (one.size is not None, one.summary.compared > 0)),
                 "verdicts": verdicts(one for one in claims.values() if one["paper"] == name),
                 **_agreement(own),
             }
@@ -91,9 +123,10 @@ def render_paper(
     """
     shown = []
     for one in figures:
-        own = [claims[id_] for id_ in one.claim_ids if id_ in claims]
+        own = claims_of(one, claims)
         counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts(own).items())
-        shown.append(_WithClaims(one, own, counts, len(one.claim_ids) - len(own)))
+        unsettled = sum(id_ not in claims for id_ in one.claim_ids)
+        shown.append(_WithClaims(one, own, counts, unsettled))
     groups = groupby(figures, key=lambda one: one.group[0])
     return pages.render(
         "paper.html", "../", here="", there=there, name=name, paper=pages.of_paper(name),

@@ -5,18 +5,22 @@ from pathlib import Path
 from typing import Final
 
 import pandas as pd
+from IPython.display import display
 
+from analysis.claims.assessed import design_of
 from analysis.claims.check import Check, checks
 from analysis.claims.plugin import rules_of
 from analysis.claims.summary import printed, why
-from analysis.claims.verdict import assess
+from analysis.claims.verdict import assess, condition_of
 from analysis.measures.table import measure_study
 from analysis.runs.dataset import Dataset
 from analysis.runs.statement import Claim, read_claims
 from analysis.runs.study import Study, open_study
-from analysis.site.outputs import Whole
+from analysis.site.outputs import CLAIMS
+from analysis.site.tables import readable
 
 NONE: Final = "No statement rests on these runs alone; the page of all claims has the others."
+COLUMNS: Final = ["Claim", "Statement", "Printed", "Verdict", "Why"]
 
 
 def of_runs(
@@ -60,12 +64,13 @@ def of_table(study: str | Path, table: pd.DataFrame) -> pd.DataFrame:
 def _looked_at(study: Study) -> list[tuple[Claim, list[Check]]]:
     """Each claim of the study that has a rule, with the checks that this is made of."""
     rules = rules_of(study).rules
-    claims = [claim for claim in read_claims(study) if claim.id in rules]
-    found = ((claim, rules[claim.id]) for claim in claims)
-    return [(claim, [*checks(rule(claim) if callable(rule) else rule)]) for claim, rule in found]
+    claims = read_claims(study)
+    return [(claim, [*checks(condition_of(claim, claims, rules))]) for claim in claims]
 
 
 def _judged(claims: list[Claim], study: Study, table: pd.DataFrame) -> pd.DataFrame:
+    rules, variations = rules_of(study)
+    wanted = {claim.id for claim in claims}
     rows = [
         (
             one.claim.id,
@@ -74,11 +79,15 @@ def _judged(claims: list[Claim], study: Study, table: pd.DataFrame) -> pd.DataFr
             str(one.headline.verdict),
             why(one.headline),
         )
-        for one in assess(claims, rules_of(study).rules, table)
+        for one in assess(read_claims(study), rules, table, variations, design_of(study))
+        if one.claim.id in wanted
     ]
-    found = Whole(rows, columns=["Claim", "Statement", "Printed", "Verdict", "Why"])
-    found.attrs["none"] = NONE
-    return found
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def show(claims: pd.DataFrame) -> None:
+    """Show a table of of_runs or of_table; its ids go into the output's metadata, for the pages."""
+    display(readable(claims, NONE), metadata={CLAIMS: list(claims["Claim"])})  # type: ignore[no-untyped-call]
 
 
 def _stands_in(claim: Claim, places: Collection[str]) -> bool:

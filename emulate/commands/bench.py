@@ -3,8 +3,9 @@
 `--json` prints one object: `format` (1), `machine` (cpu_model, cpus, host_kernel, container),
 `kernels` (digest, release, path), `length_s`, `scenarios` (an entry a scenario and kernel:
 scenario, kernel, guests, repeats, each quantity of `emulation.checks.bench` as {min, median, max}
-or null, same_data over the repeats, data_sha256 by guest) and `comparison` (with --compare:
-scenario, kernels, ratio of medians first/second by quantity, identical).
+or null, same_data over the repeats, data_sha256 by guest), `comparison` (with --compare: scenario,
+kernels, ratio of medians first/second by quantity, identical) and `against` (with --against:
+scenario, simulator, repeats, its quantities as above, and by how much it is faster here).
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 from emulate.commands.arguments import positive
 from emulation import kernel
-from emulation.checks import bench
-from emulation.checks.bench import QUANTITIES
+from emulation.checks import bench, ns3
+from emulation.checks.bench import QUANTITIES, Checkout
 from emulation.host import facts
+from emulation.kernel import Kernel
 from emulation.machine import rootfs
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
-_DIGITS = {"cpu_s_per_virtual_s": 4, "packets_per_s": 0, "memory_mib": 0}
+_DIGITS = {"cpu_s_per_virtual_s": 4, "packets_per_s": 0, "hops_per_s": 0, "memory_mib": 0}
+
+#: What is set against a simulator, unless --scenario says otherwise.
+_AGAINST = ["rrul-10", "rrul-100"]
 
 
 def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,30 +48,52 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "--length", type=float, default=bench.LENGTH_S, help="of the load in s (default: 60)"
     )
     parser.add_argument(
-        "--compare", metavar="KERNEL", help="a second kernel, in turn: a binary, or a digest"
+        "--compare",
+        metavar="KERNEL",
+        help="a second kernel, in turn: a binary, or a digest; or the folder of another checkout of"
+        " this project, whose own code then boots its own kernel",
+    )
+    parser.add_argument(
+        "--against",
+        choices=["ns3"],
+        help="the same rig in ns-3, in turn, which is installed from PyPI into the cache folder",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
-    chosen = bench.scenarios(args.scenario)
-    other = [bench.find_kernel(args.compare)] if args.compare else []
-    kernels = [kernel.build(), *other]
+    chosen = bench.scenarios(args.scenario or (_AGAINST if args.against else None))
+    for scenario in chosen if args.against else ():
+        ns3.asked(scenario.run(1, args.length))  # refused before anything is booted
+    python = ns3.installed() if args.against else None
+    other = [bench.second(args.compare)] if args.compare else []
+    kernels: list[Kernel | Checkout] = [kernel.build(), *other]
     root = rootfs.build()
     entries: list[dict[str, Any]] = []
     compared: list[dict[str, Any]] = []
+    against: list[dict[str, Any]] = []
     for scenario in chosen:
         repeats: list[list[dict[str, Any]]] = [[] for _ in kernels]
+        simulated: list[dict[str, float]] = []
         for number in range(args.repeat):
             for found, one in zip(repeats, kernels, strict=True):
-                found.append(bench.measure(scenario, args.length, one, root))
+                if isinstance(one, Checkout):
+                    found.append(one.measure(scenario, args.length))
+                else:
+                    found.append(bench.measure(scenario, args.length, one, root))
                 turn = f"{scenario.name} {number + 1}/{args.repeat} {one.digest}"
                 print(f"{turn}: {found[-1]['wall_s']:.2f} s", file=sys.stderr, flush=True)
+            if python is not None:
+                simulated.append(bench.simulator(scenario, args.length, python))
+                turn = f"{scenario.name} {number + 1}/{args.repeat} {ns3.REQUIREMENT}"
+                print(f"{turn}: {simulated[-1]['wall_s']:.2f} s", file=sys.stderr, flush=True)
         pairs = zip(kernels, repeats, strict=True)
         entries += [bench.report(scenario, one, found) for one, found in pairs]
         if other:
             compared.append(bench.comparison(*entries[-2:]))
+        if simulated:
+            against.append(bench.against(entries[-len(kernels)], simulated))
     told = {
         "format": bench.FORMAT,
         "machine": facts.about(),
@@ -76,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
         "length_s": args.length,
         "scenarios": entries,
         "comparison": compared,
+        "against": against,
     }
     print(json.dumps(told, indent=2) if args.json else "\n".join(lines(told)))
     return 0
@@ -93,6 +121,16 @@ def lines(told: dict[str, Any]) -> list[str]:
         ratios = [f"{ratio:.3f}" if ratio else "-" for ratio in entry["ratio"].values()]
         same = {True: "same data", False: "other data", None: "no data"}[entry["identical"]]
         found.append("\t".join((entry["scenario"], "first/second", same, *ratios)))
+    for entry in told["against"]:
+        shown = [_shown(name, entry.get(name)) for name in QUANTITIES]
+        found.append("\t".join((entry["scenario"], entry["simulator"], "-", *shown)))
+        goodput = _shown("goodput", entry["goodput_mbit_s"])
+        faster = entry["faster"]
+        found.append(
+            f"{entry['scenario']}: the load runs {faster['load_factor']:.2f} times as fast as in "
+            f"{entry['simulator']}, {faster['hops_per_s']:.2f} times by packet-hops, all of a run "
+            f"{faster['wall_s']:.2f} times; goodput there is {goodput} Mbit/s of both directions"
+        )
     return found
 
 

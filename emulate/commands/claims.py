@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emulate.commands.table import print_table
 from emulation.errors import ConfigError, EmulationError
 from emulation.study import studies, trust
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: As they are given on the command line -> as they are named.
 VERDICTS = {
     name.replace(" ", "-"): name
-    for name in ("agrees", "disagrees", "explained", "at the bound", "not yet testable")
+    for name in ("agrees", "disagrees", "explained", "at the bound", "as set", "not yet testable")
 }
 
 
@@ -94,21 +94,15 @@ def _print_table(assessments: list[Assessment]) -> None:
         )
         for one in assessments
     ]
-    if not sys.stdout.isatty():
-        for row in (titles, *rows):
-            print("\t".join(row))
-        return
-    from rich.console import Console
-    from rich.table import Table
-
     colors = {"agrees": "green", "disagrees": "red", "explained": "yellow", "at the bound": "cyan"}
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in titles:
-        table.add_column(title, overflow="fold", no_wrap=title in ("claim", "era"))
-    for row in rows:
-        table.add_row(*row, style=None if row[1] in colors else "dim")
-    console = Console()
-    console.print(table, markup=False)
-    for one in count(assessments):
-        parts = ", ".join(f"{n} {name}" for name, n in one.by_verdict.items() if n)
-        console.print(f"{one.paper}: {one.claims} claims: {parts}", style="bold")
+    notes = []
+    for paper in count(assessments):
+        parts = ", ".join(f"{n} {name}" for name, n in paper.by_verdict.items() if n)
+        notes.append((f"{paper.paper}: {paper.claims} claims: {parts}", "bold"))
+    print_table(
+        titles,
+        rows,
+        whole=("claim", "era"),
+        styles=[None if row[1] in colors else "dim" for row in rows],
+        notes=notes,
+    )

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def report(found: Comparison) -> list[str]:
-    """The comparison for people, the earliest cause first."""
+    """The comparison as text, the earliest cause first."""
     if found.equal:
         compared = "data, counters and packets" if found.packets_compared else "data and counters"
         return [f"equal: {compared}"]
@@ -73,7 +73,7 @@ def report(found: Comparison) -> list[str]:
         lines.append(f"samples: equal; first of the metadata that differs: {found.metadata}")
     else:
         lines.append("data: equal values, other bytes")
-    lines += [f"counter: {one}" for one in found.counters[:_SHOWN]]
+    lines += [f"counter: {counter}" for counter in found.counters[:_SHOWN]]
     if len(found.counters) > _SHOWN:
         lines.append(f"counter: {len(found.counters) - _SHOWN} more differ")
     lines += [f"identity: {one}" for one in found.identity]

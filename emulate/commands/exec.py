@@ -150,7 +150,7 @@ def _replace(folder: Path, place: Path) -> None:
 
 
 def _compare(first: Outcome, again: Outcome, place: Path | None) -> None:
-    """Raise `NotReproduced` where they differ; then both are left, at `place` and beside it."""
+    """Raise `NotReproduced` if they differ, and keep both, at `place` and next to it."""
     difference = execution.difference(first.folder, again.folder)
     if difference is not None:
         if place is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from emulate.commands.table import print_table
 from emulation.config.catalogue import experiment, experiments, load
 from emulation.model.qdisc import Qdisc
 from emulation.model.run import NONE, Experiment, Point
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     of_study = _experiments(args.experiment)
     if of_study is None:
         chosen = experiment(args.experiment)
-        rows = [_point_row(chosen, one) for one in chosen.points]
+        rows = [_point_row(chosen, point) for point in chosen.points]
     else:
         rows = [_experiment_row(found) for found in of_study]
     if args.json:
@@ -72,7 +72,8 @@ def wall_seconds(
     """
     model = speed.model()
     return sum(
-        model.predict(experiment, one, (length or one.traffic.length).seconds) for one in points
+        model.predict(experiment, point, (length or point.traffic.length).seconds)
+        for point in points
     )
 
 
@@ -86,7 +87,7 @@ def _experiment_row(found: Experiment) -> dict[str, Any]:
         "points": len(found.points),
         "seeds": len(found.seeds),
         "runs": runs,
-        "virtual_s": sum(one.traffic.length.seconds for one in found.points) * len(found.seeds),
+        "virtual_s": sum(point.traffic.length.seconds for point in found.points) * len(found.seeds),
         "wall_s": round(wall / _cores()),
     }
 
@@ -119,31 +120,19 @@ def _cores() -> int:
 def _print_table(rows: list[dict[str, Any]]) -> None:
     """A table for people; tab-separated where the output is no terminal."""
     columns = list(rows[0])
-    cells = [[_shown(column, row[column]) for column in columns] for row in rows]
+    cells = [[_text(column, row[column]) for column in columns] for row in rows]
     titles = [column.removesuffix("_s").replace("_", " ") for column in columns]
-    if not sys.stdout.isatty():
-        for line in (titles, *cells):
-            print("\t".join(line))
-        return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column, title in zip(columns, titles, strict=True):
-        number = isinstance(rows[0][column], int | float)
-        table.add_column(title, justify="right" if number else "left", overflow="fold")
-    for line in cells:
-        table.add_row(*line)
-    console = Console()
-    console.print(table)
-    if "points" in columns:
-        console.print(
-            f"wall: estimated, on {_cores()} cores, from the runs that this machine has done",
-            style="dim",
-        )
+    numbers = [
+        title
+        for column, title in zip(columns, titles, strict=True)
+        if isinstance(rows[0][column], int | float)
+    ]
+    estimate = f"wall: estimated, on {_cores()} cores, from the runs that this machine has done"
+    notes = [(estimate, "dim")] if "points" in columns else []
+    print_table(titles, cells, numbers=numbers, notes=notes)
 
 
-def _shown(column: str, value: Any) -> str:
+def _text(column: str, value: Any) -> str:
     if column in ("virtual_s", "wall_s"):
         return _clock(Duration(round(value) * 10**9))
     return str(value)

@@ -52,7 +52,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         help="folder of the data (default: data, or that of the study's folder)",
     )
     parser.add_argument(
-        "--jobs", type=_jobs, default=1, metavar="N", help="runs at once, one a core (default: 1)"
+        "--jobs", type=_jobs, default=1, metavar="N", help="runs at once, one per core (default: 1)"
     )
     parser.add_argument("--again", action="store_true", help="do runs anew that are there already")
     parser.add_argument(

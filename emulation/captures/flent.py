@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from emulation.model.units import Duration
 
@@ -80,4 +79,4 @@ def write(content: dict[str, Any], path: Path) -> None:
 
 def rounded(values: Iterable[float]) -> Series:
     """Return `values` rounded to `DECIMALS`, with None for NaN."""
-    return [None if np.isnan(value) else round(float(value), DECIMALS) for value in values]
+    return [None if math.isnan(value) else round(float(value), DECIMALS) for value in values]

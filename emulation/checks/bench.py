@@ -7,6 +7,8 @@ Quantities, of one execution of a scenario:
 | factor | 1 | real-time factor: virtual seconds of the whole life of the guest, flent's idle pauses included, by the wall seconds from start to end; of several guests at once, the sum of their virtual seconds by the wall seconds of all |
 | load_factor | 1 | the same while the load runs, from the lines of status; the mean over guests |
 | packets_per_s | 1/s | packets that left both bottlenecks, by their counters, by the wall seconds |
+| hops_per_s | 1/s | packets times the links that each has crossed, by all counters of the rig, by the wall seconds of the load: the unit of simulators |
+| startup_s | s | wall seconds that are not load: boot, rig, flent's start and end; the mean over guests |
 | cpu_s_per_virtual_s | 1 | CPU seconds of the host a virtual second |
 | boot_s | s | wall seconds from the start to the first command in the guest, within 0.02 s |
 | wall_s | s | wall seconds from start to end |
@@ -19,8 +21,12 @@ import gzip
 import hashlib
 import json
 import multiprocessing
+import os
 import statistics
+import subprocess
+import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,6 +35,7 @@ from typing import Any
 
 from emulation import kernel
 from emulation.captures import places
+from emulation.checks import ns3
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError, GuestFailure
@@ -110,8 +117,43 @@ def find_kernel(text: str) -> Kernel:
     found = [one for one in kernel.kernels() if one.digest.startswith(text)]
     if len(found) != 1:
         what = f"'{text}' is no kernel" if not found else f"'{text}' is {len(found)} kernels"
-        raise ConfigError(what, "--compare", "name a binary, or a digest of 'emulate kernel list'")
+        todo = "name a binary, a digest of 'emulate kernel list', or the folder of a checkout"
+        raise ConfigError(what, "--compare", todo)
     return found[0]
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """Another checkout of this project: its own code boots its own kernel."""
+
+    path: Path
+    release: str = "its own"
+
+    @property
+    def digest(self) -> str:
+        """What it is called in the report."""
+        return str(self.path)
+
+    def measure(self, scenario: Scenario, length_s: float) -> dict[str, Any]:
+        """As `measure`, by its `emulate bench`; `GuestFailure` with what that says if it fails."""
+        words = [sys.executable, "-m", "emulate.cli", "bench", "--json", "--repeat", "1"]
+        words += ["--scenario", scenario.name, "--length", f"{length_s:g}"]
+        where = {**os.environ, "PYTHONPATH": str(self.path)}
+        done = subprocess.run(words, cwd=self.path, env=where, capture_output=True, text=True)
+        if done.returncode:
+            said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+            raise GuestFailure(f"its 'emulate bench' failed: {said}", str(self.path))
+        (found,) = json.loads(done.stdout)["scenarios"]
+        medians = {name: (found.get(name) or {}).get("median") for name in QUANTITIES}
+        return {"guests": found["guests"], "data_sha256": found["data_sha256"], **medians}
+
+
+def second(text: str) -> Kernel | Checkout:
+    """What is measured beside today's kernel: a checkout's folder, or `find_kernel`."""
+    folder = Path(text).resolve()
+    if (folder / "emulation" / "bench.py").is_file():
+        return Checkout(folder)
+    return find_kernel(text)
 
 
 @dataclass
@@ -124,6 +166,8 @@ class Guest:
     boot_s: float
     memory_mib: float
     packets: int = 0
+    hops: int = 0
+    load_s: float | None = None
     load_factor: float | None = None
     data_sha256: str | None = None
 
@@ -200,6 +244,7 @@ def _add_load(measured: Guest, run: Run, watch: Watch, out: Path) -> None:
     ports = [f"{one['node']} {one['interface']}" for one in places.under_test(run.topology)]
     qdiscs = json.loads((out / "qdiscs.json").read_text())
     measured.packets = speed.carried_packets(qdiscs, ports)
+    measured.hops = speed.carried_packets(qdiscs, qdiscs)  # each port sends over one link
     measured.data_sha256 = hashlib.sha256(data.read_bytes()).hexdigest()
     with gzip.open(data) as stream:
         content = json.load(stream)
@@ -211,6 +256,8 @@ def _add_load(measured: Guest, run: Run, watch: Watch, out: Path) -> None:
     )
     begin_s = first - vm.START_NS / 1e9
     measured.load_factor = watch.factor(begin_s, begin_s + run.length.seconds)
+    if measured.load_factor:
+        measured.load_s = run.length.seconds / measured.load_factor
 
 
 def measure(scenario: Scenario, length_s: float, built: Kernel, root: RootFs) -> dict[str, Any]:
@@ -241,6 +288,7 @@ def quantities(guests: list[Guest], wall_s: float) -> dict[str, Any]:
         "factor": virtual_s / wall_s if loads else None,
         "load_factor": statistics.fmean(loads) if loads else None,
         "packets_per_s": sum(one.packets for one in guests) / wall_s if loads else None,
+        **_under_load(guests),
         "cpu_s_per_virtual_s": sum(one.cpu_s for one in guests) / virtual_s if loads else None,
         "boot_s": max(one.boot_s for one in guests),
         "wall_s": wall_s,
@@ -250,14 +298,62 @@ def quantities(guests: list[Guest], wall_s: float) -> dict[str, Any]:
     return {**found, "data_sha256": hashes}
 
 
+def _under_load(guests: list[Guest]) -> dict[str, float | None]:
+    """`hops_per_s` and `startup_s`; None where there was no load."""
+    loads = [(one, one.load_s) for one in guests if one.load_s]
+    if not loads:
+        return {"hops_per_s": None, "startup_s": None}
+    return {
+        "hops_per_s": sum(one.hops / load_s for one, load_s in loads),
+        "startup_s": statistics.fmean(one.wall_s - load_s for one, load_s in loads),
+    }
+
+
 #: Quantities that are reported, in their order.
 QUANTITIES = (
-    "factor", "load_factor", "packets_per_s", "cpu_s_per_virtual_s",
-    "boot_s", "wall_s", "memory_mib",
+    "factor", "load_factor", "packets_per_s", "hops_per_s", "cpu_s_per_virtual_s",
+    "startup_s", "boot_s", "wall_s", "memory_mib",
 )  # fmt: skip
 
 
-def spread(values: list[float | None]) -> dict[str, float] | None:
+def simulator(scenario: Scenario, length_s: float, python: Path) -> dict[str, float]:
+    """The quantities that a simulation of `scenario` by ns-3 has, of one execution."""
+    found = ns3.simulate(scenario.run(1, length_s), python)
+    return {
+        "factor": length_s / found.wall_s,
+        "load_factor": length_s / found.load_s,
+        "packets_per_s": found.packets / found.wall_s,
+        "hops_per_s": found.hops / found.load_s,
+        "startup_s": found.wall_s - found.load_s,
+        "wall_s": found.wall_s,
+        "goodput_mbit_s": found.received_bytes * 8 / 1e6 / length_s,
+    }
+
+
+#: Quantities that are set against a simulator's, and the power of their ratio that says how much
+#: faster it is here: rates are better high, times low.
+AGAINST = {"load_factor": 1, "hops_per_s": 1, "startup_s": -1, "wall_s": -1}
+
+
+def against(entry: dict[str, Any], repeats: list[dict[str, float]]) -> dict[str, Any]:
+    """The entry of `against` in the report: ours (`entry`) beside a simulator's, and by how much
+    it is faster here: by loads, by packet-hops, by start-up and by all of a run."""
+    theirs = {name: spread([one[name] for one in repeats]) for name in repeats[0]}
+    ratios = {}
+    for name, power in AGAINST.items():
+        here, there = entry[name], theirs[name]
+        if here and there:
+            ratios[name] = (here["median"] / there["median"]) ** power
+    return {
+        "scenario": entry["scenario"],
+        "simulator": ns3.REQUIREMENT,
+        "repeats": len(repeats),
+        **theirs,
+        "faster": ratios,
+    }
+
+
+def spread(values: Sequence[float | None]) -> dict[str, float] | None:
     """Least, median and greatest of the repeats; None where it was not measured."""
     known = [value for value in values if value is not None]
     if not known:
@@ -265,7 +361,9 @@ def spread(values: list[float | None]) -> dict[str, float] | None:
     return {"min": min(known), "median": statistics.median(known), "max": max(known)}
 
 
-def report(scenario: Scenario, built: Kernel, repeats: list[dict[str, Any]]) -> dict[str, Any]:
+def report(
+    scenario: Scenario, built: Kernel | Checkout, repeats: list[dict[str, Any]]
+) -> dict[str, Any]:
     """The entry of `scenarios` in the report for one kernel."""
     return {
         "scenario": scenario.name,

@@ -285,6 +285,15 @@ class ExperimentSection(Section):
         return _blocks(value)
 
 
+class FixedSection(Section):
+    """What the claims are settled by, as it was fixed on a day: repetitions 1 to n of each cell of
+    an experiment, and how many of them had been looked at by then, at most, in any cell."""
+
+    on: str = Field(pattern=r"^\d{4}-\d\d-\d\d$")  # with quotes
+    repetitions: dict[Name, int]
+    seen: dict[Name, int] = Field(default_factory=dict)
+
+
 def _study_name(text: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", text):
         todo = "write lower-case letters, digits, - and _"
@@ -326,3 +335,18 @@ class StudyFile(Section):
     rig: dict[str, Any] = Field(default_factory=dict)  # of every experiment
     memory: Memory | None = None
     experiments: dict[Name, ExperimentSection] = Field(min_length=1)
+    fixed: FixedSection | None = None
+
+    @model_validator(mode="after")
+    def _fixes_what_there_is(self) -> Self:
+        if self.fixed is not None:
+            named = {"repetitions": self.fixed.repetitions, "seen": self.fixed.seen}
+            flaws: list[Flaw] = [
+                (("fixed", key, name), *unknown("experiment", name, self.experiments))
+                for key, names in named.items()
+                for name in names
+                if name not in self.experiments
+            ]
+            if flaws:
+                raise Flaws(*flaws)
+        return self

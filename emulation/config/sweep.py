@@ -1,4 +1,4 @@
-"""From the sections of a study file to points: the product of the values of each axis.
+"""The points of an experiment: from sections of a study file, the product of each axis' values.
 
 An axis is `link`, `qdisc`, `cc` or `era`; a short name that the study defines; or the path of any
 parameter: `rig.base_rtt`, `traffic.flows`, `qdisc.target`, `memory`. A sweep is a mapping of axes
@@ -36,14 +36,14 @@ from emulation.study.schema import FASTEST, RIG_KINDS, Flaw, Flaws, Memory, unkn
 from emulation.study.source import Path
 from emulation.traffic import TRAFFIC, Traffic, TrafficSection
 
-#: Axes that every study has, beside paths of parameters.
+#: Axes that every study has, in addition to paths of parameters.
 BUILT_IN = ("link", "qdisc", "cc", "era")
-#: What no axis of a study can be called.
+#: Names that a study cannot give to an axis.
 RESERVED = (*BUILT_IN, "memory", "experiment", "seed", "length", "kernel")
-SECTIONS = ("rig", "traffic", "qdisc")  # what a path of a parameter begins with
+SECTIONS = ("rig", "traffic", "qdisc")  # in which the path of a parameter begins
 TEMPLATE = "{experiment}/{link}/{qdisc}/{cc}"
 _MEMORY: TypeAdapter[Any] = TypeAdapter(Memory)
-LONGEST_LABEL = 180  # a file system takes 255 bytes; the era, kernel and length come behind it
+LONGEST_LABEL = 180  # a file system takes 255 bytes; the era, kernel and length are appended
 _PART = re.compile(r"\w[\w.=-]*", re.ASCII)  # of an id's template
 _CONTROL = re.compile(r"[a-z][a-z0-9_]*")
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
@@ -51,53 +51,53 @@ _NAMED = re.compile(r"\{(\w+)\}")
 
 
 class Sweep:
-    """The points of one experiment of a study file, those of its sweep and any others."""
+    """Makes the points of one experiment of a study file, those of its sweep and any others."""
 
     def __init__(
         self, file: StudyFile, name: str, folder: FilePath, joining: Iterable[str] = ()
     ) -> None:
-        """`joining`: qdiscs of the file that come into every sweep over several qdiscs."""
+        """`joining` names the qdiscs that are added to every sweep over several qdiscs."""
         self.file, self.name, self.folder = file, name, folder
         self.section: ExperimentSection = file.experiments[name]
         self.joining = tuple(joining)
         self._parts: dict[str, Any] = {}
         self.context = {
             "wifi": {
-                key: Wifi(key, options(one.access_point), tuple(map(options, one.stations)))
-                for key, one in file.wifi.items()
+                key: Wifi(key, options(link.access_point), tuple(map(options, link.stations)))
+                for key, link in file.wifi.items()
             },
-            "loads": {key: one.load(key) for key, one in file.loads.items()},
+            "loads": {key: load.load(key) for key, load in file.loads.items()},
             "folder": folder,
         }
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """The sweep, with the qdiscs that join it."""
-        found = []
+        """Return the blocks of the sweep, with the qdiscs that join it."""
+        blocks = []
         for block in self.section.sweep:
             qdiscs = block.get("qdisc")
             if isinstance(qdiscs, list) and len(qdiscs) > 1 and self.joining:
                 block = {**block, "qdisc": [*qdiscs, *self.joining]}
-            found.append(block)
-        return found
+            blocks.append(block)
+        return blocks
 
     @cached_property
     def base(self) -> dict[str, Any]:
-        """The rig and the traffic without anything that a sweep says, as plain values."""
+        """Return the rig and the traffic as plain values, without those of the sweep."""
         common, own = self.file.rig, self.section.rig
         kind = common.get("kind", "daisy_chain")
         if own.get("kind", kind) != kind:
             common = {}
         rig = {"kind": kind, **common, **own}
-        ours, more = common.get("sysctls"), own.get("sysctls")
-        if isinstance(ours, dict) and isinstance(more, dict):
-            rig["sysctls"] = {**ours, **more}
+        common_sysctls, own_sysctls = common.get("sysctls"), own.get("sysctls")
+        if isinstance(common_sysctls, dict) and isinstance(own_sysctls, dict):
+            rig["sysctls"] = {**common_sysctls, **own_sysctls}
         return {"rig": rig, "traffic": dict(self.section.traffic), "qdisc": {}}
 
     # --- which values ---------------------------------------------------------------------------
 
     def check_axes(self) -> None:
-        """Raise `Flaws` for an axis that there is not, and for an id that cannot be."""
+        """Raise `Flaws` for unknown axes, repeated values and an invalid template of ids."""
         flaws: list[Flaw] = []
         for number, block in enumerate(self.section.sweep):
             where = ("sweep", number) if len(self.section.sweep) > 1 else ("sweep",)
@@ -114,19 +114,19 @@ class Sweep:
                         ((*where, axis, *path), what, todo) for path, what, todo in error.flaws
                     ]
         template = self.section.id or TEMPLATE
-        shortest, longest = (_OPTIONAL.sub(kept, template) for kept in ("", r"\1"))
-        parts = [_NAMED.sub("_", one).split("/") for one in (shortest, longest)]
-        if not all(len(one) == 4 and all(map(_PART.fullmatch, one)) for one in parts):
+        shortest, longest = (_OPTIONAL.sub(optional, template) for optional in ("", r"\1"))
+        ids = [_NAMED.sub("_", text).split("/") for text in (shortest, longest)]
+        if not all(len(parts) == 4 and all(map(_PART.fullmatch, parts)) for parts in ids):
             what = f"'{template}' is not four parts of letters, digits and names of axes"
             flaws.append((("id",), what, f"write e.g. {TEMPLATE}"))
         else:
             _, *places = template.split("/")
             if places[0] != "{link}" or "{qdisc}" not in places[1] or places[2] != "{cc}":
-                what = f"'{template}' has not link, qdisc and cc in its last three parts"
+                what = f"'{template}' lacks link, qdisc or cc in its last three parts"
                 flaws.append((("id",), what, f"write e.g. {TEMPLATE}"))
         for axis in _NAMED.findall(template):
             if axis == "era":
-                what = "names the axis 'era', which each id has in its own place"
+                what = "names the axis 'era', which has a place of its own in each id"
                 flaws.append((("id",), what, "leave it out"))
             elif axis != "experiment" and axis not in (*BUILT_IN, *self.file.axes):
                 valid = ("experiment", "link", "qdisc", "cc", *self.file.axes)
@@ -136,7 +136,7 @@ class Sweep:
 
     @staticmethod
     def check_names(file: StudyFile) -> list[Flaw]:
-        """What is wrong with the axes that a study defines, and with those that its qdiscs name."""
+        """Return what is wrong with the axes that a study defines and its qdiscs name."""
         flaws: list[Flaw] = []
         for name, axis in file.axes.items():
             where: Path = ("axes", name)
@@ -165,7 +165,7 @@ class Sweep:
         return flaws
 
     def check_axis(self, axis: str) -> None:
-        """Raise `Flaws` where nothing is called `axis`."""
+        """Raise `Flaws` where no axis is called `axis`."""
         if axis in (*BUILT_IN, "memory", *self.file.axes):
             return
         first, dot, rest = axis.partition(".")
@@ -175,19 +175,19 @@ class Sweep:
             raise Flaws(((), what, f"{todo}; or the path of a parameter: rig.base_rtt"))
 
     def products(self) -> Iterator[list[Value]]:
-        """The values of each point of the sweep: of every block the product of its axes."""
+        """Yield the values of each point of the sweep: in each block the product of its axes."""
         for block in self.blocks:
             axes = []
             for axis, values in block.items():
                 several = isinstance(values, list)
                 swept = several and len(self.all_values(axis)) > 1
-                found = values if several else [values]
-                axes.append([Value(axis, one, swept, False) for one in found])
+                items = values if several else [values]
+                axes.append([Value(axis, item, swept, False) for item in items])
             yield from map(list, product(*axes))
 
     @property
     def size(self) -> int:
-        """How many points there are, before they are made."""
+        """Return the number of points, without making them."""
         axes = (
             [len(values) if isinstance(values, list) else 1 for values in block.values()]
             for block in self.blocks
@@ -195,45 +195,47 @@ class Sweep:
         return sum(map(math.prod, axes))
 
     def varied(
-        self, values: Sequence[Value], asked: Mapping[str, Sequence[Any]]
+        self, values: Sequence[Value], requested: Mapping[str, Sequence[Any]]
     ) -> Iterator[list[Value]]:
-        """`values` of a point with those that are asked for in their place, or behind them."""
-        axes = {one.axis: [one] for one in values}
-        for axis, several in sorted(asked.items()):  # in one order, so that there is one id
+        """Yield the values of a point with those requested in their place or after them."""
+        axes = {value.axis: [value] for value in values}
+        for axis, requests in sorted(requested.items()):  # in a fixed order, for a unique id
             try:
                 self.check_axis(axis)
             except Flaws as error:
                 raise Flaws(*error.below(axis)) from None
-            axes[axis] = [Value(axis, one, True, True) for one in several]
+            axes[axis] = [Value(axis, value, True, True) for value in requests]
         yield from map(list, product(*axes.values()))
 
     def all_values(self, axis: str) -> list[str]:
-        """Every value that the sweep has of an axis, as text."""
-        found: dict[str, None] = {}
+        """Return every value of an axis in the sweep, as text."""
+        texts: dict[str, None] = {}
         for block in self.blocks:
             if axis in block:
                 values = block[axis] if isinstance(block[axis], list) else [block[axis]]
-                found |= dict.fromkeys(Value(axis, one, True, False).text for one in values)
-        return list(found)
+                texts |= dict.fromkeys(Value(axis, value, True, False).text for value in values)
+        return list(texts)
 
-    # --- one point ------------------------------------------------------------------------------
+    # --- a point --------------------------------------------------------------------------------
 
     def point(self, values: Sequence[Value]) -> Point:
-        """The point of these values. Raises `Flaws`, whose paths begin with `rig`, `traffic`,
-        `qdisc`, or the name of an axis."""
-        chosen = {one.axis: one for one in values}
+        """Make the point of these values.
+
+        Raises `Flaws` whose paths begin with `rig`, `traffic`, `qdisc` or the name of an axis.
+        """
+        chosen = {value.axis: value for value in values}
         qdisc = self._qdisc_name(chosen)
-        applied = [one for one in values if self._applies(one, qdisc)]
+        applied = [value for value in values if self._applies(value, qdisc)]
         document = copy.deepcopy(self.base)
         overrides: list[tuple[str, dict[str, Any]]] = []
         set_by: dict[Path, str] = {}  # parameter -> the axis that sets it
         era, memory = None, self.section.memory or self.file.memory or DEFAULT_MEMORY
-        for one in applied:
+        for value in applied:
             options: dict[str, Any] = {}
-            for path, setting in self._settings(one, qdisc).items():
+            for path, setting in self._settings(value, qdisc).items():
                 try:
                     if path not in ("link", "qdisc", "cc"):
-                        _once(path, one.axis, set_by)
+                        _record_setter(path, value.axis, set_by)
                     if path == "era":
                         era = self._era(str(setting))
                     elif path == "memory":
@@ -243,9 +245,9 @@ class Sweep:
                     elif path not in BUILT_IN:
                         parameter.put(document, path, setting)
                 except Flaws as error:
-                    raise Flaws(*error.below(one.axis)) from None
-            overrides.append((one.axis, options))
-        rig, traffic, link, cc = _all_of(
+                    raise Flaws(*error.below(value.axis)) from None
+            overrides.append((value.axis, options))
+        rig, traffic, link, cc = _results(
             lambda: self._read("rig", document["rig"], set_by),
             lambda: self._read("traffic", document["traffic"], set_by),
             lambda: self._link(chosen),
@@ -253,12 +255,12 @@ class Sweep:
         )
         for axis in ("link", "qdisc"):
             if axis in chosen and not rig.tested:
-                todo = "remove it, or choose a rig that has one"
-                raise Flaws(((axis,), "the rig has no bottleneck that it could be for", todo))
+                todo = "remove it, or choose a rig with a bottleneck"
+                raise Flaws(((axis,), "the rig has no bottleneck to apply it to", todo))
         if rig.tested and link is NO_LINK:
-            raise Flaws((("sweep",), "says no link", "add e.g. 'link: [10/10]'"))
+            raise Flaws((("sweep",), "has no link", "add e.g. 'link: [10/10]'"))
         if rig.tested and qdisc == NONE:
-            raise Flaws((("sweep",), "says no qdisc", "add e.g. 'qdisc: [fq_codel]'"))
+            raise Flaws((("sweep",), "has no qdisc", "add e.g. 'qdisc: [fq_codel]'"))
         queues, borrowed = self._queues(qdisc, link, rig, overrides, chosen, applied)
         label, _, qdisc_part, _ = self._id(applied)
         point = Point(
@@ -271,14 +273,16 @@ class Sweep:
             traffic=traffic,
             memory=memory,
             era=era,
-            axes=tuple((one.axis, one.text) for one in applied),
+            axes=tuple((value.axis, value.text) for value in applied),
             outside=tuple(
-                one.axis
-                for one in applied
-                if one.asked and one.text not in self.all_values(one.axis)
+                value.axis
+                for value in applied
+                if value.asked and value.text not in self.all_values(value.axis)
             ),
             settings=tuple(
-                (one.axis, one.value) for one in applied if one.asked and one.axis not in BUILT_IN
+                (value.axis, value.value)
+                for value in applied
+                if value.asked and value.axis not in BUILT_IN
             ),
             borrowed=borrowed,
         )
@@ -297,18 +301,21 @@ class Sweep:
     def _qdisc_section(self, name: str) -> QdiscSection:
         return self.file.qdiscs.get(name) or QdiscSection(kind=name)
 
-    def _applies(self, one: Value, qdisc: str) -> bool:
-        """Whether an axis of the study means something to the qdisc: one that sets an option does
-        not where the qdisc has no such option, unless somebody asks for it."""
-        axis = self.file.axes.get(one.axis)
-        if axis is None or one.asked or qdisc == NONE:
+    def _applies(self, value: Value, qdisc: str) -> bool:
+        """Whether an axis of the study applies to the qdisc.
+
+        An axis that sets an option does not where the qdisc has no such option, unless the user
+        asks for it.
+        """
+        axis = self.file.axes.get(value.axis)
+        if axis is None or value.asked or qdisc == NONE:
             return True
         section = self._qdisc_section(qdisc)
-        settings = {axis.sets: one.value} if axis.sets else axis.values.get(one.text, {})
+        settings = {axis.sets: value.value} if axis.sets else axis.values.get(value.text, {})
         options = {path: value for path, value in settings.items() if path.startswith("qdisc.")}
         if qdisc in self.joining:  # it comes with its own options
             return len(options) < len(settings) or not settings
-        if one.axis in section.by or section.kind not in TC_OPTIONS:
+        if value.axis in section.by or section.kind not in TC_OPTIONS:
             return True
         known = TC_OPTIONS[section.kind]
         return all(
@@ -317,26 +324,26 @@ class Sweep:
             if value is not None
         )
 
-    def _settings(self, one: Value, qdisc: str) -> dict[str, Any]:
-        """The parameters that a value of an axis sets."""
-        axis = self.file.axes.get(one.axis)
+    def _settings(self, value: Value, qdisc: str) -> dict[str, Any]:
+        """Map the paths of the parameters that a value of an axis sets to their values."""
+        axis = self.file.axes.get(value.axis)
         if axis is None:
-            return {one.axis: one.value}
+            return {value.axis: value.value}
         if axis.values:
-            if one.text not in axis.values:
-                raise Flaws(((one.axis,), *unknown(one.axis, one.text, axis.values)))
+            if value.text not in axis.values:
+                raise Flaws(((value.axis,), *unknown(value.axis, value.text, axis.values)))
             return {
-                path: value
-                for path, value in axis.values[one.text].items()
-                if one.asked or qdisc not in self.joining or not path.startswith("qdisc.")
+                path: setting
+                for path, setting in axis.values[value.text].items()
+                if value.asked or qdisc not in self.joining or not path.startswith("qdisc.")
             }
         assert axis.sets is not None
-        if qdisc != NONE and one.axis in self._qdisc_section(qdisc).by:
+        if qdisc != NONE and value.axis in self._qdisc_section(qdisc).by:
             return {}  # the qdisc has its own options for the value
-        return {axis.sets: one.value}
+        return {axis.sets: value.value}
 
     def _era(self, name: str) -> str:
-        """The era of that name, with its changes."""
+        """Return the name of an era; raise `Flaws` where there is no such era."""
         try:
             eras.switches(name, self.section.restores)
         except ValueError as error:
@@ -345,18 +352,18 @@ class Sweep:
         return name
 
     def _read(self, part: str, document: Any, set_by: Mapping[Path, str]) -> Any:
-        """The rig or the traffic of a document; the same one for the same document.
+        """Read the rig or the traffic of a document; equal documents give the same object.
 
-        A flaw of what an axis has set is that of the axis.
+        A flaw in a parameter that an axis has set is reported at the axis.
         """
         key = part + json.dumps(document, sort_keys=True, default=str)
         if key not in self._parts:
             adapter, form = (RIG, Rig) if part == "rig" else (TRAFFIC, Traffic)
             try:
-                found: RigSection | TrafficSection = read(adapter, document, form, self.context)
+                section: RigSection | TrafficSection = read(adapter, document, form, self.context)
             except Flaws as error:
-                raise Flaws(*(_blamed(flaw, set_by) for flaw in error.below(part))) from None
-            self._parts[key] = found
+                raise Flaws(*(_at_axis(flaw, set_by) for flaw in error.below(part))) from None
+            self._parts[key] = section
         return self._parts[key]
 
     def _link(self, chosen: Mapping[str, Value]) -> Link:
@@ -380,23 +387,25 @@ class Sweep:
         chosen: Mapping[str, Value],
         applied: Sequence[Value],
     ) -> tuple[tuple[tuple[Rate, Qdisc], ...], tuple[tuple[Rate, Rate], ...]]:
-        """The qdisc under test at each rate, and which rates' values were taken for others."""
+        """Return the qdisc under test at each rate, and the rates whose options others borrow."""
         if name == NONE or not rig.tested:
             return (), ()
         section = self._qdisc_section(name)
-        axes = {one.axis: one for one in applied}
+        axes = {value.axis: value for value in applied}
         free = any(chosen[axis].asked for axis in ("link", "qdisc") if axis in chosen)
         queues, borrowed = [], []
         for rate in rig.tested_rates(None if link is NO_LINK else link):
-            there = str(rate)
-            if section.rates and there not in section.rates and name not in self.joining:
+            source_rate = str(rate)
+            if section.rates and source_rate not in section.rates and name not in self.joining:
                 if not free:
                     what = f"'{name}' has no values for {rate}, a rate of {link.name}"
                     todo = f"add '{rate}' to qdiscs.{name}.rates"
                     raise Flaws((("qdisc",), what, todo))
-                there = min(section.rates, key=lambda one: _times(Rate.parse(one), rate))
-                borrowed.append((rate, Rate.parse(there)))
-            found: dict[str, Any] = dict(section.options)
+                source_rate = min(
+                    section.rates, key=lambda text: _log_ratio(Rate.parse(text), rate)
+                )
+                borrowed.append((rate, Rate.parse(source_rate)))
+            options: dict[str, Any] = dict(section.options)
             for axis, values in section.by.items():
                 if axis in axes:
                     value = axes[axis].text
@@ -404,95 +413,95 @@ class Sweep:
                         what = f"'{name}' has no options for {axis} {value}"
                         todo = f"add it to qdiscs.{name}.by.{axis}; it has {', '.join(values)}"
                         raise Flaws(((axis,), what, todo))
-                    found = _changed(found, values[value])
-            found = _changed(found, section.rates.get(there, {}))
+                    options = _changed(options, values[value])
+            options = _changed(options, section.rates.get(source_rate, {}))
             for axis, settings in overrides:
                 try:
-                    found = _changed(found, options_of(section.kind, settings))
+                    options = _changed(options, options_of(section.kind, settings))
                 except Flaws as error:
                     raise Flaws(*error.below(axis)) from None
-            if section.kind in TC_OPTIONS:  # each part is right, and now all of it together
-                wrong = [*flaws(section.kind, found), *missing(section.kind, found)]
+            if section.kind in TC_OPTIONS:  # each option is valid; now all of them together
+                wrong = [*flaws(section.kind, options), *missing(section.kind, options)]
                 if wrong:
                     raise Flaws(*((("qdisc", option), what, todo) for option, what, todo in wrong))
-            txqueuelen = found.pop("txqueuelen", None)
+            txqueuelen = options.pop("txqueuelen", None)
             assert txqueuelen is None or isinstance(txqueuelen, Packets)
             source = None
             if section.module is not None:
                 source = module.source(self.folder / section.module)
             queues.append(
-                (rate, Qdisc(name, section.kind, tuple(found.items()), txqueuelen, source))
+                (rate, Qdisc(name, section.kind, tuple(options.items()), txqueuelen, source))
             )
         return tuple(queues), tuple(borrowed)
 
     # --- its id ---------------------------------------------------------------------------------
 
     def _id(self, applied: Sequence[Value]) -> list[str]:
-        """The four parts of its id: label, link, qdisc, congestion control."""
+        """Return the four parts of a point's id: label, link, qdisc, congestion control."""
         template = self.section.id or TEMPLATE
-        known = {one.axis: one for one in applied}
+        known = {value.axis: value for value in applied}
 
-        def optional(found: re.Match[str]) -> str:
-            names = _NAMED.findall(found[1])
-            there = all(one in known and not self._default(known[one]) for one in names)
-            return found[1] if there else ""
+        def optional(match: re.Match[str]) -> str:
+            names = _NAMED.findall(match[1])
+            differs = all(name in known and not self._is_default(known[name]) for name in names)
+            return match[1] if differs else ""
 
-        def filled(found: re.Match[str]) -> str:
-            if found[1] == "experiment":
+        def filled(match: re.Match[str]) -> str:
+            if match[1] == "experiment":
                 return self.name
-            return known[found[1]].slug if found[1] in known else NONE
+            return known[match[1]].slug if match[1] in known else NONE
 
-        kept = _OPTIONAL.sub(optional, template)
-        label, link_part, qdisc, cc = _NAMED.sub(filled, kept).split("/")
-        named = set(_NAMED.findall(kept))
-        left_out = set(_NAMED.findall(template)) - named  # as the rig or the traffic has them
+        text = _OPTIONAL.sub(optional, template)
+        label, link_part, qdisc, cc = _NAMED.sub(filled, text).split("/")
+        named = set(_NAMED.findall(text))
+        left_out = set(_NAMED.findall(template)) - named  # defaults of the rig or the traffic
         more = [
-            f",{one.axis}={one.slug}"
-            for one in applied
-            if one.swept
-            and one.axis not in (*named, *BUILT_IN)
-            and not (one.axis in left_out and self._default(one))
+            f",{value.axis}={value.slug}"
+            for value in applied
+            if value.swept
+            and value.axis not in (*named, *BUILT_IN)
+            and not (value.axis in left_out and self._is_default(value))
         ]
         label += "".join(more)
         if len(label) > LONGEST_LABEL:
             label = f"{label[:LONGEST_LABEL]}-{digest(label)}"
         return [label, link_part, qdisc, cc]
 
-    def _default(self, one: Value) -> bool:
-        """Whether a value is what the rig or the traffic has anyway."""
-        axis = self.file.axes.get(one.axis)
+    def _is_default(self, value: Value) -> bool:
+        """Whether the rig or the traffic has the value without the axis, too."""
+        axis = self.file.axes.get(value.axis)
         if axis is None or axis.sets is None:
             return False
         try:
-            there = parameter.get(self.base, axis.sets)
+            default = parameter.get(self.base, axis.sets)
         except (KeyError, IndexError, TypeError):
             return False
-        return Value(one.axis, there, False, False).text == one.text
+        return Value(value.axis, default, False, False).text == value.text
 
 
-def _once(path: str, axis: str, set_by: dict[Path, str]) -> None:
-    """Remember that `axis` sets the parameter; raise `Flaws` where another one does so, too."""
+def _record_setter(path: str, axis: str, set_by: dict[Path, str]) -> None:
+    """Record that `axis` sets the parameter; raise `Flaws` where another axis does so, too."""
     steps = tuple(parameter.steps(path))
     for known, other in set_by.items():
         shared = min(len(known), len(steps))
         if other != axis and known[:shared] == steps[:shared]:
             what = f"sets {path}, as the axis '{other}' does"
-            raise Flaws(((), what, "leave one of the two"))
+            raise Flaws(((), what, "remove one of the two"))
     set_by[steps] = axis
 
 
-def _all_of(*parts: Callable[[], Any]) -> tuple[Any, ...]:
-    """What each of `parts` returns; `Flaws` with those of all that raise some."""
-    found: list[Any] = []
+def _results(*parts: Callable[[], Any]) -> tuple[Any, ...]:
+    """Call all `parts` and return what they return; raise the `Flaws` of all of them together."""
+    results: list[Any] = []
     flaws: list[Flaw] = []
     for part in parts:
         try:
-            found.append(part())
+            results.append(part())
         except Flaws as error:
             flaws += error.flaws
     if flaws:
         raise Flaws(*flaws)
-    return tuple(found)
+    return tuple(results)
 
 
 def _check(point: Point, set_by: Mapping[Path, str]) -> None:
@@ -518,14 +527,14 @@ def _check(point: Point, set_by: Mapping[Path, str]) -> None:
         except ValueError as error:
             flaws.append((("rig",), str(error), "put netem at the root of its port"))
     if point.rig.tested and not topology.queues():
-        what = "builds no queue under test, and the sweep has a link and a qdisc for it"
+        what = "has no queue under test, but the sweep has a link and a qdisc for it"
         flaws.append((("rig",), what, "write 'bottleneck: false', or give a port the qdisc"))
     if flaws:
-        raise Flaws(*(_blamed(flaw, set_by) for flaw in flaws))
+        raise Flaws(*(_at_axis(flaw, set_by) for flaw in flaws))
 
 
-def _blamed(flaw: Flaw, set_by: Mapping[Path, str]) -> Flaw:
-    """A flaw of the document, at the axis that has set what is wrong, if any has."""
+def _at_axis(flaw: Flaw, set_by: Mapping[Path, str]) -> Flaw:
+    """Move a flaw of the document to the axis that has set the wrong value, if there is one."""
     path, what, todo = flaw
     steps = tuple(map(str, path))
     for depth in range(len(steps), 0, -1):
@@ -535,49 +544,49 @@ def _blamed(flaw: Flaw, set_by: Mapping[Path, str]) -> Flaw:
 
 
 def _control(chosen: Mapping[str, Value]) -> str:
-    """The congestion control; whether a kernel has it is seen when one is chosen."""
+    """Return the congestion control; whether the kernel has it is checked with the run."""
     if "cc" not in chosen:
         return NONE
     name = chosen["cc"].text
     if not _CONTROL.fullmatch(name):
-        raise Flaws((("cc",), f"'{name}' is no congestion control", "write e.g. cubic or reno"))
+        raise Flaws((("cc",), f"'{name}' is not a congestion control", "write e.g. cubic or reno"))
     return name
 
 
 def link(text: str) -> Link:
-    """A link by its rates, download/upload in Mbit/s: `50/10`; `Flaws` for anything else."""
+    """Read a link, download/upload in Mbit/s: `50/10`; raise `Flaws` for anything else."""
     parts = text.split("/")
     todo = "write download/upload in Mbit/s: 10/1"
     if len(parts) != 2 or not all(re.fullmatch(r"\d+(\.\d+)?", part) for part in parts):
-        raise Flaws(((), f"'{text}' is no link", todo))
+        raise Flaws(((), f"'{text}' is not a link", todo))
     rates = [Fraction(part) * 10**6 for part in parts]
     if any(rate.denominator != 1 for rate in rates):
-        raise Flaws(((), f"'{text}' is no whole number of bit/s", todo))
+        raise Flaws(((), f"'{text}' is not a whole number of bit/s", todo))
     down, up = (Rate(rate.numerator) for rate in rates)
     if not Rate(0) < min(down, up) or max(down, up) > FASTEST:
         raise Flaws(((), f"'{text}' is not possible", f"write rates above 0 and up to {FASTEST}"))
     return Link(f"{down.mbit_per_s:g}/{up.mbit_per_s:g}", down, up)
 
 
-def _times(one: Rate, other: Rate) -> float:
-    """How many times one rate is more or less than another, as a logarithm."""
-    return abs(math.log(one.base / other.base))
+def _log_ratio(rate: Rate, other: Rate) -> float:
+    """Return the absolute logarithm of the ratio of two rates."""
+    return abs(math.log(rate.base / other.base))
 
 
 def _changed(options: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """`options` with `changes`: in their places; what is new takes the place of what is removed.
+    """Return `options` with `changes`, in order, as the order matters to `tc`.
 
-    `tc` reads options in order.
+    A changed option keeps its place; a new one takes that of a removed one, or comes last.
     """
     removed = [name for name, value in changes.items() if value is None and name in options]
     new = [name for name, value in changes.items() if value is not None and name not in options]
     places = dict(zip(removed, new, strict=False))
-    found: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for name, value in options.items():
         if name in places:
-            found[places[name]] = changes[places[name]]
+            changed[places[name]] = changes[places[name]]
         elif name not in removed:
-            found[name] = changes.get(name, value)
+            changed[name] = changes.get(name, value)
     for name in new:
-        found.setdefault(name, changes[name])
-    return found
+        changed.setdefault(name, changes[name])
+    return changed

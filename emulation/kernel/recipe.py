@@ -68,7 +68,7 @@ class Patch:
     name: str  # the file's name without the folder
     path: Path
     sha256: str
-    host_only: bool = False  # changes nothing in a guest that runs to its end
+    host_only: bool = False  # changes no byte of a guest that runs to its end
 
 
 @dataclass(frozen=True)

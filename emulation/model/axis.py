@@ -1,4 +1,4 @@
-"""A value of an axis at a point, and what the path of a run says of it."""
+"""A value of an axis at a point, and how it appears in the path of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-LONGEST_WORD, DIGITS = 40, 8  # of a value in a path, and of the digest of any other value
+LONGEST_WORD, DIGITS = 40, 8  # of a value in a path; of the digest of any other
 _WORD = re.compile(rf"\w[\w.=-]{{,{LONGEST_WORD - 1}}}", re.ASCII)
 _QUANTITY = re.compile(r"[0-9.]{1,20} ?[A-Za-z]{1,10}(/s)?")
 _LINK = re.compile(r"[0-9.]{1,20}/[0-9.]{1,20}")
@@ -19,41 +19,43 @@ class Value:
     """A value of an axis at a point."""
 
     axis: str
-    value: Any  # as the file or the command line has it
-    swept: bool  # one of several, or asked for: it belongs into the id
-    asked: bool  # by somebody, and not by the file
+    value: Any  # as in the file or on the command line
+    swept: bool  # whether it belongs into the id: one of several values, or the user's
+    asked: bool  # whether the user set it, and not the file
 
     @property
     def text(self) -> str:
-        """For people: `5 ms`, `10/1`."""
+        """Return the value as text for people: `5 ms`, `10/1`."""
         if isinstance(self.value, list | tuple):
-            return "+".join(str(one) for one in self.value)
+            return "+".join(map(str, self.value))
         if isinstance(self.value, bool):
             return str(self.value).lower()
         return str(self.value)
 
     @property
     def slug(self) -> str:
-        """For a path: `5ms`, `10-1`; no two values have the same one, but for a quantity that is
-        written with a space and without."""
+        """Return the value as part of a path: `5ms`, `10-1`.
+
+        No two values share a slug, except a quantity written with and without a space.
+        """
         if isinstance(self.value, list | tuple):
-            return "+".join(_slug(str(one)) for one in self.value)
+            return "+".join(_slug(str(item)) for item in self.value)
         return _slug(self.text)
 
 
 def _slug(text: str) -> str:
-    """`text` where it is a plain word, a quantity or a link; else what is left of it, and a digest.
+    """Return a plain word, a quantity or a link as it is; of other text the safe part and a digest.
 
-    A word that looks like what is made of something else gets a digest, too.
+    A word that looks like the slug of another text gets a digest, too.
     """
     if _QUANTITY.fullmatch(text) or _LINK.fullmatch(text):
         return text.replace(" ", "").replace("/", "-")
     if _WORD.fullmatch(text) and not _MADE.fullmatch(text):
         return text
-    left = re.sub(r"[^\w.=-]", "_", text, flags=re.ASCII)[:LONGEST_WORD].lstrip(".")
-    return f"{left}-{digest(text)}"
+    safe = re.sub(r"[^\w.=-]", "_", text, flags=re.ASCII)[:LONGEST_WORD].lstrip(".")
+    return f"{safe}-{digest(text)}"
 
 
 def digest(text: str) -> str:
-    """What stands for a longer text in a path."""
+    """Return the digits that stand for a longer text in a path."""
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]

@@ -1,10 +1,10 @@
-"""Eras: which Linux behaves in a run, today's or that of the papers.
+"""Eras: whether a run has the behaviour of today's Linux or of the papers'.
 
 `modern` is the kernel as it is. A switch restores one behaviour that Linux has since changed, and
-an era is a set of switches: `2014` is what gbw2015 ran (Linux 3.14), `2014-no_gso` all of it but
-one, `modern+pie_tune` today's with one of them. The kernel's side of a switch is an option, a
-sysctl or a module parameter, some of them added by `qdisc/patches`, so that stock `tc` configures
-everything. What a testbed had beside its kernel is a switch, too, and of no era: `2014+ticks_4ms`.
+an era is a set of switches: `2014` is what gbw2015 used (Linux 3.14), `2014-no_gso` is the same
+without one switch, `modern+pie_tune` is today's kernel with one. The kernel's side of a switch is
+an option, a sysctl or a module parameter, some of them added by `qdisc/patches`, so that stock `tc`
+configures everything. Other traits of a testbed are switches, too, but of no era: `2014+ticks_4ms`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Switch:
     """One behaviour of a former kernel, and how to restore it."""
 
     name: str
-    restores: str  # for people: what it does
-    changed: str  # the release that changed it, and the commit or the reason where there is none
-    parameters: tuple[tuple[str, str], ...] = ()  # (`sch_pie.name`, value), of the whole guest
+    restores: str  # the behaviour, in words
+    changed: str  # the release and commit that changed it, or the reason for the switch
+    parameters: tuple[tuple[str, str], ...] = ()  # (`sch_pie.name`, value), for the whole guest
     sysctls: tuple[tuple[str, str], ...] = ()  # (name, value), on client and server
     options: tuple[tuple[str, str, Option], ...] = ()  # (kind of tc, option, value)
-    module: str = ""  # of the kernel, a folder of qdisc/src
-    tick: Duration | None = None  # of the clock at which packets leave the emulated delay
+    module: str = ""  # a kernel module: its folder in qdisc/src
+    tick: Duration | None = None  # of the clock by which packets leave the emulated delay
 
 
 _PIE = (
@@ -109,8 +109,8 @@ _TCP = (
     ),
 )
 
-#: How senders find and repair losses. Only parts of what Linux 3.14 did can be restored, and with
-#: them CoDel is further from what was measured then than without (docs/eras.md): no era has them.
+#: How senders find and repair losses. Only parts of Linux 3.14 can be restored, and with them
+#: CoDel is further from what was measured then than without (docs/eras.md): no era has them.
 _RECOVERY = (
     Switch(
         "no_sack_compression",
@@ -132,7 +132,7 @@ _RECOVERY = (
     ),
 )
 
-#: Receivers. In no era yet: the shipped runs are without (docs/eras.md).
+#: Receivers. In no era yet: the shipped runs were made without (docs/eras.md).
 _RECEIVER = (
     Switch(
         "quickack",
@@ -171,8 +171,8 @@ _CLOCK = tuple(
     for text in TICKS
 )
 
-#: 4 MB hold 963 segments of 4352 bytes, what Linux 3.14 took for one where scatter-gather was off,
-#: as all offloads were; today's takes 2763 bytes, as measured by what gets in flight.
+#: 4 MB hold 963 segments of 4352 bytes, the size of one in Linux 3.14 with scatter-gather off, as
+#: all offloads were; today's Linux takes 2763 bytes, as measured by what gets in flight.
 _SEND_BUFFER = Switch(
     "send_buffer",
     "a send buffer of 4 MB holds 963 segments",
@@ -180,7 +180,7 @@ _SEND_BUFFER = Switch(
     sysctls=(("net.ipv4.tcp_wmem", f"4096 16384 {963 * 2763}"),),
 )
 
-#: What a testbed had beside its kernel, in no era and in no ablation of one.
+#: Traits of a testbed other than its kernel; in no era and in no ablation of one.
 TESTBED: tuple[Switch, ...] = (_SEND_BUFFER, *_CLOCK)
 
 #: Every switch of Linux's behaviour.
@@ -203,11 +203,10 @@ NAMES: tuple[str, ...] = tuple(_BY_NAME)
 
 
 def switches(era: str, besides: Iterable[str] = ()) -> tuple[Switch, ...]:
-    """The switches of `era`: a name of `ERAS`, then `+name` and `-name` for each change of it.
+    """Return the switches of `era`: a name of `ERAS`, then `+name` or `-name` for each change.
 
-    `besides`: switches that each era but `MODERN` has here, too. Raises `ValueError`, with the
-    valid names, for a name that is none, a switch that is on already or one that is not on to be
-    taken away, and for two clocks.
+    `besides` are switches added to every era but `MODERN`. Raises `ValueError` for an unknown name
+    (with the valid ones), for a change that has no effect, and for two clocks.
     """
     base, *changes = re.split(r"(?=[+-])", era)
     if base not in ERAS:
@@ -220,17 +219,17 @@ def switches(era: str, besides: Iterable[str] = ()) -> tuple[Switch, ...]:
                 f"unknown switch '{name}' of era '{era}'; valid: {', '.join(_BY_NAME)}"
             )
         if (name in on) == (sign == "+"):
-            raise ValueError(f"era '{era}': '{name}' is {'on' if sign == '+' else 'off'} already")
+            raise ValueError(f"era '{era}': '{name}' is already {'on' if sign == '+' else 'off'}")
         on ^= {name}
-    found = tuple(switch for name, switch in _BY_NAME.items() if name in on)
-    clocks = [switch.name for switch in found if switch.tick]
+    chosen = tuple(switch for name, switch in _BY_NAME.items() if name in on)
+    clocks = [switch.name for switch in chosen if switch.tick]
     if len(clocks) > 1:
         raise ValueError(f"era '{era}': {' and '.join(clocks)} exclude each other; choose one")
-    return found
+    return chosen
 
 
 def parameters(on: Iterable[Switch]) -> dict[str, str]:
-    """Value by file below `/sys/module` of the module parameters that `on` sets."""
+    """Map files below `/sys/module` to the values of module parameters that `on` sets."""
     return {
         f"/sys/module/{module}/parameters/{name}": value
         for switch in on
@@ -240,22 +239,22 @@ def parameters(on: Iterable[Switch]) -> dict[str, str]:
 
 
 def sysctls(on: Iterable[Switch]) -> dict[str, str]:
-    """Value by sysctl that `on` sets on the hosts."""
+    """Map sysctls of the hosts to the values that `on` sets."""
     return {name: value for switch in on for name, value in switch.sysctls}
 
 
 def modules(on: Iterable[Switch]) -> tuple[str, ...]:
-    """Folders of qdisc/src whose kernel modules `on` needs."""
+    """Return the folders in qdisc/src of the kernel modules that `on` needs."""
     return tuple(switch.module for switch in on if switch.module)
 
 
 def tick(on: Iterable[Switch]) -> Duration | None:
-    """That of the clock at which packets leave the emulated delay; None: to the nanosecond."""
+    """Return the tick at which packets leave the emulated delay; None means to the nanosecond."""
     return next((switch.tick for switch in on if switch.tick), None)
 
 
 def restored(qdisc: Qdisc, on: Iterable[Switch]) -> Qdisc:
-    """`qdisc` with the options that `on` sets for its kind; the experiment's own go first."""
+    """Return `qdisc` with the options that `on` sets for its kind and the experiment does not."""
     added = {
         option: value
         for switch in on

@@ -1,4 +1,4 @@
-"""A queue discipline: the paper's name for it, and the `tc` kind and options behind the name."""
+"""A queue discipline: the paper's name for it, and the `tc` kind and options it stands for."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PIE: Mapping[str, type] = {
     "dq_rate_estimator": bool,
 }
 
-#: What CAKE may be told one of: the shaper, the flows kept apart, the tins, the link layer, …
+#: Groups of exclusive options of CAKE: the shaper, how flows are isolated, the tins, …
 _CAKE_CHOICES = (
     ("bandwidth", "unlimited"),
     (
@@ -47,7 +47,7 @@ _CAKE_CHOICES = (
     ("ingress", "egress"),
 )
 
-#: The options of each kind that an experiment may set, and what each holds (iproute2, tc/q_*.c).
+#: The options of each kind that an experiment may set, with their types (iproute2, tc/q_*.c).
 TC_OPTIONS: Mapping[str, Mapping[str, type]] = {
     "pfifo_fast": {},
     "pfifo": {"limit": Packets},
@@ -132,27 +132,28 @@ TC_OPTIONS: Mapping[str, Mapping[str, type]] = {
     "netem": {"delay": Duration, "rate": Rate, "limit": Packets},
 }
 
-#: Options not compared: `tc` folds them into others, or the kernel adapts them (`probability`).
+#: Options that are not compared: `tc` folds them into others, or the kernel adapts them
+#: (`probability`).
 NOT_READ_BACK: Mapping[str, frozenset[str]] = {
     "red": frozenset({"avpkt", "bandwidth", "burst", "probability"}),
     "choke": frozenset({"avpkt", "bandwidth", "burst"}),
 }
 
-#: Options of which one at most may be set.
+#: Groups of options of which at most one may be set.
 CHOICES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "cake": _CAKE_CHOICES,
     "fq": (("pacing", "nopacing"), ("horizon_cap", "horizon_drop")),
     **dict.fromkeys(("codel", "fq_codel", "pie", "fq_pie"), (("ecn", "noecn"),)),
 }
 
-#: Options without which `tc` installs none.
+#: Options without which `tc` does not install a qdisc of the kind.
 REQUIRED: Mapping[str, tuple[str, ...]] = {
     "choke": ("limit", "bandwidth"),
     "red": ("limit", "avpkt"),
     "tbf": ("rate", "burst", "limit"),
 }
 
-#: The least and the greatest value that `tc` takes, where it is not any.
+#: The least and the greatest value that `tc` accepts, where it does not accept all.
 _RANGES: Mapping[tuple[str, str], tuple[int, int]] = {
     ("cake", "overhead"): (0, 256),
     ("cake", "mpu"): (0, 256),
@@ -163,53 +164,54 @@ _RANGES: Mapping[tuple[str, str], tuple[int, int]] = {
 #: Sizes that `tc` reads as a bare number: `1514`, not `1514b`.
 _BARE = frozenset({("fq_codel", "quantum"), ("fq", "quantum"), ("fq", "initial_quantum")})
 
-#: Options that name a class by its digits, which `tc` takes for hexadecimal: `20` of `1:20`.
+#: Options that name a class by its digits, which `tc` reads as hexadecimal: `20` of `1:20`.
 _CLASSES = frozenset({("htb", "default"), ("hfsc", "default")})
 
-#: Times that `tc` reads in nanoseconds, and as a bare number of milliseconds; others are in us.
+#: Times that `tc` counts in nanoseconds or reads as bare milliseconds; it counts others in us.
 _NANOSECONDS = frozenset({("fq", "timer_slack"), ("netem", "delay")})
 _MILLISECONDS = frozenset({("sfb", "rehash"), ("sfb", "db")})
 
 
 def flaws(kind: str, options: Mapping[str, Option | None]) -> Iterator[tuple[str, str, str]]:
-    """What `tc` would refuse or round of `options`: (option, what is wrong, what to do)."""
+    """Yield the options that `tc` would refuse or round: (option, what is wrong, what to do)."""
     for choice in CHOICES.get(kind, ()):
-        both = [name for name in choice if options.get(name) not in (None, False)]
-        if len(both) > 1:
-            what = f"does not go with '{both[0]}': {kind} takes one of {', '.join(choice)}"
-            yield both[1], what, "remove one of the two"
+        chosen = [name for name in choice if options.get(name) not in (None, False)]
+        if len(chosen) > 1:
+            what = f"excludes '{chosen[0]}': {kind} takes only one of {', '.join(choice)}"
+            yield chosen[1], what, "remove one of the two"
     for name, value in options.items():
         if isinstance(value, Duration):
             unit, step = _time_unit(kind, name)
             if value.nanoseconds % step:
-                yield name, f"'{value}' is not in whole {unit}", f"{kind} counts {name} in those"
+                what = f"'{value}' is not a whole number of {unit}"
+                yield name, what, f"{kind} counts {name} in {unit}"
         if (kind, name) in _RANGES and isinstance(value, int):
             least, most = _RANGES[kind, name]
             if not least <= value <= most:
-                yield name, f"{value} is not a possible value", f"write {least} to {most}"
+                yield name, f"{value} is out of range", f"write {least} to {most}"
         of_buckets = (kind, name) == ("fq", "buckets")
         if of_buckets and isinstance(value, int) and value.bit_count() != 1:
             yield name, f"{value} is not a power of two", "write e.g. 1024"
 
 
 def missing(kind: str, options: Mapping[str, Option | None]) -> Iterator[tuple[str, str, str]]:
-    """The options that `tc` needs for `kind` and that are not there, as `flaws` has them."""
+    """Yield the options that `tc` needs for `kind` and that are missing, in the form of `flaws`."""
     for name in REQUIRED.get(kind, ()):
         if options.get(name) is None:
             yield name, f"'{name}' is missing, which {kind} needs", "add it to its options"
 
 
-#: Files of a module's folder that it is built of.
+#: Files in the folder of a module that it is built from.
 INPUTS = ("Kbuild", "*.c", "*.h")
 
 
 @dataclass(frozen=True)
 class ModuleSource:
-    """The kernel module that brings a kind of qdisc, as source."""
+    """The source of a kernel module that provides a kind of qdisc."""
 
-    name: str  # as the guest's kernel calls it: `sch_ramp`
-    folder: Path  # its Kbuild and C files
-    digest: str  # of those
+    name: str  # in the guest's kernel: `sch_ramp`
+    folder: Path  # with its Kbuild and C files
+    digest: str  # of these files
 
 
 @dataclass(frozen=True)
@@ -218,12 +220,12 @@ class Qdisc:
 
     name: str  # the paper's name: `ared`, `fq_nocodel`
     kind: str  # the kind of `tc`: `red`, `fq_codel`
-    options: tuple[tuple[str, Option], ...] = ()  # in the order in which `tc` gets them
-    txqueuelen: Packets | None = None  # of the interface below it; None leaves the rig's own
-    module: ModuleSource | None = None  # of a qdisc of the user's own (`emulation.config.own`)
+    options: tuple[tuple[str, Option], ...] = ()  # in the order of the `tc` command
+    txqueuelen: Packets | None = None  # of the interface; None leaves that of the rig
+    module: ModuleSource | None = None  # of the user's own qdisc (`emulation.config.own`)
 
     def tc_arguments(self) -> tuple[str, ...]:
-        """What follows `tc qdisc add dev X parent 1:1 handle 10:`, the kind first."""
+        """Return what follows `tc qdisc add dev X parent 1:1 handle 10:`, the kind first."""
         words = [self.kind]
         for name, value in self.options:
             if isinstance(value, bool):
@@ -233,12 +235,12 @@ class Qdisc:
         return tuple(words)
 
     def expect(self) -> dict[str, str | int | float | bool]:
-        """What must be read back: the kind and each option as a JSON number or boolean.
+        """Return what must be read back: the kind and each option as a JSON number or boolean.
 
-        A `Rate` is `<option>_bit_s` and a `Duration` `<option>_us`; a size (bytes), a packet count
-        and a plain number keep the option's name. `noecn` reads `"ecn": false`, but a flag of CAKE,
-        which has choices of three and more, is itself. Options that cannot be read back
-        (`NOT_READ_BACK`) are left out.
+        A `Rate` becomes `<option>_bit_s`, a `Duration` `<option>_us`; a size (bytes), a packet
+        count and a plain number keep the option's name. `noecn` becomes `"ecn": false`, but a flag
+        of CAKE, which has choices of three and more, keeps its name. Options that cannot be read
+        back (`NOT_READ_BACK`) are left out.
         """
         expected: dict[str, str | int | float | bool] = {"kind": self.kind}
         for name, value in self.options:
@@ -264,7 +266,7 @@ class Qdisc:
 
 
 def _argument(kind: str, name: str, value: Rate | Duration | Size | Packets | int | float) -> str:
-    """`value` as `tc` reads it without loss: `10000000bit`, `13000us`, `12500b`, `127`, `0.02`."""
+    """Write `value` for `tc`, without loss: `10000000bit`, `13000us`, `12500b`, `127`, `0.02`."""
     match value:
         case Rate():
             return f"{value.bits_per_second}bit"
@@ -282,7 +284,7 @@ def _argument(kind: str, name: str, value: Rate | Duration | Size | Packets | in
 
 
 def _time_unit(kind: str, name: str) -> tuple[str, int]:
-    """In what `tc` counts a time: the unit's name and its nanoseconds."""
+    """Return the unit in which `tc` counts a time, by name and in nanoseconds."""
     if (kind, name) in _NANOSECONDS:
         return "nanoseconds", 1
     if (kind, name) in _MILLISECONDS:

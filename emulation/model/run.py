@@ -1,7 +1,7 @@
 """The nouns of a study: point, experiment, study, run. Frozen values, no I/O.
 
 Kinds of rigs are in `emulation.rigs`, of traffic in `emulation.traffic`; `emulation.config.job`
-makes of a run what its guest has to build and to start.
+turns a run into the job that its guest builds and starts.
 """
 
 from __future__ import annotations
@@ -25,56 +25,56 @@ if TYPE_CHECKING:
 DEFAULT_ERA = eras.MODERN
 DEFAULT_MEMORY = Size(192 * 2**20)
 DEFAULT_KERNEL = "6.12"  # series
-NONE = "-"  # in place of a link, a qdisc or a congestion control that a rig does not have
+NONE = "-"  # in place of a link, qdisc or congestion control that a rig does not have
 NO_LINK = Link(NONE, Rate(0), Rate(0))
 
 
 @dataclass(frozen=True)
 class Point:
-    """One value an axis: all that runs with different seeds have in common."""
+    """One value of each axis: what runs that differ only in their seed have in common."""
 
-    label: str  # the first part of its id behind the study: `rrul`, `flows_64_rtt_5ms`
+    label: str  # the first part of its id after the study: `rrul`, `flows_64_rtt_5ms`
     link: Link  # NO_LINK where the rig has no bottleneck
-    qdisc: str  # as the id has it: `codel`, `codel_5ms`
+    qdisc: str  # as in the id: `codel`, `codel_5ms`
     cc: str  # TCP congestion control: `cubic`, `reno`
-    queues: tuple[tuple[Rate, Qdisc], ...]  # the qdisc with its values for each rate
+    queues: tuple[tuple[Rate, Qdisc], ...]  # the qdisc with its options at each rate
     rig: RigSection
     traffic: TrafficSection
     memory: Size = DEFAULT_MEMORY  # of a guest
     era: str | None = None  # where the sweep varies it
     axes: tuple[tuple[str, str], ...] = ()  # each axis and its value, as text
-    outside: tuple[str, ...] = ()  # axes whose value the sweep does not have
-    settings: tuple[tuple[str, Any], ...] = ()  # what was asked for of further axes
-    #: Rates that the study has no values of the qdisc for, and those whose values are taken.
+    outside: tuple[str, ...] = ()  # axes whose value is not part of the sweep
+    settings: tuple[tuple[str, Any], ...] = ()  # further axes that the user set, with their values
+    #: Rates for which the study has no qdisc options, each with the rate whose options are used.
     borrowed: tuple[tuple[Rate, Rate], ...] = ()
 
     @property
     def up(self) -> Qdisc:
-        """The qdisc with its values for the upload rate."""
+        """Return the qdisc under test at the upload rate."""
         return dict(self.queues)[self.link.up]
 
     @property
     def down(self) -> Qdisc:
-        """The qdisc with its values for the download rate."""
+        """Return the qdisc under test at the download rate."""
         return dict(self.queues)[self.link.down]
 
     @property
     def place(self) -> str:
-        """The parts of its id behind the label: `10-1/codel/cubic`."""
+        """Return the parts of the id after the label: `10-1/codel/cubic`."""
         return f"{self.link.slug}/{self.qdisc}/{self.cc}"
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells it from the other points of an experiment, and the ids of its runs."""
+        """Return what is unique among the points of an experiment, as the ids of runs are."""
         return self.label, self.place, self.era or DEFAULT_ERA
 
-    def does_as(self, other: Point) -> bool:
-        """Whether it is the same, however it was asked for."""
-        asked: dict[str, Any] = {"axes": (), "outside": (), "settings": (), "borrowed": ()}
-        return replace(self, **asked) == replace(other, **asked)
+    def same_setup_as(self, other: Point) -> bool:
+        """Whether both run the same thing, however the user asked for each."""
+        request: dict[str, Any] = {"axes": (), "outside": (), "settings": (), "borrowed": ()}
+        return replace(self, **request) == replace(other, **request)
 
     def topology(self) -> Topology:
-        """The rig around the bottleneck."""
+        """Build the rig around the bottleneck."""
         link = None if self.link is NO_LINK else self.link
         return self.rig.topology(link, dict(self.queues))
 
@@ -84,16 +84,16 @@ class Experiment:
     """A rig, a kind of traffic and a sweep."""
 
     paper: str  # the study: `gbw2015`
-    name: str  # `rrul`; of the points with one label, that label
+    name: str  # `rrul`; the label, where these are the points with one label
     title: str  # for people
     section: str  # of the paper
     points: tuple[Point, ...]
     seeds: tuple[int, ...]  # a repetition is a seed
-    folder: str = ""  # of a study that does not ship
-    restores: tuple[str, ...] = ()  # switches that its runs of former eras have besides (`era`)
-    measure: str | None = None  # the kind of numbers that its runs become; None: no claim needs any
+    folder: str = ""  # of the study, unless it ships with the product
+    restores: tuple[str, ...] = ()  # switches added to former eras in its runs (`era`)
+    measure: str | None = None  # the kind of measure of its runs; None: no claim needs numbers
     unloaded: str | None = None  # the experiment without load that its numbers are divided by
-    #: What makes of one of its points those with other values of axes, in the sweep or not.
+    #: Derives points with other values of axes, in the sweep or not, from one of its points.
     vary: Callable[[Point, Mapping[str, Sequence[Any]]], tuple[Point, ...]] | None = field(
         default=None, compare=False, repr=False
     )
@@ -105,50 +105,60 @@ class Experiment:
 
     @property
     def ref(self) -> str:
-        """What finds it: its id, or the folder of its study and its name."""
+        """Return the name to find it by: its id, or its study's folder and its own name."""
         return f"{self.folder or self.paper}/{self.name}"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of its points, each once."""
+        """Return the labels of its points, without duplicates."""
         return tuple(dict.fromkeys(point.label for point in self.points))
 
     @property
     def traffic(self) -> TrafficSection:
-        """That of its first point; a sweep can vary it."""
+        """Return the traffic of its first point; a sweep can vary it."""
         return self.points[0].traffic
 
     @property
     def rig(self) -> RigSection:
-        """That of its first point; a sweep can vary it."""
+        """Return the rig of its first point; a sweep can vary it."""
         return self.points[0].rig
 
 
 @dataclass(frozen=True)
+class Fixed:
+    """What the claims are settled by, by the names of experiments."""
+
+    on: str = ""  # the day since when it holds: "2026-11-22"
+    repetitions: Mapping[str, int] = field(default_factory=dict)  # seeds 1 to n of each cell
+    seen: Mapping[str, int] = field(default_factory=dict)  # of them looked at before that day
+
+
+@dataclass(frozen=True)
 class Study:
-    """A study file."""
+    """What a study file defines."""
 
     name: str  # `gbw2015`
     title: str
     doi: str
     experiments: tuple[Experiment, ...]
-    source: str = ""  # authors, place and year; empty where the study is of no paper
+    source: str = ""  # authors, place and year; empty where there is no paper
     address: str = ""  # where the paper can be read
+    fixed: Fixed = Fixed()
 
     def experiment(self, name: str) -> Experiment:
-        """The experiment called `name`; `KeyError` where there is none."""
+        """Return the experiment called `name`; raise `KeyError` where there is none."""
         for experiment in self.experiments:
             if experiment.name == name:
                 return experiment
         raise KeyError(name)
 
     def point(self, label: str, place: str) -> Point | None:
-        """The point of its sweeps with these parts of an id: `flows_4`, `10-10/codel_5ms/reno`."""
+        """Return the point whose id has these parts: `flows_4`, `10-10/codel_5ms/reno`."""
         return self._points.get((label, place))
 
     @cached_property
     def _points(self) -> dict[tuple[str, str], Point]:
-        points = (point for one in self.experiments for point in one.points)
+        points = (point for experiment in self.experiments for point in experiment.points)
         return {(point.label, point.place): point for point in points}
 
 
@@ -159,19 +169,21 @@ class Run:
     experiment: Experiment
     point: Point
     seed: int
-    length: Duration  # of the load; the traffic's unless the user asked for another
+    length: Duration  # of the load; that of the traffic unless the user chose another
     era: str = DEFAULT_ERA  # as `emulation.model.era` reads it
     kernel: str = DEFAULT_KERNEL  # series
-    watched: bool = False  # what tools print is copied out while they run (`emulation.runs.live`)
+    watched: bool = (
+        False  # whether output of tools is copied out while they run (`emulation.runs.live`)
+    )
 
     @property
     def experiment_id(self) -> str:
-        """The study and the label: `khademi2013/flows_4`."""
+        """Return the study and the label: `khademi2013/flows_4`."""
         return f"{self.experiment.paper}/{self.point.label}"
 
     @property
     def variant(self) -> str:
-        """The label and, each behind an `@`, what is not default."""
+        """Return the label and, each after an `@`, era, kernel and length if not the default."""
         parts = [self.point.label]
         parts += [self.era] if self.era != DEFAULT_ERA else []
         parts += [f"linux-{self.kernel}"] if self.kernel != DEFAULT_KERNEL else []
@@ -181,71 +193,71 @@ class Run:
 
     @property
     def id(self) -> str:
-        """The path below `data/`: `gbw2015/rrul/10-10/codel/cubic/seed-001`."""
+        """Return the path below `data/`: `gbw2015/rrul/10-10/codel/cubic/seed-001`."""
         return "/".join(
             (self.experiment.paper, self.variant, self.point.place, f"seed-{self.seed:03d}")
         )
 
     @property
     def random(self) -> int:
-        """The seed of the guest's random numbers, from 0 to 2^64 - 1.
+        """Return the seed of the guest's random numbers, from 0 to 2^64 - 1.
 
-        Another one at each point, so that no two points share ports, hash keys and start times;
-        the same one in all eras and kernels, which are compared run by run.
+        It differs between points, so that no two points share ports, hash keys and start times;
+        it is the same in all eras and kernels, which are compared run by run.
         """
         text = f"{self.experiment_id}/{self.point.place}/{self.seed}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
     @property
     def link(self) -> Link:
-        """The rates of the bottleneck."""
+        """Return the rates of the bottleneck."""
         return self.point.link
 
     @property
     def qdisc(self) -> str:
-        """The name of the qdisc under test, as the id has it."""
+        """Return the name of the qdisc under test, as in the id."""
         return self.point.qdisc
 
     @property
     def cc(self) -> str:
-        """The congestion control of the hosts."""
+        """Return the congestion control of the hosts."""
         return self.point.cc
 
     @property
     def rig(self) -> RigSection:
-        """What is built around the bottleneck."""
+        """Return the section that describes what is built around the bottleneck."""
         return self.point.rig
 
     @property
     def traffic(self) -> TrafficSection:
-        """What is sent."""
+        """Return the section that describes what is sent."""
         return self.point.traffic
 
     @property
     def memory_mib(self) -> int:
-        """The guest's memory."""
+        """Return the guest's memory in MiB."""
         return self.point.memory.bytes >> 20
 
     @property
     def switches(self) -> tuple[eras.Switch, ...]:
-        """Which behaviour of former kernels this run has."""
+        """Return the switches that restore the behaviour of former kernels in this run."""
         return eras.switches(self.era, self.experiment.restores)
 
     def switches_of(self, node: str) -> tuple[eras.Switch, ...]:
-        """Those of a node: in runs of a former era some nodes may run another release."""
+        """Return the switches of `node`: in a former era a node may run a release of its own."""
         own = dict(self.rig.eras).get(node)
         if own is None or self.era == DEFAULT_ERA:
             return self.switches
         return eras.switches(own, self.experiment.restores)
 
     def sysctls(self, node: str) -> dict[str, str]:
-        """Settings of a host that sends or receives."""
+        """Return the settings, name to value, of a host that sends or receives."""
         control = {CONTROL: self.cc} if self.cc != NONE else {}
         return {**control, **dict(self.rig.sysctls), **eras.sysctls(self.switches_of(node))}
 
     @property
     def topology(self) -> Topology:
-        """The rig of this run, each qdisc as its node's release has it."""
+        """Build the rig of this run, with each qdisc as in the release that its node runs."""
         topology = self.point.topology().with_qdiscs(
             lambda node, qdisc: eras.restored(qdisc, self.switches_of(node))
         )
@@ -253,9 +265,9 @@ class Run:
 
     @property
     def base_rtts(self) -> tuple[Duration, ...]:
-        """Round-trip times of the empty path, to each address of the server or of all pairs.
+        """Return round-trip times of the empty path, to each server address or for all pairs.
 
-        What the rig says or, where it is written out, the sum of its delays on the way.
+        The rig states them; for a rig that is written out they are the sum of its delays.
         """
         if self.rig.base_rtts:
             return self.rig.base_rtts

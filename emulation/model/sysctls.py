@@ -1,8 +1,8 @@
-"""Settings of nodes that a study may write: those of the network, `net.*`.
+"""The kernel settings that a study may set on a node: those of the network, `net.*`.
 
-A node is a network namespace, and most of `net.*` is its own. Others hold for the whole guest, the
-rig itself among them, or name a program that the kernel is to start (`kernel.core_pattern`): no
-study has a use for them.
+A node is a network namespace and has its own copy of most of `net.*`. Other settings affect the
+whole guest, including the rig, or name a program for the kernel to start (`kernel.core_pattern`):
+no study has a use for them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from emulation.model import era as eras
 
-#: The setting that an axis of its own, `cc`, varies.
+#: The setting that the axis `cc` varies.
 CONTROL = "net.ipv4.tcp_congestion_control"
 
-#: Settings that are known to matter for results, and for what, beside those of the switches of eras
-#: (`emulation.model.era`); docs/studies.md lists them. Others of `net.*` may be set, and `emulate
-#: check` and `emulate run` point them out.
+#: Settings that are known to affect results, and their meaning, in addition to those of switches of
+#: eras (`emulation.model.era`); docs/studies.md lists them. Others of `net.*` may be set, but
+#: `emulate check` and `emulate run` point them out.
 KNOWN = {
     "net.ipv4.ip_no_pmtu_disc": "whether the MTU of a path is looked for",
     "net.ipv4.tcp_adv_win_scale": "how much of a buffer is window",
@@ -57,22 +57,22 @@ _NAME = re.compile(r"net(\.[A-Za-z0-9_-]+){2,}")  # no slash, which sysctl takes
 
 
 def flaw(name: str, value: str) -> tuple[str, str] | None:
-    """What is wrong with a setting and what to do; None where it may be written."""
+    """Return what is wrong with a setting and what to do; None where it is valid."""
     if not _NAME.fullmatch(name) or len(name) > LONGEST:
-        return "is no setting of the network", "write one of net.*, e.g. net.ipv4.tcp_ecn"
+        return "is not a setting of the network", "write one of net.*, e.g. net.ipv4.tcp_ecn"
     if not value.isprintable() or len(value) > LONGEST:
-        return f"{value[:40]!r} is no value of a setting", "write numbers or a word"
+        return f"{value[:40]!r} is not the value of a setting", "write numbers or a word"
     return None
 
 
 def unusual(name: str) -> bool:
-    """Whether nothing is known of what the setting does to results."""
+    """Whether the effect of the setting on results is unknown."""
     of_eras = (setting for switch in eras.SWITCHES for setting, _ in switch.sysctls)
     return name not in KNOWN and name not in of_eras
 
 
 def notes(*settings: Iterable[tuple[str, str]] | Mapping[str, str]) -> Iterator[str]:
-    """What somebody should know of the settings of a rig and of its nodes."""
+    """Yield notes for the user on the settings of a rig and of its nodes."""
     for several in settings:
         for name in dict(several):
             if unusual(name):

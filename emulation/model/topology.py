@@ -1,4 +1,4 @@
-"""The rig: nodes, the wires between them and what each end of a wire does to what it sends."""
+"""The rig: nodes, the wires between them and what each end of a wire does to packets it sends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from emulation.model.tree import Attached, Tree
 from emulation.model.units import Duration, Packets, Rate, Size
 from emulation.model.wifi import Options
 
-#: Of the qdisc under test.
+#: The handle of the qdisc under test.
 HANDLE = "10:"
 
 BURST = Size(1514)  # of the bottleneck's tbf: one full Ethernet frame (gbw2015 batch file)
@@ -30,7 +30,7 @@ TXQUEUELEN = Packets(100)  # `ip link set qlen 100` of the gbw2015 batch file
 
 @dataclass(frozen=True)
 class Link:
-    """The rates of the bottleneck, as the client sees them."""
+    """A bottleneck: its rates, from the client's point of view."""
 
     name: str  # download/upload in Mbit/s: `10/1`
     down: Rate  # from the server to the client
@@ -38,7 +38,7 @@ class Link:
 
     @property
     def slug(self) -> str:
-        """The name in a path: `10-1`."""
+        """Return the name as part of a path: `10-1`."""
         return self.name.replace("/", "-")
 
 
@@ -46,13 +46,13 @@ class Link:
 class Shaper:
     """A token bucket (`tbf`), around the queue under test or around its own FIFO."""
 
-    rate: Rate  # what leaves
-    burst: Size  # the bucket
-    limit: Size  # the FIFO's, where there is no qdisc
+    rate: Rate  # at which packets leave
+    burst: Size  # of the bucket
+    limit: Size  # of the FIFO, where there is no qdisc
     qdisc: Qdisc | None = None  # the queue inside
 
     def attached(self) -> tuple[Attached, ...]:
-        """The root qdisc and, where there is one, its child."""
+        """Return the root qdisc and its child, if it has one."""
         options = (("rate", self.rate), ("burst", self.burst), ("limit", self.limit))
         root = Attached("root", "1:", Qdisc("tbf", "tbf", options))
         return (root,) if self.qdisc is None else (root, Attached("1:1", HANDLE, self.qdisc))
@@ -66,13 +66,13 @@ class Shaper:
 class Hierarchy:
     """A hierarchical token bucket (`htb`) with one class, around the queue under test."""
 
-    rate: Rate  # what leaves
-    burst: Size  # the class's two buckets
+    rate: Rate  # at which packets leave
+    burst: Size  # of each of the class's two buckets
     qdisc: Qdisc  # the queue inside
-    between: Qdisc | None = None  # the class and the queue
+    between: Qdisc | None = None  # a qdisc between the class and the queue
 
     def attached(self) -> tuple[Attached, ...]:
-        """The root qdisc and its child, or its child's child."""
+        """Return the root qdisc, its child and, if there is one between, its child's child."""
         root = Attached("root", "1:", Qdisc("htb", "htb", (("default", 1),)))
         if self.between is None:
             return (root, Attached("1:1", HANDLE, self.qdisc))
@@ -83,7 +83,7 @@ class Hierarchy:
         )
 
     def classes(self) -> tuple[dict[str, str | int], ...]:
-        """The one class, which everything goes to."""
+        """Return the one class, which all packets go to."""
         return (
             {
                 "parent": "1:",
@@ -104,12 +104,12 @@ class Delay:
     """A constant delay (`netem`) with a finite rate."""
 
     delay: Duration  # of one direction
-    rate: Rate  # what leaves
-    limit: Packets  # how many may be under way
+    rate: Rate  # at which packets leave
+    limit: Packets  # that may be under way
     clocked: bool = False  # whether packets leave at the ticks of a clock (`qdisc/src/ticks`)
 
     def attached(self) -> tuple[Attached, ...]:
-        """The one qdisc that delays."""
+        """Return the one qdisc, which delays packets."""
         netem = _netem(self.delay, self.rate, self.limit)
         return (Attached("root", "1:", Qdisc("ticks", "ticks") if self.clocked else netem),)
 
@@ -120,18 +120,18 @@ class Delay:
 
 @dataclass(frozen=True)
 class Delays:
-    """A constant delay (`netem`) for each address, each with a finite rate.
+    """A constant delay (`netem`) for each of two or more addresses, each with a finite rate.
 
-    A `prio` qdisc whose filters send a packet to the band of its address. Needs two or more.
+    The root is a `prio` qdisc whose filters send each packet to the band of its address.
     """
 
     delays: tuple[tuple[str, Duration], ...]  # (address, delay of one direction)
     match: str  # `dst` or `src`: which address of a packet
-    rate: Rate  # what leaves, by address
-    limit: Packets  # how many may be under way, by address
+    rate: Rate  # at which packets leave, per address
+    limit: Packets  # that may be under way, per address
 
     def attached(self) -> tuple[Attached, ...]:
-        """The bands and, in each, the qdisc that delays."""
+        """Return the root with its bands and, in each band, the qdisc that delays packets."""
         root = Attached("root", "1:", Qdisc("prio", "prio", (("bands", len(self.delays)),)))
         bands = (
             Attached(f"1:{band}", f"{10 * band}:", _netem(delay, self.rate, self.limit))
@@ -140,7 +140,7 @@ class Delays:
         return (root, *bands)
 
     def filters(self) -> tuple[str, ...]:
-        """What follows `tc filter add dev X`, one an address."""
+        """Return what follows `tc filter add dev X`, one filter per address."""
         return tuple(
             f"parent 1: protocol ip prio 1 u32 match ip {self.match} {address}/32 flowid 1:{band}"
             for band, (address, _) in enumerate(self.delays, start=1)
@@ -162,7 +162,7 @@ class Radio:
     options: Options = ()
 
     def attached(self) -> tuple[Attached, ...]:
-        """The queue under test, right on the device."""
+        """Return the queue under test, which is the root of the device."""
         return (Attached("root", HANDLE, self.qdisc),)
 
     def filters(self) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ class Port:
     node: str  # whose interface it is
     interface: str  # at most 15 characters (the kernel's IFNAMSIZ)
     address: str  # with its prefix: `10.0.1.1/24`; empty on a switch
-    egress: Egress  # what it does to the packets that it sends; a finite rate, or the air's
+    egress: Egress  # what it does to packets it sends; its rate is finite, or that of the air
     more: tuple[str, ...] = ()  # further addresses of the same subnet
 
     def __post_init__(self) -> None:
@@ -192,41 +192,41 @@ class Port:
 
     @property
     def ip(self) -> str:
-        """The address without its prefix."""
+        """Return the address without its prefix."""
         return str(IPv4Interface(self.address).ip)
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Every address with its prefix, the first one first; none on a switch."""
+        """Return all addresses with their prefixes, `address` first; none on a switch."""
         return (self.address, *self.more) if self.address else ()
 
     @property
     def ips(self) -> tuple[str, ...]:
-        """Every address without its prefix."""
+        """Return all addresses without their prefixes."""
         return tuple(str(IPv4Interface(address).ip) for address in self.addresses)
 
     @property
     def network(self) -> IPv4Network:
-        """The subnet of the wire."""
+        """Return the subnet of the wire."""
         return IPv4Interface(self.address).network
 
     @property
     def txqueuelen(self) -> Packets:
-        """What the queue under test asks for, else the rig's own."""
-        asked = (attached.qdisc.txqueuelen for attached in self.egress.attached())
-        lengths = [length for length in asked if length]
+        """Return the length that the queue under test asks for, else the rig's default."""
+        requests = (attached.qdisc.txqueuelen for attached in self.egress.attached())
+        lengths = [length for length in requests if length]
         return lengths[-1] if lengths else TXQUEUELEN
 
 
 def _delay(port: Port) -> Duration:
-    """What `port` adds to the way of each packet."""
+    """Return the delay that `port` adds to each packet; `ValueError` where packets differ."""
     if isinstance(port.egress, Delay):
         return port.egress.delay
-    netems = [one for one in port.egress.attached() if one.qdisc.kind == "netem"]
+    netems = [attached for attached in port.egress.attached() if attached.qdisc.kind == "netem"]
     if not isinstance(port.egress, Tree) or not netems:
         return Duration(0)
     if len(netems) > 1 or netems[0].parent != "root":
-        what = f"netem of {port.node} {port.interface} delays some packets and others not"
+        what = f"netem of {port.node} {port.interface} delays only some packets"
         raise ValueError(f"{what}: the base RTT is not known")
     delay = dict(netems[0].qdisc.options).get("delay", Duration(0))
     assert isinstance(delay, Duration)
@@ -241,15 +241,15 @@ class Wire:
     b: Port
 
     def ends(self) -> tuple[tuple[Port, Port], tuple[Port, Port]]:
-        """Each port with the one that it faces."""
+        """Return pairs of a port and the port that it faces."""
         return (self.a, self.b), (self.b, self.a)
 
 
 @dataclass(frozen=True)
 class Medium:
-    """A radio channel: an access point and the stations that have it in common.
+    """A radio channel, which an access point and its stations share.
 
-    The port of the access point may belong to a switch, which then joins it to the wired side.
+    The port of the access point may belong to a switch, which then connects it to the wired side.
     """
 
     access_point: Port
@@ -257,19 +257,22 @@ class Medium:
 
     def __post_init__(self) -> None:
         if not self.stations:
-            raise ValueError(f"{self.access_point.node}: an access point without a station")
+            raise ValueError(f"{self.access_point.node}: an access point needs a station")
         for port in self.ports():
             if not isinstance(port.egress, Radio):
-                raise ValueError(f"{port.node} {port.interface}: what is on the air has a Radio")
+                raise ValueError(f"{port.node} {port.interface}: a port of a Medium needs a Radio")
 
     def ports(self) -> tuple[Port, ...]:
-        """The access point's, then the stations'."""
+        """Return the port of the access point, then those of the stations."""
         return (self.access_point, *self.stations)
 
     def ends(self) -> tuple[tuple[Port, Port], ...]:
-        """Each port with each one that it faces: a station sends to the access point alone."""
-        there = self.access_point
-        return tuple(pair for one in self.stations for pair in ((there, one), (one, there)))
+        """Return pairs of a port and one that it faces; a station faces the access point alone."""
+        return tuple(
+            pair
+            for station in self.stations
+            for pair in ((self.access_point, station), (station, self.access_point))
+        )
 
 
 @dataclass(frozen=True)
@@ -282,7 +285,7 @@ class Node:
 
     @property
     def host(self) -> bool:
-        """Whether it sends and receives, and does nothing for others."""
+        """Whether it only sends and receives packets of its own."""
         return not (self.forwards or self.switches)
 
 
@@ -303,24 +306,24 @@ class Topology:
     nodes: tuple[Node, ...]
     wires: tuple[Wire, ...]
     pairs: tuple[tuple[str, str], ...] = ()  # (sender, receiver), where there are several
-    #: (node, interface) whose packets are all kept: before the queue, behind it, the hosts.
+    #: (node, interface) that record every packet: before the queue, behind it, at the hosts.
     observed: tuple[tuple[str, str], ...] = ()
     media: tuple[Medium, ...] = ()
 
     def ports(self) -> Iterator[Port]:
-        """Every port, wire by wire, then medium by medium."""
+        """Yield every port, wire by wire, then medium by medium."""
         for wire in self.wires:
             yield from (wire.a, wire.b)
         for medium in self.media:
             yield from medium.ports()
 
     def check(self) -> None:
-        """Raise `ValueError` where it is not what its types say, or nothing that could be built."""
+        """Raise `ValueError` where a field is of another type, or the rig could not be built."""
         _check_types(self)
         for kind, parts in ((Node, self.nodes), (Wire, self.wires), (Medium, self.media)):
             for part in parts:
                 if not isinstance(part, kind):
-                    raise ValueError(f"{part!r} is no {kind.__name__}")
+                    raise ValueError(f"{part!r} is not a {kind.__name__}")
                 _check_types(part)
         names = [node.name for node in self.nodes]
         for node in self.nodes:
@@ -336,7 +339,7 @@ class Topology:
         for port in self.ports():
             _check_port(port, port.node in switches)
             if port.node not in names:
-                raise ValueError(f"a port belongs to '{port.node}', which is no node")
+                raise ValueError(f"a port belongs to '{port.node}', which is not a node")
             if (port.node, port.interface) in ports:
                 raise ValueError(f"'{port.node}' has two ports called '{port.interface}'")
             ports.append((port.node, port.interface))
@@ -344,15 +347,15 @@ class Topology:
             if (
                 not isinstance(pair, tuple)
                 or len(pair) != 2
-                or any(one not in hosts for one in pair)
+                or any(name not in hosts for name in pair)
             ):
-                raise ValueError(f"{pair!r} is no pair of hosts")
+                raise ValueError(f"{pair!r} is not a pair of hosts")
         for place in self.observed:
             if place not in ports:
-                raise ValueError(f"{place!r} is observed and is no port")
+                raise ValueError(f"{place!r} is to be observed, but is not a port")
 
     def queues(self) -> tuple[Port, ...]:
-        """The ports that hold a queue under test, where packets are captured and counted."""
+        """Return the ports with a queue under test, where packets are captured and counted."""
         return tuple(
             port
             for port in self.ports()
@@ -361,14 +364,14 @@ class Topology:
         )
 
     def port(self, node: str) -> Port:
-        """The only port of a host; a node with several has no one port (`ValueError`)."""
-        found = [port for port in self.ports() if port.node == node]
-        if len(found) != 1:
-            raise ValueError(f"{node} has {len(found)} ports, a host has one")
-        return found[0]
+        """Return the only port of a host; raise `ValueError` for a node with more or none."""
+        ports = [port for port in self.ports() if port.node == node]
+        if len(ports) != 1:
+            raise ValueError(f"{node} has {len(ports)} ports, a host has one")
+        return ports[0]
 
     def with_qdiscs(self, change: Callable[[str, Qdisc], Qdisc]) -> Topology:
-        """The same rig; each queue under test is what `change` makes of its node and qdisc."""
+        """Return the same rig, with `change(node, qdisc)` in place of each queue under test."""
 
         def changed(port: Port) -> Port:
             egress = port.egress
@@ -381,13 +384,13 @@ class Topology:
 
         wires = tuple(Wire(changed(wire.a), changed(wire.b)) for wire in self.wires)
         media = tuple(
-            Medium(changed(one.access_point), tuple(changed(port) for port in one.stations))
-            for one in self.media
+            Medium(changed(medium.access_point), tuple(changed(port) for port in medium.stations))
+            for medium in self.media
         )
         return replace(self, wires=wires, media=media)
 
     def clocked(self) -> Topology:
-        """The same rig, where packets leave each delay at the ticks of a clock."""
+        """Return the same rig, where packets leave each delay at the ticks of a clock."""
 
         def changed(port: Port) -> Port:
             if not isinstance(port.egress, Delay):
@@ -398,54 +401,54 @@ class Topology:
         return replace(self, wires=wires)
 
     def delays(self) -> set[Duration]:
-        """What the delays of one direction are."""
+        """Return the different delays of single directions."""
         return {port.egress.delay for port in self.ports() if isinstance(port.egress, Delay)}
 
     def base_rtt(self, start: str, end: str) -> Duration:
-        """What the delays on the way from `start` to `end` and back add up to.
+        """Return the sum of the delays from `start` to `end` and back.
 
-        Raises `ValueError` where a tree delays some of what it sends, and some not.
+        Raises `ValueError` where a tree delays only some of the packets that it sends.
         """
         ports = (*self.path(start, end), *self.path(end, start))
         return Duration(sum(_delay(port).nanoseconds for port in ports))
 
     def path(self, start: str, end: str) -> tuple[Port, ...]:
-        """The ports that send what goes from `start` to `end`, over the fewest wires.
+        """Return the sending ports on the way from `start` to `end`, over the fewest wires.
 
-        Raises `ValueError` where there is no way.
+        Raises `ValueError` where the two are not connected.
         """
-        joined: tuple[Wire | Medium, ...] = (*self.wires, *self.media)
-        facing = [ends for one in joined for ends in one.ends()]
-        ways: dict[str, tuple[Port, ...]] = {start: ()}
+        connections: tuple[Wire | Medium, ...] = (*self.wires, *self.media)
+        facing = [ends for connection in connections for ends in connection.ends()]
+        paths: dict[str, tuple[Port, ...]] = {start: ()}
         frontier = deque([start])
         while frontier:
             name = frontier.popleft()
             for near, far in facing:
-                if near.node == name and far.node not in ways:
-                    ways[far.node] = (*ways[name], near)
+                if near.node == name and far.node not in paths:
+                    paths[far.node] = (*paths[name], near)
                     frontier.append(far.node)
-        if end not in ways:
-            raise ValueError(f"there is no way from {start} to {end}")
-        return ways[end]
+        if end not in paths:
+            raise ValueError(f"there is no path from {start} to {end}")
+        return paths[end]
 
     def routes(self) -> tuple[Route, ...]:
-        """The routes over the fewest wires to every subnet that is not a node's own.
+        """Return routes of all nodes, over the fewest wires, to every subnet not their own.
 
         A node whose routes all leave by one neighbour gets a single default route.
         """
-        found: list[Route] = []
+        routes: list[Route] = []
         for node in self.nodes:
             if node.switches:
                 continue
             gateways = self._gateways(node.name)
             if len(set(gateways.values())) == 1:
-                found.append(Route(node.name, "default", next(iter(gateways.values()))))
+                routes.append(Route(node.name, "default", next(iter(gateways.values()))))
             else:
-                found += [Route(node.name, str(to), via) for to, via in sorted(gateways.items())]
-        return tuple(found)
+                routes += [Route(node.name, str(to), via) for to, via in sorted(gateways.items())]
+        return tuple(routes)
 
     def _gateways(self, start: str) -> dict[IPv4Network, str]:
-        """Subnet -> address of the next router, breadth first from `start`."""
+        """Map each subnet to the address of the next router, breadth first from `start`."""
         forwards = {node.name for node in self.nodes if node.forwards}
         own = {port.network for port in self.ports() if port.node == start}
         gateways: dict[IPv4Network, str] = {}
@@ -464,47 +467,47 @@ class Topology:
         return gateways
 
     def _facing(self) -> list[tuple[Port, Port]]:
-        """Each port with an address, and each that its packets reach without a router between."""
+        """Return pairs of ports with addresses that reach each other without a router between."""
         switches = {node.name for node in self.nodes if node.switches}
         behind: dict[str, list[Port]] = {name: [] for name in switches}
-        found: list[tuple[Port, Port]] = []
-        joined: tuple[Wire | Medium, ...] = (*self.wires, *self.media)
-        for near, far in (ends for one in joined for ends in one.ends()):
+        pairs: list[tuple[Port, Port]] = []
+        connections: tuple[Wire | Medium, ...] = (*self.wires, *self.media)
+        for near, far in (ends for connection in connections for ends in connection.ends()):
             if near.node in switches:
                 behind[near.node].append(far)
             elif far.node not in switches:
-                found.append((near, far))
+                pairs.append((near, far))
         for ports in behind.values():
-            found += [(near, far) for near in ports for far in ports if near is not far]
-        return found
+            pairs += [(near, far) for near in ports for far in ports if near is not far]
+        return pairs
 
 
 @lru_cache(maxsize=32)
 def _types(kind: type) -> dict[str, Any]:
-    """What `isinstance` takes for each field of a dataclass; a list does for a tuple."""
-    found: dict[str, Any] = {}
+    """Map each field of a dataclass to the type for `isinstance`; a tuple may be a list, too."""
+    types: dict[str, Any] = {}
     for name, form in get_type_hints(kind).items():
         plain = form if isinstance(form, UnionType) else get_origin(form) or form
-        found[name] = tuple | list if plain is tuple else plain
-    return found
+        types[name] = tuple | list if plain is tuple else plain
+    return types
 
 
-def _check_types(one: object) -> None:
+def _check_types(part: object) -> None:
     """Raise `ValueError` where a field of a dataclass is of another type."""
-    kind: Any = type(one)
+    kind: Any = type(part)
     for name, form in _types(kind).items():
-        if form is not Any and not isinstance(value := getattr(one, name), form):
+        if form is not Any and not isinstance(value := getattr(part, name), form):
             wanted = getattr(form, "__name__", str(form)).replace("emulation.", "")
-            what = f"the field '{name}' of a {type(one).__name__} is {type(value).__name__}"
+            what = f"the field '{name}' of a {type(part).__name__} is {type(value).__name__}"
             raise ValueError(f"{what}, not {wanted}")
 
 
 def _check_name(node: Node) -> None:
     if not node.name.isidentifier() or not node.name.isascii() or len(node.name) > LONGEST_NAME:
         what = f"'{node.name}' is not the name of a node"
-        raise ValueError(f"{what}: up to {LONGEST_NAME} letters, digits and _")
+        raise ValueError(f"{what}: write up to {LONGEST_NAME} letters, digits and _")
     if node.forwards and node.switches:
-        raise ValueError(f"'{node.name}' forwards and switches")
+        raise ValueError(f"'{node.name}' cannot be both a router and a switch")
     if node.switches and not any(letter.isdigit() for letter in node.name):
         raise ValueError(f"the switch '{node.name}' has no digit in its name")
 
@@ -523,4 +526,4 @@ def _check_port(port: Port, of_switch: bool) -> None:
         try:
             IPv4Interface(address)
         except ValueError as error:
-            raise ValueError(f"{place}: '{address}' is no address: {error}") from None
+            raise ValueError(f"{place}: '{address}' is not an address: {error}") from None

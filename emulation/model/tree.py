@@ -1,4 +1,4 @@
-"""A tree of qdiscs, classes and filters on a port, as `tc` has them."""
+"""A tree of qdiscs, classes and filters on a port, in the terms of `tc`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dataclasses import dataclass, replace
 from emulation.model.qdisc import Option, Qdisc
 from emulation.model.units import Duration, Rate, Size
 
-#: Kinds whose classes somebody has to make, and what a class of each may have.
+#: Kinds of qdiscs whose classes must be written out, and the options of their classes.
 CLASS_OPTIONS = {
     "htb": ("rate", "ceil", "burst", "cburst", "prio", "quantum"),
     "hfsc": ("sc", "rt", "ls", "ul"),
     "drr": ("quantum",),
 }
-#: The options with which a qdisc sends no faster than they say.
+#: The option of a qdisc that limits its rate, by kind.
 _SHAPING = {"tbf": "rate", "netem": "rate", "cake": "bandwidth"}
 LEAST_BURST = Size(1514)  # a longer packet than its bucket is dropped by tbf
-_INGRESS = "ffff:"  # the handle of what takes the packets that arrive
+_INGRESS = "ffff:"  # the handle of the qdisc for arriving packets
 
 
 @dataclass(frozen=True)
 class Attached:
-    """A qdisc at its place."""
+    """A qdisc and its place in the tree."""
 
     parent: str  # `root` or a class: `1:1`
     handle: str  # `10:`
@@ -39,7 +39,7 @@ class Curve:
     m2: Rate
 
     def words(self) -> tuple[str, ...]:
-        """As `tc` reads it."""
+        """Return the arguments as `tc` reads them."""
         rates = [f"{rate.bits_per_second}bit" for rate in (self.m1, self.m2)]
         return ("m1", rates[0], "d", f"{self.d.nanoseconds // 1000}us", "m2", rates[1])
 
@@ -60,26 +60,26 @@ class TreeClass:
     def __post_init__(self) -> None:
         known = CLASS_OPTIONS.get(self.kind)
         if known is None:
-            what = f"class {self.classid}: {self.kind} has no classes that can be made"
+            what = f"class {self.classid}: {self.kind} has no classes that could be made"
             raise ValueError(f"{what}; valid: {', '.join(CLASS_OPTIONS)}")
-        given = dict(self.options)
-        for name in given:
+        options = dict(self.options)
+        for name in options:
             if name not in known:
                 valid = ", ".join(known)
                 raise ValueError(f"class {self.classid}: {self.kind} has no {name}; valid: {valid}")
-        if self.kind == "htb" and "rate" not in given:
+        if self.kind == "htb" and "rate" not in options:
             raise ValueError(f"class {self.classid}: htb needs a rate; add it")
-        if self.kind == "hfsc" and not given.keys() & {"sc", "rt", "ls"}:
+        if self.kind == "hfsc" and not options.keys() & {"sc", "rt", "ls"}:
             raise ValueError(f"class {self.classid}: hfsc needs sc, rt or ls; add one")
-        if "sc" in given and given.keys() & {"rt", "ls"}:
+        if "sc" in options and options.keys() & {"rt", "ls"}:
             raise ValueError(f"class {self.classid}: sc stands for rt and ls; remove it or them")
 
     @property
     def rate(self) -> Rate | None:
-        """The most that the class sends in the long run, as far as it says."""
-        given = dict(self.options)
+        """Return the greatest long-term rate of the class; None where its options set none."""
+        options = dict(self.options)
         for name in ("ceil", "rate", "ul", "sc", "ls", "rt"):
-            match given.get(name):
+            match options.get(name):
                 case Rate() as rate:
                     return rate
                 case Curve() as curve:
@@ -87,29 +87,29 @@ class TreeClass:
         return None
 
     def words(self) -> tuple[str, ...]:
-        """What follows `tc class add dev X parent 1: classid 1:10 htb`."""
-        found: list[str] = []
+        """Return what follows `tc class add dev X parent 1: classid 1:10 htb`."""
+        arguments: list[str] = []
         for name, value in self.options:
             match value:
                 case Curve():
-                    found += [name, *value.words()]
+                    arguments += [name, *value.words()]
                 case Rate():
-                    found += [name, f"{value.bits_per_second}bit"]
+                    arguments += [name, f"{value.bits_per_second}bit"]
                 case Size() if name != "quantum":
-                    found += [name, f"{value.bytes}b"]
+                    arguments += [name, f"{value.bytes}b"]
                 case Size():
-                    found += [name, str(value.bytes)]
+                    arguments += [name, str(value.bytes)]
                 case _:
-                    found += [name, str(value)]
-        return tuple(found)
+                    arguments += [name, str(value)]
+        return tuple(arguments)
 
     def expect(self) -> dict[str, float | list[float] | None]:
         """What must be read back: rates in bit/s, sizes in bytes; a curve, or None for no curve."""
-        given = dict(self.options)
+        options = dict(self.options)
         if self.kind == "hfsc":
-            both = given.get("sc")
-            curves = {name: given.get(name, both) for name in ("rt", "ls")} | {
-                "ul": given.get("ul")
+            both = options.get("sc")
+            curves = {name: options.get(name, both) for name in ("rt", "ls")} | {
+                "ul": options.get("ul")
             }
             return {
                 name: curve.expect() if isinstance(curve, Curve) else None
@@ -117,8 +117,8 @@ class TreeClass:
             }
         expected: dict[str, float | list[float] | None] = {}
         if self.kind == "htb":
-            given.setdefault("ceil", given["rate"])
-        for name, value in given.items():
+            options.setdefault("ceil", options["rate"])
+        for name, value in options.items():
             match value:
                 case Rate():
                     expected[name] = value.bits_per_second
@@ -131,14 +131,14 @@ class TreeClass:
 
 @dataclass(frozen=True)
 class Tree:
-    """Qdiscs, classes and filters, and as `ingress` those for what arrives.
+    """Qdiscs, classes and filters of a port; `ingress` is the tree for arriving packets.
 
-    Needs a finite rate: in virtual time a port without one is infinitely fast.
+    A tree needs a finite rate: in virtual time a port without one is infinitely fast.
     """
 
-    qdiscs: tuple[Attached, ...]  # each behind the one that it is in; the first is the root
+    qdiscs: tuple[Attached, ...]  # parents before children; the first is the root
     classes: tuple[TreeClass, ...] = ()  # likewise
-    words: tuple[str, ...] = ()  # of the filters: what follows `tc filter add dev X`
+    words: tuple[str, ...] = ()  # per filter: what follows `tc filter add dev X`
     ingress: Tree | None = None
     tested: str = ""  # the handle of the queue under test
 
@@ -146,24 +146,25 @@ class Tree:
         places = self._places()
         for attached in self.qdiscs:
             if attached.handle == _INGRESS:
-                raise ValueError(f"{_INGRESS} is the handle of what arrives; write another one")
+                raise ValueError(f"{_INGRESS} is the handle of what arrives; choose another")
             if attached.parent != "root":
                 self._check_parent(attached, places)
             bucket = dict(attached.qdisc.options).get("burst")
             if attached.qdisc.kind == "tbf" and isinstance(bucket, Size) and bucket < LEAST_BURST:
                 what = f"{attached.handle} tbf: a burst of {bucket} lets no whole frame through"
                 raise ValueError(f"{what}; write {LEAST_BURST} or more")
-        roots = sum(one.parent == "root" for one in self.qdiscs)
+        roots = sum(attached.parent == "root" for attached in self.qdiscs)
         if roots != 1 or self.qdiscs[0].parent != "root":
             raise ValueError("a tree has one root, which comes first; give the others a parent")
-        of_classes = {one.parent for one in self.classes}
-        for one in self.classes:
-            owner = places.get(f"{_major(one.classid)}:")
-            if owner is None or owner.qdisc.kind != one.kind:
-                what = f"class {one.classid}: there is no {one.kind} with the handle "
-                raise ValueError(f"{what}{_major(one.classid)}:; add it to the tree")
-            if one.classid in of_classes and {"prio", "quantum"} & dict(one.options).keys():
-                what = f"class {one.classid} has classes: it takes no prio and no quantum"
+        parents = {inner.parent for inner in self.classes}
+        for tree_class in self.classes:
+            classid, kind = tree_class.classid, tree_class.kind
+            owner = places.get(f"{_major(classid)}:")
+            if owner is None or owner.qdisc.kind != kind:
+                what = f"class {classid}: there is no {kind} with the handle {_major(classid)}:"
+                raise ValueError(f"{what}; add it to the tree")
+            if classid in parents and {"prio", "quantum"} & dict(tree_class.options).keys():
+                what = f"class {classid} has classes: it takes no prio and no quantum"
                 raise ValueError(f"{what}; give them to those classes")
         self._check_order()
         if not any(self.rates()):
@@ -179,62 +180,64 @@ class Tree:
             raise ValueError(f"{what}; put the queue into the tree of the port")
 
     def _places(self) -> dict[str, Attached]:
-        """The qdiscs by handle; `ValueError` where a name is wrong or there twice."""
+        """Return the qdiscs by handle; raise `ValueError` for a malformed or repeated name."""
         places: dict[str, Attached] = {}
         for attached in self.qdiscs:
             if not re.fullmatch(r"[1-9a-f][0-9a-f]{0,3}:", attached.handle):
-                raise ValueError(f"'{attached.handle}' is no handle; write e.g. '10:'")
+                raise ValueError(f"'{attached.handle}' is not a handle; write e.g. '10:'")
             if attached.handle in places:
-                raise ValueError(f"the handle {attached.handle} is there twice; write another one")
+                raise ValueError(f"the handle {attached.handle} is there twice; choose another")
             places[attached.handle] = attached
         seen: set[str] = set()
-        for one in self.classes:
-            if not re.fullmatch(r"[1-9a-f][0-9a-f]{0,3}:[1-9a-f][0-9a-f]{0,3}", one.classid):
-                raise ValueError(f"'{one.classid}' is no class; write e.g. '1:10'")
-            if one.classid in seen:
-                raise ValueError(f"the class {one.classid} is there twice; write another one")
-            seen.add(one.classid)
+        for classid in (tree_class.classid for tree_class in self.classes):
+            if not re.fullmatch(r"[1-9a-f][0-9a-f]{0,3}:[1-9a-f][0-9a-f]{0,3}", classid):
+                raise ValueError(f"'{classid}' is not the id of a class; write e.g. '1:10'")
+            if classid in seen:
+                raise ValueError(f"the class {classid} is there twice; choose another id")
+            seen.add(classid)
         return places
 
     def _check_parent(self, attached: Attached, places: dict[str, Attached]) -> None:
         owner = places.get(f"{_major(attached.parent)}:")
-        made = {one.classid for one in self.classes}
+        classids = {tree_class.classid for tree_class in self.classes}
         known = owner is not None and (
-            owner.qdisc.kind not in CLASS_OPTIONS or attached.parent in made
+            owner.qdisc.kind not in CLASS_OPTIONS or attached.parent in classids
         )
         if not known:
-            what = f"the qdisc {attached.handle} is in a class that is not there: {attached.parent}"
+            what = (
+                f"the qdisc {attached.handle} is in a class that does not exist: {attached.parent}"
+            )
             raise ValueError(f"{what}; add it to the tree")
 
     def _check_order(self) -> None:
-        """`tc` needs what is around a class or a qdisc before it."""
-        there = {"root"}
+        """Raise `ValueError` where a class or qdisc comes before its parent, which `tc` refuses."""
+        known = {"root"}
         for attached in self.qdiscs:
             owner = f"{_major(attached.parent)}:"
-            if attached.parent != "root" and owner not in there:
-                raise ValueError(f"{attached.handle} comes before {owner}, in which it is; swap")
-            there.add(attached.handle)
-        for one in self.classes:
-            if one.parent not in there:
-                what = f"class {one.classid}: its parent {one.parent} does not come before it"
-                raise ValueError(f"{what}; add it, or swap the two")
-            there.add(one.classid)
+            if attached.parent != "root" and owner not in known:
+                raise ValueError(f"{attached.handle} comes before its parent {owner}; swap the two")
+            known.add(attached.handle)
+        for tree_class in self.classes:
+            if tree_class.parent not in known:
+                what = f"class {tree_class.classid}: its parent {tree_class.parent}"
+                raise ValueError(f"{what} does not come before it; add it, or swap the two")
+            known.add(tree_class.classid)
 
     def attached(self) -> tuple[Attached, ...]:
-        """The qdiscs of the port itself, in the order in which they are installed."""
+        """Return the qdiscs of the port itself, in the order in which they are installed."""
         if self.ingress is None:
             return self.qdiscs
         return (*self.qdiscs, Attached("ffff:fff1", _INGRESS, Qdisc("ingress", "ingress")))
 
     def filters(self) -> tuple[str, ...]:
-        """What follows `tc filter add dev X`, for each filter."""
+        """Return what follows `tc filter add dev X`, for each filter."""
         return self.words
 
     def rates(self) -> Iterator[Rate]:
-        """Each rate that something in the tree is limited to."""
-        for one in self.classes:
-            if one.rate is not None and one.rate.bits_per_second:
-                yield one.rate
+        """Yield each rate that a class or qdisc of the tree is limited to."""
+        for tree_class in self.classes:
+            if tree_class.rate is not None and tree_class.rate.bits_per_second:
+                yield tree_class.rate
         for attached in self.qdiscs:
             rate = _rate_of(attached.qdisc)
             if rate is not None:
@@ -242,21 +245,22 @@ class Tree:
 
     @property
     def qdisc(self) -> Qdisc | None:
-        """The queue under test."""
-        found = [one.qdisc for one in self.qdiscs if one.handle == self.tested]
-        return found[0] if found else None
+        """Return the queue under test, if the tree has it."""
+        tested = (inner.qdisc for inner in self.qdiscs if inner.handle == self.tested)
+        return next(tested, None)
 
     def with_tested(self, qdisc: Qdisc) -> Tree:
-        """The same tree with another queue under test."""
+        """Return the same tree with another queue under test."""
         changed = tuple(
-            replace(one, qdisc=qdisc) if one.handle == self.tested else one for one in self.qdiscs
+            replace(attached, qdisc=qdisc) if attached.handle == self.tested else attached
+            for attached in self.qdiscs
         )
         return replace(self, qdiscs=changed)
 
     def rate_around_tested(self) -> Rate | None:
-        """The rate of the class or qdisc next around the queue under test that has one."""
-        qdiscs = {one.handle: one for one in self.qdiscs}
-        classes = {one.classid: one for one in self.classes}
+        """Return the rate of the innermost class or qdisc around the queue under test with one."""
+        qdiscs = {attached.handle: attached for attached in self.qdiscs}
+        classes = {tree_class.classid: tree_class for tree_class in self.classes}
         place = qdiscs[self.tested].parent
         while place != "root":
             if place in classes:

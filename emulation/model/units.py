@@ -17,12 +17,12 @@ from typing import ClassVar, Self
 NUMBER_AND_UNIT = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>\S.*)?", re.ASCII)
 
 
-MOST = 2**63  # base units: what the guest's kernel counts with
+MOST = 2**63  # base units; the guest's kernel counts with 64 bits and a sign
 LONGEST_NUMBER = 40  # characters
 
 
 class UnitError(ValueError):
-    """Text that is not a quantity; says what is wrong and gives an example."""
+    """Text that is not a quantity; the message says what is wrong and gives an example."""
 
 
 @dataclass(frozen=True, order=True)
@@ -67,14 +67,14 @@ class Quantity:
         if number.startswith("-"):
             raise UnitError(f"'{text}': is negative; write e.g. '{cls.EXAMPLE}'")
         if len(number) > LONGEST_NUMBER:
-            raise UnitError(f"'{text[:40]}': is too long a number; write e.g. '{cls.EXAMPLE}'")
+            raise UnitError(f"'{text[:40]}': has too many digits; write e.g. '{cls.EXAMPLE}'")
         value = Fraction(number) * cls.UNITS[unit]
         if value.denominator != 1:
             raise UnitError(
                 f"'{text}': is not a whole number of {cls.unit()}; write e.g. '{cls.EXAMPLE}'"
             )
         if value >= MOST:
-            raise UnitError(f"'{text}': is more than can be; write e.g. '{cls.EXAMPLE}'")
+            raise UnitError(f"'{text}': is too large; write e.g. '{cls.EXAMPLE}'")
         return cls(value.numerator)  # type: ignore[call-arg]  # the field of the subclass
 
     @classmethod

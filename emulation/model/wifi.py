@@ -1,7 +1,7 @@
 """A WiFi link: the options of its medium, its access point and its stations, and what each may be.
 
 The names, units and ranges are those of the driver (`qdisc/src/wifi`, docs/wifi.md); the kernel
-checks them again, and what it made of them is read back before anything is sent.
+checks them again, and the effective values are read back before anything is sent.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: What an option may be: words, or whole numbers.
+#: The valid values of an option: words, or whole numbers.
 Values = tuple[str, ...] | range | frozenset[int]
 
-#: An option and its value; that of a direction are options, that of a trace pairs of numbers.
+#: Options and their values; a direction holds options of its own, a trace pairs of numbers.
 Options = tuple[tuple[str, Any], ...]
 
-#: The module of the kernel that makes such links.
+#: The kernel module that makes such links.
 DRIVER = "wifi"
 
 _SWITCH = frozenset({False, True})
@@ -91,7 +91,7 @@ def options(section: Mapping[str, Any]) -> Options:
 
 
 def for_json(pairs: Options) -> dict[str, Any]:
-    """The options as the guest reads them, in the form of `emulation/guest/wifi.py`."""
+    """Return the options as the guest reads them, in the form of `emulation/guest/wifi.py`."""
     return {
         name: for_json(value)
         if name in DIRECTIONS
@@ -103,7 +103,7 @@ def for_json(pairs: Options) -> dict[str, Any]:
 
 
 def flaws(access_point: Mapping[str, Any], stations: list[Mapping[str, Any]]) -> Iterator[Flaw]:
-    """All that is wrong with the options of an access point and of its stations."""
+    """Yield everything that is wrong with the options of an access point and its stations."""
     band = access_point.get("band_ghz", _DEFAULTS["band_ghz"])
     for flaw in _device(access_point, {**MEDIUM, **DEVICE}, band):
         yield (("access_point", *flaw[0]), *flaw[1:])
@@ -112,11 +112,11 @@ def flaws(access_point: Mapping[str, Any], stations: list[Mapping[str, Any]]) ->
             yield (("stations", number, *flaw[0]), *flaw[1:])
 
 
-def _station(given: Mapping[str, Any], band: Any) -> Iterator[Flaw]:
-    own = {name: value for name, value in given.items() if name not in DIRECTIONS}
+def _station(section: Mapping[str, Any], band: Any) -> Iterator[Flaw]:
+    own = {name: value for name, value in section.items() if name not in DIRECTIONS}
     yield from _device(own, DEVICE, band, DIRECTIONS)
     for direction in DIRECTIONS:
-        channel = given.get(direction, {})
+        channel = section.get(direction, {})
         if not isinstance(channel, Mapping):
             yield (direction,), "is not a mapping", "write options below it"
             continue
@@ -125,50 +125,50 @@ def _station(given: Mapping[str, Any], band: Any) -> Iterator[Flaw]:
 
 
 def _device(
-    given: Mapping[str, Any], valid: Mapping[str, Values], band: Any, more: tuple[str, ...] = ()
+    section: Mapping[str, Any], valid: Mapping[str, Values], band: Any, more: tuple[str, ...] = ()
 ) -> Iterator[Flaw]:
-    bad = list(_values(given, valid, more))
+    bad = list(_values(section, valid, more))
     yield from bad
     if bad:
         return
-    full = {**_DEFAULTS, **given}
+    full = {**_DEFAULTS, **section}
     if full["wake"] >= full["ring"]:
-        what = f"{full['wake']} is not below the ring, {full['ring']}"
-        yield ("wake" if "wake" in given else "ring",), what, "the queue goes on at `wake` frames"
+        what = f"{full['wake']} is not below the size of the ring, {full['ring']}"
+        yield ("wake" if "wake" in section else "ring",), what, "the queue goes on at `wake` frames"
     if full["cw_min"] > full["cw_max"]:
         what = f"cw_min, {full['cw_min']}, is above cw_max, {full['cw_max']}"
-        yield ("cw_min" if "cw_min" in given else "cw_max",), what, "write the smaller one first"
-    if band == 5 and given.get("protection_rate_100kbit_s") in _SLOW:
-        yield ("protection_rate_100kbit_s",), *_not_at_5_ghz(given["protection_rate_100kbit_s"])
+        yield ("cw_min" if "cw_min" in section else "cw_max",), what, "write the smaller one first"
+    if band == 5 and section.get("protection_rate_100kbit_s") in _SLOW:
+        yield ("protection_rate_100kbit_s",), *_not_at_5_ghz(section["protection_rate_100kbit_s"])
 
 
-def _channel(given: Mapping[str, Any], band: Any) -> Iterator[Flaw]:
-    trace = given.get(TRACE)
+def _channel(section: Mapping[str, Any], band: Any) -> Iterator[Flaw]:
+    trace = section.get(TRACE)
     if trace is not None and not _is_trace(trace):
         todo = "write [[us, tenths of dB], …], up to 65535 steps of 1 us and 0.1 dB or more"
-        yield (TRACE,), "is no trace", todo
-    settings = {name: value for name, value in given.items() if name != TRACE}
+        yield (TRACE,), "is not a trace", todo
+    settings = {name: value for name, value in section.items() if name != TRACE}
     bad = list(_values(settings, CHANNEL, (TRACE,)))
     yield from bad
     if bad:
         return
-    rate = given.get("rate_100kbit_s")
+    rate = section.get("rate_100kbit_s")
     if rate is not None:
         for name in ("mcs", "width_mhz", "short_gi"):
-            if name in given:
-                what = "does not go with rate_100kbit_s, which is not 802.11n"
+            if name in section:
+                what = "excludes rate_100kbit_s, which is not 802.11n"
                 yield (name,), what, "leave one of the two"
     if band == 5 and rate in _SLOW:
         yield ("rate_100kbit_s",), *_not_at_5_ghz(rate)
-    if bool(given.get("good_us")) is not bool(given.get("bad_us")):
-        name = "good_us" if given.get("good_us") else "bad_us"
-        yield (name,), "is there without the other one", "write good_us and bad_us, or neither"
+    if bool(section.get("good_us")) is not bool(section.get("bad_us")):
+        name = "good_us" if section.get("good_us") else "bad_us"
+        yield (name,), "is only one of two", "write both good_us and bad_us, or neither"
 
 
 def _values(
-    given: Mapping[str, Any], valid: Mapping[str, Values], more: tuple[str, ...]
+    section: Mapping[str, Any], valid: Mapping[str, Values], more: tuple[str, ...]
 ) -> Iterator[Flaw]:
-    for name, value in given.items():
+    for name, value in section.items():
         if name not in valid:
             names = [*valid, *more]
             close = difflib.get_close_matches(str(name), names, n=1)

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-import numpy as np
 from pydantic import Field, PlainValidator, ValidationInfo, model_validator
 
 from emulation.model.topology import Topology
@@ -34,7 +33,6 @@ from emulation.rigs.base import RigSection
 from emulation.rigs.gateways import LEFT, OTHERS, RIGHT, Change, Gateways, base_rtts
 from emulation.study.schema import MOST_FLOWS, Flaws, Section, unknown
 from emulation.traffic.base import TrafficSection, need_pairs, sysctls_of_pairs
-from emulation.traffic.packmime import sessions
 
 if TYPE_CHECKING:
     from emulation.model.run import Run
@@ -249,6 +247,8 @@ def _sessions(load: Load, length: Duration, draw: str) -> list[Any]:
     """[start, [[pause, request bytes, response bytes, server's delay], ...]] each, times in us."""
     if not load.web:
         return []
+    from emulation.traffic.packmime import sessions  # numpy takes a tenth of a second to import
+
     return [
         [
             round(1e6 * one.start_s),
@@ -268,6 +268,8 @@ def _sessions(load: Load, length: Duration, draw: str) -> list[Any]:
 
 def _uploads(load: Load, length: Duration, draw: str) -> list[list[int]]:
     """The pauses of each uploader in us, more than it can get to."""
+    import numpy as np
+
     rng = np.random.RandomState(_seed(draw))
     count = int(length.seconds / UPLOAD_IDLE_S[0]) + 1
     return [

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from analysis.claims.check import Every, Quantity, every, less, ratio, within
-from analysis.claims.explanation import Explanation
 from analysis.claims.verdict import Rule
 
 LINK: Final = "10/10"
@@ -111,16 +110,3 @@ RULES: Final[dict[str, Rule]] = {
         of(LATENCY, SEVERAL_FLOWS, FIFO), 1000 * claim.value_low, 1000 * claim.value_high
     ),
 }
-
-EXPLANATIONS: Final[dict[str, Explanation]] = {
-    # Over a link like ADSL, where acknowledgments wait behind a slow upload.
-    "b001": Explanation(
-        era="2013",
-        instead="2013",
-        cells={
-            ("tcp_bidirectional", LINK, ""): ("tcp_bidirectional_links", "10/1", ""),
-            ("rrul", LINK, ""): ("rrul_links", "10/1", ""),
-        },
-    ),
-}
-"""Claim that disagrees -> the experiment that shows why."""

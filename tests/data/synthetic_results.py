@@ -25,8 +25,7 @@ def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:
     values = read_published(open_study("gbw2015").published / "fig2.csv", figure)
     per_run = metrics.run_metrics(data)
     folder = results / "gbw2015" / f"fig{figure}"
-    outputs.write_outputs(
-        folder,
+    outputs.publish(
         lambda palette: rrul.latency_goodput(per_run, values, palette),
         metrics.compare(metrics.cell_metrics(per_run), values),
         data,
@@ -34,6 +33,7 @@ def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:
         title="Title <of> a figure",
         caption="Caption.",
         alt=rrul.describe_latency_goodput(per_run, link),
+        output=str(folder),
     )
     return folder
 
@@ -42,6 +42,7 @@ def write_notebook(folder: Path) -> Path:
     """An executed notebook that shows the figure of `folder`, code and a claim."""
     drawing = (folder / "figure.svg").read_text()
     table = "<table><th>Claim</th><tr><td>g038</td><td>ARED is low.</td></tr></table>"
+    metadata = {outputs.CLAIMS: ["g038"]}
     result = nbformat.v4.new_output
     cells = [
         nbformat.v4.new_markdown_cell("# A title"),
@@ -49,7 +50,7 @@ def write_notebook(folder: Path) -> Path:
             "answer = 42",
             outputs=[
                 result("display_data", {"image/svg+xml": SVG(drawing).data}),
-                result("execute_result", {"text/html": table}),
+                result("display_data", {"text/html": table}, metadata=metadata),
             ],
         ),
     ]

@@ -93,7 +93,9 @@ def content(experiment: str, link: str, qdisc: str, seed: int, length_s: int) ->
             took *= 1 + 0.02 * random.random()
             raw["HTTP latency"].append({"t": round(T0 + t + took, 6), "val": round(1e3 * took, 3)})
             t += max(took, 0.2)
-        results["HTTP latency"] = [500.0] * steps.size
+        ends = [one["t"] - T0 for one in raw["HTTP latency"]]
+        between = np.interp(steps, ends, [one["val"] for one in raw["HTTP latency"]])
+        results["HTTP latency"] = [None, *np.round(between[1:], 3).tolist()]
         meta["HTTP latency"] = {}
     return {
         "metadata": {

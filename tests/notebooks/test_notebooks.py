@@ -138,7 +138,7 @@ def test_rrul_writes_the_compared_table(data: Path, tmp_path: Path) -> None:
     for name in ("figure.svg", "figure-dark.svg", "figure.png", "notebook.ipynb"):
         assert (folder / name).stat().st_size > 1000
     page = (folder / "notebook.html").read_text()
-    assert "Ours and the published values" in page
+    assert "Our values and the published ones" in page
     assert "fq_nocodel" in page
 
 

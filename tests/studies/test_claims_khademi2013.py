@@ -16,7 +16,7 @@ from analysis.runs.study import open_study
 from emulation.config.catalogue import experiments
 
 STUDY = open_study("khademi2013")
-RULES, EXPLANATIONS = rules_of(STUDY)
+RULES, _ = rules_of(STUDY)
 CLAIMS = {one.id: one for one in read_claims(STUDY)}
 NOISE = np.array([-1.0, 0.0, 1.0])  # of three seeds
 
@@ -28,7 +28,6 @@ def rule_checks(number: str) -> tuple[Check, ...]:
 
 def test_every_rule_has_its_claim() -> None:
     assert set(RULES) <= set(CLAIMS)
-    assert set(EXPLANATIONS) <= set(RULES)
 
 
 @pytest.mark.parametrize("number", sorted(RULES))
@@ -112,7 +111,7 @@ def over_wifi(*rows: tuple[str, str, str, float]) -> pd.DataFrame:
 
 
 def wifi_verdict(number: str, *rows: tuple[str, str, str, float]) -> Verdict:
-    (found,) = assess([CLAIMS[number]], RULES, over_wifi(*rows), EXPLANATIONS)
+    (found,) = assess([CLAIMS[number]], RULES, over_wifi(*rows))
     return found.headline.verdict
 
 
@@ -149,12 +148,13 @@ def test_drops_cause_delay_only_where_a_queue_without_them_has_less() -> None:
         assert wifi_verdict("k048", *rows) == expected
 
 
-def test_what_section_5_prints_of_downloads_agrees_with_itself() -> None:
+def test_what_section_5_prints_of_downloads_is_compared_without_headers() -> None:
     printed = {"k037": ("ared_5ms", 18.6), "k038": ("codel_5ms", 20.4), "k039": ("pie_5ms", 21.0)}
     for number, (qdisc, value) in printed.items():
-        for factor, expected in ((1.0, Verdict.AGREES), (1.2, Verdict.DISAGREES)):
+        for factor, expected in (
+            (1448 / 1500, Verdict.AGREES),
+            (0.88, Verdict.AGREES),  # a tenth less than that
+            (1.08, Verdict.DISAGREES),  # within a tenth of what has the headers
+        ):
             row = ("wifi_down_4", qdisc, "goodput_median_mbit_s", factor * value)
             assert wifi_verdict(number, row) == expected
-        wrong = ("wifi_down_4", qdisc, "goodput_median_mbit_s", 1.2 * value)
-        slots = ("wifi_down_4_long_slots", qdisc, "goodput_median_mbit_s", value)
-        assert wifi_verdict(number, wrong, slots) == Verdict.EXPLAINED

@@ -94,16 +94,13 @@ def test_wired_runs_of_gbw2015_are_small(data: Path, changed: bool, most_mib: in
     assert 0 < sum(path.stat().st_size for path in files) < most_mib << 20
 
 
-def test_every_explanation_has_its_runs(data: Path) -> None:
+def test_every_variation_has_runs(data: Path) -> None:
     """An era or an experiment that is misspelt would explain nothing, and nobody would notice."""
     for known in study.known():
-        for claim, reason in rules_of(known).explanations.items():
-            places = [*reason.cells.values()] or [("*", "*", "")]
-            for experiment, link, qdisc in places:
-                variant = variant_name(experiment or "*", reason.instead)
-                cell = f"{link.replace('/', '-') or '*'}/{qdisc or '*'}"
-                found = data.glob(f"{known.name}/{variant}/{cell}/*/seed-*.json")
-                assert any(found), f"{claim}: {variant} {cell}"
+        for one in rules_of(known).variations:
+            names = [variant_name(to, one.instead) for to in one.experiments.values()]
+            found = [data.glob(f"{known.name}/{name}/*/*/*/seed-*.json") for name in names]
+            assert any(any(runs) for runs in found), str(one)
 
 
 def test_runs_over_wifi_are_small(data: Path) -> None:

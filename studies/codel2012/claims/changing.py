@@ -4,6 +4,7 @@ from typing import Final
 
 from analysis.claims.check import (
     Condition,
+    Lacking,
     Quantity,
     apart,
     every,
@@ -150,5 +151,5 @@ RULES: Final[dict[str, Rule]] = {
     "c062": every(
         *(ratio(edge(SENT, link, "codel"), edge(SENT, link, TAIL_DROP), CLOSE) for link in EDGE)
     ),
-    "c063": setting("of a modem behind the router; nothing of it is measured"),
+    "c063": Lacking("a modem behind the router, whose queue is the full one"),
 }

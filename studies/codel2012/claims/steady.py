@@ -4,7 +4,9 @@ from typing import Final
 
 from analysis.claims.check import (
     Condition,
+    Lacking,
     Quantity,
+    Same,
     every,
     less,
     near,
@@ -111,7 +113,7 @@ def excessive(claim: Claim) -> Condition:
 
 
 RULES: Final[dict[str, Rule]] = {
-    "c011": setting("an argument for the signal that CoDel uses"),
+    "c011": Lacking("an AQM that acts on the length of the queue, beside CoDel"),
     "c012": some(
         *(less(constant(USE, link, "codel_1ms"), constant(USE, link, "codel")) for link in FAST)
     ),
@@ -214,15 +216,10 @@ RULES: Final[dict[str, Rule]] = {
         )
     ),
     # The two are one statement: more than 60 % were to be had only with more than 10 % dropped.
-    **{
-        id_: every(
-            *(
-                within(Quantity("used_dropped_percent", "low_web", link, "codel"), 10)
-                for link in SLOW
-            )
-        )
-        for id_ in ("c032", "c033")
-    },
+    "c032": every(
+        *(within(Quantity("used_dropped_percent", "low_web", link, "codel"), 10) for link in SLOW)
+    ),
+    "c033": Same("c032"),
     "c052": at_each(RTTS, FAST, low_delay),
     "c053": at_each(RTTS, FAST, more_used, shared_more_fairly),
     "c054": at_each(USUAL, FAST, nearly_tail_drop),

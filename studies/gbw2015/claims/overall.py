@@ -9,9 +9,9 @@ from analysis.claims.verdict import Rule
 from . import fairness, startup, voip, web
 from .words import (
     AQM,
-    DOWN,
     FIFO,
     FQ,
+    GOODPUT,
     LATENCY,
     LINKS,
     MUCH,
@@ -23,12 +23,12 @@ from .words import (
 )
 
 FQ_LATENCY: Final = order(LATENCY, ("fq_nocodel", "fq_codel"), (FIFO, *AQM))
-FQ_GOODPUT: Final = order(DOWN, AQM, FQ)
+FQ_GOODPUT: Final = order(GOODPUT, AQM, FQ)
 UNBEATEN: Final = every(
     *(better_somehow(link, fq, aqm) for link in LINKS for fq in FQ for aqm in AQM)
 )
 AQM_LATENCY: Final = order(LATENCY, AQM, (FIFO,))
-ARED_DROPS: Final = order(DOWN, ("ared",), (FIFO,))
+ARED_DROPS: Final = order(GOODPUT, ("ared",), (FIFO,))
 VOIP: Final = (voip.ONE, voip.RRUL)
 
 RULES: Final[dict[str, Rule]] = {
@@ -45,7 +45,7 @@ RULES: Final[dict[str, Rule]] = {
         FQ_GOODPUT,
     ),
     "g137": every(AQM_LATENCY, voip.IMPROVED, ARED_DROPS),
-    "g138": order(DOWN, ("ared", "pie"), (FIFO, "codel"), ("100/100",)),
+    "g138": order(GOODPUT, ("ared", "pie"), (FIFO, "codel"), ("100/100",)),
     "g139": every(  # but for the large page at 10/10 beside RRUL (g124)
         UNBEATEN,
         order(voip.DELAY, ("fq_nocodel", "fq_codel"), AQM, experiments=VOIP),

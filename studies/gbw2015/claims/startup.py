@@ -5,7 +5,9 @@ from typing import Final
 from analysis.claims.check import (
     Check,
     Condition,
+    Lacking,
     Quantity,
+    Same,
     every,
     less,
     ratio,
@@ -21,6 +23,7 @@ from .words import (
     FQ,
     LINKS,
     LOW,
+    MUCH,
     NEW_AQM,
     SEVERAL,
     SPIKE,
@@ -82,6 +85,16 @@ def somewhere_several(qdisc: str) -> Condition:
 
 FAIR_QUEUEING: Final = every(*(undisturbed(link, qdisc) for link in LINKS for qdisc in FQ))
 ARED_BETTER: Final = order(PEAK, ("ared",), NEW_AQM)
+#: Where the others have a spike, ARED has none to control (g175), or controls it much sooner.
+ARED_SOONER: Final = every(
+    *(
+        some(
+            no_spike(link, "ared"),
+            ratio(in_rrul(CONTROL, link, "ared"), in_rrul(CONTROL, link, qdisc), high=MUCH),
+        )
+        for link, qdisc in SPIKES
+    )
+)
 
 RULES: Final[dict[str, Rule]] = {
     "g162": setting("how long the plot is"),
@@ -96,7 +109,7 @@ RULES: Final[dict[str, Rule]] = {
         some(*(takes(link, qdisc, 20) for link, qdisc in SPIKES)),
     ),
     "g168": every(*(too_slowly(link, qdisc) for link, qdisc in SPIKES)),
-    "g169": setting("CoDel's interval, and the burst allowance in PIE's code of Linux 3.14"),
+    "g169": Lacking("the time from the load's start to the first drop", "metric"),
     "g170": rising(*(in_rrul(CONTROL, link, "codel") for link in reversed(LINKS))),
     "g171": every(
         *(within(in_flood("drop_power", link), *LINEAR) for link in LINKS),
@@ -107,8 +120,8 @@ RULES: Final[dict[str, Rule]] = {
     "g174": no_spike("100/100", "pie"),
     "g175": every(ARED_BETTER, *(no_spike(link, "ared") for link in LINKS)),
     "g176": FAIR_QUEUEING,
-    "g178": every(*(somewhere_several(qdisc) for qdisc in NEW_AQM)),
-    "g217": every(ARED_BETTER, *(somewhere_several(qdisc) for qdisc in NEW_AQM)),
+    "g178": Same("g007"),
+    "g217": every(ARED_SOONER, *(somewhere_several(qdisc) for qdisc in NEW_AQM)),
     "g218": some(
         *(
             less(in_rrul(PEAK, link, FIFO), in_rrul(PEAK, link, qdisc))

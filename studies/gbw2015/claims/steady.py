@@ -1,16 +1,20 @@
 """Section 4 and 5.1 of gbw2015: set-up, and the RRUL test's steady state (Fig. 2)."""
 
+from math import inf
 from typing import Final
 
 from analysis.claims.check import (
+    Condition,
     Quantity,
     apart,
     every,
     ratio,
+    read_back,
     setting,
     within,
 )
 from analysis.claims.verdict import Rule
+from analysis.runs.statement import Claim
 
 from .words import (
     AQM,
@@ -18,6 +22,7 @@ from .words import (
     EQUAL,
     FIFO,
     FQ,
+    GOODPUT,
     LATENCY,
     LINKS,
     LOW,
@@ -28,7 +33,6 @@ from .words import (
     SCHEDULERS,
     SLIGHTLY,
     SPIKE,
-    UP,
     in_rrul,
     order,
 )
@@ -39,11 +43,21 @@ OWN_WAIT: Final = "upload_wait_ms"
 AHEAD_PACKETS: Final = 2
 ZERO_MS: Final = 3.0  # "very close to zero": what README's figures allow as a difference
 
+#: "Somewhat above" its target: at most as many times it as in Fig. 2, at 10/1 and read as high as
+#: may be. There a round trip passes two queues, each with its target.
+SOMEWHAT: Final = (67 + 3) / (5 + 13)
+
 
 def axis(link: str, *metrics: str) -> Rule:
-    """The points of all qdiscs are within the plot."""
+    """The points of all qdiscs are within the plot. Nothing can be below 0, so that an axis from
+    there has one bound: the interval over a few seeds may well go there."""
     cells = [in_rrul(metric, link, qdisc) for metric in metrics for qdisc in QDISCS]
-    return lambda claim: every(*(within(c, claim.value_low, claim.value_high) for c in cells))
+
+    def rule(claim: Claim) -> Condition:
+        low = claim.value_low or -inf
+        return every(*(within(cell, low, claim.value_high) for cell in cells))
+
+    return rule
 
 
 RULES: Final[dict[str, Rule]] = {
@@ -58,74 +72,75 @@ RULES: Final[dict[str, Rule]] = {
     ),
     "g012": setting("arithmetic: half of 20 ms at 1 Mbit/s is 1250 B, less than 1514 B"),
     "g013": setting("the code of Linux 3.14"),
-    "g014": setting("Table 1 has it, and so has the experiment"),
+    "g014": read_back("Table 1 has it, and so has the experiment"),
     "g015": within(in_rrul("probe_behind_packets", "10/1", "fq_codel"), high=AHEAD_PACKETS),
     "g016": setting("computing costs no time here"),
-    "g017": setting("Table 1 has it, and so has the experiment"),
-    "g018": setting("Table 1 has it, and so has the experiment"),
-    "g019": setting("the code of Linux 3.14; Table 1 has it, and so has the experiment"),
-    "g020": setting("the code of Linux 3.14; Table 1 has it, and so has the experiment"),
-    "g021": setting("a default of the code; Table 1 has it, and so has the experiment"),
-    "g022": setting("a default of the code; Table 1 has it, and so has the experiment"),
+    "g017": read_back("Table 1 has it, and so has the experiment"),
+    "g018": read_back("Table 1 has it, and so has the experiment"),
+    "g019": read_back("the code of Linux 3.14; Table 1 has it, and so has the experiment"),
+    "g020": read_back("the code of Linux 3.14; Table 1 has it, and so has the experiment"),
+    "g021": read_back("a default of the code; Table 1 has it, and so has the experiment"),
+    "g022": read_back("a default of the code; Table 1 has it, and so has the experiment"),
     "g023": setting("a default of the code; the number of active queues is 127 there"),
     "g024": setting("a default of the code"),
     # Fig. 2: all qdiscs lie within the axes
-    "g026": axis("100/100", DOWN, UP),
+    "g026": axis("100/100", GOODPUT),
     "g027": axis("100/100", LATENCY),
     "g028": setting("the order of printed labels; Fig. 2's values are compared instead"),
-    "g029": axis("10/10", DOWN, UP),
+    "g029": axis("10/10", GOODPUT),
     "g030": axis("10/10", LATENCY),
     "g031": setting("the order of printed labels; Fig. 2's values are compared instead"),
-    "g032": axis("10/1", DOWN, UP),
+    "g032": setting("no goodput of links of 10 and 1 Mbit/s can leave an axis from 0 to 10"),
     "g033": axis("10/1", LATENCY),
     # Sec. 5.1.1
     "g034": every(
         order(LATENCY, (*AQM, *FQ), (FIFO,)),
         *(
-            ratio(in_rrul(DOWN, link, FIFO), in_rrul(DOWN, link, "fq_nocodel"), low=SLIGHTLY)
+            ratio(in_rrul(GOODPUT, link, FIFO), in_rrul(GOODPUT, link, "fq_nocodel"), low=SLIGHTLY)
             for link in ("100/100", "10/10")  # g035 has the exception
         ),
     ),
-    "g035": order(DOWN, (FIFO,), FQ, ("10/1",)),
+    "g035": order(GOODPUT, (FIFO,), FQ, ("10/1",)),
     "g036": every(  # it drops some, and more than the queues that get more goodput
         within(in_rrul(ACK_DROPS, "10/1", FIFO), low=1),
         order(ACK_DROPS, FQ, (FIFO,), ("10/1",)),
     ),
     "g037": every(
-        order(DOWN, ("ared",), (FIFO,), ("10/1",)), order(LATENCY, ("ared",), (FIFO,), ("10/1",))
+        order(GOODPUT, ("ared",), (FIFO,), ("10/1",)), order(LATENCY, ("ared",), (FIFO,), ("10/1",))
     ),
     "g038": order(LATENCY, AQM, (FIFO,)),
-    "g039": order(DOWN, ("ared",), NEW_AQM, ("10/1",)),
-    "g040": every(order(LATENCY, ("ared",), NEW_AQM), order(DOWN, ("ared",), (FIFO,))),
-    "g041": setting("Table 1 has it, and so has the experiment"),
-    "g042": order(DOWN, ("pie",), [one for one in QDISCS if one != "pie"], ("100/100",)),
+    "g039": order(GOODPUT, ("ared",), NEW_AQM, ("10/1",)),
+    "g040": every(order(LATENCY, ("ared",), NEW_AQM), order(GOODPUT, ("ared",), (FIFO,))),
+    "g041": read_back("Table 1 has it, and so has the experiment"),
+    "g042": order(GOODPUT, ("pie",), [one for one in QDISCS if one != "pie"], ("100/100",)),
     "g043": setting("the code of Linux 3.14, which has 1 % and not 0.1 %"),
     "g044": every(
         within(in_rrul("drops_download_percent", "100/100", "pie"), high=0.1),
         within(in_rrul("drops_upload_percent", "100/100", "pie"), high=0.1),
     ),
     "g045": every(  # a round trip passes two queues, each with its target
-        within(in_rrul(LATENCY, "100/100", "codel"), low=5 + 5),
-        within(in_rrul(LATENCY, "10/10", "codel"), low=5 + 5),
-        within(in_rrul(LATENCY, "10/1", "codel"), low=5 + 13),
+        *(
+            within(in_rrul(LATENCY, link, "codel"), low=targets, high=SOMEWHAT * targets)
+            for link, targets in (("100/100", 5 + 5), ("10/10", 5 + 5), ("10/1", 5 + 13))
+        ),
     ),
     "g046": every(  # the printed goodputs at 10/10 do not separate
         order(LATENCY, ("ared",), ("codel",), LOW),
         order(LATENCY, ("codel",), ("pie",), LOW),
-        order(DOWN, ("ared",), ("codel",), ("10/1",)),
-        order(DOWN, ("codel",), ("pie",), ("10/1",)),
+        order(GOODPUT, ("ared",), ("codel",), ("10/1",)),
+        order(GOODPUT, ("codel",), ("pie",), ("10/1",)),
     ),
-    "g047": order(DOWN, (FIFO, *AQM, "fq_codel"), SCHEDULERS),
+    "g047": order(GOODPUT, (FIFO, *AQM, "fq_codel"), SCHEDULERS),
     "g048": every(
-        order(DOWN, ("fq_codel",), SCHEDULERS),
+        order(GOODPUT, ("fq_codel",), SCHEDULERS),
         *(
-            ratio(in_rrul(DOWN, link, "fq_codel"), in_rrul(DOWN, link, other), low=SLIGHTLY)
+            ratio(in_rrul(GOODPUT, link, "fq_codel"), in_rrul(GOODPUT, link, other), low=SLIGHTLY)
             for link in LINKS
             for other in SCHEDULERS
         ),
     ),
     "g049": every(  # "no gain": not as much as 1 ms
-        order(DOWN, ("fq_codel",), ("fq_nocodel",)),
+        order(GOODPUT, ("fq_codel",), ("fq_nocodel",)),
         *(
             apart(in_rrul(LATENCY, link, "fq_codel"), in_rrul(LATENCY, link, "fq_nocodel"), low=-1)
             for link in LINKS

@@ -9,12 +9,13 @@ from analysis.claims.check import (
     Quantity,
     every,
     less,
-    near,
+    printed,
     ratio,
     same_order,
     within,
 )
 from analysis.claims.verdict import Rule
+from analysis.measures.voip import PACKET_PERCENT
 
 from .words import (
     AQM,
@@ -43,8 +44,6 @@ USABLE_PERCENT: Final = 1.0  # of loss, above which speech suffers
 LOSERS: Final = ("sfq", "fq_codel")  # with queues a flow, and losses in Table 2
 APART_MS: Final = 10.0  # between packets of the call, which D-ITG sends
 
-FACTOR, POINTS = 1.5, 0.2  # within which a loss of Table 2 agrees
-
 
 def _table_2() -> dict[str, Rule]:
     """The claims g070 to g111 are the cells of Table 2, a row of qdiscs after the other."""
@@ -54,11 +53,15 @@ def _table_2() -> dict[str, Rule]:
         for link in reversed(LINKS)
         for qdisc in QDISCS
     ]
-    return {f"g{number:03d}": _as_printed(cell) for number, cell in enumerate(cells, start=70)}
+    return {f"g{number:03d}": as_printed(cell) for number, cell in enumerate(cells, start=70)}
 
 
-def _as_printed(cell: Quantity) -> Rule:
-    return lambda claim: near(cell, claim.value, FACTOR, POINTS)
+def as_printed(cell: Quantity) -> Rule:
+    """The loss is that of Table 2, which has three decimals at 100/100 and otherwise two, or that
+    of Table 3, which has two."""
+    decimals = 3 if (cell.experiment in (ONE, RRUL) and cell.link == "100/100") else 2
+    error = 0.5 * 10**-decimals
+    return lambda claim: printed(cell, claim.value, error, step=PACKET_PERCENT)
 
 
 def _each(

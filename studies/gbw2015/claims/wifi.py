@@ -10,7 +10,6 @@ from analysis.claims.check import (
     apart,
     every,
     less,
-    near,
     ratio,
     same_order,
     setting,
@@ -90,11 +89,7 @@ def _table_3() -> dict[str, Rule]:
         for experiment in (VOIP_ONE, VOIP_RRUL)
         for qdisc in QDISCS
     ]
-    return {f"g{number:03d}": _as_printed(cell) for number, cell in enumerate(cells, start=192)}
-
-
-def _as_printed(cell: Quantity) -> Rule:
-    return lambda claim: near(cell, claim.value, voip.FACTOR, voip.POINTS)
+    return {f"g{number:03d}": voip.as_printed(cell) for number, cell in enumerate(cells, start=192)}
 
 
 def _web_order(wire: str, air: str) -> Condition:

@@ -10,6 +10,7 @@ from analysis.claims.check import (
     every,
     less,
     ratio,
+    read_back,
     rising,
     setting,
     some,
@@ -123,10 +124,10 @@ RULES: Final[dict[str, Rule]] = {
     "k080": every(
         below(MEDIAN, "ared", NEW, LOADS, TARGETS), below(MEDIAN, "ared", NEW, (*SHORT, *LONG))
     ),
-    "k081": setting("default of PIE's update interval"),
-    "k082": setting("default of PIE's target"),
-    "k083": setting("default of PIE's alpha"),
-    "k084": setting("default of PIE's beta"),
+    "k081": read_back("default of PIE's update interval"),
+    "k082": read_back("default of PIE's target"),
+    "k083": read_back("default of PIE's alpha"),
+    "k084": read_back("default of PIE's beta"),
     "k085": setting("default of ARED's interval"),
     "k086": setting("default of ARED's decrease"),
     "k087": setting("contradicted by Sec. 5 of the same report"),

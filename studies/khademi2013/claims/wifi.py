@@ -18,6 +18,7 @@ UP_RTT: Final = "up_rtt_median_ms"  # of uploads
 UP_RTT_P90: Final = "up_rtt_p90_ms"
 ACK_WAIT: Final = "ack_wait_median_ms"  # of uploads' acknowledgments at the AQM
 
+WITHOUT_HEADERS: Final = 1448 / 1500  # payload of IP packets, which the paper counts (`words`)
 BASE_MS: Final = 100.0
 PRINTED: Final = (0.9, 1.1)  # about a number of the text: "1.15 sec", "18.6 Mbps"
 ALMOST_CONSTANT: Final = (0.75, 1.33)  # "stay at an almost constant level"
@@ -59,9 +60,9 @@ RULES: Final[dict[str, Rule]] = {
         *(ratio(air(MEDIAN, DOWN[0], "ared"), air(MEDIAN, DOWN[0], aqm), high=MUCH) for aqm in NEW),
         *(less(air(GOODPUT, DOWN[0], "ared"), air(GOODPUT, DOWN[0], aqm)) for aqm in NEW),
     ),
-    "k037": printed(GOODPUT, DOWN[0], "ared"),
-    "k038": printed(GOODPUT, DOWN[0], "codel"),
-    "k039": printed(GOODPUT, DOWN[0], "pie"),
+    "k037": printed(GOODPUT, DOWN[0], "ared", WITHOUT_HEADERS),
+    "k038": printed(GOODPUT, DOWN[0], "codel", WITHOUT_HEADERS),
+    "k039": printed(GOODPUT, DOWN[0], "pie", WITHOUT_HEADERS),
     "k040": rising(*(air(GOODPUT, load, "ared") for load in DOWN)),
     "k041": every(
         *(

@@ -1,6 +1,7 @@
 """Fairness: Jain's index, and the goodput of each round trip."""
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +44,19 @@ def test_overview_has_a_column_a_flow(data: Dataset) -> None:
     assert table.loc["sfq", "jain_index"] == pytest.approx(1)
     assert table.loc["sfq", "200 ms (Mbit/s)"] == pytest.approx(9.5 / 4, rel=1e-3)
     assert set(table["n_seeds"]) == {2}
+
+
+def test_what_one_run_comes_to(tmp_path: Path) -> None:
+    traffic.write_tree(tmp_path, "rtt_fairness", "10-10", seeds=1)
+    (run,) = find_runs(tmp_path, "gbw2015", "rtt_fairness@2014", qdiscs=["ared"])
+    assert fairness.measure(run) == pytest.approx(
+        {
+            "jain_index": 1 / (4 * (0.36 + 0.04 + 0.01 + 0.01)),
+            "goodput_total_mbit_s": 9.5,
+            "goodput_10ms_mbit_s": 5.7,
+            "goodput_50ms_mbit_s": 1.9,
+            "goodput_200ms_mbit_s": 0.95,
+            "goodput_500ms_mbit_s": 0.95,
+        },
+        rel=1e-3,
+    )

@@ -50,18 +50,32 @@ def made(rtt_ms: list[float], seeds: tuple[int, ...] = (1,)) -> Dataset:
 RTT = [50.0, 100.0, 110.0, 120.0, 52.0]  # idle, three loaded samples, idle
 
 
-def test_induced_latency_is_the_loaded_mean_minus_the_base() -> None:
+def test_induced_latency_is_the_mean_of_the_whole_test_minus_the_base() -> None:
     row = metrics.run_metrics(made(RTT)).iloc[0]
-    assert row["mean_rtt_ms"] == pytest.approx(110)
-    assert row["induced_latency_ms"] == pytest.approx(60)
+    assert row["mean_rtt_ms"] == pytest.approx(432 / 5)
+    assert row["induced_latency_ms"] == pytest.approx(432 / 5 - 50)
+
+
+def test_all_probes_count_as_one_at_each_step() -> None:
+    data = made(RTT)
+    icmp = data.samples[data.samples["kind"] == "ping_icmp"]
+    # a UDP probe with an answer at two of the steps only, 30 ms above ICMP
+    later = icmp[icmp["time_s"].between(1, 2)].assign(kind="ping_udp", series="udp")
+    udp = later.assign(rtt_ms=later["rtt_ms"] + 30)
+    samples = pd.concat([data.samples.astype({"kind": str}), udp]).astype({"run": "category"})
+    both = Dataset(samples, data.flows, data.runs)
+    row = metrics.run_metrics(both).iloc[0]
+    assert row["induced_latency_ms"] == pytest.approx((50 + 115 + 125 + 120 + 52) / 5 - 50)
+    alone = metrics.run_metrics(both, probe="ping_icmp").iloc[0]
+    assert alone["induced_latency_ms"] == pytest.approx(432 / 5 - 50)
 
 
 def test_other_definitions_of_latency() -> None:
-    full = metrics.run_metrics(made(RTT), window="full").iloc[0]
-    assert full["induced_latency_ms"] == pytest.approx(432 / 5 - 50)
-    late = made([51.0, *RTT[1:]])
+    loaded = metrics.run_metrics(made(RTT), window="loaded").iloc[0]
+    assert loaded["induced_latency_ms"] == pytest.approx(60)
+    late = made([51.0, *RTT[1:-1], 53.0])
     span = metrics.run_metrics(late, latency="mean_span").iloc[0]
-    assert span["induced_latency_ms"] == pytest.approx(110 - 51)
+    assert span["induced_latency_ms"] == pytest.approx((51 + 330 + 53) / 5 - 51)
 
 
 def test_goodput_is_the_sum_of_a_direction() -> None:
@@ -74,7 +88,7 @@ def test_goodput_is_the_sum_of_a_direction() -> None:
 
 def test_no_sample_in_the_window_is_refused() -> None:
     with pytest.raises(DataError, match=r"seed-001: no sample in the loaded window"):
-        metrics.run_metrics(made([50.0]))
+        metrics.run_metrics(made([50.0]), window="loaded")
 
 
 def test_confidence_interval() -> None:
@@ -143,32 +157,51 @@ def test_compare_puts_the_median_beside_the_published_value() -> None:
     table = metrics.compare(cells, read_published(FIGURE_2, "2c"))
     assert len(table) == 21
     row = table[(table["qdisc"] == "pie") & (table["metric"] == "induced_latency")].iloc[0]
-    assert (row["published"], row["ours"], row["n_seeds"]) == (108, 70, 3)
-    assert row["difference"] == pytest.approx(-38)
-    assert row["ratio"] == pytest.approx(70 / 108)
-    assert not row["agrees"]
-    assert row["ci_low"] < 80 < row["ci_high"]
+    assert (row["published"], row["n_seeds"]) == (108, 3)
+    assert row["ours"] == pytest.approx(46.4)
+    assert row["difference"] == pytest.approx(46.4 - 108)
+    assert row["ratio"] == pytest.approx(46.4 / 108)
+    # t(0.975, 2) = 4.30265; the standard deviation of 0, 10 and 50 is 26.4575
+    reach = 4.302653 * 26.4575 * math.sqrt(1 / 3 + 1 / 30) * math.sqrt(math.pi / 2)
+    assert row["allowed"] == pytest.approx(reach, rel=1e-5)
+    assert row["agrees"]
+    assert row["ci_low"] < 56.4 < row["ci_high"]
     without = table[table["qdisc"] == "sfq"]
     assert without["n_seeds"].tolist() == [0, 0, 0]
     assert without[["ours", "ratio", "agrees"]].isna().all(axis=None)
 
 
-def test_agreement_takes_the_widest_tolerance() -> None:
-    def verdict(published: float, error: float, ours: float, metric: str) -> bool:
-        direction = "round_trip" if metric == "induced_latency" else "download"
-        cell = {"era": "modern", "link": "10/1", "qdisc": "pie", "cc": "cubic", "metric": metric}
-        more = {"direction": direction, "unit": "", "n_seeds": 1, "median": ours, "mean": ours}
-        cells = pd.DataFrame([{**cell, **more, "ci_low": math.nan, "ci_high": math.nan}])
-        value = {"figure": "2c", **cell, "direction": direction, "value": published, "unit": ""}
-        theirs = pd.DataFrame([{**value, "reading_error": error}]).drop(columns=["era", "cc"])
-        return bool(metrics.compare(cells, theirs)["agrees"].iloc[0])
+def test_goodputs_have_their_distance_from_the_first_qdisc_beside() -> None:
+    cell = {"era": "modern", "link": "10/1", "cc": "cubic", "metric": "goodput"}
+    more = {"direction": "upload", "unit": "", "n_seeds": 3, "std": 0.0, "mean": 0.0}
+    edges = {"ci_low": math.nan, "ci_high": math.nan}
+    ours = {"pfifo_fast": 0.7, "ared": 0.9}
+    cells = pd.DataFrame(
+        [{**cell, **more, **edges, "qdisc": name, "median": one} for name, one in ours.items()]
+    )
+    theirs = read_published(FIGURE_2, "2c", qdiscs=list(ours))
+    table = metrics.compare(cells, theirs)
+    uploads = table[(table["metric"] == "goodput") & (table["direction"] == "upload")]
+    assert uploads["gap"].tolist() == pytest.approx([0, 0.2])
+    assert uploads["published_gap"].tolist() == pytest.approx([0, 0.04])
+    assert uploads["agrees"].tolist() == [True, False]  # 0.74 and 0.78, read to 0.05
+    assert table.loc[table["metric"] == "induced_latency", "gap"].isna().all()
 
-    assert verdict(100, 1, 114.9, "induced_latency")
-    assert not verdict(100, 1, 115.1, "induced_latency")
-    assert verdict(1, 1, 3.9, "induced_latency")
-    assert verdict(10, 0.01, 9.71, "goodput")
-    assert not verdict(10, 0.01, 9.69, "goodput")
-    assert verdict(0.74, 0.05, 0.70, "goodput")
+
+def test_values_of_a_curve_are_compared_at_their_peak_or_time() -> None:
+    curve = metrics.latency_over_time(made(RTT, seeds=(1, 2, 3)).samples)
+    value = {"figure": "7c", "link": "10/1", "qdisc": "pie", "unit": "ms", "reading_error": 1.0}
+    wanted = [("peak", 1.0, 130.0), ("time", 1.1, 200.0), ("time", 3.9, 62.0)]
+    printed = pd.DataFrame(
+        [{**value, "at": at, "time_s": time_s, "value": ms} for at, time_s, ms in wanted]
+    )
+    table = metrics.compare_curves(curve, printed)
+    assert table["ours"].tolist() == pytest.approx([130, 110, 62])
+    assert table["agrees"].tolist() == [True, False, True]
+    assert (table["n_seeds"] == 3).all()
+    absent = metrics.compare_curves(curve, printed.assign(qdisc="sfq"))
+    assert absent["agrees"].isna().all()
+    assert set(absent["n_seeds"]) == {0}
 
 
 def test_synthetic_levels_come_back(tmp_path: Path) -> None:

@@ -34,22 +34,22 @@ def data(root: Path) -> Dataset:
 def test_loss_is_counted_by_sequence_numbers(root: Path, data: Dataset) -> None:
     run = find_runs(root, "gbw2015", "voip_1up@2014", qdiscs=["ared"])[0]
     packets = traffic.content("voip_1up", "10-1", "ared", run.seed, 20)["raw_values"]["VoIP"]
-    begin = traffic.T0 + 5
-    seen = [one["seq"] for one in packets if begin <= one["t"] <= begin + 20]
+    seen = [one["seq"] for one in packets]
     row = data.runs[data.runs["run"] == run.run].iloc[0]
-    assert row["voip_packets"] == max(seen) - min(seen) + 1 == 2001
+    assert row["voip_packets"] == max(seen) - min(seen) + 1
+    assert row["voip_packets"] > 2900  # 30 s of 100 a second
     assert row["voip_lost"] == row["voip_packets"] - len(seen) > 100
     losses = voip.run_voip(data).set_index("qdisc")[voip.LOSS]
     assert (losses["sfq"] == 0).all()
-    assert losses["ared"].between(5, 10).all()
+    assert losses["ared"].between(4, 8).all()
 
 
 def test_induced_delay_has_the_base_path_taken_off(data: Dataset) -> None:
     delays = voip.induced_delays(data)
     codel = delays[delays["qdisc"] == "codel"]
-    assert codel["time_s"].between(5, 25).all()
+    assert codel["time_s"].min() < 5
+    assert codel["time_s"].max() > 25
     assert (codel[voip.INDUCED] == codel["delay_ms"] - 25).all()
-    assert codel[voip.INDUCED].min() >= 8
     assert voip.induced_delays(data, delay="span")[voip.INDUCED].min() == 0
 
 
@@ -74,25 +74,17 @@ def test_overview_pools_samples_and_averages_runs(data: Dataset) -> None:
     delays, per_run = voip.induced_delays(data), voip.run_voip(data)
     table = voip.overview(delays, per_run).set_index("qdisc")
     samples = delays.loc[delays["qdisc"] == "pie", voip.INDUCED]
-    assert table.loc["pie", "samples"] == len(samples) == 3 * 101
+    assert table.loc["pie", "samples"] == len(samples) == 3 * 150
     assert table.loc["pie", "p99_ms"] == pytest.approx(samples.quantile(0.99))
     means = per_run.loc[per_run["qdisc"] == "pie", "delay_ms"]
     assert table.loc["pie", "mean_ms"] == pytest.approx(means.mean())
     assert " to " in table.loc["pie", "interval"]
 
 
-@pytest.mark.parametrize(
-    ("ours", "published", "agrees"),
-    [(0, 0, True), (0.001, 0, False), (0.2, 0.1, True), (7, 10, True), (6, 10, False),
-     (15, 10, True), (15.1, 10, False), (0, 0.1, True), (0, 0.3, False)],
-)  # fmt: skip
-def test_agreement(ours: float, published: float, agrees: bool) -> None:
-    assert voip.loss_agrees(ours, published) is agrees
-
-
 def test_printed_losses_beside_ours(data: Dataset) -> None:
     printed = voip.read_losses(PRINTED, ["one TCP flow", "RRUL"])
     assert len(printed) == 42  # and none of the WiFi's
+    assert printed.groupby("link")["reading_error"].first()["100/100"] == 0.0005
     table_3 = voip.read_losses(PRINTED, ["one TCP flow", "RRUL"], "wifi")
     assert len(table_3) == 14
     pie = table_3[(table_3["qdisc"] == "pie") & (table_3["beside"] == "RRUL")]
@@ -102,7 +94,10 @@ def test_printed_losses_beside_ours(data: Dataset) -> None:
     table = voip.compare_loss(cells, here).set_index("qdisc")
     assert table["published"].to_dict()["ared"] == 7.95
     assert table["agrees"].to_dict()["sfq"]
-    assert not table["agrees"].to_dict()["pfifo_fast"]  # 2 where 0.88 is printed
+    more = voip.compare_loss(cells, here.assign(loss_percent=1.0)).set_index("qdisc")
+    assert not more["agrees"].to_dict()["sfq"]  # none of three calls lost a packet
+    assert more["allowed"].to_dict()["sfq"] == pytest.approx(voip.PACKET_PERCENT)
+    assert (table["ratio"] == table["ours"] / table["published"])[table["published"] > 0].all()
     assert table["n_seeds"].tolist() == [3] * 7
     with pytest.raises(DataError, match="not a table of losses"):
         voip.read_losses(PRINTED.with_name("fig2.csv"), ["a", "b"])
@@ -126,12 +121,12 @@ def test_lost_on_the_way_back_had_arrived() -> None:
         {"seq": 1, "t": 10.1, "lost": True, "lost_dir": "up"},
         {"seq": 2, "t": 10.2, "lost": True, "lost_dir": "down"},
         {"seq": 3, "t": 10.3},
-        {"seq": 5, "t": 30.3},  # after the load
+        {"seq": 5, "t": 30.3},
     ]
-    loss = _loss(packets, 9.9, 2)
-    assert (loss.packets, loss.lost) == (4, 1)
+    loss = _loss(packets)
+    assert (loss.packets, loss.lost) == (6, 2)
     with pytest.raises(ValueError, match="no packet"):
-        _loss(packets, 100, 2)
+        _loss(packets[1:2])
 
 
 def test_tables_fit_their_schemas(data: Dataset) -> None:

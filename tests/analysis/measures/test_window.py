@@ -116,6 +116,38 @@ def test_an_acknowledgment_a_window_leaves_the_link_idle_half_of_the_time() -> N
     assert two.busy(800, 1600) == 1
 
 
+def measured(one: window.Connection, folder: Path) -> dict[str, float]:
+    path = write(one, folder / "one.flent.gz")
+    return window.measure(RunFile("a", "b", "1.2/1.2", "fifo", "cubic", 1, path, path))
+
+
+def test_what_a_window_beyond_the_pipe_comes_to(tmp_path: Path) -> None:
+    assert measured(connection(200, 25), tmp_path) == pytest.approx(
+        {
+            "second_waits_ms": THIN - FAT,
+            "third_waits_ms": 2 * (THIN - FAT),
+            "pipe_packets": 20,
+            "excess_packets": 5,
+            "queue_least_packets": 5,
+            "queue_most_packets": 5,
+            "queue_mean_packets": 5,
+            "arrivals_by_departures": 1,
+            "busy_percent": 100,
+            "empty_percent": 0,
+        }
+    )
+
+
+def test_what_an_acknowledgment_a_window_comes_to(tmp_path: Path) -> None:
+    """Of 390 ms the link sends for 200, and some packet waits from the 1st to the 190th."""
+    found = measured(connection(100, 20, every=20), tmp_path)
+    assert found["busy_percent"] == pytest.approx(100 * 200 / 390, abs=4)
+    assert found["empty_percent"] == pytest.approx(100 * (390 - 189) / 390, abs=4)
+    assert (found["queue_least_packets"], found["queue_most_packets"]) == (0, 18)
+    # twenty waits of 0, 9, 18 … 171 ms
+    assert found["queue_mean_packets"] == pytest.approx(sum(range(0, 180, 9)) / 390, abs=0.3)
+
+
 def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.flent.gz"
     path.write_bytes(gzip.compress(b'{"metadata": {"NAME": "rrul"}, "raw_values": {}}'))

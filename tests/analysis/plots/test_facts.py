@@ -5,24 +5,25 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import DataError
-from analysis.plots import facts, rig as figures_rig
+from analysis.plots import rig as figures_rig
+from analysis.runs.published import read_facts
 from analysis.runs.study import open_study
 from emulation.config.catalogue import experiment
 
 
 @pytest.mark.parametrize("number", [1, 3, 4])
 def test_tables_of_khademi2013_are_whole(number: int) -> None:
-    table = facts.read_facts(open_study("khademi2013").published / f"table{number}.csv")
+    table = read_facts(open_study("khademi2013").published / f"table{number}.csv")
     assert not table.map(str.strip).eq("").any().any()
-    assert str(table.iloc[0, 0]) in facts.describe_facts(table)
+    assert len(table.columns) >= 2
 
 
 def test_a_file_that_is_no_table_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("one column\n1\n")
     with pytest.raises(DataError, match="one column"):
-        facts.read_facts(tmp_path / "one.csv")
+        read_facts(tmp_path / "one.csv")
     with pytest.raises(DataError, match="no such file"):
-        facts.read_facts(tmp_path / "none.csv")
+        read_facts(tmp_path / "none.csv")
 
 
 def test_the_rig_is_drawn_from_the_senders_to_the_receivers() -> None:

@@ -1,6 +1,7 @@
 """The pages of the results: everything that they link exists, and they say what was found."""
 
 import json
+import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,7 +17,7 @@ from analysis import words
 from analysis.errors import DataError
 from analysis.plots import style
 from analysis.runs import study
-from analysis.site import gallery, inventory, notebookpage, outputs, report
+from analysis.site import gallery, inventory, notebookpage, outputs, report, tables
 from tests.data import synthetic
 from tests.data.synthetic_results import write_data, write_notebook, write_results
 
@@ -206,6 +207,16 @@ def test_a_notebook_refers_to_its_figure(results: Path) -> None:
     assert len(text) < 40_000
 
 
+def test_a_page_shows_formulas_without_a_script(tmp_path: Path) -> None:
+    text = r"The delay $d$ is $$d = \frac{8BL}{C}$$"
+    cells = [nbformat.v4.new_markdown_cell(text)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "notebook.ipynb")
+    page = notebookpage.render(tmp_path / "notebook.ipynb", "A title")
+    assert page.count("<math") == 2
+    assert page.count("<mfrac>") == 1
+    assert "$" not in page.partition("<main")[2]
+
+
 def test_another_image_stays_in_the_notebook(tmp_path: Path) -> None:
     def draw(palette: style.Palette) -> Figure:
         return Figure(figsize=(2, 2))
@@ -278,16 +289,39 @@ def test_seed_ranges() -> None:
 
 def test_a_notebook_shows_tables_whole() -> None:
     rows = pd.DataFrame({"qdisc": [f"q{number}" for number in range(200)], "text": "long " * 50})
-    html = outputs.readable(rows)._repr_html_()  # type: ignore[operator]
-    assert html.count("<tr>") == 200  # the head's has a style
+    html = tables.readable(rows)._repr_html_()
+    assert html.count("<tr>") == 201  # the header's, too
     assert html.count(" ".join(["long"] * 50)) == 200
-    assert html.count('<td style="text-align: left">long') == 200
-    assert html.count('<th style="text-align: left">text</th>') == 1
-    assert html.count("<td>q") == 200
+
+
+def test_words_are_aligned_to_the_left_and_numbers_are_not() -> None:
+    rows = pd.DataFrame({"qdisc": ["codel"], "value": [1.23456], "agrees": [True]})
+    html = tables.readable(rows)._repr_html_()
+    name = re.search(r"#(T_\w+)", html)
+    assert name is not None
+    assert f"#{name[1]} .col0" in html
+    assert f"#{name[1]} .col1" not in html
+    assert ">1.235<" in html
+    assert "var(--yes" in html
+    assert html == tables.readable(rows)._repr_html_()  # the same bytes each time
 
 
 def test_a_notebook_says_that_a_table_is_empty() -> None:
-    rows = outputs.readable(pd.DataFrame({"qdisc": []}))
-    assert rows._repr_html_() == "<p>None.</p>"  # type: ignore[operator]
-    rows.attrs["none"] = "<No> probe."
-    assert rows._repr_html_() == "<p>&lt;No&gt; probe.</p>"  # type: ignore[operator]
+    rows = pd.DataFrame({"qdisc": []})
+    assert tables.readable(rows)._repr_html_() == "<p>None.</p>"
+    assert tables.readable(rows, "<No> probe.")._repr_html_() == "<p>&lt;No&gt; probe.</p>"
+
+
+def test_a_table_is_published_without_a_picture(tmp_path: Path, data: Path) -> None:
+    rows = pd.DataFrame({"qdisc": ["codel"], "note": ["a target of 5 ms"]})
+    folder = tmp_path / "gbw2015" / "table1"
+    facts = {"figure": "Table 1", "title": "Parameters", "caption": "", "output": str(folder)}
+    outputs.publish(None, rows, outputs.Source("gbw2015"), **facts)
+    assert {path.name for path in folder.iterdir()} == {"summary.json", "table.csv"}
+    (figure,) = gallery.collect(tmp_path)
+    assert figure.size is None
+    report.write_report(tmp_path, data)
+    page = (tmp_path / "gbw2015/index.html").read_text()
+    assert "a target of 5 ms" in page
+    assert "figure.svg" not in page
+    assert "figure.svg" not in (tmp_path / "index.html").read_text()

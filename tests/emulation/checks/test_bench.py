@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from emulate.commands import bench as command
 from emulation import kernel
 from emulation.checks import bench
 from emulation.checks.bench import Guest, Watch
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, GuestFailure
 from emulation.kernel import Kernel
 
 
@@ -25,6 +26,8 @@ def guest(**changes: Any) -> Guest:
         "boot_s": 0.4,
         "memory_mib": 120.0,
         "packets": 8000,
+        "hops": 32000,
+        "load_s": 2.0,
         "load_factor": 15.0,
         "data_sha256": "a",
     }
@@ -47,7 +50,7 @@ def test_guests_side_by_side_add_up() -> None:
 
 
 def test_a_boot_has_no_factor() -> None:
-    bare = guest(packets=0, load_factor=None, data_sha256=None)
+    bare = guest(packets=0, hops=0, load_s=None, load_factor=None, data_sha256=None)
     found = bench.quantities([bare], 0.6)
     assert found["factor"] is None
     assert found["boot_s"] == 0.4
@@ -90,6 +93,32 @@ def test_a_kernel_by_path_or_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             bench.find_kernel(text)
 
 
+def test_another_checkout_is_measured_by_its_own_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "emulation").mkdir()
+    (tmp_path / "emulation" / "bench.py").touch()
+    other = bench.second(str(tmp_path))
+    assert isinstance(other, bench.Checkout)
+    told = {"scenarios": [entry("of the other")]}  # one without today's quantities
+    del told["scenarios"][0]["hops_per_s"]
+
+    def run(words: list[str], **where: Any) -> subprocess.CompletedProcess[str]:
+        assert where["env"]["PYTHONPATH"] == str(where["cwd"]) == str(tmp_path)
+        status, line = (1, "emulate: error: no kernel") if "boot" in words else (0, "")
+        return subprocess.CompletedProcess(words, status, json.dumps(told), f"a\n{line}\n")
+
+    monkeypatch.setattr(bench.subprocess, "run", run)  # type: ignore[attr-defined]
+    measured = other.measure(bench.SCENARIOS["rrul-10"], 20.0)
+    assert (measured["factor"], measured["hops_per_s"]) == (20, None)
+    theirs = bench.report(bench.SCENARIOS["rrul-10"], other, [measured])
+    found = bench.comparison(entry(), theirs)
+    assert found["ratio"]["factor"] == 1 and found["ratio"]["hops_per_s"] is None
+    assert found["kernels"] == ["k", str(tmp_path)]
+    with pytest.raises(GuestFailure, match="no kernel"):
+        other.measure(bench.SCENARIOS["boot"], 20.0)
+
+
 def test_an_unknown_scenario_is_refused() -> None:
     assert [one.name for one in bench.scenarios(None)][:2] == ["boot", "rrul-10"]
     with pytest.raises(ConfigError, match="rul-10"):
@@ -101,6 +130,7 @@ def test_the_report_in_lines() -> None:
         "machine": {"cpu_model": "A CPU", "cpus": 4, "host_kernel": "6.1"},
         "scenarios": [entry()],
         "comparison": [bench.comparison(entry(), entry("o"))],
+        "against": [],
     }
     first, titles, row, ratios = command.lines(told)
     assert first == "A CPU, 4 CPUs, Linux 6.1"

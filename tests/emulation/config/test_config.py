@@ -211,7 +211,7 @@ def test_load_a_small_file(tmp_path: Path) -> None:
         ("edge_rate: 1 ", "edge_rate: 101 ", "15: rig.edge_rate: '101 Gbit/s' is not a possible"),
         ("qdisc: [codel]", "qdisc: [codl]", "23: experiments.rrul.sweep.qdisc[0]: unknown qdisc"),
         ("[10/1]", "[10/0]", "22: experiments.rrul.sweep.link[0]: '10/0' is not possible; write"),
-        ("[10/1]", "[10]", "22: experiments.rrul.sweep.link[0]: '10' is no link; write download/"),
+        ("[10/1]", "[10]", "22: experiments.rrul.sweep.link[0]: '10' is not a link; write"),
         ("[cubic]", "[cubic, cubic]", "24: experiments.rrul.sweep.cc[1]: 'cubic' is there twice"),
         ("      1 Mbit/s", "      2 Mbit/s", "23: experiments.rrul.sweep.qdisc[0]: 'codel' has no"),
         ("length: 20 s", "length: 20 ms", "20: experiments.rrul.traffic.step: '200 ms' is longer"),
@@ -225,7 +225,7 @@ def test_load_a_small_file(tmp_path: Path) -> None:
         ("1000 packets", "1000 B", "9: qdiscs.codel.options.limit: '1000 B': unknown unit 'B'"),
         ("kind: codel", "kind: cdel", "8: qdiscs.codel.kind: unknown kind 'cdel'; name the folder"),
         ("kind: codel", "kind: tbf", "8: qdiscs.codel.kind: unknown kind 'tbf'"),
-        ("  10/1:", "  10/2:", "5: links.10/2: is named '10/2' and has the rates 10/1; name it"),
+        ("  10/1:", "  10/2:", "5: links.10/2: is named '10/2', but has the rates 10/1; name it"),
         ("repetitions: 2", "repetitions: 0", "25: experiments.rrul.repetitions: "),
         ("repetitions: 2", "repetitions: two", "25: experiments.rrul.repetitions: is not"),
         ("title: RRUL\n", "\n", "17: experiments.rrul.title: is missing; add it"),
@@ -431,7 +431,7 @@ def test_select_takes_what_the_sweep_does_not_have(rrul: Experiment) -> None:
 @pytest.mark.parametrize(
     ("chosen", "said"),
     [
-        ({"link": "10"}, "--link: '10' is no link; write download/upload in Mbit/s: 10/1"),
+        ({"link": "10"}, "--link: '10' is not a link; write download/upload in Mbit/s: 10/1"),
         ({"qdisc": ["codel", "sfqq"]}, "--qdisc sfqq: unknown qdisc 'sfqq'; did you mean 'sfq'?"),
         ({"qdisc": "tbf"}, "--qdisc tbf: unknown qdisc 'tbf'; "),
         ({"cc": "cubik"}, "gbw2015/rrul: Linux 6.12 here has no cubik; choose from "),

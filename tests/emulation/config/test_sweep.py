@@ -318,15 +318,15 @@ def test_a_long_label_is_cut_and_stays_its_own(first_of: Read) -> None:
         ("{traffic.client: [server]}", "traffic.server: 'server' is the client, too; name another"),
         ("{traffic.client: [nobody]}", "sweep.traffic.client[0]: unknown host 'nobody'; valid:"),
         ("{rig.eras.nobody: ['2014']}", "sweep.rig.eras.nobody[0]: unknown node 'nobody'; valid:"),
-        ("{cc: [cubic, a/b]}", "sweep.cc[1]: 'a/b' is no congestion control; write e.g. cubic"),
-        ("{cc: [[cubic, reno]]}", "sweep.cc[0]: 'cubic+reno' is no congestion control"),
+        ("{cc: [cubic, a/b]}", "sweep.cc[1]: 'a/b' is not a congestion control; write e.g. cubic"),
+        ("{cc: [[cubic, reno]]}", "sweep.cc[0]: 'cubic+reno' is not a congestion control"),
         ("{rtt: [5 ms, 6 ms, 5 ms]}", "sweep.rtt[2]: '5 ms' is there twice; remove one of the two"),
         ("{rtt: []}", "sweep.rtt: is empty; add at least one entry"),
         ("{seed: [1, 2]}", "sweep.seed: unknown axis 'seed'"),
-        ("{link: [10/1, 10]}", "sweep.link[1]: '10' is no link; write download/upload in Mbit/s"),
-        ("{link: [1e1/1]}", "sweep.link[0]: '1e1/1' is no link"),
+        ("{link: [10/1, 10]}", "sweep.link[1]: '10' is not a link; write download/upload"),
+        ("{link: [1e1/1]}", "sweep.link[0]: '1e1/1' is not a link"),
         ("{link: [10/0]}", "sweep.link[0]: '10/0' is not possible; write rates above 0 and up to"),
-        ("{link: [0.0000001/1]}", "sweep.link[0]: '0.0000001/1' is no whole number of bit/s"),
+        ("{link: [0.0000001/1]}", "sweep.link[0]: '0.0000001/1' is not a whole number of bit/s"),
         ("{qdisc: [codl]}", "sweep.qdisc[0]: unknown qdisc 'codl'; did you mean 'codel'?"),
         ("{qdisc: [netem]}", "sweep.qdisc[0]: unknown qdisc 'netem'"),
     ],
@@ -351,15 +351,15 @@ def test_what_a_sweep_cannot_have_is_refused_at_its_line(
         ("[]", "13: experiments.first.sweep: is empty; write e.g. 'link: [10/10]' below it"),
         ("{}", "13: experiments.first.sweep: is not a mapping"),
         ("[5]", "13: experiments.first.sweep[0]: is not a mapping"),
-        ("{qdisc: codel}", "13: experiments.first.sweep: says no link; add e.g. 'link: [10/10]'"),
-        ("{link: 10/1}", "13: experiments.first.sweep: says no qdisc; add e.g. 'qdisc: [fq_codel]"),
+        ("{qdisc: codel}", "13: experiments.first.sweep: has no link; add e.g. 'link: [10/10]'"),
+        ("{link: 10/1}", "13: experiments.first.sweep: has no qdisc; add e.g. 'qdisc: [fq_codel]"),
         (
             "[{link: 10/1, qdisc: codel, rtt: 5 ms}, {link: 10/1, qdisc: codel, rtt: 6 ms}]",
-            "13: experiments.first.sweep: two points that differ have the id 'first/10-1/codel/-'",
+            "13: experiments.first.sweep: two different points have the id 'first/10-1/codel/-'",
         ),
         (
             "{link: 10/1, qdisc: [codel, sfq], target: [5 ms, 6 ms]}",
-            "10: experiments.first: is the label of some of its points, others have",
+            "10: experiments.first: is the label of some of its points; others have",
         ),
     ],
 )
@@ -385,7 +385,7 @@ def test_a_template_names_axes_and_all_that_tell_points_apart(refusal: Refusal) 
     (line,) = refusal(swept(PLAIN, 'id: "{experiment}_{rt}/{link}/{qdisc}/{cc}"'))
     assert line.startswith("13: experiments.first.id: unknown axis 'rt'; did you mean 'rtt'?")
     (line,) = refusal(swept(PLAIN, 'id: "{experiment}_{era}/{link}/{qdisc}/{cc}"'))
-    assert "names the axis 'era', which each id has in its own place" in line
+    assert "names the axis 'era', which has a place of its own in each id" in line
 
 
 @pytest.mark.parametrize(
@@ -395,7 +395,7 @@ def test_a_template_names_axes_and_all_that_tell_points_apart(refusal: Refusal) 
 )  # fmt: skip
 def test_a_template_has_link_qdisc_and_cc_in_their_places(refusal: Refusal, template: str) -> None:
     (line,) = refusal(swept(PLAIN, f'id: "{template}"'))
-    assert "has not link, qdisc and cc in its last three parts" in line
+    assert "lacks link, qdisc or cc in its last three parts" in line
 
 
 def test_what_is_left_out_of_an_id_is_what_the_rig_has_anyway(first_of: Read) -> None:
@@ -432,7 +432,7 @@ def test_the_options_of_a_qdisc_are_by_axes_that_there_are(refusal: Refusal) -> 
 def test_two_axes_do_not_set_one_parameter(first_of: Read, refusal: Refusal) -> None:
     both = "{link: 10/1, qdisc: codel, cc: cubic, rtt: [5 ms, 9 ms], rig.base_rtt: 20 ms}"
     lines = refusal(swept(both))
-    assert "sets rig.base_rtt, as the axis 'rtt' does; leave one of the two" in lines[0]
+    assert "sets rig.base_rtt, as the axis 'rtt' does; remove one of the two" in lines[0]
     found = first_of(swept("{link: 10/1, qdisc: codel, cc: cubic, rtt: [5 ms, 9 ms]}"))
     with pytest.raises(ConfigError, match=r"sets rig\.base_rtt, as the axis 'rtt' does"):
         select(found, settings={"rig.base_rtt": ["20 ms"]})
@@ -452,10 +452,10 @@ def test_experiments_have_no_id_in_common(refusal: Refusal) -> None:
     text = swept(PLAIN, 'id: "x/{link}/{qdisc}/{cc}"')
     first = text[text.index("  first:") :]
     (line,) = refusal(text + first.replace("  first:", "  other:").replace("20 s", "30 s"))
-    assert "experiments.other: has ids of 'first', too" in line
+    assert "experiments.other: shares ids with 'first'" in line
     named = first.replace("  first:", "  x:").replace('id: "x/', 'id: "y/')
     lines = refusal(text + named)
-    assert any("has ids of 'x', too" in line for line in lines)
+    assert any("shares ids with 'x'" in line for line in lines)
 
 
 def test_the_rig_of_the_file_holds_where_its_kind_is_written_out(first_of: Read) -> None:
@@ -487,8 +487,8 @@ def test_a_run_of_a_sweep_is_found_by_its_provenance(first_of: Read) -> None:
         ({"settings": {"era": ["2015"]}}, "mine/first: unknown era '2015'; valid: modern, 2014"),
         ({"qdisc": "codl"}, "--qdisc codl: unknown qdisc 'codl'; did you mean 'codel'?"),
         ({"cc": "cubik"}, "mine/first: Linux 6.12 here has no cubik; choose from "),
-        ({"cc": "../x"}, "--cc ../x: '../x' is no congestion control; write e.g. cubic or reno"),
-        ({"link": "10/1/1"}, "--link: '10/1/1' is no link; write download/upload in Mbit/s: 10/1"),
+        ({"cc": "../x"}, "--cc ../x: '../x' is not a congestion control; write e.g. cubic or reno"),
+        ({"link": "10/1/1"}, "--link: '10/1/1' is not a link; write download/upload in Mbit/s"),
         ({"seed": 10**6}, "mine/first: a seed of 1000000 is not possible; give whole numbers"),
     ],
 )
@@ -565,7 +565,7 @@ def test_a_node_cannot_differ_in_what_the_guest_has_once(first_of: Read) -> None
         select(found, era="2014-hystart_early")
     assert str(caught.value) == (
         "mine/first: 'aqm' has the era '2014', other nodes '2014-hystart_early'; choose eras that "
-        "agree in what a guest has as a whole: hystart_early"
+        "agree in switches of the whole guest: hystart_early"
     )
 
 

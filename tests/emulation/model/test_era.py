@@ -53,9 +53,9 @@ def test_switches_are_added_and_taken_away_in_the_order_of_the_table() -> None:
         ("+single_drop", "unknown era ''; valid"),
         ("modern+warp", "unknown switch 'warp' of era 'modern+warp'; valid: "),
         ("modern+", "unknown switch '' of era 'modern+'; valid: "),
-        ("modern-single_drop", "era 'modern-single_drop': 'single_drop' is off already"),
-        ("2014+single_drop", "era '2014+single_drop': 'single_drop' is on already"),
-        ("modern+no_rack+no_rack", "'no_rack' is on already"),
+        ("modern-single_drop", "era 'modern-single_drop': 'single_drop' is already off"),
+        ("2014+single_drop", "era '2014+single_drop': 'single_drop' is already on"),
+        ("modern+no_rack+no_rack", "'no_rack' is already on"),
     ],
 )
 def test_what_is_no_era_is_refused(text: str, said: str) -> None:

@@ -209,15 +209,15 @@ def test_every_option_of_the_new_kinds_has_a_case() -> None:
 @pytest.mark.parametrize(
     ("kind", "options", "option", "what"),
     [
-        ("cake", {"flows": True, "hosts": True}, "flows", "does not go with 'hosts'"),
-        ("cake", {"besteffort": True, "diffserv4": True}, "diffserv4", "with 'besteffort'"),
-        ("cake", {"bandwidth": "5 Mbit/s", "unlimited": True}, "unlimited", "with 'bandwidth'"),
-        ("cake", {"overhead": 300}, "overhead", "300 is not a possible value"),
-        ("codel", {"ecn": True, "noecn": True}, "noecn", "does not go with 'ecn'"),
-        ("fq_pie", {"ecn": True, "noecn": True}, "noecn", "does not go with 'ecn'"),
+        ("cake", {"flows": True, "hosts": True}, "flows", "excludes 'hosts'"),
+        ("cake", {"besteffort": True, "diffserv4": True}, "diffserv4", "excludes 'besteffort'"),
+        ("cake", {"bandwidth": "5 Mbit/s", "unlimited": True}, "unlimited", "excludes 'bandwidth'"),
+        ("cake", {"overhead": 300}, "overhead", "300 is out of range"),
+        ("codel", {"ecn": True, "noecn": True}, "noecn", "excludes 'ecn'"),
+        ("fq_pie", {"ecn": True, "noecn": True}, "noecn", "excludes 'ecn'"),
         ("fq", {"buckets": 500}, "buckets", "500 is not a power of two"),
-        ("sfb", {"rehash": "1.5 ms"}, "rehash", "is not in whole milliseconds"),
-        ("cake", {"rtt": "1500 ns"}, "rtt", "is not in whole microseconds"),
+        ("sfb", {"rehash": "1.5 ms"}, "rehash", "is not a whole number of milliseconds"),
+        ("cake", {"rtt": "1500 ns"}, "rtt", "is not a whole number of microseconds"),
     ],
 )
 def test_what_tc_would_refuse_or_round_is_refused(
@@ -246,7 +246,7 @@ def test_what_tc_needs() -> None:
         (["--qdisc", "choke"], "'limit' is missing, which choke needs"),
         (
             ["--qdisc", "cake", "--set", "qdisc.flows=true", "--set", "qdisc.hosts=true"],
-            "does not go with",
+            "excludes",
         ),
     ],
 )

@@ -106,7 +106,7 @@ def test_a_rig_without_a_queue_under_test_has_no_link_and_no_qdisc(
     plain = changed("rate: up, queue: tested", "rate: 1 Mbit/s")
     (line,) = refusal(plain)
     assert line.startswith(
-        "24: experiments.first.sweep.link[0]: the rig has no bottleneck that it could be for; "
+        "24: experiments.first.sweep.link[0]: the rig has no bottleneck to apply it to; "
     )
     (run,) = select(first_of(plain.replace("link: [10/1], qdisc: [codel], ", "")))
     assert run.id == "mine/first/-/-/cubic/seed-001"
@@ -291,4 +291,4 @@ def test_netem_at_the_root_of_a_tree_is_a_delay(first_of: Read, refusal: Refusal
     prio = "{qdisc: {kind: prio, options: {bands: 2}}, handle: '1:'}"
     bands = f"back: {{tree: [{prio}, {netem}, parent: '1:1', handle: '10:'}}]}}"
     (line,) = refusal(changed("back: {delay: 20 ms}", bands))
-    assert "netem of s1 s1-r1 delays some packets and others not" in line
+    assert "netem of s1 s1-r1 delays only some packets" in line

@@ -45,7 +45,7 @@ def test_traffic_that_builds_its_own_is_all_of_the_job(first_of: Read) -> None:
     [
         (study(rig="{kind: none, edge_rate: 1 Gbit/s}"), "rig.edge_rate: unknown key 'edge_rate'"),
         (study(rig="{kind: none, sysctls: {}}"), "rig.sysctls: is for a rig with nodes"),
-        (study(sweep="{link: 10/1}"), "the rig has no bottleneck that it could be for"),
+        (study(sweep="{link: 10/1}"), "the rig has no bottleneck to apply it to"),
         (
             study(traffic="{kind: iperf, test: tcp_nup, flows: 4, length: 5 s, step: 1 s,"
                   " start_jitter: 1 s}"),

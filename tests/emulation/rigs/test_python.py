@@ -152,7 +152,7 @@ def test_two_hosts_that_nothing_joins_are_refused(rigs: Path, refusal: Refusal) 
     rigs.write_text(RIGS.replace('Node("b", False))', 'Node("b", False), Node("c", False))'))
     (line,) = refusal(STUDY.replace("server: b", "server: c"))
     assert line == (
-        "12: experiments.first.traffic.server: there is no way from a to c; add a wire to the rig"
+        "12: experiments.first.traffic.server: there is no path from a to c; add a wire to the rig"
     )
 
 
@@ -171,23 +171,23 @@ A, B = '"10.0.1.1/24", shaped', 'Node("b", False)'
         ("(Wire(*ends),)", "ends", "Port(node='a', interface='a-b', address='10.0.1.1/24', "),
         ("Wire(*ends)", "Wire(ends[0], 5)", "the field 'b' of a Wire is int, not Port"),
         (A, "None, shaped", "the field 'address' of a Port is NoneType, not str"),
-        (B, '"b"', "'b' is no Node"),
+        (B, '"b"', "'b' is not a Node"),
         (B, "Node(7, False)", "the field 'name' of a Node is int, not str"),
         (B, 'Node("b", "no")', "the field 'forwards' of a Node is str, not bool"),
-        (B, f'{B}, Node("ser ver;rm", False)', "'ser ver;rm' is not the name of a node: up to 15"),
+        (B, f'{B}, Node("ser ver;rm", False)', "'ser ver;rm' is not the name of a node: write up"),
         (B, f'{B}, Node("s", False, True)', "the switch 's' has no digit in its name"),
         (B, f"{B}, {B}", "two nodes are called 'b'"),
-        (B, 'Node("c", False)', "a port belongs to 'b', which is no node"),
-        ('"10.0.1.1/24"', '"banana/24"', "a a-b: 'banana/24' is no address: "),
-        ('"10.0.1.1/24"', '"10.0.1.1/99"', "a a-b: '10.0.1.1/99' is no address: "),
+        (B, 'Node("c", False)', "a port belongs to 'b', which is not a node"),
+        ('"10.0.1.1/24"', '"banana/24"', "a a-b: 'banana/24' is not an address: "),
+        ('"10.0.1.1/24"', '"10.0.1.1/99"', "a a-b: '10.0.1.1/99' is not an address: "),
         ('"10.0.1.1/24"', '"10.0.1.1"', "a a-b: the address '10.0.1.1' has no prefix, e.g. /24"),
         ('"10.0.1.1/24"', '""', "a a-b: a port has an address unless it is a switch's"),
-        (A, f"{A}, ('::1/8',)", "a a-b: '::1/8' is no address: "),
+        (A, f"{A}, ('::1/8',)", "a a-b: '::1/8' is not an address: "),
         ('"a-b"', '"a b"', "'a b' is not the name of a port"),
         ("(Wire(*ends),)", "(Wire(*ends),) * 2", "'a' has 2 ports and forwards nothing"),
-        ("(Wire(*ends),)", "(Wire(*ends),), (('a', 'c'),)", "('a', 'c') is no pair of hosts"),
-        ("(Wire(*ends),)", "(Wire(*ends),), (5,)", "5 is no pair of hosts"),
-        ("(Wire(*ends),)", "(Wire(*ends),), (), (('a', 'b'),)", "('a', 'b') is observed and is no"),
+        ("(Wire(*ends),)", "(Wire(*ends),), (('a', 'c'),)", "('a', 'c') is not a pair of hosts"),
+        ("(Wire(*ends),)", "(Wire(*ends),), (5,)", "5 is not a pair of hosts"),
+        ("(Wire(*ends),)", "(Wire(*ends),), (), (('a', 'b'),)", "('a', 'b') is to be observed"),
         ("Size(1514)", "1514", "the field 'burst' of a Shaper is int, not Size"),
     ],
 )

@@ -80,9 +80,9 @@ def test_a_chain_has_one_client() -> None:
 
 def test_a_medium_has_stations_and_radios() -> None:
     port = Port("ap1", "air", "", Radio(Qdisc("codel", "codel")))
-    with pytest.raises(ValueError, match="ap1: an access point without a station"):
+    with pytest.raises(ValueError, match="ap1: an access point needs a station"):
         Medium(port, ())
-    with pytest.raises(ValueError, match="client client-r1: what is on the air has a Radio"):
+    with pytest.raises(ValueError, match="client client-r1: a port of a Medium needs a Radio"):
         Medium(port, (wired().topology.port("client"),))
 
 

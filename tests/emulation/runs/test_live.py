@@ -125,7 +125,9 @@ def test_a_run_is_watched_to_its_end(tmp_path: Path) -> None:
     assert len(set(amounts)) > 3  # it grew
     now = readings.numbers(readings.readings(run.outputs), 50, 8)
     files = dataset.find_runs(tmp_path, "gbw2015", "rrul@2014@8s")
-    (row,) = metrics.run_metrics(dataset.read_runs(files)).to_dict("records")
+    (row,) = metrics.run_metrics(
+        dataset.read_runs(files), window="loaded", probe="ping_icmp"
+    ).to_dict("records")
     assert now.latency_ms == pytest.approx(row["induced_latency_ms"], abs=0.2)
     assert now.download_mbit_s == pytest.approx(row["goodput_download_mbit_s"], rel=1e-3)
     assert now.upload_mbit_s == pytest.approx(row["goodput_upload_mbit_s"], rel=1e-3)

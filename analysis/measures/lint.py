@@ -1,0 +1,224 @@
+"""Whether a flent file was measured on the rig that its name says.
+
+Scripts write the labels of a campaign, and scripts fail. What a file records of its rig, and its
+own numbers, tell whether the label can be believed.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from analysis.runs.rigrecord import DOWN, UP, Interface, RigRecord, rate_mbit_s
+
+WRONG, UNKNOWN, NOTE = "wrong", "unknown", "note"
+
+#: Qdiscs that a name may speak of, as tc calls them.
+QDISCS: Final = frozenset(
+    {
+        "bfifo", "cake", "choke", "codel", "dualpi2", "fq", "fq_codel", "fq_pie", "gred",
+        "lfq_cobalt", "pfifo", "pfifo_fast", "pie", "ramp", "red", "sfb", "sfq",
+    }
+)  # fmt: skip
+#: Names of qdiscs in papers and scripts -> the kinds of tc that may stand for them.
+CALLED: Final[Mapping[str, frozenset[str]]] = {
+    "ared": frozenset({"red"}),
+    "fifo": frozenset({"pfifo", "bfifo", "pfifo_fast"}),
+}
+SEES_NO_SUPERPACKETS: Final = frozenset({"cake"})  # splits them
+
+MOST_OF_RATE: Final = 1.02  # payload by rate: above it packets go around the shaper
+LEAST_OF_RATE: Final = 0.5  # below it the shaper is hardly the bottleneck
+RTT_SHARE, RTT_MS = 0.1, 2.0  # how far an idle round trip may be off its label
+SHORTER: Final = 0.9  # least round trip under load, by the median without
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about a file that its reader should know."""
+
+    level: str  # WRONG: not the rig of the name; UNKNOWN: not recorded; NOTE
+    about: str  # "qdisc", "rate", "RTT", …
+    text: str
+
+
+@dataclass(frozen=True)
+class Label:
+    """What the name of a file says about its rig; None or empty where it says nothing."""
+
+    qdisc: str = ""
+    rates_mbit_s: tuple[float, float] | None = None  # (down, up)
+    rtt_ms: float | None = None
+    cc: str = ""
+    ecn: bool | None = None
+    offloads: bool | None = None
+
+
+def lint(record: RigRecord) -> list[Finding]:
+    """All findings about a file, the wrong ones first."""
+    label = _turned(record, label_of(record))
+    found = [
+        *_tools(record),
+        *_qdisc(record, label),
+        *_rates(record, label),
+        *_rtt(record, label),
+        *_tcp(record, label),
+    ]
+    return sorted(found, key=lambda finding: (WRONG, UNKNOWN, NOTE).index(finding.level))
+
+
+def label_of(record: RigRecord) -> Label:
+    """What title and file name say: flent-batch writes `qdisc:codel rtt:10ms rate:10Mbit/10Mbit`.
+
+    Without such keys a qdisc is a whole word of the title or the file's name, `rrul-fq_codel-48ms`;
+    the longest one counts, as `fq_codel` is no CoDel.
+    """
+    keys = dict(re.findall(r"(\w+):(\S+)", record.title))
+    words = re.split(r"[^a-z0-9_]+", f"{record.title} {record.file_name}".lower())
+    named = sorted((QDISCS | CALLED.keys()) & set(words), key=len)
+    ecn = {"ecn": True, "noecn": False}
+    ecns = {ecn[word] for word in (keys.get("ecn", ""), *words) if word in ecn}
+    rtt = re.fullmatch(r"([0-9.]+)ms", keys.get("rtt", ""))
+    return Label(
+        qdisc=keys.get("qdisc", "").lower() or (named[-1] if named else ""),
+        rates_mbit_s=_labelled_rates(keys.get("rate") or keys.get("bandwidth", "")),
+        rtt_ms=float(rtt[1]) if rtt else None,
+        cc=keys.get("cc", ""),
+        ecn=ecns.pop() if len(ecns) == 1 else None,
+        offloads=False if any(word.endswith("nooffload") for word in words) else None,
+    )
+
+
+def _labelled_rates(text: str) -> tuple[float, float] | None:
+    rates = [rate_mbit_s(part) for part in text.split("/")]
+    if len(rates) == 1:
+        rates *= 2
+    down, up = rates if len(rates) == 2 else (None, None)
+    return (down, up) if down and up else None
+
+
+def _turned(record: RigRecord, label: Label) -> Label:
+    """The label with its two rates the other way round, where only that fits the file.
+
+    Some write down/up, others up/down.
+    """
+    if label.rates_mbit_s is None:
+        return label
+    other = replace(label, rates_mbit_s=(label.rates_mbit_s[1], label.rates_mbit_s[0]))
+    as_is, turned = (
+        [one for one in _rates(record, way) if one.level == WRONG] for way in (label, other)
+    )
+    return other if as_is and not turned else label
+
+
+# --- checks -------------------------------------------------------------------------------------
+
+
+def _tools(record: RigRecord) -> Iterator[Finding]:
+    if record.failed:
+        yield Finding(WRONG, "tools", f"flent says that {record.failed} of its tools failed")
+    empty = [name for name, values in record.series.items() if not np.isfinite(values).any()]
+    if empty:
+        shown = ", ".join(sorted(empty)[:3]) + ", …" * (len(empty) > 3)
+        yield Finding(WRONG, "series", f"no value at all in {len(empty)} series: {shown}")
+
+
+def _qdisc(record: RigRecord, label: Label) -> Iterator[Finding]:
+    """Whether the qdisc of the label is on the interface that is the bottleneck."""
+    both = (_bottleneck(record, direction, label) for direction in (DOWN, UP))
+    bottlenecks = [interface for interface in both if interface is not None]
+    kinds = CALLED.get(label.qdisc, frozenset({label.qdisc}))
+    for interface in bottlenecks:
+        if label.qdisc and kinds.isdisjoint(interface.kinds):
+            text = f"the name says {label.qdisc}; {interface} has {_list(interface.kinds)}"
+            yield Finding(WRONG, "qdisc", text)
+        superpackets = interface.offloads and SEES_NO_SUPERPACKETS.isdisjoint(interface.kinds)
+        if interface.offloads and label.offloads is False:
+            text = f"the name says none; on at {interface}: {_list(interface.offloads)}"
+            yield Finding(WRONG, "offloads", text)
+        elif superpackets:
+            text = f"on at {interface}, whose qdisc sees superpackets: {_list(interface.offloads)}"
+            yield Finding(NOTE, "offloads", text)
+    if label.qdisc and not bottlenecks:
+        everywhere = {kind for interface in record.interfaces for kind in interface.kinds}
+        hosts = "a router's were not recorded" if len(record.sysctls) == 1 else ""
+        seen = f"; recorded: {_list(sorted(everywhere))}" if everywhere else "; none is recorded"
+        text = f"no interface with the shaper, so not whether it is {label.qdisc}"
+        yield Finding(UNKNOWN, "qdisc", f"{text}{seen}{hosts and f'; {hosts}'}")
+
+
+def _rates(record: RigRecord, label: Label) -> Iterator[Finding]:
+    for place, direction in enumerate((DOWN, UP)):
+        goodput, interface = _goodput(record, direction), _bottleneck(record, direction, label)
+        wanted = label.rates_mbit_s[place] if label.rates_mbit_s else None
+        rate = interface.rate_mbit_s if interface else None
+        if wanted and rate and abs(rate - wanted) > 0.01 * wanted:
+            text = f"the name says {wanted:g} Mbit/s of {direction}; {interface} shapes to {rate:g}"
+            yield Finding(WRONG, "rate", text)
+        limit = rate or wanted
+        if limit and goodput and goodput > MOST_OF_RATE * limit:
+            source = str(interface) if rate else "the name"
+            text = f"{direction}s move {goodput:.3g} Mbit/s, more than the {limit:g} of {source}"
+            yield Finding(WRONG, "goodput", text)
+        elif limit and goodput is not None and goodput < LEAST_OF_RATE * limit:
+            text = f"{direction}s move {goodput:.3g} Mbit/s of {limit:g}: is that the bottleneck?"
+            yield Finding(NOTE, "goodput", text)
+
+
+def _rtt(record: RigRecord, label: Label) -> Iterator[Finding]:
+    for name, values in record.pings.items():
+        idle = values[(record.time_s < record.delay_s) & np.isfinite(values)]
+        loaded = values[record.loaded & np.isfinite(values)]
+        if not idle.size:
+            continue
+        median = float(np.median(idle))
+        wanted = label.rtt_ms
+        if wanted and abs(median - wanted) > RTT_SHARE * wanted + RTT_MS:
+            text = f"the name says {wanted:g} ms; without load '{name}' is {median:.3g} ms"
+            yield Finding(WRONG, "RTT", text)
+        if loaded.size and loaded.min() < SHORTER * median:
+            text = f"'{name}' is {median:.3g} ms without load and {loaded.min():.3g} at least with"
+            yield Finding(WRONG, "RTT", f"{text}: other paths, or load before it began")
+
+
+def _tcp(record: RigRecord, label: Label) -> Iterator[Finding]:
+    """Congestion control and ECN of the host that opens the connections."""
+    own = record.sysctls.get("", {})
+    used = record.parameters.get("tcp_cong_control", own.get("net.ipv4.tcp_congestion_control"))
+    if label.cc and used and label.cc != used and "," not in str(used):
+        text = f"the name says {label.cc}; the client's is {used}"
+        yield Finding(WRONG, "congestion control", text)
+    asks = own.get("net.ipv4.tcp_ecn")
+    if asks is not None and label.ecn is not None and (asks in (1, 3)) != label.ecn:
+        text = f"the name says {'on' if label.ecn else 'off'}; the client's tcp_ecn is {asks}"
+        yield Finding(WRONG, "ECN", text)
+
+
+def _bottleneck(record: RigRecord, direction: str, label: Label) -> Interface | None:
+    """The recorded interface that shapes packets of that direction most.
+
+    The shaper of a host that its flows do not half fill, such as its gigabit, is not the bottleneck
+    unless the label has its rate.
+    """
+    shaping = [
+        (interface.rate_mbit_s, interface)
+        for interface in record.interfaces
+        if interface.direction == direction and interface.rate_mbit_s is not None
+    ]
+    rate, interface = min(shaping, key=lambda pair: pair[0], default=(0.0, None))
+    if interface is None or interface.host or rate in (label.rates_mbit_s or ()):
+        return interface
+    return interface if (_goodput(record, direction) or 0.0) >= LEAST_OF_RATE * rate else None
+
+
+def _goodput(record: RigRecord, direction: str) -> float | None:
+    """Mbit/s of all TCP flows of a direction together, mean under load; None without a flow."""
+    flows = [values[record.loaded] for values in record.flows(direction).values()]
+    rates = [float(np.nanmean(values)) for values in flows if np.isfinite(values).any()]
+    return sum(rates) if rates else None
+
+
+def _list(words: Sequence[str]) -> str:
+    return ", ".join(words) or "nothing"

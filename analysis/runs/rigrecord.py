@@ -1,0 +1,215 @@
+"""What a flent file says about the rig that it was measured on, whoever measured it.
+
+flent records qdiscs, classes and offloads of the interface towards the server, and of routers where
+it was given `--remote-metadata` (flent, `metadata.py`): the interface towards the server there is
+`EGRESS_INFO`, the one back towards the client `INGRESS_INFO`. Files of versions 1 to 4 of its
+format are read, of netperf-wrapper 0.x to flent 2.x.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.errors import DataError
+from analysis.runs.files import read_json
+from analysis.runs.flentfile import FORMAT_VERSION
+
+Floats = NDArray[np.float64]
+
+UP, DOWN = "upload", "download"
+
+#: What tc appends to a rate -> Mbit/s of one of it.
+_RATES: Final = {"bit": 1e-6, "kbit": 1e-3, "mbit": 1.0, "gbit": 1e3, "tbit": 1e6}
+_RATE: Final = re.compile(r"([0-9.]+)([KMGT]?bit)", re.IGNORECASE)
+
+#: Names of flows, `TCP upload BE2 server-1` and `TCP download::7`; not flent's own sums of them,
+#: nor statistics of sockets, `TCP upload::7::tcp_rtt`.
+_FLOW: Final = re.compile(r"TCP (upload|download)(?! (?:avg|sum|fairness))[^:]*(?:::\d+)?")
+_PING: Final = re.compile(r"Ping \(ms\) ICMP")
+
+#: Offloads that make a qdisc see packets of up to 64 kB.
+_SUPERPACKETS: Final = (
+    "tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload",
+    "large-receive-offload",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A qdisc of an interface."""
+
+    kind: str  # of tc: `fq_codel`
+    parent: str  # "root", "1:10"
+    rate_mbit_s: float | None  # that it or its classes shape to
+
+
+@dataclass(frozen=True)
+class Interface:
+    """A network interface that flent looked at."""
+
+    host: str  # "" for the one that flent ran on
+    direction: str  # UP or DOWN: which flows of the test it sends
+    name: str
+    queues: tuple[Queue, ...]
+    offloads: tuple[str, ...]  # of _SUPERPACKETS, those that are on
+
+    @property
+    def rate_mbit_s(self) -> float | None:
+        """The lowest rate that anything on it shapes to."""
+        return min((q.rate_mbit_s for q in self.queues if q.rate_mbit_s is not None), default=None)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of its qdiscs, each once."""
+        return tuple(dict.fromkeys(queue.kind for queue in self.queues))
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.host or 'the client'}"
+
+
+@dataclass(frozen=True)
+class RigRecord:
+    """What one file says of its rig, and the series that the rig can be held against."""
+
+    test: str  # flent's name of it
+    title: str
+    file_name: str  # under which flent wrote it
+    interfaces: tuple[Interface, ...]
+    sysctls: Mapping[str, Mapping[str, Any]]  # of each host; "" for the one that flent ran on
+    parameters: Mapping[str, str]  # of the test, as the user gave them
+    failed: int  # tools that failed
+    length_s: float  # of load
+    delay_s: float  # without load before it
+    time_s: Floats  # shape (n,), the steps of all series
+    series: Mapping[str, Floats]  # flent's name -> shape (n,), NaN where there is no value
+
+    def flows(self, direction: str) -> Mapping[str, Floats]:
+        """Goodput of the TCP flows of UP or DOWN, Mbit/s."""
+        matches = ((_FLOW.fullmatch(name), values) for name, values in self.series.items())
+        return {match[0]: values for match, values in matches if match and match[1] == direction}
+
+    @property
+    def pings(self) -> Mapping[str, Floats]:
+        """Round trips by ICMP, ms."""
+        return {name: values for name, values in self.series.items() if _PING.match(name)}
+
+    @property
+    def loaded(self) -> NDArray[np.bool_]:
+        """Which steps are under load."""
+        loaded: NDArray[np.bool_] = (self.time_s >= self.delay_s) & (
+            self.time_s < self.delay_s + self.length_s
+        )
+        return loaded
+
+
+def read_rig(path: Path) -> RigRecord:
+    """Read what the data file says of its rig.
+
+    Raises DataError when it is missing, truncated, not flent's or of a newer format.
+    """
+    content = read_json(path, todo="name a data file of flent")
+    try:
+        version = int(content.get("version", 1))
+        if version > FORMAT_VERSION:
+            raise DataError.of(
+                path,
+                f"flent data format {version}, newer than {FORMAT_VERSION}",
+                "Read it with a newer version of this project",
+            )
+        metadata = content["metadata"]
+        time_s = np.asarray(content["x_values"], dtype=np.float64)
+        length_s = float(metadata["LENGTH"])
+        total_s = float(metadata.get("TOTAL_LENGTH") or length_s)
+        record = RigRecord(
+            test=str(metadata["NAME"]),
+            title=str(metadata.get("TITLE") or ""),
+            file_name=str(metadata.get("DATA_FILENAME") or path.name),
+            interfaces=tuple(_interfaces(metadata)),
+            sysctls=dict(_sysctls(metadata)),
+            parameters={str(k): str(v) for k, v in _mapping(metadata, "TEST_PARAMETERS").items()},
+            failed=int(metadata.get("FAILED_RUNNERS") or 0),
+            length_s=length_s,
+            delay_s=max((total_s - length_s) / 2, 0.0),
+            time_s=time_s,
+            series={
+                str(name): np.asarray(values, dtype=np.float64)
+                for name, values in content["results"].items()
+            },
+        )
+        if any(values.shape != time_s.shape for values in record.series.values()):
+            raise ValueError("a series has another number of values than there are steps")
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DataError.of(
+            path,
+            f"not a flent data file ({type(error).__name__}: {error})",
+            "Name a data file of flent",
+        ) from error
+    return record
+
+
+def rate_mbit_s(text: str) -> float | None:
+    """A rate as tc prints it, "110Mbit"; None for anything else."""
+    match = _RATE.fullmatch(text)
+    return float(match[1]) * _RATES[match[2].lower()] if match else None
+
+
+def _mapping(told: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """A mapping of the metadata; flent writes null where it could not find out."""
+    return told.get(key) or {}
+
+
+def _hosts(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    yield "", metadata
+    yield from _mapping(metadata, "REMOTE_METADATA").items()
+
+
+def _sysctls(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for host, told in _hosts(metadata):
+        yield host, _mapping(told, "SYSCTLS")
+
+
+def _interfaces(metadata: Mapping[str, Any]) -> Iterator[Interface]:
+    for host, told in _hosts(metadata):
+        for key, direction in (("EGRESS_INFO", UP), ("INGRESS_INFO", DOWN)):
+            info = _mapping(told, key)
+            if info:
+                offloads = _mapping(info, "offloads")
+                yield Interface(
+                    host=host,
+                    direction=direction,
+                    name=str(info.get("iface", "?")),
+                    queues=tuple(_queues(info)),
+                    offloads=tuple(name for name in _SUPERPACKETS if offloads.get(name)),
+                )
+
+
+def _queues(info: Mapping[str, Any]) -> Iterator[Queue]:
+    """The qdiscs of an interface, with the rates of their classes.
+
+    flent splits a line of tc into pairs, which words without a value shift; the lines themselves
+    are in `tc_stats_pre`, of which a rate is read where the pairs have none.
+    """
+    lines = {
+        words[2]: words
+        for text in info.get("tc_stats_pre") or ()
+        if len(words := str(text).partition("\n")[0].split()) > 2
+    }
+    classes = info.get("classes") or ()
+    for qdisc in info.get("qdiscs") or ():
+        kind, major = str(qdisc["name"]), str(qdisc["id"])
+        words = lines.get(major, [])
+        pairs = {**dict(pairwise(words)), **_mapping(qdisc, "params")}
+        rates = [rate_mbit_s(str(pairs.get(key, ""))) for key in ("rate", "bandwidth")]
+        rates += [
+            rate_mbit_s(str(_mapping(one, "params").get("rate", "")))
+            for one in classes
+            if str(one["name"]) == kind and str(one["id"]).startswith(major)
+        ]
+        shaped = [rate for rate in rates if rate]
+        yield Queue(kind, str(qdisc.get("parent", "")), min(shaped, default=None))

@@ -1,0 +1,264 @@
+"""Tables as people read them: headers, units, digits, and pandas' Styler around them."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+import pandas as pd
+from IPython.display import HTML
+from pandas.io.formats.style import Styler
+
+from analysis.runs.dataset import Dataset
+from analysis.runs.order import in_order
+from analysis.words import NONE, intervals, number, ranges
+
+if TYPE_CHECKING:
+    from pandas.io.formats.style_render import CSSDict
+
+HEADERS: Final = {
+    "qdisc": "Qdisc",
+    "metric": "Quantity",
+    "published": "Published",
+    "ours": "Ours",
+    "difference": "Difference",
+    "ratio": "Ratio",
+    "allowed": "Allowed ±",
+    "published_gap": "From the first, published",
+    "gap": "From the first, ours",
+    "at": "At",
+    "time_s": "Time (s)",
+    "agrees": "Agrees",
+    "n_seeds": "Seeds",
+    "seed": "Seed",
+    "seeds": "Which seeds",
+    "kernel": "Kernel",
+    "induced_latency_ms": "Induced latency (ms)",
+    "goodput_download_mbit_s": "Download (Mbit/s)",
+    "goodput_upload_mbit_s": "Upload (Mbit/s)",
+    "load": "Load",
+    "base_rtt_ms": "Base round trip (ms)",
+    "jain": "Jain's index",
+    "kind": "Kind",
+    "dropped": "Dropped",
+    "bursts": "Bursts",
+    "longest_burst": "Longest burst",
+    "timeouts": "Timeouts",
+    "marks": "Marks",
+    "drops": "Drops",
+    "rig": "Link",
+    "median": "Median",
+    "theory": "Theory",
+    "error": "Error",
+    "interval": "95 % interval",
+    "peak_ms": "Peak (ms)",
+    "peak_after_s": "Peak after (s)",
+    "mean_ms": "Mean (ms)",
+    "tail_ms": "Mean, last 5 s (ms)",
+    "distinct": "Distinct traces",
+    "correlation": "Correlation of seeds, median",
+    "correlation_max": "greatest",
+    "apart_s": "Parted after (s)",
+    "tcp_download_together": "Correlation of flows, download",
+    "tcp_upload_together": "upload",
+    "start_spread_ms": "Starts within (ms)",
+    "sd_latency_ms": "σ latency (ms)",
+    "sd_goodput": "σ goodput (Mbit/s)",
+    "major": "Ellipse, half axes: longer",
+    "minor": "shorter",
+    "cv_latency": "σ by mean",
+    "excess_max": "Slowest probe by median",
+    "setting": "Setting",
+    "beside": "Beside",
+    "link": "Link",
+    "samples": "Samples",
+    "median_ms": "Median (ms)",
+    "p95_ms": "95th percentile (ms)",
+    "p99_ms": "99th percentile (ms)",
+    "loss_percent": "Loss (%)",
+    "normalised": "Fetch time (unloaded = 1)",
+    "std": "σ over runs",
+    "fetch_s": "Fetch time (s)",
+    "pages": "Pages",
+    "pages_failed": "Pages that failed",
+    "jain_index": "Jain's index",
+    "goodput": "Goodput (Mbit/s)",
+    "round_trip": "Round trip",
+    "parameter": "Parameter",
+    "rate": "Rate",
+    "note": "Note",
+    "switch": "Switch",
+    "restores": "Restores",
+    "base": "On top of",
+    "quantity": "Quantity",
+    "effect": "Effect",
+    "unit": "Unit",
+    "experiment": "Experiment",
+    "estimate": "Estimate",
+    "percentile": "Percentile",
+    "percent": "Lower by (%)",
+    "era": "Era",
+    "cc": "Congestion control",
+    "x": "On the x axis",
+    "series": "Series",
+    "p10": "10 %",
+    "p25": "25 %",
+    "p50": "Median",
+    "p75": "75 %",
+    "p90": "90 %",
+    "most": "Greatest",
+    "runs": "Runs",
+    "aqm": "AQM",
+    "flows_per_sender": "Flows a sender",
+    "part": "Part",
+    "paper": "Paper",
+    "here": "Here",
+    "p75_ms": "75th percentile (ms)",
+    "longest_ms": "Longest (ms)",
+    "below_90ms_percent": "Below 90 ms (%)",
+    "kilobytes": "Sent (kB)",
+    "utilisation_percent": "Utilisation (%)",
+    "dropped_percent": "Dropped (%)",
+    "sweep": "Sweep",
+    "rate_mbit_s": "Rate (Mbit/s)",
+    "flows": "Flows",
+    "guests": "Guests",
+    "hosts": "Hosts",
+    "guest_memory_mib": "Memory allowed (MiB)",
+    "core_factor": "Virtual by CPU seconds",
+    "factor": "Virtual by wall seconds",
+    "cpu_s": "CPU (s)",
+    "packets": "Packets",
+    "memory_mib": "Memory taken (MiB)",
+    "others_cpus": "CPUs that others took",
+    "problem": "Problem",
+}
+QUANTITIES: Final = {
+    ("induced_latency", "round_trip"): "latency",
+    ("goodput", "download"): "download",
+    ("goodput", "upload"): "upload",
+    ("jain_index", "upload"): "Jain's index",
+}
+_COMPARED: Final = {  # columns of metrics.compare
+    "figure", "link", "qdisc", "metric", "direction", "published", "reading_error", "ours",
+    "difference", "ratio", "unit", "agrees", "n_seeds", "ci_low", "ci_high", "allowed",
+    "published_gap", "gap",
+}  # fmt: skip
+COLORS: Final = {  # of the results pages, and in JupyterLab its own
+    "yes": "color: var(--yes, var(--jp-success-color1))",
+    "no": "color: var(--no, var(--jp-warn-color1))",
+}
+
+
+def readable(table: pd.DataFrame, none: str = "None.") -> Styler | HTML:
+    """`table` as a notebook shows it: all rows, whole texts, units and digits as in `texts`.
+
+    Columns of words are aligned to the left, all others to the right. The sentence `none` takes
+    the place of a table without rows.
+    """
+    if table.empty:
+        return HTML(f"<p>{escape(none)}</p>")  # type: ignore[no-untyped-call]
+    frame = texts(table)
+    frame.columns = pd.Index([str(name) for name in frame.columns])
+    words = [frame[name].str[:1].str.isalpha().any() for name in frame.columns]
+    left: list[CSSDict] = [
+        {"selector": f".col{place}", "props": "text-align: left"}
+        for place, is_words in enumerate(words)
+        if is_words
+    ]
+    name = sha256(frame.to_csv().encode()).hexdigest()[:8]  # the same table, the same bytes
+    style = Styler(frame, uuid=name, cell_ids=False).hide(axis="index").format(escape="html")
+    if HEADERS["agrees"] in frame:
+        style = style.map(lambda text: COLORS.get(text, ""), subset=[HEADERS["agrees"]])
+    return style.set_table_styles(left)
+
+
+def data_found(data: Dataset, qdiscs: Sequence[str]) -> pd.DataFrame:
+    """One row per era, congestion control and qdisc of `qdiscs`, also where there are no runs: era,
+    cc, qdisc, n_seeds, seeds, kernel, flent."""
+    rows = []
+    for setting, there in data.runs.groupby(["era", "cc"], observed=True, sort=False):
+        for qdisc in in_order(list(qdiscs)):
+            runs = there[there["qdisc"] == qdisc]
+            facts = (", ".join(sorted(set(runs[c]))) for c in ("kernel_release", "flent_version"))
+            seeds = sorted(set(runs["seed"]))
+            rows.append((*setting, qdisc, len(seeds), ranges(seeds), *facts))
+    columns = ["era", "cc", "qdisc", "n_seeds", "seeds", "kernel", "flent"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def ordered(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows in the order of style.in_order, rows of one qdisc in theirs."""
+    rank = {name: place for place, name in enumerate(in_order(list(table["qdisc"].astype(str))))}
+    place = table["qdisc"].astype(str).map(rank)
+    return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
+
+
+def texts(table: pd.DataFrame) -> pd.DataFrame:
+    """Every cell of `table` as a text, under the header that a reader expects.
+
+    Numbers have four significant digits, with their unit next to them or in the header, and a dash
+    stands for a missing value. Tables of metrics.compare and metrics.transient_metrics get an
+    interval in place of two bounds, which needs two seeds, and the medians of other settings
+    (settings.beside) last; any other table keeps its columns.
+    """
+    if not {"metric", "peak_ms"} & set(table.columns):
+        return _plain(table)
+    columns = pd.DataFrame(index=table.index)
+    several = ["link"] if "link" in table and table["link"].nunique() > 1 else []
+    for name in ("setting", *several, "qdisc"):
+        if name in table:
+            columns[name] = table[name].astype(str)
+    others: list[str] = []
+    if "metric" in table:
+        others = [name for name in table.columns if name not in _COMPARED]
+        pairs = zip(table["metric"], table["direction"], strict=True)
+        units = zip(pairs, table["unit"], strict=True)
+        columns["metric"] = [f"{QUANTITIES.get(pair, pair[1])}, {unit}" for pair, unit in units]
+        columns["published"] = [
+            NONE if pd.isna(value) else f"{value:g} ± {error:g}"
+            for value, error in zip(table["published"], table["reading_error"], strict=True)
+        ]
+        columns["ours"] = table["ours"].map(number)
+        columns["difference"] = table["difference"].map(_signed)
+        columns["ratio"] = table["ratio"].map(
+            lambda value: NONE if pd.isna(value) else f"{value:.2f}"
+        )
+        columns["allowed"] = table["allowed"].map(number)
+        columns["agrees"] = table["agrees"].map(_yes)
+        if table["published_gap"].notna().any():
+            columns["published_gap"] = table["published_gap"].map(_signed)
+            columns["gap"] = table["gap"].map(_signed)
+        bounds = ("ci_low", "ci_high")
+    else:
+        for name in ("peak_ms", "peak_after_s", "mean_ms", "tail_ms"):
+            columns[name] = table[name].map(number)
+        bounds = ("ci_low_ms", "ci_high_ms")
+    columns["n_seeds"] = table["n_seeds"].astype(str)
+    columns["interval"] = intervals(table[bounds[0]], table[bounds[1]])
+    for name in others:
+        columns[name] = table[name].map(number)
+    return columns.rename(columns=HEADERS).reset_index(drop=True)
+
+
+def _plain(table: pd.DataFrame) -> pd.DataFrame:
+    columns = {
+        HEADERS.get(name, name): [
+            _yes(value) if name == "agrees" else number(value) if _is_number(value) else str(value)
+            for value in table[name]
+        ]
+        for name in table.columns
+    }
+    return pd.DataFrame(columns)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float) or value is pd.NA
+
+
+def _yes(value: object) -> str:
+    return NONE if pd.isna(value) else "yes" if value else "no"  # type: ignore[call-overload]
+
+
+def _signed(value: float) -> str:
+    return NONE if pd.isna(value) else f"{value:+.3g}".replace("-", "−")
