@@ -1,7 +1,7 @@
-"""The guest's kernel: fetched, patched, configured, proved, built and cached by content.
+"""The guest's kernel: fetched, patched, configured, checked, built and cached by content.
 
-`build` returns a kernel, from the cache where it is there; `find` looks only there; `named` takes
-a series or the digest of one that is there.
+`build` returns a kernel, from the cache if it is there; `find` looks only in the cache; `named`
+takes a series or the digest of a cached kernel.
 """
 
 from emulation.kernel.builder import Kernel, build, find, kernels, named

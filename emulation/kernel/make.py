@@ -15,10 +15,10 @@ from emulation.host import confine
 from emulation.kernel import recipe as recipes
 from emulation.kernel.recipe import Recipe
 
-#: Called with the step that is under way and how much of it is done, from 0 to 1.
+#: Called with the current step and the fraction of it that is done.
 Progress = Callable[[str, float], None]
 
-#: What the build runs on the host: (program or header, Debian package).
+#: What a build needs on the host: (program or header, Debian package).
 TOOLS: tuple[tuple[str, str], ...] = (
     ("make", "make"),
     ("gcc", "gcc"),
@@ -42,10 +42,10 @@ SETTINGS: tuple[str, ...] = (
     "KBUILD_BUILD_VERSION=1",
 )
 
-#: What the build takes from the environment; a CFLAGS or MAKEFLAGS of the user's would change it.
+#: Environment variables that a build gets; the user's CFLAGS or MAKEFLAGS would change it.
 _ENVIRONMENT = ("HOME", "PATH", "TMPDIR")
 
-#: Folders and files of a tree that a module's build reads; the source's and the build's are merged.
+#: Folders and files of a tree that a module's build reads, merged from the source and the build.
 _FOR_MODULES = (
     "Makefile",
     "arch/um/Makefile*",
@@ -57,13 +57,13 @@ _FOR_MODULES = (
     "include",
     "scripts",
 )
-#: Most of the size of these folders: results of the build, and headers of hardware.
+#: What makes up most of these folders: results of the build, and headers of hardware.
 _NOT_FOR_MODULES = shutil.ignore_patterns(
     *("*.o", ".*.cmd", "dtc", "gdb", "coccinelle", "kconfig", "package"),
     *("dt-bindings", "drm", "media", "mlx*", "platform_data", "rdma", "soc", "sound", "video"),
 )
 
-#: Where a confined build finds compilers: the system's folders, and of another prefix these.
+#: Where a confined build finds compilers: the system's folders, and these of other prefixes.
 _SYSTEM = tuple(map(Path, ("/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr")))
 _SYSTEM_FILES = (Path("/etc/ld.so.cache"), Path("/etc/alternatives"))
 _OF_COMPILERS = ("bin", "include", "lib", "lib64", "libexec", "*-linux-gnu*")
@@ -75,30 +75,30 @@ _ERRORS = (
 
 
 def compiler_version() -> str | None:
-    """The first line of `gcc --version`; None without a gcc."""
+    """Return the first line of `gcc --version`; None without a gcc."""
     if shutil.which("gcc") is None:
         return None
-    done = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()[0]
+    version = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
+    return version.stdout.splitlines()[0]
 
 
 def check_tools(tools: tuple[tuple[str, str], ...] = TOOLS) -> None:
-    """Raise `MissingTool` with the package for each tool that is not there."""
-    lacking = [
+    """Raise `MissingTool` with each missing tool and its package."""
+    absent = [
         (tool, package)
         for tool, package in tools
         if not (Path(tool).exists() if tool.startswith("/") else shutil.which(tool))
     ]
-    if lacking:
+    if absent:
         raise MissingTool(
-            what="building a kernel needs " + ", ".join(tool for tool, _ in lacking),
+            what="building a kernel needs " + ", ".join(tool for tool, _ in absent),
             where="this machine",
-            todo="install " + " ".join(package for _, package in lacking),
+            todo="install " + " ".join(package for _, package in absent),
         )
 
 
 def first_error(log: str) -> str:
-    """The line of a build's log that names the first fault; empty where there is none."""
+    """Return the line of a build's log with the first error, or ""."""
     lines = log.splitlines()
     for pattern in _ERRORS:
         for line in lines:
@@ -108,7 +108,7 @@ def first_error(log: str) -> str:
 
 
 def apply_patches(recipe: Recipe, tree: Path, log: Path) -> None:
-    """Apply the patches to `tree`; a hunk whose context differs is refused."""
+    """Apply the patches to `tree`; refuse a hunk whose context differs."""
     for patch in recipe.patches:
         command = ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "-i", str(patch.path)]
         if run(command, tree, log):
@@ -119,7 +119,7 @@ def apply_patches(recipe: Recipe, tree: Path, log: Path) -> None:
 
 
 def configure(recipe: Recipe, tree: Path, log: Path) -> None:
-    """Make `build/.config` in `tree` out of the options, and prove that they are all there."""
+    """Make `build/.config` in `tree` from the options, and check that all have their values."""
     out = tree / "build"
     out.mkdir()
     wanted = out / "wanted.config"
@@ -127,17 +127,17 @@ def configure(recipe: Recipe, tree: Path, log: Path) -> None:
     for target in (f"KCONFIG_ALLCONFIG={wanted}", "allnoconfig"), ("olddefconfig",):
         if run(["make", "O=build", *SETTINGS, *target], tree, log):
             raise KernelBuildError(what=f"make {target[-1]} failed: {first_error(log.read_text())}")
-    lacking = recipes.missing(recipe.options, (out / ".config").read_text())
-    if lacking:
+    missing = recipes.missing(recipe.options, (out / ".config").read_text())
+    if missing:
         raise KernelBuildError(
-            what=f"{len(lacking)} options are not as asked for: "
-            + ", ".join(f"{option.name}={option.value} ({option.fragment})" for option in lacking),
+            what=f"{len(missing)} options are not as asked for: "
+            + ", ".join(f"{option.name}={option.value} ({option.fragment})" for option in missing),
             todo="look up what each depends on (its Kconfig) and ask for that too, or drop it",
         )
 
 
 def compile_tree(tree: Path, log: Path, jobs: int | None, objects: int, progress: Progress) -> None:
-    """Compile `tree`; `objects` is about how many files that is."""
+    """Compile `tree`; `objects` is the approximate number of files, for `progress`."""
     maps = " ".join(f"-ffile-prefix-map={path}=." for path in (tree / "build", tree))
     command = [
         "make",
@@ -166,7 +166,7 @@ def compile_tree(tree: Path, log: Path, jobs: int | None, objects: int, progress
 
 
 def keep_for_modules(tree: Path, place: Path, log: Path) -> None:
-    """Put into the new folder `place` what `make -C place ARCH=um M=… modules` needs.
+    """Copy what `make -C place ARCH=um M=… modules` needs into the new folder `place`.
 
     `tree` is compiled with CONFIG_MODULES=y.
     """
@@ -174,23 +174,23 @@ def keep_for_modules(tree: Path, place: Path, log: Path) -> None:
         raise KernelBuildError(what=f"make modules_prepare: {first_error(log.read_text())}")
     out = tree / "build"
     for top in (tree, out):
-        for found in (path for pattern in _FOR_MODULES for path in top.glob(pattern)):
-            target = place / found.relative_to(top)
-            if found.is_dir():
+        for path in (path for pattern in _FOR_MODULES for path in top.glob(pattern)):
+            target = place / path.relative_to(top)
+            if path.is_dir():
                 shutil.copytree(
-                    found, target, symlinks=True, ignore=_NOT_FOR_MODULES, dirs_exist_ok=True
+                    path, target, symlinks=True, ignore=_NOT_FOR_MODULES, dirs_exist_ok=True
                 )
-            elif top == tree:  # the build's Makefile is the one to leave
+            elif top == tree:  # the source's Makefile, not the build's
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(found, target)
+                shutil.copy(path, target)
     shutil.copy(out / ".config", place / ".config")
     shutil.copy(out / "vmlinux.symvers", place / "Module.symvers")
 
 
 def reach(folder: Path, *runs: Path) -> confine.Reach:
-    """What a build in `folder` of sources of others may use: the compiler and what is in `runs`."""
-    found = [Path(path).resolve() for tool, _ in TOOLS if (path := shutil.which(tool))]
-    prefixes = {path.parent.parent for path in found if path.parents[-2] not in _SYSTEM}
+    """Return what a build of untrusted sources in `folder` may use: compiler, and `runs`."""
+    tools = [Path(path).resolve() for tool, _ in TOOLS if (path := shutil.which(tool))]
+    prefixes = {path.parent.parent for path in tools if path.parents[-2] not in _SYSTEM}
     own = (path for prefix in prefixes for part in _OF_COMPILERS for path in prefix.glob(part))
     return confine.Reach(
         folder,
@@ -208,10 +208,10 @@ def run(
     line: Callable[[str], None] | None = None,
     reach: confine.Reach | None = None,
 ) -> int:
-    """Run `command` in `folder`, its output to the end of `log`; return its exit status.
+    """Run `command` in `folder`, append its output to `log`, and return its exit status.
 
-    `line` gets each line of the output as it comes; with `reach` the command uses nothing else of
-    the host. Of the environment it sees next to nothing.
+    `line` is called with each line of the output; with `reach` the command can use nothing else of
+    the host. It gets only a few environment variables.
     """
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     if reach is not None:
@@ -240,6 +240,6 @@ def run(
                 if line:
                     line(text)
             return process.wait()
-        except BaseException:  # ^C: make and its children are a group of their own
+        except BaseException:  # ^C does not reach make and its children, a group of their own
             os.killpg(process.pid, signal.SIGKILL)
             raise

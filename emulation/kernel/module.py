@@ -1,10 +1,10 @@
-"""Modules of our own or the user's, built against a kernel of the cache.
+"""Kernel modules, the product's or the user's, built against a kernel of the cache.
 
 A module is a folder with C files and a `Kbuild` file that names it (`obj-m := NAME.o`): the link
-drivers in `qdisc/src`, a qdisc that somebody is writing. It is built once for a kernel and its
-sources, and kept in the user's cache in a folder named by the digest of both. A file `q_<kind>.c`
-beside it is a plugin that teaches the options of a qdisc to `tc`, and becomes `q_<kind>.so`; so
-does `preload_<name>.c`, a library for the guest's first process.
+drivers in `qdisc/src`, or a qdisc that somebody is writing. It is built once per kernel and
+sources, in a folder of the user's cache that is named by the digest of both. A file `q_<kind>.c`
+in it is a plugin that teaches the options of a qdisc to `tc`, and becomes `q_<kind>.so`; likewise,
+`preload_<name>.c` becomes a library for the guest's first process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from emulation.kernel.builder import Kernel
 from emulation.kernel.recipe import RECIPE_DIR
 from emulation.model.qdisc import INPUTS, ModuleSource
 
-#: Where the product's own modules are, a folder each.
+#: Where the product's own modules are, one folder each.
 SOURCES = RECIPE_DIR / "src"
 
 #: Where the guest finds modules, below the folder of its job.
@@ -48,12 +48,15 @@ class Module:
 
 
 def source(folder: Path) -> ModuleSource:
-    """What the module in `folder` is called and made of; `KernelBuildError` where it is none."""
+    """Return the name and sources of the module in `folder`.
+
+    Raises `KernelBuildError` if there is no module in it.
+    """
     files = _sources(folder)
     named = _NAMED.findall((folder / "Kbuild").read_text(errors="replace"))
     if len(named) != 1:
         raise KernelBuildError(
-            what=f"it names {len(named)} modules, not one",
+            what=f"it names {len(named)} modules instead of 1",
             where=str(folder / "Kbuild"),
             todo="write one line `obj-m := NAME.o`",
         )
@@ -64,22 +67,22 @@ def source(folder: Path) -> ModuleSource:
 
 
 def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
-    """The module in `folder`, built against `kernel` if the cache lacks it.
+    """Return the module in `folder`, built against `kernel` if the cache lacks it.
 
-    Raises `KernelBuildError` where the folder or the kernel cannot make one or the compiler finds a
-    fault, and `MissingTool`. A build that fails leaves nothing but its log.
+    Raises `KernelBuildError` if the folder has no module, the kernel was not kept for modules or
+    the compiler finds an error, and `MissingTool`. A failed build leaves nothing but its log.
     """
     if not folder.resolve().is_relative_to(SOURCES):
         confine.require()
     sources = _sources(folder)
     digest = _digest(kernel, sources)
     cache = cache or cache_dir("module")
-    if found := _find(cache / digest):
-        return found
+    if cached := _find(cache / digest):
+        return cached
     tree = kernel.path.parent / "build"
     if not tree.is_dir():
         raise KernelBuildError(
-            what="nothing to build modules against is kept with this kernel",
+            what="this kernel has no files to build modules against",
             where=str(kernel.path.parent),
             todo="remove that folder and run `emulate kernel build`",
         )
@@ -95,8 +98,9 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
         plugins = [
             _compile_plugin(path, cache / f"failed-{digest}.log") for path in _plugins(place)
         ]
-        told = {"kernel": kernel.digest, "sources": {one.name: _sha256(one) for one in sources}}
-        (place / "module.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
+        digests = {path.name: _sha256(path) for path in sources}
+        record = {"kernel": kernel.digest, "sources": digests}
+        (place / "module.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
         for path in place.iterdir():
             if path not in (built, place / "module.json", *plugins):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -111,16 +115,17 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
 def needed(
     kernel: Kernel, job: dict[str, Any], sources: Iterable[ModuleSource] = ()
 ) -> tuple[Module, ...]:
-    """The drivers of the links of `job` and the modules of its qdiscs' `sources`, built.
+    """Build the drivers of the links of `job` and the modules of its qdiscs' `sources`.
 
-    None for most jobs. Raises as `build`.
+    Most jobs need none. Raises what `build` raises.
     """
     folders = [SOURCES / name for name in job.get("drivers", ())]
-    return tuple(build(kernel, folder) for folder in (*folders, *(one.folder for one in sources)))
+    folders += [module.folder for module in sources]
+    return tuple(build(kernel, folder) for folder in folders)
 
 
 def put(modules: Iterable[Module], job: Path) -> None:
-    """Lay `modules` into the folder of a guest's `job`, where the guest loads them from."""
+    """Copy `modules` into the folder of a guest's `job`, from which the guest loads them."""
     for module in modules:
         (job / PLACE).mkdir(exist_ok=True)
         for path in (module.path, *module.plugins):
@@ -128,15 +133,15 @@ def put(modules: Iterable[Module], job: Path) -> None:
 
 
 def _sources(folder: Path) -> list[Path]:
-    """The files that a module is made of; raises `KernelBuildError` where there is no Kbuild."""
+    """Return the files that a module is made of; raise `KernelBuildError` without a Kbuild."""
     if not (folder / "Kbuild").is_file():
         raise KernelBuildError(
-            what="there is no file Kbuild in it, so it is no module",
+            what="there is no file Kbuild in it, so it is not a module",
             where=str(folder),
-            todo="write one: `obj-m := NAME.o`, and NAME.c beside it",
+            todo="write one: `obj-m := NAME.o`, and NAME.c next to it",
         )
-    found = (path for pattern in INPUTS for path in folder.glob(pattern))
-    return sorted(path for path in found if path.is_file())
+    paths = (path for pattern in INPUTS for path in folder.glob(pattern))
+    return sorted(path for path in paths if path.is_file())
 
 
 def _digest(kernel: Kernel, sources: list[Path]) -> str:
@@ -161,25 +166,25 @@ def _plugins(place: Path) -> list[Path]:
     return sorted(path for pattern in _PLUGINS for path in place.glob(pattern))
 
 
-def _compile_plugin(path: Path, kept: Path) -> Path:
-    """Make the plugin at `path`; its .so file. What the compiler said goes to `kept`."""
+def _compile_plugin(path: Path, failed_log: Path) -> Path:
+    """Compile the plugin at `path` and return its .so file; on failure leave the `failed_log`."""
     made = path.with_suffix(".so")
     command = ["gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror=implicit"]
     log = path.with_suffix(".log")
     reach = make.reach(path.parent)
     if make.run([*command, "-o", made.name, path.name], path.parent, log, reach=reach):
-        shutil.copyfile(log, kept)
+        shutil.copyfile(log, failed_log)
         fault = make.first_error(log.read_text()) or "the compiler failed"
         raise KernelBuildError(
             what=f"the plugin {path.name} does not build: {fault}",
-            where=str(kept),
+            where=str(failed_log),
             todo="see the log",
         )
     return made
 
 
-def _compile(tree: Path, sources: list[Path], place: Path, kept: Path) -> list[Path]:
-    """Build in `place`; the .ko file. The log of a failure goes to `kept`."""
+def _compile(tree: Path, sources: list[Path], place: Path, failed_log: Path) -> list[Path]:
+    """Build the module in `place` and return its .ko file; on failure leave the `failed_log`."""
     place.mkdir()
     for path in sources:
         shutil.copyfile(path, place / path.name)
@@ -189,9 +194,9 @@ def _compile(tree: Path, sources: list[Path], place: Path, kept: Path) -> list[P
     status = make.run(command, place, log, reach=make.reach(place, tree))
     built = [path for path in place.glob("*.ko") if path.is_file() and not path.is_symlink()]
     if status or len(built) != 1:
-        shutil.copyfile(log, kept)
-        fault = make.first_error(log.read_text()) or f"{len(built)} modules came of it, not one"
+        shutil.copyfile(log, failed_log)
+        fault = make.first_error(log.read_text()) or f"it made {len(built)} modules instead of 1"
         raise KernelBuildError(
-            what=f"the module does not build: {fault}", where=str(kept), todo="see the log"
+            what=f"the module does not build: {fault}", where=str(failed_log), todo="see the log"
         )
     return built

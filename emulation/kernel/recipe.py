@@ -1,4 +1,4 @@
-"""What a kernel is made of besides its source: patches, options, and where the source comes from.
+"""What a kernel is made of: patches, options, and where its source comes from.
 
 Reads the folder `qdisc/`. Nothing here runs a program.
 """
@@ -20,7 +20,7 @@ from emulation.errors import KernelBuildError
 #: The folder with KERNEL.toml, the fragments and the patches.
 RECIPE_DIR = Path(__file__).resolve().parents[2] / "qdisc"
 
-#: The key of a patch of `inputs` that says so.
+#: The key of a patch in `inputs` whose `Patch.host_only` is true.
 HOST_ONLY = "host_only"
 
 _RANGE = re.compile(r"(\d+\.\d+)?\.\.(\d+\.\d+)?")
@@ -28,23 +28,23 @@ _OPTION = re.compile(r'(CONFIG_\w+)=(y|n|-?\d+|0x[0-9a-fA-F]+|"[^"]*")(?:\s+#\s*
 
 
 def parse_series(text: str) -> tuple[int, int]:
-    """`6.12` as (6, 12). Raises `KernelBuildError` for anything else."""
+    """Parse `6.12` as (6, 12); raise `KernelBuildError` for anything else."""
     if not re.fullmatch(r"\d+\.\d+", text):
         raise KernelBuildError(
-            what=f"{text!r} is no series of kernels", todo="name one as 6.12 (without its update)"
+            what=f"{text!r} is not a kernel series", todo="name one such as 6.12, without an update"
         )
     major, minor = text.split(".")
     return int(major), int(minor)
 
 
 def in_range(series: str, releases: str) -> bool:
-    """Whether `series` is in `releases`: `FIRST..LAST`, both included, either may be missing.
+    """Return whether `series` is in `releases`: `FIRST..LAST`, inclusive, either may be missing.
 
-    Raises `ValueError` for a range that is none.
+    Raises `ValueError` if `releases` is not a range.
     """
     match = _RANGE.fullmatch(releases)
     if match is None:
-        raise ValueError(f"{releases!r} is no range of releases, such as 6.12..6.15 or 7.2..")
+        raise ValueError(f"{releases!r} is not a range of releases, such as 6.12..6.15 or 7.2..")
     first, last = match.groups()
     release = parse_series(series)
     return (not first or parse_series(first) <= release) and (
@@ -57,7 +57,7 @@ class Option:
     """A kernel option that a fragment asks for."""
 
     name: str  # with its CONFIG_
-    value: str  # as in .config; `n` for one that must be off
+    value: str  # as in .config; `n` for an option that must be off
     fragment: str  # the file's name
 
 
@@ -76,14 +76,14 @@ class Origin:
     """Where the source of a series comes from."""
 
     package: str  # Debian package
-    suites: tuple[str, ...]  # Debian suites beside those of /etc/apt
+    suites: tuple[str, ...]  # Debian suites in addition to those of /etc/apt
     known: tuple[tuple[str, str], ...]  # (version, sha256 of its .deb), preferred first
     objects: int  # files that a build compiles, for the progress bar
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that a build takes, but the source and the compiler."""
+    """Everything that a build takes, except the source and the compiler."""
 
     series: str
     patches: tuple[Patch, ...]
@@ -92,13 +92,13 @@ class Recipe:
 
     @property
     def config_sha256(self) -> str:
-        """Digest of the options asked for, whatever their order and comments."""
+        """Digest of the options, independent of their order and comments."""
         lines = sorted(f"{option.name}={option.value}" for option in self.options)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def parse_fragment(text: str, name: str, series: str) -> list[Option]:
-    """The options of a fragment that `series` has. Raises `KernelBuildError` at a bad line."""
+    """Return the options of a fragment that apply to `series`; a bad line: `KernelBuildError`."""
     options = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
@@ -121,13 +121,13 @@ def parse_fragment(text: str, name: str, series: str) -> list[Option]:
 
 
 def merge(options: Iterable[Option]) -> tuple[Option, ...]:
-    """`options` without repetitions. Raises `KernelBuildError` where two fragments disagree."""
+    """Return `options` without repetitions; raise `KernelBuildError` if two fragments disagree."""
     merged: dict[str, Option] = {}
     for option in options:
-        before = merged.setdefault(option.name, option)
-        if before.value != option.value:
+        first = merged.setdefault(option.name, option)
+        if first.value != option.value:
             raise KernelBuildError(
-                what=f"{option.name} is {before.value} in {before.fragment} "
+                what=f"{option.name} is {first.value} in {first.fragment} "
                 f"and {option.value} in {option.fragment}",
                 todo="ask for it once",
             )
@@ -135,19 +135,19 @@ def merge(options: Iterable[Option]) -> tuple[Option, ...]:
 
 
 def missing(options: Iterable[Option], config: str) -> list[Option]:
-    """The `options` that `config` (the text of a .config) does not have as asked for."""
+    """Return the `options` whose value differs in `config`, the text of a .config."""
     present = dict(line.split("=", 1) for line in config.splitlines() if line.startswith("CONFIG_"))
     return [option for option in options if present.get(option.name, "n") != option.value]
 
 
 def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
-    """The patches for `series` out of the text of a series file beside them.
+    """Return the patches for `series` from the text of the series file in `folder`.
 
-    Raises `KernelBuildError` at a bad line, a file that is not there, and for a patch that has
-    versions, none of them for `series`.
+    Raises `KernelBuildError` for a bad line, a missing file, and a patch none of whose versions is
+    for `series`.
     """
-    found: list[Patch] = []
-    settled: dict[str, bool] = {}  # name: whether there is a line for this series
+    patches: list[Patch] = []
+    covered: dict[str, bool] = {}  # name -> whether there is a line for this series
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split("#")[0].split()
         if not words:
@@ -170,24 +170,24 @@ def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
             raise KernelBuildError(
                 what=f"there is no {path}", where=where, todo="add the patch or drop its line"
             )
-        if applies and settled.get(path.name):
+        if applies and covered.get(path.name):
             raise KernelBuildError(
                 what=f"a second version of {path.name} for {series}",
                 where=where,
                 todo="make the ranges disjoint",
             )
-        settled[path.name] = settled.get(path.name, False) or applies
+        covered[path.name] = covered.get(path.name, False) or applies
         if applies and not upstream:
             sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-            found.append(Patch(path.name, path, sha256, host_only=mark == "host"))
-    lacking = sorted(name for name, there in settled.items() if not there)
-    if lacking:
+            patches.append(Patch(path.name, path, sha256, host_only=mark == "host"))
+    uncovered = sorted(name for name, is_covered in covered.items() if not is_covered)
+    if uncovered:
         raise KernelBuildError(
-            what=f"no version for {series} of {', '.join(lacking)}",
+            what=f"no version for {series} of {', '.join(uncovered)}",
             where=f"{folder.name}/series",
             todo=f"add one for {series}, or widen a range if the patch applies and boots",
         )
-    return tuple(found)
+    return tuple(patches)
 
 
 def _table(folder: Path) -> dict[str, Any]:
@@ -199,17 +199,17 @@ def _table(folder: Path) -> dict[str, Any]:
 
 
 def default_series(folder: Path = RECIPE_DIR) -> str:
-    """The series that is built when none is named."""
+    """Return the series that is built if none is named."""
     return str(_table(folder)["default"])
 
 
 def all_series(folder: Path = RECIPE_DIR) -> tuple[str, ...]:
-    """The series with a source in KERNEL.toml."""
+    """Return the series with a source in KERNEL.toml."""
     return tuple(_table(folder)["series"])
 
 
 def load(series: str, folder: Path = RECIPE_DIR) -> Recipe:
-    """The recipe for `series` (`6.12`) in `folder`. Raises `KernelBuildError` at a fault."""
+    """Return the recipe for `series` (`6.12`) in `folder`; raise `KernelBuildError` if faulty."""
     parse_series(series)
     row = _table(folder)["series"].get(series)
     origin = row and Origin(
@@ -231,15 +231,16 @@ def load(series: str, folder: Path = RECIPE_DIR) -> Recipe:
 
 
 def inputs(recipe: Recipe, compiler: str, settings: Iterable[str]) -> dict[str, Any]:
-    """All that decides about the binary but the source, as it goes into the digest and the record.
+    """Return all that determines the binary except the source, for the digest and the record.
 
     `compiler` is its version, `settings` are the arguments of make.
     """
     return {
         "series": recipe.series,
         "patches": [
-            {"name": one.name, "sha256": one.sha256} | ({HOST_ONLY: True} if one.host_only else {})
-            for one in recipe.patches
+            {"name": patch.name, "sha256": patch.sha256}
+            | ({HOST_ONLY: True} if patch.host_only else {})
+            for patch in recipe.patches
         ],
         "config_sha256": recipe.config_sha256,
         "compiler": compiler,
@@ -248,17 +249,17 @@ def inputs(recipe: Recipe, compiler: str, settings: Iterable[str]) -> dict[str, 
 
 
 def digest(source_sha256: str, ingredients: dict[str, Any]) -> str:
-    """The name of a build: a digest of its source and its other `ingredients`."""
+    """Return the name of a build: a digest of its source and its other `ingredients`."""
     text = json.dumps({"source": source_sha256, **ingredients}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def identity(source_sha256: str, ingredients: dict[str, Any]) -> str:
-    """A digest of what of a build can reach a result: all but patches for the host alone.
+    """Return a digest of what can affect results: everything but patches for the host alone.
 
-    Of a build without such patches it is the `digest`.
+    Without such patches it equals the `digest`.
     """
-    patches = [one for one in ingredients["patches"] if not one.get(HOST_ONLY)]
+    patches = [patch for patch in ingredients["patches"] if not patch.get(HOST_ONLY)]
     return digest(source_sha256, {**ingredients, "patches": patches})
 
 
@@ -267,14 +268,14 @@ _ALWAYS = frozenset({"pfifo_fast", "pfifo", "pfifo_head_drop", "bfifo", "reno"})
 
 
 def is_series(text: str) -> bool:
-    """Whether `text` names a series of releases with a source in KERNEL.toml."""
+    """Return whether `text` names a series with a source in KERNEL.toml."""
     return text in all_series()
 
 
 def lacking(series: str, kinds: Iterable[str], controls: Iterable[str]) -> list[str]:
-    """The kinds of qdiscs and the congestion controls that the options of a series leave out."""
+    """Return those of the kinds of qdiscs and congestion controls that a series does not have."""
     on = _options_on(series)
-    wanted = [("NET_SCH", kind) for kind in kinds] + [("TCP_CONG", one) for one in controls]
+    wanted = [("NET_SCH", kind) for kind in kinds] + [("TCP_CONG", name) for name in controls]
     return sorted(
         name
         for group, name in wanted
@@ -283,7 +284,7 @@ def lacking(series: str, kinds: Iterable[str], controls: Iterable[str]) -> list[
 
 
 def controls(series: str) -> list[str]:
-    """The congestion controls of a series."""
+    """Return the congestion controls of a series."""
     on = (name for name in _options_on(series) if name.startswith("CONFIG_TCP_CONG_"))
     names = (name.removeprefix("CONFIG_TCP_CONG_").lower() for name in on)
     return sorted({"reno", *names} - {"advanced"})
@@ -291,4 +292,4 @@ def controls(series: str) -> list[str]:
 
 @lru_cache(maxsize=8)
 def _options_on(series: str) -> frozenset[str]:
-    return frozenset(one.name for one in load(series).options if one.value == "y")
+    return frozenset(option.name for option in load(series).options if option.value == "y")

@@ -1,4 +1,4 @@
-"""The kernel's source: a Debian package fetched without root, or a file of the user's."""
+"""The kernel's source: a Debian package fetched without root, or a file of the user."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class Source:
 
     path: Path
     sha256: str
-    version: str  # of the Debian package; empty for a file of the user's
+    version: str  # of the Debian package; empty for a file of the user
     known: bool  # whether KERNEL.toml lists this digest
 
 
 def sha256(path: Path) -> str:
-    """Digest of the file, in hex."""
+    """Return the SHA-256 of a file, in hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def of_file(path: Path) -> Source:
-    """The user's own .deb or tarball. Raises `KernelBuildError` where there is no such file."""
+    """Return the user's own .deb or tarball; raise `KernelBuildError` if there is no such file."""
     if not path.is_file():
         raise KernelBuildError(
             what="no such file" if not path.exists() else "not a file",
@@ -43,10 +43,10 @@ def of_file(path: Path) -> Source:
 
 
 def fetch(origin: Origin, folder: Path) -> Source:
-    """The package of `origin`, from `folder` or else by apt into it.
+    """Return the package of `origin` from `folder`, downloaded by apt if it is not there.
 
-    The first known version that can be had is used, then whatever the suites offer. Raises
-    `KernelBuildError` for a package that has a known version and not its digest, or cannot be had.
+    The first known version that is available is used, else whatever the suites offer. Raises
+    `KernelBuildError` if no version is available, or the digest of a known version is wrong.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for version, expected in origin.known:
@@ -56,7 +56,7 @@ def fetch(origin: Origin, folder: Path) -> Source:
     with tempfile.TemporaryDirectory(prefix=".apt-", dir=folder) as scratch:
         apt = PrivateApt(Path(scratch) / "apt", suites=origin.suites)
         refused = _apt(apt.folder, folder, "update")
-        # A suite that is not there is no reason to give up: others may have the package.
+        # Go on even if a suite is missing: another may have the package.
         for version in [*(known for known, _ in origin.known), ""]:
             name = f"{origin.package}={version}" if version else origin.package
             error = _apt(apt.folder, Path(scratch), "download", name)
@@ -69,17 +69,17 @@ def fetch(origin: Origin, folder: Path) -> Source:
                 todo="check that this machine reaches its Debian mirror, or name a tarball with "
                 "--source",
             )
-        (found,) = Path(scratch).glob("*.deb")
-        version = _version(found.name)
+        (deb,) = Path(scratch).glob("*.deb")
+        version = _version(deb.name)
         path = folder / _file_name(origin.package, version)
-        digest = sha256(found)
+        digest = sha256(deb)
         expected = dict(origin.known).get(version, digest)
         if digest != expected:
             raise KernelBuildError(
-                what=f"{found.name} has the digest {digest}, KERNEL.toml says {expected}",
+                what=f"{deb.name} has the digest {digest}, KERNEL.toml says {expected}",
                 todo="find out which of the two is wrong before building anything from it",
             )
-        found.rename(path)
+        deb.rename(path)
     return Source(path, digest, version, known=version in dict(origin.known))
 
 
@@ -92,42 +92,42 @@ def _version(file_name: str) -> str:
 
 
 def _apt(state: Path, folder: Path, *arguments: str) -> str:
-    """Run apt-get in `folder`; return its errors, or nothing where it went well."""
-    done = subprocess.run(
+    """Run apt-get in `folder`; return its errors, or "" if it succeeded."""
+    result = subprocess.run(
         ["apt-get", "-qq", *arguments],
         cwd=folder,
         env={**os.environ, "APT_CONFIG": str(state / "apt.conf"), "LC_ALL": "C.UTF-8"},
         capture_output=True,
         text=True,
     )
-    if done.returncode == 0:
+    if result.returncode == 0:
         return ""
-    lines = [line[3:] for line in done.stderr.splitlines() if line.startswith("E: ")]
-    return "; ".join(lines) or done.stderr.strip() or f"exit status {done.returncode}"
+    lines = [line[3:] for line in result.stderr.splitlines() if line.startswith("E: ")]
+    return "; ".join(lines) or result.stderr.strip() or f"exit status {result.returncode}"
 
 
 def unpack(source: Source, folder: Path) -> Path:
-    """Unpack into the empty `folder`; return the top of the source tree.
+    """Unpack `source` into the empty `folder`; return the top of the source tree.
 
-    Raises `KernelBuildError` where that fails or there is no kernel in it.
+    Raises `KernelBuildError` if that fails or there is no kernel in it.
     """
     archive = source.path
     if archive.suffix == ".deb":
         subprocess.run(["dpkg-deb", "-x", str(archive), str(folder / "deb")], check=True)
         tarballs = sorted((folder / "deb/usr/src").glob("*.tar.*"))
         if len(tarballs) != 1:
-            raise KernelBuildError(what="holds no source of a kernel", where=str(archive))
+            raise KernelBuildError(what="holds no kernel source", where=str(archive))
         archive = tarballs[0]
     top = folder / "source"
     top.mkdir()
-    done = subprocess.run(
+    result = subprocess.run(
         ["tar", "-x", "-f", str(archive.resolve()), "-C", str(top), "--strip-components=1"],
         env={**os.environ, "XZ_DEFAULTS": "-T0"},
         capture_output=True,
         text=True,
     )
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["tar failed"]
+    if result.returncode:
+        lines = result.stderr.strip().splitlines() or ["tar failed"]
         raise KernelBuildError(what=f"cannot be unpacked: {lines[0]}", where=str(source.path))
     if archive != source.path:
         archive.unlink()
@@ -135,7 +135,7 @@ def unpack(source: Source, folder: Path) -> Path:
 
 
 def release(tree: Path) -> str:
-    """The release that the Makefile of `tree` names, as 6.12.117."""
+    """Return the release in the Makefile of `tree`, such as 6.12.117."""
     try:
         text = (tree / "Makefile").read_text()
     except OSError:

@@ -1,7 +1,7 @@
-"""Which files of `emulation/guest` a job needs: the others do not get into its guest.
+"""Which files of `emulation/guest` a job needs: its guest gets no others.
 
-Each file is named here, by what needs it. So the digest of a run's code changes only where a file
-does that the run has, and a work, tool, server or feature that is not here is refused.
+Each file is listed here, by what needs it. So the digest of a run's code changes only if a file
+changes that the run has, and a work, tool, server or feature that is not listed is refused.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from emulation.errors import ConfigError
 #: Where the files are.
 FOLDER = Path(__file__).parents[1] / "guest"
 
-#: What starts every guest and does its work.
+#: The files that start every guest and do its work.
 START = ("init.sh", "main.py")
 
 #: A rig, and the parts that all traffic has.
 RIG = ("capture.py", "flentdata.py", "readback.py", "rig.py", "traffic.py")
 
-#: What programs and a person find, Open vSwitch among it.
+#: Commands for programs and for people in a shell, Open vSwitch among them.
 COMMANDS = ("commands.py", "switch.py")
 
 #: The kinds of work, by the job's key `work`; without that key it is a `run`.
@@ -34,7 +34,7 @@ WORKS: Mapping[str, tuple[str, ...]] = {
     "script": (),
 }
 
-#: What sends in a run.
+#: The tools that send in a run.
 TOOLS: Mapping[str, tuple[str, ...]] = {
     "flent": (),
     "live": ("live.py",),
@@ -52,10 +52,10 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 
-#: The tools that are answered by the job's `servers`.
+#: The tools that the job's `servers` answer.
 ANSWERED = ("flent", "live")
 
-#: What answers them.
+#: The servers.
 SERVERS: Mapping[str, tuple[str, ...]] = {
     "netserver": (),
     "irtt": (),
@@ -64,7 +64,7 @@ SERVERS: Mapping[str, tuple[str, ...]] = {
     "flood": ("flood.py",),
 }
 
-#: What a rig has beside wires, and what a script may have of all this (the job's key `uses`).
+#: Features that a rig may have beyond wires, and that a script may ask for (the job's key `uses`).
 FEATURES: Mapping[str, tuple[str, ...]] = {
     "switches": ("switch.py",),
     "wifi": (*RIG, "modules.py", "wifi.py", "wifi_netlink.py", "wifi_rig.py"),
@@ -78,24 +78,24 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
 
 
 def files(job: dict[str, Any]) -> list[Path]:
-    """The files that `job` needs, by name; `ConfigError` where it names what is not here."""
+    """Return the files that `job` needs, by name; raise `ConfigError` if it names unknown parts."""
     return [FOLDER / name for name in sorted({*START, *_names(job)})]
 
 
 def _names(job: dict[str, Any]) -> Iterator[str]:
     work = job.get("work", "run")
-    yield from _of("work", work, WORKS)
+    yield from _files_of("work", work, WORKS)
     for feature in (*features(job), *job.get("uses", ())):
-        yield from _of("feature", feature, FEATURES)
+        yield from _files_of("feature", feature, FEATURES)
     if work == "run":
         traffic = job["traffic"]
-        yield from _of("tool", traffic["tool"], TOOLS)
+        yield from _files_of("tool", traffic["tool"], TOOLS)
         for server in traffic["servers"] if traffic["tool"] in ANSWERED else ():
-            yield from _of("server", server, SERVERS)
+            yield from _files_of("server", server, SERVERS)
 
 
 def features(job: dict[str, Any]) -> Iterator[str]:
-    """What the rig of `job` has beside wires."""
+    """Yield the features that the rig of `job` has beyond wires."""
     if any(node.get("switches") for node in job.get("nodes", ())):
         yield "switches"
     if "wifi" in job.get("drivers", ()):
@@ -108,7 +108,7 @@ def features(job: dict[str, Any]) -> Iterator[str]:
         yield "layers"
 
 
-def _of(noun: str, name: str, table: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _files_of(noun: str, name: str, table: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     if name not in table:
         valid = ", ".join(table)
         raise ConfigError(f"unknown {noun} '{name}'", "the job of a guest", f"valid: {valid}")

@@ -1,7 +1,7 @@
-"""Layers: Debian packages that a guest has beside those of its root file system.
+"""Layers: Debian packages that a guest has in addition to those of its root file system.
 
-A layer is a folder of unpacked packages, kept in the user's cache under the digest of what is in
-it. The guest puts it over its root, which stays what it is (`guest/layers.py`).
+A layer is a folder of unpacked packages in the user's cache, named by the digest of its content.
+The guest mounts it over its root, which stays unchanged (`guest/layers.py`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ RECIPE = 1
 class Layer:
     """Unpacked packages.
 
-    `path`: the folder; `digest`: SHA-256 over names, versions and digests of its packages, of which
-    `packages` has the version by name.
+    `path`: the folder; `digest`: SHA-256 over names, versions and digests of its packages;
+    `packages`: version by package name.
     """
 
     path: Path
@@ -41,21 +41,21 @@ class Layer:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What an identity says of it."""
+        """The layer's entry in an identity."""
         return {"digest": self.digest, "packages": self.packages}
 
 
 def names(layers: Iterable[Layer]) -> list[str]:
-    """What a job calls layers, and so the links to them in its guest's folder."""
+    """Return the names of layers in a job, which are also the links to them in its folder."""
     return [f"layer-{number}" for number, _ in enumerate(layers)]
 
 
 def build(root: RootFs, names: Iterable[str]) -> Layer:
-    """The layer of the packages `names` and of what they need that `root` lacks: cached, or made.
+    """Return the layer of the packages `names` and their dependencies that `root` lacks.
 
-    A package that is named is unpacked as a whole, documentation and all, even where `root` has it:
-    it left that out. Raises `ConfigError` for what is no name, and `MissingTool` where apt does not
-    find a package.
+    It is taken from the cache or made. A package that is named is unpacked as a whole, even if
+    `root` has it, since `root` leaves out its documentation. Raises `ConfigError` for a bad name
+    and `MissingTool` if apt does not find a package.
     """
     wanted = tuple(sorted(set(names)))
     for name in wanted:
@@ -66,8 +66,8 @@ def build(root: RootFs, names: Iterable[str]) -> Layer:
     with rootfs.lock(cache):
         record = cache / f"{key}.json"
         if record.exists():
-            found = json.loads(record.read_text())
-            layer = Layer(cache / found["digest"], found["digest"], found["packages"])
+            known = json.loads(record.read_text())
+            layer = Layer(cache / known["digest"], known["digest"], known["packages"])
             if seal.is_intact(layer.path):
                 return layer
         with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as scratch:
@@ -80,30 +80,30 @@ def build(root: RootFs, names: Iterable[str]) -> Layer:
             for deb in debs:
                 _link(place, alternatives(_script(deb)))
             rootfs.strip_set_uid(place)
-            if not seal.is_intact(layer.path):  # made for other names, of the same packages
+            if not seal.is_intact(layer.path):  # else other names have led to the same packages
                 seal.install(place, layer.path)
-            told = {"digest": digest, "packages": packages, "root": root.digest}
+            content = {"digest": digest, "packages": packages, "root": root.digest}
             finished = Path(scratch) / "record.json"
-            finished.write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
+            finished.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
             finished.rename(record)
     return layer
 
 
 def alternatives(script: str) -> dict[str, str]:
-    """The names that a package's maintainer script gives its programs and libraries: link, target.
+    """Return link -> target of the alternatives that a package's maintainer script installs.
 
-    That is all that is done of such scripts: `nc` and `libblas.so.3` would not be there otherwise.
+    Nothing else of such scripts is done: without it there would be no `nc` and no `libblas.so.3`.
     """
-    found: dict[str, str] = {}
+    links: dict[str, str] = {}
     for line in script.replace("\\\n", " ").splitlines():
         if "update-alternatives" in line:
             for link, target in re.findall(r"--(?:install|slave)\s+(/\S+)\s+\S+\s+(/\S+)", line):
-                found.setdefault(link, target)
-    return found
+                links.setdefault(link, target)
+    return links
 
 
 def _script(deb: Path) -> str:
-    """The script that runs when the package is installed; empty where there is none."""
+    """Return the script that runs when the package is installed, or ""."""
     control = subprocess.run(
         ["dpkg-deb", "--ctrl-tarfile", str(deb)], stdout=subprocess.PIPE, check=True
     )
@@ -114,7 +114,7 @@ def _script(deb: Path) -> str:
 
 
 def _link(place: Path, links: dict[str, str]) -> None:
-    """Make `links` of the guest in the folder of a layer, where nothing else has the name."""
+    """Make `links` of the guest in a layer's folder, unless another file has the name."""
     for link, target in links.items():
         path = place / link[1:]
         if (place / target[1:]).exists() and not (path.exists() or path.is_symlink()):

@@ -1,7 +1,7 @@
-"""How long a guest has said nothing, without the time in which it could not have said anything.
+"""How long a guest has been silent, without the time in which it could not run.
 
 A guest that waits for a processor on a busy host, or that is suspended together with this process,
-is not one that hangs.
+does not hang.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-#: Most that passes between two looks, in wall seconds: more, and this process was stopped, too.
+#: Interval of looks at the host, in wall seconds: time beyond it this process was stopped, too.
 MOST_S = 1.0
 
 _PROC = Path("/proc")
@@ -23,13 +23,13 @@ class Patience:
         self.heard()
 
     def heard(self) -> None:
-        """The guest has said something: begin anew."""
+        """Start again: the guest has given a sign of life."""
         self._waited_s = 0.0
         self._looked = time.monotonic()
         self._delays_s = self._delays()
 
     def waited_s(self) -> float:
-        """Seconds since the guest was heard. Looks at the host once a `MOST_S` at most."""
+        """Return seconds since `heard`; looks at the host at most once per `MOST_S`."""
         passed_s = time.monotonic() - self._looked
         if passed_s >= MOST_S:
             delays_s = self._delays()
@@ -39,16 +39,16 @@ class Patience:
         return self._waited_s
 
     def _delays(self) -> dict[int, float]:
-        """Process of the guest -> seconds in which it has waited for a processor."""
-        found, open_ = {}, [self._pid]
-        while open_:
-            pid = open_.pop()
+        """Return the seconds for which each process of the guest has waited for a processor."""
+        delays_s, pids = {}, [self._pid]
+        while pids:
+            pid = pids.pop()
             try:
                 # "time on a processor, time in wait of one, slices" (kernel, sched-stats.rst).
                 text = (self._proc / str(pid) / "schedstat").read_text()
-                found[pid] = int(text.split()[1]) / 1e9
+                delays_s[pid] = int(text.split()[1]) / 1e9
                 children = self._proc / str(pid) / "task" / str(pid) / "children"
-                open_ += [int(word) for word in children.read_text().split()]
-            except (OSError, IndexError):  # it has ended, or the host does not tell
+                pids += [int(word) for word in children.read_text().split()]
+            except (OSError, IndexError):  # it has ended, or the host does not say
                 continue
-        return found
+        return delays_s

@@ -1,7 +1,7 @@
-"""What a run was made of and what was seen of it: the `.json` beside its data.
+"""What a run was made of and what was observed: the `.json` file next to its data.
 
-`identity` holds everything that the bytes of the data depend on: two runs of equal identity give
-equal data. The rest is what this execution saw.
+`identity` has everything that the bytes of the data depend on: two runs of equal identity give
+equal data. The rest was observed in this execution.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from emulation.machine import guestcode, vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
 
-#: Packages whose versions are spelled out; the digest of the root file system covers all.
+#: Packages whose versions are recorded; the digest of the root file system covers all packages.
 SPELLED_OUT = ("flent", "netperf", "irtt", "fping", "mininet", "iproute2", "python3.11", "libc6")
 
 FORMAT = 2
 
 
 def digest(content: bytes) -> str:
-    """The first 16 hexadecimal digits of the SHA-256 of `content`."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of `content`."""
     return hashlib.sha256(content).hexdigest()[:16]
 
 
 def sha256(path: Path) -> str:
-    """Of a file's bytes, in hexadecimal digits."""
+    """Return the SHA-256 of a file, in hexadecimal digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def guest_code_digest(job: dict[str, Any]) -> str:
-    """Digest of the code that does `job` in the guest."""
+    """Return a digest of the guest code that `job` runs."""
     total = hashlib.sha256()
     for path in guestcode.files(job):
         total.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -43,7 +43,7 @@ def guest_code_digest(job: dict[str, Any]) -> str:
 
 
 def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: RootFs) -> dict[str, Any]:
-    """What the bytes of the data depend on."""
+    """Return everything that the bytes of the data depend on."""
     job = job_of(run)
     boot = vm.command(replace(machine, trace=False))[1:]
     return {
@@ -51,7 +51,7 @@ def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: RootFs) -> dic
         "root": {"digest": root.digest, "tools": {n: root.packages[n] for n in SPELLED_OUT}},
         "guest": guest_code_digest(job),
         **({"modules": {m.name: m.digest for m in machine.modules}} if machine.modules else {}),
-        **({"layers": [one.about for one in machine.layers]} if machine.layers else {}),
+        **({"layers": [layer.about for layer in machine.layers]} if machine.layers else {}),
         "job": digest(json.dumps(job, sort_keys=True).encode()),
         "boot": {
             "memory_mib": machine.memory_mib,
@@ -70,7 +70,7 @@ def record(
     data: Path,
     log: Path,
 ) -> dict[str, Any]:
-    """The provenance of a run that succeeded, with its `data` and its kernel's `log`."""
+    """Return the provenance of a successful run, with its `data` and its kernel's `log`."""
     point = run.point
     return {
         "format": FORMAT,
@@ -101,14 +101,14 @@ def record(
 
 
 def origin(run: Run) -> dict[str, Any]:
-    """Which experiment a run is of, and what was asked for that its sweep does not say."""
+    """Return a run's experiment, and the settings that were made beyond its sweep."""
     if not run.point.settings:
         return {"experiment": run.point.label}
     return {"experiment": run.experiment.name, "settings": dict(run.point.settings)}
 
 
 def _outside(run: Run) -> list[str]:
-    """What of a run its study does not have: axes, and the seed."""
+    """Return the axes, and `seed`, whose values the run's study does not have."""
     return [*run.point.outside, *(["seed"] if run.seed not in run.experiment.seeds else [])]
 
 
@@ -121,6 +121,6 @@ def _base_rtts_ms(run: Run) -> list[float]:
 
 
 def _measured_base_rtts(ending: vm.Ending) -> dict[str, Any]:
-    """What pings said of the idle path, where any were sent."""
-    found = next((step for step in ending.steps if step["step"] == "reached"), {})
-    return {"measured_base_rtts_ms": found["base_rtts_ms"]} if "base_rtts_ms" in found else {}
+    """Return the round trips that pings measured on the idle path, if any were sent."""
+    reached = next((step for step in ending.steps if step["step"] == "reached"), {})
+    return {"measured_base_rtts_ms": reached["base_rtts_ms"]} if "base_rtts_ms" in reached else {}

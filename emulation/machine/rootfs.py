@@ -1,9 +1,9 @@
-"""The guest's root file system: Debian packages, unpacked into a folder of ours.
+"""The guest's root file system: Debian packages, unpacked into a folder of the cache.
 
 The guest does not see the host's files. Every tool that it runs comes from the packages of `TOOLS`
-and what they depend on, resolved and downloaded by apt with a private state and unpacked without
+and their dependencies, resolved and downloaded by apt with a private state and unpacked without
 maintainer scripts, so that nothing needs root, nothing is installed on the host, and two machines
-that resolve the same packages run the same bytes. Once made it is sealed (`emulation.host.seal`).
+that resolve the same packages run the same bytes. The folder is sealed (`emulation.host.seal`).
 """
 
 from __future__ import annotations
@@ -106,39 +106,41 @@ class RootFs:
     packages: dict[str, str]
 
     def check(self) -> None:
-        """Raise `MissingTool`, naming the package, for each tool of `TOOLS` that is not there."""
-        gone = [(tool, package) for tool, package in TOOLS if not (self.path / tool[1:]).exists()]
-        if gone:
+        """Raise `MissingTool` with each tool of `TOOLS` that is missing, and its package."""
+        missing = [
+            (tool, package) for tool, package in TOOLS if not (self.path / tool[1:]).exists()
+        ]
+        if missing:
             raise MissingTool(
                 what="the guest lacks "
-                + ", ".join(f"{tool} (package {package})" for tool, package in gone),
+                + ", ".join(f"{tool} (package {package})" for tool, package in missing),
                 where=str(self.path),
                 todo="remove that folder (chmod -R u+w first): the next run makes it again",
             )
 
 
 def wanted() -> tuple[str, ...]:
-    """The packages that `TOOLS` names, each once, sorted."""
+    """Return the packages that `TOOLS` names, each once, sorted."""
     return tuple(sorted({package for _, package in TOOLS}))
 
 
 def find() -> RootFs | None:
-    """The cached root file system for today's `TOOLS`, or None."""
-    record = cache_dir("rootfs") / f"{_request()}.json"
+    """Return the cached root file system for today's `TOOLS`, or None."""
+    record = cache_dir("rootfs") / f"{_key()}.json"
     try:
-        found = json.loads(record.read_text())
+        cached = json.loads(record.read_text())
     except FileNotFoundError:
         return None
-    path = cache_dir("rootfs") / found["digest"]
-    return RootFs(path, found["digest"], found["packages"]) if seal.is_intact(path) else None
+    path = cache_dir("rootfs") / cached["digest"]
+    return RootFs(path, cached["digest"], cached["packages"]) if seal.is_intact(path) else None
 
 
 def build() -> RootFs:
-    """The root file system for today's `TOOLS`: cached, or downloaded and unpacked now.
+    """Return the root file system for today's `TOOLS`: cached, or downloaded and unpacked now.
 
-    Needs apt-get and dpkg-deb but no root. Raises `MissingTool` where they, a package or the
-    package registry cannot be had. A build that is interrupted leaves nothing behind that is taken
-    for a root file system; of two at once, the second waits for the first.
+    Needs apt-get and dpkg-deb but no root. Raises `MissingTool` if they, a package or the package
+    registry are not available. An interrupted build leaves nothing that could be mistaken for a
+    root file system; of two builds at once, the second waits for the first.
     """
     with lock(cache_dir("rootfs")):
         if (cached := find()) is not None:
@@ -159,24 +161,24 @@ def build() -> RootFs:
             record.write_text(
                 json.dumps({"digest": digest, "packages": packages}, indent=1, sort_keys=True)
             )
-            record.rename(cache_dir("rootfs") / f"{_request()}.json")
+            record.rename(cache_dir("rootfs") / f"{_key()}.json")
     return RootFs(target, digest, packages)
 
 
-def _request() -> str:
+def _key() -> str:
     return hashlib.sha256(json.dumps([RECIPE, INIT.read_text(), TOOLS]).encode()).hexdigest()[:16]
 
 
 @contextmanager
 def lock(folder: Path) -> Iterator[None]:
-    """Keep others who lock `folder` waiting."""
+    """Hold the lock of `folder`; wait for it if another process has it."""
     with (folder / "lock").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
 def identity(debs: tuple[Path, ...], recipe: bytes) -> tuple[dict[str, str], str]:
-    """Version by package, and the digest that names what `recipe` makes of them."""
+    """Return version by package, and the digest that names what `recipe` makes of `debs`."""
     packages: dict[str, str] = {}
     total = hashlib.sha256(recipe)
     for deb in sorted(debs):
@@ -230,9 +232,9 @@ def _furnish(root: Path) -> None:
 
 
 def strip_set_uid(root: Path) -> None:
-    """Take set-uid bits away, and let the owner read all.
+    """Clear set-uid bits, and let the owner read all files.
 
-    An ordinary user owns these files: such a bit would drop the guest's root to that user.
+    An ordinary user owns these files: with such a bit, the guest's root would become that user.
     """
     for path in root.rglob("*"):
         if not path.is_symlink():
@@ -254,7 +256,7 @@ def _compile_python(root: Path) -> None:
     folders = ("lib/" + python.name, "lib/python3/dist-packages", "share/flent")
     subprocess.run(
         [*loader, python, "-S", "-m", *compileall, *(root / "usr" / name for name in folders)],
-        check=False,  # a few packages carry templates that are no Python
+        check=False,  # a few packages have templates that are not Python
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={"PYTHONHOME": str(root / "usr"), "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"},

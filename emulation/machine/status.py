@@ -1,4 +1,4 @@
-"""The status of a guest: a line of JSON for each step, which anything in the guest can write."""
+"""The status of a guest: one line of JSON per step, which any program in the guest can write."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 
 from emulation.errors import GuestFailure
 
-#: Bytes of a line: a step that lists all ports of a large rig has 100 kB.
+#: Most bytes of a line: a step that lists all ports of a large rig has 100 kB.
 LONGEST = 1 << 20
 
-#: Bytes of all: 100 a virtual second are written.
+#: Most bytes of the file: guests write 100 per virtual second.
 MOST = 16 << 20
 
-#: Steps behind which there is none.
+#: Steps after which no other comes.
 LAST = ("done", "failed")
 
 
 class Status:
     """Reads the file at `path` as it grows.
 
-    The file is the one that was there first: what the guest puts in its place later is not read.
+    Only the file that is first found there is read, not one that the guest puts in its place later.
     """
 
     def __init__(self, path: Path) -> None:
@@ -42,9 +42,10 @@ class Status:
             os.close(self._file)
 
     def steps(self) -> list[dict[str, Any]]:
-        """Those that have come since the last call.
+        """Return the steps that have come since the last call.
 
-        Raises `GuestFailure` for what the guest's first process does not write: then a program did.
+        Raises `GuestFailure` for anything that only another program than the guest's first process
+        would write.
         """
         if self._file is None and not self._open():
             return []
@@ -67,39 +68,39 @@ class Status:
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise self._bad("is no file") from error
+            raise self._bad("is not a file") from error
         if not stat.S_ISREG(os.fstat(self._file).st_mode):
-            raise self._bad("is no file")
+            raise self._bad("is not a file")
         return True
 
     def _step(self, line: bytes) -> dict[str, Any]:
         try:
             step: dict[str, Any] = json.loads(line)
         except (ValueError, RecursionError):
-            raise self._bad(f"has a line that is no JSON: {_short(line)}") from None
+            raise self._bad(f"has a line that is not JSON: {_short(line)}") from None
         if not _is_step(step):
-            raise self._bad(f"has a line that is no step: {_short(line)}")
+            raise self._bad(f"has a line that is not a step: {_short(line)}")
         if self._last["step"] in LAST:
-            raise self._bad(f"goes on behind '{self._last['step']}'")
+            raise self._bad(f"goes on after '{self._last['step']}'")
         if step["virtual_s"] < self._last["virtual_s"]:
             raise self._bad(f"goes back in time: {_short(line)}")
         self._last = step
         return step
 
     def _bad(self, what: str) -> GuestFailure:
-        after = f"behind step '{self._last['step']}'"
+        after = f"after step '{self._last['step']}'"
         return GuestFailure(f"the status {what}", after, "a program in the guest wrote into it")
 
 
 def _is_step(step: Any) -> bool:
-    """Whether it has what every step has, of the types that those are of."""
+    """Return whether `step` has what every step has, in the right types."""
     if not isinstance(step, dict) or not isinstance(step.get("step"), str):
         return False
     time, problems = step.get("virtual_s"), step.get("problems", [])
     return (
         isinstance(time, int | float)
         and not isinstance(time, bool)
-        and abs(time) <= sys.float_info.max  # no infinity, no NaN, no integer without end
+        and abs(time) <= sys.float_info.max  # no infinity, no NaN, no huge integer
         and isinstance(step.get("cause", ""), str)
         and isinstance(problems, list)
         and all(isinstance(problem, str) for problem in problems)

@@ -1,8 +1,8 @@
-"""Traces of simulated time: what the kernel's `tt-trace=` writes, and where two of them part.
+"""Traces of simulated time: read what the kernel's `tt-trace=` writes, and find where two part.
 
 A record is 32 bytes: simulated time in ns, what happened, the process, and two values that depend
-on what it was (qdisc/patches/6.12/um-tt-trace.patch). Traces are large, hundreds of megabytes for a
-full-length run, so they are compared in blocks and never held in memory.
+on what happened (qdisc/patches/6.12/um-tt-trace.patch). Traces are large, hundreds of megabytes for
+a full-length run, so they are compared in blocks and never held in memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import BinaryIO
 
-#: What stands behind the name of a run in the data folder.
+#: Suffix after the name of a run in the data folder.
 SUFFIX = ".trace"
 
 _RECORD = struct.Struct("=QIIQQ")
@@ -34,31 +34,31 @@ class Record:
     b: int
 
     def text(self, symbols: Symbols) -> str:
-        """The record for people, kernel addresses as names."""
+        """Return the record in words, with kernel addresses as names."""
         match self.what:
             case 1:  # TT_TRACE_SYSCALL
                 returned = self.b - (1 << 64) if self.b >> 63 else self.b
-                told = f"system call {self.a} returned {returned}"
+                text = f"system call {self.a} returned {returned}"
             case 2:  # TT_TRACE_FAULT
-                told = f"page fault at {self.a:#x}, instruction {self.b:#x}"
+                text = f"page fault at {self.a:#x}, instruction {self.b:#x}"
             case 3:  # TT_TRACE_EVENT
-                told = f"event {symbols.name(self.a)}, due at {self.b} ns"
+                text = f"event {symbols.name(self.a)}, due at {self.b} ns"
             case 4:  # TT_TRACE_SWITCH
                 name = self.b.to_bytes(8, "little").split(b"\0")[0].decode(errors="replace")
-                told = f"switch to process {self.a} ({name})"
+                text = f"switch to process {self.a} ({name})"
             case 5:  # TT_TRACE_CLOCK
-                told = f"clock read by {symbols.name(self.a)}"
+                text = f"clock read by {symbols.name(self.a)}"
             case 6:  # TT_TRACE_TSC
-                told = f"time stamp counter read as {self.a}"
+                text = f"time stamp counter read as {self.a}"
             case 7:  # TT_TRACE_SEED
-                told = f"seed: {self.b} words, the first {self.a:#x}"
+                text = f"seed: {self.b} words, the first {self.a:#x}"
             case _:
-                told = f"unknown record {self.what}: {self.a:#x} {self.b:#x}"
-        return f"{self.time_ns} ns, process {self.pid}: {told}"
+                text = f"unknown record {self.what}: {self.a:#x} {self.b:#x}"
+        return f"{self.time_ns} ns, process {self.pid}: {text}"
 
 
 class Symbols:
-    """Names of the addresses in a kernel, by `nm`; hexadecimal numbers where there is none."""
+    """Names of the addresses in a kernel, by `nm`; hexadecimal numbers if there is no name."""
 
     def __init__(self, kernel: Path | None) -> None:
         self._addresses: list[int] = []
@@ -78,7 +78,7 @@ class Symbols:
                 self._names.append(name)
 
     def name(self, address: int) -> str:
-        """`time_travel_oneshot_timer+0x1c`."""
+        """Return e.g. `time_travel_oneshot_timer+0x1c`."""
         place = bisect_right(self._addresses, address) - 1
         if place < 0:
             return f"{address:#x}"
@@ -88,7 +88,7 @@ class Symbols:
 
 @dataclass(frozen=True)
 class Parting:
-    """Where two traces part: the last records that are equal, then one of each (None: its end)."""
+    """Where two traces part: the last equal records, then the next of each (None at its end)."""
 
     number: int  # of the first record that differs, from 0
     before: tuple[Record, ...]
@@ -97,14 +97,14 @@ class Parting:
 
 
 def parting(left: Path, right: Path, before: int = 8) -> Parting | None:
-    """The first record in which the traces differ, behind the last `before`; None if equal."""
+    """Return where two traces first differ, with the last `before` records; None if equal."""
     with left.open("rb") as a, right.open("rb") as b:
         number, tail = 0, b""
-        for one, other in zip_longest(_blocks(a), _blocks(b), fillvalue=b""):
-            if one != other:
-                return _within(one, other, number, tail, before)
-            number += len(one) // _RECORD.size
-            tail = (tail + one)[-before * _RECORD.size :]
+        for block_a, block_b in zip_longest(_blocks(a), _blocks(b), fillvalue=b""):
+            if block_a != block_b:
+                return _parting_in(block_a, block_b, number, tail, before)
+            number += len(block_a) // _RECORD.size
+            tail = (tail + block_a)[-before * _RECORD.size :]
     return None
 
 
@@ -113,17 +113,17 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
         yield block
 
 
-def _within(one: bytes, other: bytes, number: int, tail: bytes, before: int) -> Parting:
+def _parting_in(a: bytes, b: bytes, number: int, tail: bytes, before: int) -> Parting:
     size = _RECORD.size
     same = 0
-    while one[same : same + size] == other[same : same + size]:
+    while a[same : same + size] == b[same : same + size]:
         same += size
-    seen = (tail + one[:same])[-before * size :] if before else b""
+    equal = (tail + a[:same])[-before * size :] if before else b""
     return Parting(
         number + same // size,
-        tuple(Record(*fields) for fields in _RECORD.iter_unpack(seen)),
-        _record(one, same),
-        _record(other, same),
+        tuple(Record(*fields) for fields in _RECORD.iter_unpack(equal)),
+        _record(a, same),
+        _record(b, same),
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether a guest can start a program, and what it is made of: scripts and ELF files."""
+"""Whether a guest can start a program, and the files that this takes: scripts and ELF files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from elftools.elf.segments import InterpSegment
 from emulation.errors import MissingTool
 from emulation.programs.guest_root import COMMANDS, GuestRoot
 
-#: What pyelftools raises over bytes that nobody has compiled.
+#: What pyelftools raises for bytes that no compiler has written.
 _BROKEN = (ELFError, OSError, ValueError, LookupError, OverflowError, MemoryError, zlib.error)
 _ANOTHER = "build it for Linux on x86-64, statically or on Debian 12"
 _LIBRARIES = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib", "/usr/lib")
@@ -28,19 +28,19 @@ _KERNEL_READS = 256  # bytes of a script's first line
 
 @dataclass(frozen=True)
 class Elf:
-    """What the dynamic loader has to know of an ELF file."""
+    """What the dynamic loader needs to know of an ELF file."""
 
     machine: str
-    loader: str | None  # its path; None: static, or a library
-    needed: tuple[str, ...]
-    places: tuple[str, ...]  # of its RUNPATH or RPATH
-    wants: dict[str, frozenset[str]]  # versions of symbols by library
+    loader: str | None  # its path; None if static, or a library
+    needed: tuple[str, ...]  # names of libraries
+    places: tuple[str, ...]  # folders of its RUNPATH or RPATH
+    wants: dict[str, frozenset[str]]  # versions of symbols that it needs, by library
     has: frozenset[str]  # versions of symbols that it defines
 
 
 @contextmanager
 def elf_of(path: Path) -> Iterator[ELFFile | None]:
-    """The ELF file at `path`; None where it is none. `MissingTool` where it is broken."""
+    """Open the ELF file at `path`, or yield None; raise `MissingTool` if it is broken."""
     with path.open("rb") as stream:
         if stream.read(4) != b"\x7fELF":
             yield None
@@ -52,7 +52,7 @@ def elf_of(path: Path) -> Iterator[ELFFile | None]:
 
 
 def read_elf(path: Path) -> Elf | None:
-    """What the ELF file at `path` says; None where it is none. `MissingTool` where it is broken."""
+    """Read the ELF file at `path`, or return None; raise `MissingTool` if it is broken."""
     with elf_of(path) as elf:
         return None if elf is None else _read(elf)
 
@@ -89,10 +89,10 @@ class _Loop(MissingTool):
 
 
 def check(root: GuestRoot, name: str, scripts: tuple[str, ...] = ()) -> tuple[Path, ...]:
-    """Raise `MissingTool` where a guest with `root` could not start the command `name`.
+    """Raise `MissingTool` unless a guest with `root` can start the command `name`.
 
-    Returns the program and the libraries that it needs, as files of the host: of a script, those of
-    its interpreter. `scripts`: those that it is the interpreter of.
+    Returns the program and the libraries that it needs, as files of the host; for a script, also
+    those of its interpreter. `scripts` are those whose interpreter `name` is.
     """
     if name in scripts:
         raise _Loop("is its own interpreter", name, "name a program on its first line")
@@ -119,10 +119,10 @@ def check(root: GuestRoot, name: str, scripts: tuple[str, ...] = ()) -> tuple[Pa
 def _interpreter(
     root: GuestRoot, name: str, words: list[str], scripts: tuple[str, ...]
 ) -> tuple[Path, ...]:
-    """The same for what the first line of the script `name` names."""
+    """Check the interpreter on the first line of the script `name`, and return its files."""
     is_env = bool(words) and PurePosixPath(words[0]).name == "env"
-    found = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    for interpreter in (words[:1] + (found[:1] if is_env else [])) or [""]:
+    operands = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    for interpreter in (words[:1] + (operands[:1] if is_env else [])) or [""]:
         try:
             files = check(root, interpreter, scripts)
         except _Loop:
@@ -139,35 +139,35 @@ def _interpreter(
 
 
 def _libraries(root: GuestRoot, guest_path: str, elf: Elf) -> Iterator[Path]:
-    """The libraries that the program needs and those that they need; raises as `check`."""
+    """Yield the libraries that a program needs, directly or not; raises what `check` raises."""
     _check_machine(guest_path, elf)
     if elf.loader is not None and root.find(elf.loader) is None:
         what = f"its dynamic loader {elf.loader} is not in the guest"
         raise MissingTool(what, guest_path, _ANOTHER)
     waiting, seen = [(guest_path, elf)], set[str]()
     while waiting:
-        user, about = waiting.pop()
-        for library in about.needed:
-            place = _place(root, user, about, library)
+        user, user_elf = waiting.pop()
+        for library in user_elf.needed:
+            place = _place(root, user, user_elf, library)
             path = None if place is None else root.find(place)
-            needs = None if path is None else read_elf(path)
-            if place is None or path is None or needs is None:
+            library_elf = None if path is None else read_elf(path)
+            if place is None or path is None or library_elf is None:
                 raise MissingTool(
                     f"needs the library {library}, which the guest lacks",
                     user,
                     "name its package with --package, or the file with --file and an rpath",
                 )
-            _check_machine(place, needs)
-            lacking = about.wants.get(library, frozenset()) - needs.has
-            if lacking:
+            _check_machine(place, library_elf)
+            missing = user_elf.wants.get(library, frozenset()) - library_elf.has
+            if missing:
                 raise MissingTool(
-                    f"needs {', '.join(sorted(lacking))} of {library}, which is older in the guest",
+                    f"needs {', '.join(sorted(missing))} of {library}, which is older in the guest",
                     user,
                     _ANOTHER,
                 )
             if place not in seen:
                 seen.add(place)
-                waiting.append((place, needs))
+                waiting.append((place, library_elf))
                 yield path
 
 
@@ -177,7 +177,7 @@ def _check_machine(name: str, elf: Elf) -> None:
 
 
 def _place(root: GuestRoot, user: str, elf: Elf, library: str) -> str | None:
-    """Where in the guest the loader finds `library` for the file `user`."""
+    """Return the path in the guest at which the loader finds `library` for the file `user`."""
     if "/" in library:
         return library if root.find(library) else None
     origin = str(PurePosixPath(user).parent)
@@ -187,7 +187,7 @@ def _place(root: GuestRoot, user: str, elf: Elf, library: str) -> str | None:
 
 
 def _todo(name: str) -> str:
-    # Of `os.path`: a name that is too long is no error there.
+    # `os.path`, as a name that is too long is not an error there.
     if "/" not in name and os.path.isfile(name):  # noqa: PTH113
         return f"to run the file of this folder, write ./{name}"
     if name.startswith("/") and os.path.exists(name):  # noqa: PTH110

@@ -1,4 +1,4 @@
-"""What a guest will find at a path: its layers over its root file system, seen from the host."""
+"""What a guest finds at a path: its layers over its root file system, seen from the host."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from emulation.programs.taken import TakenFile
 #: Where the guest looks for programs.
 PATH = ("/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
-#: Where programs of the user's run in the guest (guest/programs.py).
+#: Where the user's programs run in the guest (guest/programs.py).
 WORK = PurePosixPath("/root/work")
 
-#: What the guest has besides (guest/commands.py).
+#: Commands that the guest has in addition (guest/commands.py).
 COMMANDS = ("on", "telnet")
 
 _LONGEST = 255  # bytes of a name, as Linux
@@ -22,9 +22,9 @@ _MOST_LINKS = 40  # as Linux
 
 
 class GuestRoot:
-    """The guest's file system: `folders` of the host, the first one on top, and files taken along.
+    """The guest's file system: `folders` of the host, the first on top, and files taken along.
 
-    A folder that two of them have is one with the files of both.
+    If several of them have a folder of one name, it has the files of all.
     """
 
     def __init__(self, folders: Sequence[Path], files: Sequence[TakenFile] = ()) -> None:
@@ -32,18 +32,18 @@ class GuestRoot:
         self._taken = {WORK / file.path: file.source for file in files}
 
     def find(self, path: str) -> Path | None:
-        """The file of the host behind `path` of the guest, links followed; None: there is none."""
+        """Return the host's file behind `path` in the guest, following links, or None."""
         return self._find(_parts(WORK / path), _MOST_LINKS)
 
     def program(self, name: str) -> str | None:
-        """The path in the guest of what a shell there would start for `name`."""
+        """Return the path in the guest of the program that a shell there would start for `name`."""
         if "/" in name:
             return name if self.find(name) else None
         paths = [f"{folder}/{name}" for folder in PATH]
         return next((path for path in paths if self.find(path) is not None), None)
 
     def is_of_root(self, path: Path) -> bool:
-        """Whether a file of the host is of the root file system itself, the lowest folder."""
+        """Return whether a file of the host is in the root file system, the lowest folder."""
         return path.is_relative_to(self.folders[-1])
 
     def _find(self, parts: list[str], links: int) -> Path | None:
@@ -72,7 +72,7 @@ class GuestRoot:
 
 
 def _parts(path: PurePosixPath) -> list[str]:
-    """The names on the way from `/`, without `..`."""
+    """Return the names on the way from `/`, without `..`."""
     parts: list[str] = []
     for part in path.parts[1:]:
         if part == "..":

@@ -1,8 +1,8 @@
-"""Instructions of a program whose results virtual time and the seed do not decide.
+"""Instructions of a program whose results do not follow from virtual time and the seed.
 
-Time stamps (RDTSC, RDTSCP) are virtual in a guest, and all other sources of time and chance are
+Time stamps (RDTSC, RDTSCP) are virtual in a guest, and most other sources of time and chance are
 system calls. What is left are instructions that the processor answers by itself, and that cannot be
-trapped everywhere. That a program has one does not say that it uses it.
+trapped everywhere. A program that contains one need not use it.
 """
 
 from __future__ import annotations
@@ -19,45 +19,47 @@ from elftools.elf.sections import SymbolTableSection
 
 from emulation.programs.executables import elf_of
 
-#: Random numbers of the processor, and what says which processor and which CPU it is.
+#: Instructions that return random numbers, and those that identify the processor or the CPU.
 RANDOM = ("rdrand", "rdseed")
 MACHINE = ("cpuid", "xgetbv", "rdpid")
 
-#: The bytes that such an instruction has in any case.
+#: Bytes that every such instruction contains.
 _OPCODES = (b"\x0f\xc7", b"\x0f\xa2", b"\x0f\x01\xd0")
 
-_BACK = 4096  # bytes before a candidate from which it is looked for where no function is known
+_BACK = 4096  # bytes before a candidate to disassemble if no function is known
 _LONGEST = 15  # bytes of an instruction
 
 
 @dataclass(frozen=True)
-class Found:
-    """An instruction in a file: how often, and the address of the first."""
+class Instruction:
+    """A kind of instruction in a file: how often it occurs, and the address of the first."""
 
     mnemonic: str
     count: int
     address: int
 
 
-def warnings(name: str, found: Iterable[Found]) -> Iterator[str]:
-    """What to say of a program `name` that has the instructions `found`; a text for each kind."""
+def warnings(name: str, instructions: Iterable[Instruction]) -> Iterator[str]:
+    """Yield a warning for each kind of `instructions` that the program `name` has."""
     for kind, why in (
         (RANDOM, "random numbers that no seed decides"),
         (MACHINE, "answers that differ between machines"),
     ):
-        mine = [one for one in found if one.mnemonic in kind]
-        if mine:
+        of_kind = [found for found in instructions if found.mnemonic in kind]
+        if of_kind:
             listed = ", ".join(
-                f"{one.mnemonic.upper()} ({one.count}x, first at {one.address:#x})" for one in mine
+                f"{found.mnemonic.upper()} ({found.count}x, first at {found.address:#x})"
+                for found in of_kind
             )
             yield f"{name} has {listed}: {why}, if it uses them"
 
 
-def scan(path: Path) -> tuple[Found, ...]:
-    """What the ELF file at `path` has of `RANDOM` and `MACHINE`, by name.
+def scan(path: Path) -> tuple[Instruction, ...]:
+    """Return the instructions of `RANDOM` and `MACHINE` in the ELF file at `path`, by name.
 
-    Bytes that look like such an instruction count where disassembling from the function's start, or
-    from far enough before them, meets an instruction there. `MissingTool` where it is broken.
+    Bytes that look like such an instruction count if disassembling from the function's start, or
+    from far enough before them, meets the instruction there. Raises `MissingTool` if the file is
+    broken.
     """
     seen: dict[str, list[int]] = {}
     with elf_of(path) as elf:
@@ -68,7 +70,7 @@ def scan(path: Path) -> tuple[Found, ...]:
             if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and section["sh_type"] != "SHT_NOBITS":
                 for address, mnemonic in _within(section.data(), section["sh_addr"], starts):
                     seen.setdefault(mnemonic, []).append(address)
-    return tuple(Found(name, len(seen[name]), min(seen[name])) for name in sorted(seen))
+    return tuple(Instruction(name, len(seen[name]), min(seen[name])) for name in sorted(seen))
 
 
 def _functions(elf: ELFFile) -> Iterator[int]:
@@ -80,10 +82,10 @@ def _functions(elf: ELFFile) -> Iterator[int]:
 
 
 def _within(code: bytes, base: int, starts: list[int]) -> Iterator[tuple[int, str]]:
-    """Address and mnemonic of each such instruction in the `code` of a section at `base`."""
+    """Yield address and mnemonic of each such instruction in the `code` of a section at `base`."""
     decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
     decoder.skipdata = True
-    met: set[int] = set()
+    seen: set[int] = set()
     for candidate in _candidates(code):
         number = bisect_right(starts, base + candidate) - 1
         start = starts[number] - base if number >= 0 else 0
@@ -95,9 +97,9 @@ def _within(code: bytes, base: int, starts: list[int]) -> Iterator[tuple[int, st
             if (
                 address + size > base + candidate
                 and mnemonic in (*RANDOM, *MACHINE)
-                and address not in met
+                and address not in seen
             ):
-                met.add(address)
+                seen.add(address)
                 yield address, mnemonic
 
 

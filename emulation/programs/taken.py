@@ -1,8 +1,8 @@
 """The files of the host that a command in a guest takes along.
 
-Each word of the command that names a file below the current folder is taken, at the same relative
-path, and so is what is named besides. All other words are the command's own business: a path that
-begins with `/` is one of the guest's.
+Each file below the current folder that a word of the command names is taken, at the same relative
+path, and so are files that are named in addition. All other words are left to the command: a path
+that begins with `/` is a path in the guest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from emulation.errors import ConfigError
 
 @dataclass(frozen=True)
 class TakenFile:
-    """A file: where it will be below the command's folder, where it is, and its mode."""
+    """A file: its path below the command's folder, where it is on the host, and its mode."""
 
     path: str
     source: Path
@@ -25,23 +25,23 @@ class TakenFile:
 
 
 def taken(command: Sequence[str], named: Iterable[str], folder: Path) -> tuple[TakenFile, ...]:
-    """The files that `command` takes along from the current `folder`, and those `named` besides.
+    """Return the files that `command` takes along from the current `folder`, and those `named`.
 
-    A folder is taken only where it is named, then as a whole. Raises `ConfigError` where a file
-    lies elsewhere or is not there.
+    A folder is taken only if it is `named`, and then as a whole. Raises `ConfigError` if a file
+    lies elsewhere or does not exist.
     """
-    found: dict[str, TakenFile] = {}
+    files: dict[str, TakenFile] = {}
     for word in command:
         if not word.startswith("/") and _is_file(folder / word):
-            _take(word, folder / word, folder, found)
+            _take(word, folder / word, folder, files)
     for name in named:
         path = folder / name
         if not os.path.exists(path):  # noqa: PTH110 - a name may be too long for `Path.exists`
             raise ConfigError("there is no such file or folder", f"--file {name}")
         for part in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if part.is_file():
-                _take(name, part, folder, found)
-    return tuple(found[path] for path in sorted(found))
+                _take(name, part, folder, files)
+    return tuple(files[path] for path in sorted(files))
 
 
 def _is_file(path: Path) -> bool:
@@ -51,23 +51,23 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _take(word: str, path: Path, folder: Path, found: dict[str, TakenFile]) -> None:
+def _take(word: str, path: Path, folder: Path, files: dict[str, TakenFile]) -> None:
     relative = _relative(path, folder)
     if relative is None:
         raise ConfigError(
-            "lies outside of the current folder, which is what the guest has a copy of",
+            "lies outside of the current folder, which is all that the guest gets a copy of",
             word,
             f"go to a folder above it, or copy it to {folder}",
         )
-    found[relative] = TakenFile(relative, path, mode(path))
+    files[relative] = TakenFile(relative, path, mode(path))
 
 
 def mode(path: Path) -> int:
-    """That of a file in the guest: whether it is a program, and nothing of anybody's umask."""
+    """Return a file's mode in the guest: executable or not, whatever the user's umask."""
     return 0o755 if path.stat().st_mode & 0o100 else 0o644
 
 
 def _relative(path: Path, folder: Path) -> str | None:
-    """`path` relative to `folder`, without `.` and `..`; None where it lies elsewhere."""
-    relative = os.path.relpath(path, folder)  # a link stays what it is called
+    """Return `path` relative to `folder`, without `.` and `..`, or None if it lies elsewhere."""
+    relative = os.path.relpath(path, folder)  # links are not followed
     return None if relative == ".." or relative.startswith("../") else relative

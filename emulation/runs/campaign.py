@@ -1,7 +1,7 @@
-"""Several runs, side by side: what `emulate run` and a notebook do with the runs of a selection.
+"""Do several runs at once: how `emulate run` and a notebook do the runs of a selection.
 
-A run that is there already is not done again, so that a campaign that was stopped goes on where it
-stopped. Where one fails, those under way are stopped, and its error is raised.
+A run that exists already is not repeated, so that a campaign that was stopped continues where it
+stopped. If a run fails, the others in progress are stopped, and its error is raised.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from emulation.runs.speed import AROUND_LOAD_S
 
 @dataclass(frozen=True)
 class Options:
-    """What is kept of runs beside their data."""
+    """Whether runs are repeated, and what is stored in addition to their data."""
 
     keep: Path | None = None  # folder for what a failed guest leaves
-    again: bool = False  # do runs anew that are there already
-    captures: bool = False  # keep packets
-    traced: bool = False  # keep a trace of simulated time
-    probes: tuple[Probe, ...] = ()  # keep what they record
+    again: bool = False  # repeat runs that exist already
+    captures: bool = False  # store packets
+    traced: bool = False  # store a trace of simulated time
+    probes: tuple[Probe, ...] = ()  # store what they record
 
 
 #: Called with a run and a line of its guest's status, from the thread of the run.
 OnStep = Callable[[Run, dict[str, Any]], None]
-#: Called with a run and what came of it, one after the other.
+#: Called with a run and its result, never by two threads at once.
 OnResult = Callable[[Run, Result], None]
 
 
@@ -51,18 +51,18 @@ def do(
     on_step: OnStep = lambda run, step: None,
     on_result: OnResult = lambda run, result: None,
 ) -> list[Result]:
-    """Do `runs`, `jobs` at once, into the folder `data`; what came of each, in their order.
+    """Do `runs`, `jobs` at a time, into the folder `data`; return their results in order.
 
-    Raises the `EmulationError` of the first that fails, and `KeyboardInterrupt`; nothing is left
-    then of runs that were under way.
+    Raises the `EmulationError` of the first run that fails, and `KeyboardInterrupt`; then nothing
+    is left of runs that were in progress.
     """
-    options, stop, telling = options or Options(), threading.Event(), threading.Lock()
+    options, stop, reporting = options or Options(), threading.Event(), threading.Lock()
 
     def check(_: object = None) -> None:
         if stop.is_set():
             raise Interrupted("stopped")
 
-    def one(run: Run) -> Result:
+    def do_run(run: Run) -> Result:
         check()
         result = execute(
             run,
@@ -77,19 +77,20 @@ def do(
             probes=options.probes,
             on_poll=check,
         )
-        with telling:
+        with reporting:
             on_result(run, result)
         return result
 
     if jobs == 1:
-        return [one(run) for run in runs]
+        return [do_run(run) for run in runs]
     with ThreadPoolExecutor(jobs, thread_name_prefix="run") as pool:
-        futures: list[Future[Result]] = [pool.submit(one, run) for run in runs]
+        futures: list[Future[Result]] = [pool.submit(do_run, run) for run in runs]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
-            failed = [one for one in futures if one.done() and one.exception() is not None]
-            if failed or not all(one.done() for one in futures):
+            done = [future for future in futures if future.done()]
+            failed = [future for future in done if future.exception() is not None]
+            if failed or len(done) < len(futures):
                 stop.set()
                 pool.shutdown(cancel_futures=True)
         if failed:
@@ -99,9 +100,9 @@ def do(
 
 @contextmanager
 def progress(count: int, shown: bool = True) -> Iterator[tuple[OnStep, OnResult]]:
-    """What to give `do` for bars: one of all runs, and one of each that is under way.
+    """Yield callbacks for `do` that draw progress bars: of all runs, and of each in progress.
 
-    On a terminal and in a notebook; nothing where not `shown`.
+    They draw on a terminal and in a notebook, and nothing unless `shown`.
     """
     if not shown:
         yield (lambda run, step: None), (lambda run, result: None)

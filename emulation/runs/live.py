@@ -1,7 +1,7 @@
-"""A run that can be watched and stopped while it goes on: in a thread of this process.
+"""A run in a thread of this process, which can be watched and stopped.
 
 Watching costs the guest some microseconds now and then, so that a watched run is another sample of
-its cell than an ordinary one of the same seed; watched again it is the same.
+its cell than an unwatched run of the same seed; watching it again gives the same sample.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from emulation.runs.speed import AROUND_LOAD_S
 
 @dataclass
 class Live:
-    """A watched run. Everything can be read at any time; `finished` says that nothing changes."""
+    """A watched run. All fields can be read at any time; once `finished`, they do not change."""
 
     run: Run
     data: Path  # where the flent file and its provenance go
-    doing: str = "waiting"  # in words: what goes on
-    virtual_s: float = 0.0  # how far the guest's clock came
+    doing: str = "waiting"  # the current step, in words
+    virtual_s: float = 0.0  # the guest's clock
     outputs: dict[str, str] = field(default_factory=dict)  # what tools have printed, by process
     result: Result | None = None  # of a run that is done
-    error: Exception | None = None  # of one that failed or was stopped
+    error: Exception | None = None  # of a run that failed or was stopped
     _stopped: bool = False
     _began: float = 0.0
     _ended: float = 0.0
@@ -45,12 +45,12 @@ class Live:
 
     @property
     def total_s(self) -> float:
-        """Virtual seconds that the run takes, about."""
+        """Virtual seconds that the run takes, approximately."""
         return self.run.length.seconds + AROUND_LOAD_S
 
     @property
     def wall_s(self) -> float:
-        """Since the start."""
+        """Wall seconds since the start."""
         return (self._ended or time.monotonic()) - self._began if self._began else 0.0
 
     @property
@@ -59,18 +59,18 @@ class Live:
         return self.result is not None or self.error is not None
 
     def start(self) -> Live:
-        """Begin, and return at once."""
+        """Start the run and return at once."""
         self._began = time.monotonic()
         self._thread = threading.Thread(target=self._work, daemon=True, name=self.run.id)
         self._thread.start()
         return self
 
     def stop(self) -> None:
-        """End it at the guest's next sign of life; the error will be `Interrupted`."""
+        """Stop the run at the guest's next sign of life; `error` will be `Interrupted`."""
         self._stopped = True
 
     def wait(self) -> Live:
-        """Return when it is finished."""
+        """Wait until the run is finished."""
         assert self._thread is not None
         self._thread.join()
         return self
@@ -88,10 +88,11 @@ class Live:
                 self.run, built, root, self.data, self._step, again=True, on_poll=self._poll
             )
             self.doing = "done"
-        except EmulationError as one:
-            error, self.doing = one, "stopped" if isinstance(one, Interrupted) else "failed"
-        except Exception as one:
-            error, self.doing = one, "failed"
+        except EmulationError as failure:
+            stopped = isinstance(failure, Interrupted)
+            error, self.doing = failure, "stopped" if stopped else "failed"
+        except Exception as failure:
+            error, self.doing = failure, "failed"
         self._ended = time.monotonic()
         self.result, self.error = result, error
 
@@ -106,7 +107,7 @@ class Live:
                 self._folder = Path(f"/proc/{pid}/cwd").readlink()
 
     def _step(self, step: dict[str, Any]) -> None:
-        """The guest has come further: read what its tools have printed."""
+        """Take over a step of the guest's status, and read what its tools have printed."""
         self.virtual_s = float(step["virtual_s"])
         self.doing = str(step["step"])
         place = self._folder / "job" / "out" / "live" if self._folder else None

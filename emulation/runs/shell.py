@@ -1,4 +1,4 @@
-"""A prompt inside the rig, on this terminal."""
+"""A shell inside the rig, on this terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from emulation.study import trust
 
 
 def job(run: Run) -> dict[str, Any]:
-    """The job of a guest that builds the rig of `run` and then gives a shell, not traffic."""
+    """Return the job of a guest that builds the rig of `run` and starts a shell, not traffic."""
     columns, rows = shutil.get_terminal_size()
     term = os.environ.get("TERM", "dumb")
     shell = {"rows": rows, "columns": columns, "term": term}
@@ -29,28 +29,28 @@ def job(run: Run) -> dict[str, Any]:
 
 
 def interact(run: Run, kernel: Kernel, root: RootFs) -> int:
-    """A prompt in the rig of `run` on standard input and output; its exit status.
+    """Run a shell in the rig of `run` on standard input and output; return its exit status.
 
-    The guest's clock is the host's: virtual time does not wait for somebody who types.
+    The guest's clock follows the host's, since virtual time would not wait for somebody who types.
     """
     machine = vm.Machine(kernel.path, root.path, run.random, run.memory_mib, terminal=True)
-    wanted = job(run)
+    shell_job = job(run)
     trust.require(run.experiment.folder)
-    modules = module.needed(kernel, wanted, modules_of(run))
+    modules = module.needed(kernel, shell_job, modules_of(run))
     with scratch.folder() as folder, _raw_terminal():
-        vm.prepare(folder, root.path, wanted, modules)
-        return _status(vm.run(machine, folder, hang_s=math.inf))
+        vm.prepare(folder, root.path, shell_job, modules)
+        return _exit_status(vm.run(machine, folder, hang_s=math.inf))
 
 
-def _status(ending: vm.Ending) -> int:
-    """The shell's exit status; raises what kept it from being one."""
+def _exit_status(ending: vm.Ending) -> int:
+    """Return the shell's exit status; raise the guest's error if it failed."""
     ending.check()
     return int(ending.step("shell")["exit_status"])
 
 
 @contextmanager
 def _raw_terminal() -> Iterator[None]:
-    """Let the guest's console do what the terminal does: lines, echo, ^C. Undone at the end."""
+    """Leave lines, echo and ^C to the guest's console instead of this terminal, for a while."""
     import tty
 
     terminal = sys.stdin.fileno()

@@ -1,9 +1,9 @@
-"""How fast guests run on this machine: what was measured, and what it says about runs to come.
+"""How fast guests run on this machine: measurements, and predictions made from them.
 
-A run costs wall time for its beginning and end, for being there and for the packets that it
-carries, so the model has three parameters, and a factor for each experiment, whose tools cost more
-or less than others. They are fitted to the runs that this machine has done, the latest the most,
-beginning from values of another machine.
+A run costs wall time for its beginning and end, for its length and for the packets that it carries,
+so the model has three parameters, and a factor per experiment, as some tools cost more than others.
+They are fitted to the runs that this machine has done, with the latest weighted most, starting from
+the values of another machine.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ from emulation.model.run import Experiment, Point
 from emulation.model.topology import Link
 from emulation.traffic import TrafficSection
 
-#: Virtual seconds that a guest lives beside its load: flent's pauses, and what is done around them.
+#: Virtual seconds of a guest before and after its load: flent's pauses, setting up and ending.
 AROUND_LOAD_S = 20.0
 
-#: Weight of the prior's values, as this machine scales them, against a measured run's: runs of one
-#: link or one length leave open what packets cost and what time does.
+#: Weight of the prior's values, scaled to this machine, relative to a measured run: runs of one
+#: link or one length cannot separate the cost of packets from that of time.
 PULL = 1.0
 
-#: So many runs of an experiment leave half of what they cost otherwise in doubt.
+#: Added to the number of an experiment's runs in the mean of their extra cost: with this many runs,
+#: the factor is half of it.
 DOUBT = 0.25
 
-#: Runs after which a run counts half.
+#: Number of later runs after which a run has half of its weight.
 HALF_LIFE = 20
 
-#: Runs that are remembered.
-KEPT = 200
+#: Number of runs that are remembered.
+REMEMBERED = 200
 
 
 @dataclass(frozen=True)
@@ -48,22 +49,22 @@ class Model:
 
     per_run: float
     per_virtual_s: float
-    per_packet: float  # that leaves the bottleneck, of both directions
-    factors: tuple[tuple[str, float], ...] = ()  # (experiment, what it costs more than this)
+    per_packet: float  # that leaves the bottleneck, in either direction
+    factors: tuple[tuple[str, float], ...] = ()  # (experiment, ratio of its cost to the above)
 
     def wall_s(self, virtual_s: float, packets: float, experiment: str = "") -> float:
-        """Of a run that lives `virtual_s` and carries `packets`."""
+        """Return the cost of a run that takes `virtual_s` and carries `packets`."""
         cost = self.per_run + self.per_virtual_s * virtual_s + self.per_packet * packets
         return dict(self.factors).get(experiment, 1.0) * cost
 
     def predict(self, experiment: Experiment, point: Point, length_s: float) -> float:
-        """Of a run of `point` whose load takes `length_s`."""
+        """Return the cost of a run of `point` whose load takes `length_s`."""
         packets = expected_packets(point.traffic, point.link, length_s)
         about = f"{experiment.paper}/{point.label}"
         return self.wall_s(length_s + AROUND_LOAD_S, packets, about)
 
 
-#: Where nothing was measured: flent's tests on one core of a server of 2023.
+#: Used until something was measured: flent's tests on one core of a server of 2023.
 PRIOR = Model(per_run=3.5, per_virtual_s=0.005, per_packet=4.5e-6)
 
 
@@ -75,43 +76,43 @@ class Measured:
     experiment: str  # id
     virtual_s: float
     wall_s: float
-    packets: float  # that left the bottleneck, of both directions
+    packets: float  # that left the bottleneck, in both directions
     expected: float  # by `expected_packets`
 
 
 def expected_packets(traffic: TrafficSection, link: Link, length_s: float) -> float:
-    """How many packets `traffic` sends over `link`."""
+    """Return how many packets `traffic` sends over `link`."""
     return traffic.expected_packets(link, length_s)
 
 
 def remember(measured: Measured) -> None:
-    """Add a run to the memory of this machine, if it can be written."""
+    """Add a run to this machine's memory, if it can be written."""
     with suppress(OSError):
         path = _path()
         with path.open("a") as file:
             file.write(json.dumps(asdict(measured), sort_keys=True) + "\n")
         lines = path.read_text().splitlines(keepends=True)
-        if len(lines) > 2 * KEPT:
+        if len(lines) > 2 * REMEMBERED:
             partial = path.with_name(f".{path.name}.{os.getpid()}")
-            partial.write_text("".join(lines[-KEPT:]))
+            partial.write_text("".join(lines[-REMEMBERED:]))
             partial.replace(path)
 
 
 def memory() -> list[Measured]:
-    """The runs that this machine remembers with its newest kernel, the latest last."""
+    """Return the remembered runs of this machine's newest kernel, the latest last."""
     try:
-        lines = _path().read_text().splitlines()[-KEPT:]
+        lines = _path().read_text().splitlines()[-REMEMBERED:]
     except OSError:
         return []
-    found = []
+    runs = []
     for line in lines:
-        with suppress(ValueError, TypeError):  # half a line of a run that was killed
-            found.append(Measured(**json.loads(line)))
-    return [one for one in found if one.kernel == found[-1].kernel and one.wall_s > 0]
+        with suppress(ValueError, TypeError):  # half a line, of a run that was killed
+            runs.append(Measured(**json.loads(line)))
+    return [run for run in runs if run.kernel == runs[-1].kernel and run.wall_s > 0]
 
 
 def model() -> Model:
-    """The model of this machine."""
+    """Return the model of this machine."""
     return _fitted(tuple(memory()))
 
 
@@ -121,11 +122,11 @@ def _fitted(runs: tuple[Measured, ...]) -> Model:
 
 
 def fit(runs: Iterable[Measured], prior: Model = PRIOR) -> Model:
-    """The model with the least squares of relative errors, drawn towards the prior; never below 0.
+    """Fit a model to `runs` by least squares of relative errors, drawn towards the prior.
 
-    The prior's costs are first scaled, all by the same, to what `runs` took. The last of `runs`
-    counts the most. What the runs of an experiment cost otherwise becomes its factor, the more of
-    them there are.
+    The prior's costs are first scaled, by one common factor, to what `runs` took. No cost is below
+    0, and later runs weigh more. An experiment's factor is the extra cost of its runs, and the more
+    runs it has the closer.
     """
     measured = list(runs)
     if not measured:
@@ -134,45 +135,45 @@ def fit(runs: Iterable[Measured], prior: Model = PRIOR) -> Model:
     from scipy.optimize import nnls
 
     age = np.arange(len(measured))[::-1]
-    weight = 0.5 ** (age / HALF_LIFE / 2)  # of a residual, whose square counts
+    weight = 0.5 ** (age / HALF_LIFE / 2)  # of a residual, which is squared
     logs = [math.log(run.wall_s / prior.wall_s(run.virtual_s, run.packets)) for run in measured]
     scale = math.exp(np.average(logs, weights=weight**2))  # of this machine
     unit = scale * np.array([prior.per_run, prior.per_virtual_s, prior.per_packet])
     terms = np.array([[1.0, run.virtual_s, run.packets] for run in measured]) * unit
     rows = terms / np.array([[run.wall_s] for run in measured]) * weight[:, None]
     pull = np.sqrt(PULL)
-    found, _ = nnls(np.vstack([rows, pull * np.eye(3)]), np.concatenate([weight, np.full(3, pull)]))
-    per_run, per_virtual_s, per_packet = (float(value) for value in found * unit)
+    costs, _ = nnls(np.vstack([rows, pull * np.eye(3)]), np.concatenate([weight, np.full(3, pull)]))
+    per_run, per_virtual_s, per_packet = (float(value) for value in costs * unit)
     common = Model(per_run, per_virtual_s, per_packet)
     return replace(common, factors=tuple(sorted(_factors(measured, common).items())))
 
 
 def _factors(measured: list[Measured], common: Model) -> dict[str, float]:
-    """Experiment -> how much more than the `common` model expects its latest runs cost."""
+    """Return, by experiment, the ratio of its latest runs' cost to that of the `common` model."""
     ratios: dict[str, list[float]] = {}
     for run in reversed(measured):
-        told = ratios.setdefault(run.experiment, [])
-        if len(told) < HALF_LIFE:
-            told.append(math.log(run.wall_s / common.wall_s(run.virtual_s, run.expected)))
+        logs = ratios.setdefault(run.experiment, [])
+        if len(logs) < HALF_LIFE:
+            logs.append(math.log(run.wall_s / common.wall_s(run.virtual_s, run.expected)))
     return {name: math.exp(sum(logs) / (len(logs) + DOUBT)) for name, logs in ratios.items()}
 
 
 def carried_mbit(qdiscs: dict[str, Any], ports: Iterable[str]) -> float:
-    """Mbit that the root qdiscs of `ports` ("node interface") have sent, by their counters."""
+    """Return how many Mbit the root qdiscs of `ports` ("node interface") have sent."""
     return sum(float(_root(qdiscs[port])["bytes"]) for port in ports) * 8 / 1e6
 
 
 def carried_packets(qdiscs: dict[str, Any], ports: Iterable[str]) -> int:
-    """Packets that the root qdiscs of `ports` have sent."""
+    """Return how many packets the root qdiscs of `ports` have sent."""
     return sum(int(_root(qdiscs[port])["packets"]) for port in ports)
 
 
 def _root(port: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = next(one for one in port["qdiscs"] if one.get("root"))
-    return found
+    root: dict[str, Any] = next(qdisc for qdisc in port["qdiscs"] if qdisc.get("root"))
+    return root
 
 
 def _path() -> Path:
-    """A file a CPU model: a home folder can be shared by several machines."""
+    """Return the memory's path, one per CPU model: several machines may share a home folder."""
     name = hashlib.sha256(facts.cpu_model().encode()).hexdigest()[:8]
     return cache_dir("speed") / f"{name}.jsonl"

@@ -29,22 +29,22 @@ def test_lines_come_as_they_are_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"garbage\n", "no JSON: garbage"),
-        (b"\n", "no JSON"),
-        (b"\xff\n", "no JSON"),
-        (b"[" * 100_000 + b"\n", r"no JSON: \[\[\["),
-        (b"[1]\n", r"no step: \[1\]"),
-        (b'{"step": 5, "virtual_s": 1}\n', "no step"),
-        (b'{"step": "x"}\n', "no step"),
-        (b'{"step": "x", "virtual_s": "1"}\n', "no step"),
-        (b'{"step": "x", "virtual_s": true}\n', "no step"),
-        (b'{"step": "x", "virtual_s": NaN}\n', "no step"),
-        (b'{"step": "x", "virtual_s": 1e999}\n', "no step"),
-        (b'{"step": "failed", "virtual_s": 1, "problems": 5}\n', "no step"),
-        (b'{"step": "failed", "virtual_s": 1, "problems": [5]}\n', "no step"),
-        (b'{"step": "failed", "virtual_s": 1, "cause": [1]}\n', "no step"),
+        (b"garbage\n", "not JSON: garbage"),
+        (b"\n", "not JSON"),
+        (b"\xff\n", "not JSON"),
+        (b"[" * 100_000 + b"\n", r"not JSON: \[\[\["),
+        (b"[1]\n", r"not a step: \[1\]"),
+        (b'{"step": 5, "virtual_s": 1}\n', "not a step"),
+        (b'{"step": "x"}\n', "not a step"),
+        (b'{"step": "x", "virtual_s": "1"}\n', "not a step"),
+        (b'{"step": "x", "virtual_s": true}\n', "not a step"),
+        (b'{"step": "x", "virtual_s": NaN}\n', "not a step"),
+        (b'{"step": "x", "virtual_s": 1e999}\n', "not a step"),
+        (b'{"step": "failed", "virtual_s": 1, "problems": 5}\n', "not a step"),
+        (b'{"step": "failed", "virtual_s": 1, "problems": [5]}\n', "not a step"),
+        (b'{"step": "failed", "virtual_s": 1, "cause": [1]}\n', "not a step"),
         (b'{"step": "x", "virtual_s": 0.4}\n', "goes back in time"),
-        (b'{"step": "done", "virtual_s": 1}\n' + FIRST, "goes on behind 'done'"),
+        (b'{"step": "done", "virtual_s": 1}\n' + FIRST, "goes on after 'done'"),
         (b"x" * (status.LONGEST + 1), "a line of more than 1048576 bytes"),
         (b" " * status.LONGEST + b"1\n", "a line of more than 1048576 bytes"),
         (FIRST * (status.MOST // len(FIRST) + 1), "longer than 16 MiB"),
@@ -57,7 +57,7 @@ def test_what_the_first_process_does_not_write(tmp_path: Path, text: bytes, said
         reader.steps()
         with path.open("ab") as file:
             file.write(text)
-        with pytest.raises(GuestFailure, match=f"behind step '.*': the status .*{said}") as caught:
+        with pytest.raises(GuestFailure, match=f"after step '.*': the status .*{said}") as caught:
             for _ in range(2):
                 reader.steps()
     assert len(str(caught.value)) < 250
@@ -65,7 +65,7 @@ def test_what_the_first_process_does_not_write(tmp_path: Path, text: bytes, said
 
 def test_a_number_that_no_float_holds_is_no_time(tmp_path: Path) -> None:
     (tmp_path / "status").write_text('{"step": "x", "virtual_s": 1' + "0" * 400 + "}\n")
-    with Status(tmp_path / "status") as reader, pytest.raises(GuestFailure, match="no step"):
+    with Status(tmp_path / "status") as reader, pytest.raises(GuestFailure, match="not a step"):
         reader.steps()
 
 
@@ -77,11 +77,11 @@ def test_what_takes_the_files_place_is_not_read(tmp_path: Path) -> None:
         path.unlink()
         os.mkfifo(path)
         assert reader.steps() == []
-    with Status(path) as reader, pytest.raises(GuestFailure, match="is no file"):
+    with Status(path) as reader, pytest.raises(GuestFailure, match="is not a file"):
         reader.steps()
     path.unlink()
     path.symlink_to("/dev/zero")
-    with Status(path) as reader, pytest.raises(GuestFailure, match="is no file"):
+    with Status(path) as reader, pytest.raises(GuestFailure, match="is not a file"):
         reader.steps()
 
 

@@ -34,14 +34,14 @@ def test_the_status_is_the_shells() -> None:
         {"step": "shell", "exit_status": 3, "virtual_s": 1.0},
         {"step": "done", "virtual_s": 1.0},
     ]
-    assert shell._status(vm.Ending(steps)) == 3
+    assert shell._exit_status(vm.Ending(steps)) == 3
     with pytest.raises(
         GuestFailure, match="after step 'shell' of the guest: the guest was switched off"
     ):
-        shell._status(vm.Ending(steps[:1]))
+        shell._exit_status(vm.Ending(steps[:1]))
     failed = {"step": "failed", "cause": "rig", "problems": ["no codel"], "virtual_s": 1.0}
     with pytest.raises(RigMismatch, match="no codel"):
-        shell._status(vm.Ending([failed]))
+        shell._exit_status(vm.Ending([failed]))
 
 
 def test_a_terminal_has_the_hosts_clock() -> None:

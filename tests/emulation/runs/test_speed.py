@@ -68,12 +68,12 @@ def test_an_experiment_whose_tools_cost_more_has_a_factor() -> None:
 
 
 def test_the_memory_is_bounded_and_of_the_last_kernel() -> None:
-    for number in range(2 * speed.KEPT + 1):
+    for number in range(2 * speed.REMEMBERED + 1):
         speed.remember(Measured("old", "e", 1, 1, number, 1))
-    assert len(speed.memory()) == speed.KEPT
+    assert len(speed.memory()) == speed.REMEMBERED
     speed.remember(Measured("new", "e", 80, 4, 1000, 900))
     assert speed.memory() == [Measured("new", "e", 80, 4, 1000, 900)]
-    assert len(speed._path().read_text().splitlines()) <= 2 * speed.KEPT
+    assert len(speed._path().read_text().splitlines()) <= 2 * speed.REMEMBERED
 
 
 def test_half_a_line_is_passed_over() -> None:
