@@ -100,7 +100,7 @@ def installed() -> Path:
     shutil.rmtree(folder, ignore_errors=True)  # half of it, of an installation that was stopped
     for words in (
         [sys.executable, "-m", "venv", str(folder)],
-        [str(python), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", REQUIREMENT],
+        [str(python), "-m", "pip", "install", "--quiet", REQUIREMENT],
     ):
         try:
             subprocess.run(words, check=True, capture_output=True, text=True)
