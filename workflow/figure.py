@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
     """Draw it, with a kernel of the manager `kernels`; returns the exit status."""
     from analysis.errors import DataError  # these take seconds, which a fork does not need
+    from analysis.site import report
     from analysis.site.execute import execute
     from analysis.site.figurefile import read_figure
     from emulation.host import storage
@@ -37,6 +39,8 @@ def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
         chosen = {**figure.parameters, **({"length": given.length} if given.length else {})}
         figure = replace(figure, parameters=chosen)
         print(execute(figure, given.data, given.results, kernels=kernels))
+        with suppress(DataError, FileNotFoundError):  # of a figure that is being drawn
+            report.grow(given.results)
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

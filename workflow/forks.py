@@ -35,6 +35,7 @@ ADDRESS = "QDISC_LAB_FORKS"
 IMPORTED = (
     "analysis.site.execute",
     "analysis.site.outputs",
+    "analysis.site.report",
     "analysis.site.verdicts",
     "ipykernel.kernelapp",
     "matplotlib.backends.backend_agg",

@@ -210,7 +210,8 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
             print(f"    {line}")
         tell_stale(plan)
         return status
-    tell_stale(plan)
+    if kernel.find() is not None:  # otherwise nothing can be told
+        tell_stale(plan)
     with nullcontext() if slurm else forks.running():
         status = call(arguments, work)
     if status == INTERRUPTED:  # reproduce-all says it, when all has ended

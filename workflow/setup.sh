@@ -5,6 +5,7 @@
 VENV=.venv
 CONSTRAINTS=workflow/constraints.txt
 SETUP_LOG=results/logs/setup.log
+GUEST_LOG=results/logs/guest.log
 
 # What the kernel's build runs, as in emulation/kernel/make.py: program or header, Debian package.
 KERNEL_TOOLS=(
@@ -127,6 +128,14 @@ setup_venv() {
         "$VENV/bin/python" -m pip install --disable-pip-version-check --quiet \
         --constraint "$CONSTRAINTS" --editable ".$extras"
     printf '%s\n' "$wanted" >"$stamp"
+}
+
+# Whether the cache has today's kernel and root file system.
+have_guest() {
+    "$VENV/bin/python" -c 'import sys
+from emulation import kernel
+from emulation.machine import rootfs
+sys.exit(not (kernel.find() and rootfs.find()))' 2>/dev/null
 }
 
 # The guest's kernel and root file system, in the user's cache. $1: how many processes may compile.

@@ -7,6 +7,7 @@ tell of every run below the folder of the data. Exit status 1 when there is noth
 
 import argparse
 import json
+import os
 import re
 import sys
 from collections import Counter
@@ -166,15 +167,42 @@ def write_report(results: Path, data: Path, *, earlier: bool = False) -> list[Pa
     there = {pages.INDEX}
     there |= {pages.RUNS_PAGE} if ran else set()
     there |= {pages.CLAIMS_PAGE} if (results / pages.CLAIMS_PAGE).is_file() else set()
-    written = write_runs(ran, results, there)
+    runs = write_runs(ran, results, there)
+    return [*_write(results, figures, claims, there, ran, earlier=earlier), *runs]
+
+
+def grow(results: Path) -> None:
+    """Write the pages that show figures, of those that are there by now, while others are drawn.
+
+    They are older than any figure, so that the report is made when all are drawn. DataError as of
+    `write_report`.
+    """
+    there = {pages.INDEX} | {
+        name for name in (pages.CLAIMS_PAGE, pages.RUNS_PAGE) if (results / name).is_file()
+    }
+    for path in _write(results, collect(results), read_claims(results), there, earlier=True):
+        os.utime(path, (0, 0))
+
+
+def _write(
+    results: Path,
+    figures: list[Shown],
+    claims: Claims,
+    there: set[str],
+    ran: Iterable[Variant] = (),
+    *,
+    earlier: bool,
+) -> list[Path]:
+    """Write the pages that show figures, each in one step; their paths."""
+    html = {results / pages.INDEX: render_index(figures, claims, there, earlier=earlier)}
     for name, group in groupby(figures, key=lambda shown: shown.summary.paper):
         page = results / name / pages.INDEX
-        html = render_paper(name, [*group], claims, there, ran, earlier=earlier)
-        page.write_text(html, encoding="utf-8")
-        written.append(page)
-    index = results / pages.INDEX
-    index.write_text(render_index(figures, claims, there, earlier=earlier), encoding="utf-8")
-    return [index, *written]
+        html[page] = render_paper(name, [*group], claims, there, ran, earlier=earlier)
+    for page, text in html.items():
+        partial = page.with_name(f".{page.name}.{os.getpid()}")
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(page)
+    return [*html]
 
 
 def _agreement(figures: Iterable[Shown]) -> dict[str, int]:
