@@ -125,11 +125,11 @@ def test_packets_of_others(tmp_path: Path) -> None:
         ("#" * (MOST_TEXT + 1), "is longer than 128 KiB"),
         ("a: !!python/object:os.system x", "has the tag"),
         ("a: !!binary aGk=", "has the tag"),
-        ("a: .nan", "is no number that can be used"),
-        ("a: -.inf", "is no number that can be used"),
-        ("a: 1e999", "is no number that can be used"),
-        ("a: 9223372036854775808", "is no number that can be used"),
-        ("a: " + "9" * 5000, "is no number that can be used"),
+        ("a: .nan", "is not a usable number"),
+        ("a: -.inf", "is not a usable number"),
+        ("a: 1e999", "is not a usable number"),
+        ("a: 9223372036854775808", "is not a usable number"),
+        ("a: " + "9" * 5000, "is not a usable number"),
         ('a: "\\e[2J"', "cannot be printed"),
         ('"\\e[2J": a', "cannot be printed"),
         ("a: 1\nb: 2\na: 3", "duplicate key, first on line 1"),
@@ -217,7 +217,7 @@ def test_a_key_may_be_called_as_the_kind_beside_it(refusal: Refusal) -> None:
 def test_addresses_lead_to_pages(refusal: Refusal) -> None:
     text = _study("{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s}")
     (line,) = refusal(text.replace("title: A", "address: javascript:alert(1)\ntitle: A", 1))
-    assert "is no address of a page" in line
+    assert "is not the address of a page" in line
 
 
 def test_terminals_get_text() -> None:

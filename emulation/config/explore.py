@@ -1,7 +1,7 @@
-"""One run of somebody's choice: a qdisc, a link, a round trip, a load of TCP flows both ways.
+"""One run of the user's choice: a qdisc, a link, a round trip, a load of TCP flows both ways.
 
-It is a run of gbw2015's RRUL (Sec. 3 and 5.1), or of any other experiment with a test of flent's,
-with other values where the study has no such point.
+It is a run of gbw2015's RRUL (Sec. 3 and 5.1), or of any other experiment with a test of flent's;
+its values need not be those of a point of the study.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from emulation.model.topology import Link
 from emulation.model.units import Duration, Rate
 from emulation.traffic import Flent
 
-SOURCE = "gbw2015/rrul"  # whose rig and load it is, unless another experiment is named
-FLOWS, FLOWS_TEST = 4, "rrul_be"  # each way, of the test whose number of flows can be chosen
+SOURCE = "gbw2015/rrul"  # whose rig and load are used, unless another experiment is named
+FLOWS, FLOWS_TEST = 4, "rrul_be"  # each way; the test whose number of flows can be chosen
 BASE_RTT = Duration(50_000_000)
 MOST_FLOWS = 32  # each way; each takes two processes of the guest
 RATES = (Rate(500_000), Rate(1_000_000_000))  # least and most
@@ -26,13 +26,13 @@ RTTS = (Duration(1_000_000), Duration(2 * 10**9))  # least and most
 
 @dataclass(frozen=True)
 class Choice:
-    """What somebody wants to see; the default is a cell of gbw2015, shorter."""
+    """The values that the user chooses; the default is a shorter run of a point of gbw2015."""
 
-    experiment: str = SOURCE  # as `emulate run` has it: `gbw2015/rrul`, `my-study/first`
+    experiment: str = SOURCE  # as for `emulate run`: `gbw2015/rrul`, `my-study/first`
     qdisc: str = "fq_codel"  # the study's name, or a kind
     down: Rate = Rate(10_000_000)  # noqa: RUF009 - a frozen value
     up: Rate = Rate(10_000_000)  # noqa: RUF009
-    base_rtt: Duration = BASE_RTT  # where the rig does not say all of its delays itself
+    base_rtt: Duration = BASE_RTT  # where the rig does not state all of its delays
     flows: int = FLOWS  # each way
     cc: str = "cubic"
     era: str = "2014"
@@ -41,12 +41,12 @@ class Choice:
 
     @property
     def link(self) -> Link:
-        """The bottleneck, named as in the experiment files."""
+        """Return the bottleneck, named as in the study files."""
         name = f"{self.down.mbit_per_s:g}/{self.up.mbit_per_s:g}"
         return Link(name, self.down, self.up)
 
     def run(self) -> Run:
-        """The run; `ConfigError` where something cannot be chosen so.
+        """Return the run; raise `ConfigError` where a value cannot be chosen.
 
         The base RTT of a rig that is written out is the sum of its delays.
         """
@@ -59,7 +59,7 @@ class Choice:
             streams = f"upload_streams={self.flows} download_streams={self.flows}"
             settings["traffic.test"] = ["rrul_be_nflows"]
             settings["traffic.options.test-parameter"] = [streams]
-        (found,) = catalogue.select(
+        (run,) = catalogue.select(
             source,
             link=self.link.name,
             qdisc=self.qdisc,
@@ -69,17 +69,19 @@ class Choice:
             era=self.era,
             settings=settings,
         )
-        return found
+        return run
 
     def published(self) -> Point | None:
-        """The point of gbw2015 that this is, whatever its length, seed and era; None for none."""
+        """Return the point of gbw2015 that this is a run of, if any; length, seed and era aside."""
         point = self.run().point
-        beside = point.outside or point.settings or self.experiment != SOURCE
-        return None if beside else point
+        differs = point.outside or point.settings or self.experiment != SOURCE
+        return None if differs else point
 
     def borrowed(self) -> dict[str, Rate]:
-        """By direction the rate whose values of the qdisc are taken, where the paper has none for
-        the direction's own."""
+        """Map a direction to the rate whose qdisc options it borrows.
+
+        Only directions for whose own rate the paper has no options.
+        """
         taken = dict(self.run().point.borrowed)
         rates = (("download", self.down), ("upload", self.up))
         return {direction: taken[rate] for direction, rate in rates if rate in taken}
@@ -93,7 +95,7 @@ class Choice:
                 raise ConfigError(f"a {noun} of {value} is not possible", "explore", todo)
         source = catalogue.experiment(self.experiment)
         if not isinstance(source.traffic, Flent):
-            what = f"'{self.experiment}' has no test of flent's, whose readings could be watched"
+            what = f"'{self.experiment}' has no test of flent's to watch"
             raise ConfigError(what, "explore", "choose another experiment, or use analysis.lab")
         if not source.rig.base_rtts and self.base_rtt != BASE_RTT:
             what = f"the delays of '{self.experiment}' are written out, no base RTT can be chosen"
@@ -112,10 +114,10 @@ class Choice:
 
 
 def qdiscs(experiment: str = SOURCE) -> list[str]:
-    """What can be chosen: those of the experiment, the user's own among them."""
+    """Return the names of qdiscs to choose from: the experiment's, with the user's own."""
     return list(dict.fromkeys(point.qdisc for point in catalogue.experiment(experiment).points))
 
 
 def eras() -> list[str]:
-    """Linux of the paper, and today's."""
+    """Return the eras to choose from: Linux of the paper, and today's."""
     return ["2014", DEFAULT_ERA]

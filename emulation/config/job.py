@@ -1,4 +1,4 @@
-"""What a guest is told: the rig that it builds and what it sends, ready for JSON."""
+"""The job of a guest, ready for JSON: the rig that it builds and the traffic that it sends."""
 
 from __future__ import annotations
 
@@ -13,51 +13,53 @@ from emulation.model.topology import Hierarchy, Node, Port, Radio, Topology
 from emulation.model.tree import Attached, Tree, TreeClass
 from emulation.model.wifi import DRIVER, for_json
 
-FORMAT = 2  # the guest refuses any other
-CLOCK_SLACK_MS = 10.0  # how much longer an idle path may take whose delays have a clock
+FORMAT = 2  # of jobs; the guest refuses any other
+CLOCK_SLACK_MS = 10.0  # how much longer the RTT of an idle path may be if its delays have a clock
 
 
 def job_of(run: Run) -> dict[str, Any]:
-    """The job of a run: equal runs give equal jobs."""
+    """Return the job of a run; equal runs give equal jobs."""
     topology = run.topology
     if not topology.nodes:
         return run.traffic.job(run, topology)
-    built = rig(run, topology)
+    rig_part = rig(run, topology)
     return {
-        **built,
-        "parameters": {**built["parameters"], **run.traffic.parameters()},
+        **rig_part,
+        "parameters": {**rig_part["parameters"], **run.traffic.parameters()},
         "sysctls": _sysctls(run, topology),
         "traffic": _traffic(run, topology),
     }
 
 
 def _sysctls(run: Run, topology: Topology) -> dict[str, dict[str, str]]:
-    found = run.traffic.sysctls(run, topology)
+    sysctls = run.traffic.sysctls(run, topology)
     for node, own in run.rig.node_sysctls.items():
-        found[node] = {**found.get(node, {}), **own}
-    return found
+        sysctls[node] = {**sysctls.get(node, {}), **own}
+    return sysctls
 
 
 def _traffic(run: Run, topology: Topology) -> dict[str, Any]:
-    told = run.traffic.job(run, topology)
+    traffic = run.traffic.job(run, topology)
     tick = eras.tick(run.switches)
     if tick:
-        told["rtt_slack_ms"] = CLOCK_SLACK_MS
-        for place in (told, *told.get("hosts", ()), *told.get("pairs", ())):
-            if "base_rtt_ms" in place:
-                place["base_rtt_ms"] -= tick.ms  # the least that a ping may take
-    return told
+        traffic["rtt_slack_ms"] = CLOCK_SLACK_MS
+        for part in (traffic, *traffic.get("hosts", ()), *traffic.get("pairs", ())):
+            if "base_rtt_ms" in part:
+                part["base_rtt_ms"] -= tick.ms  # the shortest time of a ping
+    return traffic
 
 
 def rig(run: Run, topology: Topology) -> dict[str, Any]:
-    """What the guest builds, and the seed."""
-    needed = [{"name": one.name, "digest": one.digest} for one in modules_of(run, topology)]
+    """Return what the guest builds, and the seed."""
+    needed = [
+        {"name": source.name, "digest": source.digest} for source in modules_of(run, topology)
+    ]
     wires = [(wire.a, wire.b) for wire in topology.wires]
     return {
         "format": FORMAT,
         "seed": run.seed,
         "nodes": [_node(node) for node in topology.nodes],
-        # A radio channel is a wire with an end more a station, the access point's first.
+        # A radio channel is a wire with one end per station, after that of the access point.
         "wires": [
             [_port(port, f"ifb{number}-{place}") for place, port in enumerate(ends)]
             for number, ends in enumerate((*wires, *(medium.ports() for medium in topology.media)))
@@ -73,23 +75,23 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
 
 
 def clock(run: Run, topology: Topology) -> dict[str, str]:
-    """Parameters of `qdisc/src/ticks`: the same delay on average as without a clock.
+    """Return the parameters of `qdisc/src/ticks` that keep the average delay as without a clock.
 
-    Raises `ConfigError` where one clock cannot give all delays of the rig.
+    They map a file to its text. Raises `ConfigError` where one clock cannot give all delays.
     """
     tick = eras.tick(run.switches)
     if tick is None:
         return {}
     delays = topology.delays()
     if len(delays) != 1:
-        told = ", ".join(map(str, sorted(delays))) or "none"
-        what = f"a clock is for one delay of each direction, the rig has {told}"
-        raise ConfigError(what, run.experiment_id, "leave the switch ticks_… of the era out")
+        listed = ", ".join(map(str, sorted(delays))) or "none"
+        what = f"a clock needs the same delay in each direction, the rig has {listed}"
+        raise ConfigError(what, run.experiment_id, "leave the switch ticks_… out of the era")
     (delay,) = delays
     hold_us = delay.nanoseconds // 1000 - tick.nanoseconds // 2000
     if hold_us < 0:
         what = f"a clock of {tick} cannot give a delay of {delay}"
-        raise ConfigError(what, run.experiment_id, "choose a finer one")
+        raise ConfigError(what, run.experiment_id, "choose a finer clock")
     values = {"hold_us": hold_us, "tick_us": tick.nanoseconds // 1000}
     return {
         f"/sys/module/sch_ticks/parameters/{name}": str(value) for name, value in values.items()
@@ -97,28 +99,28 @@ def clock(run: Run, topology: Topology) -> dict[str, str]:
 
 
 def modules_of(run: Run, topology: Topology | None = None) -> tuple[ModuleSource, ...]:
-    """What brings qdiscs, behaviour and links that the kernel does not have, each once."""
-    found = (
+    """Return the modules with qdiscs, behaviour and links that the kernel lacks, each once."""
+    of_qdiscs = (
         attached.qdisc.module
         for port in (topology or run.topology).ports()
         for attached in port.egress.attached()
     )
     folders = (*eras.modules(run.switches), *run.traffic.modules)
     named = (module.source(module.SOURCES / folder) for folder in folders)
-    return tuple(dict.fromkeys((*(one for one in found if one is not None), *named)))
+    return tuple(dict.fromkeys((*(source for source in of_qdiscs if source is not None), *named)))
 
 
 def _node(node: Node) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": node.name, "forwards": node.forwards}
-    return {**told, "switches": True} if node.switches else told
+    fields: dict[str, Any] = {"name": node.name, "forwards": node.forwards}
+    return {**fields, "switches": True} if node.switches else fields
 
 
 def _port(port: Port, device: str) -> dict[str, Any]:
-    """A port of the job, with its qdiscs in the order in which they are installed.
+    """Return a port of the job, with its qdiscs in the order in which they are installed.
 
-    `device` takes what arrives, where a tree is for that.
+    `device` receives arriving packets, where a tree has an `ingress`.
     """
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "node": port.node,
         "interface": port.interface,
         "addresses": list(port.addresses),
@@ -127,12 +129,12 @@ def _port(port: Port, device: str) -> dict[str, Any]:
         "filters": list(port.egress.filters()),
     }
     if isinstance(port.egress, Hierarchy):
-        told["classes"] = list(port.egress.classes())
+        fields["classes"] = list(port.egress.classes())
     if isinstance(port.egress, Tree):
-        told["tree"] = _tree(port.egress, device)
+        fields["tree"] = _tree(port.egress, device)
     if isinstance(port.egress, Radio):
-        told["wifi"] = for_json(port.egress.options)
-    return told
+        fields["wifi"] = for_json(port.egress.options)
+    return fields
 
 
 def _qdisc(attached: Attached) -> dict[str, Any]:
@@ -146,23 +148,23 @@ def _qdisc(attached: Attached) -> dict[str, Any]:
 
 
 def _tree(tree: Tree, device: str) -> dict[str, Any]:
-    """What a port with a tree has beside its qdiscs and filters."""
-    told: dict[str, Any] = {"classes": [_class(one) for one in tree.classes]}
+    """Return the fields of a port with a tree, in addition to its qdiscs and filters."""
+    fields: dict[str, Any] = {"classes": [_class(tree_class) for tree_class in tree.classes]}
     if tree.ingress is not None:
-        told["ingress"] = {
+        fields["ingress"] = {
             "interface": device,
             "qdiscs": [_qdisc(attached) for attached in tree.ingress.attached()],
             "filters": list(tree.ingress.filters()),
             "tree": _tree(tree.ingress, ""),
         }
-    return told
+    return fields
 
 
-def _class(one: TreeClass) -> dict[str, Any]:
+def _class(tree_class: TreeClass) -> dict[str, Any]:
     return {
-        "parent": one.parent,
-        "classid": one.classid,
-        "kind": one.kind,
-        "arguments": list(one.words()),
-        "expect": one.expect(),
+        "parent": tree_class.parent,
+        "classid": tree_class.classid,
+        "kind": tree_class.kind,
+        "arguments": list(tree_class.words()),
+        "expect": tree_class.expect(),
     }

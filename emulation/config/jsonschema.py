@@ -2,8 +2,8 @@
 
     python -m emulation.config.jsonschema > docs/study.schema.json
 
-It says less than `emulate check`: names that a file defines, and what goes with what, are not in
-it.
+It covers less than `emulate check`: not the names that a file defines, nor which values exclude
+each other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TEMPLATE = "#/$defs/{model}"
 
 
 class _Generator(GenerateJsonSchema):
-    """A value that only our own code can check may be anything."""
+    """A generator that admits any value where only our own code can check it."""
 
     def function_plain_schema(
         self, schema: core_schema.PlainValidatorFunctionSchema
@@ -38,13 +38,13 @@ class _Generator(GenerateJsonSchema):
 
 
 def generate() -> dict[str, Any]:
-    """The schema as a dictionary."""
+    """Return the schema as a dictionary."""
     whole = _schema(TypeAdapter(StudyFile))
     definitions = whole["$defs"]
     rig, traffic = _schema(RIG), _schema(TRAFFIC)
-    for one in (rig, traffic):
-        definitions |= one.pop("$defs")
-    # A rig is put together from what the file and an experiment say: neither need be whole.
+    for schema in (rig, traffic):
+        definitions |= schema.pop("$defs")
+    # A rig is merged from those of the file and of an experiment: neither need be complete.
     kinds = [reference["$ref"].rpartition("/")[2] for reference in rig["oneOf"]]
     for name in kinds:
         definitions[name].pop("required", None)
@@ -66,7 +66,7 @@ def _schema(adapter: TypeAdapter[Any]) -> dict[str, Any]:
 
 
 def text() -> str:
-    """The schema as it lies in `docs`."""
+    """Return the text of the file in `docs`."""
     return json.dumps(generate(), indent=1, sort_keys=True) + "\n"
 
 

@@ -1,8 +1,8 @@
-"""Qdiscs of the user's own, beside those of shipped studies: `qdisc/own.yaml`, if there is one.
+"""The user's own qdiscs for shipped studies: `qdisc/own.yaml`, if it exists.
 
-Each joins the sweeps of the experiments of the studies that the file names, and every figure of
-them. Its sections are those of a study file; in a study of one's own they are written there. Where
-the file is says `emulation.config.ownfile`.
+Each qdisc joins the sweeps of all experiments of the studies that the file names, and their
+figures. The sections are those of a study file; a study of one's own has its qdiscs in its own
+file. `emulation.config.ownfile` says where the file is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class OwnFile(Section):
 
 @dataclass(frozen=True)
 class Own:
-    """The file, which counts as equal where its path and the time of its last change are."""
+    """The file's content; equal where path and time of the last change are."""
 
     path: Path = FILE
     changed: int = 0
@@ -41,7 +41,7 @@ class Own:
     qdiscs: dict[str, QdiscSection] = field(default_factory=dict, compare=False)
 
     def joined(self, file: StudyFile) -> tuple[StudyFile, list[str]]:
-        """A study file with the qdiscs that join it, and their names."""
+        """Return a study file with the qdiscs that join it, and their names."""
         if file.study not in self.papers:
             return file, []
         for name in self.qdiscs:
@@ -51,7 +51,7 @@ class Own:
         return file.model_copy(update={"qdiscs": {**file.qdiscs, **self.qdiscs}}), [*self.qdiscs]
 
     def check(self, studies: Iterable[str]) -> None:
-        """Raise `ConfigError` where it names a study that there is not."""
+        """Raise `ConfigError` where the file names an unknown study."""
         known = list(studies)
         for name in self.papers:
             if name not in known:
@@ -60,7 +60,7 @@ class Own:
 
 
 def own() -> Own:
-    """What the user's file has, nothing where there is none; `ConfigError` where it is wrong."""
+    """Return the content of the user's file, which may not exist; `ConfigError` if it is wrong."""
     path = ownfile.path()
     return Own() if path is None else _read(path, path.stat().st_mtime_ns)
 
@@ -71,7 +71,7 @@ def _read(path: Path, changed: int) -> Own:
 
 
 def load(path: Path) -> Own:
-    """Read such a file; raise `ConfigError` with all its problems."""
+    """Read the file at `path`; raise `ConfigError` with all its problems."""
     source = Source.of(path)
     file = validated(source, OwnFile, "papers")
     qdiscs = {}
@@ -84,7 +84,7 @@ def load(path: Path) -> Own:
             except KernelBuildError as error:
                 where = ("qdiscs", name, "module")
                 source.problems.append(source.problem(where, error.what, error.todo))
-            # A path of its own, as the study that it joins lies elsewhere.
+            # An absolute path, as the study that it joins lies elsewhere.
             qdiscs[name] = section.model_copy(update={"module": str(folder.resolve())})
     if file is None or source.problems:
         raise ConfigError.of(str(path), source.problems)

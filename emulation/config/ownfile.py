@@ -1,7 +1,7 @@
-"""The file `qdisc/own.yaml`: where it is, and what a figure has to know of the qdiscs in it.
+"""The file `qdisc/own.yaml`: where it is, and what figures need of the qdiscs in it.
 
-`emulation.config.own` reads it for emulations, and says what is wrong with it. Only this is needed
-to draw, so that no figure hangs on the code that builds kernels.
+`emulation.config.own` reads it for emulations, and says what is wrong with it. Figures need only
+this module, so that none depends on the code that builds kernels.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from emulation.errors import ConfigError
 from emulation.study.source import Source
 
 FILE = Path(__file__).resolve().parents[2] / "qdisc" / "own.yaml"
-VARIABLE = "QDISC_LAB_OWN"  # of the environment: another file; empty: none
-MARKERS = "pd<>*h"  # of matplotlib, in the order in which qdiscs without one get them
+VARIABLE = "QDISC_LAB_OWN"  # of the environment: the path of another file; empty for no file
+MARKERS = "pd<>*h"  # of matplotlib, in the order in which qdiscs without a marker get them
 COLORS = (("#882255", "#d873a8"), ("#999933", "#c8c860"), ("#44AA99", "#6fd0c0"))  # light, dark
 
 
@@ -30,23 +30,23 @@ class Drawn:
 
 
 def path() -> Path | None:
-    """The user's file, None where there is none; `ConfigError` where VARIABLE names none."""
-    given = os.environ.get(VARIABLE)
-    if given is None:
+    """Return the user's file, if there is one; raise `ConfigError` where VARIABLE names none."""
+    text = os.environ.get(VARIABLE)
+    if text is None:
         return FILE if FILE.is_file() else None
-    if given and not Path(given).is_file():
-        raise ConfigError("there is no such file", given, f"correct the variable {VARIABLE}")
-    return Path(given) if given else None
+    if text and not Path(text).is_file():
+        raise ConfigError("there is no such file", text, f"correct the variable {VARIABLE}")
+    return Path(text) if text else None
 
 
 def drawn() -> dict[str, Drawn]:
-    """Each qdisc of the file, by name, in its order; `ConfigError` where it cannot be read."""
+    """Map the qdiscs of the file, in its order, to how they are drawn; `ConfigError` as `_read`."""
     file = path()
     return _read(file, file.stat().st_mtime_ns)[1] if file else {}
 
 
 def names(paper: str) -> list[str]:
-    """The qdiscs that join the figures of `paper`; `ConfigError` as `drawn`."""
+    """Return the qdiscs that join the figures of `paper`; `ConfigError` as `drawn`."""
     file = path()
     papers = _read(file, file.stat().st_mtime_ns)[0] if file else []
     return list(drawn()) if paper in papers else []
@@ -57,10 +57,11 @@ def _read(file: Path, changed: int) -> tuple[list[str], dict[str, Drawn]]:
     try:
         content = Source.of(file).value
         papers, qdiscs = list(content["papers"]), dict(content["qdiscs"])
-        return papers, {str(name): _drawn(n, one) for n, (name, one) in enumerate(qdiscs.items())}
+        styles = (_drawn(place, section) for place, section in enumerate(qdiscs.values()))
+        return papers, dict(zip(map(str, qdiscs), styles, strict=True))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        todo = f"`emulate check {file}` says what"
-        raise ConfigError("is not as it should be", str(file), todo) from error
+        todo = f"see what `emulate check {file}` says"
+        raise ConfigError("is not valid", str(file), todo) from error
 
 
 def _drawn(place: int, section: dict[str, str]) -> Drawn:

@@ -8,18 +8,18 @@ from emulation.study.schema import Flaws
 
 
 def steps(path: str) -> list[str]:
-    """The keys of a path; what follows `sysctls` or `options` is one key."""
+    """Split a path into keys; what follows `sysctls`, `options` and the like is one key."""
     head, *tail = path.split(".")
-    found = [head]
+    keys = [head]
     for number, word in enumerate(tail):
-        if found[-1] in ("sysctls", "options", "eras", "environment"):
-            return [*found, ".".join(tail[number:])]
-        found.append(word)
-    return found
+        if keys[-1] in ("sysctls", "options", "eras", "environment"):
+            return [*keys, ".".join(tail[number:])]
+        keys.append(word)
+    return keys
 
 
 def put(document: dict[str, Any], path: str, value: Any) -> None:
-    """Put `value` at `path` of the document."""
+    """Put `value` at `path` of the document; raise `Flaws` where there is no such place."""
     *way, last = steps(path)
     here: Any = document
     for step in way:
@@ -36,7 +36,7 @@ def put(document: dict[str, Any], path: str, value: Any) -> None:
 
 
 def get(document: Any, path: str) -> Any:
-    """What is at `path`; `KeyError`, `IndexError` or `TypeError` where there is nothing."""
+    """Return the value at `path`; `KeyError`, `IndexError` or `TypeError` where there is none."""
     for step in steps(path):
         document = document[int(step)] if isinstance(document, list) else document[step]
     return document
@@ -44,5 +44,5 @@ def get(document: Any, path: str) -> Any:
 
 def _index(here: list[Any], step: str, path: str) -> int:
     if not step.isdecimal() or int(step) >= len(here):
-        raise Flaws(((), f"'{path}' has no place '{step}'", f"there are 0 to {len(here) - 1}"))
+        raise Flaws(((), f"'{path}' has no place '{step}'", f"choose 0 to {len(here) - 1}"))
     return int(step)

@@ -1,7 +1,7 @@
 """The form of a study file, `study.yaml`: sections and their keys.
 
-What a rig and traffic may say is in `emulation.rigs` and `emulation.traffic`; what compares
-sections with each other and makes points of them is in `emulation.config.sweep`.
+The forms of rigs and traffic are in `emulation.rigs` and `emulation.traffic`; sections are compared
+with each other, and points made of them, in `emulation.config.sweep`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from emulation.study.schema import (
 from emulation.traffic.mix import LoadSection
 
 FORMAT = 1  # of study files
-MARKERS = "pd<>*h"  # of matplotlib, for qdiscs that the figures have no marker for
+MARKERS = "pd<>*h"  # of matplotlib, for qdiscs without a marker in the figures
 
 _QUANTITIES: tuple[type[Quantity], ...] = (Duration, Packets, Size, Rate)
 
@@ -44,7 +44,7 @@ class LinkSection(Section):
 
 def _color(text: str) -> str:
     if len(text) != 7 or text[0] != "#" or set(text[1:].lower()) - set("0123456789abcdef"):
-        raise Flaws(((), f"'{text}' is no colour", "write e.g. '#882255', with quotes"))
+        raise Flaws(((), f"'{text}' is not a colour", "write e.g. '#882255', with quotes"))
     return text
 
 
@@ -57,11 +57,11 @@ def _marker(text: str) -> str:
 class QdiscSection(Section):
     """A queue discipline.
 
-    `options` hold at every rate, `by` adds those of a value of an axis, `rates` those of a rate.
+    `options` hold at every rate; `by` adds options for a value of an axis, `rates` for a rate.
     """
 
     kind: Name
-    module: str | None = None  # the folder of a kernel module that brings the kind
+    module: str | None = None  # the folder of a kernel module that provides the kind
     options: dict[str, Any] = Field(default_factory=dict)
     by: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)  # axis -> value -> …
     rates: dict[str, dict[str, Any]] = Field(default_factory=dict)
@@ -81,12 +81,12 @@ class QdiscSection(Section):
     def _of_an_own_kind(cls, folder: str | None, info: ValidationInfo) -> str | None:
         kind = info.data.get("kind")
         if folder and kind in TC_OPTIONS:
-            what = f"brings '{kind}', which the kernel has already"
+            what = f"provides '{kind}', which the kernel already has"
             raise Flaws(((), what, "remove it, or give the kind of your module another name"))
         return folder
 
     @model_validator(mode="after")
-    def _somebody_has_the_kind(self) -> Self:
+    def _known_or_from_a_module(self) -> Self:
         kinds = sorted(TC_OPTIONS.keys() - RIG_KINDS)
         if self.kind not in kinds and self.module is None:
             what, todo = unknown("kind", self.kind, kinds)
@@ -150,21 +150,21 @@ def _rate(text: str) -> Rate:
 
 
 def options_of(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with their types: those of `tc`'s kind, or what a value looks like.
+    """Return options with their types: those of a kind of `tc`, or guessed from the value.
 
-    None stays None: it takes an option away that is there otherwise.
+    None stays None: it removes an option.
     """
     removed = {name: None for name, value in options.items() if value is None}
-    given = {name: value for name, value in options.items() if value is not None}
+    texts = {name: value for name, value in options.items() if value is not None}
     if kind in TC_OPTIONS:
-        found = read_options(kind, given)
-        return {name: found.get(name) for name in options} if removed else found
+        typed = read_options(kind, texts)
+        return {name: typed.get(name) for name in options} if removed else typed
     flaws: list[Flaw] = []
     read: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in texts.items():
         read[name] = _option(value)
         if read[name] is None:
-            what = f"{value!r} is no number and has no unit that is known"
+            what = f"{value!r} is neither a number nor a value with a known unit"
             flaws.append(((name,), what, "write e.g. true, 5, 0.1, '5 ms' or '100 packets'"))
     if flaws:
         raise Flaws(*flaws)
@@ -176,42 +176,42 @@ def _option(value: Any) -> Option | None:
         return value
     for quantity in _QUANTITIES:
         try:
-            found = quantity.parse(str(value))
+            option = quantity.parse(str(value))
         except UnitError:
             continue
-        assert isinstance(found, Duration | Packets | Size | Rate)
-        return found
+        assert isinstance(option, Duration | Packets | Size | Rate)
+        return option
     return None
 
 
 class WifiSection(Section):
-    """A WiFi link: options of its access point, the medium's among them, and of each station."""
+    """A WiFi link: options of its access point, which include the medium's, and of each station."""
 
     access_point: dict[str, Any] = Field(default_factory=dict)
     stations: list[dict[str, Any]] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _right_options(self) -> Self:
-        found = list(wifi_flaws(self.access_point, list(self.stations)))
-        if found:
-            raise Flaws(*found)
+        flaws = list(wifi_flaws(self.access_point, list(self.stations)))
+        if flaws:
+            raise Flaws(*flaws)
         return self
 
 
 class AxisSection(Section):
-    """One thing that a sweep varies, under a short name: a parameter, or named sets of them."""
+    """A short name for what a sweep varies: one parameter, or named sets of parameters."""
 
     sets: str | None = None  # the parameter: `rig.base_rtt`, `traffic.flows`, `qdisc.target`
     values: dict[str, dict[str, Any]] = Field(default_factory=dict)  # name -> parameter -> value
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _either_sets_or_values(self) -> Self:
         if bool(self.sets) == bool(self.values):
             raise Flaws(((), "needs either 'sets' or 'values'", "e.g. 'sets: rig.base_rtt'"))
         return self
 
 
-#: What runs become numbers by; `analysis.measures.kinds` has a function of each name.
+#: How runs become numbers; `analysis.measures.kinds` has a function for each name.
 Measure = Literal[
     "dynamic",
     "fairness",
@@ -226,7 +226,7 @@ Measure = Literal[
     "window",
 ]
 
-#: What a sweep says: for each axis a value, or a list of them.
+#: A part of a sweep: for each axis a value, or a list of values.
 Block = dict[str, Any]
 
 
@@ -245,18 +245,18 @@ def _blocks(value: Any) -> list[Block]:
 
 
 class ExperimentSection(Section):
-    """Traffic and a sweep, and what it has of its own."""
+    """An experiment: traffic, a sweep, and what differs from the rest of the file."""
 
     title: str
     section: str = ""  # of the paper
     id: str | None = None  # how the ids of its runs are made: "{experiment}/{link}/{qdisc}/{cc}"
     traffic: dict[str, Any]
-    rig: dict[str, Any] = Field(default_factory=dict)  # what it has otherwise than the file
+    rig: dict[str, Any] = Field(default_factory=dict)  # what differs from the rig of the file
     memory: Memory | None = None
     restores: list[str] = Field(default_factory=list)  # switches of `emulation.model.era`
     measure: Measure | None = None
     unloaded: Name | None = None  # the experiment that `web` divides fetch times by
-    sweep: Any = ({},)  # nothing: one point
+    sweep: Any = ({},)  # by default one point
     repetitions: int = Field(default=1, ge=1, le=999, strict=True)
 
     @field_validator("restores")
@@ -274,8 +274,8 @@ class ExperimentSection(Section):
     @model_validator(mode="after")
     def _measured_by_something(self) -> Self:
         if (self.measure == "web") != (self.unloaded is not None):
-            what = "is for the measure 'web', which needs it"
-            todo = "name the experiment without load there, only there"
+            what = "belongs to the measure 'web', which needs it"
+            todo = "name the experiment without load if the measure is 'web', and only then"
             raise Flaws((("unloaded",), what, todo))
         return self
 
@@ -314,7 +314,7 @@ def _format(number: Any) -> int:
 
 def _address(text: str) -> str:
     if text and not re.fullmatch(r"https?://[^\s\"'<>]+", text):  # pages lead there
-        raise Flaws(((), f"'{text[:80]}' is no address of a page", "write https://…"))
+        raise Flaws(((), f"'{text[:80]}' is not the address of a page", "write https://…"))
     return text
 
 

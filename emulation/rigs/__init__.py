@@ -1,4 +1,4 @@
-"""Rigs: what is around the queue under test. A kind is a module, with its parameters and topology.
+"""Rigs: the network around the queue under test. Each kind is a module.
 
 To add one, write a module with a subclass of `base.RigSection` and name it here.
 """

@@ -1,4 +1,4 @@
-"""What all rigs have in common: settings of their hosts, and a topology around the bottleneck."""
+"""The base of all kinds of rigs: settings of hosts, and a topology around the bottleneck."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from emulation.study.schema import Flaws, Section, Settings, Sysctls, unknown
 
 
 def _eras(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Pairs of a node and an era that there is; what goes together is seen in a run."""
+    """Check that the eras of nodes exist; whether they go together is checked with a run."""
     for node, era in pairs:
         try:
             eras.switches(era)
@@ -30,50 +30,50 @@ def _eras(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
 
 
 def _no_control(settings: Settings) -> Settings:
-    """Settings of all hosts without their congestion control, which the ids of runs name."""
+    """Refuse the congestion control among settings of hosts: ids of runs name it."""
     if CONTROL in dict(settings):
-        raise Flaws(((CONTROL,), "is what the axis 'cc' sets", "write it there: cc: [reno]"))
+        raise Flaws(((CONTROL,), "is set by the axis 'cc'", "write it there: cc: [reno]"))
     return settings
 
 
 class RigSection(Section):
     """A rig of a study file. A kind of rig is a subclass, with its `kind` and its parameters."""
 
-    #: Of the hosts that send and receive.
+    #: Settings of the hosts that send and receive.
     sysctls: Annotated[Sysctls, AfterValidator(_no_control)] = ()
     eras: Annotated[
         Settings, AfterValidator(_eras)
-    ] = ()  # (node, era) of nodes that run another release than the others
+    ] = ()  # (node, era) of nodes that run a release of their own
 
     @abstractmethod
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
-        """The nodes and wires around the bottleneck `link`.
+        """Build the nodes and wires around the bottleneck `link`.
 
-        `queues` has the qdisc under test with its values for each of `tested_rates`.
+        `queues` maps each of `tested_rates` to the qdisc under test with its options at that rate.
         """
 
     def tested_rates(self, link: Link | None) -> tuple[Rate, ...]:
-        """The rates that the qdisc under test is shaped to: those of the link."""
+        """Return the rates that the qdisc under test is shaped to: those of the link."""
         return () if link is None else tuple(dict.fromkeys((link.up, link.down)))
 
     @property
     def base_rtts(self) -> tuple[Duration, ...]:
-        """Round-trip times of the empty path to each address of the server, where the rig says."""
+        """Return RTTs of the empty path to each address of the server, if the rig states them."""
         return ()
 
     @property
     def node_sysctls(self) -> Mapping[str, Mapping[str, str]]:
-        """Settings of single nodes, which go before those of all hosts."""
+        """Map nodes to settings of their own, which override those of all hosts."""
         return {}
 
     @property
     def tested(self) -> bool:
-        """Whether it has a bottleneck, whose link and qdisc a sweep varies."""
+        """Whether the rig has a bottleneck, whose link and qdisc a sweep varies."""
         return True
 
 
 def halves(rtt: Duration, split: str) -> tuple[Duration, Duration]:
-    """What of a base RTT the way there and the way back take.
+    """Divide a base RTT into the delays there and back.
 
     `split` is `symmetric` (half each), `forward` (all of it on the way there) or `backward`.
     """
@@ -86,7 +86,7 @@ def halves(rtt: Duration, split: str) -> tuple[Duration, Duration]:
 
 
 def _wifi(value: Any, info: ValidationInfo) -> Wifi:
-    """The WiFi link of that name in the file."""
+    """Return the WiFi link with the name `value` in the file."""
     if isinstance(value, Wifi):
         return value
     defined: dict[str, Wifi] = (info.context or {}).get("wifi", {})

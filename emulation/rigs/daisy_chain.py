@@ -60,11 +60,11 @@ class DaisyChain(RigSection):
 
     @property
     def base_rtts(self) -> tuple[Duration, ...]:
-        """Of each address of the server."""
+        """Return the base RTT of each address of the server."""
         return self.base_rtt
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
-        """The chain around `link`."""
+        """Build the chain around `link`."""
         assert link is not None
         up, down = queues[link.up], queues[link.down]
         chain = daisy_chain(link, up, down, self.base_rtt, self.edge_rate, self.split)
@@ -79,10 +79,10 @@ def daisy_chain(
     edge_rate: Rate,
     split: str = "symmetric",
 ) -> Topology:
-    """The wired testbed of gbw2015 (Fig. 1, Sec. 3): five computers in a row.
+    """Build the wired testbed of gbw2015 (Fig. 1, Sec. 3): five computers in a row.
 
-    client – router_up – delay – router_down – server. `router_up` limits what goes to the server
-    and `router_down` what comes back, each with a token bucket around the qdisc under test;
+    client – router_up – delay – router_down – server. `router_up` limits the way to the server and
+    `router_down` the way back, each with a token bucket around the qdisc under test;
     `delay` adds the base round-trip time, divided as `split` says; everything else has `edge_rate`.
     The server has an address for each of `base_rtts` (Sec. 6.1 has four).
     """
@@ -126,22 +126,22 @@ def daisy_chain(
 
 
 def _delay(server: Port, delays: list[Duration], match: str, rate: Rate) -> Delay | Delays:
-    """What delays the packets of each address of `server`."""
+    """Return the delay of packets, for each address of `server` its own."""
     if len(delays) == 1:
         return Delay(delays[0], rate, DELAY_LIMIT)
     return Delays(tuple(zip(server.ips, delays, strict=True)), match, rate, DELAY_LIMIT)
 
 
-#: The access point. Mininet makes a switch's number of the digit in its name.
+#: The access point. Mininet takes a switch's number from the digit in its name.
 ACCESS_POINT = "ap1"
 
 
 def over_wifi(chain: Topology, wifi: Wifi, up_qdisc: Qdisc, down_qdisc: Qdisc) -> Topology:
-    """`chain` with a WiFi link in place of the wire between the client and `router_up`.
+    """Replace the wire between the client and `router_up` of `chain` by a WiFi link.
 
     client (station) – access point – router_up: the access point is a bridge, as such devices are,
     so that addresses and routes stay. The qdisc under test is on both sides of the WiFi link, and
-    at the bottleneck as before. `ValueError` unless `wifi` has just one station.
+    at the bottleneck as before. Raises `ValueError` unless `wifi` has exactly one station.
     """
     if len(wifi.stations) != 1:
         raise ValueError(f"{wifi.name} has {len(wifi.stations)} stations, the chain one client")

@@ -38,12 +38,12 @@ from emulation.model.wifi import Wifi
 from emulation.rigs.base import RigSection, WifiLink, halves
 from emulation.study.schema import Flaws, LinkRate, Span
 
-MOST_PAIRS = 64  # as many addresses as Mininet's switch and a guest's memory take easily
+MOST_PAIRS = 64  # which Mininet's switch and a guest's memory can easily take
 PAIRS = 4  # Sec. 4.1.1: senders, and as many receivers
 EDGE_BURST = Size(1514)  # of a network card: one frame
-HTB_BURST = Size(1600)  # tc's own where nothing is said, about one frame
+HTB_BURST = Size(1600)  # tc's default, about one frame
 
-#: What Linux puts on a station's device: a FIFO of as many packets as `txqueuelen` says.
+#: Linux's default on a station's device: a FIFO of `txqueuelen` packets.
 STATION_QDISC = Qdisc("pfifo_fast", "pfifo_fast", (), Packets(1000))
 
 
@@ -58,7 +58,7 @@ class Dumbbell(RigSection):
     wifi: WifiLink | None = None
 
     @model_validator(mode="after")
-    def _a_station_a_receiver(self) -> Self:
+    def _one_station_per_receiver(self) -> Self:
         if self.wifi is not None and len(self.wifi.stations) != self.pairs:
             what = f"'{self.wifi.name}' has {len(self.wifi.stations)} stations"
             what += f", a dumbbell has {self.pairs} receivers"
@@ -67,11 +67,11 @@ class Dumbbell(RigSection):
 
     @property
     def base_rtts(self) -> tuple[Duration, ...]:
-        """The one of each pair."""
+        """Return the base RTT, which all pairs have."""
         return (self.base_rtt,)
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
-        """The dumbbell around `link`; over WiFi the access point has the qdisc `down`."""
+        """Build the dumbbell around `link`; over WiFi the access point has the qdisc for `down`."""
         assert link is not None
         if self.wifi is not None:
             parts = (self.wifi, self.base_rtt, self.edge_rate, self.split)
@@ -89,11 +89,11 @@ def dumbbell(
     pairs: int = PAIRS,
     split: str = "symmetric",
 ) -> Topology:
-    """`pairs` senders – switch – `aqm` – `delay` – switch – as many receivers.
+    """Build `pairs` senders – switch – `aqm` – `delay` – switch – as many receivers.
 
-    `aqm` limits what goes to the receivers with an HTB around the qdisc under test; `delay` adds
-    the base round-trip time, divided as `split` says; what comes back crosses the same link at its
-    `down` rate without a queue under test. Everything else has `edge_rate`. The n-th sender sends
+    `aqm` limits the way to the receivers with an HTB around the qdisc under test; `delay` adds the
+    base round-trip time, divided as `split` says; the way back crosses the same link at its `down`
+    rate without a queue under test. Everything else has `edge_rate`. The n-th sender sends
     to the n-th receiver.
     """
     edge = Shaper(edge_rate, EDGE_BURST, SHAPER_LIMIT)
@@ -135,7 +135,7 @@ def dumbbell(
 
 
 def star(switch: str, hosts: list[str], subnet: str, router: Port, edge: Shaper) -> list[Wire]:
-    """A wire from each of `hosts` to `switch`, and one from it to `router`."""
+    """Return a wire from each of `hosts` to `switch`, and one from the switch to `router`."""
     wires = [
         Wire(
             Port(host, "eth0", f"{subnet}.{number}/24", edge),
@@ -154,7 +154,7 @@ def wifi_dumbbell(
     edge_rate: Rate,
     split: str = "symmetric",
 ) -> Topology:
-    """Senders – switch – `delay` – `aqm` – as many receivers as `wifi` has stations.
+    """Build senders – switch – `delay` – `aqm` – as many receivers as `wifi` has stations.
 
     `aqm` is the access point, a router as in the wired testbed, and has the qdisc under test on
     its WiFi interface; a station has Linux's default. `delay` adds the base round-trip time,

@@ -1,8 +1,8 @@
 """The network of codel2012: two gateways with the bottleneck between them.
 
-As `codel.tcl` has it, the script that its authors published (v120513, in the ns-2 tree of
-github.com/dtaht/ns2): senders on the one side, receivers on the other, the queue under test in both
-gateways. The round-trip times of the bulk senders differ a little there, and so they do here.
+As in `codel.tcl`, the script that its authors published (v120513, in the ns-2 tree of
+github.com/dtaht/ns2): senders on one side, receivers on the other, the queue under test in both
+gateways. The round-trip times of the bulk senders differ a little there, as they do here.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ BULK_PAIRS = 4
 #: A bulk pair's round trip is longer than the base RTT by its number, from 1, times this part of
 #: it. codel.tcl: 2 ms more from sender to sender, at 100 ms.
 RTT_STEP = 50
-OTHERS = ("servers", "clients")  # what web sessions, constant bit rate and uploads go between
-LEAST_BURST = Size(64)  # a link of ns-2 has none: a packet is sent, then the next
+OTHERS = ("servers", "clients")  # the ends of web sessions, constant bit rate and uploads
+LEAST_BURST = Size(64)  # a link of ns-2 has no bucket: it sends packet after packet
 LEFT, RIGHT = ("left", "left-right"), ("right", "right-left")  # the queues under test
 
 
 @dataclass(frozen=True)
 class Change:
-    """From `at` on, counted from the beginning of the load, both directions have `rate`."""
+    """A change of the rate of both directions, `at` a time since the load began."""
 
     at: Duration
     rate: Rate
 
 
 class ChangeSection(Section):
-    """A change of the rate as the file has it."""
+    """A change of the rate in the file."""
 
     at: Span
     rate: LinkRate
@@ -79,21 +79,21 @@ class Gateways(RigSection):
         moments = [change.at for change in changes]
         if moments != sorted(set(moments)):
             what = f"moments {', '.join(map(str, moments))} do not rise"
-            raise Flaws(((), what, "order them"))
+            raise Flaws(((), what, "write them in rising order"))
         return changes
 
     @property
     def base_rtts(self) -> tuple[Duration, ...]:
-        """Of the last pair; the other ones have a little more (`base_rtts`)."""
+        """Return the base RTT of the last pair; the others have a little more (`base_rtts`)."""
         return (self.base_rtt,)
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """How the rate of the link changes."""
+        """Return the changes of the rate of the link, in order of time."""
         return tuple(Change(change.at, change.rate) for change in self.schedule)
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
-        """The gateways around `link`: `up` is the qdisc of what goes to the receivers."""
+        """Build the gateways around `link`, whose `up` rate is that towards the receivers."""
         assert link is not None
         up, down = queues[link.up], queues[link.down]
         return gateways(link, up, down, self.base_rtt, self.edge_rate)
@@ -102,7 +102,7 @@ class Gateways(RigSection):
 def gateways(
     link: Link, forward: Qdisc, reverse: Qdisc, base_rtt: Duration, edge_rate: Rate
 ) -> Topology:
-    """Five senders – `left` – `right` – five receivers, each on a wire of its own.
+    """Build five senders – `left` – `right` – five receivers, each on a wire of its own.
 
     `left` sends to `right` at the link's `up` rate with the qdisc `forward`, `right` to `left` at
     its `down` rate with `reverse`. The round-trip time is added between `right` and the receivers,
@@ -147,7 +147,7 @@ def gateways(
 
 
 def base_rtts(base_rtt: Duration) -> tuple[Duration, ...]:
-    """Of each pair; that of the last one is `base_rtt`."""
+    """Return the base RTT of each pair; that of the last pair is `base_rtt`."""
     bulk = (
         Duration(base_rtt.nanoseconds + number * base_rtt.nanoseconds // RTT_STEP)
         for number in range(1, BULK_PAIRS + 1)
@@ -156,13 +156,13 @@ def base_rtts(base_rtt: Duration) -> tuple[Duration, ...]:
 
 
 def _limited(rate: Rate, qdisc: Qdisc) -> Hierarchy:
-    """`qdisc` under a limit of `rate`; RED would never be idle there (qdisc/src/idle)."""
+    """Limit `qdisc` to `rate`; without a qdisc between RED would never be idle (qdisc/src/idle)."""
     between = Qdisc("idle", "idle", module=source(SOURCES / "idle"))
     return Hierarchy(rate, burst(rate), qdisc, between if qdisc.kind == "red" else None)
 
 
 def burst(rate: Rate) -> Size:
-    """The smallest bucket, `LEAST_BURST` or more, that is read back as it is.
+    """Return the smallest bucket of at least `LEAST_BURST` that is read back without rounding.
 
     The kernel keeps the time that it takes at `rate` in units of 64 ns (PSCHED_SHIFT), tc shows
     whole microseconds of it: both are whole for a multiple of 8 us.

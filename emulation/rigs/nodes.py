@@ -3,7 +3,7 @@
 ```yaml
 rig:
   kind: nodes
-  edge_rate: 1 Gbit/s            # of every port that nothing is said of
+  edge_rate: 1 Gbit/s            # of every port without settings of its own
   nodes:
     client: {}
     r1: {forwards: true}         # a router
@@ -62,35 +62,35 @@ _PORT = re.compile(rf"\w[\w.-]{{,{LONGEST_NAME - 1}}}", re.ASCII)
 
 
 class EgressSection(Section):
-    """What one end of a link does to what it sends."""
+    """What one end of a link does to the packets that it sends."""
 
     rate: AnyRate = None  # a `Rate`, `up` or `down`
     burst: Bytes | None = None  # the bucket of the rate
     queue: Queue = None  # `tested` or a QueueSection
     delay: Span | None = None
-    tree: list[EntrySection] | None = None  # instead of all that (`emulation.rigs.tree`)
-    ingress: list[EntrySection] | None = None  # the tree for what arrives
+    tree: list[EntrySection] | None = None  # in place of the others (`emulation.rigs.tree`)
+    ingress: list[EntrySection] | None = None  # the tree for arriving packets
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.tree is not None:
             for name in ("rate", "burst", "queue", "delay"):
                 if getattr(self, name) is not None:
-                    raise Flaws(((name,), "does not go with a tree", "write it into the tree"))
+                    raise Flaws(((name,), "excludes a tree", "write it into the tree"))
             check(self.tree, self.ingress)
             return self
         if self.ingress is not None:
-            raise Flaws((("ingress",), "needs a tree beside it", "add 'tree:'"))
+            raise Flaws((("ingress",), "needs a tree", "add 'tree:'"))
         if self.delay is not None and (self.queue is not None or self.burst is not None):
             todo = "put the delay on the port of another link"
-            raise Flaws((("delay",), "does not go with a queue or a burst", todo))
+            raise Flaws((("delay",), "excludes a queue and a burst", todo))
         if self.burst is not None and self.burst < LEAST_BURST:
             what = f"'{self.burst}' lets no whole frame through"
             raise Flaws((("burst",), what, f"write {LEAST_BURST} or more"))
         if self.queue is not None and self.rate is None:
             raise Flaws(((), "a queue without a rate never fills", "add e.g. 'rate: 10 Mbit/s'"))
         if self.rate is None and self.delay is None:
-            raise Flaws(((), "says nothing", "write a rate, a delay or a tree"))
+            raise Flaws(((), "has no effect", "write a rate, a delay or a tree"))
         return self
 
     @property
@@ -99,10 +99,10 @@ class EgressSection(Section):
         return self.queue == TESTED or self.rate in OF_LINK or uses_sweep(self.tree, self.ingress)
 
     def tested_rate(self, link: Link | None) -> Rate | None:
-        """The rate around the queue under test; None where that is elsewhere."""
+        """Return the rate around the queue under test; None where the queue is elsewhere."""
         if self.queue == TESTED:
             return rate_of(self.rate, link)
-        if any(one.qdisc == TESTED for one in self.tree or ()):
+        if any(entry.qdisc == TESTED for entry in self.tree or ()):
             return build(self.tree or (), None, link, {}).rate_around_tested()
         return None
 
@@ -125,14 +125,14 @@ class NodeSection(Section):
     sysctls: Sysctls = ()
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _not_both(self) -> Self:
         if self.forwards and self.switches:
-            raise Flaws(((), "forwards and switches", "leave one: a router or a switch"))
+            raise Flaws(((), "forwards and switches", "choose one: a router or a switch"))
         return self
 
 
 class Nodes(RigSection):
-    """Nodes and links as the file has them."""
+    """Nodes and links, written out in the file."""
 
     kind: Literal["nodes"]
     edge_rate: LinkRate = Rate(10**9)
@@ -150,7 +150,7 @@ class Nodes(RigSection):
 
     @property
     def node_sysctls(self) -> dict[str, dict[str, str]]:
-        """Of the nodes that have any."""
+        """Map nodes with settings of their own to these."""
         return {name: dict(node.sysctls) for name, node in self.nodes.items() if node.sysctls}
 
     def _names(self) -> Iterator[Any]:
@@ -187,7 +187,7 @@ class Nodes(RigSection):
                 yield ("nodes", name), f"no link leads to '{name}'", "add one, or remove the node"
 
     def _cycles(self) -> Iterator[Any]:
-        """Each link that closes a cycle; then whether every node can be reached."""
+        """Yield links that close a cycle, nodes that cannot be reached, and hosts in between."""
         group = {name: name for name in self.nodes}
 
         def root(name: str) -> str:
@@ -199,12 +199,12 @@ class Nodes(RigSection):
             a, b = root(link.from_), root(link.to)
             if a == b and link.from_ != link.to:
                 what = f"closes a cycle: '{link.from_}' and '{link.to}' are connected already"
-                yield ("links", number), what, "remove a link, so that there is one way"
+                yield ("links", number), what, "remove a link, so that there is one path"
             group[a] = b
         first = root(next(iter(self.nodes)))
         for name in self.nodes:
             if root(name) != first:
-                what = f"there is no way from '{next(iter(self.nodes))}' to '{name}'"
+                what = f"there is no path from '{next(iter(self.nodes))}' to '{name}'"
                 yield ("nodes", name), what, "add a link"
         for name, node in self.nodes.items():
             ends = sum(name in (link.from_, link.to) for link in self.links)
@@ -223,12 +223,12 @@ class Nodes(RigSection):
         return any(end.uses_sweep for end in self._egresses())
 
     def tested_rates(self, link: Link | None) -> tuple[Rate, ...]:
-        """The rates at which the queue under test is needed."""
+        """Return the rates at which the queue under test is needed."""
         rates = (end.tested_rate(link) for end in self._egresses())
         return tuple(dict.fromkeys(rate for rate in rates if rate is not None))
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
-        """The nodes and wires, with addresses; `queues` has the queue under test by rate."""
+        """Build the nodes and wires, with addresses; `queues` maps rates to tested qdiscs."""
         subnets = self._subnets()
         taken: dict[int, int] = {}
         wires = []
@@ -248,7 +248,7 @@ class Nodes(RigSection):
                     address = f"10.0.{subnet}.{taken[subnet]}/24"
                 ports.append(Port(node, interface, address, self._egress(end, link, queues)))
             wires.append(Wire(*ports))
-        nodes = (Node(name, one.forwards, one.switches) for name, one in self.nodes.items())
+        nodes = (Node(name, node.forwards, node.switches) for name, node in self.nodes.items())
         return Topology("nodes", tuple(nodes), tuple(wires))
 
     def _egress(
@@ -272,19 +272,20 @@ class Nodes(RigSection):
             yield from (end for end in (link.there, link.back) if end is not None)
 
     def _subnets(self) -> dict[int, int]:
-        """The subnet, counted from 1, of each link: those that a switch joins have one."""
+        """Map each link to its subnet, counted from 1; links joined by switches share a subnet."""
         subnet: dict[int, int] = {}
         of_switch: dict[str, int] = {}
         pending = list(enumerate(self.links))
-        joined = _joined(self.links, {name for name, one in self.nodes.items() if one.switches})
+        switches = {name for name, node in self.nodes.items() if node.switches}
+        segments = _segments(self.links, switches)
         for number, _ in pending:
-            name = joined[number]
+            name = segments[number]
             subnet[number] = of_switch.setdefault(name, len(of_switch) + 1)
         return subnet
 
 
-def _joined(links: list[WireSection], switches: set[str]) -> dict[int, str]:
-    """What joins each link to others: the first switch of a group of switches, else itself."""
+def _segments(links: list[WireSection], switches: set[str]) -> dict[int, str]:
+    """Map each link to the name of its segment: the first of connected switches, else the link."""
     group = {name: name for name in switches}
 
     def root(name: str) -> str:

@@ -1,4 +1,4 @@
-"""No rig at all, for what builds all that it sends over: `saturation`, scripts of Mininet's.
+"""No rig, for traffic that builds its own network: `saturation`, Mininet scripts.
 
 ```yaml
 rig: {kind: none}
@@ -20,22 +20,22 @@ from emulation.study.schema import Flaws
 
 
 class NoRig(RigSection):
-    """Nothing: no node, no bottleneck."""
+    """A rig without nodes and without a bottleneck."""
 
     kind: Literal["none"]
 
     @model_validator(mode="after")
-    def _says_nothing(self) -> Self:
-        said = sorted(self.model_fields_set - {"kind"})
-        if said:
-            raise Flaws(((said[0],), "is for a rig with nodes, here are none", "remove it"))
+    def _has_no_parameters(self) -> Self:
+        names = sorted(self.model_fields_set - {"kind"})
+        if names:
+            raise Flaws(((names[0],), "is for a rig with nodes, this has none", "remove it"))
         return self
 
     @property
     def tested(self) -> bool:
-        """It has no bottleneck."""
+        """Return False: there is no bottleneck."""
         return False
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
-        """No node and no wire."""
+        """Return a topology without nodes and wires."""
         return Topology("none", (), ())

@@ -5,11 +5,11 @@ rig:
   kind: python
   function: parking_lot
   parameters: {hops: 3, delay: 10 ms}
-  bottleneck: true       # whether sweeps vary link and qdisc; true unless it says otherwise
+  bottleneck: true       # whether sweeps vary link and qdisc; true by default
 ```
 
 The function gets the sweep's link (None without a bottleneck), the qdiscs under test and the
-parameters as the file has them, and returns an `emulation.model.topology.Topology`:
+parameters from the file, and returns an `emulation.model.topology.Topology`:
 
 ```python
 def parking_lot(link, queues, hops, delay):
@@ -17,7 +17,7 @@ def parking_lot(link, queues, hops, delay):
     return Topology("parking_lot", nodes, wires)
 ```
 
-`queues[rate]` is the qdisc under test with its values for a rate of the link.
+`queues[rate]` is the qdisc under test with its options at a rate of the link.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FILE = "rigs.py"
 
 
 class Python(RigSection, StudySection):
-    """A rig that a function of the study returns."""
+    """A rig built by a function of the study."""
 
     kind: Literal["python"]
     function: str
@@ -74,35 +74,36 @@ class Python(RigSection, StudySection):
         return self.bottleneck
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
-        """What the function returns; `ConfigError` where it fails or returns something else."""
+        """Return what the function builds; raise `ConfigError` where it fails or returns no rig."""
         assert self.folder is not None
         path = self.folder / FILE
         function = _functions(path, path.stat().st_mtime_ns)[self.function]
         first = function.__code__.co_firstlineno
         try:
-            found = function(link, dict(queues), **self.parameters)
+            topology = function(link, dict(queues), **self.parameters)
         except (Exception, SystemExit) as error:
             line = _line(error, path, first)
             what = f"{self.function} fails: {type(error).__name__}: {error}"
             raise ConfigError(what, f"{path}:{line}", "correct it, or its parameters") from error
-        if not isinstance(found, Topology):
-            what = f"{self.function} returns {type(found).__name__}"
+        if not isinstance(topology, Topology):
+            what = f"{self.function} returns {type(topology).__name__}"
             raise ConfigError(
                 what, f"{path}:{first}", "return an emulation.model.topology.Topology"
             )
         try:
-            found.check()
+            topology.check()
         except ValueError as error:
-            what = f"{self.function} returns no rig: {error}"
+            what = f"{self.function} returns an invalid rig: {error}"
             raise ConfigError(what, f"{path}:{first}", "correct it, or its parameters") from error
-        return found
+        return topology
 
 
 @lru_cache(maxsize=16)
 def _functions(path: Path, changed: int) -> dict[str, FunctionType]:
-    """The functions of a file by name; `Flaws` where it cannot be executed.
+    """Map the public functions of a file to their names; `Flaws` where it cannot be executed.
 
-    Here alone a study's rigs are executed, in this process: confine it here, if anywhere.
+    This is the only place that executes a study's rigs, in this process: confine them here, if
+    anywhere.
     """
     try:
         names = runpy.run_path(str(path))
@@ -113,14 +114,14 @@ def _functions(path: Path, changed: int) -> dict[str, FunctionType]:
         what = f"{path}:{_line(error, path, 1)}: {type(error).__name__}: {error}"
         raise Flaws(((), what, "correct it")) from error
     return {
-        name: one
-        for name, one in names.items()
-        if isfunction(one) and one.__code__.co_filename == str(path) and name[0] != "_"
+        name: value
+        for name, value in names.items()
+        if isfunction(value) and value.__code__.co_filename == str(path) and name[0] != "_"
     }
 
 
 def _line(error: BaseException, path: Path, otherwise: int) -> int:
-    """The line of `path` at which it failed; `otherwise` where it was not executed."""
+    """Return the line of `path` at which it failed; `otherwise` where it was not executed."""
     frames = traceback.extract_tb(error.__traceback__)
-    lines = (one.lineno for one in reversed(frames) if one.filename == str(path))
+    lines = (frame.lineno for frame in reversed(frames) if frame.filename == str(path))
     return next(lines, None) or otherwise

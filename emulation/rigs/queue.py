@@ -1,4 +1,4 @@
-"""A queue of a rig that is written out, and its rate: its own, or the sweep's."""
+"""A queue of a rig that is written out, and its rate: each its own, or the sweep's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from emulation.model.topology import Link
 from emulation.model.units import Rate
 from emulation.study.schema import Flaws, LinkRate, Section, read_options, unknown
 
-TESTED = "tested"  # in place of a qdisc: the one of the sweep
+TESTED = "tested"  # in place of a qdisc: that of the sweep
 OF_LINK = ("up", "down")  # in place of a rate
 
 _LINK_RATE: TypeAdapter[Rate] = TypeAdapter(LinkRate)
@@ -49,7 +49,7 @@ def known_queue(value: Any) -> Any:
         return value
     if isinstance(value, str):
         todo = "write 'tested' for the sweep's, or {kind: fq_codel, options: {…}}"
-        raise Flaws(((), f"'{value}' is no queue", todo))
+        raise Flaws(((), f"'{value}' is not a queue", todo))
     return QueueSection.model_validate(value)
 
 
@@ -63,10 +63,10 @@ Queue = Annotated[QueueSection | Literal["tested"] | None, PlainValidator(known_
 
 
 def rate_of(rate: Any, link: Link | None) -> Rate:
-    """The rate, where it is the link's that of `link`."""
+    """Return the rate; for `up` and `down` that of `link`."""
     if rate in OF_LINK:
         assert link is not None
-        found: Rate = getattr(link, rate)
-        return found
+        link_rate: Rate = getattr(link, rate)
+        return link_rate
     assert isinstance(rate, Rate)
     return rate

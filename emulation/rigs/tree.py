@@ -13,7 +13,7 @@ there:
     - {qdisc: {kind: cake, options: {bandwidth: 20 Mbit/s, ingress: true}}, handle: "1:"}
 ```
 
-Each entry stands behind what it is in, as with `tc`. A class of hfsc has service curves instead of
+Each entry comes after its parent, as with `tc`. A class of hfsc has service curves instead of
 rates: `sc: 5 Mbit/s`, or `rt: {m1: 10 Mbit/s, d: 20 ms, m2: 2 Mbit/s}`, `ls`, `ul`.
 """
 
@@ -31,7 +31,7 @@ from emulation.model.units import Duration, Rate, Size
 from emulation.rigs.queue import OF_LINK, TESTED, AnyRate, Queue, QueueSection, rate_of
 from emulation.study.schema import Bytes, Flaws, Section, Span
 
-#: In place of what a sweep gives, to see whether a tree could be.
+#: Stand-ins for the values of a sweep, to check whether a tree could be built.
 _ANY = Rate(10**6)
 _ANY_LINK, _ANY_QUEUE = Link("1/1", _ANY, _ANY), Qdisc("pfifo", "pfifo")
 _RATES, _CURVES = ("rate", "ceil"), ("sc", "rt", "ls", "ul")
@@ -50,9 +50,11 @@ class CurveSection(Section):
         if (self.m1 is None) != (self.d is None):
             raise Flaws(((), "has only one of m1 and d", "write both: m1 holds for the time d"))
         if self.d is not None and self.d.nanoseconds % 1000:
-            raise Flaws((("d",), f"'{self.d}' is not in whole microseconds", "tc counts in those"))
+            raise Flaws(
+                (("d",), f"'{self.d}' is not a whole number of microseconds", "tc counts in us")
+            )
         if self.m1 is None and self.m2 is None:
-            raise Flaws(((), "says nothing", "write m2, or m1, d and m2"))
+            raise Flaws(((), "has no rate", "write m2, or m1, d and m2"))
         return self
 
 
@@ -64,7 +66,7 @@ def _curve(value: Any) -> Any:
 
 def _place(value: Any) -> str:
     if not isinstance(value, str):
-        raise Flaws(((), f"{value!r} is no text", "put it in quotes, e.g. '1:10'"))
+        raise Flaws(((), f"{value!r} is not text", "put it in quotes, e.g. '1:10'"))
     return value
 
 
@@ -78,7 +80,7 @@ class EntrySection(Section):
     qdisc: Queue = None  # `tested` or a QueueSection
     class_: _Place | None = Field(default=None, alias="class")
     filter: str | None = None  # what follows `tc filter add dev X parent 1:`
-    parent: _Place | None = None  # of a class or filter where it is not the (root) qdisc
+    parent: _Place | None = None  # of a class or filter; by default the (root) qdisc
     handle: _Place | None = None  # of a qdisc
     kind: str | None = None  # of a class
     rate: AnyRate = None
@@ -93,13 +95,13 @@ class EntrySection(Section):
     ul: _Curve = None
 
     @model_validator(mode="after")
-    def _one_thing(self) -> Self:
-        if sum(one is not None for one in (self.qdisc, self.class_, self.filter)) != 1:
+    def _exactly_one(self) -> Self:
+        if sum(part is not None for part in (self.qdisc, self.class_, self.filter)) != 1:
             todo = "write one of 'qdisc:', 'class:' and 'filter:' in each entry"
-            raise Flaws(((), "is not one thing", todo))
-        given = [name for name in _OF_CLASS if getattr(self, name) is not None]
-        if self.class_ is None and (given or self.kind is not None):
-            wrong = "kind" if self.kind is not None else given[0]
+            raise Flaws(((), "is not exactly one of qdisc, class and filter", todo))
+        options = [name for name in _OF_CLASS if getattr(self, name) is not None]
+        if self.class_ is None and (options or self.kind is not None):
+            wrong = "kind" if self.kind is not None else options[0]
             raise Flaws(((wrong,), "belongs to a class", "remove it, or write 'class:'"))
         if self.class_ is not None and self.kind is None:
             raise Flaws((("kind",), "is missing", "write the kind of the class, e.g. htb"))
@@ -109,8 +111,8 @@ class EntrySection(Section):
             raise Flaws((("handle",), what, todo))
         return self
 
-    def made(self, link: Link | None) -> TreeClass:
-        """The class."""
+    def tree_class(self, link: Link | None) -> TreeClass:
+        """Return the class, with rates of `link` where it names them."""
         assert self.class_ is not None
         assert self.kind is not None
         options: list[tuple[str, Rate | Size | int | Curve]] = []
@@ -121,8 +123,8 @@ class EntrySection(Section):
             if name in _RATES:
                 value = rate_of(value, link)
             elif name in _CURVES:
-                m1, m2 = (Rate(0) if one is None else rate_of(one, link)
-                          for one in (value.m1, value.m2))  # fmt: skip
+                m1, m2 = (Rate(0) if rate is None else rate_of(rate, link)
+                          for rate in (value.m1, value.m2))  # fmt: skip
                 value = Curve(m1, value.d or Duration(0), m2)
             options.append((name, value))
         parent = self.parent or f"{self.class_.partition(':')[0]}:"
@@ -130,10 +132,10 @@ class EntrySection(Section):
 
     @property
     def of_link(self) -> bool:
-        """Whether a rate of it is the sweep's link's."""
+        """Whether one of its rates is that of the sweep's link."""
         curves = (getattr(self, name) for name in _CURVES)
-        rates = [one for curve in curves if curve is not None for one in (curve.m1, curve.m2)]
-        return any(one in OF_LINK for one in (self.rate, self.ceil, *rates))
+        rates = [rate for curve in curves if curve is not None for rate in (curve.m1, curve.m2)]
+        return any(rate in OF_LINK for rate in (self.rate, self.ceil, *rates))
 
 
 def build(
@@ -142,27 +144,27 @@ def build(
     link: Link | None,
     queues: Mapping[Rate, Qdisc],
 ) -> Tree:
-    """The tree, and that for what arrives; `queues` has the queue under test by rate.
+    """Return the tree, with the one for arriving packets; `queues` maps rates to tested qdiscs.
 
-    Raises `ValueError` with what to do where `tc` could not build it.
+    Raises `ValueError`, with what to do, where `tc` could not build it.
     """
     qdiscs, root, tested = [], "1:", ""
-    for one in entries:
-        if one.qdisc is None:
+    for entry in entries:
+        if entry.qdisc is None:
             continue
-        assert one.handle is not None
-        if one.parent is None:
-            root = one.handle
-        if one.qdisc == TESTED:
+        assert entry.handle is not None
+        if entry.parent is None:
+            root = entry.handle
+        if entry.qdisc == TESTED:
             if tested:
                 raise ValueError("there are two queues under test; leave one")
-            tested = one.handle
-        qdisc = one.qdisc.qdisc() if isinstance(one.qdisc, QueueSection) else _ANY_QUEUE
-        qdiscs.append(Attached(one.parent or "root", one.handle, qdisc))
+            tested = entry.handle
+        qdisc = entry.qdisc.qdisc() if isinstance(entry.qdisc, QueueSection) else _ANY_QUEUE
+        qdiscs.append(Attached(entry.parent or "root", entry.handle, qdisc))
     if not qdiscs:
         raise ValueError("a tree needs a qdisc; add the root, without 'parent'")
-    classes = tuple(one.made(link) for one in entries if one.class_ is not None)
-    words = (f"parent {one.parent or root} {one.filter}" for one in entries if one.filter)
+    classes = tuple(entry.tree_class(link) for entry in entries if entry.class_ is not None)
+    words = (f"parent {entry.parent or root} {entry.filter}" for entry in entries if entry.filter)
     arriving = None if ingress is None else build(ingress, None, link, queues)
     tree = Tree(tuple(qdiscs), classes, tuple(words), arriving, tested)
     if not tested:
@@ -184,4 +186,4 @@ def check(entries: Sequence[EntrySection], ingress: Sequence[EntrySection] | Non
 
 def uses_sweep(*trees: Sequence[EntrySection] | None) -> bool:
     """Whether a tree has the queue under test or a rate of the sweep's link."""
-    return any(one.of_link or one.qdisc == TESTED for tree in trees for one in tree or ())
+    return any(entry.of_link or entry.qdisc == TESTED for tree in trees for entry in tree or ())

@@ -1,4 +1,4 @@
-"""What is wrong with a value of a YAML file, in words: pydantic's findings and what to do."""
+"""Problems of a YAML file in words: what pydantic found to be wrong, and what to do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from emulation.study.source import Path, Source
 
 S = TypeVar("S", bound=Section)
 
-#: What pydantic finds, in our words: type -> (what is wrong, what to do).
+#: Errors of pydantic in our words: type -> (what is wrong, what to do).
 WORDS = {
     "missing": ("is missing", "add it"),
     "string_type": ("is not text", "write text, in quotes where YAML takes it for a number"),
@@ -30,11 +30,13 @@ WORDS = {
 
 
 def validated(source: Source, form: type[S], first: str) -> S | None:
-    """`source` in its `form`, whose first key is `first`; None, with the problems in `source`,
-    where it does not have it."""
+    """Return the content of `source` in its `form`, whose first key is `first`.
+
+    Where it does not have this form, add the problems to `source` and return None.
+    """
     if not isinstance(source.value, dict):
         if not source.problems:
-            source.problems.append(source.problem((), "is no study", f"start with '{first}:'"))
+            source.problems.append(source.problem((), "is not a study", f"start with '{first}:'"))
         return None
     try:
         return form.model_validate(source.value)
@@ -44,7 +46,7 @@ def validated(source: Source, form: type[S], first: str) -> S | None:
 
 
 def read(adapter: TypeAdapter[Any], value: Any, form: Any, context: dict[str, Any]) -> Any:
-    """`value` as `adapter` reads it; `Flaws` with all that is wrong. `form` is its annotation."""
+    """Return `value` as `adapter` reads it; raise `Flaws`. `form` is the adapter's annotation."""
     try:
         return adapter.validate_python(value, context=context)
     except ValidationError as error:
@@ -54,7 +56,7 @@ def read(adapter: TypeAdapter[Any], value: Any, form: Any, context: dict[str, An
 
 
 def flaws(invalid: ValidationError, value: Any, form: Any) -> Iterator[Flaw]:
-    """pydantic's findings about `value`, which should have the `form`."""
+    """Yield pydantic's errors about `value`, which should have the `form`, as flaws."""
     for error in invalid.errors():
         kind, context = error["type"], error.get("ctx", {})
         path = _path(value, error["loc"], kind == "extra_forbidden")
@@ -67,19 +69,19 @@ def flaws(invalid: ValidationError, value: Any, form: Any) -> Iterator[Flaw]:
         elif kind in ("literal_error", "union_tag_invalid"):
             tags = context.get("expected_tags") or context["expected"]
             noun = "kind" if kind == "union_tag_invalid" else _noun(path)
-            found = context.get("tag", error["input"])
+            tag = context.get("tag", error["input"])
             here = (*path, "kind") if kind == "union_tag_invalid" else path
-            yield here, *unknown(noun, str(found), re.findall("'([^']*)'", tags))
+            yield here, *unknown(noun, str(tag), re.findall("'([^']*)'", tags))
         elif kind == "union_tag_not_found":
             yield path, "has no kind", "add 'kind:'"
         elif kind == "too_short":
-            least, found = context["min_length"], len(error["input"])
-            if found == 0:
+            least, count = context["min_length"], len(error["input"])
+            if count == 0:
                 yield path, "is empty", "add at least one entry"
-            elif found < least:  # else one of the entries is wrong, which has a finding of its own
+            elif count < least:  # else an entry is wrong, which has an error of its own
                 yield (
                     path,
-                    f"has {found} entry" if found == 1 else f"has {found} entries",
+                    f"has {count} entry" if count == 1 else f"has {count} entries",
                     (f"write {least} or more"),
                 )
         else:
@@ -93,13 +95,13 @@ def _noun(path: Path) -> str:
 
 
 def _path(value: Any, location: Sequence[str | int], is_key: bool = False) -> Path:
-    """Where in `value` a finding is: pydantic's location has the tags of unions between.
+    """Return the path in `value` of pydantic's location, which also has the tags of unions.
 
-    `is_key`: the last step is a key of the file, whatever it is called.
+    `is_key` says that the last step is a key of the file, whatever its name.
     """
     path: list[str | int] = []
     last = len(location) - 1
-    tagged = False  # whether the tag of `value` has been there
+    tagged = False  # whether the tag of `value` has been passed
     for number, step in enumerate(location):
         if is_key and number == last:
             path.append(step)
@@ -109,10 +111,10 @@ def _path(value: Any, location: Sequence[str | int], is_key: bool = False) -> Pa
         if not tagged and isinstance(value, Mapping) and value.get("kind") == step:
             tagged = True
             continue
-        there = (isinstance(value, Mapping) and step in value) or (
+        exists = (isinstance(value, Mapping) and step in value) or (
             isinstance(value, list | tuple) and isinstance(step, int) and step < len(value)
         )
-        if there:
+        if exists:
             path.append(step)
             value, tagged = value[step], False
         elif number == last:
@@ -121,28 +123,32 @@ def _path(value: Any, location: Sequence[str | int], is_key: bool = False) -> Pa
 
 
 def _keys(form: Any, value: Any, path: Path) -> list[str]:
-    """The keys that the section of `form` at `path` may have."""
+    """Return the valid keys of the section at `path` of a value of `form`."""
     section = _section(form, value)
     for step in path:
         value = value[step]
         if isinstance(section, type) and issubclass(section, BaseModel):
-            fields = {one.alias or name: one for name, one in section.model_fields.items()}
+            fields = {field.alias or name: field for name, field in section.model_fields.items()}
             section = _section(fields[str(step)].annotation, value)
         else:
-            entry = [one for one in get_args(section) if one is not ...][-1]  # of tuple[X, ...]
+            entry = [form for form in get_args(section) if form is not ...][-1]  # of tuple[X, ...]
             section = _section(entry, value)
     fields = section.model_fields
-    return [one.alias or name for name, one in fields.items() if name != "folder"]
+    return [field.alias or name for name, field in fields.items() if name != "folder"]
 
 
 def _section(form: Any, value: Any) -> Any:
-    """The model that an annotation stands for: of a union the one of `value`'s kind."""
+    """Return the model that an annotation stands for; of a union that of `value`'s kind."""
     if get_origin(form) is Annotated:
         form = get_args(form)[0]
-    other = [one for one in get_args(form) if one is not NoneType]
-    if get_origin(form) in (Union, UnionType) and len(other) == 1:  # or None
-        return _section(other[0], value)
-    models = [one for one in get_args(form) if isinstance(one, type) and issubclass(one, BaseModel)]
+    arguments = [argument for argument in get_args(form) if argument is not NoneType]
+    if get_origin(form) in (Union, UnionType) and len(arguments) == 1:  # or None
+        return _section(arguments[0], value)
+    models = [
+        argument
+        for argument in get_args(form)
+        if isinstance(argument, type) and issubclass(argument, BaseModel)
+    ]
     if get_origin(form) in (dict, list, tuple) or not models:
         return form
     kind = value.get("kind") if isinstance(value, Mapping) else None

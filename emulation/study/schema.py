@@ -1,7 +1,7 @@
-"""What a value of a study file must be: names, quantities, options of qdiscs.
+"""The types of values in a study file: names, quantities, options of qdiscs.
 
-Each check here sees one value and says what is wrong with it and what to do. The sections that the
-values belong to are in `emulation.config.studyfile`, `emulation.rigs` and `emulation.traffic`.
+Each check here sees a single value and says what is wrong with it and what to do. The sections of
+the values are in `emulation.config.studyfile`, `emulation.rigs` and `emulation.traffic`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from emulation.model.qdisc import TC_OPTIONS, Option, flaws as flaws_of_qdisc
 from emulation.model.units import Duration, Packets, Quantity, Rate, Size, UnitError
 from emulation.study.source import Path
 
-FASTEST = Rate(100 * 10**9)  # a faster link is taken for a slip
-ADDRESSES = 16  # of a server: the bands that a prio qdisc can have
-MOST_LISTED = 20  # names in an error; of more, the nearest three
-MOST_FLOWS = 256  # of iperf, each of which takes a process of the guest
-LEAST_MEMORY = Size(64 * 2**20)  # what a guest boots in, and a little more
+FASTEST = Rate(100 * 10**9)  # a faster link is probably a mistake
+ADDRESSES = 16  # of a server: the number of bands of a prio qdisc
+MOST_LISTED = 20  # names in an error; of a longer list, the nearest three
+MOST_FLOWS = 256  # of iperf; each takes a process of the guest
+LEAST_MEMORY = Size(64 * 2**20)  # a little more than a guest needs to boot
 LEAST_MTU, MOST_MTU = Size(68), Size(1500)  # RFC 791, Ethernet
 #: Kinds of the rig itself, not for a queue under test.
 RIG_KINDS = frozenset({"drr", "hfsc", "htb", "netem", "prio", "tbf"})
@@ -44,21 +44,21 @@ Flaw = tuple[Path, str, str]
 
 
 class Flaws(ValueError):
-    """All that is wrong with a value."""
+    """Everything that is wrong with a value."""
 
     def __init__(self, *flaws: Flaw) -> None:
         self.flaws = flaws
         super().__init__("; ".join(what for _, what, _ in flaws))
 
     def below(self, step: str | int) -> list[Flaw]:
-        """The same flaws, seen from the value around this one."""
+        """Return the same flaws, with paths from the value around this one."""
         return [((step, *path), what, todo) for path, what, todo in self.flaws]
 
 
 def unknown(noun: str, word: str, valid: Iterable[str], look: str = "") -> tuple[str, str]:
-    """What is wrong and what to do about a `word` that is none of the `valid` ones.
+    """Return what is wrong with a `word` that is not among the `valid` ones, and what to do.
 
-    Where there are more than `MOST_LISTED`, the nearest three are named; `look` says what has all.
+    Of more than `MOST_LISTED` only the nearest three are named; `look` says where all are listed.
     """
     names = list(valid)
     what = f"unknown {noun} '{word}'"
@@ -75,7 +75,7 @@ Q = TypeVar("Q", bound=Quantity)
 
 
 def _parser(quantity: type[Q]) -> Callable[[Any], Q]:
-    """A validator that reads a `quantity` from text."""
+    """Return a validator that reads a `quantity` from text."""
 
     def parse(value: Any) -> Q:
         if isinstance(value, quantity):  # read already
@@ -130,9 +130,9 @@ def _durations(value: Any) -> tuple[Duration, ...]:
         raise Flaws(((), f"has {len(value)} entries", f"write 1 to {ADDRESSES} of them"))
     flaws: list[Flaw] = []
     read = []
-    for index, one in enumerate(value):
+    for index, item in enumerate(value):
         try:
-            read.append(_positive(parse(one)))
+            read.append(_positive(parse(item)))
         except Flaws as error:
             flaws += error.below(index)
     if flaws:
@@ -143,14 +143,14 @@ def _durations(value: Any) -> tuple[Duration, ...]:
 def _bootable(size: Size) -> Size:
     if size < LEAST_MEMORY or size.bytes % 2**20:
         todo = f"write {LEAST_MEMORY} or more, in whole MiB"
-        raise Flaws(((), f"'{size}' is no memory for a guest", todo))
+        raise Flaws(((), f"'{size}' is not a possible memory of a guest", todo))
     return size
 
 
 def _carried(mtu: Size) -> Size:
     if not LEAST_MTU <= mtu <= MOST_MTU:
         todo = f"write {LEAST_MTU} to {MOST_MTU}"
-        raise Flaws(((), f"'{mtu}' is no MTU of IPv4 over Ethernet", todo))
+        raise Flaws(((), f"'{mtu}' is not an MTU of IPv4 over Ethernet", todo))
     return mtu
 
 
@@ -161,16 +161,16 @@ def _setting(value: Any) -> str:
 
 
 def _settings(value: Any) -> tuple[tuple[str, str], ...]:
-    """A mapping of names to settings, as pairs."""
+    """Return a mapping of names to settings as pairs."""
     if isinstance(value, tuple):  # read already
         return value
     if not isinstance(value, Mapping):
         raise Flaws(((), "is not a mapping", "write keys with values below it"))
     flaws: list[Flaw] = []
     read = []
-    for name, one in value.items():
+    for name, setting in value.items():
         try:
-            read.append((str(name), _setting(one)))
+            read.append((str(name), _setting(setting)))
         except Flaws as error:
             flaws += error.below(str(name))
     if flaws:
@@ -179,14 +179,14 @@ def _settings(value: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _of_network(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    wrong = [((name,), *found) for name, value in pairs if (found := sysctls.flaw(name, value))]
-    if wrong:
-        raise Flaws(*wrong)
+    flaws = [((name,), *flaw) for name, value in pairs if (flaw := sysctls.flaw(name, value))]
+    if flaws:
+        raise Flaws(*flaws)
     return pairs
 
 
 def _written(noun: str, quantity: type[Quantity]) -> WithJsonSchema:
-    """What an editor is told of a quantity."""
+    """Return the JSON Schema of a quantity, for editors."""
     units = "|".join(map(re.escape, quantity.UNITS))
     return WithJsonSchema(
         {
@@ -240,7 +240,7 @@ class Section(BaseModel):
 
 
 class StudySection(Section):
-    """A section that names files of its study, in whose `folder` they are."""
+    """A section that names files of its study, which are in its `folder`."""
 
     folder: FolderPath | None = Field(default=None, exclude=True, repr=False)
 
@@ -250,13 +250,13 @@ class StudySection(Section):
         if not isinstance(value, dict):
             return value
         if "folder" in value:
-            todo = "remove it: files lie beside the study's file"
-            raise Flaws((("folder",), "is no key", todo))
+            todo = "remove it: files are found next to the study's file"
+            raise Flaws((("folder",), "is not a key", todo))
         return {**value, "folder": (info.context or {}).get("folder")}
 
 
 def read_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a `tc` kind, and `txqueuelen`, typed; `Flaws` has all that are wrong."""
+    """Return the options of a `tc` kind and `txqueuelen` with their types; raise `Flaws`."""
     types: dict[str, type] = {**TC_OPTIONS[kind], "txqueuelen": Packets}
     flaws: list[Flaw] = []
     read: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""A YAML file as plain values, with the line of every key, so that an error can say where."""
+"""A YAML file as plain values, with the line of every key for error messages."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from emulation import datafile
 from emulation.errors import ConfigError, DamagedData, Problem, printable
 
-#: Where a value is: keys of mappings and indices of sequences, from the outside in.
+#: The place of a value: keys of mappings and indices of sequences, from the outside in.
 Path = tuple[str | int, ...]
 
-#: Of a file, in characters, and of what its aliases make of it: keys, items and values. The largest
-#: study that ships has 21,572 characters and 1294 values; one of this size takes 3 s to read.
+#: Limits of a file in characters and, aliases included, in keys, items and values. The largest
+#: study that ships has 21,572 characters and 1294 values; a file at the limits takes 3 s to read.
 MOST_TEXT = 1 << 17
 MOST_VALUES = 20_000
-#: Of mappings and lists in each other; studies that ship have 6.
+#: Levels of nested mappings and lists; studies that ship have 6.
 MOST_DEPTH = 32
 #: A whole number that every tool between here and the guest's kernel can hold.
 MOST_NUMBER = 2**63
 
-MERGE = "<<"  # a key that brings those of another mapping, unless they are written beside it
+MERGE = "<<"  # a key that adds those of another mapping which are not written out
 
 SCALARS: dict[str, Callable[[str], Any]] = {
     "tag:yaml.org,2002:int": lambda text: int(text if "_" not in text else "", 0),  # 10_1 is text
@@ -37,13 +37,13 @@ SCALARS: dict[str, Callable[[str], Any]] = {
     "tag:yaml.org,2002:bool": lambda text: text.casefold() == "true",
     "tag:yaml.org,2002:null": lambda _: None,
 }
-#: What else a value may be: text in the end, and what holds other values.
+#: Tags of other values: those that end up as text, and those that hold other values.
 TEXTS = tuple(f"tag:yaml.org,2002:{name}" for name in ("str", "timestamp", "merge", "value"))
 HOLDERS = tuple(f"tag:yaml.org,2002:{name}" for name in ("map", "seq"))
 
 
 def dotted(path: Path) -> str:
-    """`path` for people: `experiments.rrul.sweep.link[0]`."""
+    """Write `path` for people: `experiments.rrul.sweep.link[0]`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}"
@@ -51,17 +51,19 @@ def dotted(path: Path) -> str:
 
 
 def _brackets(text: str) -> int:
-    """How many brackets are open at once, wherever they stand: ruamel.yaml takes seconds to find
-    out that it is thousands."""
+    """Return the deepest nesting of brackets, even in text.
+
+    ruamel.yaml would take seconds to find out that it is thousands.
+    """
     depth = most = 0
-    for one in re.findall(r"[\[\]{}]", text):
-        depth = max(0, depth + (1 if one in "[{" else -1))
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth = max(0, depth + (1 if bracket in "[{" else -1))
         most = max(most, depth)
     return most
 
 
 class _TooMany(Exception):
-    """A file that is refused before all of it is read."""
+    """A file that is refused before it has been read completely."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -75,21 +77,21 @@ class Source:
     value: Any = None  # dicts with text keys, lists, text, numbers, booleans
     lines: dict[Path, int] = field(default_factory=dict)  # of each key and item, from 1
     problems: list[Problem] = field(default_factory=list)  # syntax, duplicate keys, odd keys
-    values: int = 0  # that were made of the text so far
+    values: int = 0  # made of the text so far
 
     def line(self, path: Path) -> int:
-        """The line of `path`, or of what encloses it where the file does not have it."""
+        """Return the line of `path`; where the file does not have it, that of its parent."""
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
 
     def problem(self, path: Path, what: str, todo: str) -> Problem:
-        """What is wrong with the value at `path`."""
+        """Return a problem of the value at `path`, with its line."""
         return Problem(self.line(path), dotted(path), what, todo)
 
     @classmethod
     def of(cls, path: FilePath) -> Source:
-        """As `read`, the file at `path`; `ConfigError` where it cannot be read."""
+        """Parse the file at `path`, as `read`; raise `ConfigError` where it cannot be read."""
         try:
             text = datafile.read(path, 4 * MOST_TEXT).decode()  # bytes of a character
         except (DamagedData, UnicodeDecodeError) as error:
@@ -99,11 +101,11 @@ class Source:
 
     @classmethod
     def read(cls, text: str) -> Source:
-        """Parse `text`; what YAML or this reader refuses ends up in `problems`."""
+        """Parse `text`; `problems` has what YAML or this reader refuses."""
         source = cls()
         if len(text) > MOST_TEXT:
             what = f"is longer than {MOST_TEXT >> 10} KiB"
-            source.problems.append(Problem(1, "", what, "make several studies of it"))
+            source.problems.append(Problem(1, "", what, "split it into several studies"))
             return source
         try:
             if _brackets(text) > MOST_DEPTH:
@@ -140,11 +142,11 @@ class Source:
         self.values += 1
         if self.values > MOST_VALUES:
             what = f"has more than {MOST_VALUES} values, aliases included"
-            raise _TooMany(Problem(line, dotted(path), what, "make several studies of it"))
+            raise _TooMany(Problem(line, dotted(path), what, "split it into several studies"))
         if len(outer) > MOST_DEPTH:
             raise _TooMany(Problem(line, dotted(path), "is nested too deeply", "write it flat"))
         if any(node is parent for parent in outer):
-            self._refuse(path, "is an alias of what encloses it", "write the value out")
+            self._refuse(path, "is an alias of a value around it", "write the value out")
             return None
         if str(node.tag) not in (*SCALARS, *TEXTS, *HOLDERS):
             self._refuse(path, f"has the tag {str(node.tag)[:40]!r}", "leave the tag out")
@@ -162,7 +164,7 @@ class Source:
         if getattr(node, "style", None) == ">":
             text = text.replace("\a", "")  # where ruamel.yaml remembers a line's end
         if printable(text) != text:
-            self._refuse(path, "has a character that cannot be printed", "write it without")
+            self._refuse(path, "has a character that cannot be printed", "remove the character")
             return None
         try:
             value = SCALARS.get(str(node.tag), str)(text)
@@ -170,9 +172,7 @@ class Source:
             value = math.nan if str(node.tag).endswith(":float") or len(text) > 80 else text
         huge = isinstance(value, int) and abs(value) >= MOST_NUMBER
         if huge or (isinstance(value, float) and not math.isfinite(value)):
-            self._refuse(
-                path, f"'{text[:40]}' is no number that can be used", "write a smaller one"
-            )
+            self._refuse(path, f"'{text[:40]}' is not a usable number", "write a smaller one")
             return None
         return value
 
@@ -182,12 +182,12 @@ class Source:
         for key, value in node.value:
             line = key.start_mark.line + 1
             if isinstance(key, ScalarNode) and key.value == MERGE:
-                found = self._plain(value, path, outer)
-                if not isinstance(found, dict):
+                mapping = self._plain(value, path, outer)
+                if not isinstance(mapping, dict):
                     what = "merges something that is not a mapping"
                     self.problems.append(Problem(line, dotted(path), what, "name a mapping"))
                     continue
-                merged |= found
+                merged |= mapping
                 continue
             if not isinstance(key, ScalarNode):
                 what = "has a key that is not text"

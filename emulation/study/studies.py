@@ -1,7 +1,7 @@
 """Where studies are: a study registers itself by being a folder with a `study.yaml`.
 
-The shipped ones are in `studies/` of the repository; a user's may lie anywhere, and is known to
-this process and to those that it starts once `add` has been told of it.
+The shipped studies are in `studies/` of the repository; a user's may lie anywhere, and after `add`
+it is known to this process and to those that it starts.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from pathlib import Path
 
 from emulation.errors import ConfigError
 
-#: The shipped studies, a folder each.
+#: The folder of the shipped studies, each in a folder of its own.
 SHIPPED = Path(__file__).resolve().parents[2] / "studies"
 
-#: What makes a folder a study.
+#: The file that makes a folder a study.
 FILE = "study.yaml"
 
-#: The folder of a study's runs, and of those of all shipped ones.
+#: The folder of a study's runs, and of the runs of all shipped studies.
 DATA = "data"
 
-#: Of the environment: the folders of studies that do not ship, one after the other as in PATH.
+#: Environment variable: the folders of studies that do not ship, separated as in PATH.
 VARIABLE = "QDISC_LAB_STUDIES"
 
 
@@ -30,41 +30,41 @@ class NoStudy(ConfigError):
 
 
 def shipped() -> dict[str, Path]:
-    """Folder by name of each shipped study, in the order of their names."""
+    """Map the names of the shipped studies, sorted, to their folders."""
     return {path.parent.name: path.parent for path in sorted(SHIPPED.glob(f"*/{FILE}"))}
 
 
 def known() -> dict[str, Path]:
-    """The shipped studies, and behind them those that were added.
+    """Map the names of the shipped studies, then of those that were added, to their folders.
 
-    Raises `ConfigError` where one of these has the name of another.
+    Raises `ConfigError` where an added study has the name of another.
     """
-    found = shipped()
+    folders = shipped()
     for folder in _added():
-        namesake = found.setdefault(folder.name, folder)
+        namesake = folders.setdefault(folder.name, folder)
         if namesake.resolve() != folder.resolve():
             todo = "rename the folder, and the study in its file"
             what = f"has the name of the study in {namesake}"
             raise ConfigError(what, f"{VARIABLE}: {folder}", todo)
-    return found
+    return folders
 
 
 def find(name_or_path: str | Path) -> Path:
-    """The folder of a study: of one that is known, by its name, or of any, by its path.
+    """Return the folder of a study: of a known study by its name, of any study by its path.
 
-    A folder that ships figures alone can be found by its name, too. Raises `ConfigError` for what
-    is neither, with the nearest names, and for a folder whose name another study has.
+    A shipped folder with figures alone is found by its name, too. Raises `ConfigError` where there
+    is no such study, with the nearest names, and for a folder whose name another study has.
     """
     text = str(name_or_path)
     names = known() | {path.parent.name: path.parent for path in SHIPPED.glob("*/figures")}
     if text in names:
         return names[text]
-    # Of `os.path`: a name that is too long, or of no user, is no error there.
+    # `os.path` raises no error for a name that is too long, or `~` of an unknown user.
     folder = Path(os.path.realpath(os.path.expanduser(text)))  # noqa: PTH111
     if not os.path.isfile(folder / FILE) and folder not in names.values():  # noqa: PTH113
         close = difflib.get_close_matches(text, names, n=3)
         near = f"did you mean {' or '.join(close)}? " if close else ""
-        todo = f"{near}take {', '.join(sorted(names))}, or the folder of a {FILE}"
+        todo = f"{near}write {', '.join(sorted(names))}, or a folder with a {FILE}"
         raise NoStudy(f"no study '{text}'", todo=todo)
     namesake = names.get(folder.name)
     if namesake is not None and namesake.resolve() != folder:
@@ -74,15 +74,15 @@ def find(name_or_path: str | Path) -> Path:
 
 
 def data_folder(folder: Path) -> Path:
-    """Where the runs of a study lie: those of shipped ones in `data`, others' in their folder.
+    """Return the folder of a study's runs: `data` for shipped studies, else one in its folder.
 
-    Raises `ConfigError` where that is a link to another place.
+    Raises `ConfigError` where it is a link to another place.
     """
     return SHIPPED.parent / DATA if folder.parent == SHIPPED else inside(folder, DATA)
 
 
 def inside(folder: Path, name: str) -> Path:
-    """What a study in `folder` calls `name`; `ConfigError` where it is not below the folder."""
+    """Return the path of `name` in a study's `folder`; raise `ConfigError` where it is outside."""
     path = folder / name
     below = not Path(name).is_absolute() and ".." not in Path(name).parts and "\0" not in name
     real = Path(os.path.realpath(folder))
@@ -93,7 +93,7 @@ def inside(folder: Path, name: str) -> Path:
 
 
 def add(name_or_path: str | Path) -> Path:
-    """As `find`; a study that does not ship is known from then on."""
+    """Find a study, as `find`; one that does not ship is known from then on."""
     folder = find(name_or_path)
     if folder.parent != SHIPPED and folder not in _added():
         os.environ[VARIABLE] = os.pathsep.join(map(str, [*_added(), folder]))
@@ -101,4 +101,4 @@ def add(name_or_path: str | Path) -> Path:
 
 
 def _added() -> list[Path]:
-    return [Path(one) for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
+    return [Path(path) for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]

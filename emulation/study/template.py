@@ -1,4 +1,4 @@
-"""The folder that `emulate new` makes: a study that runs as it is."""
+"""The folder that `emulate new` makes: a study that runs without changes."""
 
 from __future__ import annotations
 
@@ -153,22 +153,21 @@ SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "study.schema.json"
 
 
 def make(folder: Path) -> list[Path]:
-    """Write a new study into `folder`, which must not be there; the files that were written.
+    """Write a new study into `folder`, which must not exist, and return the files written.
 
-    It is trusted from then on, whatever its user makes of it.
-
-    Raises `ConfigError` for a folder that is there, or whose name is none for a study.
+    The study is trusted from then on, however the user changes it. Raises `ConfigError` for a
+    folder that exists or whose name cannot be that of a study.
     """
     name = folder.name
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
         todo = "write lower-case letters, digits, - and _, e.g. my-study"
-        raise ConfigError(f"'{folder.name}' is no name for a study", "emulate new", todo)
+        raise ConfigError(f"'{folder.name}' is not a name for a study", "emulate new", todo)
     if name in studies.shipped():
         raise ConfigError(
-            f"there is a study '{name}' already", "emulate new", "choose another name"
+            f"there already is a study '{name}'", "emulate new", "choose another name"
         )
     if folder.exists():
-        raise ConfigError("is there already", str(folder), "name a folder that is not there")
+        raise ConfigError("exists already", str(folder), "name a folder that does not exist")
     texts = {
         studies.FILE: STUDY.format(name=name),
         SCHEMA.name: SCHEMA.read_text(),

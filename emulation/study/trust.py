@@ -1,10 +1,10 @@
-"""What a study that somebody else may have made would execute, and whether the user agreed to it.
+"""What a study from somebody else would execute, and whether the user has agreed to it.
 
-A study is more than numbers: `rigs.py`, `claims.py` and notebooks are Python of this computer, a
-module's Kbuild is run by make, and programs run as root of a guest. None of it is executed before
-the user has seen what it is and said yes, at a prompt or by `--trust`; the answer holds as long as
-these files stay what they are. A study that `emulate new` made is its user's own, and trusted
-wherever it says; shipped ones are part of the project.
+A study is more than numbers: `rigs.py`, `claims.py` and notebooks run as Python on this computer,
+a module's Kbuild is run by make, and programs run as root in a guest. Nothing of it is executed
+before the user has seen a list and agreed, at a prompt or by `--trust`; the answer holds as long as
+these files do not change. A study that `emulate new` made is the user's own and always trusted;
+shipped studies are part of the project.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from emulation.model.qdisc import INPUTS
 from emulation.study import studies
 from emulation.study.source import Source
 
-#: Of the environment: folders, as in PATH, below which studies are trusted: for CI and containers.
+#: Environment variable: folders, as in PATH, below which studies are trusted: for CI, containers.
 VARIABLE = "QDISC_LAB_TRUST"
 
 HOST, GUEST = "this computer", "the guest"
 
-#: What Python can execute, by the ends of files, wherever in the study they are: notebooks import
-#: what lies beside them. What is in a `__pycache__` is not taken from there (`bytecode`).
+#: Suffixes of files that Python can execute, wherever in the study they are: notebooks import files
+#: next to them. Files in a `__pycache__` are never used (`bytecode`).
 _CODE = (".py", ".ipynb", ".pyc", ".so")
-#: Files and folders whose code this computer executes, whoever else is given it.
+#: Files and folders whose code this computer executes, even if a guest gets it, too.
 _OF_HOST = ("rigs.py", "claims.py", "claims", "notebooks")
-#: Of a folder of others that is looked through: it is refused when it has more.
+#: A study from somebody else is refused when its folder has more files.
 MOST_FILES = 10_000
-LONGEST_LINE = 160  # characters of a command as it is shown
+LONGEST_LINE = 160  # characters of a command in the list for the user
 
 
 class Untrusted(ConfigError):
-    """A study would execute something that nobody has agreed to."""
+    """A study would execute something that the user has not agreed to."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,16 @@ class Item:
 
     where: str  # HOST or GUEST
     what: str
-    files: tuple[Path, ...] = ()  # whose content decides what is done
+    files: tuple[Path, ...] = ()  # whose content decides what is executed
 
     def __str__(self) -> str:
         return f"on {self.where}: {printable(self.what)[:LONGEST_LINE]}"
 
 
 def executes(folder: Path) -> tuple[Item, ...]:
-    """What the study in `folder` would execute, found without executing any of it.
+    """List what the study in `folder` would execute, without executing any of it.
 
-    Raises `ConfigError` where the study cannot be read, and for files that lie elsewhere.
+    Raises `ConfigError` where the study cannot be read, and for files outside the folder.
     """
     file = folder / studies.FILE
     value = Source.of(file).value if file.exists() else None
@@ -73,24 +73,24 @@ def executes(folder: Path) -> tuple[Item, ...]:
 
 
 def trusted(folder: Path) -> bool:
-    """Whether what the study in `folder` executes, if anything, may be."""
+    """Whether everything that the study in `folder` executes, if anything, is allowed."""
     place = Path(os.path.realpath(folder))
     if place.parent == studies.SHIPPED:
         return True
-    given = [one for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
-    if any(place.is_relative_to(os.path.realpath(one)) for one in given):
+    parents = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
+    if any(place.is_relative_to(os.path.realpath(parent)) for parent in parents):
         return True
-    if _remembered(_of_place(place)):
+    if _remembered(_folder_digest(place)):
         return True
     items = executes(place)
     return not items or _remembered(_digest(items))
 
 
 def require(place: Path | str) -> None:
-    """Raise `Untrusted` where a study would execute what nobody has agreed to.
+    """Raise `Untrusted` where a study would execute what the user has not agreed to.
 
-    `place`: its folder; empty for one that ships (`model.Experiment.folder`). This goes before each
-    place that executes something of a study.
+    `place` is its folder; empty for a shipped study (`model.Experiment.folder`). Call this before
+    executing anything of a study.
     """
     folder = Path(place)
     if str(place) and not trusted(folder):
@@ -102,34 +102,34 @@ def require(place: Path | str) -> None:
 
 
 def remember(folder: Path) -> None:
-    """Trust what the study executes now."""
+    """Trust what the study in `folder` executes now."""
     (_store() / _digest(executes(Path(os.path.realpath(folder))))).touch()
 
 
 def own(folder: Path) -> None:
     """Trust the study in `folder` whatever it will execute: the user has made it here."""
-    (_store() / _of_place(Path(os.path.realpath(folder)))).touch()
+    (_store() / _folder_digest(Path(os.path.realpath(folder)))).touch()
 
 
 def bytecode() -> str:
-    """Where Python keeps the bytecode of studies: that which a study brings is nobody's to read."""
+    """Return Python's folder for the bytecode of studies, as that in a study is not trusted."""
     return str(cache_dir("bytecode"))
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
-    """Let a command line agree to what a study executes."""
+    """Add the option by which a user agrees to what a study executes."""
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="agree to what a study of somebody else executes, as long as it stays as it is",
+        help="agree to what a study from somebody else executes, as long as it does not change",
     )
 
 
 def ask(name: str | Path, agreed: bool) -> None:
-    """Let the user see what the study of that name or in that folder executes, and agree or not.
+    """Show the user what the study of this name or folder executes, and ask whether to trust it.
 
-    `agreed`: they did, by `--trust`. Where there is no terminal nothing is asked: `require` refuses
-    what is to be executed. A name that is none of a study, or of one's experiment, is passed over.
+    `agreed` says that they agreed by `--trust`. Without a terminal nothing is asked: `require`
+    refuses the execution. Names of neither a study nor one of its experiments are ignored.
     """
     for place in (str(name), str(name).rpartition("/")[0]):
         try:
@@ -157,18 +157,19 @@ def _says_yes(folder: Path) -> bool:
 
 
 def _programs(value: Any, file: Path) -> Iterator[Item]:
-    """Programs of the study, if the file speaks of any: an axis may set them, too."""
-    everything = list(_inside(value))
-    if "programs" not in everything:  # the only kind of traffic with commands of the study
+    """Yield programs of the study, if the file names any: an axis may set them, too."""
+    values = list(_nested(value))
+    if "programs" not in values:  # the only kind of traffic with commands of the study
         return
     files = [file]
-    for one in everything:
-        if isinstance(one, dict) and isinstance(one.get("files"), list):
-            files += [studies.inside(file.parent, str(name)) for name in one["files"]]
+    sections = [section for section in values if isinstance(section, dict)]
+    for section in sections:
+        if isinstance(section.get("files"), list):
+            files += [studies.inside(file.parent, str(name)) for name in section["files"]]
     files = [path for path in files if path.is_file()]
-    for one in everything:
-        if isinstance(one, dict) and isinstance(one.get("command"), list):
-            yield Item(GUEST, shlex.join(map(str, one["command"])), tuple(files))
+    for section in sections:
+        if isinstance(section.get("command"), list):
+            yield Item(GUEST, shlex.join(map(str, section["command"])), tuple(files))
     yield Item(GUEST, f"programs of {file.name}, as root", tuple(files))
 
 
@@ -178,29 +179,32 @@ def _modules(value: Any, folder: Path) -> Iterator[Item]:
         name = section.get("module") if isinstance(section, dict) else None
         if isinstance(name, str):
             place = studies.inside(folder, name)
-            found = [path.relative_to(folder) for one in INPUTS for path in place.glob(one)]
+            names = [path.relative_to(folder) for glob in INPUTS for path in place.glob(glob)]
             what = f"make, with {name}/Kbuild; what comes of it is loaded into the guest's kernel"
-            yield Item(HOST, what, tuple(studies.inside(folder, str(one)) for one in sorted(found)))
+            yield Item(
+                HOST, what, tuple(studies.inside(folder, str(path)) for path in sorted(names))
+            )
 
 
-def _inside(value: Any) -> Iterator[Any]:
+def _nested(value: Any) -> Iterator[Any]:
+    """Yield a value and all that it contains."""
     yield value
     if isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _inside(one)
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _nested(item)
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files of a study but its data and hidden ones; `ConfigError` where one is elsewhere."""
+    """Yield files with code, except in data and hidden folders; `ConfigError` for links outside."""
     seen = 0
     for place, folders, names in os.walk(folder):
         data = [studies.DATA] if Path(place) == folder else []
         skipped = [*data, "__pycache__"]
-        folders[:] = sorted(one for one in folders if one[0] != "." and one not in skipped)
+        folders[:] = sorted(name for name in folders if name[0] != "." and name not in skipped)
         for name in sorted(names):
             seen += 1
             if seen > MOST_FILES:
-                todo = "keep what is no part of the study elsewhere"
+                todo = "move files that do not belong to the study elsewhere"
                 raise ConfigError(f"has more than {MOST_FILES} files", str(folder), todo)
             path = Path(place) / name
             if path.suffix in _CODE:
@@ -215,20 +219,20 @@ def _use(name: Path) -> str:
 
 
 def _names(items: tuple[Item, ...]) -> str:
-    found = dict.fromkeys(path.name for item in items for path in item.files)
-    shown = list(found)[:4]
-    return printable(", ".join(shown)) + (" …" if len(found) > len(shown) else "")
+    """Return the names of up to four of the files, as text."""
+    names = list(dict.fromkeys(path.name for item in items for path in item.files))
+    return printable(", ".join(names[:4])) + (" …" if len(names) > 4 else "")
 
 
 # --- what is remembered -------------------------------------------------------------------------
 
 
 def _store() -> Path:
-    """The folder with an empty file for each yes; `ConfigError` where others can write there."""
+    """Return the folder with an empty file per yes; `ConfigError` where others can write to it."""
     folder = cache_dir("trust")
     if folder.stat().st_uid != os.getuid():
         raise ConfigError(
-            "is somebody else's", str(folder), "set XDG_CACHE_HOME to a folder of yours"
+            "belongs to another user", str(folder), "set XDG_CACHE_HOME to a folder of yours"
         )
     folder.chmod(0o700)
     return folder
@@ -239,14 +243,14 @@ def _remembered(digest: str) -> bool:
     return path.exists() and path.stat().st_uid == os.getuid()
 
 
-def _of_place(folder: Path) -> str:
-    """What stands for a folder that the user has made; another one in its place is another."""
+def _folder_digest(folder: Path) -> str:
+    """Return a digest of the folder itself, which differs for another folder in its place."""
     about = folder.stat()
     return hashlib.sha256(f"{folder}\0{about.st_dev}\0{about.st_ino}".encode()).hexdigest()
 
 
 def _digest(items: tuple[Item, ...]) -> str:
-    """Of all that is executed, wherever the study lies."""
+    """Return a digest of everything that is executed, wherever the study lies."""
     total = hashlib.sha256()
     for item in items:
         total.update(f"{item.where}\0{item.what}\0{len(item.files)}\0".encode())

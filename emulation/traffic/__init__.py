@@ -1,4 +1,4 @@
-"""Traffic: the programs that a run is about. A kind is a module, with its schema and reducer.
+"""Traffic: the programs of a run. Each kind is a module, with its schema and reducer.
 
 To add one, write a module with a subclass of `base.TrafficSection` and name it here.
 """

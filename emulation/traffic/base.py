@@ -1,4 +1,4 @@
-"""What all traffic has in common: a length, and what is made of it before and after a guest."""
+"""The base of all kinds of traffic: a length, a job for the guest, and a reducer of its output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from emulation.study.schema import Flaws, Section, Span, TestName
 if TYPE_CHECKING:
     from emulation.model.run import Run
 
-#: Packets of a Mbit of a loaded direction: full segments, and an acknowledgment for every second.
+#: Packets per Mbit in a loaded direction: full segments, and one acknowledgment for every two.
 PER_MBIT = 127.0
 
 KNOWN_NEIGHBOUR_MS = "36000000"  # no run is that long
@@ -27,10 +27,10 @@ KNOWN_NEIGHBOUR_MS = "36000000"  # no run is that long
 class TrafficSection(Section):
     """The traffic of a study file. A kind of traffic is a subclass, with its `kind`."""
 
-    #: How the name of its data file ends, which `reduce` leaves as `data` with that end.
+    #: The suffix of its data file, which `reduce` writes as `data` with this suffix.
     data_end: ClassVar[str] = datafile.FLENT
 
-    test: TestName  # the name of flent's test whose form the data have
+    test: TestName  # name of flent's test whose form the data have
     length: Span  # of the load
     step: Span  # between two samples
     start_jitter: Span  # each TCP flow starts up to this much later, as the seed says
@@ -44,84 +44,84 @@ class TrafficSection(Section):
 
     @abstractmethod
     def check(self, rig: RigSection, topology: Topology) -> None:
-        """Raise `Flaws` where it cannot be sent over `topology`."""
+        """Raise `Flaws` where the traffic cannot be sent over `topology`."""
 
     def check_length(self, length: Duration) -> None:
-        """Raise `Flaws` where it cannot have that length in place of its own."""
+        """Raise `Flaws` where the traffic cannot have `length` in place of its own."""
 
     @abstractmethod
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
-        """What the guest sends, ready for JSON: the part `traffic` of a job.
+        """Return what the guest sends, ready for JSON: the part `traffic` of a job.
 
-        Without a rig it is the whole job.
+        Without a rig this is the whole job.
         """
 
     @abstractmethod
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
-        """Make the data of what a guest left in the folder `out`.
+        """Make the data from the files that a guest left in the folder `out`.
 
-        With `raw` also what `--capture` asks for. Raises an `EmulationError` where what was seen
-        does not add up.
+        With `raw` also make the captures that `--capture` asks for. Raises an `EmulationError`
+        where the files contradict each other.
         """
 
     def record(
         self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]
     ) -> dict[str, Any]:
-        """What the provenance of a run has besides, or otherwise.
+        """Return fields that the provenance of a run has in addition or with other values.
 
-        `steps` are the lines of the guest's status, `qdiscs` what was read of each port at the end.
+        `steps` are the lines of the guest's status, `qdiscs` the counters of each port at the end.
         """
         return {}
 
     def ends(self, topology: Topology) -> tuple[str, str] | None:
-        """The two hosts whose round trip is that of the run; None where there are none."""
+        """Return the two hosts whose RTT is that of the run; None where there are none."""
         return topology.pairs[-1] if topology.pairs else None
 
     def flent_about(self, run: Run) -> flent.About:
-        """What a data file in flent's form says of the test."""
+        """Return the description of the test in a data file of flent's form."""
         return flent.About(self.test, run.id, run.length, self.step)
 
     @property
     def debian(self) -> tuple[str, ...]:
-        """Debian packages that the guest has for it, beside those of its root file system."""
+        """Return the Debian packages that the guest needs on top of its root file system."""
         return ()
 
     def sources(self) -> list[tuple[str, Path]]:
-        """The files of the study that its programs find: (name in the guest, where it is)."""
+        """Return the files of the study for its programs: (name in the guest, path)."""
         return []
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Kernel modules that it has the guest load, by their folders in `qdisc/src`."""
+        """Return the kernel modules that the guest loads, by their folders in `qdisc/src`."""
         return ()
 
     @property
     def loads_in_turn(self) -> int:
-        """How many loads the repetitions take in turn."""
+        """Return the number of loads that the repetitions take in turn."""
         return 1
 
     @property
     def leaves(self) -> dict[str, str]:
-        """What else a run leaves beside its data: file in the guest's `out` -> end of its name."""
+        """Map further files of a run, by their names in the guest's `out`, to their suffixes."""
         return {}
 
     def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
-        """Settings of each node: those of hosts on all that send or receive."""
+        """Map each host to its settings."""
         return {node.name: run.sysctls(node.name) for node in topology.nodes if node.host}
 
     def parameters(self) -> dict[str, str]:
-        """Files of the guest's kernel that are written before the rig is built, and their text."""
+        """Map files of the guest's kernel to the text written to them before the rig is built."""
         return {}
 
     def expected_packets(self, link: Link, length_s: float) -> float:
-        """About how many packets leave the bottleneck `link`."""
+        """Estimate the number of packets that leave the bottleneck `link`."""
         return PER_MBIT * length_s * (link.up.mbit_per_s + link.down.mbit_per_s)
 
 
 def sysctls_of_pairs(run: Run, topology: Topology) -> dict[str, dict[str, str]]:
-    """Of every node: those of hosts, and that no question for an address is asked under load.
+    """Map each node to its settings: those of hosts, and one that prevents ARP during the load.
 
-    It would get into the queue under test.
+    Its requests would enter the queue under test.
     """
     hosts = (host for pair in topology.pairs for host in pair)
     sysctls = {host: run.sysctls(host) for host in hosts}
@@ -136,4 +136,4 @@ def need_pairs(kind: str, topology: Topology) -> None:
     """Raise `Flaws` where a rig has no senders and receivers."""
     if not topology.pairs:
         what = f"'{kind}' sends between the pairs of a rig, '{topology.name}' has none"
-        raise Flaws((("kind",), what, "write 'kind: flent', or a rig with pairs: dumbbell"))
+        raise Flaws((("kind",), what, "write 'kind: flent', or choose a rig with pairs: dumbbell"))

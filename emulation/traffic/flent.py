@@ -3,12 +3,12 @@
 ```yaml
 traffic:
   kind: flent
-  test: rrul_be                  # any that flent has
+  test: rrul_be                  # any test of flent
   length: 140 s
   step: 200 ms                   # between two samples
   start_jitter: 50 ms            # each TCP flow starts up to this much later, as the seed says
-  servers: [netserver, irtt]     # what answers: also ditg, web, flood
-  options: {test-parameter: "upload_streams=8"}    # further ones of flent
+  servers: [netserver, irtt]     # also ditg, web, flood
+  options: {test-parameter: "upload_streams=8"}    # further options of flent
   client: client                 # the nodes
   server: server
 ```
@@ -35,10 +35,10 @@ from emulation.traffic.base import PER_MBIT, TrafficSection
 if TYPE_CHECKING:
     from emulation.model.run import Run
 
-#: What can answer; each but the first two is a module of `emulation.guest`.
+#: The known servers; all but the first two are modules of `emulation.guest`.
 SERVERS = Literal["netserver", "irtt", "ditg", "web", "flood"]
 
-#: What flent calls its runner of netperf.
+#: Flent's name for its runner of netperf.
 NETPERF = "NetperfDemoRunner"
 
 
@@ -54,14 +54,14 @@ class Flent(TrafficSection):
     @field_validator("servers")
     @classmethod
     def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        twice = [name for index, name in enumerate(names) if name in names[:index]]
-        if twice:
-            raise Flaws(((), f"'{twice[0]}' is there twice", "remove one of the two"))
+        repeated = [name for index, name in enumerate(names) if name in names[:index]]
+        if repeated:
+            raise Flaws(((), f"'{repeated[0]}' is there twice", "remove one of the two"))
         return names
 
     @field_validator("options")
     @classmethod
-    def _named(cls, options: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    def _names_of_options(cls, options: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
         wrong = [name for name, _ in options if not re.fullmatch(r"[a-z][a-z0-9-]*", name)]
         if wrong:
             what = f"'{wrong[0]}' is not the name of an option"
@@ -69,7 +69,7 @@ class Flent(TrafficSection):
         return options
 
     def check(self, rig: RigSection, topology: Topology) -> None:
-        """Its two nodes are hosts with one address or more, and can reach each other."""
+        """Raise `Flaws` unless its nodes are two hosts that can reach each other."""
         hosts = [node.name for node in topology.nodes if node.host]
         for key, name in (("client", self.client), ("server", self.server)):
             if name not in hosts:
@@ -86,7 +86,7 @@ class Flent(TrafficSection):
             raise Flaws((("server",), what, "give it one address, or each its base RTT"))
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
-        """flent's command, who answers, and how long the idle path takes."""
+        """Return flent's command, the servers, and the RTT of the idle path."""
         return {
             "tool": "live" if run.watched else "flent",
             "test": self.test,
@@ -107,42 +107,41 @@ class Flent(TrafficSection):
     def record(
         self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]
     ) -> dict[str, Any]:
-        """Pages that failed, which no fetch time shows."""
-        found = (step["failures"] for step in steps if step["step"] == "fetched")
-        return {"page_failures": next(found)} if "web" in self.servers else {}
+        """Return the number of pages that failed, which fetch times do not show."""
+        failures = (step["failures"] for step in steps if step["step"] == "fetched")
+        return {"page_failures": next(failures)} if "web" in self.servers else {}
 
     def ends(self, topology: Topology) -> tuple[str, str] | None:
-        """Its two nodes."""
+        """Return its two nodes."""
         return self.client, self.server
 
     def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
-        """Of the two nodes."""
+        """Map the two nodes to their settings."""
         return {host: run.sysctls(host) for host in (self.client, self.server)}
 
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
-        """Nothing is to be made: flent's file is the data. Checks that each flow moved some."""
+        """Check that each flow moved data; flent's own file is the data."""
         check_flows(out / "data.flent.gz")
 
     def expected_packets(self, link: Link, length_s: float) -> float:
-        """TCP fills the directions that it is sent in, which the name of the test says."""
+        """Estimate the packets of TCP that fills the directions in the name of the test."""
         up = "up" in self.test or "rrul" in self.test
         down = "down" in self.test or "rrul" in self.test
         return PER_MBIT * length_s * (up * link.up.mbit_per_s + down * link.down.mbit_per_s)
 
 
 def check_flows(file: Path) -> None:
-    """Raise `TrafficFailure` where a flow of the flent `file` moved no data, or where a netperf
-    ended without telling how much."""
+    """Raise `TrafficFailure` where a flow of the flent `file` moved no data or lacks its result."""
     with gzip.open(file) as stream:
         content = json.load(stream)
-    results, told = content["results"], content.get("metadata", {}).get("SERIES_META", {})
+    results, reports = content["results"], content.get("metadata", {}).get("SERIES_META", {})
     idle = sorted(
         name
         for name, samples in results.items()
         if not name.endswith("::loss") and not name.endswith("::induced_delay")  # may well be 0
-        # flent drops the samples of a flow that starved at first; netperf's own count stays.
+        # flent drops the samples of a flow that starves at first, but keeps netperf's own count.
         if not any(sample for sample in samples if sample is not None)
-        and not told.get(name, {}).get("BYTES_RECVD")
+        and not reports.get(name, {}).get("BYTES_RECVD")
     )
     if idle or not results:
         raise TrafficFailure(
@@ -150,14 +149,14 @@ def check_flows(file: Path) -> None:
             where=file.name,
             todo="look at flent.log",
         )
-    untold = sorted(
+    unfinished = sorted(
         name
-        for name, about in told.items()
+        for name, about in reports.items()
         if name.startswith("TCP") and about.get("RUNNER") == NETPERF and "ELAPSED_TIME" not in about
     )
-    if untold:
+    if unfinished:
         raise TrafficFailure(
-            what="netperf ended without its result: " + ", ".join(untold),
+            what="netperf ended without its result: " + ", ".join(unfinished),
             where=file.name,
             todo="look at flent.log; a flow that starves can lose netperf's control connection",
         )

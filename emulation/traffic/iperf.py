@@ -1,13 +1,13 @@
-"""Bulk TCP flows of iperf 2 between the pairs of a rig, every packet of which is followed.
+"""Bulk TCP flows of iperf 2 between the pairs of a rig; each of their packets is followed.
 
 ```yaml
 traffic:
   kind: iperf
-  test: tcp_nup                  # of flent: whose form the data have
+  test: tcp_nup                  # flent's test whose form the data have
   flows: 16                      # which take the pairs in turn
   both_ways: false               # as many flows from receivers to senders, over WiFi
-  ping_interval: 100 ms          # pings beside them, from the first sender
-  follow: true                   # false: no packet is captured, and the data are what iperf read
+  ping_interval: 100 ms          # also send pings from the first sender
+  follow: true                   # false: no packet is captured, the data are iperf's readings
   length: 60 s
   step: 1 s
   start_jitter: 1 s
@@ -33,7 +33,7 @@ from emulation.traffic.base import TrafficSection, need_pairs, sysctls_of_pairs
 if TYPE_CHECKING:
     from emulation.model.run import Run
 
-#: The table of packets, and what was counted of it.
+#: The table of packets, and the counts made from it.
 TABLE, COUNTS = "run.packets.parquet", "packets.json"
 
 
@@ -47,7 +47,7 @@ class Iperf(TrafficSection):
     follow: bool = Field(default=True, strict=True)
 
     def check(self, rig: RigSection, topology: Topology) -> None:
-        """There are pairs; both directions are followed over WiFi only, where pings are not."""
+        """Raise `Flaws` without pairs, for both directions without WiFi, and for pings with it."""
         need_pairs(self.kind, topology)
         if not topology.observed:
             what = f"'{self.kind}' follows packets through a queue, '{topology.name}' names none"
@@ -58,12 +58,12 @@ class Iperf(TrafficSection):
         if self.ping_interval and topology.media:
             raise Flaws((("ping_interval",), "is for a rig without a WiFi link", "remove it"))
         if not self.follow and (topology.media or self.ping_interval):
-            what = "is for flows over a wire without pings beside them"
+            what = "is for flows over a wire without pings"
             raise Flaws((("follow",), what, "remove it"))
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
-        """The flows, their pairs, and where packets are captured."""
-        every = self.ping_interval
+        """Return the flows, their pairs, and the places where packets are captured."""
+        interval = self.ping_interval
         tool: dict[str, Any] = {"tool": "iperf"}
         pairs, flows = list(topology.pairs), self.flows
         if topology.media:
@@ -78,7 +78,7 @@ class Iperf(TrafficSection):
             "length_s": run.length.seconds,
             "start_jitter_us": round(self.start_jitter.us),
             "base_rtt_ms": run.base_rtts[0].ms,
-            **({"ping_interval_s": every.seconds} if every else {}),
+            **({"ping_interval_s": interval.seconds} if interval else {}),
             "pairs": [
                 {"sender": sender, "receiver": receiver, "address": topology.port(receiver).ip}
                 for sender, receiver in pairs
@@ -92,7 +92,7 @@ class Iperf(TrafficSection):
     def record(
         self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]
     ) -> dict[str, Any]:
-        """What was counted of the packets; of the qdiscs those of routers."""
+        """Return the counts of packets, and of the qdiscs only those of routers."""
         if not self.follow:
             return {"flows": self.flows}
         routers = {node.name for node in run.topology.nodes if node.forwards}
@@ -101,21 +101,21 @@ class Iperf(TrafficSection):
             **({"both_ways": True} if self.both_ways else {}),
             "packets": json.loads((out / COUNTS).read_text()),
             "packets_sha256": hashlib.sha256((out / TABLE).read_bytes()).hexdigest(),
-            # The captures tell what hosts and switches sent.
+            # Captures have what hosts and switches sent.
             "qdiscs": {port: seen for port, seen in qdiscs.items() if port.split()[0] in routers},
         }
 
     @property
     def leaves(self) -> dict[str, str]:
-        """The table of packets."""
+        """Return the table of packets."""
         return {TABLE: ".packets.parquet"} if self.follow else {}
 
     def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
-        """Of hosts and of all neighbours."""
+        """Map nodes to settings of hosts and of neighbours."""
         return sysctls_of_pairs(run, topology)
 
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
-        """A file in flent's form, the table of packets and what was counted of it."""
+        """Make a file in flent's form, the table of packets and its counts."""
         # pyarrow and pandas take a second to import
         from emulation.captures import bulk, flent, frames, places, series, stations, table
 
@@ -128,8 +128,8 @@ class Iperf(TrafficSection):
         if wireless:
             reduced = stations.reduce(out, topology, test, self.flows, self.both_ways, base_rtt)
         else:
-            pinged = self.ping_interval is not None
-            reduced = bulk.reduce(out, topology, test, self.flows, base_rtt, pinged)
+            has_pings = self.ping_interval is not None
+            reduced = bulk.reduce(out, topology, test, self.flows, base_rtt, has_pings)
         table.write(reduced.packets, out / TABLE, self.flows if wireless else None)
         (out / COUNTS).write_text(json.dumps(reduced.counts))
         content = series.content(test, reduced, self.flows, base_rtt, wireless=wireless)

@@ -44,30 +44,30 @@ UPLOAD_IDLE_S = (5.0, 15.0)  # uniform (Consumer Edge)
 
 @dataclass(frozen=True)
 class Load:
-    """Senders to receivers is forward, the direction of downloads."""
+    """A load; forward is from senders to receivers, the direction of downloads."""
 
     name: str  # `bulk_4_web_5`
     bulk: int = 0  # TCP flows without end, forward
-    web: int = 0  # connections a second that fetch forward, in the mean
+    web: int = 0  # connections per second, on average, that fetch forward
     cbr: int = 0  # flows of constant bit rate, forward
-    cbr_back: int = 0  # and the other way
-    uploads: int = 0  # who send a file, pause and send again, the other way
+    cbr_back: int = 0  # the same backward
+    uploads: int = 0  # senders of a file, again after each pause, backward
 
     @property
     def both_ways(self) -> bool:
-        """Whether more than acknowledgments and requests goes the other way."""
+        """Whether more than acknowledgments and requests goes backward."""
         return bool(self.cbr_back or self.uploads)
 
 
-#: What the queues did.
+#: The file with the record of the queues.
 QUEUES = "queues.json"
 
-#: Pages of all hosts together, never reached: 128 MiB. A guest's own would be a few MB.
+#: In pages, of all hosts together; 128 MiB are never reached. A guest's default is a few MB.
 TCP_MEMORY = {"/proc/sys/net/ipv4/tcp_mem": "16384\t24576\t32768"}
 
 
 class LoadSection(Section):
-    """A load of the file; senders to receivers is forward."""
+    """A load of the file; forward is from senders to receivers."""
 
     bulk: int = Field(default=0, ge=0, le=MOST_FLOWS, strict=True)
     web: int = Field(default=0, ge=0, le=MOST_FLOWS, strict=True)
@@ -82,12 +82,12 @@ class LoadSection(Section):
         return self
 
     def load(self, name: str) -> Load:
-        """The load, under its name."""
+        """Return the load, with its name."""
         return Load(name, **dict(self))
 
 
 def _loads(value: Any, info: ValidationInfo) -> tuple[Load, ...]:
-    """The loads of those names in the file."""
+    """Return the loads of these names in the file."""
     if not isinstance(value, list | tuple):
         raise Flaws(((), "is not a list", "write [value, value]"))
     if not value:
@@ -110,27 +110,27 @@ class Mix(TrafficSection):
     loads: Annotated[tuple[Load, ...], PlainValidator(_loads)]
 
     def load(self, seed: int) -> Load:
-        """The load of a repetition: repetitions take the loads in turn."""
+        """Return the load of a repetition: repetitions take the loads in turn."""
         return self.loads[(seed - 1) % len(self.loads)]
 
     def check(self, rig: RigSection, topology: Topology) -> None:
-        """The rig is that of gateways, whose last pair the sessions are between."""
+        """Raise `Flaws` unless the rig is `gateways`, whose last pair has the sessions."""
         need_pairs(self.kind, topology)
         if topology.pairs[-1] != OTHERS:
             what = f"'{self.kind}' does not run on the rig '{topology.name}'"
             raise Flaws((("kind",), what, "write 'kind: gateways' for the rig"))
         assert isinstance(rig, Gateways)
         if any(change.at >= self.length for change in rig.schedule):
-            what = f"a moment of the rig's schedule is not within {self.length}"
+            what = f"the rig's schedule is not within {self.length}"
             raise Flaws((("length",), what, "end the schedule before the load does"))
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
-        """The load, its sessions, and how the rate of the link changes."""
+        """Return the load, its sessions, and the changes of the link's rate."""
         assert isinstance(run.rig, Gateways)
         return traffic_job(
             self.load(run.seed),
             topology,
-            # The same whatever the qdisc: qdiscs are compared by the same sessions.
+            # Independent of the qdisc: qdiscs are compared by the same sessions.
             draw=f"{run.experiment_id}/{run.link.slug}/{run.seed}",
             base_rtt=run.rig.base_rtt,
             length=run.length,
@@ -142,34 +142,34 @@ class Mix(TrafficSection):
     def record(
         self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]
     ) -> dict[str, Any]:
-        """What the queues did; of the qdiscs those under test."""
+        """Return the record of the queues, and of the qdiscs only those under test."""
         ports = {f"{port.node} {port.interface}" for port in run.topology.queues()}
-        told: dict[str, Any] = json.loads((out / QUEUES).read_text())
-        return {**told, "qdiscs": {port: seen for port, seen in qdiscs.items() if port in ports}}
+        record: dict[str, Any] = json.loads((out / QUEUES).read_text())
+        return {**record, "qdiscs": {port: seen for port, seen in qdiscs.items() if port in ports}}
 
     def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
-        """Of hosts and of all neighbours."""
+        """Map nodes to settings of hosts and of neighbours."""
         return sysctls_of_pairs(run, topology)
 
     @property
     def loads_in_turn(self) -> int:
-        """How many loads the repetitions take in turn."""
+        """Return the number of loads that the repetitions take in turn."""
         return len(self.loads)
 
     def parameters(self) -> dict[str, str]:
-        """Memory of TCP that is never the limit."""
+        """Return a size of TCP's memory that is never the limit."""
         return TCP_MEMORY
 
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
-        """A file in flent's form of what the queues did."""
+        """Make a file in flent's form, and the record of the queues."""
         from emulation.captures import flent
         from emulation.traffic import mix_queues
 
         assert isinstance(run.rig, Gateways)
         parts = (self.flent_about(run), self.load(run.seed), run.link, run.rig.changes)
-        content, about = mix_queues.reduce(out, run.topology, *parts)
+        content, record = mix_queues.reduce(out, run.topology, *parts)
         flent.write(content, out / "data.flent.gz")
-        (out / QUEUES).write_text(json.dumps(about))
+        (out / QUEUES).write_text(json.dumps(record))
 
 
 def traffic_job(
@@ -183,9 +183,9 @@ def traffic_job(
     mtu: int | None,
     schedule: tuple[Change, ...],
 ) -> dict[str, Any]:
-    """What the guest's module `mix` gets, ready for JSON.
+    """Return the job of the guest's module `mix`, ready for JSON.
 
-    Sessions and pauses are drawn here, so that they can be looked at, from the text `draw`.
+    Sessions and pauses are drawn here, where they can be inspected, with the text `draw` as seed.
     """
     return {
         "tool": "mix",
@@ -233,25 +233,25 @@ def traffic_job(
 
 
 def queues(load: Load) -> dict[str, tuple[str, str]]:
-    """Direction -> (node, interface) of each queue whose packets are followed."""
+    """Map directions to the queue, (node, interface), whose packets are followed."""
     return {"forward": LEFT, **({"reverse": RIGHT} if load.both_ways else {})}
 
 
 def ports_of(queue: tuple[str, str], topology: Topology) -> list[tuple[str, str]]:
-    """Where what goes through `queue` can be seen: at itself first, and where it comes from."""
+    """Return the ports that see packets of `queue`: its own first, then those they come from."""
     ports = [(port.node, port.interface) for port in topology.ports() if port.node == queue[0]]
     return [queue, *(port for port in ports if port != queue)]
 
 
 def _sessions(load: Load, length: Duration, draw: str) -> list[Any]:
-    """[start, [[pause, request bytes, response bytes, server's delay], ...]] each, times in us."""
+    """Return [start, [[pause, request bytes, response bytes, delay], …]] per session, in us."""
     if not load.web:
         return []
     from emulation.traffic.packmime import sessions  # numpy takes a tenth of a second to import
 
     return [
         [
-            round(1e6 * one.start_s),
+            round(1e6 * session.start_s),
             [
                 [
                     round(1e6 * exchange.pause_s),
@@ -259,15 +259,15 @@ def _sessions(load: Load, length: Duration, draw: str) -> list[Any]:
                     exchange.response_bytes,
                     round(1e6 * exchange.server_delay_s),
                 ]
-                for exchange in one.exchanges
+                for exchange in session.exchanges
             ],
         ]
-        for one in sessions(load.web, length.seconds, _seed(draw))
+        for session in sessions(load.web, length.seconds, _seed(draw))
     ]
 
 
 def _uploads(load: Load, length: Duration, draw: str) -> list[list[int]]:
-    """The pauses of each uploader in us, more than it can get to."""
+    """Return the pauses of each uploader in us, more than it can need."""
     import numpy as np
 
     rng = np.random.RandomState(_seed(draw))

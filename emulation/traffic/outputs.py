@@ -1,7 +1,7 @@
-"""What programs of any kind left in a guest: one archive, rows of JSON, and series of numbers.
+"""The output of programs in a guest: one archive, rows of JSON, and series of numbers.
 
-A line of standard output that is a JSON object is a row, unless a number of it is not finite or it
-has a `program`, which is what says whose row it is; of a row with a `time_s`, in seconds since the
+A line of standard output that is a JSON object is a row, unless one of its numbers is not finite or
+it has the key `program`, which is added to each row. In a row with a `time_s`, in seconds since the
 load began, every number is a sample of the series `PROGRAM KEY`.
 """
 
@@ -24,24 +24,23 @@ from emulation.captures import flent
 if TYPE_CHECKING:
     from emulation.model.run import Run
 
-FOLDER = "programs"  # of the guest's `out`: a folder of each program
+FOLDER = "programs"  # in the guest's `out`, with one folder per program
 ARCHIVE, ROWS, DATA = "output.tar.gz", "rows.jsonl.gz", "data.flent.gz"
-TIME = "time_s"  # the key of a row that says when it was
-LONGEST_LINE = 1 << 20  # bytes; a longer one is no row
+TIME = "time_s"  # the key of a row for its time
+LONGEST_LINE = 1 << 20  # bytes; a longer line is not a row
 
 
 def reduce(run: Run, out: Path) -> None:
-    """Make `ARCHIVE`, `ROWS` and `DATA` of what a guest left in `out`; equal output gives equal
-    bytes."""
+    """Make `ARCHIVE`, `ROWS` and `DATA` from the files in `out`; equal output gives equal bytes."""
     folder = out / FOLDER
-    found = list(rows(folder))
-    datafile.write_rows(found, out / ROWS)
+    printed = list(rows(folder))
+    datafile.write_rows(printed, out / ROWS)
     archive(folder, out / ARCHIVE)
-    flent.write(content(run, found), out / DATA)
+    flent.write(content(run, printed), out / DATA)
 
 
 def rows(folder: Path) -> Iterator[dict[str, Any]]:
-    """The rows that programs printed, each with its `program`, in the order of their names."""
+    """Yield the rows that programs printed, each with its `program`, sorted by program."""
     for path in files(folder):
         if path.name == "stdout" and path.parent.parent == folder:
             with path.open("rb") as file:
@@ -52,7 +51,7 @@ def rows(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def files(folder: Path) -> list[Path]:
-    """The files below `folder`, in the order of their names; links are gone (`vm.run`)."""
+    """Return the files below `folder`, sorted; `vm.run` has removed links."""
     return sorted(Path(place, name) for place, _, names in os.walk(folder) for name in names)
 
 
@@ -67,18 +66,18 @@ def _row(line: bytes) -> dict[str, Any] | None:
 
 
 def _finite(text: str) -> float:
-    """The number; `ValueError` for NaN and infinity, which JSON does not have."""
+    """Return the number; raise `ValueError` for NaN and infinity, which JSON does not have."""
     if not math.isfinite(number := float(text)):
         raise ValueError(text)
     return number
 
 
-def content(run: Run, found: list[dict[str, Any]]) -> dict[str, Any]:
-    """flent's form of the numbers of rows: a sample is the last one of its step."""
+def content(run: Run, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the numbers of rows in flent's form, where a sample is the last value of its step."""
     step_s = run.traffic.step.seconds
     count = math.ceil(run.length.seconds / step_s) + 1
     results: dict[str, list[float | None]] = {}
-    for row in found:
+    for row in rows:
         time_s = row.get(TIME)
         if not _number(time_s) or not 0 <= time_s / step_s < count:
             continue
@@ -90,14 +89,14 @@ def content(run: Run, found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _number(value: Any) -> TypeGuard[float]:
-    """Whether it is a number that a float can hold: integers of JSON have no end."""
+    """Whether it is a number that a float can hold: integers of JSON have no limit."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     return abs(value) <= sys.float_info.max
 
 
 def archive(folder: Path, path: Path) -> None:
-    """Everything below `folder` as a tar file without owners, modes and times of this machine."""
+    """Write the files below `folder` as a tar file without owners, modes and times of the host."""
     whole = io.BytesIO()
     with tarfile.open(fileobj=whole, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for file in files(folder):

@@ -4,7 +4,7 @@
 traffic:
   kind: programs
   length: 10 s                     # of the load
-  packages: [jq]                   # of Debian, beside what the guest has
+  packages: [jq]                   # of Debian, in addition to the guest's
   files: [sender.py]               # of the study's folder; every program finds them where it runs
   programs:
     - {kind: iperf3, from: client, to: server, options: [-P, "4"]}
@@ -13,7 +13,7 @@ traffic:
       name: receiver
       node: server
       command: [python3, receiver.py, "{server}", "9000"]
-      until: load                  # it is ended when the load is over; or `end`: ends by itself
+      until: load                  # it is stopped when the load is over; or `end`: it ends itself
     - kind: command
       node: client
       command: [python3, sender.py, "{server}", "9000", "{seed}"]
@@ -21,13 +21,13 @@ traffic:
       keeps: ["*.csv"]
 ```
 
-With `rig: {kind: none}` a command has no `node`: it runs outside of all nodes, as a script of
-Mininet's does that makes nodes of its own.
+With `rig: {kind: none}` a command has no `node`: it runs outside of all nodes, like a Mininet
+script that makes its own.
 
 In a word of a command `{server}` is the address of the node `server`, `{seed}` the run's seed and
-`{length_s}` the length of the load in seconds. Output and files come out as `.output.tar.gz` beside
-the data; lines of JSON become rows of `.rows.jsonl.gz`, and their numbers series of the data where
-they have a `time_s`.
+`{length_s}` the length of the load in seconds. Output and files are stored as `.output.tar.gz` next
+to the data; lines of JSON become rows of `.rows.jsonl.gz`, and their numbers become series of the
+data where they have a `time_s`.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ from emulation.traffic.base import TrafficSection
 if TYPE_CHECKING:
     from emulation.model.run import Run
 
-#: How much longer than the load a program may take that ends by itself.
+#: How much longer than the load a program that ends by itself may take.
 GRACE_S = 60.0
 
-#: Of a program's moment of start: the servers of its kind listen by then.
+#: Ports that servers listen on before their clients start.
 IPERF_PORT, IPERF3_PORT, NETPERF_PORT, IRTT_PORT = 5001, 5201, 12865, 2112
 
-WORDS = ("seed", "length_s")  # in braces in a command, beside the names of nodes
-NO_JITTER = Duration(1)  # programs start when they are told
+WORDS = ("seed", "length_s")  # in braces in a command, like the names of nodes
+NO_JITTER = Duration(1)  # programs start at the times written
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of the environment
 
@@ -94,7 +94,7 @@ def _package(text: str) -> str:
 
 
 def _words(value: Any) -> Any:
-    """Words of a command: numbers are text here, too."""
+    """Return the words of a command, with numbers as text."""
     if isinstance(value, str):
         raise Flaws(((), "is not a list", f"write e.g. [{', '.join(value.split())}]"))
     if not isinstance(value, list):
@@ -132,17 +132,18 @@ Package = Annotated[str, AfterValidator(_package)]
 
 
 class AfterSection(Section):
-    """What has to be there before a program starts; exactly one of the first three."""
+    """What a program waits for before it starts: exactly one of the first three."""
 
-    tcp: int | None = Field(default=None, ge=1, le=65535, strict=True)  # somebody listens there
+    tcp: int | None = Field(default=None, ge=1, le=65535, strict=True)  # a port that is listened on
     udp: int | None = Field(default=None, ge=1, le=65535, strict=True)
-    program: str | None = None  # has ended
-    on: str | None = None  # the node of the port; that of the program where nothing is said
+    program: str | None = None  # whose end it waits for
+    on: str | None = None  # the node of the port; by default that of the program
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
-        if sum(one is not None for one in (self.tcp, self.udp, self.program)) != 1:
-            raise Flaws(((), "waits for nothing, or for several", "write tcp, udp or program"))
+    def _exactly_one(self) -> Self:
+        if sum(event is not None for event in (self.tcp, self.udp, self.program)) != 1:
+            todo = "write one of tcp, udp and program"
+            raise Flaws(((), "waits for nothing, or for several things", todo))
         return self
 
 
@@ -150,18 +151,18 @@ class CommandSection(Section):
     """Any command on a node."""
 
     kind: Literal["command"] = "command"
-    name: Name | None = None  # of its output; the program's own where nothing is said
+    name: Name | None = None  # of its output; by default that of the program
     node: str | None = None  # None: outside of all nodes, where the rig has none
     command: Words = Field(min_length=1)
     environment: Variables = ()
     start: Start = Duration(0)
     after: AfterSection | None = None
     until: Literal["end", "load"] = "end"
-    status: int = Field(default=0, ge=0, le=255, strict=True)  # that it has to end with
+    status: int = Field(default=0, ge=0, le=255, strict=True)  # with which it must exit
     keeps: list[Inside] = Field(default_factory=list)
 
     def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """Itself."""
+        """Yield the command itself."""
         yield self
 
 
@@ -172,7 +173,7 @@ class ClientSection(Section):
     from_: str = Field(alias="from")
     to: str
     start: Start = Duration(0)
-    options: Words = Field(default_factory=list)  # further ones of the client
+    options: Words = Field(default_factory=list)  # additional ones for the client
 
     def _pair(
         self,
@@ -181,7 +182,7 @@ class ClientSection(Section):
         port: dict[str, int] | None = None,
         after: AfterSection | None = None,
     ) -> Iterator[CommandSection]:
-        """The server until the load is over, and the client when it listens."""
+        """Yield the server, which runs until the load is over, and the client, which awaits it."""
         name = self.name or client[0]
         if server is not None:
             yield CommandSection(name=f"{name}_server", node=self.to, command=server, until="load")
@@ -201,7 +202,7 @@ class IperfSection(ClientSection):
     kind: Literal["iperf"]
 
     def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """A server and a client that sends as long as the load lasts."""
+        """Yield a server and a client that sends as long as the load lasts."""
         client = ["iperf", "-c", f"{{{self.to}}}", "-t", f"{length_s:g}", "-y", "C"]
         yield from self._pair(["iperf", "-s"], client, {"tcp": IPERF_PORT})
 
@@ -224,7 +225,7 @@ class NetperfSection(ClientSection):
     test: str = "TCP_STREAM"
 
     def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """netserver and a client."""
+        """Yield netserver and a client."""
         client = ["netperf", "-H", f"{{{self.to}}}", "-t", self.test, "-l", f"{length_s:g}"]
         yield from self._pair(["netserver", "-4", "-D"], client, {"tcp": NETPERF_PORT})
 
@@ -250,21 +251,21 @@ class PingSection(ClientSection):
     interval: Span = Duration(10**8)
 
     def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """Pings as long as the load lasts."""
+        """Yield a ping that lasts as long as the load."""
         count = max(1, round(length_s / self.interval.seconds))
         client = ["ping", "-n", "-D", "-i", f"{self.interval.seconds:g}", "-c", f"{count}"]
         yield from self._pair(None, [*client, f"{{{self.to}}}"])
 
 
 class FlentSection(ClientSection):
-    """A test of flent beside other programs; its data file is kept."""
+    """A test of flent among other programs; its data file is kept."""
 
     kind: Literal["flent"]
     test: TestName
     step: Span = Duration(2 * 10**8)
 
     def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """netserver and flent."""
+        """Yield netserver and flent."""
         client = ["flent", self.test, "-H", f"{{{self.to}}}", "-l", f"{length_s:g}"]
         client += ["-s", f"{self.step.seconds:g}", "-D", "."]
         server, command = self._pair(["netserver", "-4", "-D"], client, {"tcp": NETPERF_PORT})
@@ -297,9 +298,9 @@ class Programs(TrafficSection, StudySection):
 
     @field_validator("start_jitter")
     @classmethod
-    def _says_nothing(cls, jitter: Duration) -> Duration:
+    def _is_default(cls, jitter: Duration) -> Duration:
         if jitter != NO_JITTER:
-            what = "is for flows that start by themselves"
+            what = "has no effect on programs"
             raise Flaws(((), what, "remove it, and give programs a 'start'"))
         return jitter
 
@@ -319,38 +320,38 @@ class Programs(TrafficSection, StudySection):
         return self
 
     def check_length(self, length: Duration) -> None:
-        """Every program starts within the load."""
+        """Raise `Flaws` where a program does not start within the load."""
         for number, section in enumerate(self.programs):
-            for one in section.commands(length.seconds):
-                if one.start >= length:
-                    what = f"'{one.start}' is not within the load, '{length}'"
+            for command in section.commands(length.seconds):
+                if command.start >= length:
+                    what = f"'{command.start}' is not within the load, '{length}'"
                     raise Flaws((("programs", number, "start"), what, "start it earlier"))
 
     def check(self, rig: RigSection, topology: Topology) -> None:
-        """Every program has a host, a name of its own and something to wait for."""
+        """Raise `Flaws` where a program lacks a host, a name of its own or what it waits for."""
         self.check_length(self.length)
         nodes = [node.name for node in topology.nodes if not node.switches]
         shadowed = sorted(set(nodes) & set(WORDS))
         if shadowed:
-            what = f"a node is called '{shadowed[0]}', as a word of commands is"
+            what = f"a node is called '{shadowed[0]}', which has a meaning in commands"
             raise Flaws((("kind",), what, f"give the node another name than {', '.join(WORDS)}"))
         addressed = [name for name in nodes if _address(topology, name)]
         seen: set[str] = set()
         for number, section in enumerate(self.programs):
             if isinstance(section, ClientSection) and section.to not in addressed:
                 raise Flaws((("programs", number, "to"), *unknown("node", section.to, addressed)))
-            for one in section.commands(self.length.seconds):
+            for command in section.commands(self.length.seconds):
                 where = ("programs", number)
-                if one.node is None and nodes:
+                if command.node is None and nodes:
                     valid = f"write one of: {', '.join(nodes)}"
                     raise Flaws(((*where, "node"), "is missing", valid))
-                if one.node is not None and one.node not in nodes:
-                    raise Flaws((where, *unknown("node", one.node, nodes)))
-                name = _name(one)
+                if command.node is not None and command.node not in nodes:
+                    raise Flaws((where, *unknown("node", command.node, nodes)))
+                name = _name(command)
                 if name in seen:
-                    what = f"a program is called '{name}' already"
+                    what = f"another program is called '{name}', too"
                     raise Flaws((where, what, "write another 'name'"))
-                after = one.after
+                after = command.after
                 if after and after.on is not None and after.on not in nodes:
                     raise Flaws(((*where, "after", "on"), *unknown("node", after.on, nodes)))
                 if after and after.program is not None and after.program not in seen:
@@ -359,81 +360,81 @@ class Programs(TrafficSection, StudySection):
                 seen.add(name)
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
-        """What runs where and when, ready for the guest's module `programs`."""
+        """Return what runs where and when, ready for the guest's module `programs`."""
         length_s = run.length.seconds
         words = {node.name: _address(topology, node.name) for node in topology.nodes}
         words |= dict(zip(WORDS, (str(run.seed), f"{length_s:g}"), strict=True))
-        commands = [one for section in self.programs for one in section.commands(length_s)]
+        commands = [each for section in self.programs for each in section.commands(length_s)]
         packages = {"packages": list(self.debian)} if self.debian else {}
-        told = {
+        job = {
             "tool": "programs",
             "length_s": length_s,
             **packages,
-            "programs": [_program(one, words, length_s) for one in commands],
+            "programs": [_program(command, words, length_s) for command in commands],
             "files": [
                 {"path": name, "mode": mode(path), "sha256": _sha256(path)}
                 for name, path in self.sources()
             ],
         }
-        return told if topology.nodes else {"work": "programs", "traffic": told}
+        return job if topology.nodes else {"work": "programs", "traffic": job}
 
     def sources(self) -> list[tuple[str, Path]]:
-        """The files of the study that the programs find: (name in the guest, where it is)."""
+        """Return the files of the study for the programs: (name in the guest, path)."""
         return [(name, (self.folder or Path()) / name) for name in self.files]
 
     @property
     def debian(self) -> tuple[str, ...]:
-        """The packages that it names, and those of its programs' kinds."""
-        kinds = ("iperf3" for one in self.programs if one.kind == "iperf3")
+        """Return the Debian packages that it names, and those that kinds of programs need."""
+        kinds = ("iperf3" for program in self.programs if program.kind == "iperf3")
         return tuple(sorted({*self.packages, *kinds}))
 
     @property
     def leaves(self) -> dict[str, str]:
-        """What the programs printed and left, and rows made of lines of JSON."""
+        """Return the archive of output and files, and the rows made from lines of JSON."""
         return {"output.tar.gz": ".output.tar.gz", "rows.jsonl.gz": ".rows.jsonl.gz"}
 
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
-        """The archive of all output, the rows, and a file in flent's form of their numbers."""
+        """Make the archive of all output, the rows, and a file in flent's form of their numbers."""
         from emulation.traffic import outputs
 
         outputs.reduce(run, out)
 
 
-def _name(one: CommandSection) -> str:
-    return one.name or re.sub(r"\W", "_", PurePosixPath(one.command[0]).name).lower()
+def _name(command: CommandSection) -> str:
+    return command.name or re.sub(r"\W", "_", PurePosixPath(command.command[0]).name).lower()
 
 
 def _address(topology: Topology, node: str) -> str:
-    """The first address of a node; empty for a switch."""
+    """Return the first address of a node; empty for a switch."""
     ports = (port for port in topology.ports() if port.node == node and port.address)
     return next((port.ip for port in ports), "")
 
 
 def _filled(word: str, words: dict[str, str]) -> str:
-    """`word` with the names in braces that are known replaced; other braces stay."""
-    return re.sub(r"\{(\w+)\}", lambda found: words.get(found[1]) or found[0], word)
+    """Replace the known names in braces in `word`; other braces stay."""
+    return re.sub(r"\{(\w+)\}", lambda match: words.get(match[1]) or match[0], word)
 
 
-def _program(one: CommandSection, words: dict[str, str], length_s: float) -> dict[str, Any]:
+def _program(command: CommandSection, words: dict[str, str], length_s: float) -> dict[str, Any]:
     after: dict[str, Any] | None = None
-    if one.after is not None:
+    if command.after is not None:
         after = {
             key: value
             for key in ("tcp", "udp", "program")
-            if (value := getattr(one.after, key)) is not None
+            if (value := getattr(command.after, key)) is not None
         }
     return {
-        "name": _name(one),
-        "node": one.node,
-        "command": [_filled(word, words) for word in one.command],
-        "environment": {name: _filled(value, words) for name, value in one.environment},
-        "start_s": one.start.seconds,
+        "name": _name(command),
+        "node": command.node,
+        "command": [_filled(word, words) for word in command.command],
+        "environment": {name: _filled(value, words) for name, value in command.environment},
+        "start_s": command.start.seconds,
         "after": after,
-        "after_node": (one.after.on or one.node) if one.after else one.node,
-        "until": one.until,
-        "statuses": [one.status],
+        "after_node": (command.after.on or command.node) if command.after else command.node,
+        "until": command.until,
+        "statuses": [command.status],
         "deadline_s": length_s + GRACE_S,
-        "keeps": list(one.keeps),
+        "keeps": list(command.keeps),
     }
 
 

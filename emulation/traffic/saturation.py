@@ -1,15 +1,15 @@
-"""What the WiFi link does where theory says what it should: cells of its own, kept saturated.
+"""Saturated WiFi cells of its own, whose results theory predicts: a test of the WiFi link.
 
 ```yaml
 rig: {kind: none}
 traffic:
   kind: saturation
-  set: single            # which of the sets of cases below
-  length: 5 s            # measured of each case, after it has settled
-  step: 100 ms           # between two looks at a backlog, in the set `waiting`
+  set: single            # one of the sets of cases below
+  length: 5 s            # of the measurement of each case, after it has settled
+  step: 100 ms           # between two readings of a backlog, in the set `waiting`
 ```
 
-The data are a table: a row is one quantity of one sender in one case.
+The data are a table with one row per case, sender and quantity.
 `analysis.measures.wifi_validation` compares it with theory.
 """
 
@@ -37,10 +37,10 @@ DELAY_MS = 50  # of the server, in `waiting`
 DIGITS = 8  # of a value
 Set = Literal["saturation", "single", "goodput", "anomaly", "waiting"]
 
-#: A driver without aggregation, as ath5k of Linux 3.8: docs/wifi.md.
+#: A driver without aggregation, like ath5k of Linux 3.8: docs/wifi.md.
 G_DRIVER = {"aifsn": 2, "subframes": 1, "ahead": 1, "ring": 51, "wake": 24, "retries": 7}
 
-#: What the driver's queue may hold: as in 2014, and bounded in three ways.
+#: Limits of the driver's queue: as in 2014, and bounded in three ways.
 BELOW: dict[str, dict[str, Any]] = {
     "2014": {},
     "bytes": {"limit_bytes": 30_000},
@@ -61,23 +61,23 @@ class Saturation(TrafficSection):
     start_jitter: Span = Duration(1)
 
     def check(self, rig: RigSection, topology: Topology) -> None:
-        """There is no rig."""
+        """Raise `Flaws` where there is a rig."""
         if topology.nodes:
             what = f"'{self.kind}' builds cells of its own, not the rig '{topology.name}'"
             raise Flaws((("kind",), what, "write 'rig: {kind: none}'"))
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
-        """The cases."""
-        todo = cases(self.set, run.length.seconds)
-        return {"work": "saturation", "cases": [case.job(self.step.seconds) for case in todo]}
+        """Return the job with the parameters of all cases."""
+        all_cases = cases(self.set, run.length.seconds)
+        return {"work": "saturation", "cases": [case.job(self.step.seconds) for case in all_cases]}
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The link's driver."""
+        """Return the driver of the link."""
         return ("wifi",)
 
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
-        """The table of what the devices counted."""
+        """Make the table from the counters of the devices."""
         answers = json.loads((out / "cases.json").read_text())
         rows = (
             {
@@ -92,14 +92,17 @@ class Saturation(TrafficSection):
         datafile.write_rows(rows, out / f"data{self.data_end}")
 
     def expected_packets(self, link: Link, length_s: float) -> float:
-        """Those on the air, about 25 Mbit/s in each case."""
+        """Estimate the packets on the air, about 25 Mbit/s in each case."""
         return 25 * PER_MBIT * length_s * len(cases(self.set, length_s))
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is done, as in each row of the table. Every station is at the same rate but in
-    `anomaly` and `waiting`, where the second one is at `other_mbit_s` if that is not 0."""
+    """The parameters of a case, which are columns of the table.
+
+    All stations have the same rate, except in `anomaly` and `waiting`, where the second station has
+    `other_mbit_s` if that is not 0.
+    """
 
     set: str
     traffic: str  # `udp` or `tcp`, and `up`, `down` or `both`
@@ -121,7 +124,7 @@ class Case:
     seconds: float = 5.0
 
     def job(self, poll_s: float = 0.1) -> dict[str, Any]:
-        """What the guest's `wifi_saturation.do` is told."""
+        """Return the parameters of the guest's `wifi_saturation.do`."""
         theory = self.set in ("saturation", "anomaly")
         device: dict[str, Any] = {} if self.rate_mbit_s == 0 else dict(G_DRIVER)
         device |= {"protection": self.protection, "cw_min": self.cw_min}
@@ -152,8 +155,11 @@ class Case:
         return {"up": channel, "down": channel}
 
     def _flows(self) -> Iterator[tuple[int, int, str, int]]:
-        """(from, to, protocol, bytes). In `waiting` the other end is a server behind the access
-        point, so that no socket feels how full the queue of the access point is."""
+        """Yield flows: (from, to, protocol, bytes).
+
+        In `waiting` the other end is a server behind the access point, so that no socket notices
+        how full the queue of the access point is.
+        """
         protocol, direction = self.traffic.split()
         other = self.stations + 1 if self.set == "waiting" else 0
         for station in range(1, self.stations + 1):
@@ -165,7 +171,7 @@ class Case:
 
 
 def cases(which: Set, seconds: float) -> list[Case]:
-    """All cases of a set, so many `seconds` of each."""
+    """Return all cases of a set, each `seconds` long."""
     return [replace(case, seconds=seconds) for case in _cases(which)]
 
 
@@ -216,7 +222,7 @@ def _cases(which: Set) -> list[Case]:
 
 
 def quantities(case: Case, answer: dict[str, Any]) -> Iterator[tuple[int, str, float]]:
-    """(sender, quantity, value) of a case; 0 is the access point, -1 all senders together."""
+    """Yield (sender, quantity, value); sender 0 is the access point, -1 stands for all senders."""
     protocol, direction = case.traffic.split()
     seconds = answer["seconds"]
     total = 0.0
@@ -244,15 +250,15 @@ def quantities(case: Case, answer: dict[str, Any]) -> Iterator[tuple[int, str, f
                 yield target, name, mbit_s
     yield -1, "goodput_mbit_s", total
     if case.set == "saturation":
-        sent = [Counted(device, "up") for device in answer["devices"][1:]]
-        collided = sum(one["collisions"] for one in sent)
-        yield -1, "collision_probability", collided / sum(one["ppdus"] for one in sent)
+        uplinks = [Counted(device, "up") for device in answer["devices"][1:]]
+        collisions = sum(uplink["collisions"] for uplink in uplinks)
+        yield -1, "collision_probability", collisions / sum(uplink["ppdus"] for uplink in uplinks)
 
 
 def waits(
     sender: int, counted: Counted, backlog: float, seconds: float
 ) -> Iterator[tuple[int, str, float]]:
-    """Where a packet waits, means in ms. In the qdisc by Little's law, below it as counted."""
+    """Yield mean waiting times in ms: in the qdisc by Little's law, below it as counted."""
     packets = counted["packets"]
     yield sender, "qdisc_ms", 1e3 * backlog * seconds / packets
     for place in ("ring", "aggregation", "air", "reorder"):

@@ -5,13 +5,13 @@ traffic:
   kind: window
   test: window
   window: 25             # packets in flight
-  ack_every: 1           # of how many packets the receiver acknowledges the last
+  ack_every: 1           # the receiver acknowledges every n-th packet
   length: 3 s
   step: 1 ms
   start_jitter: 1 ms
 ```
 
-The rig is `gateways` with an `mtu`. The data are each packet's way, in flent's form.
+The rig is `gateways` with an `mtu`. The data have the path of each packet, in flent's form.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from emulation.traffic.base import TrafficSection, need_pairs, sysctls_of_pairs
 if TYPE_CHECKING:
     from emulation.model.run import Run
 
-MOST_PACKETS = 44  # of a window: what fits the first one that a receiver offers, 64 kB
+MOST_PACKETS = 44  # that fit the first window that a receiver offers, 64 kB
 
-ABSENT_HOST = 9  # of the receiver's subnet: the address that the receiver of our own answers for
+ABSENT_HOST = 9  # in the receiver's subnet: our own receiver answers for this address
 
 
 class Window(TrafficSection):
@@ -46,21 +46,23 @@ class Window(TrafficSection):
     @model_validator(mode="after")
     def _acknowledged(self) -> Self:
         if self.ack_every > self.window:
-            what = "would wait for more than can be in flight"
+            what = "is more than can be in flight"
             raise Flaws((("ack_every",), what, f"write {self.window} at most"))
         return self
 
     def check(self, rig: RigSection, topology: Topology) -> None:
-        """The rig is that of gateways."""
+        """Raise `Flaws` unless the rig is `gateways` with an `mtu`."""
         need_pairs(self.kind, topology)
         if topology.pairs[-1] != OTHERS:
             what = f"'{self.kind}' does not run on the rig '{topology.name}'"
             raise Flaws((("kind",), what, "write 'kind: gateways' for the rig"))
         if not isinstance(rig, Gateways) or rig.mtu is None:
-            raise Flaws((("kind",), "wants a rig with an mtu", "write e.g. 'mtu: 1500 B' there"))
+            raise Flaws(
+                (("kind",), "needs a rig with an mtu", "write e.g. 'mtu: 1500 B' in the rig")
+            )
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
-        """The connection, and the places at which its packets are captured."""
+        """Return the connection, and the places where its packets are captured."""
         assert isinstance(run.rig, Gateways) and run.rig.mtu is not None
         return window_job(
             topology,
@@ -72,11 +74,11 @@ class Window(TrafficSection):
         )
 
     def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
-        """Of hosts and of all neighbours."""
+        """Map nodes to settings of hosts and of neighbours."""
         return sysctls_of_pairs(run, topology)
 
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
-        """A file in flent's form of the way of each packet."""
+        """Make a file in flent's form with the path of each packet."""
         from emulation.captures import flent, window  # pandas takes a second to import
 
         content = window.reduce(out, places(run.topology), self.flent_about(run), self.window)
@@ -92,12 +94,12 @@ def window_job(
     length: Duration,
     mtu: Size,
 ) -> dict[str, Any]:
-    """What the guest's module `window` gets, ready for JSON."""
+    """Return the job of the guest's module `window`, ready for JSON."""
     sender, receiver = topology.pairs[-1]
     address = topology.port(receiver).ip
     return {
         "tool": "window",
-        "servers": ["iperf", "mix"],  # nobody reads it; the job's digest is that of shipped runs
+        "servers": ["iperf", "mix"],  # not read; keeps the digest of the job as in shipped runs
         "window": window,
         "ack_every": ack_every,
         "length_s": length.seconds,
@@ -120,6 +122,6 @@ def window_job(
 
 
 def places(topology: Topology) -> list[tuple[str, str]]:
-    """Where a packet is seen on its way: sender, before the queue, behind it, receiver."""
+    """Return where a packet is captured: sender, before the queue, behind it, receiver."""
     sender, receiver = topology.pairs[-1]
     return [(sender, "eth0"), ("left", f"left-{BULK_PAIRS + 1}"), LEFT, (receiver, "eth0")]

@@ -291,9 +291,9 @@ def test_rules_may_be_a_package(mine: Path) -> None:
     ("old", "new", "message"),
     [
         ("measure: rrul", "measure: rrull", r"unknown measure 'rrull'; did you mean 'rrul'"),
-        ("measure: rrul", "measure: web", r"load.unloaded: is for the measure 'web'"),
+        ("measure: rrul", "measure: web", r"load.unloaded: belongs to the measure 'web'"),
         ("measure: rrul", "measure: web\n    unloaded: idle", "unknown experiment 'idle'"),
-        ("study: mine", "study: yours", "'yours' lies in a folder called 'mine'; give both one"),
+        ("study: mine", "study: yours", "'yours' lies in a folder called 'mine'; give both the"),
     ],
 )
 def test_what_is_wrong_with_its_file_is_said(mine: Path, old: str, new: str, message: str) -> None:

@@ -265,8 +265,8 @@ BEHIND, BEFORE = "start_jitter: 50 ms}", "    sweep:\n"
         (20, "options: {ipv4: true}", "traffic.options.ipv4: True is not a setting; write a whole"),
         (20, "options: {a b: 1}", "traffic.options.a b: 'a b' is not the name of an option"),
         (20, "options: [a]", "traffic.options: is not a mapping; write keys with values below it"),
-        (21, "memory: 32 MiB", "memory: '32 MiB' is no memory for a guest; write 64 MiB or more"),
-        (21, "memory: 200 MB", "memory: '200 MB' is no memory for a guest; write 64 MiB or more"),
+        (21, "memory: 32 MiB", "memory: '32 MiB' is not a possible memory of a guest; write"),
+        (21, "memory: 200 MB", "memory: '200 MB' is not a possible memory of a guest; write"),
         (21, "memory: 192", "memory: '192': a bare number has no unit; write e.g. "),
         (21, "rig: {base_rtt: [1 ms, 0 ms]}", "rig.base_rtt[1]: '0 ns' must be above zero; write"),
         (

@@ -122,11 +122,11 @@ def test_figures_have_it_and_draw_it_apart(root: Path, ramp: Path) -> None:
         (
             "papers: [gbw2015]\nqdiscs:\n  mine:\n    kind: m\n    module: src\n"
             "    options: {depth: 5 bananas}\n",
-            r"own.yaml:6: qdiscs.mine.options.depth: '5 bananas' is no number",
+            r"own.yaml:6: qdiscs.mine.options.depth: '5 bananas' is neither a number",
         ),
         (
             "papers: [gbw2015]\nqdiscs:\n  mine: {kind: codel, color: red}\n",
-            r"own.yaml:3: qdiscs.mine.color: 'red' is no colour",
+            r"own.yaml:3: qdiscs.mine.color: 'red' is not a colour",
         ),
         (
             "papers: [gbw2015]\nqdiscs:\n  mine: {kind: codel, colour: '#123456'}\n",

@@ -97,7 +97,7 @@ def test_what_a_file_need_not_say(study: Path) -> None:
         (
             "'#123456'",
             "red",
-            "11: qdiscs.mine.color: 'red' is no colour; write e.g. '#882255', wit",
+            "11: qdiscs.mine.color: 'red' is not a colour; write e.g. '#882255'",
         ),
         ("marker: p", "marker: x", "12: qdiscs.mine.marker: unknown marker 'x'; valid: p, d"),
         ("{sets: rig.base_rtt}", "{}", "5: axes.rtt: needs either 'sets' or 'values'; e.g. 'sets:"),

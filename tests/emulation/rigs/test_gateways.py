@@ -155,12 +155,12 @@ def test_small_packets_are_of_the_job() -> None:
         (
             "- {at: 100 s, rate: 1 Mbit/s}",
             "- {at: 20 s, rate: 1 Mbit/s}",
-            "do not rise; order them",
+            "do not rise; write them in",
         ),
         ("- {at: 250 s, rate: 100 Mbit/s}", "- {at: 350 s, rate: 1 Mbit/s}", "is not within 300 s"),
         ("loads: [bulk_4_web_5]", "loads: [bulk_4_wbe_5]", "did you mean 'bulk_4_web_5'"),
         ("bulk_4: {bulk: 4}", "bulk_4: {bulk: 0}", "sends nothing"),
-        ("mtu: 500 B", "mtu: 1600 B", "no MTU of IPv4 over Ethernet"),
+        ("mtu: 500 B", "mtu: 1600 B", "not an MTU of IPv4 over Ethernet"),
         ("kind: gateways", "kind: dumbbell", "'mix' does not run on the rig 'dumbbell'"),
     ],
 )

@@ -166,7 +166,7 @@ def test_a_rig_without_a_queue_under_test_has_no_link_and_no_qdisc(
         (
             "{forwards: true}",
             "{forwards: true, switches: true}",
-            "8: rig.nodes.r1: forwards and switches; leave one: a router or a switch",
+            "8: rig.nodes.r1: forwards and switches; choose one: a router or a switch",
         ),
         ("{forwards: true}", "{forwards: 1}", "8: rig.nodes.r1.forwards: is not true or false"),
         (
@@ -189,11 +189,11 @@ def test_a_rig_without_a_queue_under_test_has_no_link_and_no_qdisc(
             "{delay: 20}",
             "17: rig.links[1].back.delay: '20': a bare number has no",
         ),
-        ("{delay: 20 ms}", "{}", "17: rig.links[1].back: says nothing; write a rate, a delay or a"),
+        ("{delay: 20 ms}", "{}", "17: rig.links[1].back: has no effect; write a rate, a delay"),
         (
             "{delay: 20 ms}",
             "{delay: 20 ms, queue: tested}",
-            "17: rig.links[1].back.delay: does not go with a queue or a burst; put the delay on",
+            "17: rig.links[1].back.delay: excludes a queue and a burst; put the delay on",
         ),
         (
             "{delay: 20 ms}",
@@ -213,7 +213,7 @@ def test_a_rig_without_a_queue_under_test_has_no_link_and_no_qdisc(
         (
             "queue: tested",
             "queue: codel",
-            "16: rig.links[1].there.queue: 'codel' is no queue; write",
+            "16: rig.links[1].there.queue: 'codel' is not a queue; write",
         ),
         (
             "{kind: fq_codel}",
@@ -249,8 +249,8 @@ def test_a_node_that_cannot_be_reached_is_named(refusal: Refusal) -> None:
         "    - {from: s1, to: other}", "    - {from: other, to: far}"
     ).replace("    server: {}", "    server: {}\n    far: {}")  # fmt: skip
     assert [line.split(";")[0] for line in refusal(text)] == [
-        "11: rig.nodes.far: there is no way from 'client' to 'far'",
-        "12: rig.nodes.other: there is no way from 'client' to 'other'",
+        "11: rig.nodes.far: there is no path from 'client' to 'far'",
+        "12: rig.nodes.other: there is no path from 'client' to 'other'",
     ]
 
 
@@ -280,7 +280,7 @@ def test_settings_of_a_node_are_its_own(first_of: Read) -> None:
 def test_the_congestion_control_is_an_axis(refusal: Refusal) -> None:
     own = "  kind: nodes\n  sysctls: {net.ipv4.tcp_congestion_control: reno}\n"
     (line,) = refusal(changed("  kind: nodes\n", own))
-    assert "is what the axis 'cc' sets; write it there" in line
+    assert "is set by the axis 'cc'; write it there" in line
 
 
 def test_netem_at_the_root_of_a_tree_is_a_delay(first_of: Read, refusal: Refusal) -> None:

@@ -153,7 +153,7 @@ FAST = {"class": "1:1", "kind": "htb", "rate": "5 Mbit/s"}
         ([ROOT, FAST, FAST], "the class 1:1 is there twice"),
         ([ROOT, {**FAST, "kind": "prio"}], "class 1:1: prio has no classes that could be made"),
         ([ROOT, {**FAST, "sc": "5 Mbit/s"}], "class 1:1: htb has no sc"),
-        ([ROOT, {**FAST, "class": 61}], "61 is no text"),
+        ([ROOT, {**FAST, "class": 61}], "61 is not text"),
         ([ROOT, {**FAST, "handle": "2:"}], "belongs to a qdisc"),
         ([{**ROOT, "rate": "5 Mbit/s"}], "belongs to a class"),
         ([{"qdisc": {"kind": "htb"}}], "is missing"),
@@ -161,7 +161,7 @@ FAST = {"class": "1:1", "kind": "htb", "rate": "5 Mbit/s"}
         ([ROOT, FAST, {"qdisc": "tested", "parent": "1:1", "handle": "x:"}], "x:' is not a handle"),
         ([{"qdisc": "tested", "handle": "1:"}], "a tree needs a rate"),
         ([{"filter": "matchall"}, FAST, {"class": "1:1"}], "is missing"),
-        ([ROOT, {"filter": "matchall", "qdisc": "tested"}], "is not one thing"),
+        ([ROOT, {"filter": "matchall", "qdisc": "tested"}], "is not exactly one of"),
         (
             [ROOT, {**FAST, "prio": 1}, {**FAST, "class": "1:2", "parent": "1:1"}],
             "class 1:1 has classes: it takes no prio and no quantum",
@@ -174,9 +174,9 @@ def test_what_tc_could_not_build_is_refused(entries: list[Any], what: str) -> No
 
 
 def test_a_tree_is_instead_of_a_rate_and_what_arrives_comes_with_a_tree() -> None:
-    with pytest.raises(ValueError, match="does not go with a tree"):
+    with pytest.raises(ValueError, match="excludes a tree"):
         rig(rate="5 Mbit/s")
-    with pytest.raises(ValueError, match="needs a tree beside it"):
+    with pytest.raises(ValueError, match="needs a tree"):
         rig(tree=None, rate="5 Mbit/s", ingress=[ROOT, FAST])
     with pytest.raises(ValueError, match="can have no queue under test"):
         rig(ingress=[ROOT, FAST, {"qdisc": "tested", "parent": "1:1", "handle": "2:"}])

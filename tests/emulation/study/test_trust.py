@@ -234,5 +234,5 @@ def test_answers_of_somebody_else_do_not_count(
     folder = write(code=True)
     trust.remember(folder)
     monkeypatch.setattr("os.getuid", lambda: 12345)
-    with pytest.raises(ConfigError, match="is somebody else's"):
+    with pytest.raises(ConfigError, match="belongs to another user"):
         trust.trusted(folder)

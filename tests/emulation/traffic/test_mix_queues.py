@@ -122,6 +122,6 @@ def test_a_late_change_of_the_rate_is_an_error() -> None:
         "at_s": 50.0, "node": "left", "interface": "left-right", "rate_bit_s": 10**7,
         "since_ns": BEGAN_NS + 50 * 10**9 + 500, "until_ns": BEGAN_NS + 50 * 10**9 + 1500,
     }  # fmt: skip
-    assert mix_queues.change_told(change, BEGAN_NS)["late_ns"] == [500, 1500]
+    assert mix_queues.checked_change(change, BEGAN_NS)["late_ns"] == [500, 1500]
     with pytest.raises(RigMismatch, match="after 50 s"):
-        mix_queues.change_told({**change, "until_ns": BEGAN_NS + 51 * 10**9}, BEGAN_NS)
+        mix_queues.checked_change({**change, "until_ns": BEGAN_NS + 51 * 10**9}, BEGAN_NS)

@@ -155,11 +155,11 @@ def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
         ("[iperf3]", "[jq-]", "12: {}packages[0]: 'jq-' is not the name of a Debian package"),
         ("[iperf3]", "[jq.]", "12: {}packages[0]: 'jq.' is not the name of a Debian package"),
         ("[iperf3]", "[-x]", "12: {}packages[0]: '-x' is not the name of a Debian package"),
-        ("name: last", "name: receiver", "25: {}programs[3]: a program is called 'receiver' alrea"),
-        ("name: last", "name: iperf3_server", "25: {}programs[3]: a program is called 'iperf3_ser"),
+        ("name: last", "name: receiver", "25: {}programs[3]: another program is called"),
+        ("name: last", "name: iperf3_server", "25: {}programs[3]: another program is called"),
         ("program: iperf3}", "program: iperf}", "25: {}programs[3].after.program: unknown program"),
         ("program: iperf3}", "program: last}", "25: {}programs[3].after.program: unknown program "),
-        ("{program: iperf3}", "{}", "25: {}programs[3].after: waits for nothing, or for several; "),
+        ("{program: iperf3}", "{}", "25: {}programs[3].after: waits for nothing, or for several"),
         ("{program: iperf3}", "{tcp: 5, udp: 5}", "25: {}programs[3].after: waits for nothing, or"),
         ("{program: iperf3}", "{tcp: 65536}", "25: {}programs[3].after.tcp: "),
         ("{program: iperf3}", "{tcp: 5, on: srv}", "25: {}programs[3].after.on: unknown node 'srv"),
@@ -178,8 +178,8 @@ def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
         ("until: load", "status: 256", "18: {}programs[0].status: "),
         ("until: load", "environment: {A=B: 1}", "18: {}programs[0].environment.A=B: 'A=B' is not"),
         ('"*.csv"', "../*.csv", "23: {}programs[1].keeps[0]: '../*.csv' is not below the study's"),
-        ("length: 10 s", "length: 1 s\n      folder: /", "11: {}folder: is no key; remove it: fil"),
-        ("length: 10 s", "length: 1 s\n      start_jitter: 5 ms", "11: {}start_jitter: is for f"),
+        ("length: 10 s", "length: 1 s\n      folder: /", "11: {}folder: is not a key; remove it"),
+        ("length: 10 s", "length: 1 s\n      start_jitter: 5 ms", "11: {}start_jitter: has no"),
         ("      length: 10 s\n", "", "8: {}length: is missing; add it"),
     ],
 )  # fmt: skip
@@ -212,7 +212,7 @@ def test_no_node_has_the_name_of_a_word(sender: Path, refusal: Refusal, word: st
     rig = "daisy_chain, base_rtt: 50 ms, edge_rate: 1 Gbit/s"
     text = changed(rig, f"nodes, {nodes}").replace("link: [10/1], qdisc: [codel], ", "")
     (line,) = refusal(text)
-    assert line.startswith(f"9: experiments.first.traffic.kind: a node is called '{word}', as a ")
+    assert line.startswith(f"9: experiments.first.traffic.kind: a node is called '{word}', which")
 
 
 def test_a_switch_runs_no_programs(sender: Path, refusal: Refusal) -> None:
