@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
     """Measure and print."""
     chosen = bench.scenarios(args.scenario or (_AGAINST if args.against else None))
     for scenario in chosen if args.against else ():
-        ns3.asked(scenario.run(1, args.length))  # refused before anything is booted
-    python = ns3.installed() if args.against else None
+        ns3.parameters(scenario.run(1, args.length))  # refused before anything is booted
+    python = ns3.install() if args.against else None
     other = [bench.second(args.compare)] if args.compare else []
     kernels: list[Kernel | Checkout] = [kernel.build(), *other]
     root = rootfs.build()

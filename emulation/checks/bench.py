@@ -1,6 +1,6 @@
-"""Measure guests: how fast, how large, how much of the host they take.
+"""Measure guests: how fast they run, and how much of the host they use.
 
-Quantities, of one execution of a scenario:
+Quantities of one execution of a scenario:
 
 | name | unit | meaning |
 | --- | --- | --- |
@@ -50,7 +50,7 @@ from emulation.runs.run import boot
 from emulation.study import trust
 from emulation.study.schema import unknown
 
-#: Of the report.
+#: Version of the report's format.
 FORMAT = 1
 
 EXPERIMENT = "gbw2015/rrul"
@@ -71,7 +71,7 @@ class Scenario:
     experiment: str = EXPERIMENT
 
     def run(self, seed: int, length_s: float) -> Run:
-        """The run of one guest."""
+        """Return the run of one guest."""
         length = Duration.parse(f"{length_s:g} s")
         (found,) = select(
             experiment(self.experiment),
@@ -100,7 +100,7 @@ SCENARIOS = {
 
 
 def scenarios(names: list[str] | None) -> list[Scenario]:
-    """The scenarios called `names`, all where None; `ConfigError` for one that there is not."""
+    """Return the scenarios called `names`, or all; raise `ConfigError` for an unknown name."""
     for name in names or ():
         if name not in SCENARIOS:
             what, todo = unknown("scenario", name, SCENARIOS)
@@ -109,7 +109,7 @@ def scenarios(names: list[str] | None) -> list[Scenario]:
 
 
 def find_kernel(text: str) -> Kernel:
-    """The kernel with that digest, or its first digits, or the binary at that path."""
+    """Return the kernel with that digest, or its first digits, or the binary at that path."""
     path = Path(text)
     if path.is_file():
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
@@ -131,11 +131,11 @@ class Checkout:
 
     @property
     def digest(self) -> str:
-        """What it is called in the report."""
+        """Its name in the report."""
         return str(self.path)
 
     def measure(self, scenario: Scenario, length_s: float) -> dict[str, Any]:
-        """As `measure`, by its `emulate bench`; `GuestFailure` with what that says if it fails."""
+        """Measure with its own `emulate bench`; raise `GuestFailure` with that command's error."""
         words = [sys.executable, "-m", "emulate.cli", "bench", "--json", "--repeat", "1"]
         words += ["--scenario", scenario.name, "--length", f"{length_s:g}"]
         where = {**os.environ, "PYTHONPATH": str(self.path)}
@@ -149,7 +149,7 @@ class Checkout:
 
 
 def second(text: str) -> Kernel | Checkout:
-    """What is measured beside today's kernel: a checkout's folder, or `find_kernel`."""
+    """Return what to compare today's kernel with: a checkout, or a kernel by `find_kernel`."""
     folder = Path(text).resolve()
     if (folder / "emulation" / "bench.py").is_file():
         return Checkout(folder)
@@ -158,7 +158,7 @@ def second(text: str) -> Kernel | Checkout:
 
 @dataclass
 class Guest:
-    """What one guest took and gave."""
+    """What one guest used and delivered."""
 
     virtual_s: float
     wall_s: float
@@ -174,7 +174,7 @@ class Guest:
 
 @dataclass
 class Watch:
-    """Looks at a guest while it runs: when its steps came, and its memory."""
+    """Observes a guest while it runs: the times of its steps, and its memory."""
 
     began: float = field(default_factory=time.monotonic)
     steps: list[tuple[float, float]] = field(default_factory=list)  # (wall, virtual), s
@@ -182,11 +182,11 @@ class Watch:
     looked: float = 0.0
 
     def step(self, line: dict[str, Any]) -> None:
-        """A line of status."""
+        """Note the time of a line of status."""
         self.steps.append((time.monotonic() - self.began, float(line["virtual_s"])))
 
     def poll(self, pid: int) -> None:
-        """The guest lives."""
+        """Look at the guest's memory, at most once per `_LOOK_S`."""
         now = time.monotonic()
         if now - self.looked >= _LOOK_S:
             self.looked = now
@@ -195,7 +195,7 @@ class Watch:
                 self.memory_kib = max(self.memory_kib, resident_kib(rollup))
 
     def factor(self, begin_s: float, end_s: float) -> float | None:
-        """Virtual by wall seconds between two virtual instants; None for too few lines."""
+        """Return virtual per wall seconds between two virtual times; None for too few lines."""
         inside = [(wall, now) for wall, now in self.steps if begin_s <= now <= end_s]
         if len(inside) < 2 or inside[-1][0] <= inside[0][0]:
             return None
@@ -203,7 +203,7 @@ class Watch:
 
 
 def resident_kib(smaps_rollup: str) -> int:
-    """`Rss` of the text of /proc/PID/smaps_rollup."""
+    """Return `Rss` from the text of /proc/PID/smaps_rollup."""
     for line in smaps_rollup.splitlines():
         if line.startswith("Rss:"):
             return int(line.split()[1])
@@ -261,7 +261,7 @@ def _add_load(measured: Guest, run: Run, watch: Watch, out: Path) -> None:
 
 
 def measure(scenario: Scenario, length_s: float, built: Kernel, root: RootFs) -> dict[str, Any]:
-    """One execution of `scenario`: the quantities of this module, and `data_sha256` by guest."""
+    """Execute `scenario` once; return this module's quantities, and `data_sha256` by guest."""
     began = time.monotonic()
     if scenario.everywhere:
         cores = int(facts.about()["cpus"])
@@ -281,7 +281,7 @@ def measure(scenario: Scenario, length_s: float, built: Kernel, root: RootFs) ->
 
 
 def quantities(guests: list[Guest], wall_s: float) -> dict[str, Any]:
-    """The quantities of guests that ran side by side for `wall_s`."""
+    """Return the quantities of guests that ran at the same time for `wall_s`."""
     virtual_s = sum(one.virtual_s for one in guests)
     loads = [one.load_factor for one in guests if one.load_factor is not None]  # not of `boot`
     found: dict[str, Any] = {
@@ -299,7 +299,7 @@ def quantities(guests: list[Guest], wall_s: float) -> dict[str, Any]:
 
 
 def _under_load(guests: list[Guest]) -> dict[str, float | None]:
-    """`hops_per_s` and `startup_s`; None where there was no load."""
+    """Return `hops_per_s` and `startup_s`; None if there was no load."""
     loads = [(one, one.load_s) for one in guests if one.load_s]
     if not loads:
         return {"hops_per_s": None, "startup_s": None}
@@ -317,7 +317,7 @@ QUANTITIES = (
 
 
 def simulator(scenario: Scenario, length_s: float, python: Path) -> dict[str, float]:
-    """The quantities that a simulation of `scenario` by ns-3 has, of one execution."""
+    """Simulate `scenario` once with ns-3; return those of the quantities that it has."""
     found = ns3.simulate(scenario.run(1, length_s), python)
     return {
         "factor": length_s / found.wall_s,
@@ -330,14 +330,16 @@ def simulator(scenario: Scenario, length_s: float, python: Path) -> dict[str, fl
     }
 
 
-#: Quantities that are set against a simulator's, and the power of their ratio that says how much
-#: faster it is here: rates are better high, times low.
+#: Quantities that are compared with a simulator's, and the power of their ratio that tells how much
+#: faster a guest is: high rates are better, and low times.
 AGAINST = {"load_factor": 1, "hops_per_s": 1, "startup_s": -1, "wall_s": -1}
 
 
 def against(entry: dict[str, Any], repeats: list[dict[str, float]]) -> dict[str, Any]:
-    """The entry of `against` in the report: ours (`entry`) beside a simulator's, and by how much
-    it is faster here: by loads, by packet-hops, by start-up and by all of a run."""
+    """Return the report's entry of `against`: a simulator's quantities and how much faster we are.
+
+    Our quantities are in `entry`; `faster` has the ratios by load, packet-hops, start-up and run.
+    """
     theirs = {name: spread([one[name] for one in repeats]) for name in repeats[0]}
     ratios = {}
     for name, power in AGAINST.items():
@@ -354,7 +356,7 @@ def against(entry: dict[str, Any], repeats: list[dict[str, float]]) -> dict[str,
 
 
 def spread(values: Sequence[float | None]) -> dict[str, float] | None:
-    """Least, median and greatest of the repeats; None where it was not measured."""
+    """Return minimum, median and maximum of the repeats; None if nothing was measured."""
     known = [value for value in values if value is not None]
     if not known:
         return None
@@ -364,7 +366,7 @@ def spread(values: Sequence[float | None]) -> dict[str, float] | None:
 def report(
     scenario: Scenario, built: Kernel | Checkout, repeats: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The entry of `scenarios` in the report for one kernel."""
+    """Return the report's entry of `scenarios` for one kernel."""
     return {
         "scenario": scenario.name,
         "kernel": built.digest,
@@ -377,7 +379,7 @@ def report(
 
 
 def comparison(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
-    """Ratios of medians, the first kernel's by the second's, and whether the data is the same."""
+    """Return ratios of medians, the first kernel's to the second's, and whether data are equal."""
     ratios = {}
     for name in QUANTITIES:
         pair = [one[name]["median"] for one in (a, b) if one[name]]

@@ -1,7 +1,7 @@
 """The same rig in ns-3, to measure how fast a simulator is on this machine.
 
-ns-3 comes from PyPI with its Python bindings and is no dependency of anything else: it has a
-virtual environment of its own in the user's cache, made when it is first asked for (520 MB).
+ns-3 comes from PyPI with its Python bindings, and nothing else depends on it: it has a virtual
+environment of its own in the user's cache, made when it is first needed (520 MB).
 """
 
 from __future__ import annotations
@@ -20,33 +20,35 @@ from emulation.errors import ConfigError, MissingTool
 from emulation.host.cache import cache_dir
 from emulation.model.run import Run
 
-#: On PyPI.
+#: The package on PyPI.
 REQUIREMENT = "ns3==3.44.post0"
 
-#: The program that it runs.
+#: The program that simulates the rig.
 RIG = Path(__file__).with_name("ns3_rig.py")
 
-#: Flows of one direction: those of RRUL.
+#: Number of flows per direction, as in RRUL.
 FLOWS = 4
 
-#: TCP's payload in a frame of 1514 bytes, with timestamps.
+#: TCP payload of a frame of 1514 bytes, with timestamps.
 SEGMENT_BYTES = 1448
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a simulation took and gave."""
+    """Time and results of a simulation."""
 
     wall_s: float  # from start to end of its process
-    load_s: float  # of it, of the simulation itself
+    load_s: float  # part of it that is the simulation itself
     hops: int  # packets times the links that each has crossed
     packets: int  # that left the two bottlenecks
     received_bytes: int  # by the applications
 
 
-def asked(run: Run) -> dict[str, Any]:
-    """What the program is told: the link, delay and buffers of `run`, whose rig is a row of five
-    nodes with FqCoDel at both bottlenecks; `ConfigError` for another."""
+def parameters(run: Run) -> dict[str, Any]:
+    """Return the program's parameters: link, delay and buffers of `run`.
+
+    Raises `ConfigError` unless its rig is a row of five nodes with FqCoDel at both bottlenecks.
+    """
     ports = run.topology.queues()
     kinds = {getattr(getattr(port.egress, "qdisc", None), "kind", None) for port in ports}
     if len(run.topology.nodes) != 5 or kinds != {"fq_codel"} or run.topology.media:
@@ -69,35 +71,35 @@ def asked(run: Run) -> dict[str, Any]:
 
 
 def simulate(run: Run, python: Path) -> Simulated:
-    """Simulate the load of `run` with the `python` that `installed` gave."""
+    """Simulate the load of `run` with the `python` that `install` returned."""
     began = time.monotonic()
-    # Isolated: beside the program lies this module, which has the name of the package.
-    words = [str(python), "-I", str(RIG), json.dumps(asked(run))]
-    done = subprocess.run(words, capture_output=True, text=True)
+    # Isolated, as this module lies next to the program and has the name of the package.
+    words = [str(python), "-I", str(RIG), json.dumps(parameters(run))]
+    process = subprocess.run(words, capture_output=True, text=True)
     wall_s = time.monotonic() - began
-    return parsed(done.stdout, done.stderr, wall_s)
+    return parse(process.stdout, process.stderr, wall_s)
 
 
-def parsed(printed: str, said: str, wall_s: float) -> Simulated:
-    """What the program `printed`; raises `MissingTool` with the last line that it `said`."""
+def parse(stdout: str, stderr: str, wall_s: float) -> Simulated:
+    """Parse the program's output; raise `MissingTool` with its last error if it has no result."""
     try:
-        found = json.loads(printed.splitlines()[-1])
-        return Simulated(wall_s, **found)
+        results = json.loads(stdout.splitlines()[-1])
+        return Simulated(wall_s, **results)
     except (ValueError, IndexError, TypeError):
-        what = f"ns-3 ended without a result: {_last_line(said)}"
+        what = f"ns-3 ended without a result: {_last_line(stderr)}"
         raise MissingTool(what, REQUIREMENT, f"remove {_folder()} and run it again") from None
 
 
-def installed() -> Path:
-    """The Python that has ns-3; it is installed where the cache lacks it.
+def install() -> Path:
+    """Install ns-3 unless the cache has it, and return the Python that has it.
 
-    Raises `MissingTool` where venv, pip or the network is missing.
+    Raises `MissingTool` if venv, pip or the network is missing.
     """
     folder = _folder()
     python, done = folder / "bin" / "python", folder / "installed"
     if done.exists():
         return python
-    shutil.rmtree(folder, ignore_errors=True)  # half of it, of an installation that was stopped
+    shutil.rmtree(folder, ignore_errors=True)  # an installation that was stopped
     for words in (
         [sys.executable, "-m", "venv", str(folder)],
         [str(python), "-m", "pip", "install", "--quiet", REQUIREMENT],
@@ -105,12 +107,12 @@ def installed() -> Path:
         try:
             subprocess.run(words, check=True, capture_output=True, text=True)
         except (OSError, subprocess.CalledProcessError) as error:
-            said = getattr(error, "stderr", "") or getattr(error, "stdout", "") or str(error)
+            output = getattr(error, "stderr", "") or getattr(error, "stdout", "") or str(error)
             step = "pip" if "pip" in words else "venv"
             raise MissingTool(
-                f"{REQUIREMENT} cannot be installed, {step} says: {_last_line(said)}",
+                f"{REQUIREMENT} cannot be installed, {step} says: {_last_line(output)}",
                 "--against ns3",
-                "see to a network, pip and venv (python3-venv), and Linux on x86-64",
+                "it needs a network, pip, venv (python3-venv) and Linux on x86-64",
             ) from None
     done.touch()
     return python
@@ -121,7 +123,7 @@ def _folder() -> Path:
     return cache_dir("ns3") / f"{version}-{sys.implementation.cache_tag}"
 
 
-def _last_line(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith("ERROR:")]  # pip tells of itself last
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR:")]  # pip's last lines are notices
     return ([*lines[-1:], *errors[-1:]] or ["nothing"])[-1][:200]

@@ -1,7 +1,7 @@
 """Walls around an untrusted process: the files and system calls that it may use.
 
 A guest's kernel runs what its user gives it, modules included, so nothing inside of it is a
-boundary. The host's kernel is: before the guest's first instruction it is told which files the
+boundary. The host's kernel is: before the guest's first instruction it learns which files the
 process and all its children may reach and which system calls they may make. `SECURITY.md` lists
 what such a process cannot do, and `tests/emulation/host/test_wall.py` tries it.
 

@@ -1,8 +1,8 @@
-"""Build a kernel out of a source and a recipe, and keep it in the user's cache.
+"""Build a kernel from a source and a recipe, and store it in the user's cache.
 
-The cache has a folder a kernel, named by the digest of all that went in, with `linux`, `config`,
-`build.log`, `kernel.json` and, where it takes modules, `build/`, which modules are made against. It
-is made elsewhere and renamed into place whole.
+The cache has one folder per kernel, named by the digest of all its inputs, with `linux`, `config`,
+`build.log`, `kernel.json` and, if it takes modules, `build/`, against which modules are built. The
+folder is made elsewhere and renamed into place whole.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Kernel:
     """A built kernel."""
 
     path: Path  # the executable
-    digest: str  # of all that went in; the name of its folder
-    release: str  # as 6.12.117
-    series: str  # as 6.12
-    provenance: dict[str, Any]  # what kernel.json says
+    digest: str  # of all its inputs; the name of its folder
+    release: str  # such as 6.12.117
+    series: str  # such as 6.12
+    provenance: dict[str, Any]  # the content of kernel.json
 
     @property
     def identity(self) -> str:
-        """A digest of what of it can reach a result: kernels of one identity give equal bytes."""
+        """A digest of what can affect results: kernels of equal identity give equal bytes."""
         if not self.provenance:
             return self.digest
         return recipes.identity(self.provenance["source"]["sha256"], self.provenance["inputs"])
@@ -56,7 +56,7 @@ def _quiet(step: str, done: float) -> None:
 
 
 def _load(folder: Path) -> Kernel | None:
-    """The kernel in `folder`, if it is whole."""
+    """Return the kernel in `folder` if it is whole, else None."""
     try:
         provenance = json.loads((folder / "kernel.json").read_text())
         if sources.sha256(folder / "linux") != provenance["binary_sha256"]:
@@ -71,7 +71,7 @@ def _load(folder: Path) -> Kernel | None:
 
 def check(binary: Path) -> None:
     """Raise `DamagedCache` if `binary` is a kernel of the cache and not the one that was built."""
-    with suppress(OSError, ValueError, KeyError):  # one of somebody's own
+    with suppress(OSError, ValueError, KeyError):  # not a kernel of the cache
         built = json.loads(binary.with_name("kernel.json").read_text())["binary_sha256"]
         if sources.sha256(binary) != built:
             todo = "run it again: it is built anew"
@@ -79,7 +79,7 @@ def check(binary: Path) -> None:
 
 
 def kernels(cache: Path | None = None) -> tuple[Kernel, ...]:
-    """All kernels in the cache, by series and release."""
+    """Return all kernels in the cache, sorted by release."""
     cache = cache or cache_dir("kernel")
     found = [_load(path.parent) for path in cache.glob("[0-9a-f]*/kernel.json")]
     return tuple(sorted((kernel for kernel in found if kernel), key=_age))
@@ -90,8 +90,10 @@ def _age(kernel: Kernel) -> tuple[list[int], str]:
 
 
 def named(name: str, progress: Progress = _quiet, cache: Path | None = None) -> Kernel:
-    """The kernel of a series, built where the cache lacks it, or the one of the cache with that
-    digest; `KernelBuildError` where there is none."""
+    """Return the kernel of a series, built if the cache lacks it, or the kernel with a digest.
+
+    Raises `KernelBuildError` if no kernel in the cache has that digest.
+    """
     if not _DIGEST.fullmatch(name):
         return build(series=name, progress=progress, cache=cache)
     for kernel in kernels(cache):
@@ -110,9 +112,9 @@ def find(
     cache: Path | None = None,
     folder: Path = recipes.RECIPE_DIR,
 ) -> Kernel | None:
-    """The newest kernel in the cache that is built from today's recipe, or None.
+    """Return the newest kernel in the cache that was built from today's recipe, or None.
 
-    Without a compiler on this machine a kernel of any compiler is taken.
+    On a machine without a compiler, a kernel of any compiler is accepted.
     """
     recipe = recipes.load(series or recipes.default_series(folder), folder)
     given = sources.of_file(source) if source else None
@@ -144,10 +146,10 @@ def build(
     cache: Path | None = None,
     folder: Path = recipes.RECIPE_DIR,
 ) -> Kernel:
-    """The kernel of `series` (`6.12`), built with `jobs` processes if the cache lacks it.
+    """Return the kernel of `series` (`6.12`), built with `jobs` processes if the cache lacks it.
 
-    `source` is a tarball or .deb instead of the package of KERNEL.toml. Raises `MissingTool` and
-    `KernelBuildError`; a build that fails or is interrupted leaves no kernel.
+    `source` is a tarball or .deb to use instead of the package of KERNEL.toml. Raises `MissingTool`
+    and `KernelBuildError`; a build that fails or is interrupted leaves no kernel.
     """
     recipe = recipes.load(series or recipes.default_series(folder), folder)
     cache = cache or cache_dir("kernel")
@@ -157,7 +159,7 @@ def build(
         return found
     make.check_tools()
     with _lock(cache, progress):
-        found = _find(recipe, given, cache)  # the one that we waited for
+        found = _find(recipe, given, cache)  # another process may have built it while we waited
         if found and not keep_source:
             return found
         if given is None and recipe.origin is None:
@@ -177,13 +179,13 @@ def build(
 
 
 def _buildable(cache: Path) -> Path | None:
-    """`cache`, or None (the temporary folder) where its path has what a kernel's make refuses."""
+    """Return `cache`, or None (the temporary folder) if the kernel's make refuses its path."""
     return None if re.search(r"[\s:]", str(cache)) else cache
 
 
 @contextmanager
 def _lock(cache: Path, progress: Progress) -> Iterator[None]:
-    """One build at a time; the next one waits."""
+    """Hold the cache's lock; wait for another build if there is one."""
     with (cache / "lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -264,7 +266,7 @@ def _build(
 
 
 def _install(result: Path, place: Path) -> Kernel:
-    """Make the folder `result` the kernel in `place`, whole."""
+    """Move the folder `result` to `place`, whole, and return the kernel there."""
     storage.remove(place)  # damaged, or built again for its source
     if result.is_relative_to(place.parent):
         result.rename(place)

@@ -1,11 +1,11 @@
-"""Boot the kernel on a root file system, watch it, and say how it ended.
+"""Boot the kernel on a root file system, watch it, and report how it ended.
 
 A guest is an ordinary process of the host: no root, no device, no network. It reads its root file
 system, its layers and the scratch folder of its job, and writes `out` and `status` of that job; the
-host's kernel sees to it (`emulation.host.confine`, `SECURITY.md`), whatever runs in the guest's. It
-tells what it does through the job's `status`, a file apart from the console. Everything that the
-kernel is told is either the same for every boot or kept off its command line, which is an input of
-its random number generator.
+host's kernel enforces this (`emulation.host.confine`, `SECURITY.md`), whatever runs in the guest.
+The guest reports its progress in the job's `status`, a file separate from the console. All options
+of the kernel are either the same for every boot or kept off its command line, since the command
+line is an input of its random number generator.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from emulation.machine.status import Status
 #: Midnight UTC, 1 January 2015, when every guest starts, in nanoseconds since 1970.
 START_NS = 1_420_070_400_000_000_000
 
-#: What in the kernel's log or console makes a run worthless; the first ask for more memory.
+#: Text in the kernel's log or console that invalidates a run; `NO_MEMORY` calls for more memory.
 NO_MEMORY = ("invoked oom-killer", "Out of memory")
 COMPLAINTS = (
     *NO_MEMORY,
@@ -58,12 +58,12 @@ COMPLAINTS = (
     "child stopped with signal",  # the host stopped or signalled a user process of the guest
 )
 
-#: What the kernel says when its first process has ended.
+#: The kernel's message when its first process has ended.
 NO_INIT = "Attempted to kill init"
 
-#: What the kernel does not know it hands to the first process as its environment. CPU features
-#: decide which folders the dynamic loader probes, each miss a failing system call that takes
-#: virtual time, and how Go hashes: every CPU that we run on shows the same ones.
+#: Environment variables of the first process, to which the kernel passes options that it does not
+#: know. CPU features decide which folders the dynamic loader probes, each miss being a failing
+#: system call that takes virtual time, and how Go hashes: these make all CPUs look alike.
 PINNED = (
     # Leaves x86-64-v2; AVX512CD brings in the loader's old folders "avx512_1".
     "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2,-AVX512F,-AVX512CD",
@@ -77,15 +77,15 @@ HANG_S = 120.0
 #: Wall seconds between two looks at the status.
 POLL_S = 0.02
 
-#: Wall seconds between two looks at how much it has written: some GB at most.
+#: Wall seconds between two looks at how much the guest has written: some GB at most.
 LOOK_S = 0.5
 
-#: What a guest's kernel and its C library read of the host besides, and where it writes nothing.
+#: Files of the host that a guest's kernel and its C library also read, and the null device.
 READ = (Path("/etc/ld.so.cache"), Path("/proc/cpuinfo"))
 NULL = Path("/dev/null")
 
-#: Bytes of the largest file that a guest may leave, and of the addresses that one of its processes
-#: may have beside the guest's memory.
+#: Most bytes of a file that a guest may leave, and of the address space that one of its processes
+#: may have in addition to the guest's memory.
 MOST_FILE = 64 * 2**30
 MOST_BESIDES = 64 * 2**30
 
@@ -96,11 +96,12 @@ _PR_SET_PDEATHSIG = 1
 class Machine:
     """What is booted.
 
-    `kernel`: the binary; `root`: the folder of the root file system; `memory_mib`: of the guest;
-    `seed`: of all its random numbers; `terminal`: its console is the standard input and output of
-    this process and its clock the host's, for a person to type at; `trace`: it leaves a trace of
-    simulated time in `job/out/trace` (`emulation.machine.trace`); `modules`: what its kernel
-    loads; `layers`: packages over the root; `probe`: what records in it (`emulation.probes.probe`).
+    `kernel`: the binary; `root`: the folder of the root file system; `memory_mib`: the guest's
+    memory; `seed`: that of all its random numbers; `terminal`: whether its console is the standard
+    input and output of this process and its clock the host's, for a person to type at; `trace`:
+    whether it leaves a trace of simulated time in `job/out/trace` (`emulation.machine.trace`);
+    `modules`: those that its kernel loads; `layers`: packages over the root; `probe`: the module
+    that records (`emulation.probes.probe`).
     """
 
     kernel: Path
@@ -114,7 +115,7 @@ class Machine:
     probe: module.Module | None = None
 
     def check(self) -> None:
-        """Raise `DamagedCache` if a file of the cache that it boots is not as it was made."""
+        """Raise `DamagedCache` if a file of the cache that is booted is not as it was made."""
         builder.check(self.kernel)
         modules = self.modules + ((self.probe,) if self.probe else ())
         for folder in (
@@ -125,7 +126,7 @@ class Machine:
             seal.check(folder)
 
 
-#: A cause in the status -> the error that it is; anything else is the guest's own failure.
+#: A cause in the status -> the error to raise; any other failure is a `GuestFailure`.
 CAUSES: dict[str, type[EmulationError]] = {"rig": RigMismatch, "traffic": TrafficFailure}
 
 
@@ -133,7 +134,7 @@ CAUSES: dict[str, type[EmulationError]] = {"rig": RigMismatch, "traffic": Traffi
 class Ending:
     """How a guest ended.
 
-    `steps`: the lines of its status; `wall_s`, `cpu_s`: of the host; `virtual_s`: of the guest.
+    `steps`: the lines of its status; `wall_s`, `cpu_s`: seconds on the host.
     """
 
     steps: list[dict[str, Any]] = field(default_factory=list)
@@ -142,11 +143,11 @@ class Ending:
 
     @property
     def virtual_s(self) -> float:
-        """How far the guest's clock came."""
+        """The guest's clock at its last step, in seconds."""
         return float(self.steps[-1]["virtual_s"]) if self.steps else 0.0
 
     def check(self) -> None:
-        """Raise the `EmulationError` that the last line of the status speaks of, if it does."""
+        """Raise the `EmulationError` that the last line of the status reports, if any."""
         last = self.steps[-1]
         if last["step"] != "done":
             problems = last.get("problems", ["the guest was switched off before it was done"])
@@ -156,7 +157,7 @@ class Ending:
             raise GuestFailure("; ".join(problems), f"after step '{steps[-1]}' of the guest")
 
     def step(self, name: str) -> dict[str, Any]:
-        """The first line of that step; raises `GuestFailure` where it was never reached."""
+        """Return the first line of that step; raise `GuestFailure` if it was never reached."""
         for line in self.steps:
             if line["step"] == name:
                 return line
@@ -172,10 +173,10 @@ def prepare(
     files: Iterable[tuple[str, Path]] = (),
     layers: Iterable[Path] = (),
 ) -> None:
-    """Lay out the scratch `folder` of a guest: its root, its job and the code that does it.
+    """Lay out the scratch `folder` of a guest: its root, its job and the code that does the job.
 
-    `script`: the Python program of a job whose work is `script`; `files`: those that its programs
-    find, each with its name there; `layers`: folders that the job's `layers` name.
+    `script`: the Python program of a job whose work is `script`; `files`: (name in the guest, path)
+    of each file for its programs; `layers`: the folders that the job's `layers` name.
     """
     if files or job.get("traffic", {}).get("tool") == "programs":
         confine.require()
@@ -199,12 +200,12 @@ def prepare(
 
 
 def command(machine: Machine) -> list[str]:
-    """What starts a guest, from inside its scratch folder: no path of the host is in it."""
+    """Return the command that starts a guest in its scratch folder; no argument is a host path."""
     return [
         str(machine.kernel),
         f"mem={machine.memory_mib}M",
         f"seed={machine.seed}",  # the kernel keeps it off its command line
-        *(["tt-trace=job/out/trace"] if machine.trace else []),  # neither does this get there
+        *(["tt-trace=job/out/trace"] if machine.trace else []),  # nor does this get there
         "hostfs=/proc/self/cwd",  # a mount names an entry of the scratch folder
         "uml_dir=uml/",  # instead of ~/.uml: the home folder may not be writable
         "umid=guest",
@@ -233,10 +234,9 @@ def run(
     """Boot the guest that `prepare` laid out in `folder` and wait until it is switched off.
 
     `on_step` gets each line of status as it comes; `on_poll` gets the process id of the guest's
-    kernel every `POLL_S`. Raises `GuestFailure` where the kernel complained or the guest ended
-    without a last word, `GuestHung` where virtual time stood still for `hang_s` wall seconds in
-    which the guest had a processor or did not want one. The guest dies with this process, whatever
-    kills it.
+    kernel every `POLL_S`. Raises `GuestFailure` if the kernel complained or the guest ended without
+    reporting, and `GuestHung` if virtual time stood still for `hang_s` wall seconds in which the
+    guest had a processor or did not want one. The guest dies with this process, whatever kills it.
     """
     ending = Ending()
     began = time.monotonic()
@@ -263,7 +263,7 @@ def run(
         finally:
             _end(process)
             tame(folder)
-    machine.check()  # what this guest or another has changed meanwhile
+    machine.check()  # this guest or another may have changed the cache
     check(folder, machine.trace)
     ending.wall_s = time.monotonic() - began
     _verdict(folder, ending, process.returncode)
@@ -271,10 +271,10 @@ def run(
 
 
 def memory_folder(memory_mib: int) -> Path:
-    """Where the guest's memory goes: a folder that may be mapped executable and has room for it.
+    """Return a folder for the guest's memory: it has room and may be mapped executable.
 
-    The first of $TMPDIR, /dev/shm, /tmp and /var/tmp that will do; raises `MissingTool` where none
-    does.
+    It is the first of $TMPDIR, /dev/shm, /tmp and /var/tmp that qualifies; raises `MissingTool` if
+    none does.
     """
     for name in (os.environ.get("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp"):  # noqa: S108
         if not name or not os.access(name, os.W_OK | os.X_OK):
@@ -291,7 +291,7 @@ def memory_folder(memory_mib: int) -> Path:
 
 
 def _reach(machine: Machine, folder: Path, memory: Path) -> confine.Reach:
-    """What of the host a guest may use."""
+    """Return what a guest may use of the host."""
     loader, libraries = confine.libraries(machine.kernel)
     linked = (path.resolve() for path in folder.iterdir() if path.is_symlink())  # root and layers
     return confine.Reach(
@@ -324,7 +324,7 @@ def _watch(
     on_poll: Callable[[int], None],
     traced: bool = False,
 ) -> None:
-    """Follow the status until the guest ends."""
+    """Follow the guest's status until it ends."""
     patience, looked = Patience(process.pid), time.monotonic()
     with Status(folder / "job" / "status") as status:
         while True:
@@ -342,7 +342,7 @@ def _watch(
                 check(folder, traced)
                 looked = time.monotonic()
             if patience.waited_s() >= hang_s:
-                check_complaints(folder, ending)  # why it hangs, where the kernel knows
+                check_complaints(folder, ending)  # the kernel may know why it hangs
                 now_s = ending.virtual_s
                 raise GuestHung(
                     what=f"virtual time stands still at {now_s:.3f} s since {hang_s:g} s",
@@ -361,19 +361,19 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the guest has ended; what it used can still be asked for then."""
+    """Return whether the guest has ended; its resource usage can still be read then."""
     options = os.WEXITED | os.WNOHANG | os.WNOWAIT
     return os.waitid(os.P_PID, process.pid, options) is not None
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU seconds of a process and of its children that have ended (proc(5), `stat`)."""
+    """Return the CPU seconds of a process and of its children that have ended (proc(5), `stat`)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def check_complaints(folder: Path, ending: Ending) -> None:
-    """Raise `GuestFailure` with what the guest's kernel complained of first, if it did."""
+    """Raise `GuestFailure` with the first complaint of the guest's kernel, if any."""
     for name in ("console", "job/out/kernel.log"):
         last_words = ""
         for line in read_text(folder / name).splitlines():
@@ -383,7 +383,7 @@ def check_complaints(folder: Path, ending: Ending) -> None:
                     where=f"{ending.virtual_s:.3f} s",
                     todo="a program ended its first process, or took the files of that away",
                 )
-            if line.strip() and not line.startswith("["):  # the kernel's have their time
+            if line.strip() and not line.startswith("["):  # the kernel's begin with the time
                 last_words = f"; said last: {line.strip()[:200]}"
             if any(complaint in line for complaint in COMPLAINTS):
                 short = any(complaint in line for complaint in NO_MEMORY)
@@ -395,7 +395,7 @@ def check_complaints(folder: Path, ending: Ending) -> None:
 
 
 def _verdict(folder: Path, ending: Ending, status: int) -> None:
-    """Raise what the console, the kernel's log or the status say went wrong."""
+    """Raise the failure that the console, the kernel's log or the exit status shows, if any."""
     check_complaints(folder, ending)
     if status or not ending.steps:
         tail = read_text(folder / "console").strip().splitlines()[-3:]

@@ -1,1 +1,1 @@
-"""Runs: one, many, watched, or as a shell."""
+"""Do runs: a single run, many at once, a watched run, or a shell in the rig."""

@@ -99,12 +99,12 @@ def do(
 
 
 @contextmanager
-def progress(count: int, shown: bool = True) -> Iterator[tuple[OnStep, OnResult]]:
+def progress(count: int, visible: bool = True) -> Iterator[tuple[OnStep, OnResult]]:
     """Yield callbacks for `do` that draw progress bars: of all runs, and of each in progress.
 
-    They draw on a terminal and in a notebook, and nothing unless `shown`.
+    They draw on a terminal and in a notebook, and nothing unless `visible`.
     """
-    if not shown:
+    if not visible:
         yield (lambda run, step: None), (lambda run, result: None)
         return
     from rich.progress import (

@@ -1,7 +1,7 @@
-"""One command in a guest, in virtual time: what it gets, and what comes of it.
+"""Run one command in a guest, in virtual time, and collect its output.
 
-The command runs as root in `/root/work` of the guest, which has a copy of the files that were taken
-along. The guest is the same every time: an execution is a function of the kernel, the root file
+The command runs as root in the guest's `/root/work`, which has a copy of the files that it takes
+along. The guest is the same every time: the outcome is a function of the kernel, the root file
 system, the layers, the files, the command, the rig and the seed.
 """
 
@@ -28,53 +28,53 @@ from emulation.model.units import Duration, Size
 from emulation.programs.taken import TakenFile
 from emulation.study import trust
 
-#: What the program is called in the guest.
+#: Name of the program in the guest.
 NAME = "command"
 
-#: Of a guest without a rig.
+#: Memory of a guest without a rig.
 MEMORY = Size(384 * 2**20)
 
-#: Virtual time after which a command is given up.
+#: Virtual time after which a command is stopped.
 TIMEOUT = Duration(3600 * 10**9)
 
-#: Python does not litter the folder, whose files come out.
+#: Keeps Python's byte code out of the folder, all of whose files are copied out.
 ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1"}
 
-#: The record of an execution, beside its output.
+#: File name of the record of an execution.
 RECORD = "exec.json"
 
-#: What is copied from the guest's `out`, where it is there.
+#: Files that are copied from the guest's `out` if they exist.
 LOGS = ("kernel.log", "qdiscs.json")
 
-#: What the command printed.
+#: Files with what the command printed.
 STREAMS = ("stdout", "stderr")
 
-#: All that an execution leaves in its folder.
+#: Everything that an execution leaves in its folder.
 LEFT = frozenset({RECORD, *LOGS, *STREAMS, "files"})
 
 
 @dataclass(frozen=True)
 class Execution:
-    """A command, and all that what comes of it depends on beside kernel and root file system."""
+    """A command, and what else its outcome depends on besides kernel and root file system."""
 
     command: tuple[str, ...]
     seed: int = 1
     files: tuple[TakenFile, ...] = ()
-    layers: tuple[Layer, ...] = ()  # the first one is on top
-    rig: Run | None = None  # whose rig is built
-    node: str | None = None  # of the rig, where the command runs; None: outside of all nodes
-    memory: Size | None = None  # None: as the rig has it, or `MEMORY`
+    layers: tuple[Layer, ...] = ()  # the first is on top
+    rig: Run | None = None  # the run whose rig is built
+    node: str | None = None  # node on which the command runs; None: outside of all nodes
+    memory: Size | None = None  # None: that of the rig, or `MEMORY`
     timeout: Duration = TIMEOUT
 
     @property
     def memory_mib(self) -> int:
-        """Of the guest."""
+        """Memory of the guest in MiB."""
         if self.memory is None and self.rig is not None:
             return self.rig.memory_mib
         return math.ceil((self.memory or MEMORY).bytes / 2**20)
 
     def job(self) -> dict[str, Any]:
-        """What the guest does, ready for JSON."""
+        """Return the guest's job, ready for JSON."""
         job: dict[str, Any] = {"work": "programs"} if self.rig is None else job_of(self.rig)
         if self.layers:
             job["layers"] = names(self.layers)
@@ -87,7 +87,7 @@ class Execution:
             "after": None,
             "after_node": None,
             "until": "end",
-            "statuses": None,  # any: it is told
+            "statuses": None,  # any exit status is accepted and recorded
             "deadline_s": self.timeout.seconds,
             "keeps": ["**"],
         }
@@ -102,10 +102,10 @@ class Execution:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an execution.
+    """The outcome of an execution.
 
     `folder` has `stdout`, `stderr`, `kernel.log`, the command's files below `files/` and the
-    record; `status` is the command's, 128 and the number of the signal that ended it.
+    record; `status` is the command's exit status, or 128 plus the signal that ended it.
     """
 
     folder: Path
@@ -130,10 +130,11 @@ def execute(
     keep: Path | None = None,
     on_step: Callable[[dict[str, Any]], None] = lambda step: None,
 ) -> Outcome:
-    """Do `wanted` and leave what comes of it in the folder `target`, which must not be there.
+    """Do the execution `wanted`; its outcome goes into the folder `target`, which must not exist.
 
-    `warnings` go into the record; `hang_s` is that of `vm.run`; `keep` takes the scratch folder of
-    a guest that failed. Raises an `EmulationError` of the cause, and then `target` is not there.
+    `warnings` go into the record, `hang_s` is passed to `vm.run`, and `keep` is a folder for the
+    scratch folder of a failed guest. Raises an `EmulationError` that names the cause, and then
+    leaves no `target`.
     """
     job = wanted.job()
     sources = () if wanted.rig is None else modules_of(wanted.rig)
@@ -180,7 +181,7 @@ def execute(
 def _identity(
     wanted: Execution, job: dict[str, Any], machine: vm.Machine, kernel: Kernel, root: RootFs
 ) -> dict[str, Any]:
-    """What the bytes of the outcome depend on."""
+    """Return everything that the bytes of the outcome depend on."""
     boot = vm.command(machine)[1:]
     return {
         "kernel": {"series": kernel.series, "release": kernel.release, "digest": kernel.identity},
@@ -203,7 +204,7 @@ def _identity(
 
 
 def _shell_status(about: dict[str, Any]) -> int:
-    """As a shell tells it."""
+    """Return the exit status as a shell would report it."""
     if about["signal"] is None:
         return int(about["status"])
     import signal
@@ -220,7 +221,7 @@ def _sha256(path: Path) -> str:
 
 
 def difference(one: Path, other: Path) -> str | None:
-    """The first byte in which the files of two outcomes differ, in words; None where none does.
+    """Describe the first byte in which the files of two outcomes differ, or return None.
 
     What the command printed is compared first, the record last.
     """

@@ -1,4 +1,4 @@
-"""One run: from a cell and a seed to a data file and its provenance, whole or not at all."""
+"""Do one run: from a cell and a seed to a data file and its provenance, whole or not at all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from emulation.study import trust
 
 @dataclass(frozen=True)
 class Result:
-    """A run in the data folder. `ending` is None where it had been there before."""
+    """A run in the data folder. `ending` is None if the run existed before."""
 
     data: Path
     provenance: Path
@@ -35,12 +35,12 @@ class Result:
 
 
 def paths(run: Run, data: Path) -> tuple[Path, Path]:
-    """Where the data file and the provenance of `run` are below the folder `data`."""
+    """Return the paths of the data file and the provenance of `run` below the folder `data`."""
     return data / f"{run.id}{run.traffic.data_end}", data / f"{run.id}.json"
 
 
 def kernel_log(sha256: str) -> Path:
-    """Where the guest's kernel log with that digest is below the data; most runs have the same."""
+    """Return the path, below the data, of the kernel log with that digest; most runs share one."""
     return Path("kernel-logs", f"{sha256[:16]}.log.gz")
 
 
@@ -59,12 +59,12 @@ def execute(
 ) -> Result:
     """Do `run` unless the folder `data` has it already.
 
-    `on_step` gets each line of the guest's status; `keep` takes the whole scratch folder of a run
-    that failed; `again` does a run anew that is there; `captures` keeps the packets at both queues
-    under test; `traced` keeps a trace of simulated time; `on_poll` is that of `vm.run`; what
-    `probes` record is kept beside the data. Where only such a file is missing, the run is done and
-    the data stay as they are: it has to come out the same. Raises an `EmulationError` of the cause,
-    and then leaves nothing in `data`.
+    `on_step` gets each line of the guest's status, `on_poll` is passed to `vm.run`, and `keep` is a
+    folder for the scratch folder of a failed run. With `again` an existing run is repeated. Stored
+    next to the data are, with `captures`, the packets at the queues under test, with `traced`, a
+    trace of simulated time, and what `probes` record. If only such a file is missing, the run is
+    repeated for it and must give the existing data again. Raises an `EmulationError` that names the
+    cause, and then leaves nothing in `data`.
     """
     probe.check(probes, run)
     target, record = paths(run, data)
@@ -83,7 +83,7 @@ def execute(
     storage.require_room(data)
     sampler = module.build(kernel, module.SOURCES / probe.MODULE) if probes else None
     machine = replace(machine_of(run, kernel, root), trace=traced, probe=sampler)
-    # Before it is booted: somebody may change a program of the study meanwhile.
+    # Taken before the boot, as somebody may change a program of the study during the run.
     identity = provenance.identity(run, machine, kernel, root)
     with scratch.folder() as folder:
         try:
@@ -133,14 +133,14 @@ def execute(
 
 
 def today(run: Run, kernel: Kernel, root: RootFs) -> dict[str, Any]:
-    """The identity that `run` would have if it were done now. Builds its modules."""
+    """Return the identity that `run` would have if it were done now; this builds its modules."""
     return provenance.identity(run, machine_of(run, kernel, root), kernel, root)
 
 
 def machine_of(run: Run, kernel: Kernel, root: RootFs) -> vm.Machine:
-    """What is booted for `run`. Builds its modules, and layers of its packages.
+    """Return the machine to boot for `run`; this builds its modules and the layer of its packages.
 
-    Raises `Untrusted` where nobody has agreed to what its study executes.
+    Raises `Untrusted` if nobody has agreed to what its study executes.
     """
     trust.require(run.experiment.folder)
     return vm.Machine(
@@ -162,9 +162,9 @@ def boot(
     on_poll: Callable[[int], None] = lambda pid: None,
     probes: tuple[Probe, ...] = (),
 ) -> vm.Ending:
-    """Do `run` in the empty `folder`; what comes of it is in `folder/job/out`.
+    """Do `run` in the empty `folder`, and reduce what it leaves in `folder/job/out`.
 
-    Raises an `EmulationError` of the cause where it fails.
+    Raises an `EmulationError` that names the cause if it fails.
     """
     job = job_of(run)
     if captures and not run.topology.observed:
@@ -193,7 +193,7 @@ def boot(
 
 
 def _keep_log(log: Path, target: Path) -> None:
-    """Keep the guest's kernel `log`, compressed, unless another run has left the same."""
+    """Store the guest's kernel `log`, compressed, unless another run has left an equal one."""
     if not target.exists():
         packed = log.with_suffix(".log.gz")
         packed.write_bytes(gzip.compress(log.read_bytes(), mtime=0))
@@ -201,7 +201,7 @@ def _keep_log(log: Path, target: Path) -> None:
 
 
 def _store(source: Path, target: Path) -> None:
-    """Put `source` at `target` in one step: a reader sees all of it or nothing."""
+    """Copy `source` to `target` in one step: a reader sees all of it or nothing."""
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}.{os.getpid()}")
     try:

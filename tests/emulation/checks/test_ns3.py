@@ -18,7 +18,7 @@ PRINTED = json.dumps({"load_s": 4.0, "hops": 800_000, "packets": 200_000, "recei
 
 
 def test_it_is_told_what_the_guest_is_told() -> None:
-    told = ns3.asked(bench.SCENARIOS["rrul-10"].run(1, 20))
+    told = ns3.parameters(bench.SCENARIOS["rrul-10"].run(1, 20))
     assert (told["down_bit_s"], told["up_bit_s"], told["one_way_ns"]) == (10**7, 10**7, 25_000_000)
     assert (told["length_s"], told["receive_bytes"], told["send_bytes"]) == (20, 6291456, 4194304)
 
@@ -26,18 +26,18 @@ def test_it_is_told_what_the_guest_is_told() -> None:
 @pytest.mark.parametrize("name", ["rrul-wifi"])
 def test_another_rig_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="five wired nodes"):
-        ns3.asked(bench.SCENARIOS[name].run(1, 20))
+        ns3.parameters(bench.SCENARIOS[name].run(1, 20))
 
 
 def test_what_it_prints() -> None:
-    found = ns3.parsed(f"a line of the linker\n{PRINTED}\n", "", 5.0)
+    found = ns3.parse(f"a line of the linker\n{PRINTED}\n", "", 5.0)
     assert found == ns3.Simulated(5.0, 4.0, 800_000, 200_000, 10**8)
 
 
 @pytest.mark.parametrize("printed", ["", "Segmentation fault\n", '{"load_s": 1}\n'])
 def test_without_a_result_it_says_why(printed: str) -> None:
     with pytest.raises(MissingTool, match="ModuleNotFoundError: No module named 'ns'") as raised:
-        ns3.parsed(printed, "Traceback\nModuleNotFoundError: No module named 'ns'\n", 1.0)
+        ns3.parse(printed, "Traceback\nModuleNotFoundError: No module named 'ns'\n", 1.0)
     assert len(str(raised.value).splitlines()) == 1
 
 
@@ -59,7 +59,7 @@ def test_without_a_network_it_is_told_in_one_line(
 
     monkeypatch.setattr(ns3.subprocess, "run", refuse)  # type: ignore[attr-defined]
     with pytest.raises(MissingTool, match="pip says: ERROR: No matching distribution") as raised:
-        ns3.installed()
+        ns3.install()
     assert len(str(raised.value).splitlines()) == 1
     assert not list(cache.rglob("installed"))
 
@@ -73,14 +73,14 @@ def test_it_is_installed_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> N
         return subprocess.CompletedProcess(words, 0)
 
     monkeypatch.setattr(ns3.subprocess, "run", install)  # type: ignore[attr-defined]
-    assert ns3.installed() == ns3.installed()
+    assert ns3.install() == ns3.install()
     assert [words[2] for words in calls] == ["venv", "pip"]
     assert calls[1][-1] == ns3.REQUIREMENT
 
 
 def test_ratios_are_how_much_faster_it_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
     def simulate(run: object, python: Path) -> ns3.Simulated:
-        return ns3.parsed(PRINTED, "", 5.0)
+        return ns3.parse(PRINTED, "", 5.0)
 
     monkeypatch.setattr(ns3, "simulate", simulate)
     there = bench.simulator(bench.SCENARIOS["rrul-10"], 60.0, Path("python"))
