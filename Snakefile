@@ -38,4 +38,4 @@ localrules:
 rule all:
     default_target: True
     input:
-        PLAN.pages / "index.html",
+        PLAN.pages / ".report",

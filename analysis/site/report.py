@@ -174,14 +174,12 @@ def write_report(results: Path, data: Path, *, earlier: bool = False) -> list[Pa
 def grow(results: Path) -> None:
     """Write the pages that show figures, of those that are there by now, while others are drawn.
 
-    They are older than any figure, so that the report is made when all are drawn. DataError as of
-    `write_report`.
+    Raises DataError as `write_report` does.
     """
     there = {pages.INDEX} | {
         name for name in (pages.CLAIMS_PAGE, pages.RUNS_PAGE) if (results / name).is_file()
     }
-    for path in _write(results, collect(results), read_claims(results), there, earlier=True):
-        os.utime(path, (0, 0))
+    _write(results, collect(results), read_claims(results), there, earlier=True)
 
 
 def _write(
