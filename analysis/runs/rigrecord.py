@@ -161,7 +161,10 @@ def rate_mbit_s(text: str) -> float | None:
 
 def _mapping(told: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """A mapping of the metadata; flent writes null where it could not find out."""
-    return told.get(key) or {}
+    found = told.get(key) or {}
+    if not isinstance(found, Mapping):
+        raise TypeError(f"{key} is not a mapping")
+    return found
 
 
 def _hosts(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

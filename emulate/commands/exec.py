@@ -252,7 +252,7 @@ def _quantity(kind: type[Q], text: str | None, option: str) -> Q | None:
 def _memory(text: str | None) -> Size | None:
     size = _quantity(Size, text, "--memory")
     if size is not None and size < LEAST_MEMORY:
-        what = f"'{size}' is no memory for a guest"
+        what = f"'{size}' is not a possible memory of a guest"
         raise ConfigError(what, "--memory", f"give '{LEAST_MEMORY}' or more")
     return size
 

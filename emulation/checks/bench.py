@@ -151,7 +151,7 @@ class Checkout:
 def second(text: str) -> Kernel | Checkout:
     """Return what to compare today's kernel with: a checkout, or a kernel by `find_kernel`."""
     folder = Path(text).resolve()
-    if (folder / "emulation" / "bench.py").is_file():
+    if (folder / "emulate" / "commands" / "bench.py").is_file():
         return Checkout(folder)
     return find_kernel(text)
 

@@ -174,7 +174,7 @@ def test_exec_leaves_folders_alone_that_are_not_its_own(
     ("words", "said"),
     [
         (("--rig", "gbw2015/rrul 'x"), "--rig gbw2015/rrul 'x: cannot be read: No closing quotati"),
-        (("--memory", "1 MiB"), "--memory: '1 MiB' is no memory for a guest; give '64 MiB' or mor"),
+        (("--memory", "1 MiB"), "--memory: '1 MiB' is not a possible memory of a guest; give '64"),
     ],
 )
 def test_what_exec_cannot_do_is_refused(words: tuple[str, ...], said: str) -> None:

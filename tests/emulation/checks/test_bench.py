@@ -96,8 +96,8 @@ def test_a_kernel_by_path_or_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_another_checkout_is_measured_by_its_own_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "emulation").mkdir()
-    (tmp_path / "emulation" / "bench.py").touch()
+    (tmp_path / "emulate" / "commands").mkdir(parents=True)
+    (tmp_path / "emulate" / "commands" / "bench.py").touch()
     other = bench.second(str(tmp_path))
     assert isinstance(other, bench.Checkout)
     told = {"scenarios": [entry("of the other")]}  # one without today's quantities
