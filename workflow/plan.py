@@ -32,6 +32,9 @@ CLAIMS = Path("analysis/site/claims.py")
 MEASURES = Path("analysis/measures/__main__.py")
 REPORT = Path("analysis/site/report.py")
 SETTLED = Path("analysis/site/verdicts.py")
+
+#: Characters of a text that may name a file; captions and notes are longer.
+MOST_NAME = 100
 TEMPLATES = Path("analysis/site/templates")
 NOTEBOOK_TEMPLATES = ("base.html", "notebook.html", "page.css", "picture.html")
 
@@ -312,7 +315,7 @@ class Plan:
             folder / value
             for value in _texts(figure.parameters)
             for folder in (figure.study / "published", *self._tables(figure))
-            if "." in value and (folder / value).is_file()
+            if "." in value and len(value) <= MOST_NAME and (folder / value).is_file()
         ]
         own = ownfile.path()
         drawn = own is not None and set(ownfile.drawn()) & set(figure.parameters.get("qdiscs", ()))

@@ -48,8 +48,6 @@ LOSSES: Final = pa.DataFrameSchema(
 )
 """One row per printed loss. The paper prints 0 as a dash, and rounds: `reading_error`, in points,
 is half of the last digit's unit."""
-PACKET_PERCENT: Final = 100 / 15000
-"""What one lost packet makes of a call: 100 are sent a second for 150 s (Sec. 5 and 5.2)."""
 
 
 def induced_delays(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
@@ -193,7 +191,7 @@ def compare_loss(cells: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     table = table.rename(columns={"loss_percent": "published", "mean": "ours"})
     table["n_seeds"] = table["n_seeds"].fillna(0).astype(int)
     reach = agreement.spread(table["std"], table["n_seeds"])
-    unseen = agreement.unseen(PACKET_PERCENT, 1) / table["n_seeds"].clip(lower=1)
+    unseen = agreement.unseen(agreement.PACKET_PERCENT, 1) / table["n_seeds"].clip(lower=1)
     reach = np.where(table["ours"] == 0, np.fmax(reach, unseen), reach)
     table["allowed"] = agreement.allowed(table["reading_error"], reach)
     both = table["ours"], table["published"]

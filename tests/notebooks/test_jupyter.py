@@ -168,9 +168,9 @@ def choose(page: Page, label: str, value: str) -> None:
 def test_a_notebook_runs_on_the_shipped_data(page: Page, lab: str) -> None:
     run_all(page, lab, "rrul.ipynb")
     expect(page.get_by_role("columnheader", name="Published", exact=True)).to_have_count(1)
-    expect(page.locator(".jp-RenderedSVG img")).to_have_count(1)
+    expect(page.locator(".jp-RenderedSVG img")).to_have_count(2)  # one run, and the figure
     drawn = "(one) => one.decode().then(() => one.naturalWidth)"
-    assert page.locator(".jp-RenderedSVG img").evaluate(drawn) > 0
+    assert page.locator(".jp-RenderedSVG img").last.evaluate(drawn) > 0
     assert page.locator('[data-mime-type="application/vnd.jupyter.stderr"]').count() == 0
 
 

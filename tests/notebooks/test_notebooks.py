@@ -144,13 +144,12 @@ def test_rrul_writes_the_compared_table(data: Path, tmp_path: Path) -> None:
 
 def test_transient_writes_the_peaks(data: Path, tmp_path: Path) -> None:
     folder = execute(read_figure(STUDIES / "gbw2015/figures/fig7b.yaml"), data, tmp_path)
-    table = pd.read_csv(folder / "table.csv").set_index("qdisc")
-    assert list(table.index) == list(QDISC_ORDER)
+    table = pd.read_csv(folder / "table.csv")
+    assert set(table["qdisc"]) == set(QDISC_ORDER)
     assert set(table["n_seeds"]) == {SEEDS}
-    assert table["peak_ms"].idxmax() == "pie"
-    assert 280 < table.loc["pie", "peak_ms"] < 400
-    assert table.loc["fq_codel", "peak_ms"] < 55
-    assert json.loads((folder / "summary.json").read_text())["compared"] == 0
+    peaks = table[table["at"] == "peak"].set_index("qdisc")["ours"]
+    assert 280 < peaks["pie"] < 400
+    assert json.loads((folder / "summary.json").read_text())["compared"] == len(table)
 
 
 def test_settings_stand_side_by_side(tmp_path: Path) -> None:
@@ -165,7 +164,7 @@ def test_settings_stand_side_by_side(tmp_path: Path) -> None:
     assert len(table) == 3 * 7
     codel = table[table["qdisc"] == "codel"].set_index("setting")
     assert codel["n_seeds"].tolist() == [2, 1, 1]
-    assert codel["mean_ms"].between(8, 11).all()
+    assert codel["mean_ms"].between(6, 7).all()  # over the whole test
     summary = read_summary(folder / "summary.json")
     assert summary.eras == ["2014", "modern"]
     assert sum(len(cell["seeds"]) for cell in summary.cells) == 4 * 7
@@ -191,11 +190,12 @@ def test_pages_and_fairness(tmp_path: Path) -> None:
     folder = execute(read_figure(STUDIES / "gbw2015/figures/fig4b.yaml"), data, tmp_path)
     table = pd.read_csv(folder / "table.csv").set_index("qdisc")
     assert list(table.index) == list(QDISC_ORDER)
-    assert table.loc["ared", "normalised"] == pytest.approx(7.5, rel=0.05)
+    assert table.loc["ared", "normalised"] == pytest.approx(6.0, rel=0.05)  # over flent's steps
     assert table.loc["ared", "pages_failed"] == 2
     folder = execute(read_figure(STUDIES / "gbw2015/figures/fig6c.yaml"), data, tmp_path)
-    table = pd.read_csv(folder / "table.csv").set_index("qdisc")
-    assert table.loc["sfq", "jain_index"] == 1
+    table = pd.read_csv(folder / "table.csv")
+    shares = table[table["qdisc"] == "sfq"]["ours"]
+    assert shares.tolist() == [shares.iloc[0]] * 4  # of the four round trips
 
 
 def test_switches_one_at_a_time(tmp_path: Path) -> None:

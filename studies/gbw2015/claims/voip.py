@@ -15,7 +15,7 @@ from analysis.claims.check import (
     within,
 )
 from analysis.claims.verdict import Rule
-from analysis.measures.voip import PACKET_PERCENT
+from analysis.measures.agreement import PACKET_PERCENT
 
 from .words import (
     AQM,
