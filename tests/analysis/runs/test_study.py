@@ -92,8 +92,8 @@ RULES = {
     "mine002": lambda claim: near(of("codel"), claim.value, 1.1, 1),
 }
 """
-#: 35 ms, and a spike of 120 ms that decays with 3 s: 53 ms on the mean of 20 s under load, which are
-#: two thirds of the test (synthetic).
+#: 35 ms, and a spike of 120 ms that decays with 3 s: 53 ms on the mean of 20 s under load, which
+#: are two thirds of the test (synthetic).
 PRINTED = """\
 figure,link,qdisc,metric,direction,value,unit,reading_error
 1,10/10,codel,induced_latency,round_trip,35.4,ms,1
