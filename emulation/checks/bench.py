@@ -39,7 +39,7 @@ from emulation.checks import ns3
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError, GuestFailure
-from emulation.host import facts, scratch
+from emulation.host import confine, facts, scratch
 from emulation.kernel import Kernel, module
 from emulation.machine import vm
 from emulation.machine.rootfs import RootFs
@@ -191,7 +191,7 @@ class Watch:
         if now - self.looked >= _LOOK_S:
             self.looked = now
             with suppress(OSError):
-                rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+                rollup = Path(f"/proc/{confine.program_of(pid)}/smaps_rollup").read_text()
                 self.memory_kib = max(self.memory_kib, resident_kib(rollup))
 
     def factor(self, begin_s: float, end_s: float) -> float | None:

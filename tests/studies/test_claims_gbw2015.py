@@ -12,9 +12,9 @@ import pandas as pd
 from analysis.claims.check import Check, Lacking, Quantity, Same, checks
 from analysis.claims.plugin import rules_of
 from analysis.claims.verdict import Verdict, assess
+from analysis.measures.agreement import PACKET_PERCENT
 from analysis.measures.names import METRICS
 from analysis.measures.table import MEASURED
-from analysis.measures.voip import PACKET_PERCENT
 from analysis.runs.published import read_published
 from analysis.runs.statement import read_claims
 from analysis.runs.study import open_study

@@ -10,6 +10,7 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.measures import voip
+from analysis.measures.agreement import PACKET_PERCENT
 from analysis.runs.dataset import Dataset, find_runs, read_runs
 from analysis.runs.settings import Setting
 from tests import ROOT
@@ -96,7 +97,7 @@ def test_printed_losses_beside_ours(data: Dataset) -> None:
     assert table["agrees"].to_dict()["sfq"]
     more = voip.compare_loss(cells, here.assign(loss_percent=1.0)).set_index("qdisc")
     assert not more["agrees"].to_dict()["sfq"]  # none of three calls lost a packet
-    assert more["allowed"].to_dict()["sfq"] == pytest.approx(voip.PACKET_PERCENT)
+    assert more["allowed"].to_dict()["sfq"] == pytest.approx(PACKET_PERCENT)
     assert (table["ratio"] == table["ours"] / table["published"])[table["published"] > 0].all()
     assert table["n_seeds"].tolist() == [3] * 7
     with pytest.raises(DataError, match="not a table of losses"):
