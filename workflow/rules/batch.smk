@@ -35,7 +35,7 @@ rule batch:
         data=PLAN.results / "data",
         failed=PLAN.results / "failed",
         jobs=lambda wildcards: [job_digest(run) for run in BATCHES[wildcards.batch]],
-        guest=lambda wildcards: guest_code_digest(BATCHES[wildcards.batch][0].job()),
+        guest=lambda wildcards: guest_code_digest(job_of(BATCHES[wildcards.batch][0])),
     threads: 1
     resources:
         # Snakemake twice, as sbatch and srun start it, 171 MiB each; the guest's memory

@@ -1,14 +1,15 @@
 # One guest a run, one core a guest. `emulate run` puts a run's files in place whole or not at all, the
 # provenance last, which says that there is a run, whatever its data are.
 
-from emulation.model.run import NONE
+from emulation.config.job import job_of
 from emulation.machine.provenance import digest, guest_code_digest
+from emulation.model.run import NONE
 
 RUNS = PLAN.all_runs()
 
 
 def job_digest(run):
-    return digest(json.dumps(run.job(), sort_keys=True).encode())
+    return digest(json.dumps(job_of(run), sort_keys=True).encode())
 
 
 def selection(run):
@@ -38,7 +39,7 @@ rule run:
         failed=PLAN.results / "failed",
         # A run is stale when what it is told to do, or the code that does it, has changed.
         job=lambda wildcards: job_digest(RUNS[wildcards.run]),
-        guest=lambda wildcards: guest_code_digest(RUNS[wildcards.run].job()),
+        guest=lambda wildcards: guest_code_digest(job_of(RUNS[wildcards.run])),
     threads: 1
     resources:
         mem_mb=400,
