@@ -316,7 +316,7 @@ def test_a_parameter_of_an_era_is_set(laid_out: tuple[vm.Machine, Path], short: 
     machine, folder = laid_out
     path = "/sys/module/tcp_cubic/parameters/hystart"
     asked = Execution(("cat", path), rig=short)
-    job = {**job_of(asked), "parameters": {path: "0"}}
+    job = {**asked.job(), "parameters": {path: "0"}}
     shutil.rmtree(folder / "job")
     shutil.rmtree(folder / "uml")
     (folder / "root").unlink()

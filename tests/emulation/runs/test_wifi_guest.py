@@ -14,7 +14,6 @@ from emulate.commands.verify import measured
 from emulation import datafile, kernel
 from emulation.checks.verify import shipped, verify
 from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of
 from emulation.host import scratch
 from emulation.kernel import Kernel, module
 from emulation.kernel.module import Module
@@ -202,7 +201,7 @@ def test_a_single_sender_takes_the_air_time_of_the_standard(
         Case("single", "udp up", rate_mbit_s=0, mcs=7, width_mhz=40, short_gi=True, subframes=8,
              payload_bytes=200, seconds=2),
     ]  # fmt: skip
-    answers = saturate([job_of(case) for case in cases], 1, built, own, guest_root)
+    answers = saturate([case.job() for case in cases], 1, built, own, guest_root)
     for case, answer in zip(cases, answers, strict=True):
         rate, mcs, width, short_gi = case.rate_mbit_s, case.mcs, case.width_mhz, case.short_gi
         phy = Phy(rate, mcs, width, short_gi, case.band_ghz)
@@ -221,7 +220,7 @@ def test_saturated_stations_share_as_bianchi_says_and_equal_seeds_give_equal_byt
 ) -> None:
     case = Case("saturation", "udp up", 10, cw_min=31, seconds=4)
     first, again, other = (
-        saturate([job_of(case)], seed, built, own, guest_root) for seed in (1, 1, 2)
+        saturate([case.job()], seed, built, own, guest_root) for seed in (1, 1, 2)
     )
     assert json.dumps(first) == json.dumps(again)
     assert json.dumps(first) != json.dumps(other)
@@ -250,7 +249,7 @@ def test_the_queue_below_the_qdisc_is_as_deep_as_asked_for(
     case = Case("waiting", "tcp down", rate_mbit_s=0, mcs=7, subframes=32, seconds=4, flows=2)
     jobs = []
     for device in ({}, {"ring": 40, "wake": 20}, {"limit_airtime_us": 4000}):
-        job = job_of(case)
+        job = case.job()
         job["access_point"] |= device
         jobs.append(job)
     deep, shallow, timed = (
