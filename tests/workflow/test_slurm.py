@@ -125,6 +125,17 @@ class Slurm:
             "a node", lambda: self.ask("sinfo", "-h", "-o", "%T") in ("idle", "mixed", "allocated")
         )
 
+    def resume(self) -> None:
+        """Put a drained node back to work, as whoever looks after a cluster does.
+
+        A controller that is killed as it starts a job does not know of it later and starts it
+        again: Slurm drains the node ("Duplicate jobid on nodes").
+        """
+        if "drain" in self.ask("sinfo", "-h", "-o", "%T"):
+            node = f"NodeName={socket.gethostname()}"
+            conf = {**self.environment, "SLURM_CONF": str(self.conf)}
+            subprocess.run(["scontrol", "update", node, "State=RESUME"], env=conf, check=False)
+
     def kill(self, *names: str) -> None:
         for name in names:
             self.daemons[name].kill()
@@ -217,13 +228,18 @@ class Campaign:
         again has another."""
         return {path: path.read_bytes() for path in self.folder.glob("results/data/**/*.json")}
 
+    def wait_until(self, what: str, done: Callable[[], bool]) -> None:
+        """Wait until something is done, or Snakemake has ended."""
+
+        def over() -> bool:
+            self.slurm.resume()
+            return done() or self.process is None or self.process.poll() is not None
+
+        wait_for(what, over, 900)
+
     def wait(self, runs: int) -> None:
         assert self.process is not None
-        wait_for(
-            f"{runs} runs",
-            lambda: len(self.done()) >= runs or self.process.poll() is not None,
-            900,
-        )
+        self.wait_until(f"{runs} runs", lambda: len(self.done()) >= runs)
         assert self.process.poll() is None, (self.folder / "log").read_text()[-3000:]
         assert len(self.done()) < RUNS, "it was done before it could be killed"
 
@@ -276,7 +292,8 @@ def test_a_campaign_survives_all_kinds_of_death(campaign: Campaign, slurm: Slurm
     slurm.start()
     process = campaign.call()
 
-    assert process.wait(900) == 0, (campaign.folder / "log").read_text()[-3000:]
+    campaign.wait_until("the campaign", lambda: False)
+    assert process.returncode == 0, (campaign.folder / "log").read_text()[-3000:]
     final = campaign.done()
     assert len(final) == RUNS
     assert {path: final.get(path) for path in kept} == kept
