@@ -13,6 +13,13 @@ from analysis.runs.dataset import RunFile
 Measure = Callable[[RunFile], Mapping[str, float]]
 
 
+def bench(run: RunFile) -> Mapping[str, float]:
+    """Of a campaign on real computers: by windows of flent's time, with series of the queues."""
+    from analysis.measures.bench import measure
+
+    return measure(run)
+
+
 def dynamic(run: RunFile) -> Mapping[str, float]:
     """Of a queue on a link whose rate changes."""
     from analysis.measures.gateways import measure_dynamic
@@ -93,7 +100,7 @@ def window(run: RunFile) -> Mapping[str, float]:
 KINDS: Final[Mapping[str, Measure]] = {
     one.__name__: one
     for one in (
-        dynamic, fairness, flood, packets, queues, rrul, stations, voip, web, wifi, window,
+        bench, dynamic, fairness, flood, packets, queues, rrul, stations, voip, web, wifi, window,
     )
 }  # fmt: skip
 """`measure:` of an experiment -> the function that measures a run of it."""

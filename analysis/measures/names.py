@@ -138,4 +138,39 @@ METRICS: Final = {
     "first_drop_ms": Metric("until the first drop after a fall of the rate", "ms"),
     "after_rises_megabytes": Metric("sent in the 10 s after the rate's rises", "MB"),
     "elsewhere_megabytes": Metric("sent at other times", "MB"),
+    # Campaigns on real computers (analysis.measures.bench)
+    "icmp_idle_median_ms": Metric("median round trip before the load", "ms"),
+    "icmp_induced_mean_ms": Metric("mean induced latency", "ms"),
+    "icmp_induced_p50_ms": Metric("median induced latency", "ms"),
+    "icmp_induced_p95_ms": Metric("95th percentile of the induced latency", "ms"),
+    "icmp_induced_p99_ms": Metric("99th percentile of the induced latency", "ms"),
+    "icmp_induced_max_ms": Metric("greatest induced latency", "ms"),
+    "icmp_induced_mean_load_ms": Metric("mean induced latency of the whole load", "ms"),
+    "icmp_mean_minus_min_ms": Metric("mean round trip above the least", "ms"),
+    "icmp_loss_percent": Metric("pings without an answer", "%"),
+    "tcp_rtt_mean_ms": Metric("mean smoothed RTT above the base", "ms"),
+    "tcp_rtt_p99_ms": Metric("99th percentile of the smoothed RTT above the base", "ms"),
+    "cwnd_mean_segments": Metric("mean congestion window", "segments"),
+    "retransmits": Metric("segments sent again", ""),
+    "sojourn_mean_ms": Metric("mean sojourn time", "ms"),
+    "sojourn_p99_ms": Metric("99th percentile of the sojourn time", "ms"),
+    **{
+        f"{direction}_{name}": Metric(f"{title}, {direction}", unit)
+        for direction in ("down", "up")
+        for name, title, unit in (
+            ("goodput_mbit_s", "goodput", "Mbit/s"),
+            ("goodput_load_mbit_s", "goodput of the whole load", "Mbit/s"),
+            ("jain", "Jain's index", ""),
+            ("drops", "packets dropped", ""),
+            ("marks", "packets marked", ""),
+            ("drop_percent", "packets dropped", "%"),
+            ("mark_percent", "packets marked", "%"),
+            ("backlog_kb", "mean backlog", "kB"),
+            ("pie_probability_percent", "PIE's mean probability", "%"),
+            ("cubic_be_mbit_s", "goodput of the flow of CUBIC", "Mbit/s"),
+            ("bbr_be_mbit_s", "goodput of the flow of BBR", "Mbit/s"),
+            ("reno_be_mbit_s", "goodput of the flow of Reno", "Mbit/s"),
+            ("westwood_be_mbit_s", "goodput of the flow of Westwood", "Mbit/s"),
+        )
+    },
 }

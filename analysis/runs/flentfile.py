@@ -24,8 +24,12 @@ Floats = NDArray[np.float64]
 
 FORMAT_VERSION: Final = 4  # the newest that flent 2.1.1 writes
 KINDS: Final[dict[str, re.Pattern[str]]] = {
-    "tcp_download": re.compile(r"TCP download( BE\d*| BK| CS5| EF|::\d+)?"),
-    "tcp_upload": re.compile(r"TCP upload( BE\d*( [0-9.]+)?| BK| CS5| EF|::\d+)?"),
+    "tcp_download": re.compile(
+        r"TCP download( BE\d*(::\d+)?| BK| CS5| EF|::\d+| [A-Z]\w+ (BE|CS1))?"
+    ),
+    "tcp_upload": re.compile(
+        r"TCP upload( BE\d*(::\d+| [0-9.]+)?| BK| CS5| EF|::\d+| [A-Z]\w+ (BE|CS1))?"
+    ),
     "ping_icmp": re.compile(r"Ping \(ms\) ICMP(\d* [0-9.]+)?"),
     "ping_udp": re.compile(r"Ping \(ms\) UDP (BE\d*|BK|EF)"),
     "voip": re.compile(r"VoIP::delay"),

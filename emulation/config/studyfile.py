@@ -213,6 +213,7 @@ class AxisSection(Section):
 
 #: How runs become numbers; `analysis.measures.kinds` has a function for each name.
 Measure = Literal[
+    "bench",
     "dynamic",
     "fairness",
     "flood",

@@ -194,6 +194,12 @@ ERAS: dict[str, tuple[str, ...]] = {
     "2013": tuple(
         switch.name for switch in (*_PIE, *_FQ_CODEL, *_TCP) if switch.name != "count_acks"
     ),
+    # Linux 4.3 to 4.8: by the code, all that was changed later.
+    "2016": tuple(
+        switch.name
+        for switch in (*_PIE, *_FQ_CODEL, *_TCP, *_RECOVERY, *_RECEIVER)
+        if switch.name not in ("count_acks", "hystart_early")
+    ),
 }
 
 _BY_NAME = {switch.name: switch for switch in (*SWITCHES, *TESTBED)}

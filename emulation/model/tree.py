@@ -258,9 +258,12 @@ class Tree:
         return replace(self, qdiscs=changed)
 
     def rate_around_tested(self) -> Rate | None:
-        """Return the rate of the innermost class or qdisc around the queue under test with one."""
+        """Return the rate of the queue under test's own shaper, else of the innermost around it."""
         qdiscs = {attached.handle: attached for attached in self.qdiscs}
         classes = {tree_class.classid: tree_class for tree_class in self.classes}
+        own = _rate_of(qdiscs[self.tested].qdisc)
+        if own is not None:
+            return own
         place = qdiscs[self.tested].parent
         while place != "root":
             if place in classes:
@@ -273,6 +276,20 @@ class Tree:
                 return rate
             place = above
         return None
+
+
+def shaping(qdisc: Qdisc, rate: Rate) -> Qdisc:
+    """Return `qdisc` with `rate` as the rate of its own shaper, unless its options have one.
+
+    Raises `ValueError` for a kind without a shaper.
+    """
+    option = _SHAPING.get(qdisc.kind)
+    if option is None:
+        what = f"{qdisc.name} ({qdisc.kind}) has no shaper of its own, and nothing around it has"
+        raise ValueError(f"{what} a rate; put it into a class of htb")
+    if option in dict(qdisc.options):
+        return qdisc
+    return replace(qdisc, options=(*qdisc.options, (option, rate)))
 
 
 def _rate_of(qdisc: Qdisc) -> Rate | None:

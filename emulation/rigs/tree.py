@@ -13,6 +13,12 @@ there:
     - {qdisc: {kind: cake, options: {bandwidth: 20 Mbit/s, ingress: true}}, handle: "1:"}
 ```
 
+A queue under test with a shaper of its own, such as cake, has its rate beside it:
+
+```yaml
+there: {tree: [{qdisc: tested, handle: "1:", rate: up}]}
+```
+
 Each entry comes after its parent, as with `tc`. A class of hfsc has service curves instead of
 rates: `sc: 5 Mbit/s`, or `rt: {m1: 10 Mbit/s, d: 20 ms, m2: 2 Mbit/s}`, `ls`, `ul`.
 """
@@ -26,7 +32,7 @@ from pydantic import Field, PlainValidator, model_validator
 
 from emulation.model.qdisc import Qdisc
 from emulation.model.topology import Link
-from emulation.model.tree import Attached, Curve, Tree, TreeClass
+from emulation.model.tree import Attached, Curve, Tree, TreeClass, shaping
 from emulation.model.units import Duration, Rate, Size
 from emulation.rigs.queue import OF_LINK, TESTED, AnyRate, Queue, QueueSection, rate_of
 from emulation.study.schema import Bytes, Flaws, Section, Span
@@ -34,6 +40,7 @@ from emulation.study.schema import Bytes, Flaws, Section, Span
 #: Stand-ins for the values of a sweep, to check whether a tree could be built.
 _ANY = Rate(10**6)
 _ANY_LINK, _ANY_QUEUE = Link("1/1", _ANY, _ANY), Qdisc("pfifo", "pfifo")
+_ANY_SHAPER = Qdisc("cake", "cake")
 _RATES, _CURVES = ("rate", "ceil"), ("sc", "rt", "ls", "ul")
 _OF_CLASS = (*_RATES, "burst", "cburst", "prio", "quantum", *_CURVES)
 
@@ -83,7 +90,7 @@ class EntrySection(Section):
     parent: _Place | None = None  # of a class or filter; by default the (root) qdisc
     handle: _Place | None = None  # of a qdisc
     kind: str | None = None  # of a class
-    rate: AnyRate = None
+    rate: AnyRate = None  # of a class, or of the shaper of the queue under test
     ceil: AnyRate = None
     burst: Bytes | None = None
     cburst: Bytes | None = None
@@ -100,6 +107,8 @@ class EntrySection(Section):
             todo = "write one of 'qdisc:', 'class:' and 'filter:' in each entry"
             raise Flaws(((), "is not exactly one of qdisc, class and filter", todo))
         options = [name for name in _OF_CLASS if getattr(self, name) is not None]
+        if self.qdisc == TESTED and options == ["rate"]:
+            options = []
         if self.class_ is None and (options or self.kind is not None):
             wrong = "kind" if self.kind is not None else options[0]
             raise Flaws(((wrong,), "belongs to a class", "remove it, or write 'class:'"))
@@ -148,7 +157,7 @@ def build(
 
     Raises `ValueError`, with what to do, where `tc` could not build it.
     """
-    qdiscs, root, tested = [], "1:", ""
+    qdiscs, root, tested, own_rate = [], "1:", "", None
     for entry in entries:
         if entry.qdisc is None:
             continue
@@ -160,6 +169,9 @@ def build(
                 raise ValueError("there are two queues under test; leave one")
             tested = entry.handle
         qdisc = entry.qdisc.qdisc() if isinstance(entry.qdisc, QueueSection) else _ANY_QUEUE
+        if entry.qdisc == TESTED and entry.rate is not None:
+            own_rate = rate_of(entry.rate, link)
+            qdisc = shaping(_ANY_SHAPER, own_rate)
         qdiscs.append(Attached(entry.parent or "root", entry.handle, qdisc))
     if not qdiscs:
         raise ValueError("a tree needs a qdisc; add the root, without 'parent'")
@@ -172,7 +184,9 @@ def build(
     rate = tree.rate_around_tested()
     if rate is None:
         raise ValueError("nothing around the queue under test has a rate; put it into a class")
-    return tree.with_tested(queues[rate]) if queues else tree
+    if not queues:
+        return tree
+    return tree.with_tested(queues[rate] if own_rate is None else shaping(queues[rate], own_rate))
 
 
 def check(entries: Sequence[EntrySection], ingress: Sequence[EntrySection] | None) -> None:

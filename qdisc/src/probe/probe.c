@@ -118,7 +118,7 @@ static int fill_qdisc(struct Qdisc *q)
 	tcm->tcm_handle = q->handle;
 	if (nla_put_string(messages, TCA_KIND, q->ops->id) ||
 	    gnet_stats_start_copy_compat(messages, TCA_STATS2, 0, 0, NULL, &d, TCA_PAD) ||
-	    (q->ops->dump_stats && q->ops->dump_stats(q, &d)) ||
+	    (q->ops->dump_stats && q->ops->dump_stats(q, &d) < 0) ||
 	    gnet_stats_copy_basic(&d, q->cpu_bstats, &q->bstats, false) ||
 	    gnet_stats_copy_queue(&d, q->cpu_qstats, &q->qstats, qdisc_qlen_sum(q)) ||
 	    gnet_stats_finish_copy(&d))

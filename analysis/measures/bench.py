@@ -1,0 +1,186 @@
+"""What a run of a campaign on real computers measured: by windows of flent's time.
+
+flent's time counts from its first measurement: 5 s before the load, the load, and as long after it. Latency is what ICMP takes under load less its median before the load. Statistics of
+queues and connections are those of the probes `qdisc` and `sockets` of the run (docs/probes.md),
+which lie beside its data.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from analysis.errors import DataError
+from analysis.measures.fairness import jain
+from analysis.runs.dataset import RunFile, read_record
+from analysis.runs.files import read_json
+from analysis.runs.flentfile import RERUN, TCP_KINDS, FlentFile, Floats, read_flent
+
+BEFORE_S: Final = (0.0, 4.5)
+#: Length of the load in s -> its seconds that most numbers are about.
+WINDOWS: Final = {60.0: (10.0, 55.0), 40.0: (5.0, 40.0), 10.0: (0.0, 10.0)}
+DIRECTIONS: Final = dict(zip(TCP_KINDS, ("down", "up"), strict=True))
+ROUTER: Final = "box"  # the node with the queues under test
+TOWARDS: Final = {"client": "down", "near": "down", "delay": "up", "far": "up", "server": "up"}
+_FLOW: Final = re.compile(r"TCP (download|upload) (\w+) BE")
+
+
+def measure(run: RunFile) -> dict[str, float]:
+    """Metrics of one run by their names in `METRICS`; raises DataError when it cannot be used."""
+    flent = read_flent(run.data)
+    if flent.length_s not in WINDOWS:
+        lengths = ", ".join(f"{length:g}" for length in WINDOWS)
+        what = f"a load of {flent.length_s:g} s, and windows for {lengths} s alone"
+        raise DataError.of(run.data, what, "Add one to WINDOWS of analysis/measures/bench.py")
+    begin, end = (flent.delay_s + second for second in WINDOWS[flent.length_s])
+    window, load = (begin, end), (flent.delay_s, flent.delay_s + flent.length_s)
+    return {
+        **latencies(flent, window, load),
+        **goodputs(flent, window, load),
+        **_queues(run, window),
+        **_connections(run, window),
+    }
+
+
+def latencies(
+    flent: FlentFile, window: tuple[float, float], load: tuple[float, float]
+) -> dict[str, float]:
+    """Round trips of ICMP in ms above their median before the load, of `window` and of `load`."""
+    probes = [series for series in flent.series if series.kind == "ping_icmp"]
+    if not probes:
+        return {}
+    (probe,) = probes
+    idle_ms = _within(probe.time_s, probe.value, BEFORE_S)
+    loaded_ms = _within(probe.time_s, probe.value, window)
+    if not idle_ms.size or not loaded_ms.size:
+        raise DataError.of(Path(flent.test), "no ping was answered in a window", RERUN)
+    median = float(np.median(idle_ms))
+    induced = loaded_ms - median
+    steps = np.floor((window[1] - window[0]) / flent.step_s + 0.5)
+    return {
+        "icmp_idle_median_ms": median,
+        "icmp_induced_mean_ms": float(induced.mean()),
+        **{f"icmp_induced_p{q}_ms": float(np.percentile(induced, q)) for q in (50, 95, 99)},
+        "icmp_induced_max_ms": float(induced.max()),
+        "icmp_induced_mean_load_ms": float(
+            _within(probe.time_s, probe.value, load).mean() - median
+        ),
+        "icmp_mean_minus_min_ms": float(loaded_ms.mean() - probe.value.min()),
+        "icmp_loss_percent": float(100 * max(0.0, 1 - loaded_ms.size / max(steps, 1))),
+    }
+
+
+def goodputs(
+    flent: FlentFile, window: tuple[float, float], load: tuple[float, float]
+) -> dict[str, float]:
+    """Payload in Mbit/s: sums of each direction, named flows, and Jain's index of the flows."""
+    values: dict[str, float] = {}
+    for kind, direction in DIRECTIONS.items():
+        flows = [series for series in flent.series if series.kind == kind]
+        if not flows:
+            continue
+        means = [_mean(_within(flow.time_s, flow.value, window)) for flow in flows]
+        values[f"{direction}_goodput_mbit_s"] = sum(means)
+        values[f"{direction}_goodput_load_mbit_s"] = sum(
+            _mean(_within(flow.time_s, flow.value, load)) for flow in flows
+        )
+        if len(flows) > 1:
+            values[f"{direction}_jain"] = jain(means)
+        for flow, mean in zip(flows, means, strict=True):
+            if named := _FLOW.fullmatch(flow.name):
+                values[f"{direction}_{named[2].lower()}_be_mbit_s"] = mean
+    return values
+
+
+def _mean(values: Floats) -> float:
+    """The mean; 0 of a flow that never came to anything in the window."""
+    return float(values.mean()) if values.size else 0.0
+
+
+def _within(time_s: Floats, values: Floats, window: tuple[float, float]) -> Floats:
+    inside: Floats = values[(time_s >= window[0]) & (time_s < window[1])]
+    return inside
+
+
+def _queues(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
+    """Counters and backlog of the two queues under test; nothing where no probe was there."""
+    samples = _series(run, "qdisc", window)
+    if samples is None:
+        return {}
+    values: dict[str, float] = {}
+    table, inside = samples
+    table = table[table["node"] == ROUTER]
+    for interface, of_port in table.groupby("interface", observed=True):
+        direction = TOWARDS[str(interface).removeprefix(f"{ROUTER}-")]
+        queue = of_port[of_port["parent"] != "root"]
+        queue = of_port if queue.empty else queue  # a shaper with a queue of its own
+        part = queue[inside.loc[queue.index]]
+        marks = _marks(queue)
+        values |= {
+            f"{direction}_drops": _rise(part["drops"]),
+            f"{direction}_marks": _rise(marks.loc[part.index]),
+            f"{direction}_backlog_kb": float(part["backlog_bytes"].mean() / 1e3),
+            f"{direction}_drop_percent": _share(queue["drops"], queue["sent_packets"], lost=True),
+            f"{direction}_mark_percent": _share(marks, queue["sent_packets"], lost=False),
+        }
+        if "pie_probability" in part and part["pie_probability"].notna().any():
+            mean = 100 * float(part["pie_probability"].mean())
+            values[f"{direction}_pie_probability_percent"] = mean
+        if "codel_delay_us" in part and part["codel_delay_us"].notna().any() and direction == "up":
+            delays_ms = part["codel_delay_us"].to_numpy() / 1e3
+            values["sojourn_mean_ms"] = float(delays_ms.mean())
+            values["sojourn_p99_ms"] = float(np.percentile(delays_ms, 99))
+    return values
+
+
+def _marks(queue: pd.DataFrame) -> pd.Series:
+    """Packets marked so far; 0 of a qdisc that cannot mark."""
+    endings = ("ecn_mark", "ecn_marked_packets", "red_marked")
+    return queue[[name for name in queue.columns if name.endswith(endings)]].sum(axis=1)
+
+
+def _rise(counter: pd.Series) -> float:
+    return float(counter.iloc[-1] - counter.iloc[0]) if len(counter) else 0.0
+
+
+def _share(events: pd.Series, sent: pd.Series, *, lost: bool) -> float:
+    """Percent of all packets: of those sent, and of the `events`, too, where these were lost."""
+    of = float(sent.iloc[-1]) + (float(events.iloc[-1]) if lost else 0.0)
+    return 100 * float(events.iloc[-1]) / of if of else 0.0
+
+
+def _connections(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
+    """The sender's view of one upload's connection; nothing where no probe was there."""
+    samples = _series(run, "sockets", window)
+    if samples is None:
+        return {}
+    table, inside = samples
+    sender = table[(table["node"] == "client") & (table["bytes_sent"] > 10**6)]
+    keys = sender.groupby(["local_port", "remote_port"])["bytes_sent"].max()
+    if len(keys) != 1:
+        return {}  # what is told is of one upload
+    part = sender[inside.loc[sender.index]]
+    base_ms = float(read_record(run)["measured_base_rtts_ms"][0])
+    above_ms = part["srtt_us"].to_numpy() / 1e3 - base_ms
+    return {
+        "tcp_rtt_mean_ms": float(above_ms.mean()),
+        "tcp_rtt_p99_ms": float(np.percentile(above_ms, 99)),
+        "cwnd_mean_segments": float(part["cwnd_packets"].mean()),
+        "retransmits": _rise(part["total_retrans_packets"]),
+    }
+
+
+def _series(
+    run: RunFile, probe: str, window: tuple[float, float]
+) -> tuple[pd.DataFrame, pd.Series] | None:
+    """The table of a probe beside the run, and which rows are in the window; None without one."""
+    path = run.provenance.with_name(f"{run.provenance.stem}.{probe}.parquet")
+    if not path.is_file():
+        return None
+    table = pd.read_parquet(path)
+    began: dict[str, Any] = read_json(run.data)["metadata"]
+    zero_ns = pd.Timestamp(began["T0"]).tz_convert(None).value
+    time_s = (table["time_ns"] - zero_ns) / 1e9
+    return table, (time_s >= window[0]) & (time_s < window[1])
