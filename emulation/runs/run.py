@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -203,7 +204,8 @@ def _keep_log(log: Path, target: Path) -> None:
 def _store(source: Path, target: Path) -> None:
     """Copy `source` to `target` in one step: a reader sees all of it or nothing."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    # Runs of one process may store the same kernel log at the same time.
+    partial = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         shutil.copyfile(source, partial)
         with partial.open("rb") as stream:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +231,20 @@ def test_a_run_of_another_kernel_is_told(
     monkeypatch.setattr(commands_run, "today", lambda *about: new)
     commands_run._warn_stale(codel, result, KERNEL, ROOT)
     assert "was made with a different kernel (old against new); --again" in capsys.readouterr().err
+
+
+def test_runs_of_one_process_store_the_same_log_at_once(tmp_path: Path) -> None:
+    log, target = tmp_path / "kernel.log", tmp_path / "data/log.gz"
+    log.write_bytes(b"booted\n" * 100_000)
+    copies = threading.Barrier(4)
+    for attempt in range(20):
+        place = target.with_name(f"{attempt}.gz")
+
+        def store(place: Path = place) -> None:
+            copies.wait()
+            run._store(log, place)
+
+        with ThreadPoolExecutor(4) as pool:
+            for stored in [pool.submit(store) for _ in range(4)]:
+                stored.result()
+        assert place.read_bytes() == log.read_bytes()
