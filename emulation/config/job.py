@@ -128,6 +128,8 @@ def _port(port: Port, device: str) -> dict[str, Any]:
         "qdiscs": [_qdisc(attached) for attached in port.egress.attached()],
         "filters": list(port.egress.filters()),
     }
+    if port.offloads:
+        fields["offloads"] = True
     if isinstance(port.egress, Hierarchy):
         fields["classes"] = list(port.egress.classes())
     if isinstance(port.egress, Tree):

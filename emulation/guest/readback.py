@@ -9,7 +9,7 @@ import itertools
 import json
 import re
 
-#: Features of `ethtool -k` that must be off, by the short names of `ethtool -K`.
+#: Features of `ethtool -k` that must be off unless the rig asks for them, by the short names of `ethtool -K`.
 OFFLOADS = {
     "tso": "tcp-segmentation-offload",
     "gso": "generic-segmentation-offload",
@@ -157,7 +157,7 @@ def compare(ports, found):
     for (node, interface), port in ports.items():
         where = f"{node} {interface}"
         seen = found[where]
-        problems += compare_offloads(where, seen)
+        problems += compare_offloads(where, seen, port.get("offloads", False))
         if seen["txqueuelen"] != port["txqueuelen"]:
             problems.append(
                 f"{where}: txqueuelen is {seen['txqueuelen']}, not {port['txqueuelen']}"
@@ -182,9 +182,11 @@ def compare(ports, found):
     return problems
 
 
-def compare_offloads(where, seen):
-    """Each offload of the device that is on: it would join packets or split them."""
-    return [f"{where}: offload {name} is on, not off" for name in seen["offloads_on"]]
+def compare_offloads(where, seen, asked=False):
+    """Each offload of the device, which joins packets or splits them, that is not as `asked`."""
+    is_on, wanted = ("off", "on") if asked else ("on", "off")
+    wrong = [name for name in OFFLOADS if (name in seen["offloads_on"]) is not asked]
+    return [f"{where}: offload {name} is {is_on}, not {wanted}" for name in wrong]
 
 
 def compare_qdiscs(where, asked, seen):

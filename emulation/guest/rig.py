@@ -136,9 +136,10 @@ class Rig:
         self.run(name, "sysctl", "-q", "-w", *(f"{key}={value}" for key, value in settings.items()))
         ports = [self.ports[name, interface] for interface in self.interfaces(name)]
         # Checksums stay offloaded: computing them would take no virtual time.
-        off = [word for offload in OFFLOADS for word in (offload, "off")]
         for port in ports:
-            self.run(name, "ethtool", "-K", port["interface"], *off)
+            state = "on" if port.get("offloads") else "off"
+            words = [word for offload in OFFLOADS for word in (offload, state)]
+            self.run(name, "ethtool", "-K", port["interface"], *words)
         lines = []
         for port in ports:
             device = port["interface"]

@@ -183,6 +183,7 @@ class Port:
     address: str  # with its prefix: `10.0.1.1/24`; empty on a switch
     egress: Egress  # what it does to packets it sends; its rate is finite, or that of the air
     more: tuple[str, ...] = ()  # further addresses of the same subnet
+    offloads: bool = False  # TSO, GSO and GRO: segments of a flow pass as one superpacket
 
     def __post_init__(self) -> None:
         if not 0 < len(self.interface) <= 15:

@@ -22,7 +22,8 @@ rig:
 `down` of the sweep's link, around its own FIFO or a `queue`; or a `delay`; or a `tree` of qdiscs,
 classes and filters, and as `ingress` one for what arrives (`emulation.rigs.tree`). Addresses are
 given in the order of the links, 10.0.1.1 and so on, a subnet for each link or switch; routes take
-the fewest links.
+the fewest links. With `offloads: true` a link's ports have TSO, GSO and GRO: what a sender or an
+earlier port joined crosses it as one superpacket, which a queue counts as one packet.
 """
 
 from __future__ import annotations
@@ -115,6 +116,7 @@ class WireSection(Section):
     there: EgressSection | None = None
     back: EgressSection | None = None
     ports: tuple[str, str] | None = None  # names of the interfaces, of `from` and of `to`
+    offloads: bool = Field(default=False, strict=True)  # TSO, GSO and GRO at both ends
 
 
 class NodeSection(Section):
@@ -246,7 +248,8 @@ class Nodes(RigSection):
                     subnet = subnets[number]
                     taken[subnet] = taken.get(subnet, 0) + 1
                     address = f"10.0.{subnet}.{taken[subnet]}/24"
-                ports.append(Port(node, interface, address, self._egress(end, link, queues)))
+                egress = self._egress(end, link, queues)
+                ports.append(Port(node, interface, address, egress, offloads=section.offloads))
             wires.append(Wire(*ports))
         nodes = (Node(name, node.forwards, node.switches) for name, node in self.nodes.items())
         return Topology("nodes", tuple(nodes), tuple(wires))
