@@ -1,8 +1,9 @@
 """What a run of a campaign on real computers measured: by windows of flent's time.
 
-flent's time counts from its first measurement: 5 s before the load, the load, and as long after it. Latency is what ICMP takes under load less its median before the load. Statistics of
-queues and connections are those of the probes `qdisc` and `sockets` of the run (docs/probes.md),
-which lie beside its data.
+flent's time counts from its first measurement: 5 s before the load, the load, and as long after it.
+Latency is what ICMP takes under load less its median before the load. Statistics of queues and
+connections are those of the probes `qdisc` and `sockets` of the run (docs/probes.md), which lie
+beside its data.
 """
 
 import re

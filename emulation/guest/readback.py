@@ -9,7 +9,8 @@ import itertools
 import json
 import re
 
-#: Features of `ethtool -k` that must be off unless the rig asks for them, by the short names of `ethtool -K`.
+#: Features of `ethtool -k` that must be off unless the rig asks for them, by the short names of
+#: `ethtool -K`.
 OFFLOADS = {
     "tso": "tcp-segmentation-offload",
     "gso": "generic-segmentation-offload",

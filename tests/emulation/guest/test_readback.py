@@ -205,3 +205,14 @@ def test_a_class_of_another_rate_or_none_is_refused() -> None:
     (problem,) = compare_classes(HTB_CLASS.format(rate="9Mbit"))
     assert problem == "r eth: class 1:1 has rate 9000000.0, not 10000000"
     assert compare_classes("") == ["r eth: class 1:1 is not installed"]
+
+
+def test_offloads_have_to_be_as_the_rig_asks() -> None:
+    everything = {"offloads_on": ["tso", "gso", "gro"]}
+    assert readback.compare_offloads("r eth", everything, asked=True) == []
+    assert readback.compare_offloads("r eth", {"offloads_on": ["tso", "gso"]}, asked=True) == [
+        "r eth: offload gro is off, not on"
+    ]
+    assert readback.compare_offloads("r eth", {"offloads_on": ["gro"]}) == [
+        "r eth: offload gro is on, not off"
+    ]

@@ -68,6 +68,16 @@ def test_addresses_and_routes_follow_from_the_links(first_of: Read) -> None:
     assert [node.name for node in topology.nodes if node.host] == ["client", "server", "other"]
 
 
+def test_offloads_are_those_of_a_links_two_ports(first_of: Read) -> None:
+    (run,) = select(first_of(changed("to: r1}", "to: r1, offloads: true}")))
+    ports = [port for wire in job_of(run)["wires"] for port in wire]
+    on = [port["interface"] for port in ports if port.get("offloads")]
+    assert on == ["client-r1", "r1-client"]
+    (run,) = select(first_of(STUDY))
+    wires = job_of(run)["wires"]
+    assert not any("offloads" in port for wire in wires for port in wire)
+
+
 def test_each_end_does_what_is_written(first_of: Read) -> None:
     (run,) = select(first_of(STUDY))
     egress = {port.interface: port.egress for port in run.topology.ports()}

@@ -139,6 +139,23 @@ def test_the_queue_under_test_and_its_rate() -> None:
     assert [port.egress.qdisc.name for port in other.queues()] == ["other"]  # type: ignore[union-attr]
 
 
+def test_a_queue_under_test_that_shapes_by_itself() -> None:
+    """Its rate is beside it, and becomes an option unless its options have one."""
+    nodes = rig(tree=[{"qdisc": "tested", "handle": "1:", "rate": "up"}])
+    (rate,) = nodes.tested_rates(LINK)
+    assert rate == LINK.up
+    cake = Qdisc("mine", "cake", (("besteffort", True),))
+    (port, *_) = nodes.topology(LINK, {rate: cake}).queues()
+    assert isinstance(port.egress, Tree)
+    assert port.egress.qdisc == Qdisc("mine", "cake", (("besteffort", True), ("bandwidth", rate)))
+    slow = Qdisc("mine", "cake", (("bandwidth", Rate(10**6)),))
+    (port, *_) = nodes.topology(LINK, {rate: slow}).queues()
+    assert isinstance(port.egress, Tree)
+    assert port.egress.qdisc == slow
+    with pytest.raises(ValueError, match=r"mine \(codel\) has no shaper of its own"):
+        nodes.topology(LINK, {rate: TESTED})
+
+
 ROOT = {"qdisc": {"kind": "htb"}, "handle": "1:"}
 FAST = {"class": "1:1", "kind": "htb", "rate": "5 Mbit/s"}
 

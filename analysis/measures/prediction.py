@@ -1,0 +1,122 @@
+"""Predictions of what others measured: one row per number, from our own runs of its cell.
+
+A study's `predictions.csv` has the keys of the campaign's tables (PREDICTED) and beside them which
+runs predict a row, the value, and how sure it is. The value is the mean over seeds. `low` and
+`high` bound the mean of as many new runs as the campaign made (`n_runs`), in 95 of 100 cases where
+these scatter as ours do (prediction interval of the normal distribution; Hahn and Meeker,
+Statistical Intervals, Sec. 4.8); with a scatter of nothing they are the value.
+
+    python -m analysis.measures.prediction studies/bbr2016 --data data
+"""
+
+import argparse
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import scipy
+
+from analysis.errors import DataError
+from analysis.measures.table import measure_run
+from analysis.runs.dataset import RunFile
+
+FILE: Final = "predictions.csv"
+KEYS: Final = ("cell", "metric", "direction", "unit", "window", "n_runs")
+FILLED: Final = ("value", "low", "high", "seeds")
+PREDICTED: Final = (*KEYS, "run", "number", *FILLED, "sure", "why")
+SURE: Final = ("high", "medium", "low", "none")
+LEVEL: Final = 0.95
+
+
+def predict(
+    table: pd.DataFrame, numbers: Mapping[str, Sequence[Mapping[str, float]]]
+) -> pd.DataFrame:
+    """Fill in FILLED; `numbers` has for each cell of runs the numbers of its seeds by name.
+
+    Raises DataError for a row whose runs or number are not there, unless it is sure of nothing and
+    names no run.
+    """
+    filled = []
+    for line, row in enumerate(table.astype(str).to_dict("records"), start=2):
+        cell, number = row["run"], row["number"]
+        if not cell:
+            if row["sure"] != "none":
+                todo = "Name one, or be sure of none"
+                raise DataError.of(Path(FILE), f"line {line} names no run", todo)
+            filled.append((math.nan, math.nan, math.nan, 0))
+            continue
+        seeds = numbers.get(cell, ())
+        values = [seed[number] for seed in seeds if number in seed]
+        if not values or len(values) < len(seeds):
+            what = f"line {line}: '{number}' of {cell} is in {len(values)} of {len(seeds)} runs"
+            raise DataError.of(
+                Path(FILE), what, "Make its runs, with the probes of docs/predictions.md"
+            )
+        filled.append((*interval(values, int(row["n_runs"])), len(values)))
+    return table.assign(**dict(zip(FILLED, zip(*filled, strict=True), strict=True)))
+
+
+def interval(values: Sequence[float], new: int) -> tuple[float, float, float]:
+    """The mean of `values`, and the bounds of the mean of `new` further ones; all NaN for one."""
+    mean, n = float(np.mean(values)), len(values)
+    if n < 2:
+        return mean, math.nan, math.nan
+    quantile = float(scipy.stats.t.ppf((1 + LEVEL) / 2, n - 1))
+    half = quantile * float(np.std(values, ddof=1)) * math.sqrt(1 / n + 1 / new)
+    return mean, mean - half, mean + half
+
+
+def read(path: Path) -> pd.DataFrame:
+    """The table of predictions; raises DataError for other columns or degrees of certainty."""
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise DataError.of(
+            path, f"cannot be read: {error}", "Name a table of predictions"
+        ) from error
+    if tuple(table.columns) != PREDICTED:
+        raise DataError.of(
+            path, f"columns {', '.join(table.columns)}", f"It needs {', '.join(PREDICTED)}"
+        )
+    wrong = sorted(set(table["sure"]) - set(SURE))
+    if wrong:
+        raise DataError.of(path, f"sure: '{wrong[0]}'", f"Write one of {', '.join(SURE)}")
+    if table.duplicated(list(KEYS[:3])).any():
+        raise DataError.of(path, "a number is predicted twice", "Remove one of the rows")
+    return table
+
+
+def numbers_of(root: Path, cells: Iterable[str]) -> dict[str, list[dict[str, float]]]:
+    """What the seeds of each cell below `root` measured."""
+    numbers = {}
+    for cell in cells:
+        files = sorted((root / cell).glob("seed-*.json"))
+        numbers[cell] = [dict(measure_run(RunFile.at(root, path))) for path in files]
+    return numbers
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Fill in a study's predictions from its runs."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("study", type=Path, help="the folder of the study")
+    parser.add_argument("--data", type=Path, default=Path("data"), help="the folder of the runs")
+    options = parser.parse_args(arguments)
+    path = options.study / FILE
+    try:
+        table = read(path)
+        cells = dict.fromkeys(cell for cell in table["run"] if cell)
+        done = predict(table, numbers_of(options.data, cells))
+    except DataError as error:
+        sys.exit(f"prediction: error: {error}")
+    for name in FILLED[:3]:
+        done[name] = [f"{value:.6g}" if math.isfinite(value) else "" for value in done[name]]
+    done.to_csv(path, index=False, lineterminator="\n")
+    print(f"{path}: {len(done)} numbers of {done['cell'].nunique()} cells, {len(cells)} of ours")
+
+
+if __name__ == "__main__":
+    main()
