@@ -1,0 +1,124 @@
+"""How far an emulation is from computers: relative errors of all values that others printed.
+
+The relative error of ours is (ours - theirs) / theirs; its size is told by median and 90th
+percentile. What other emulators publish of themselves is in ELSEWHERE, each with its source.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from analysis.errors import DataError
+from analysis.measures import fairness, metrics, prediction
+from analysis.runs import dataset
+from analysis.runs.published import PUBLISHED, read_table
+
+MEASURED: Final = "measured.csv"
+"""What a campaign measured, beside a study's predictions: their first three keys, and `value`."""
+PAIRS: Final = (
+    "source", "quantity", "unit", "link", "qdisc", "detail",
+    "published", "reading_error", "ours", "ci_low", "ci_high",
+)  # fmt: skip
+ELSEWHERE: Final = pd.DataFrame(
+    [
+        ("Mininet against a testbed", "throughput", "less than 9 %"),
+        ("Mininet-HiFi", "inter-dequeue times, 99th percentile", "5.8 %"),
+        ("gbw2015's tests repeated on GENI", "latency and goodput", "within 22 %"),
+    ],
+    columns=["Emulator", "Quantity", "Published error"],
+)
+"""What others say of their emulations. Mininet-HiFi: N. Handigol et al., "Reproducible Network
+Experiments Using Container-Based Emulation", CoNEXT 2012."""
+_QUANTITIES: Final = {
+    "induced_latency": "induced latency", "goodput": "goodput", "jain_index": "Jain's index"
+}  # fmt: skip
+
+
+def printed_rrul(data: Path, folder: Path, era: str, cc: str) -> pd.DataFrame:
+    """PAIRS of gbw2015's Fig. 2: medians of induced latency and goodput."""
+    runs = dataset.find_runs(data, "gbw2015", dataset.variant_name("rrul", era))
+    read = dataset.read_runs([run for run in runs if run.cc == cc])
+    cells = metrics.cell_metrics(metrics.run_metrics(read, window="full"))
+    return _pairs("Fig. 2", cells, _values(folder / "fig2.csv"), "median")
+
+
+def printed_fairness(data: Path, folder: Path, era: str, cc: str) -> pd.DataFrame:
+    """PAIRS of gbw2015's Fig. 6: means of Jain's index, and of each flow's goodput."""
+    runs = dataset.find_runs(data, "gbw2015", dataset.variant_name("rtt_fairness", era))
+    read = dataset.read_runs([run for run in runs if run.cc == cc], kinds=["tcp_upload"])
+    cells = fairness.cell_fairness(fairness.run_fairness(read), fairness.round_trips(read))
+    return _pairs("Fig. 6", cells, _values(folder / "fig6.csv"), "mean")
+
+
+def predicted(study: Path) -> pd.DataFrame:
+    """PAIRS of a campaign whose values are there; no row before."""
+    path = study / MEASURED
+    if not path.is_file():
+        return pd.DataFrame(columns=PAIRS)
+    keys = list(prediction.KEYS[:3])
+    table = prediction.read(study / prediction.FILE)
+    theirs = pd.read_csv(path, dtype=dict.fromkeys(keys, str), keep_default_na=False)
+    if not {*keys, "value"} <= set(theirs):
+        what = f"columns {', '.join(map(str, theirs.columns))}"
+        raise DataError.of(path, what, f"It needs {', '.join([*keys, 'value'])}")
+    both = table.merge(theirs[[*keys, "value"]], on=keys, suffixes=("", "_theirs"))
+    both = both[both["value"] != ""]
+    ours = both[["value", "low", "high"]].replace("", np.nan).astype(float)
+    cell = both["run"].str.split("/")
+    return pd.DataFrame(
+        {
+            "source": study.name,
+            "quantity": both["metric"],
+            "unit": both["unit"],
+            "link": cell.str[2].str.replace("-", "/"),
+            "qdisc": cell.str[3],
+            "detail": both["cell"] + " " + both["direction"],
+            "published": pd.to_numeric(both["value_theirs"]),
+            "reading_error": 0.0,
+            "ours": ours["value"],
+            "ci_low": ours["low"],
+            "ci_high": ours["high"],
+        }
+    )
+
+
+def errors(pairs: pd.DataFrame) -> pd.DataFrame:
+    """PAIRS with their relative `error`; what is 0 there has none, and is left out."""
+    there = pairs[(pairs["published"] > 0) & pairs["ours"].notna()]
+    return there.assign(error=there["ours"] / there["published"] - 1)
+
+
+def summary(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Per group of `by` of `errors`: how many values, their median |error| and its 90th percentile,
+    and the median error with its sign, as shares."""
+    grouped = table.assign(size=table["error"].abs()).groupby(list(by), sort=False, observed=True)
+    return grouped.agg(
+        values=("size", "size"),
+        median=("size", "median"),
+        p90=("size", lambda sizes: float(np.percentile(sizes, 90))),
+        median_signed=("error", "median"),
+    ).reset_index()
+
+
+def _values(path: Path) -> pd.DataFrame:
+    return read_table(path, PUBLISHED, "published values")
+
+
+def _pairs(source: str, cells: pd.DataFrame, values: pd.DataFrame, marker: str) -> pd.DataFrame:
+    kept = cells[[*(name for name in cells.columns if name not in ("era", "cc"))]]
+    compared = metrics.compare(kept, values, marker=marker)  # type: ignore[arg-type]
+    compared = compared.dropna(subset=["published"])
+    return pd.DataFrame(
+        {
+            "source": source,
+            "quantity": compared["metric"].map(_QUANTITIES),
+            "unit": compared["unit"],
+            "link": compared["link"],
+            "qdisc": compared["qdisc"],
+            "detail": compared["direction"],
+            **{name: compared[name] for name in PAIRS[6:]},
+        }
+    )
