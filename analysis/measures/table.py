@@ -78,13 +78,17 @@ def measure_study(
             work += [(era, run) for run in found if ccs is None or run.cc in ccs]
     rows = _known_and_new(study, data, kinds, work, jobs)
     table = rows[list(MEASURED.columns)]
-    captured = pd.concat(
-        [part.measured(recorded.find(data, study.name, part.PROBE)) for part in (drops, startup)]
-    )
-    for column, chosen in (("experiment", experiments), ("era", eras), ("cc", ccs)):
-        if chosen is not None:
-            captured = captured[captured[column].isin(chosen)]
-    table = pd.concat([one for one in (table, captured) if len(one)] or [table])
+    captured = []
+    for part in (drops, startup):
+        found = [
+            run
+            for run in recorded.find(data, study.name, part.PROBE)
+            if (experiments is None or run.experiment in experiments)
+            and (eras is None or run.era in eras)
+            and (ccs is None or run.cc in ccs)
+        ]
+        captured += [part.measured(found)] if found else []
+    table = pd.concat([one for one in (table, *captured) if len(one)] or [table])
     types = dict.fromkeys(MEASURED.columns, str) | {"seed": int, "value": float}
     return MEASURED.validate(table.astype(types))
 

@@ -115,22 +115,23 @@ def styled(theme: Theme = "light") -> Iterator[Palette]:
 
 
 def svg(draw: Callable[[Palette], Figure], theme: Theme = "light") -> str:
-    """The figure as the text of an SVG document, for a notebook.
+    """The figure as the text of an SVG document, for a notebook; the same figure gives the same."""
+    with styled(theme) as palette:
+        return fitted(_svg(draw(palette)))
 
-    The same figure gives the same text. A wide figure is scaled to the available width, since
-    JupyterLab would cut it off.
-    """
-    text = _svg(draw, theme)
+
+def fitted(text: str) -> str:
+    """An SVG document for a notebook: JupyterLab would cut off a wide one, which is scaled to the
+    available width."""
     size = _SIZE.search(text)
     if size is None or float(size[1]) <= WIDE_PT:
         return text
     return text.replace(size[0], f'width="100%" style="max-width: {size[1]}pt"', 1)
 
 
-def _svg(draw: Callable[[Palette], Figure], theme: Theme) -> str:
+def _svg(figure: Figure) -> str:
     text = StringIO()
-    with styled(theme) as palette:
-        draw(palette).savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return text.getvalue()
 
 
@@ -141,13 +142,13 @@ def save(draw: Callable[[Palette], Figure], stem: Path) -> list[Path]:
     the files' paths in that order.
     """
     stem.parent.mkdir(parents=True, exist_ok=True)
-    written = []
-    themes: tuple[tuple[Theme, str], ...] = (("light", ""), ("dark", "-dark"))
-    for theme, suffix in themes:
-        path = stem.with_name(f"{stem.name}{suffix}.svg")
-        path.write_text(_svg(draw, theme), encoding="utf-8")
-        written.append(path)
-    png = stem.with_name(f"{stem.name}.png")
+    light, dark, png = (
+        stem.with_name(f"{stem.name}{end}") for end in (".svg", "-dark.svg", ".png")
+    )
     with styled("light") as palette:
-        draw(palette).savefig(png, dpi=160, metadata={"Software": None})
-    return [*written, png]
+        figure = draw(palette)
+        light.write_text(_svg(figure), encoding="utf-8")
+        figure.savefig(png, dpi=160, metadata={"Software": None})
+    with styled("dark") as palette:
+        dark.write_text(_svg(draw(palette)), encoding="utf-8")
+    return [light, dark, png]

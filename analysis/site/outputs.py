@@ -11,7 +11,7 @@ from IPython.display import SVG, Markdown, display
 from matplotlib.figure import Figure
 
 from analysis.errors import DataError
-from analysis.plots.style import Palette, save, svg
+from analysis.plots.style import Palette, fitted, save, svg
 from analysis.runs.dataset import Dataset
 
 SUMMARY: Final = "summary.json"
@@ -51,8 +51,12 @@ class Summary(Source):
 
 def show(draw: Callable[[Palette], Figure], alt: str) -> None:
     """Show what `draw` returns under a notebook's cell; `alt` is the text that stands for it."""
+    _display(svg(draw), alt)
+
+
+def _display(drawing: str, alt: str) -> None:
     metadata = {"image/svg+xml": {"alt": alt}}
-    display(SVG(svg(draw)), metadata=metadata)  # type: ignore[no-untyped-call]
+    display(SVG(drawing), metadata=metadata)  # type: ignore[no-untyped-call]
 
 
 def publish(
@@ -75,13 +79,15 @@ def publish(
     there is to see; `alt` is the text that stands for the picture.
     """
     display(Markdown(f"**{title}**"))  # type: ignore[no-untyped-call]
-    if draw:
-        show(draw, alt)
     if not output:
+        if draw:
+            show(draw, alt)
         return
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     files = save(draw, folder / FIGURE) if draw else []
+    if files:
+        _display(fitted(files[0].read_text(encoding="utf-8")), alt)
     table.to_csv(folder / TABLE, index=False, float_format=f"%.{digits}g")
     agrees = table["agrees"].dropna() if "agrees" in table else pd.Series(dtype=bool)
     compared = len(agrees)

@@ -1,4 +1,4 @@
-"""`emulate kernel build` and `emulate kernel list`."""
+"""`emulate kernel`: build one, list those built, pack one as a file and fetch it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from emulate.commands.arguments import positive
 from emulation import kernel
-from emulation.kernel import module
+from emulation.kernel import archive, module
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand `kernel` to those of `emulate`."""
-    parser = subparsers.add_parser("kernel", help="build the guest's kernel, or list those built")
+    parser = subparsers.add_parser("kernel", help="build the guest's kernel, pack or list it")
     actions = parser.add_subparsers(dest="action", required=True)
     build = actions.add_parser("build", help="build a kernel, if the cache lacks it")
     build.add_argument("--series", help="series of releases, as 6.12 (default: see KERNEL.toml)")
@@ -31,6 +31,14 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     own = actions.add_parser("module", help="build a module, as a qdisc of your own")
     own.add_argument("folder", type=Path, help="its C files and its Kbuild")
     own.add_argument("--series", help="the kernel to build it for (default: see KERNEL.toml)")
+    pack = actions.add_parser("pack", help="write a kernel as one file, and print its SHA-256")
+    pack.add_argument("file", type=Path, help="the file to write, as kernel.tar.gz")
+    pack.add_argument("--series", help="of the kernel (default: see KERNEL.toml)")
+    fetch = actions.add_parser("fetch", help="use a kernel that somebody else has built and packed")
+    fetch.add_argument("place", metavar="URL|FILE", help="where the packed kernel is")
+    fetch.add_argument(
+        "--sha256", required=True, help="of the file, from somebody whom you trust as its builder"
+    )
     listing = actions.add_parser("list", help="kernels in the cache")
     listing.add_argument("--json", action="store_true", help="print what went into each")
 
@@ -48,6 +56,12 @@ def run(args: argparse.Namespace) -> int:
             )
         _warn_unknown(built)
         print(json.dumps(_record(built), indent=2) if args.json else built.path)
+        return 0
+    if args.action == "pack":
+        print(f"{archive.pack(_built(args.series), args.file)}  {args.file}")
+        return 0
+    if args.action == "fetch":
+        print(archive.fetch(args.place, args.sha256).path)
         return 0
     if args.action == "module":
         print(module.build(_built(args.series), args.folder).path)

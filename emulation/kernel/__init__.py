@@ -1,7 +1,7 @@
 """The guest's kernel: fetched, patched, configured, checked, built and cached by content.
 
 `build` returns a kernel, from the cache if it is there; `find` looks only in the cache; `named`
-takes a series or the digest of a cached kernel.
+takes a series or the digest of a cached kernel; `archive` has kernels as files.
 """
 
 from emulation.kernel.builder import Kernel, build, find, kernels, named

@@ -55,8 +55,8 @@ def _quiet(step: str, done: float) -> None:
     pass
 
 
-def _load(folder: Path) -> Kernel | None:
-    """Return the kernel in `folder` if it is whole, else None."""
+def load(folder: Path) -> Kernel | None:
+    """Return the kernel in the folder of a cache if it is whole, else None."""
     try:
         provenance = json.loads((folder / "kernel.json").read_text())
         if sources.sha256(folder / "linux") != provenance["binary_sha256"]:
@@ -81,7 +81,7 @@ def check(binary: Path) -> None:
 def kernels(cache: Path | None = None) -> tuple[Kernel, ...]:
     """Return all kernels in the cache, sorted by release."""
     cache = cache or cache_dir("kernel")
-    found = [_load(path.parent) for path in cache.glob("[0-9a-f]*/kernel.json")]
+    found = [load(path.parent) for path in cache.glob("[0-9a-f]*/kernel.json")]
     return tuple(sorted((kernel for kernel in found if kernel), key=_age))
 
 
@@ -114,7 +114,8 @@ def find(
 ) -> Kernel | None:
     """Return the newest kernel in the cache that was built from today's recipe, or None.
 
-    On a machine without a compiler, a kernel of any compiler is accepted.
+    On a machine without a compiler, a kernel of any compiler is accepted; so is one that was
+    fetched.
     """
     recipe = recipes.load(series or recipes.default_series(folder), folder)
     given = sources.of_file(source) if source else None
@@ -126,7 +127,8 @@ def _find(recipe: Recipe, source: Source | None, cache: Path) -> Kernel | None:
     fitting = []
     for kernel in kernels(cache):
         inputs = kernel.provenance["inputs"]
-        expected = recipes.inputs(recipe, compiler or inputs["compiler"], make.SETTINGS)
+        builder = None if "fetched" in kernel.provenance else compiler
+        expected = recipes.inputs(recipe, builder or inputs["compiler"], make.SETTINGS)
         origin = kernel.provenance["source"]
         if source is not None:
             wanted = origin["sha256"] == source.sha256
@@ -158,7 +160,7 @@ def build(
     if found and not keep_source:
         return found
     make.check_tools()
-    with _lock(cache, progress):
+    with lock(cache, progress):
         found = _find(recipe, given, cache)  # another process may have built it while we waited
         if found and not keep_source:
             return found
@@ -184,7 +186,7 @@ def _buildable(cache: Path) -> Path | None:
 
 
 @contextmanager
-def _lock(cache: Path, progress: Progress) -> Iterator[None]:
+def lock(cache: Path, progress: Progress = _quiet) -> Iterator[None]:
     """Hold the cache's lock; wait for another build if there is one."""
     with (cache / "lock").open("w") as file:
         try:
@@ -262,10 +264,10 @@ def _build(
             path.chmod(path.stat().st_mode & 0o555)
     if (result / "build").is_dir():
         seal.seal(result / "build")
-    return _install(result, cache / digest)
+    return install(result, cache / digest)
 
 
-def _install(result: Path, place: Path) -> Kernel:
+def install(result: Path, place: Path) -> Kernel:
     """Move the folder `result` to `place`, whole, and return the kernel there."""
     storage.remove(place)  # damaged, or built again for its source
     if result.is_relative_to(place.parent):
@@ -274,6 +276,6 @@ def _install(result: Path, place: Path) -> Kernel:
         with tempfile.TemporaryDirectory(prefix=".build-", dir=place.parent) as near:
             shutil.copytree(result, Path(near) / "result", symlinks=True)
             (Path(near) / "result").rename(place)
-    kernel = _load(place)
+    kernel = load(place)
     assert kernel is not None
     return kernel

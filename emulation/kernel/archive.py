@@ -1,0 +1,223 @@
+"""A built kernel as one file, to be used where nobody wants to wait for a compiler.
+
+`pack` writes the same bytes for the same kernel, wherever that was built; so whoever has built it,
+too, can say whether an archive is right. `fetch` cannot: what a recipe gives is known only when it
+has been built. It takes the digest of the archive from its user, and sees for itself that the
+kernel in it says to be of today's recipe and of a known source.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+import tarfile
+import tempfile
+import urllib.request
+import zlib
+from collections.abc import Iterator
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO, Any
+
+from emulation.errors import KernelBuildError
+from emulation.host import seal
+from emulation.host.cache import cache_dir
+from emulation.kernel import builder, make, recipe as recipes, source as sources
+from emulation.kernel.builder import Kernel
+
+#: Bytes of an archive, and of what is in it; those of 6.12 have 12 and 50 million.
+MOST_PACKED = 128 << 20
+MOST_UNPACKED = 512 << 20
+
+#: Files of an archive; those of 6.12 have 5,546.
+MOST_FILES = 20_000
+
+#: Seconds without a byte, after which a server is given up.
+PATIENCE_S = 60
+
+#: What of `kernel.json` is the same wherever a kernel is built, but for its inputs and source.
+_RECORD = ("release", "full_config_sha256", "binary_sha256")
+
+_FILE = re.compile(r"linux|config|kernel\.json|build(/(?!\.\.?(/|$))[^/\0]{1,200}){1,20}")
+_RELEASE = re.compile(r"\d+\.\d+[\w.+-]{0,40}")
+#: What a file raises that is no archive of a kernel, other than `_Unfit`.
+_BROKEN = (
+    tarfile.TarError, EOFError, zlib.error, ValueError, LookupError, RecursionError,
+    gzip.BadGzipFile, FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError,
+)  # fmt: skip
+
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+
+
+def pack(kernel: Kernel, file: Path) -> str:
+    """Write the archive of `kernel`, a .tar.gz, and return its SHA-256."""
+    folder = kernel.path.parent
+    builder.check(kernel.path)
+    seal.check(folder / "build", contents=True)
+    origin = {"sha256": kernel.provenance["source"]["sha256"]}
+    record = {name: kernel.provenance[name] for name in _RECORD}
+    record |= {"inputs": kernel.provenance["inputs"], "source": origin}
+    paths = [folder / "linux", folder / "config"]
+    # What a link leads to is in the same folder, and is packed twice.
+    paths += sorted(path for path in folder.glob("build/**/*") if path.is_file())
+    partial = file.with_name(f".{file.name}.partial")
+    try:
+        with (
+            partial.open("wb") as raw,
+            gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
+        ):
+            with tempfile.NamedTemporaryFile("w+") as text:
+                json.dump(record, text, indent=2, sort_keys=True)
+                text.flush()
+                _add(tar, Path(text.name), "kernel.json")
+            for path in paths:
+                _add(tar, path, str(path.relative_to(folder)))
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
+    return sources.sha256(file)
+
+
+def _add(tar: tarfile.TarFile, path: Path, name: str) -> None:
+    about = path.stat()
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = about.st_size, 0o755 if about.st_mode & 0o100 else 0o644
+    with path.open("rb") as content:
+        tar.addfile(member, content)
+
+
+def fetch(
+    place: str,
+    sha256: str,
+    cache: Path | None = None,
+    folder: Path = recipes.RECIPE_DIR,
+) -> Kernel:
+    """Return the kernel of the archive at `place`, a path or an address, from the cache.
+
+    Raises `KernelBuildError`, and leaves the cache as it was, where the archive cannot be had, does
+    not have the digest `sha256`, holds anything but the files of a kernel, or a kernel that is not
+    of the recipe in `folder`.
+    """
+    cache = cache or cache_dir("kernel")
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as scratch:
+        archive, result = Path(scratch) / "archive", Path(scratch) / "result"
+        _copy(place, archive)
+        found = sources.sha256(archive)
+        if found != sha256.lower():
+            todo = "take the file whose digest you were given"
+            raise KernelBuildError(f"has the SHA-256 {found}, not {sha256}", place, todo)
+        try:
+            _unpack(archive, result)
+            record = _record(result, folder)
+        except _BROKEN as error:
+            raise _refused(place, f"no packed kernel ({error or type(error).__name__})") from error
+        except _Unfit as error:
+            raise _refused(place, str(error)) from error
+        digest = recipes.digest(record["source"]["sha256"], record["inputs"])
+        record["fetched"] = {"from": place, "sha256": found}
+        (result / "kernel.json").write_text(json.dumps(record, indent=2) + "\n")
+        for path in result.iterdir():
+            if path.is_file():
+                path.chmod(0o555 if path.name == "linux" else 0o444)
+        if (result / "build").is_dir():
+            seal.seal(result / "build")
+        with builder.lock(cache):
+            return builder.load(cache / digest) or builder.install(result, cache / digest)
+
+
+class _Unfit(Exception):
+    """Why a kernel is none that is wanted."""
+
+
+def _refused(place: str, what: str) -> KernelBuildError:
+    todo = "make one of this version with `emulate kernel pack`, or build it: emulate kernel build"
+    return KernelBuildError(what, place, todo)
+
+
+def _copy(place: str, target: Path) -> None:
+    """Copy at most MOST_PACKED bytes from a path or an address into the new file `target`."""
+    try:
+        address = place if _ADDRESS.match(place) else Path(place).absolute().as_uri()
+        with (
+            urllib.request.urlopen(address, timeout=PATIENCE_S) as opened,
+            target.open("wb") as file,
+        ):
+            _bounded(opened, file, MOST_PACKED)
+    except _Unfit as error:
+        raise _refused(place, str(error)) from error
+    except (OSError, ValueError, HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        reason = getattr(reason, "strerror", None) or reason
+        raise KernelBuildError(f"cannot be read: {reason}", place, "see that it exists") from error
+
+
+def _bounded(source: IO[bytes], target: IO[bytes], most: int) -> None:
+    left = most
+    while block := source.read(1 << 20):
+        left -= len(block)
+        if left < 0:
+            raise _Unfit(f"larger than {most >> 20} MiB, which no kernel is")
+        target.write(block)
+
+
+def _unpack(archive: Path, result: Path) -> None:
+    """Unpack `archive` into the new folder `result`: files of a kernel, and nothing else.
+
+    It is decompressed first, up to a bound, so that no header of it can ask for more memory.
+    """
+    with tempfile.TemporaryFile(dir=archive.parent) as whole:
+        with gzip.open(archive) as packed:
+            _bounded(packed, whole, MOST_UNPACKED)  # type: ignore[arg-type]
+        whole.seek(0)
+        with tarfile.open(fileobj=whole, mode="r:") as tar:
+            for member in _members(tar):
+                path = result / member.name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                content = tar.extractfile(member)
+                assert content is not None
+                with path.open("xb") as file:
+                    shutil.copyfileobj(content, file)
+                path.chmod(0o755 if member.mode & 0o100 else 0o644)
+
+
+def _members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    left, number = MOST_UNPACKED, 0
+    for member in tar:
+        number, left = number + 1, left - member.size
+        name = ascii(member.name)[:80]
+        if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.issparse():
+            raise _Unfit(f"has {name}, which is no plain file")
+        if not _FILE.fullmatch(member.name):
+            raise _Unfit(f"has {name}, which is no file of a kernel")
+        if number > MOST_FILES or left < 0:
+            raise _Unfit("has more files, or larger ones, than a kernel")
+        yield member
+
+
+def _record(result: Path, folder: Path) -> dict[str, Any]:
+    """Return the content of `kernel.json` in `result`, every entry of it checked."""
+    told = json.loads((result / "kernel.json").read_text())
+    try:
+        inputs, origin, release = told["inputs"], told["source"]["sha256"], told["release"]
+        series, compiler = str(inputs["series"]), str(inputs["compiler"])
+        recipe = recipes.load(series, folder)
+        versions = recipe.origin.known if recipe.origin else ()
+        known = {digest: version for version, digest in versions}
+        wanted = recipes.inputs(recipe, compiler, make.SETTINGS)
+        differ = sorted(name for name in {*inputs, *wanted} if inputs.get(name) != wanted.get(name))
+    except (AttributeError, TypeError) as error:
+        raise _Unfit(f"no record of a kernel ({error})") from error
+    if differ:
+        raise _Unfit(f"a kernel of another recipe: other {' and '.join(map(str, differ))}")
+    if origin not in known:
+        raise _Unfit("a kernel of a source that KERNEL.toml does not know")
+    if not (_RELEASE.fullmatch(release) and release.startswith(f"{series}.")):
+        raise _Unfit(f"a kernel of {series} that says to be {ascii(release)[:80]}")
+    for name, file in (("binary_sha256", "linux"), ("full_config_sha256", "config")):
+        if told[name] != sources.sha256(result / file):
+            raise _Unfit(f"a kernel whose {file} is not what was built")
+    source = {"file": "", "version": known[origin], "sha256": origin, "known": True}
+    return {**{name: told[name] for name in _RECORD}, "inputs": wanted, "source": source}

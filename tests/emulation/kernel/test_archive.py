@@ -1,0 +1,301 @@
+"""Tests of `emulation.kernel.archive`: on a kernel of a few bytes, and one on the real one."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import tarfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from http.server import HTTPServer, SimpleHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulate.cli import main
+from emulation import kernel
+from emulation.errors import DamagedCache, KernelBuildError
+from emulation.host import seal
+from emulation.host.cache import cache_dir
+from emulation.kernel import archive, builder, make, recipe as recipes, source as sources
+
+SOURCE = "5" * 64
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture
+def recipe_dir(tmp_path: Path) -> Path:
+    """A recipe with one option, no patch and a source that is known."""
+    folder = tmp_path / "qdisc"
+    (folder / "config").mkdir(parents=True)
+    (folder / "patches").mkdir()
+    table = f'known = [{{ version = "6.12.7-1", sha256 = "{SOURCE}" }}]'
+    (folder / "KERNEL.toml").write_text(
+        f'default = "6.12"\n[series."6.12"]\npackage = "linux"\nobjects = 1\n{table}\n'
+    )
+    (folder / "config/a.config").write_text("CONFIG_A=y\n")
+    (folder / "patches/series").write_text("")
+    return folder
+
+
+@pytest.fixture
+def built(tmp_path: Path, recipe_dir: Path) -> kernel.Kernel:
+    """A kernel as a build leaves it in a cache, of a compiler that this machine does not have."""
+    inputs = recipes.inputs(recipes.load("6.12", recipe_dir), "gcc 3", make.SETTINGS)
+    place = tmp_path / "built" / recipes.digest(SOURCE, inputs)
+    (place / "build/scripts").mkdir(parents=True)
+    (place / "linux").write_bytes(b"\x7fELF")
+    (place / "linux").chmod(0o555)
+    (place / "config").write_text("CONFIG_A=y\n")
+    (place / "build.log").write_text("made here, on this day")
+    (place / "build/scripts/modpost").write_text("#!/bin/true\n")
+    (place / "build/scripts/modpost").chmod(0o755)
+    (place / "build/Makefile").write_text("all:\n")
+    (place / "build/link").symlink_to("Makefile")
+    record = {
+        "release": "6.12.7",
+        "source": {"file": "a.deb", "version": "6.12.7-1", "sha256": SOURCE, "known": True},
+        "inputs": inputs,
+        "full_config_sha256": sources.sha256(place / "config"),
+        "binary_sha256": sources.sha256(place / "linux"),
+        "build_seconds": 480.0,
+    }
+    (place / "kernel.json").write_text(json.dumps(record))
+    seal.seal(place / "build")
+    found = builder.load(place)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    """An empty cache."""
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    return folder
+
+
+def written(file: Path, entries: Mapping[str, bytes | tarfile.TarInfo]) -> str:
+    """Write an archive of these `entries`; its digest."""
+    with tarfile.open(file, "w:gz") as tar:
+        for name, content in entries.items():
+            member = content if isinstance(content, tarfile.TarInfo) else tarfile.TarInfo(name)
+            member.name = name
+            text = content if isinstance(content, bytes) else b""
+            member.size = len(text)
+            tar.addfile(member, io.BytesIO(text))
+    return sources.sha256(file)
+
+
+def contents(file: Path) -> dict[str, bytes | tarfile.TarInfo]:
+    """Content by name of an archive."""
+    with tarfile.open(file) as tar:
+        return {one.name: tar.extractfile(one).read() for one in tar}  # type: ignore[union-attr]
+
+
+def test_packed_and_fetched_it_is_the_same_kernel(
+    built: kernel.Kernel, tmp_path: Path, cache: Path, recipe_dir: Path
+) -> None:
+    file = tmp_path / "kernel.tar.gz"
+    digest = archive.pack(built, file)
+    assert digest == sources.sha256(file)
+    got = archive.fetch(str(file), digest.upper(), cache, recipe_dir)
+    assert (got.digest, got.identity, got.release) == (built.digest, built.identity, "6.12.7")
+    assert got.path.read_bytes() == b"\x7fELF"
+    assert os.access(got.path, os.X_OK) and not got.path.stat().st_mode & 0o222
+    build = got.path.parent / "build"
+    seal.check(build, contents=True)
+    assert os.access(build / "scripts/modpost", os.X_OK)
+    assert (build / "link").read_text() == "all:\n" and not (build / "link").is_symlink()
+    assert got.provenance["source"] == {**built.provenance["source"], "file": ""}
+    assert got.provenance["fetched"] == {"from": str(file), "sha256": digest}
+    assert builder.find(cache=cache, folder=recipe_dir) == got  # although no gcc here is 'gcc 3'
+    assert archive.pack(got, tmp_path / "again.tar.gz") == digest
+    assert archive.fetch(str(file), digest, cache, recipe_dir) == got
+    assert [path.name for path in cache.iterdir() if path.is_dir()] == [built.digest]
+
+
+def test_a_damaged_kernel_is_not_packed(built: kernel.Kernel, tmp_path: Path) -> None:
+    built.path.chmod(0o755)
+    built.path.write_bytes(b"other")
+    with pytest.raises(DamagedCache):
+        archive.pack(built, tmp_path / "kernel.tar.gz")
+    assert not list(tmp_path.glob("*kernel.tar.gz*"))
+
+
+def test_other_bytes_are_refused_before_they_are_unpacked(
+    built: kernel.Kernel, tmp_path: Path, cache: Path, recipe_dir: Path
+) -> None:
+    file = tmp_path / "kernel.tar.gz"
+    digest = archive.pack(built, file)
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    with pytest.raises(KernelBuildError, match=rf"has the SHA-256 \w+, not {digest}; take"):
+        archive.fetch(str(file), digest, cache, recipe_dir)
+    assert not list(cache.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda told: told["inputs"].update(config_sha256="0"), "recipe: other config_sha256"),
+        (lambda told: told["inputs"].update(patches=[], settings=[]), "recipe: other settings"),
+        (lambda told: told["inputs"].update(more=1), "recipe: other more"),
+        (lambda told: told["source"].update(sha256="6" * 64), "source that KERNEL.toml does not"),
+        (lambda told: told.update(release="6.13.1"), "a kernel of 6.12 that says to be '6.13.1'"),
+        (lambda told: told.update(binary_sha256="0"), "whose linux is not what was built"),
+        (lambda told: told.update(full_config_sha256="0"), "whose config is not what was built"),
+        (lambda told: told.update(inputs=None), "no record of a kernel"),
+        (lambda told: told.pop("release"), "no packed kernel"),
+    ],
+)
+def test_another_kernel_is_refused(
+    built: kernel.Kernel,
+    tmp_path: Path,
+    cache: Path,
+    recipe_dir: Path,
+    change: Change,
+    message: str,
+) -> None:
+    file = tmp_path / "kernel.tar.gz"
+    archive.pack(built, file)
+    entries = contents(file)
+    told = json.loads(entries["kernel.json"])  # type: ignore[arg-type]
+    change(told)
+    digest = written(file, {**entries, "kernel.json": json.dumps(told).encode()})
+    with pytest.raises(KernelBuildError, match=message) as caught:
+        archive.fetch(str(file), digest, cache, recipe_dir)
+    assert "\n" not in str(caught.value)
+    assert not list(cache.iterdir())
+
+
+def member(kind: bytes, target: str = "") -> tarfile.TarInfo:
+    """An entry that is no plain file."""
+    info = tarfile.TarInfo("x")
+    info.type, info.linkname = kind, target
+    return info
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("../escaped", b"x", "no file of a kernel"),
+        ("build/../../escaped", b"x", "no file of a kernel"),
+        ("build/..", b"x", "no file of a kernel"),
+        ("build/a/./b", b"x", "no file of a kernel"),
+        ("/etc/escaped", b"x", "no file of a kernel"),
+        ("build//escaped", b"x", "no file of a kernel"),
+        ("escaped", b"x", "no file of a kernel"),
+        ("build/" + "d/" * 40 + "f", b"x", "no file of a kernel"),
+        ("build", member(tarfile.SYMTYPE, "/etc"), "no plain file"),
+        ("build/a", member(tarfile.LNKTYPE, "linux"), "no plain file"),
+        ("build/a", member(tarfile.CHRTYPE), "no plain file"),
+        ("build/a", member(tarfile.FIFOTYPE), "no plain file"),
+        ("build/a", member(tarfile.DIRTYPE), "no plain file"),
+        ("build/Makefile/a", b"x", "no packed kernel"),
+    ],
+)
+def test_hostile_entries_are_refused(
+    built: kernel.Kernel,
+    tmp_path: Path,
+    cache: Path,
+    recipe_dir: Path,
+    name: str,
+    content: bytes | tarfile.TarInfo,
+    message: str,
+) -> None:
+    file = tmp_path / "kernel.tar.gz"
+    archive.pack(built, file)
+    digest = written(file, {**contents(file), name: content})
+    with pytest.raises(KernelBuildError, match=message):
+        archive.fetch(str(file), digest, cache, recipe_dir)
+    assert not list(cache.iterdir())
+    assert not list(tmp_path.rglob("*escaped"))
+
+
+def test_sizes_are_bounded(
+    built: kernel.Kernel,
+    tmp_path: Path,
+    cache: Path,
+    recipe_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = tmp_path / "kernel.tar.gz"
+    digest = archive.pack(built, file)
+    for name, most, message in (
+        ("MOST_FILES", 5, "more files, or larger ones"),
+        ("MOST_UNPACKED", 2048, "larger than 0 MiB"),
+        ("MOST_PACKED", 100, "larger than 0 MiB"),
+    ):
+        with monkeypatch.context() as patched, pytest.raises(KernelBuildError, match=message):
+            patched.setattr(archive, name, most)
+            archive.fetch(str(file), digest, cache, recipe_dir)
+    assert not list(cache.iterdir())
+
+
+@pytest.mark.parametrize("text", [b"", b"no archive", gzip.compress(b"no tar"), b"\x1f\x8b\x08"])
+def test_what_is_no_archive_is_refused(
+    tmp_path: Path, cache: Path, recipe_dir: Path, text: bytes
+) -> None:
+    file = tmp_path / "kernel.tar.gz"
+    file.write_bytes(text)
+    with pytest.raises(KernelBuildError, match="no packed kernel"):
+        archive.fetch(str(file), sources.sha256(file), cache, recipe_dir)
+    with pytest.raises(KernelBuildError, match=r"cannot be read: No such file"):
+        archive.fetch(f"{file}.not", "0", cache, recipe_dir)
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[str]:
+    """The address of a server of the files in `tmp_path`."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_from_a_server(
+    built: kernel.Kernel, tmp_path: Path, cache: Path, recipe_dir: Path, served: str
+) -> None:
+    digest = archive.pack(built, tmp_path / "kernel.tar.gz")
+    got = archive.fetch(f"{served}/kernel.tar.gz", digest, cache, recipe_dir)
+    assert got.digest == built.digest
+    with pytest.raises(KernelBuildError, match="cannot be read: File not found"):
+        archive.fetch(f"{served}/other.tar.gz", digest, cache, recipe_dir)
+
+
+@pytest.mark.kernel
+def test_a_run_with_the_fetched_kernel_has_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = kernel.find()
+    if found is None:
+        pytest.skip("no kernel in the cache: emulate kernel build")
+    file = tmp_path / "kernel.tar.gz"
+    assert main(["kernel", "pack", str(file)]) == 0
+    digest = capsys.readouterr().out.split()[0]
+    options = ["gbw2015/rrul", "--link", "10/10", "--qdisc", "codel", "--cc", "cubic"]
+    options += ["--seed", "1", "--length", "5s", "--output"]
+    assert main(["run", *options, str(tmp_path / "built")]) == 0
+
+    rest = cache_dir("rootfs")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    (tmp_path / "home/qdisc-lab").mkdir(parents=True)
+    (tmp_path / "home/qdisc-lab/rootfs").symlink_to(rest)
+    assert kernel.find() is None
+    assert main(["kernel", "fetch", str(file), "--sha256", digest]) == 0
+    assert main(["run", *options, str(tmp_path / "fetched")]) == 0
+    (one,) = (tmp_path / "built").rglob("*.flent.gz")
+    (other,) = (tmp_path / "fetched").rglob("*.flent.gz")
+    assert one.read_bytes() == other.read_bytes()
