@@ -4,8 +4,8 @@ A module is a folder with C files and a `Kbuild` file that names it (`obj-m := N
 drivers in `qdisc/src`, or a qdisc that somebody is writing. It is built once per kernel and
 sources, in a folder of the user's cache that is named by the digest of both. A file `q_<kind>.c`
 in it is a plugin that teaches the options of a qdisc to `tc`, and becomes `q_<kind>.so`; likewise,
-`preload_<name>.c` becomes a library for the guest's first process. A folder with a plugin and no
-`Kbuild` is for a qdisc that the kernel has and the guest's `tc` does not know.
+`preload_<name>.c` becomes a library for the guest's first process. Folders of PLUGGED have a plugin
+and no module.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def source(folder: Path) -> ModuleSource:
     for path in files:
         total.update(f"{path.name} {_sha256(path)}\n".encode())
     digest = total.hexdigest()[:16]
-    if not (folder / KBUILD).is_file():
+    if _is_plugged(folder):
         return ModuleSource(folder.name, folder, digest, plugin=True)
     named = _NAMED.findall((folder / KBUILD).read_text(errors="replace"))
     if len(named) != 1:
@@ -149,7 +149,7 @@ def put(modules: Iterable[Module], job: Path) -> None:
 
 def _sources(folder: Path) -> list[Path]:
     """Return the files that a module is made of; raise `KernelBuildError` where there is none."""
-    if not (folder / KBUILD).is_file() and not _plugins(folder):
+    if not (folder / KBUILD).is_file() and not _is_plugged(folder):
         raise KernelBuildError(
             what="there is no file Kbuild in it, so it is not a module",
             where=str(folder),
@@ -173,11 +173,16 @@ def _sha256(path: Path) -> str:
 def _find(place: Path, folder: Path) -> Module | None:
     """Return the module in `place` of the cache, built from `folder`, if it is whole."""
     files, plugins = list(place.glob("*.ko")), tuple(sorted(place.glob("*.so")))
-    if len(files) != (folder / KBUILD).is_file() or not seal.is_intact(place):
+    if len(files) != (not _is_plugged(folder)) or not seal.is_intact(place):
         return None
     if not files:
         return Module(folder.name, None, place.name, plugins)
     return Module(files[0].stem, files[0], place.name, plugins)
+
+
+def _is_plugged(folder: Path) -> bool:
+    """Whether `folder` has the plugin for a qdisc of the kernel, and no module."""
+    return folder.name in PLUGGED and folder.resolve().parent == SOURCES
 
 
 def _plugins(place: Path) -> list[Path]:

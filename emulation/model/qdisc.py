@@ -236,6 +236,23 @@ def missing(kind: str, options: Mapping[str, Option | None]) -> Iterator[tuple[s
             yield name, f"'{name}' is missing, which {kind} needs", "add it to its options"
 
 
+#: Kinds that mark what can be marked, whatever their options, and those that do so by default.
+_MARK, _MARK_UNLESS_TOLD = {"cake", "dualpi2", "sfb"}, {"fq_codel"}
+
+#: Options by which other kinds mark.
+_MARKING = ("ecn", "ce_threshold")
+
+
+def marks(qdisc: Qdisc) -> bool | None:
+    """Whether a qdisc marks packets of senders with ECN; None for kinds of the user's own."""
+    if qdisc.kind not in TC_OPTIONS:
+        return None
+    options = dict(qdisc.options)
+    if qdisc.kind in _MARK or any(options.get(name) for name in _MARKING):
+        return True
+    return qdisc.kind in _MARK_UNLESS_TOLD and not options.get("noecn")
+
+
 #: Files in the folder of a module that it is built from.
 INPUTS = ("Kbuild", "*.c", "*.h")
 
