@@ -31,6 +31,33 @@ _PIE: Mapping[str, type] = {
     "dq_rate_estimator": bool,
 }
 
+#: Words of CAKE that stand for a round-trip time, in us, and for what a link adds to a packet
+#: (iproute2 6.1, tc/q_cake.c).
+_CAKE_RTTS = {
+    "datacentre": 100,
+    "lan": 1_000,
+    "metro": 10_000,
+    "regional": 30_000,
+    "internet": 100_000,
+    "oceanic": 300_000,
+    "satellite": 1_000_000,
+    "interplanetary": 1_000_000_000,
+}
+_CAKE_LINKS: Mapping[str, Mapping[str, int | str]] = {
+    **{
+        word: {"overhead": overhead, "framing": "atm"}
+        for word, overhead in (
+            *(("conservative", 48), ("pppoa-vcmux", 10), ("pppoa-llc", 14), ("pppoe-vcmux", 32)),
+            *(("pppoe-llcsnap", 40), ("bridged-vcmux", 24), ("bridged-llcsnap", 32)),
+            *(("ipoa-vcmux", 8), ("ipoa-llcsnap", 16)),
+        )
+    },
+    "pppoe-ptm": {"overhead": 30, "framing": "ptm"},
+    "bridged-ptm": {"overhead": 22, "framing": "ptm"},
+    "ethernet": {"overhead": 38, "mpu": 84, "framing": "noatm"},
+    "docsis": {"overhead": 18, "mpu": 64, "framing": "noatm"},
+}
+
 #: Groups of exclusive options of CAKE: the shaper, how flows are isolated, the tins, …
 _CAKE_CHOICES = (
     ("bandwidth", "unlimited"),
@@ -43,7 +70,10 @@ _CAKE_CHOICES = (
     ("wash", "nowash"),
     ("split-gso", "no-split-gso"),
     ("ack-filter", "ack-filter-aggressive", "no-ack-filter"),
-    ("atm", "noatm", "ptm"),
+    ("atm", "noatm", "ptm", *_CAKE_LINKS),
+    ("overhead", *_CAKE_LINKS),
+    ("mpu", *_CAKE_LINKS),
+    ("rtt", *_CAKE_RTTS),
     ("ingress", "egress"),
 )
 
@@ -302,6 +332,12 @@ class Qdisc:
             match value:
                 case int() if (self.kind, name) in _CLASSES:
                     expected[name] = int(str(value), 16)
+                case bool() if self.kind == "cake" and name in _CAKE_RTTS:
+                    expected |= {"rtt_us": _CAKE_RTTS[name]} if value else {}
+                case bool() if self.kind == "cake" and name in _CAKE_LINKS:
+                    link = _CAKE_LINKS[name] if value else {}
+                    expected |= {key: link[key] for key in link if key != "framing"}
+                    expected |= {str(link["framing"]): True} if link else {}
                 case bool() if self.kind in _NAMED_FLAGS:
                     expected[name] = value
                 case bool():
