@@ -43,6 +43,17 @@ LOOKS: Final[dict[str, Look]] = {
 """In the order in which gbw2015 introduces them; the user's own qdiscs define their look, others
 get OTHER."""
 
+TODAY: Final[dict[str, Look]] = {
+    "cake": Look("#332288", "#9884ef", "8", ()),
+    "fq_pie": Look("#ae4b8f", "#c075b8", "H", (4, 1.5)),
+    "dualpi2": Look("#661100", "#d78a70", "*", (6, 1.5, 1, 1.5)),
+    "fq": Look("#708dc0", "#a9d2e3", ">", (2, 1.2)),
+    "sfb": Look("#117733", "#82cd8f", "<", (3, 1)),
+    "choke": Look("#849020", "#cdbb62", "h", (1, 1)),
+}
+"""Kinds that came after the papers, by the names that they have without a study's own; Paul Tol's
+muted colours, darker or lighter where one of the seven is near."""
+
 OWN_DASHES: Final = (8, 1.5, 2, 1.5)
 OTHER: Final = Look("#666666", "#aaaaaa", "h", (1, 1))
 
@@ -73,11 +84,12 @@ class Palette:
 
 
 def look(qdisc: str) -> Look:
-    """How a qdisc is drawn: a paper's, one of the user's own (`qdisc/own.yaml`), or another."""
+    """How a qdisc is drawn: a paper's, the user's own (`qdisc/own.yaml`), or another of Linux."""
     if qdisc in LOOKS:
         return LOOKS[qdisc]
-    mine = drawn().get(qdisc)
-    return Look(mine.color, mine.dark_color, mine.marker, OWN_DASHES) if mine else OTHER
+    if mine := drawn().get(qdisc):
+        return Look(mine.color, mine.dark_color, mine.marker, OWN_DASHES)
+    return TODAY.get(qdisc, OTHER)
 
 
 @contextmanager

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emulation.config import remarks
 from emulation.config.catalogue import load
 from emulation.config.own import load as load_own
 from emulation.config.ownfile import FILE
 from emulation.errors import ConfigError
-from emulation.model import sysctls
 from emulation.study import studies, trust
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _report(name: str) -> dict[str, Any]:
         note
         for experiment in chosen
         for point in experiment.points
-        for note in sysctls.notes(point.rig.sysctls, *point.rig.node_sysctls.values())
+        for note in remarks.of_point(point)
     )
     experiments = [
         {

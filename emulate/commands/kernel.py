@@ -64,7 +64,8 @@ def run(args: argparse.Namespace) -> int:
         print(archive.fetch(args.place, args.sha256).path)
         return 0
     if args.action == "module":
-        print(module.build(_built(args.series), args.folder).path)
+        made = module.build(_built(args.series), args.folder)
+        print(*(path for path in (made.path, *made.plugins) if path is not None), sep="\n")
         return 0
     found = kernel.kernels()
     if args.json:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulate.commands.arguments import add_unconfined
 from emulation import kernel
 from emulation.checks.verify import other_identity
+from emulation.config import remarks
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError
@@ -19,7 +20,6 @@ from emulation.host.cache import cache_dir
 from emulation.kernel import Kernel
 from emulation.machine import rootfs
 from emulation.machine.rootfs import RootFs
-from emulation.model import sysctls
 from emulation.model.run import DEFAULT_KERNEL, Run
 from emulation.model.units import Duration, UnitError
 from emulation.probes.probe import FORMS, Probe, check
@@ -181,7 +181,7 @@ def _length(text: str | None) -> Duration | None:
 def run(args: argparse.Namespace) -> int:
     """Do the runs; the exit status."""
     runs = selection(args)
-    for about in dict.fromkeys(line for one in runs for line in _notes(one)):
+    for about in dict.fromkeys(line for one in runs for line in remarks.of_run(one)):
         print(f"note: {about}", file=sys.stderr)
     probes = tuple(args.probe)
     for one in runs:
@@ -224,17 +224,6 @@ def _warn_stale(run: Run, result: Result, built: Kernel, root: RootFs) -> None:
             f"note: {run.id} was made with a different {', '.join(differences)}; "
             "--again makes it anew",
             file=sys.stderr,
-        )
-
-
-def _notes(run: Run) -> Iterator[str]:
-    """What of the qdisc at a rate the study does not say, and where it was taken from; and which
-    settings nothing is known of."""
-    yield from sysctls.notes(run.rig.sysctls, *run.rig.node_sysctls.values())
-    for rate, taken in run.point.borrowed:
-        yield (
-            f"the study has no values of {run.qdisc} for {rate}: those for {taken} are taken; "
-            "--set qdisc.OPTION=VALUE gives others"
         )
 
 

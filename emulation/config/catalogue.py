@@ -17,7 +17,7 @@ from emulation.config.studyfile import StudyFile
 from emulation.config.sweep import Sweep, link
 from emulation.errors import ConfigError, KernelBuildError
 from emulation.kernel import module, recipe
-from emulation.model import era as eras
+from emulation.model import era as eras, sysctls
 from emulation.model.axis import Value
 from emulation.model.run import (
     DEFAULT_ERA,
@@ -75,14 +75,19 @@ def _study(
         if name != rates:
             what = f"is named '{name}', but has the rates {rates}"
             source.problems.append(source.problem(("links", name), what, f"name it '{rates}'"))
-    for name, qdisc in file.qdiscs.items():
-        if qdisc.module is not None:
+    sections = [("qdiscs", name, qdisc.module) for name, qdisc in file.qdiscs.items()]
+    sections += [("controls", name, control.module) for name, control in file.controls.items()]
+    for key, name, place in sections:
+        if place is not None:
             try:
                 if name not in joining:  # modules of `own.yaml` may lie outside the study
-                    studies.inside(folder, qdisc.module)
-                module.source(folder / qdisc.module)
+                    studies.inside(folder, place)
+                module.source(folder / place)
+                if key == "controls" and name in recipe.controls(DEFAULT_KERNEL):
+                    what = f"provides '{name}', which the kernel already has"
+                    raise ConfigError(what, "", "register yours under another name")
             except (KernelBuildError, ConfigError) as error:
-                where: Path = ("qdiscs", name, "module")
+                where: Path = (key, name, "module")
                 source.problems.append(source.problem(where, error.what, error.todo))
     for name, section_ in file.experiments.items():
         if section_.unloaded is not None and section_.unloaded not in file.experiments:
@@ -92,10 +97,10 @@ def _study(
     source.problems += [source.problem(*flaw) for flaw in Sweep.check_names(file)]
     if source.problems:
         return None
-    sections = [_experiment(file, name, source, folder, joining) for name in file.experiments]
+    found = [_experiment(file, name, source, folder, joining) for name in file.experiments]
     if source.problems:
         return None
-    experiments = tuple(experiment for experiment in sections if experiment is not None)
+    experiments = tuple(experiment for experiment in found if experiment is not None)
     _check_distinct(experiments, source)
     if source.problems:
         return None
@@ -490,7 +495,7 @@ def _check(run: Run) -> None:
     topology = run.point.topology()  # without qdiscs from modules of an era
     qdiscs = (attached.qdisc for port in topology.ports() for attached in port.egress.attached())
     kinds = {qdisc.kind for qdisc in qdiscs if qdisc.module is None}
-    controls = {run.cc} - {NONE}
+    controls = run.controls - {control.name for control in run.own_controls}
     lacking = recipe.lacking(run.kernel, kinds, controls)
     if lacking:
         suitable = [
@@ -499,9 +504,17 @@ def _check(run: Run) -> None:
         todo = "choose another qdisc"
         if suitable:
             todo = f"choose the kernel {' or '.join(suitable)}"
-        elif run.cc in lacking:
+        elif controls.intersection(lacking):
             todo = f"choose from {', '.join(recipe.controls(run.kernel))}"
         raise ConfigError(f"Linux {run.kernel} here has no {', '.join(lacking)}", where, todo)
+    of_nodes = (settings.items() for settings in run.rig.node_sysctls.values())
+    for settings in (run.rig.sysctls, *of_nodes):
+        for name, value in settings:
+            since = sysctls.releases(name, value)
+            if not recipe.in_range(run.kernel, since):
+                fit = [one for one in recipe.all_series() if recipe.in_range(one, since)]
+                todo = f"choose the kernel {' or '.join(fit)}"
+                raise ConfigError(f"Linux {run.kernel} has no {name} = {value}", where, todo)
 
 
 def _global(switches: Iterable[eras.Switch]) -> frozenset[str]:

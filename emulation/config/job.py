@@ -7,6 +7,7 @@ from typing import Any
 from emulation.errors import ConfigError
 from emulation.kernel import module
 from emulation.model import era as eras
+from emulation.model.control import allowed
 from emulation.model.qdisc import ModuleSource
 from emulation.model.run import Run
 from emulation.model.topology import Hierarchy, Node, Port, Radio, Topology
@@ -51,9 +52,11 @@ def _traffic(run: Run, topology: Topology) -> dict[str, Any]:
 
 def rig(run: Run, topology: Topology) -> dict[str, Any]:
     """Return what the guest builds, and the seed."""
-    needed = [
-        {"name": source.name, "digest": source.digest} for source in modules_of(run, topology)
-    ]
+    sources = modules_of(run, topology)
+    needed, plugins = (
+        [{"name": one.name, "digest": one.digest} for one in sources if one.plugin is plugin]
+        for plugin in (False, True)
+    )
     wires = [(wire.a, wire.b) for wire in topology.wires]
     return {
         "format": FORMAT,
@@ -69,9 +72,20 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
             {"node": route.node, "to": route.to, "via": route.via} for route in topology.routes()
         ],
         "queues": [{"node": port.node, "interface": port.interface} for port in topology.queues()],
-        "parameters": {**eras.parameters(run.switches), **clock(run, topology)},
-        **({"modules": needed} if needed else {}),
+        "parameters": {**eras.parameters(run.switches), **clock(run, topology), **_controls(run)},
+        **({"modules": needed} if sources else {}),  # the guest tells tc where plugins are
+        **({"plugins": plugins} if plugins else {}),
     }
+
+
+def _controls(run: Run) -> dict[str, str]:
+    """Return what congestion controls need beside their modules: a map of files to their text."""
+    of_modules = [control.name for control in run.own_controls]  # in the order of their loading
+    of_kernel = sorted(run.controls.difference(of_modules))
+    parameters = {
+        path: text for control in run.own_controls for path, text in control.files().items()
+    }
+    return parameters | allowed([*of_kernel, *of_modules])
 
 
 def clock(run: Run, topology: Topology) -> dict[str, str]:
@@ -99,15 +113,18 @@ def clock(run: Run, topology: Topology) -> dict[str, str]:
 
 
 def modules_of(run: Run, topology: Topology | None = None) -> tuple[ModuleSource, ...]:
-    """Return the modules with qdiscs, behaviour and links that the kernel lacks, each once."""
-    of_qdiscs = (
-        attached.qdisc.module
+    """Return the modules of `run`, each once: what the kernel lacks, and plugins of `tc`."""
+    qdiscs = [
+        attached.qdisc
         for port in (topology or run.topology).ports()
         for attached in port.egress.attached()
-    )
-    folders = (*eras.modules(run.switches), *run.traffic.modules)
+    ]
+    own = [qdisc.module for qdisc in qdiscs if qdisc.module is not None]
+    own += [control.module for control in run.own_controls]
+    plugged = sorted({qdisc.kind for qdisc in qdiscs if qdisc.module is None} & module.PLUGGED)
+    folders = (*eras.modules(run.switches), *run.traffic.modules, *plugged)
     named = (module.source(module.SOURCES / folder) for folder in folders)
-    return tuple(dict.fromkeys((*(source for source in of_qdiscs if source is not None), *named)))
+    return tuple(dict.fromkeys((*own, *named)))
 
 
 def _node(node: Node) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The user's own qdiscs for shipped studies: `qdisc/own.yaml`, if it exists.
+"""The user's own qdiscs and congestion controls for shipped studies: `qdisc/own.yaml`.
 
 Each qdisc joins the sweeps of all experiments of the studies that the file names, and their
 figures. The sections are those of a study file; a study of one's own has its qdiscs in its own
@@ -11,16 +11,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from emulation.config import ownfile
 from emulation.config.ownfile import FILE
-from emulation.config.studyfile import QdiscSection, StudyFile
+from emulation.config.studyfile import ControlSection, QdiscSection, StudyFile
 from emulation.errors import ConfigError, KernelBuildError
 from emulation.kernel import module
 from emulation.study.problems import validated
-from emulation.study.schema import Name, Section, unknown
+from emulation.study.schema import Flaws, Name, Section, unknown
 from emulation.study.source import Source
 
 
@@ -28,7 +29,14 @@ class OwnFile(Section):
     """The whole file."""
 
     papers: list[Name] = Field(min_length=1)
-    qdiscs: dict[Name, QdiscSection] = Field(min_length=1)
+    qdiscs: dict[Name, QdiscSection] = Field(default_factory=dict)
+    controls: dict[Name, ControlSection] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not (self.qdiscs or self.controls):
+            raise Flaws(((), "has neither qdiscs nor controls", "add 'qdiscs' or 'controls'"))
+        return self
 
 
 @dataclass(frozen=True)
@@ -39,16 +47,25 @@ class Own:
     changed: int = 0
     papers: tuple[str, ...] = field(default=(), compare=False)
     qdiscs: dict[str, QdiscSection] = field(default_factory=dict, compare=False)
+    controls: dict[str, ControlSection] = field(default_factory=dict, compare=False)
 
     def joined(self, file: StudyFile) -> tuple[StudyFile, list[str]]:
-        """Return a study file with the qdiscs that join it, and their names."""
+        """Return a study file with what joins it, and the names of that."""
         if file.study not in self.papers:
             return file, []
-        for name in self.qdiscs:
-            if name in file.qdiscs:
-                what = f"'{name}' is a qdisc of {file.study} already"
+        parts: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
+            ("qdisc", file.qdiscs, self.qdiscs),
+            ("congestion control", file.controls, self.controls),
+        )
+        for noun, theirs, own_ones in parts:
+            for name in own_ones.keys() & theirs:
+                what = f"'{name}' is a {noun} of {file.study} already"
                 raise ConfigError(what, str(self.path), "give yours another name")
-        return file.model_copy(update={"qdiscs": {**file.qdiscs, **self.qdiscs}}), [*self.qdiscs]
+        both = {
+            "qdiscs": {**file.qdiscs, **self.qdiscs},
+            "controls": {**file.controls, **self.controls},
+        }
+        return file.model_copy(update=both), [*self.qdiscs, *self.controls]
 
     def check(self, studies: Iterable[str]) -> None:
         """Raise `ConfigError` where the file names an unknown study."""
@@ -74,18 +91,25 @@ def load(path: Path) -> Own:
     """Read the file at `path`; raise `ConfigError` with all its problems."""
     source = Source.of(path)
     file = validated(source, OwnFile, "papers")
-    qdiscs = {}
-    for name, section in file.qdiscs.items() if file else ():
-        qdiscs[name] = section
-        if section.module is not None:
-            folder = path.parent / section.module
-            try:
-                module.source(folder)
-            except KernelBuildError as error:
-                where = ("qdiscs", name, "module")
-                source.problems.append(source.problem(where, error.what, error.todo))
-            # An absolute path, as the study that it joins lies elsewhere.
-            qdiscs[name] = section.model_copy(update={"module": str(folder.resolve())})
-    if file is None or source.problems:
+    if file is None:
         raise ConfigError.of(str(path), source.problems)
-    return Own(path, path.stat().st_mtime_ns, tuple(file.papers), qdiscs)
+    for key, sections in (("qdiscs", file.qdiscs), ("controls", file.controls)):
+        for name, section in sections.items():
+            sections[name] = _placed(section, path.parent, source, (key, name))
+    if source.problems:
+        raise ConfigError.of(str(path), source.problems)
+    changed = path.stat().st_mtime_ns
+    return Own(path, changed, tuple(file.papers), file.qdiscs, file.controls)
+
+
+def _placed(section: Any, place: Path, source: Source, where: tuple[str, str]) -> Any:
+    """Return `section` with an absolute path of its module, as the study that it joins lies
+    elsewhere; add a problem to `source` where `place` has no such module."""
+    if section.module is None:
+        return section
+    folder = place / section.module
+    try:
+        module.source(folder)
+    except KernelBuildError as error:
+        source.problems.append(source.problem((*where, "module"), error.what, error.todo))
+    return section.model_copy(update={"module": str(folder.resolve())})

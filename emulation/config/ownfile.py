@@ -56,7 +56,7 @@ def names(paper: str) -> list[str]:
 def _read(file: Path, changed: int) -> tuple[list[str], dict[str, Drawn]]:
     try:
         content = Source.of(file).value
-        papers, qdiscs = list(content["papers"]), dict(content["qdiscs"])
+        papers, qdiscs = list(content["papers"]), dict(content.get("qdiscs", {}))
         styles = (_drawn(place, section) for place, section in enumerate(qdiscs.values()))
         return papers, dict(zip(map(str, qdiscs), styles, strict=True))
     except (AttributeError, KeyError, TypeError, ValueError) as error:

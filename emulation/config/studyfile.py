@@ -24,6 +24,7 @@ from emulation.study.schema import (
     Memory,
     Name,
     Section,
+    Settings,
     read_options,
     unknown,
 )
@@ -136,6 +137,13 @@ class QdiscSection(Section):
         if flaws:
             raise Flaws(*flaws)
         return read
+
+
+class ControlSection(Section):
+    """A congestion control from a kernel module; its name is that under which it registers."""
+
+    module: str  # the folder of the module
+    parameters: Settings = ()  # of the module
 
 
 def _rate(text: str) -> Rate:
@@ -330,6 +338,7 @@ class StudyFile(Section):
     address: Annotated[str, AfterValidator(_address)] = ""  # where it can be read
     links: dict[str, LinkSection] = Field(default_factory=dict)
     qdiscs: dict[Name, QdiscSection] = Field(default_factory=dict)
+    controls: dict[Name, ControlSection] = Field(default_factory=dict)
     wifi: dict[Name, WifiSection] = Field(default_factory=dict)
     loads: dict[Name, LoadSection] = Field(default_factory=dict)
     axes: dict[Name, AxisSection] = Field(default_factory=dict)

@@ -25,6 +25,7 @@ from emulation.config.studyfile import Block, ExperimentSection, QdiscSection, S
 from emulation.kernel import module
 from emulation.model import era as eras
 from emulation.model.axis import Value, digest
+from emulation.model.control import Control
 from emulation.model.qdisc import TC_OPTIONS, Qdisc, flaws, missing
 from emulation.model.run import DEFAULT_MEMORY, NO_LINK, NONE, Point
 from emulation.model.topology import Link
@@ -56,10 +57,10 @@ class Sweep:
     def __init__(
         self, file: StudyFile, name: str, folder: FilePath, joining: Iterable[str] = ()
     ) -> None:
-        """`joining` names the qdiscs that are added to every sweep over several qdiscs."""
+        """`joining` names what `own.yaml` adds: its qdiscs join every sweep over several."""
         self.file, self.name, self.folder = file, name, folder
         self.section: ExperimentSection = file.experiments[name]
-        self.joining = tuple(joining)
+        self.joining = tuple(name for name in joining if name in file.qdiscs)
         self._parts: dict[str, Any] = {}
         self.context = {
             "wifi": {
@@ -93,6 +94,14 @@ class Sweep:
         if isinstance(common_sysctls, dict) and isinstance(own_sysctls, dict):
             rig["sysctls"] = {**common_sysctls, **own_sysctls}
         return {"rig": rig, "traffic": dict(self.section.traffic), "qdisc": {}}
+
+    @cached_property
+    def _controls(self) -> tuple[Control, ...]:
+        """Return the study's own congestion controls."""
+        return tuple(
+            Control(name, module.source(self.folder / section.module), section.parameters)
+            for name, section in self.file.controls.items()
+        )
 
     # --- which values ---------------------------------------------------------------------------
 
@@ -285,6 +294,7 @@ class Sweep:
                 if value.asked and value.axis not in BUILT_IN
             ),
             borrowed=borrowed,
+            controls=self._controls,
         )
         _check(point, set_by)
         return point
@@ -514,6 +524,11 @@ def _check(point: Point, set_by: Mapping[Path, str]) -> None:
     flaws: list[Flaw] = [
         (("rig", "eras", node), *unknown("node", node, nodes))
         for node, _ in point.rig.eras
+        if node not in nodes
+    ]
+    flaws += [
+        (("rig", "hosts", node), *unknown("node", node, nodes))
+        for node, _ in point.rig.hosts
         if node not in nodes
     ]
     try:

@@ -4,7 +4,8 @@ A module is a folder with C files and a `Kbuild` file that names it (`obj-m := N
 drivers in `qdisc/src`, or a qdisc that somebody is writing. It is built once per kernel and
 sources, in a folder of the user's cache that is named by the digest of both. A file `q_<kind>.c`
 in it is a plugin that teaches the options of a qdisc to `tc`, and becomes `q_<kind>.so`; likewise,
-`preload_<name>.c` becomes a library for the guest's first process.
+`preload_<name>.c` becomes a library for the guest's first process. Folders of PLUGGED have a plugin
+and no module.
 """
 
 from __future__ import annotations
@@ -33,7 +34,12 @@ SOURCES = RECIPE_DIR / "src"
 #: Where the guest finds modules, below the folder of its job.
 PLACE = "modules"
 
+#: Kinds of qdiscs of the kernel that the guest's `tc` (iproute2 6.1) does not know: each has a
+#: folder with a plugin in SOURCES.
+PLUGGED = frozenset({"dualpi2"})
+
 _NAMED = re.compile(r"^obj-m\s*[:+]?=\s*([\w-]+)\.o\s*$", re.MULTILINE)
+KBUILD = "Kbuild"
 _PLUGINS = ("q_*.c", "preload_*.c")
 
 
@@ -41,10 +47,15 @@ _PLUGINS = ("q_*.c", "preload_*.c")
 class Module:
     """A built module."""
 
-    name: str  # as the guest's kernel calls it
-    path: Path  # the .ko file
+    name: str  # as the guest's kernel calls it; that of the folder if there is a plugin alone
+    path: Path | None  # the .ko file
     digest: str  # of its sources and the kernel; the name of its folder
     plugins: tuple[Path, ...] = ()  # of tc and of the first process: .so files
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder of the cache that has it."""
+        return (self.path or self.plugins[0]).parent
 
 
 def source(folder: Path) -> ModuleSource:
@@ -53,17 +64,20 @@ def source(folder: Path) -> ModuleSource:
     Raises `KernelBuildError` if there is no module in it.
     """
     files = _sources(folder)
-    named = _NAMED.findall((folder / "Kbuild").read_text(errors="replace"))
-    if len(named) != 1:
-        raise KernelBuildError(
-            what=f"it names {len(named)} modules instead of 1",
-            where=str(folder / "Kbuild"),
-            todo="write one line `obj-m := NAME.o`",
-        )
     total = hashlib.sha256()
     for path in files:
         total.update(f"{path.name} {_sha256(path)}\n".encode())
-    return ModuleSource(named[0].replace("-", "_"), folder, total.hexdigest()[:16])
+    digest = total.hexdigest()[:16]
+    if _is_plugged(folder):
+        return ModuleSource(folder.name, folder, digest, plugin=True)
+    named = _NAMED.findall((folder / KBUILD).read_text(errors="replace"))
+    if len(named) != 1:
+        raise KernelBuildError(
+            what=f"it names {len(named)} modules instead of 1",
+            where=str(folder / KBUILD),
+            todo="write one line `obj-m := NAME.o`",
+        )
+    return ModuleSource(named[0].replace("-", "_"), folder, digest)
 
 
 def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
@@ -77,7 +91,7 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
     sources = _sources(folder)
     digest = _digest(kernel, sources)
     cache = cache or cache_dir("module")
-    if cached := _find(cache / digest):
+    if cached := _find(cache / digest, folder):
         return cached
     tree = kernel.path.parent / "build"
     if not tree.is_dir():
@@ -94,7 +108,7 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
     make.check_tools()
     with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as scratch:
         place = Path(scratch) / "result"
-        (built,) = _compile(tree, sources, place, cache / f"failed-{digest}.log")
+        built = _compile(tree, sources, place, cache / f"failed-{digest}.log")
         plugins = [
             _compile_plugin(path, cache / f"failed-{digest}.log") for path in _plugins(place)
         ]
@@ -102,12 +116,12 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
         record = {"kernel": kernel.digest, "sources": digests}
         (place / "module.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
         for path in place.iterdir():
-            if path not in (built, place / "module.json", *plugins):
+            if path not in (*built, place / "module.json", *plugins):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-        if _find(cache / digest) is None:  # another process may have been faster
+        if _find(cache / digest, folder) is None:  # another process may have been faster
             seal.install(place, cache / digest)
     (cache / f"failed-{digest}.log").unlink(missing_ok=True)
-    module = _find(cache / digest)
+    module = _find(cache / digest, folder)
     assert module is not None
     return module
 
@@ -129,12 +143,13 @@ def put(modules: Iterable[Module], job: Path) -> None:
     for module in modules:
         (job / PLACE).mkdir(exist_ok=True)
         for path in (module.path, *module.plugins):
-            shutil.copyfile(path, job / PLACE / path.name)
+            if path is not None:
+                shutil.copyfile(path, job / PLACE / path.name)
 
 
 def _sources(folder: Path) -> list[Path]:
-    """Return the files that a module is made of; raise `KernelBuildError` without a Kbuild."""
-    if not (folder / "Kbuild").is_file():
+    """Return the files that a module is made of; raise `KernelBuildError` where there is none."""
+    if not (folder / KBUILD).is_file() and not _is_plugged(folder):
         raise KernelBuildError(
             what="there is no file Kbuild in it, so it is not a module",
             where=str(folder),
@@ -155,11 +170,19 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _find(place: Path) -> Module | None:
-    files = list(place.glob("*.ko"))
-    if len(files) != 1 or not seal.is_intact(place):
+def _find(place: Path, folder: Path) -> Module | None:
+    """Return the module in `place` of the cache, built from `folder`, if it is whole."""
+    files, plugins = list(place.glob("*.ko")), tuple(sorted(place.glob("*.so")))
+    if len(files) != (not _is_plugged(folder)) or not seal.is_intact(place):
         return None
-    return Module(files[0].stem, files[0], place.name, tuple(sorted(place.glob("*.so"))))
+    if not files:
+        return Module(folder.name, None, place.name, plugins)
+    return Module(files[0].stem, files[0], place.name, plugins)
+
+
+def _is_plugged(folder: Path) -> bool:
+    """Whether `folder` has the plugin for a qdisc of the kernel, and no module."""
+    return folder.name in PLUGGED and folder.resolve().parent == SOURCES
 
 
 def _plugins(place: Path) -> list[Path]:
@@ -184,10 +207,15 @@ def _compile_plugin(path: Path, failed_log: Path) -> Path:
 
 
 def _compile(tree: Path, sources: list[Path], place: Path, failed_log: Path) -> list[Path]:
-    """Build the module in `place` and return its .ko file; on failure leave the `failed_log`."""
+    """Build the module in `place` and return its .ko file; on failure leave the `failed_log`.
+
+    Without a Kbuild there is nothing to build.
+    """
     place.mkdir()
     for path in sources:
         shutil.copyfile(path, place / path.name)
+    if not (place / KBUILD).is_file():
+        return []
     log = place.parent / "build.log"
     maps = f"-ffile-prefix-map={place}=. -ffile-prefix-map={tree}=."
     command = ["make", "-C", str(tree), f"M={place}", *make.SETTINGS, f"KCFLAGS={maps}", "modules"]

@@ -263,8 +263,11 @@ def identity(source_sha256: str, ingredients: dict[str, Any]) -> str:
     return digest(source_sha256, {**ingredients, "patches": patches})
 
 
-#: Kinds of qdiscs and congestion controls that every kernel has.
-_ALWAYS = frozenset({"pfifo_fast", "pfifo", "pfifo_head_drop", "bfifo", "reno"})
+#: Congestion controls that are not called as their option is.
+_NAMES = {"hstcp": "highspeed"}
+
+#: Kinds of qdiscs that every kernel has.
+_ALWAYS = frozenset({"pfifo_fast", "pfifo", "pfifo_head_drop", "bfifo"})
 
 
 def is_series(text: str) -> bool:
@@ -275,19 +278,19 @@ def is_series(text: str) -> bool:
 def lacking(series: str, kinds: Iterable[str], controls: Iterable[str]) -> list[str]:
     """Return those of the kinds of qdiscs and congestion controls that a series does not have."""
     on = _options_on(series)
-    wanted = [("NET_SCH", kind) for kind in kinds] + [("TCP_CONG", name) for name in controls]
-    return sorted(
-        name
-        for group, name in wanted
-        if name not in _ALWAYS and f"CONFIG_{group}_{name.upper()}" not in on
-    )
+    absent = {kind for kind in kinds if f"CONFIG_NET_SCH_{kind.upper()}" not in on}
+    return sorted((absent - _ALWAYS) | (set(controls) - _controls(series)))
 
 
 def controls(series: str) -> list[str]:
     """Return the congestion controls of a series."""
+    return sorted(_controls(series))
+
+
+def _controls(series: str) -> set[str]:
     on = (name for name in _options_on(series) if name.startswith("CONFIG_TCP_CONG_"))
     names = (name.removeprefix("CONFIG_TCP_CONG_").lower() for name in on)
-    return sorted({"reno", *names} - {"advanced"})
+    return {"reno", *(_NAMES.get(name, name) for name in names)} - {"advanced"}
 
 
 @lru_cache(maxsize=8)

@@ -121,7 +121,7 @@ class Machine:
         for folder in (
             self.root,
             *(one.path for one in self.layers),
-            *(one.path.parent for one in modules),
+            *(one.folder for one in modules),
         ):
             seal.check(folder)
 

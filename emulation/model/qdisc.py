@@ -31,6 +31,33 @@ _PIE: Mapping[str, type] = {
     "dq_rate_estimator": bool,
 }
 
+#: Words of CAKE that stand for a round-trip time, in us, and for what a link adds to a packet
+#: (iproute2 6.1, tc/q_cake.c).
+_CAKE_RTTS = {
+    "datacentre": 100,
+    "lan": 1_000,
+    "metro": 10_000,
+    "regional": 30_000,
+    "internet": 100_000,
+    "oceanic": 300_000,
+    "satellite": 1_000_000,
+    "interplanetary": 1_000_000_000,
+}
+_CAKE_LINKS: Mapping[str, Mapping[str, int | str]] = {
+    **{
+        word: {"overhead": overhead, "framing": "atm"}
+        for word, overhead in (
+            *(("conservative", 48), ("pppoa-vcmux", 10), ("pppoa-llc", 14), ("pppoe-vcmux", 32)),
+            *(("pppoe-llcsnap", 40), ("bridged-vcmux", 24), ("bridged-llcsnap", 32)),
+            *(("ipoa-vcmux", 8), ("ipoa-llcsnap", 16)),
+        )
+    },
+    "pppoe-ptm": {"overhead": 30, "framing": "ptm"},
+    "bridged-ptm": {"overhead": 22, "framing": "ptm"},
+    "ethernet": {"overhead": 38, "mpu": 84, "framing": "noatm"},
+    "docsis": {"overhead": 18, "mpu": 64, "framing": "noatm"},
+}
+
 #: Groups of exclusive options of CAKE: the shaper, how flows are isolated, the tins, …
 _CAKE_CHOICES = (
     ("bandwidth", "unlimited"),
@@ -43,8 +70,19 @@ _CAKE_CHOICES = (
     ("wash", "nowash"),
     ("split-gso", "no-split-gso"),
     ("ack-filter", "ack-filter-aggressive", "no-ack-filter"),
-    ("atm", "noatm", "ptm"),
+    ("atm", "noatm", "ptm", *_CAKE_LINKS),
+    ("overhead", *_CAKE_LINKS),
+    ("mpu", *_CAKE_LINKS),
+    ("rtt", *_CAKE_RTTS),
     ("ingress", "egress"),
+)
+
+#: The same of DualPI2: what happens on overload, where it drops, and what goes into its L queue.
+_DUALPI2_CHOICES = (
+    ("drop_on_overload", "overflow"),
+    ("drop_enqueue", "drop_dequeue"),
+    ("l4s_ect", "any_ect"),
+    ("split_gso", "no_split_gso"),
 )
 
 #: The options of each kind that an experiment may set, with their types (iproute2, tc/q_*.c).
@@ -124,6 +162,20 @@ TC_OPTIONS: Mapping[str, Mapping[str, type]] = {
         "mpu": int,
         "fwmark": int,
     },
+    "dualpi2": {
+        **{flag: bool for choice in _DUALPI2_CHOICES for flag in choice},
+        "limit": Packets,
+        "memlimit": Size,
+        "target": Duration,
+        "tupdate": Duration,
+        "alpha": float,  # Hz
+        "beta": float,  # Hz
+        "step_thresh": Duration,
+        "step_packets": Packets,  # later releases of tc: `step_thresh 5p`
+        "min_qlen_step": Packets,
+        "coupling_factor": int,
+        "classic_protection": int,  # percent
+    },
     "tbf": {"rate": Rate, "burst": Size, "limit": Size},
     "htb": {"default": int},
     "hfsc": {"default": int},
@@ -142,6 +194,7 @@ NOT_READ_BACK: Mapping[str, frozenset[str]] = {
 #: Groups of options of which at most one may be set.
 CHOICES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "cake": _CAKE_CHOICES,
+    "dualpi2": (*_DUALPI2_CHOICES, ("step_thresh", "step_packets")),
     "fq": (("pacing", "nopacing"), ("horizon_cap", "horizon_drop")),
     **dict.fromkeys(("codel", "fq_codel", "pie", "fq_pie"), (("ecn", "noecn"),)),
 }
@@ -159,7 +212,15 @@ _RANGES: Mapping[tuple[str, str], tuple[int, int]] = {
     ("cake", "mpu"): (0, 256),
     **{(kind, name): (0, 32) for kind in ("pie", "fq_pie") for name in ("alpha", "beta")},
     ("fq_pie", "ecn_prob"): (0, 100),
+    ("dualpi2", "coupling_factor"): (1, 255),
+    ("dualpi2", "classic_protection"): (0, 100),
 }
+
+#: Gains that the kernel has in parts of a hertz: how many parts.
+_GAINS = {("dualpi2", "alpha"): 256, ("dualpi2", "beta"): 256}
+
+#: Kinds whose flags are read back under their own names: they are choices of several.
+_NAMED_FLAGS = frozenset({"cake", "dualpi2"})
 
 #: Sizes that `tc` reads as a bare number: `1514`, not `1514b`.
 _BARE = frozenset({("fq_codel", "quantum"), ("fq", "quantum"), ("fq", "initial_quantum")})
@@ -189,6 +250,10 @@ def flaws(kind: str, options: Mapping[str, Option | None]) -> Iterator[tuple[str
             least, most = _RANGES[kind, name]
             if not least <= value <= most:
                 yield name, f"{value} is out of range", f"write {least} to {most}"
+        parts = _GAINS.get((kind, name))
+        if parts and isinstance(value, float) and value * parts % 1:
+            what = f"{value:g} is not a whole number of 1/{parts} Hz"
+            yield name, what, f"write {round(value * parts) / parts}"
         of_buckets = (kind, name) == ("fq", "buckets")
         if of_buckets and isinstance(value, int) and value.bit_count() != 1:
             yield name, f"{value} is not a power of two", "write e.g. 1024"
@@ -199,6 +264,23 @@ def missing(kind: str, options: Mapping[str, Option | None]) -> Iterator[tuple[s
     for name in REQUIRED.get(kind, ()):
         if options.get(name) is None:
             yield name, f"'{name}' is missing, which {kind} needs", "add it to its options"
+
+
+#: Kinds that mark what can be marked, whatever their options, and those that do so by default.
+_MARK, _MARK_UNLESS_TOLD = {"cake", "dualpi2", "sfb"}, {"fq_codel"}
+
+#: Options by which other kinds mark.
+_MARKING = ("ecn", "ce_threshold")
+
+
+def marks(qdisc: Qdisc) -> bool | None:
+    """Whether a qdisc marks packets of senders with ECN; None for kinds of the user's own."""
+    if qdisc.kind not in TC_OPTIONS:
+        return None
+    options = dict(qdisc.options)
+    if qdisc.kind in _MARK or any(options.get(name) for name in _MARKING):
+        return True
+    return qdisc.kind in _MARK_UNLESS_TOLD and not options.get("noecn")
 
 
 #: Files in the folder of a module that it is built from.
@@ -212,6 +294,7 @@ class ModuleSource:
     name: str  # in the guest's kernel: `sch_ramp`
     folder: Path  # with its Kbuild and C files
     digest: str  # of these files
+    plugin: bool = False  # for `tc` alone: the kernel has the qdisc
 
 
 @dataclass(frozen=True)
@@ -239,8 +322,8 @@ class Qdisc:
 
         A `Rate` becomes `<option>_bit_s`, a `Duration` `<option>_us`; a size (bytes), a packet
         count and a plain number keep the option's name. `noecn` becomes `"ecn": false`, but a flag
-        of CAKE, which has choices of three and more, keeps its name. Options that cannot be read
-        back (`NOT_READ_BACK`) are left out.
+        of CAKE or DualPI2, which have choices of several, keeps its name. Options that cannot be
+        read back (`NOT_READ_BACK`) are left out.
         """
         expected: dict[str, str | int | float | bool] = {"kind": self.kind}
         for name, value in self.options:
@@ -249,7 +332,13 @@ class Qdisc:
             match value:
                 case int() if (self.kind, name) in _CLASSES:
                     expected[name] = int(str(value), 16)
-                case bool() if self.kind == "cake":
+                case bool() if self.kind == "cake" and name in _CAKE_RTTS:
+                    expected |= {"rtt_us": _CAKE_RTTS[name]} if value else {}
+                case bool() if self.kind == "cake" and name in _CAKE_LINKS:
+                    link = _CAKE_LINKS[name] if value else {}
+                    expected |= {key: link[key] for key in link if key != "framing"}
+                    expected |= {str(link["framing"]): True} if link else {}
+                case bool() if self.kind in _NAMED_FLAGS:
                     expected[name] = value
                 case bool():
                     flag, negated = name.removeprefix("no"), name.startswith("no")

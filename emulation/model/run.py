@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from emulation.model import era as eras
+from emulation.model.control import Control
 from emulation.model.qdisc import Qdisc
 from emulation.model.sysctls import CONTROL
 from emulation.model.topology import Link, Topology
@@ -47,6 +48,8 @@ class Point:
     settings: tuple[tuple[str, Any], ...] = ()  # further axes that the user set, with their values
     #: Rates for which the study has no qdisc options, each with the rate whose options are used.
     borrowed: tuple[tuple[Rate, Rate], ...] = ()
+    #: Congestion controls of the study's own, whether the point uses them or not.
+    controls: tuple[Control, ...] = ()
 
     @property
     def up(self) -> Qdisc:
@@ -222,6 +225,17 @@ class Run:
     def cc(self) -> str:
         """Return the congestion control of the hosts."""
         return self.point.cc
+
+    @property
+    def controls(self) -> frozenset[str]:
+        """Return the congestion controls of its hosts and flows."""
+        of_nodes = (settings.get(CONTROL, NONE) for settings in self.rig.node_sysctls.values())
+        return frozenset({self.cc, *of_nodes, *self.traffic.controls} - {NONE})
+
+    @property
+    def own_controls(self) -> tuple[Control, ...]:
+        """Return those of the `controls` that come from modules of the study."""
+        return tuple(control for control in self.point.controls if control.name in self.controls)
 
     @property
     def rig(self) -> RigSection:

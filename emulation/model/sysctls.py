@@ -26,7 +26,9 @@ KNOWN = {
     "net.ipv4.tcp_comp_sack_nr": "how many acknowledgments become one",
     CONTROL: "the congestion control of one node",
     "net.ipv4.tcp_dsack": "segments that came twice are told of",
-    "net.ipv4.tcp_ecn": "whether ECN is asked for and granted",
+    "net.ipv4.tcp_ecn": "whether ECN is asked for and granted; from 3 on AccECN",
+    "net.ipv4.tcp_ecn_option": "how often AccECN's option is sent",
+    "net.ipv4.tcp_ecn_option_beacon": "and how often at least in a round trip",
     "net.ipv4.tcp_ecn_fallback": "SYNs with ECN are repeated without",
     "net.ipv4.tcp_early_retrans": "tail loss probes",
     "net.ipv4.tcp_fastopen": "data in the SYN",
@@ -52,6 +54,12 @@ KNOWN = {
     "net.ipv4.udp_rmem_min": "the least receive buffer of UDP",
     "net.ipv4.udp_wmem_min": "the least send buffer of UDP",
 }
+#: Values of `tcp_ecn` by which a host asks for ECN where it connects, and those that are AccECN
+#: (linux, Documentation/networking/ip-sysctl.rst, from 7.0 on).
+ECN, ASKS_FOR_ECN, ACCURATE_ECN = "net.ipv4.tcp_ecn", ("1", "3", "4"), ("3", "4", "5")
+#: Setting -> the releases that have it, where not all do.
+SINCE = {"net.ipv4.tcp_ecn_option": "7.0..", "net.ipv4.tcp_ecn_option_beacon": "7.0.."}
+
 LONGEST = 200  # characters of a name or a value; buffers are three numbers
 _NAME = re.compile(r"net(\.[A-Za-z0-9_-]+){2,}")  # no slash, which sysctl takes for a dot
 
@@ -63,6 +71,13 @@ def flaw(name: str, value: str) -> tuple[str, str] | None:
     if not value.isprintable() or len(value) > LONGEST:
         return f"{value[:40]!r} is not the value of a setting", "write numbers or a word"
     return None
+
+
+def releases(name: str, value: str) -> str:
+    """Return the range of releases that take the setting: `7.0..`; `..` for all."""
+    if name == ECN and value in ACCURATE_ECN:
+        return "7.0.."
+    return SINCE.get(name, "..")
 
 
 def unusual(name: str) -> bool:

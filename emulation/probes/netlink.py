@@ -72,13 +72,21 @@ XSTATS: dict[str, tuple[tuple[str, str], ...]] = {
         ("band1_drops", "u8"), ("band2_drops", "u8"), ("band0_packets", "u4"),
         ("band1_packets", "u4"), ("band2_packets", "u4"),
     ),
+    "dualpi2": (
+        ("base_probability", "u4"), ("delay_c_us", "u4"), ("delay_l_us", "u4"),
+        ("packets_in_c", "u4"), ("packets_in_l", "u4"), ("max_queue_packets", "u4"),
+        ("ecn_mark", "u4"), ("step_mark", "u4"), ("credit", "i4"), ("memory_bytes", "u4"),
+        ("max_memory_bytes", "u4"), ("memory_limit_bytes", "u4"),
+    ),
     "hhf": (
         ("drop_overlimit", "u4"), ("heavy_overlimit", "u4"), ("heavy_total", "u4"),
         ("heavy_now", "u4"),
     ),
 }  # fmt: skip
 #: Columns that the kernel gives as parts of a whole -> number of parts.
-_SCALES = {"probability": 2.0**64, "max_probability": 0xFFFF, "average_probability": 0xFFFF}
+_SCALES = {"probability": 2.0**64, "base_probability": 2.0**32 - 1} | dict.fromkeys(
+    ("max_probability", "average_probability"), 0xFFFF
+)
 
 #: Attributes of CAKE (linux/pkt_sched.h): number -> column.
 _CAKE = {2: "capacity_estimate_bytes_per_s", 3: "memory_limit_bytes", 4: "memory_used_bytes"}

@@ -6,7 +6,13 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, PlainValidator, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    PlainValidator,
+    TypeAdapter,
+    ValidationInfo,
+    WithJsonSchema,
+)
 
 from emulation.model import era as eras
 from emulation.model.qdisc import Qdisc
@@ -14,7 +20,7 @@ from emulation.model.sysctls import CONTROL
 from emulation.model.topology import Link, Topology
 from emulation.model.units import Duration, Rate
 from emulation.model.wifi import Wifi
-from emulation.study.schema import Flaws, Section, Settings, Sysctls, unknown
+from emulation.study.schema import Flaw, Flaws, Section, Settings, Sysctls, unknown
 
 
 def _eras(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -36,6 +42,34 @@ def _no_control(settings: Settings) -> Settings:
     return settings
 
 
+_SYSCTLS: TypeAdapter[Any] = TypeAdapter(Sysctls)
+
+
+def _hosts(value: Any) -> tuple[tuple[str, Settings], ...]:
+    """Return a mapping of hosts to their settings as pairs."""
+    if isinstance(value, tuple):  # read already
+        return value
+    if not isinstance(value, Mapping):
+        raise Flaws(((), "is not a mapping", "write the names of hosts with settings below them"))
+    flaws: list[Flaw] = []
+    read = []
+    for name, settings in value.items():
+        try:
+            read.append((str(name), _SYSCTLS.validate_python(settings)))
+        except Flaws as error:
+            flaws += error.below(str(name))
+    if flaws:
+        raise Flaws(*flaws)
+    return tuple(read)
+
+
+Hosts = Annotated[
+    tuple[tuple[str, Settings], ...],
+    PlainValidator(_hosts),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "object"}}),
+]
+
+
 class RigSection(Section):
     """A rig of a study file. A kind of rig is a subclass, with its `kind` and its parameters."""
 
@@ -44,6 +78,8 @@ class RigSection(Section):
     eras: Annotated[
         Settings, AfterValidator(_eras)
     ] = ()  # (node, era) of nodes that run a release of their own
+    #: Settings of single hosts, which override those of all: their congestion control, ECN.
+    hosts: Hosts = ()
 
     @abstractmethod
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
@@ -64,7 +100,7 @@ class RigSection(Section):
     @property
     def node_sysctls(self) -> Mapping[str, Mapping[str, str]]:
         """Map nodes to settings of their own, which override those of all hosts."""
-        return {}
+        return {name: dict(settings) for name, settings in self.hosts}
 
     @property
     def tested(self) -> bool:

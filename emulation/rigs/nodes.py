@@ -153,7 +153,8 @@ class Nodes(RigSection):
     @property
     def node_sysctls(self) -> dict[str, dict[str, str]]:
         """Map nodes with settings of their own to these."""
-        return {name: dict(node.sysctls) for name, node in self.nodes.items() if node.sysctls}
+        own = {name: dict(node.sysctls) for name, node in self.nodes.items() if node.sysctls}
+        return {**own, **{name: dict(settings) for name, settings in self.hosts}}
 
     def _names(self) -> Iterator[Any]:
         for name, node in self.nodes.items():

@@ -174,8 +174,9 @@ def _programs(value: Any, file: Path) -> Iterator[Item]:
 
 
 def _modules(value: Any, folder: Path) -> Iterator[Item]:
-    qdiscs = value.get("qdiscs") if isinstance(value, dict) else None
-    for section in qdiscs.values() if isinstance(qdiscs, dict) else ():
+    both = [value.get(key) for key in ("qdiscs", "controls")] if isinstance(value, dict) else []
+    sections = [one for named in both if isinstance(named, dict) for one in named.values()]
+    for section in sections:
         name = section.get("module") if isinstance(section, dict) else None
         if isinstance(name, str):
             place = studies.inside(folder, name)

@@ -96,6 +96,11 @@ class TrafficSection(Section):
         return ()
 
     @property
+    def controls(self) -> frozenset[str]:
+        """Return the congestion controls that single flows ask for."""
+        return frozenset()
+
+    @property
     def loads_in_turn(self) -> int:
         """Return the number of loads that the repetitions take in turn."""
         return 1

@@ -8,6 +8,7 @@ traffic:
   files: [sender.py]               # of the study's folder; every program finds them where it runs
   programs:
     - {kind: iperf3, from: client, to: server, options: [-P, "4"]}
+    - {kind: netperf, from: client, to: server, cc: bbr}    # of this flow; so have iperf and iperf3
     - {kind: ping, from: client, to: server, interval: 100 ms}
     - kind: command
       name: receiver
@@ -200,10 +201,12 @@ class IperfSection(ClientSection):
     """iperf 2."""
 
     kind: Literal["iperf"]
+    cc: Name | None = None  # its congestion control; by default that of the host
 
     def commands(self, length_s: float) -> Iterator[CommandSection]:
         """Yield a server and a client that sends as long as the load lasts."""
         client = ["iperf", "-c", f"{{{self.to}}}", "-t", f"{length_s:g}", "-y", "C"]
+        client += ["-Z", self.cc] if self.cc else []
         yield from self._pair(["iperf", "-s"], client, {"tcp": IPERF_PORT})
 
 
@@ -211,10 +214,12 @@ class Iperf3Section(ClientSection):
     """iperf 3."""
 
     kind: Literal["iperf3"]
+    cc: Name | None = None
 
     def commands(self, length_s: float) -> Iterator[CommandSection]:
         """A server and a client, whose report is JSON."""
         client = ["iperf3", "-c", f"{{{self.to}}}", "-t", f"{length_s:g}", "-J"]
+        client += ["-C", self.cc] if self.cc else []
         yield from self._pair(["iperf3", "-s"], client, {"tcp": IPERF3_PORT})
 
 
@@ -223,11 +228,18 @@ class NetperfSection(ClientSection):
 
     kind: Literal["netperf"]
     test: str = "TCP_STREAM"
+    cc: Name | None = None  # of both ends
 
     def commands(self, length_s: float) -> Iterator[CommandSection]:
         """Yield netserver and a client."""
         client = ["netperf", "-H", f"{{{self.to}}}", "-t", self.test, "-l", f"{length_s:g}"]
-        yield from self._pair(["netserver", "-4", "-D"], client, {"tcp": NETPERF_PORT})
+        server, command = self._pair(["netserver", "-4", "-D"], client, {"tcp": NETPERF_PORT})
+        yield server
+        if self.cc:  # an option of the test, which come after `--`
+            mark = [] if "--" in self.options else ["--"]
+            words = [*command.command, *mark, "-K", f"{self.cc},{self.cc}"]
+            command = command.model_copy(update={"command": words})
+        yield command
 
 
 class IrttSection(ClientSection):
@@ -377,6 +389,12 @@ class Programs(TrafficSection, StudySection):
             ],
         }
         return job if topology.nodes else {"work": "programs", "traffic": job}
+
+    @property
+    def controls(self) -> frozenset[str]:
+        """Return the congestion controls that programs ask for."""
+        named = (getattr(program, "cc", None) for program in self.programs)
+        return frozenset(name for name in named if name is not None)
 
     def sources(self) -> list[tuple[str, Path]]:
         """Return the files of the study for the programs: (name in the guest, path)."""

@@ -43,6 +43,10 @@ int get_time(unsigned int *us, const char *word);
 /* One value: as JSON under `key`, or as text by `format`. */
 int print_color_uint(enum output_type t, enum color_attr color, const char *key,
 		     const char *format, unsigned int value);
+int print_color_int(enum output_type t, enum color_attr color, const char *key,
+		    const char *format, int value);
+int print_color_string(enum output_type t, enum color_attr color, const char *key,
+		       const char *format, const char *value);
 int print_color_float(enum output_type t, enum color_attr color, const char *key,
 		      const char *format, double value);
 int print_color_bool(enum output_type t, enum color_attr color, const char *key,

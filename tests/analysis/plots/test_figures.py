@@ -141,9 +141,9 @@ def test_time_series(seeds: int) -> None:
 
 
 def test_looks_are_distinct() -> None:
-    assert len({look.color for look in style.LOOKS.values()}) == 7
-    assert len({look.dark_color for look in style.LOOKS.values()}) == 7
-    assert len({look.marker for look in style.LOOKS.values()}) == 7
+    looks = [*style.LOOKS.values(), *style.TODAY.values()]
+    for of_look in ("color", "dark_color", "marker"):
+        assert len({getattr(look, of_look) for look in looks}) == 7 + 6
 
 
 #: What those see who lack a kind of cones; of linear RGB (Machado, Oliveira and Fernandes, "A
@@ -170,10 +170,13 @@ def lab(color: str, eye: Any) -> Any:
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
+ALL_LOOKS = {**style.LOOKS, **style.TODAY}
+
+
 @pytest.mark.parametrize("eye", EYES.values(), ids=EYES)
 @pytest.mark.parametrize("theme", ["color", "dark_color"])
 def test_colours_are_told_apart_by_all_eyes(theme: str, eye: Any) -> None:
-    seen = {name: lab(getattr(look, theme), eye) for name, look in style.LOOKS.items()}
+    seen = {name: lab(getattr(look, theme), eye) for name, look in ALL_LOOKS.items()}
     for one, other in itertools.combinations(seen, 2):  # a difference of 2.3 is just seen
         assert np.linalg.norm(seen[one] - seen[other]) > 10, (one, other)
 
@@ -181,6 +184,7 @@ def test_colours_are_told_apart_by_all_eyes(theme: str, eye: Any) -> None:
 def test_new_qdiscs_come_last_and_have_a_look() -> None:
     assert in_order(["mine", "fq_codel", "ared", "fq_codel"]) == ["ared", "fq_codel", "mine"]
     assert style.look("mine") == style.OTHER
+    assert style.look("cake") == style.TODAY["cake"]
 
 
 def test_saved_files_repeat_byte_for_byte(tmp_path: Path) -> None:

@@ -432,7 +432,7 @@ def test_select_takes_what_the_sweep_does_not_have(rrul: Experiment) -> None:
     ("chosen", "said"),
     [
         ({"link": "10"}, "--link: '10' is not a link; write download/upload in Mbit/s: 10/1"),
-        ({"qdisc": ["codel", "sfqq"]}, "--qdisc sfqq: unknown qdisc 'sfqq'; did you mean 'sfq'?"),
+        ({"qdisc": ["codel", "sfqq"]}, "--qdisc sfqq: unknown qdisc 'sfqq'; did you mean 'sfq'"),
         ({"qdisc": "tbf"}, "--qdisc tbf: unknown qdisc 'tbf'; "),
         ({"cc": "cubik"}, "gbw2015/rrul: Linux 6.12 here has no cubik; choose from "),
         ({"seed": 0}, "gbw2015/rrul: a seed of 0 is not possible; give whole numbers from 1 to"),

@@ -106,7 +106,11 @@ def test_figures_have_it_and_draw_it_apart(root: Path, ramp: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("papers: [gbw2015]\n", r"own.yaml:1: qdiscs: is missing"),
+        ("papers: [gbw2015]\n", r"own.yaml:1: .*has neither qdiscs nor controls"),
+        (
+            "papers: [gbw2015]\ncontrols:\n  mine:\n    module: nowhere\n",
+            r"own.yaml:4: controls.mine.module: there is no file Kbuild",
+        ),
         (
             "papers: [gbw2015]\nqdiscs:\n  mine: {kind: ramp}\n",
             r"own.yaml:3: qdiscs.mine.*unknown kind 'ramp'; name the folder of its module",

@@ -130,9 +130,10 @@ def test_no_experiment_is_no_study(refusal: Refusal) -> None:
 @pytest.mark.parametrize("kind", sorted(TC_OPTIONS.keys() - RIG_KINDS - REQUIRED.keys()))
 def test_every_kind_that_tc_is_known_to_take_needs_no_section(first_of: Read, kind: str) -> None:
     text = STUDY.replace("[mine]", f"[{kind}]").replace(", rtt: [5 ms, 50 ms]", "")
-    (run,) = select(first_of(text), seed=1)
+    kernel = "7.2" if kind == "dualpi2" else "6.12"
+    (run,) = select(first_of(text), seed=1, kernel=kernel)
     assert (run.point.up.kind, run.point.up.options) == (kind, ())
-    assert run.id == f"mine/first/10-1/{kind}/cubic/seed-001"
+    assert run.id.endswith(f"/10-1/{kind}/cubic/seed-001")
 
 
 @pytest.mark.parametrize("kind", sorted(REQUIRED.keys() - RIG_KINDS))

@@ -15,7 +15,6 @@ from emulation.config.sweep import link
 from emulation.errors import ConfigError
 from emulation.machine import provenance
 from emulation.model.axis import Value
-from emulation.model.qdisc import TC_OPTIONS
 from emulation.model.run import Experiment, Run
 from emulation.model.units import Duration, Packets, Rate, Size
 from emulation.runs.run import paths
@@ -502,10 +501,7 @@ def test_what_cannot_be_asked_for_names_the_option(
     assert "; " in str(caught.value)
 
 
-def test_what_a_kernel_lacks_is_refused_with_those_that_have_it(
-    first_of: Read, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(TC_OPTIONS, "dualpi2", {})
+def test_what_a_kernel_lacks_is_refused_with_those_that_have_it(first_of: Read) -> None:
     found = first_of(swept("{link: 10/1, qdisc: dualpi2, cc: cubic}"))
     with pytest.raises(ConfigError) as caught:
         select(found)
@@ -516,10 +512,7 @@ def test_what_a_kernel_lacks_is_refused_with_those_that_have_it(
     assert run.id == "mine/first@linux-7.3/10-1/dualpi2/cubic/seed-001"
 
 
-def test_a_queue_of_the_rigs_own_is_one_that_the_kernel_has(
-    first_of: Read, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(TC_OPTIONS, "dualpi2", {})
+def test_a_queue_of_the_rigs_own_is_one_that_the_kernel_has(first_of: Read) -> None:
     begin = STUDY.index("rig:")
     text = STUDY[:begin].replace("  rtt: {sets: rig.base_rtt}\n", "") + WRITTEN_OUT
     found = first_of(text + STUDY[STUDY.index("experiments:") :].replace("SWEEP", "{cc: cubic}"))

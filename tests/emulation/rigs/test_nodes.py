@@ -228,7 +228,7 @@ def test_a_rig_without_a_queue_under_test_has_no_link_and_no_qdisc(
         (
             "{kind: fq_codel}",
             "{kind: fq_code}",
-            "18: rig.links[2].back.queue.kind: unknown kind 'fq_code'; did you mean 'fq_codel'?",
+            "18: rig.links[2].back.queue.kind: unknown kind 'fq_code'; did you mean 'fq_codel'",
         ),
         (
             "{kind: fq_codel}",

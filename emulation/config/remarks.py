@@ -1,0 +1,66 @@
+"""Notes for the user on a run that can be made: settings that do not do what they seem to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from emulation.model import sysctls
+from emulation.model.control import SENDS_ECT
+from emulation.model.qdisc import Qdisc, marks
+from emulation.model.run import Point, Run
+
+
+def of_point(point: Point) -> Iterator[str]:
+    """Yield notes on the settings of a point's hosts, and on its rates."""
+    yield from sysctls.notes(point.rig.sysctls, *point.rig.node_sysctls.values())
+    for rate, taken in point.borrowed:
+        yield (
+            f"the study has no values of {point.qdisc} for {rate}: those for {taken} are taken; "
+            "--set qdisc.OPTION=VALUE gives others"
+        )
+
+
+def of_run(run: Run) -> Iterator[str]:
+    """Yield the notes on a run's point and on its ECN.
+
+    BBR needs no note: since Linux 4.13 TCP paces by itself where no fq does so for it.
+    """
+    yield from of_point(run.point)
+    yield from of_ecn(run)
+
+
+def of_ecn(run: Run) -> Iterator[str]:
+    """Yield notes on what hosts ask for and the queues under test do."""
+    asking = sorted(run.controls & SENDS_ECT) or [
+        f"{sysctls.ECN} = {value}"
+        for value in sorted(_values_of_ecn(run))
+        if value in sysctls.ASKS_FOR_ECN
+    ]
+    queues = dict.fromkeys(qdisc for _, qdisc in run.point.queues)
+    yield from dict.fromkeys(note for qdisc in queues for note in _of_queue(qdisc, asking))
+
+
+def _values_of_ecn(run: Run) -> set[str]:
+    of_hosts = (dict(run.rig.sysctls), *run.rig.node_sysctls.values())
+    return {settings[sysctls.ECN] for settings in of_hosts if sysctls.ECN in settings}
+
+
+def _of_queue(qdisc: Qdisc, asking: list[str]) -> Iterator[str]:
+    """Yield notes on a queue, and on what asks for ECN."""
+    if asking and marks(qdisc) is False:
+        yield (
+            f"{asking[0]} sends packets that can be marked, {qdisc.name} marks none: it drops them;"
+            " give it its option for marks, or choose another qdisc"
+        )
+    if qdisc.kind == "dualpi2":
+        options = dict(qdisc.options)
+        if not asking:
+            yield (
+                "dualpi2 without ECN is PI2: its queue of low latency stays empty; "
+                "write e.g. sysctls: {net.ipv4.tcp_ecn: 1} in the rig"
+            )
+        elif not options.get("any_ect"):
+            yield (
+                "dualpi2 takes only ECT(1) into its queue of low latency, and no congestion "
+                "control of Linux sends it: write any_ect: true for DCTCP, or bring one of your own"
+            )

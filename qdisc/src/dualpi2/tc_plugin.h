@@ -1,0 +1,1 @@
+../ramp/tc_plugin.h

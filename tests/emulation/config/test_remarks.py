@@ -1,0 +1,54 @@
+"""emulation.config.remarks: what is said of settings that do not do what they seem to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from emulation.config import remarks
+from emulation.config.catalogue import experiment, select
+
+
+def of_ecn(**asked: Any) -> list[str]:
+    chosen = {"link": "10/10", "cc": "cubic", "seed": 1, **asked}
+    (run,) = select(experiment("gbw2015/rrul"), **chosen)
+    return list(remarks.of_ecn(run))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"qdisc": "dualpi2", "kernel": "7.2"}, "dualpi2 without ECN is PI2"),
+        ({"qdisc": "dualpi2", "kernel": "7.2", "cc": "dctcp"}, "takes only ECT(1)"),
+        ({"qdisc": "codel", "cc": "dctcp"}, "dctcp sends packets that can be marked, codel marks"),
+        ({"qdisc": "pie", "settings": {"rig.sysctls.net.ipv4.tcp_ecn": [1]}}, "tcp_ecn = 1 sends"),
+    ],
+)
+def test_ecn_that_comes_to_nothing_is_noted(asked: dict[str, Any], said: str) -> None:
+    (note,) = of_ecn(**asked)
+    assert said in note
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"qdisc": "codel"},
+        {"qdisc": "codel", "cc": "bbr"},
+        {
+            "qdisc": "codel",
+            "cc": "dctcp",
+            "settings": {"qdisc.ecn": [True], "qdisc.noecn": [False]},
+        },
+        {"qdisc": "cake", "cc": "dctcp"},
+        {"qdisc": "fq_codel", "settings": {"rig.sysctls.net.ipv4.tcp_ecn": [2]}},
+        {
+            "qdisc": "dualpi2",
+            "kernel": "7.2",
+            "cc": "dctcp",
+            "settings": {"qdisc.any_ect": [True]},
+        },
+    ],
+)
+def test_what_works_is_not_noted(asked: dict[str, Any]) -> None:
+    assert of_ecn(**asked) == []
