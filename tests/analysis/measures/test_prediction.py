@@ -75,7 +75,7 @@ def test_each_row_of_the_shipped_tables_is_about_runs_of_its_study(study: str) -
         for experiment in catalogue.load(folder).experiments
         for run in catalogue.select(experiment)
     }
-    assert {row["run"] for row in rows} - {""} == cells
+    assert {row["run"] for row in rows} - {""} <= cells
     assert all((row["run"] == "") == (row["sure"] == "none") for row in rows)
     assert {row["number"] for row in rows if row["run"]} <= METRICS.keys()
     assert all(row["why"] for row in rows)
