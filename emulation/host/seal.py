@@ -47,7 +47,7 @@ def check(folder: Path, contents: bool = False) -> None:
     a folder of the cache and passes.
     """
     try:
-        sealed_glance, *lines = note(folder).read_text().splitlines()
+        sealed_glance, *lines = note(folder).read_text().removesuffix("\n").split("\n")
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
@@ -58,7 +58,7 @@ def check(folder: Path, contents: bool = False) -> None:
     current = _contents(folder)
     if current != lines:
         names = {line.split(" ", 3)[-1] for line in set(current) ^ set(lines)}
-        raise _damaged(folder / min(names), "is not as it was made")
+        raise _damaged(folder / min(names, default=""), "is not as it was made")
     if glance != sealed_glance:
         _seen[folder] = glance
         with suppress(OSError):  # the cache belongs to an image or to another user

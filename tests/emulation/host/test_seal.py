@@ -147,6 +147,20 @@ def test_a_damaged_seal_is_one(folder: Path) -> None:
     assert not seal.is_intact(folder)
 
 
+def test_a_name_may_have_what_text_takes_for_the_end_of_a_line(tmp_path: Path) -> None:
+    made = tmp_path / "making"
+    made.mkdir()
+    (made / "a\u2028b\x1cc").write_text("x")
+    place = tmp_path / "place"
+    seal.install(made, place)
+    seal.check(place, contents=True)
+    twice = seal.note(place).read_text().splitlines(keepends=True)
+    seal.note(place).chmod(0o644)
+    seal.note(place).write_text("".join([*twice, twice[-1]]))
+    with pytest.raises(DamagedCache):
+        seal.check(place, contents=True)
+
+
 def test_what_is_in_the_place_goes(folder: Path, tmp_path: Path) -> None:
     made = tmp_path / "making"
     made.mkdir()
