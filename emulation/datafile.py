@@ -17,6 +17,9 @@ from typing import Any, NoReturn
 
 from emulation.errors import DamagedData
 
+#: In the provenance of a run without data: what it measured, numbers by name.
+MEASURES = "measures"
+
 #: How the names of data files end. The second is beside the first where programs printed rows.
 FLENT, ROWS = ".flent.gz", ".rows.jsonl.gz"
 
@@ -36,6 +39,14 @@ def beside(record: Path) -> Path:
     """The data file of the run with the provenance `record`, which need not be there."""
     flent, rows = (record.with_name(f"{record.stem}{end}") for end in (FLENT, ROWS))
     return rows if rows.exists() and not flent.exists() else flent
+
+
+def is_reduced(record: Path) -> bool:
+    """Whether of the run with the provenance `record` only that and its measures are kept.
+
+    `analysis.measures.reduced` makes such runs: `data_sha256` still says what the data are.
+    """
+    return not beside(record).exists() and record.is_file() and MEASURES in read_json(record)
 
 
 def write_rows(rows: Iterable[dict[str, Any]], path: Path) -> None:

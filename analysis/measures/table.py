@@ -20,9 +20,10 @@ from analysis.measures import drops, startup, store
 from analysis.measures.kinds import KINDS, Measure
 from analysis.measures.names import METRICS
 from analysis.runs import recorded
-from analysis.runs.dataset import FEW_RUNS, RunFile, find_runs
+from analysis.runs.dataset import FEW_RUNS, RunFile, find_runs, read_record
 from analysis.runs.flentfile import RERUN
 from analysis.runs.study import Study, of_run
+from emulation.datafile import MEASURES
 from emulation.model.run import DEFAULT_ERA
 from emulation.study.studies import FILE
 
@@ -74,7 +75,7 @@ def measure_study(
         era = era or DEFAULT_ERA
         wanted = experiments is None or experiment in experiments
         if wanted and (eras is None or era in eras):
-            found = find_runs(data, study.name, folder.name)
+            found = find_runs(data, study.name, folder.name, reduced=True)
             work += [(era, run) for run in found if ccs is None or run.cc in ccs]
     rows = _known_and_new(study, data, kinds, work, jobs)
     table = rows[list(MEASURED.columns)]
@@ -171,15 +172,16 @@ def _measured(
 
 def _values(run: RunFile, kind: str) -> Mapping[str, float]:
     try:
-        values = KINDS[kind](run)
+        values = read_record(run)[MEASURES] if run.is_reduced else KINDS[kind](run)
+        numbers = {name: float(value) for name, value in values.items()}
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         wrong = f"cannot be measured as '{kind}' ({type(error).__name__}: {error})"
         raise DataError.of(run.provenance, wrong, RERUN) from error
-    unknown = sorted(set(values) - set(METRICS))
+    unknown = sorted(set(numbers) - set(METRICS))
     if unknown:
         wrong = f"the measure '{kind}' has the unknown metric {', '.join(unknown)}"
         raise DataError.of(run.provenance, wrong, "Add it to METRICS of analysis/measures/names.py")
-    return {name: float(value) for name, value in values.items()}
+    return numbers
 
 
 def _rows(era: str, run: RunFile, key: str, values: Mapping[str, float]) -> list[tuple[Any, ...]]:

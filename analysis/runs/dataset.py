@@ -67,6 +67,12 @@ class RunFile:
         )
 
     @property
+    def is_reduced(self) -> bool:
+        """Whether there are only its provenance and its measures (`analysis.measures.reduced`)."""
+        with readers.told():
+            return datafile.is_reduced(self.provenance)
+
+    @property
     def experiment(self) -> str:
         """`rrul`."""
         return self.variant.partition("@")[0]
@@ -191,8 +197,9 @@ def find_runs(
     link: str | None = None,
     qdiscs: Collection[str] | None = None,
     cc: str | None = None,
+    reduced: bool = False,
 ) -> list[RunFile]:
-    """Runs below `root` in the order of their ids.
+    """Runs below `root` in the order of their ids; with `reduced` also those without their data.
 
     `link` is "10/1" (not the path's "10-1"). Raises DataError when there is none, and for a file
     whose name is not that of a run.
@@ -205,6 +212,7 @@ def find_runs(
             link in (None, one.link)
             and (qdiscs is None or one.qdisc in qdiscs)
             and cc in (None, one.cc)
+            and (reduced or not one.is_reduced)
         )
         if wanted:
             found.append(one)

@@ -90,7 +90,7 @@ def variants(data: Path) -> list[Variant]:
         Variant(
             one.parent.name,
             one.name,
-            tuple(map(_row, find_runs(one.parents[1], one.parent.name, one.name))),
+            tuple(map(_row, find_runs(one.parents[1], one.parent.name, one.name, reduced=True))),
         )
         for one in folders
     ]
@@ -100,7 +100,7 @@ def _row(file: RunFile) -> Row:
     try:
         told = read_json(file.provenance)
         identity = told["identity"]
-        same = _digest(file.data) == told["data_sha256"]
+        same = file.is_reduced or _digest(file.data) == told["data_sha256"]
         clean = CLEAN if told["kernel_log"] == "clean" else str(told["kernel_log"])
         return Row(
             file=file,
@@ -166,6 +166,8 @@ def _render_variant(variant: Variant, folder: Path, there: Iterable[str]) -> str
 def _facts(row: Row, folder: Path) -> dict[str, Any]:
     """What the template says of a run; its files as seen from `folder`."""
     files = [("data", row.file.data), ("provenance", row.file.provenance)]
+    if row.file.is_reduced:
+        files = [("provenance and measures", row.file.provenance)]
     paths = [(text, Path(os.path.relpath(path, folder)).as_posix()) for text, path in files]
     return {
         "qdisc": row.file.qdisc,

@@ -114,11 +114,16 @@ class Shipped:
         """The series of the kernel that the run was made with."""
         return str(self.record["identity"]["kernel"]["series"])
 
+    @property
+    def reduced(self) -> bool:
+        """Whether its measures and the digest of its data are there, and not the data."""
+        return datafile.is_reduced(self.provenance)
+
     @cached_property
     def damaged(self) -> bool:
         """Whether the data file is missing or not the one that the provenance describes."""
         if not self.data.exists():
-            return True
+            return not self.reduced
         digest = hashlib.sha256(self.data.read_bytes()).hexdigest()
         return digest != str(self.record["data_sha256"])
 
@@ -199,6 +204,8 @@ def verify(
 def judge(old: Shipped, new: Shipped, measure: Measure) -> Verdict:
     """Compare two executions of a run; `measure` gives the numbers if bytes say nothing."""
     reasons = ", ".join(other_identity(old.record["identity"], new.record["identity"]))
+    if old.reduced:
+        return _judge_reduced(old, new, reasons, measure)
     comparison = compare.compare(compare.load(old.data), compare.load(new.data))
     differ = [
         f"another table of {kind}" for kind, text in tables(old) if (kind, text) not in tables(new)
@@ -216,6 +223,29 @@ def judge(old: Shipped, new: Shipped, measure: Measure) -> Verdict:
     if not comparison.equal:
         first = (comparison.sample, comparison.metadata, *comparison.counters[:1])
         notes = [str(difference) for difference in first if difference][:1]
+    return Verdict(old.id, "bytes", same, notes)
+
+
+def _judge_reduced(old: Shipped, new: Shipped, reasons: str, measure: Measure) -> Verdict:
+    """Compare a run whose data are not shipped by their digest, and by what it measured."""
+    notes = ["by the SHA-256 of its data"]
+    parts = ("data_sha256", "qdiscs")
+    other = [part for part in parts if old.record.get(part) != new.record.get(part)]
+    same = not other and tables(old) == tables(new)
+    if reasons and not same:
+        equal, more = compatible(old, new, measure)
+        how = f"different {reasons}: comparing statistically"
+        return Verdict(old.id, "statistics", equal, [how, *more])
+    if reasons:
+        notes.append(f"in spite of a different {reasons}")
+    if same:
+        recorded = measure(old, old.folder)
+        differ = [
+            f"{name} measured as {value!r}, recorded as {recorded.get(name, (None, ''))[0]!r}"
+            for name, (value, _) in measure(new, old.folder).items()
+            if recorded.get(name, (None, ""))[0] != value
+        ]
+        same, notes = not differ, notes + differ[:1]
     return Verdict(old.id, "bytes", same, notes)
 
 

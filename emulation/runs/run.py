@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from emulation import datafile
 from emulation.captures import places
 from emulation.config.job import job_of, modules_of
 from emulation.errors import ConfigError, EmulationError, GuestFailure
@@ -78,7 +79,8 @@ def execute(
     wanted += more.values()
     if not again:
         probe.check_there(probes, run, data)
-    if all(path.exists() for path in wanted) and not again:
+    reduced = wanted == [target, record] and datafile.is_reduced(record)
+    if (reduced or all(path.exists() for path in wanted)) and not again:
         return Result(target, record, None)
     kept = not again and target.exists() and record.exists()
     storage.require_room(data)

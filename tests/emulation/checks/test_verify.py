@@ -391,3 +391,56 @@ def test_a_run_is_reproduced_and_damage_is_found(
         file.write(b"x")
     assert cli.main(["verify", "1", "--data", str(tmp_path / "copy")]) == 10
     assert "DAMAGED DATA" in capsys.readouterr().out
+
+
+def without_data(run: Shipped, **measures: float) -> Shipped:
+    """The run as it is when only its measures are kept."""
+    numbers = {name: value for name, (value, _) in measured(run, run.folder).items()}
+    record = {**run.record, "measures": numbers | measures}
+    run.provenance.write_text(json.dumps(record))
+    run.data.unlink()
+    return Shipped.at(run.provenance)
+
+
+def numbers_of(run: Shipped, folder: Path) -> Measured:
+    if not run.reduced:
+        return measured(run, folder)
+    units = {"induced_latency_ms": "ms", "goodput_download_mbit_s": "Mbit/s"}
+    return {name: (value, units[name]) for name, value in run.record["measures"].items()}
+
+
+def test_a_run_without_data_is_compared_by_digest_counters_and_measures(tmp_path: Path) -> None:
+    old = without_data(write_run(tmp_path / "a"))
+    assert old.reduced
+    assert not old.damaged
+    same = verify.judge(old, write_run(tmp_path / "b"), numbers_of)
+    assert str(same).endswith("the same bytes; by the SHA-256 of its data")
+    moved = verify.judge(
+        old, write_run(tmp_path / "c", kernel={**IDENTITY["kernel"], "digest": "l"}), numbers_of
+    )  # type: ignore[dict-item]
+    assert moved.equal
+    assert "in spite of a different kernel (k against l)" in str(moved)
+    for number, other in enumerate(({"rtt": 60.5}, {"drops": 1})):
+        new = write_run(tmp_path / f"d{number}", **other)
+        verdict = verify.judge(old, new, numbers_of)
+        assert (verdict.how, verdict.equal) == ("bytes", False)
+
+
+def test_measures_that_are_not_those_of_the_data_are_named(tmp_path: Path) -> None:
+    old = without_data(write_run(tmp_path / "a"), induced_latency_ms=9.0)
+    verdict = verify.judge(old, write_run(tmp_path / "b"), numbers_of)
+    assert not verdict.equal
+    assert "induced_latency_ms measured as 10.0, recorded as 9.0" in str(verdict)
+
+
+def test_a_run_without_data_is_compared_with_its_cell_where_bytes_say_nothing(
+    tmp_path: Path,
+) -> None:
+    for seed, rtt in ((1, 60.0), (2, 61.0), (3, 62.0)):
+        write_run(tmp_path / "a", seed, rtt=rtt)
+    old = without_data(write_run(tmp_path / "a", 4, rtt=61.0))
+    newer = {**IDENTITY["kernel"], "digest": "l"}  # type: ignore[dict-item]
+    near = verify.judge(old, write_run(tmp_path / "b", 4, rtt=61.5, kernel=newer), numbers_of)
+    assert (near.how, near.equal) == ("statistics", True)
+    far = verify.judge(old, write_run(tmp_path / "c", 4, rtt=91.5, kernel=newer), numbers_of)
+    assert (far.how, far.equal) == ("statistics", False)
