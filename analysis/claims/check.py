@@ -5,7 +5,7 @@ All words here only describe; `verdict` looks values up and decides.
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -145,8 +145,13 @@ class Printed(Check):
     repetitions: int = REPETITIONS
     step: float = 0.0
 
-    def bounded(self, samples: Floats) -> "Printed":
-        """With the bounds that follow from the values of our seeds."""
+    def bounded(self, of_seeds: Sequence[Floats]) -> "Printed":
+        """With the bounds that follow from the values of our seeds, those of each quantity."""
+        if self.statistic is RATIO:
+            ratios = of_seeds[0] / of_seeds[1]
+            reach = agreement.factor(ratios, self.value, self.error, repetitions=self.repetitions)
+            return replace(self, low=self.value / reach, high=self.value * reach)
+        (samples,) = of_seeds
         seeds = len(samples)
         spread = np.nan
         if seeds > 1:
@@ -253,6 +258,13 @@ def printed(
 ) -> Printed:
     """The mean agrees with a printed `value`, see Printed."""
     return Printed(VALUE, (quantity,), value=value, error=error, repetitions=repetitions, step=step)
+
+
+def printed_ratio(
+    a: Quantity, b: Quantity, value: float, error: float, *, repetitions: int = REPETITIONS
+) -> Printed:
+    """a / b agrees with a printed `value`, see Printed; in logarithms."""
+    return Printed(RATIO, (a, b), value=value, error=error, repetitions=repetitions)
 
 
 def less(smaller: Quantity, greater: Quantity) -> Check:

@@ -234,7 +234,7 @@ def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
     except ValueError as error:
         return Finding(check, None, None, ("metric", f"{check.text}: {error}"))
     if isinstance(check, Printed):
-        check = check.bounded(samples[0])
+        check = check.bounded(samples)
         holds = agrees(check, found_effect)
     else:
         holds = decide(check, found_effect, hold, fail)

@@ -44,6 +44,19 @@ def allowed(reading_error: ArrayLike, spread: ArrayLike) -> Floats:
     return np.fmax(np.asarray(reading_error, dtype=np.float64), spread)
 
 
+def factor(
+    ratios: ArrayLike, printed: float, reading_error: float, *, repetitions: int = REPETITIONS
+) -> float:
+    """The factor by which a `printed` ratio may differ from ours, either way, of the `ratios` of
+    our seeds: as `allowed`, in logarithms."""
+    logs = np.log(np.asarray(ratios, dtype=np.float64))
+    reading = np.log1p(reading_error / printed)
+    reach = (
+        spread(logs.std(ddof=1), logs.size, repetitions=repetitions) if logs.size > 1 else np.nan
+    )
+    return float(np.exp(allowed(reading, reach)))
+
+
 def unseen(step: float, seeds: int) -> float:
     """How much of an event there may be of which no seed has any; `step` is what one of them makes
     of a run's value, a packet of those sent for instance (the rule of three)."""

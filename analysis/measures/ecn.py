@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
+from analysis.measures import agreement
 from analysis.measures.metrics import confidence_interval
 from analysis.measures.sensitivity import with_axes
 from analysis.runs.published import read_table
@@ -14,9 +16,9 @@ from analysis.runs.settings import Setting, of_setting
 from analysis.words import intervals
 
 SENDERS: Final = 4
-TOLERANCE: Final = 0.25
-"""The share of the printed value within which a ratio agrees. It also agrees if the interval
-contains the printed value."""
+REPETITIONS: Final = 10  # Sec. 3.1.3
+DIGIT: Final = 0.0005
+"""The reading error of a ratio: half its last digit."""
 
 RATIOS: Final = pa.DataFrameSchema(
     {
@@ -68,13 +70,21 @@ def compare(
                 rows.append((*one, flows, aqm, value, *[float("nan")] * 3, pd.NA, 0))
                 continue
             ours = confidence_interval(cell["ratio"])
-            close = abs(ours.mean - value) <= TOLERANCE * value or ours.low <= value <= ours.high
+            close = agrees(cell["ratio"], value)
             rows.append((*one, flows, aqm, value, ours.mean, ours.low, ours.high, close, ours.n))
     columns = [
         "era", "cc", "flows_per_sender", "aqm", "published", "ours", "ci_low", "ci_high", "agrees",
         "n_seeds",
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=columns).astype({"agrees": "boolean"})
+
+
+def agrees(ratios: pd.Series, printed: float) -> bool | None:
+    """Whether the mean of our seeds' `ratios` agrees with a printed one (`agreement.factor`); None
+    of one seed outside of the reading error."""
+    reach = agreement.factor(ratios, printed, DIGIT, repetitions=REPETITIONS)
+    inside = abs(np.log(ratios.mean() / printed)) <= np.log(reach)
+    return None if len(ratios) == 1 and not inside else bool(inside)
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:

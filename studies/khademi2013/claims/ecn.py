@@ -9,6 +9,7 @@ from analysis.claims.check import (
     Quantity,
     every,
     less,
+    printed_ratio,
     ratio,
     read_back,
     rising,
@@ -17,7 +18,7 @@ from analysis.claims.check import (
     widening,
 )
 from analysis.claims.verdict import Rule
-from analysis.measures.ecn import TOLERANCE
+from analysis.measures.ecn import DIGIT, REPETITIONS
 from analysis.runs.statement import Claim
 
 from .interval import LONG, SHORT
@@ -56,9 +57,9 @@ def marks_by_drops(flows_per_sender: int, aqm: str, low: float, high: float) -> 
 
 def _table_5(flows_per_sender: int, aqm: str) -> Rule:
     def rule(claim: Claim) -> Condition:
-        value = claim.value_low
-        bounds = value * (1 - TOLERANCE), value * (1 + TOLERANCE)
-        return marks_by_drops(flows_per_sender, aqm, *bounds)
+        where = f"flows_{SENDERS * flows_per_sender}"
+        marks, drops = marked(MARKED, where, aqm), cell(DROPPED, where, aqm)
+        return printed_ratio(marks, drops, claim.value, DIGIT, repetitions=REPETITIONS)
 
     return rule
 

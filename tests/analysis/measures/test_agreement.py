@@ -48,3 +48,11 @@ def test_of_what_no_seed_had_there_may_be_as_much_as_would_not_be_seen() -> None
     assert agreement.unseen(100 / 15000, 3) == pytest.approx(100 / 15000)
     none_of_all = (1 - 1 / 15000) ** 45000
     assert none_of_all == pytest.approx(0.05, abs=0.001)
+
+
+def test_a_printed_ratio_is_compared_as_a_factor() -> None:
+    """Ratios 1, 2 and 4 have logarithms ln 2 apart: 4.30265 * ln 2 * sqrt(1/3 + 1/10)."""
+    reach = agreement.factor([1.0, 2.0, 4.0], 2.0, 0.0005, repetitions=10)
+    assert np.log(reach) == pytest.approx(4.30265 * np.log(2) * np.sqrt(1 / 3 + 1 / 10), rel=1e-5)
+    assert agreement.factor([2.0], 2.0, 0.1) == pytest.approx(1.05)
+    assert agreement.factor([2.0, 2.0], 2.0, 0.1) == pytest.approx(1.05)
