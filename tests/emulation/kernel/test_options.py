@@ -54,7 +54,8 @@ def nat():
     """A table and a chain of type nat, as nft makes them (linux/netfilter/nf_tables.h)."""
     inet = struct.pack('>BBH', 2, 0, 0)  # struct nfgenmsg: IPv4
     named = attribute(1, b'here\\0')
-    hook = attribute(0x8004, attribute(1, struct.pack('>I', 4)) + attribute(2, struct.pack('>I', 100)))
+    place = attribute(1, struct.pack('>I', 4)) + attribute(2, struct.pack('>I', 100))
+    hook = attribute(0x8004, place)  # postrouting, priority of srcnat
     chain = inet + named + attribute(3, b'out\\0') + hook + attribute(7, b'nat\\0')
     batch = struct.pack('>BBH', 0, 0, 10)
     tables = 10 << 8

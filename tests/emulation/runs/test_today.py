@@ -109,7 +109,7 @@ def test_each_queue_and_congestion_control_gives_the_same_bytes(
 
 @needs_today
 def test_marks_are_the_same_by_queue_sender_and_receiver(tmp_path: Path) -> None:
-    """AccECN tells a sender of each packet with CE that its receiver counts and the queue marked."""
+    """By AccECN a sender knows of each packet with CE that its receiver counts: those marked."""
     asked = {"rig.sysctls.net.ipv4.tcp_ecn": [3], "qdisc.noecn": [None]}
     (run,) = select(
         experiment("gbw2015/rrul"), link="10/10", qdisc="fq_codel", cc="cubic", seed=1,
