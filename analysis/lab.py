@@ -77,7 +77,7 @@ class Chosen(Sequence[Run]):
         with campaign.progress(len(self), bar) as (on_step, on_result):
             campaign.do(
                 self.all,
-                kernel.build(self.all[0].kernel),
+                kernel.named(self.all[0].kernel),
                 rootfs.build(),
                 self.data,
                 jobs=jobs or len(os.sched_getaffinity(0)),

@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         runs = selection(given)
         failures = do(
-            runs, kernel.build(series=given.kernel), rootfs.build(), given.data, given.keep
+            runs, kernel.build(series=runs[0].kernel), rootfs.build(), given.data, given.keep
         )
         if not failures:
             write(given.stamp, runs, given.data)

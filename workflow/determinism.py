@@ -68,9 +68,9 @@ class Stage:
     copy: Path | None = None  # a folder with `linux` and `root` for everybody to read
 
     @classmethod
-    def build(cls) -> Stage:
-        """From the caches of the product."""
-        built, root = kernel.build(), rootfs.build()
+    def build(cls, series: str | None = None) -> Stage:
+        """From the caches of the product; by default with the kernel of the default series."""
+        built, root = kernel.build(series=series), rootfs.build()
         identity = {"kernel": built.identity, "root": root.digest, "guest": guest_digest()}
         return cls(built, root.path, identity)
 

@@ -224,7 +224,8 @@ def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
     selected = parser.parse_args(words)
     if args.kernel is not None:
         selected.kernel = args.kernel
-    return with_rig(selection(selected)[0]), selected.kernel
+    run = selection(selected)[0]
+    return with_rig(run), run.kernel
 
 
 def with_rig(run: Run) -> Run:

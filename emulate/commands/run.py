@@ -20,7 +20,7 @@ from emulation.host.cache import cache_dir
 from emulation.kernel import Kernel
 from emulation.machine import rootfs
 from emulation.machine.rootfs import RootFs
-from emulation.model.run import DEFAULT_KERNEL, Run
+from emulation.model.run import Run
 from emulation.model.units import Duration, UnitError
 from emulation.probes.probe import FORMS, Probe, check
 from emulation.runs import campaign
@@ -124,8 +124,8 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--era", help="behaviour of the kernel: modern (the default), 2014, 2013")
     parser.add_argument(
         "--kernel",
-        default=DEFAULT_KERNEL,
-        help="series of the kernel, 6.12, or the digest of one that 'emulate kernel list' shows",
+        help="series of the kernel, 6.12, or the digest of one that 'emulate kernel list' shows "
+        "(default: the study's)",
     )
 
 
@@ -186,11 +186,11 @@ def run(args: argparse.Namespace) -> int:
     probes = tuple(args.probe)
     for one in runs:
         check(probes, one)  # refuses before anything is booted
-    if args.dry_run:
+    if args.dry_run or not runs:
         for one in runs:
             print(json.dumps({"run": one.id, "job": job_of(one)}) if args.json else one.id)
         return 0
-    built = kernel.named(args.kernel)
+    built = kernel.named(runs[0].kernel)
     root = rootfs.build()
     options = campaign.Options(args.keep, args.again, args.capture, args.trace, probes)
     output = args.output or data_folder(runs)

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if text is None and not terminal:
         text = sys.stdin.read()
     one = with_rig(selection(args)[0])
-    built, root = kernel.named(args.kernel), rootfs.build()
+    built, root = kernel.named(one.kernel), rootfs.build()
     if text is None:
         return shell.interact(one, built, root)
     asked = Execution(("/bin/bash", "-c", text), seed=one.random, rig=one)

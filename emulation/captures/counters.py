@@ -29,7 +29,14 @@ def read(out: Path, port: Place) -> list[Counters]:
 
 
 def marks(qdisc: Counters) -> int:
-    """Return how many packets a qdisc has marked; red calls that `marked`, others `ecn_mark`."""
+    """Return how many packets a qdisc has marked.
+
+    Most call that `ecn_mark`; red, choke and sfb `marked`, fq `ce_mark`, and CAKE counts by tin.
+    """
+    if "tins" in qdisc:
+        return sum(tin["ecn_mark"] for tin in qdisc["tins"])
+    if qdisc.get("kind") == "fq":
+        return int(qdisc.get("ce_mark", 0))
     return int(qdisc["ecn_mark"] if "ecn_mark" in qdisc else qdisc.get("marked", 0))
 
 

@@ -172,6 +172,7 @@ def _experiment(
         points=tuple(points.values()),
         seeds=tuple(range(1, section.repetitions + 1)),
         restores=tuple(section.restores),
+        kernel=section.kernel or file.kernel or DEFAULT_KERNEL,
         measure=section.measure,
         unloaded=section.unloaded,
         vary=lambda point, requested: tuple(
@@ -299,7 +300,7 @@ def select(
     seed: int | Iterable[int] | None = None,
     length: Duration | None = None,
     era: str | None = None,
-    kernel: str = DEFAULT_KERNEL,
+    kernel: str | None = None,
     settings: Mapping[str, Sequence[Any]] | None = None,
 ) -> tuple[Run, ...]:
     """Return the runs of `experiment` with the given values; None takes the experiment's own.
@@ -332,7 +333,8 @@ def select(
             what = f"the sweep's axes set the era of {point.label}: {point.era}"
             raise ConfigError(what, "--era", "leave it out")
         for name in requested_eras or [point.era or DEFAULT_ERA]:
-            run = Run(experiment, point, 0, load_length, str(name), kernel)
+            series = kernel or experiment.kernel
+            run = Run(experiment, point, 0, load_length, str(name), series)
             _check(run)
             for number in seeds:
                 seeded = replace(run, seed=number)

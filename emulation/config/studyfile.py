@@ -10,8 +10,17 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
+from emulation.kernel import recipe
 from emulation.model.era import NAMES as SWITCHES
 from emulation.model.qdisc import TC_OPTIONS, Option
 from emulation.model.units import Duration, Packets, Quantity, Rate, Size, UnitError
@@ -235,6 +244,22 @@ Measure = Literal[
     "window",
 ]
 
+
+def _series(value: Any) -> str | None:
+    if value is not None and str(value) not in recipe.all_series():
+        raise Flaws(((), *unknown("series of kernels", str(value), recipe.all_series())))
+    if value is not None and not isinstance(value, str):
+        raise Flaws(((), f"{value} is a number", f"write '{value}', with quotes"))
+    return value
+
+
+#: A series of kernels, `7.2`; None for that of the file, or the default.
+Series = Annotated[
+    str | None,
+    PlainValidator(_series),
+    WithJsonSchema({"type": "string", "pattern": r"^\d+\.\d+$"}),
+]
+
 #: A part of a sweep: for each axis a value, or a list of values.
 Block = dict[str, Any]
 
@@ -262,6 +287,7 @@ class ExperimentSection(Section):
     traffic: dict[str, Any]
     rig: dict[str, Any] = Field(default_factory=dict)  # what differs from the rig of the file
     memory: Memory | None = None
+    kernel: Series = None
     restores: list[str] = Field(default_factory=list)  # switches of `emulation.model.era`
     measure: Measure | None = None
     unloaded: Name | None = None  # the experiment that `web` divides fetch times by
@@ -344,6 +370,7 @@ class StudyFile(Section):
     axes: dict[Name, AxisSection] = Field(default_factory=dict)
     rig: dict[str, Any] = Field(default_factory=dict)  # of every experiment
     memory: Memory | None = None
+    kernel: Series = None  # of every experiment
     experiments: dict[Name, ExperimentSection] = Field(min_length=1)
     fixed: FixedSection | None = None
 

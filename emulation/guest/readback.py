@@ -27,6 +27,9 @@ _CODEL_UNIT_US = 1.024
 #: makes whole microseconds of them and then whole bytes, each rounded down (iproute2, tc/q_tbf.c).
 _TBF_UNIT_S, _TBF_UNIT_B = 1.1e-6, 1
 
+#: The kernel keeps gains in a unit of its own, rounded down (net/sched/sch_dualpi2.c).
+_DUALPI2_GAIN_HZ = 1.01 / 256
+
 #: tc tells the kernel whole bytes per second.
 _RATE_UNIT_BIT_S = 8
 
@@ -249,6 +252,8 @@ def in_si(seen):
         values |= {f"{name}_us": options[name] for name in ("rehash", "db")}
         # The kernel has them as parts of 65535, and tc rounds up (iproute2, tc/q_sfb.c).
         slack = dict.fromkeys(("increment", "decrement"), 1.01 / 65535)
+    elif seen["kind"] == "dualpi2":
+        slack = dict.fromkeys(("alpha", "beta"), _DUALPI2_GAIN_HZ)
     elif seen["kind"] == "choke":
         slack = {"probability": 5e-6 * options["probability"]}  # tc shows six digits
     else:

@@ -94,6 +94,7 @@ class Experiment:
     seeds: tuple[int, ...]  # a repetition is a seed
     folder: str = ""  # of the study, unless it ships with the product
     restores: tuple[str, ...] = ()  # switches added to former eras in its runs (`era`)
+    kernel: str = DEFAULT_KERNEL  # series of its runs, unless the user chooses another
     measure: str | None = None  # the kind of measure of its runs; None: no claim needs numbers
     unloaded: str | None = None  # the experiment without load that its numbers are divided by
     #: Derives points with other values of axes, in the sweep or not, from one of its points.

@@ -119,6 +119,13 @@ _INFO = (
     ("dsack_dups", "u4"), ("reord_seen", "u4"), ("rcv_out_of_order_packets", "u4"),
     ("snd_wnd_bytes", "u4"), ("rcv_wnd_bytes", "u4"),
 )  # fmt: skip
+#: What follows it, after some fields that are left out, from 7.0 on: what AccECN counts.
+_INFO_ECN_AT = 248
+_INFO_ECN = (
+    ("received_ce_packets", "u4"), ("delivered_ect1_bytes", "u4"), ("delivered_ect0_bytes", "u4"),
+    ("delivered_ce_bytes", "u4"), ("received_ect1_bytes", "u4"), ("received_ect0_bytes", "u4"),
+    ("received_ce_bytes", "u4"), ("ecn_mode", "u4"),
+)  # fmt: skip
 #: Column -> value by which the kernel says that there is none yet: all ones, or
 #: TCP_INFINITE_SSTHRESH.
 _NONE = {"ssthresh_packets": 0x7FFFFFFF, "min_rtt_us": 2**32 - 1, "pacing_rate_bit_s": 2**64 - 1}
@@ -211,6 +218,8 @@ def _column(name: str, values: Any, rows: Any, length: int) -> Any:
         scaled = values / _SCALES[name]
     elif name.endswith("_gain"):
         scaled = values / _GAIN
+    elif name == "ecn_mode":  # other bits are about options
+        scaled = values & 3
     elif name.endswith("_bit_s"):
         scaled = values.astype(np.float64) * 8
     if name in _NONE:
@@ -270,7 +279,10 @@ def _socket(rows: _Rows, place: tuple[Any, ...], body: bytes) -> None:
         ends += [_address(family, address), socket.ntohs(port)]
     control = _text(attributes.get(_DIAG_CONG, b""))
     rows.add((*place, *ends, STATES.get(state, str(state)), control, received, sent, inode))
-    rows.add_struct("", _INFO, attributes[_DIAG_INFO])
+    info = attributes[_DIAG_INFO]
+    rows.add_struct("", _INFO, info)
+    if len(info) >= _INFO_ECN_AT + _dtype(_INFO_ECN).itemsize:
+        rows.add_struct("", _INFO_ECN, info[_INFO_ECN_AT:])
     for number, (prefix, fields) in _CONTROLS.items():
         if number in attributes:
             rows.add_struct(f"{prefix}_", fields, attributes[number])

@@ -79,7 +79,7 @@ class Live:
         result: Result | None = None
         error: Exception | None = None
         try:
-            built = kernel.build(progress=self._building)
+            built = kernel.named(self.run.kernel, progress=self._building)
             self.doing = "root file system"
             root = rootfs.build()
             self._check()

@@ -26,6 +26,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
+#include <linux/version.h>
 #include <net/gen_stats.h>
 #include <net/inet_hashtables.h>
 #include <net/net_namespace.h>
@@ -374,8 +375,12 @@ static int __init probe_init(void)
 	unsigned int number;
 	int status;
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 	hrtimer_init(&timer, CLOCK_TAI, HRTIMER_MODE_ABS);
 	timer.function = expired;
+#else
+	hrtimer_setup(&timer, expired, CLOCK_TAI, HRTIMER_MODE_ABS);
+#endif
 	messages = alloc_skb(PROBE_MESSAGES, GFP_KERNEL);
 	if (!messages)
 		return -ENOMEM;

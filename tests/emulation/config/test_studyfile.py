@@ -150,3 +150,17 @@ def test_options_of_a_kind_of_ones_own_are_what_they_look_like() -> None:
         "a": Duration(5 * 10**6), "b": Packets(7), "c": Size(3000), "d": Rate(2 * 10**6), "e": 5,
         "f": 0.5, "g": True, "h": None,
     }  # fmt: skip
+
+
+def test_a_study_and_an_experiment_name_their_series(first_of: Read, refusal: Refusal) -> None:
+    text = STUDY.replace("[mine]", "[codel]").replace("rtt: [5 ms, 50 ms]", "rtt: 5 ms")
+    of_file = text.replace("experiments:\n", "kernel: '7.2'\nexperiments:\n")
+    (run,) = select(first_of(of_file), seed=1)
+    assert (run.kernel, run.id.split("/")[1].split("@")[1]) == ("7.2", "linux-7.2")
+    assert select(first_of(of_file), seed=1, kernel="6.12")[0].kernel == "6.12"
+    own = of_file.replace("    repetitions: 2", "    kernel: '7.3'\n    repetitions: 2")
+    assert select(first_of(own), seed=1)[0].kernel == "7.3"
+    (line,) = refusal(of_file.replace("'7.2'", "7.2"))
+    assert "kernel: 7.2 is a number; write '7.2', with quotes" in line
+    (line,) = refusal(of_file.replace("'7.2'", "'5.4'"))
+    assert "unknown series of kernels '5.4'; valid: 6.12, 7.2, 7.3" in line
