@@ -328,10 +328,7 @@ def _fits(schema: pa.DataFrameSchema, table: pd.DataFrame) -> bool:
     for name, column in schema.columns.items():
         values = table[name]
         wanted = str(column.dtype)  # "string[pyarrow]" for str
-        if wanted.startswith("str"):
-            typed = is_string_dtype(values)
-        else:
-            typed = values.dtype == wanted
+        typed = is_string_dtype(values) if wanted.startswith("str") else values.dtype == wanted
         if not typed or (values.hasnans and not column.nullable):
             return False
         labels = list(values.cat.categories) if values.dtype == "category" else []
