@@ -28,6 +28,10 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from emulation.config import catalogue
+from emulation.errors import EmulationError
+from emulation.study import studies
+
 #: The variable of the environment that has the address.
 ADDRESS = "QDISC_LAB_FORKS"
 
@@ -143,6 +147,9 @@ def _import() -> None:
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as ipykernel does
     for module in IMPORTED:
         importlib.import_module(module)
+    with suppress(EmulationError):  # which a figure of that study says, too
+        for folder in studies.known().values():
+            catalogue.load(folder)  # forks read it again where it has changed since
     gc.freeze()  # pages that all forks share
 
 

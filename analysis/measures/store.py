@@ -7,9 +7,11 @@ measure is made of. So a change of a measure makes those rows anew that depend o
 Without a cache folder that can be written all is measured anew.
 """
 
+import fcntl
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -58,6 +60,18 @@ def _unloaded(run: RunFile) -> list[Path]:
         return [one.provenance for one in unloaded(run)]
     except DataError:  # which measuring the run will say, too
         return []
+
+
+@contextmanager
+def measuring(data: Path, study: str) -> Iterator[None]:
+    """Alone with the tables of a study: figures that are drawn at the same time ask for the same
+    runs, and who comes second reads what the first has measured."""
+    with ExitStack() as held:
+        with suppress(OSError):  # as in `write`
+            place = path(data, study, "").with_name("lock")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            fcntl.flock(held.enter_context(place.open("w")), fcntl.LOCK_EX)
+        yield
 
 
 def path(data: Path, study: str, experiment: str) -> Path:

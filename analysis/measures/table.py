@@ -77,7 +77,8 @@ def measure_study(
         if wanted and (eras is None or era in eras):
             found = find_runs(data, study.name, folder.name, reduced=True)
             work += [(era, run) for run in found if ccs is None or run.cc in ccs]
-    rows = _known_and_new(study, data, kinds, work, jobs)
+    with store.measuring(data, study.name):
+        rows = _known_and_new(study, data, kinds, work, jobs)
     table = rows[list(MEASURED.columns)]
     captured = []
     for part in (drops, startup):

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pandas as pd
@@ -42,6 +43,18 @@ def test_a_run_is_measured_once(data: Path) -> None:
     assert len(CALLS) == count
     assert again.equals(first)
     assert (first["value"] == first["seed"] + 0.1).all()
+
+
+def test_of_two_at_once_one_measures(data: Path) -> None:
+    study = open_study("gbw2015")
+    with ThreadPoolExecutor() as threads:
+        with store.measuring(data, "gbw2015"):
+            both = [threads.submit(measure_study, study, data, jobs=1) for _ in range(2)]
+            assert wait(both, timeout=1).not_done == {*both}
+            assert not CALLS
+        first, second = (one.result() for one in both)
+    assert first.equals(second)
+    assert len(CALLS) == len(first)  # one number of each run
 
 
 def test_a_changed_run_is_measured_again(data: Path) -> None:
