@@ -172,7 +172,7 @@ _CLASSES = frozenset({("htb", "default"), ("hfsc", "default")})
 _NAMELESS = frozenset({("netem", "jitter")})
 
 #: Times that `tc` counts in nanoseconds or reads as bare milliseconds; it counts others in us.
-_NANOSECONDS = frozenset({("fq", "timer_slack"), ("netem", "delay"), ("netem", "jitter")})
+_NANOSECONDS = frozenset({("fq", "timer_slack"), ("netem", "delay")})
 _MILLISECONDS = frozenset({("sfb", "rehash"), ("sfb", "db")})
 
 

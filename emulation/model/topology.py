@@ -433,8 +433,8 @@ class Topology:
             egress = port.egress
             if not isinstance(egress, Delay | Delays) or egress.bottleneck is None:
                 return port
-            packet_ns = 8e9 * BURST.bytes / egress.bottleneck.bits_per_second
-            jitter = Duration(round(factor * packet_ns / 2))
+            packet_us = 8e6 * BURST.bytes / egress.bottleneck.bits_per_second
+            jitter = Duration(1000 * round(factor * packet_us / 2))  # tc has no finer ones
             least = min(egress.each)
             if jitter > least:
                 what = f"noise of {factor:g} packets, {Duration(2 * jitter.nanoseconds)}"

@@ -83,15 +83,15 @@ def test_noise_varies_a_delay_by_packet_times_of_what_its_packets_cross(era_name
     assert plain["wires"] == job(era_name, link="10/1")["wires"]
     # 1514 bytes take 1211.2 us at 10 Mbit/s and ten times as long at 1 Mbit/s.
     assert {name: words[:3] for name, words in netems(told).items()} == {
-        "delay-r1": ["delay", "25000us", "302800ns"],
+        "delay-r1": ["delay", "25000us", "303us"],
         "delay-r2": ["delay", "25000us", "3028us"],
     }
     expected = [one["expect"]["jitter_us"] for wire in told["wires"] for port in wire
                 for one in port["qdiscs"] if one["kind"] == "netem"]  # fmt: skip
-    assert sorted(expected) == [302.8, 3028]
+    assert sorted(expected) == [303, 3028]
     (host,) = told["traffic"]["hosts"]
-    assert host["base_rtt_ms"] == pytest.approx(50 - 3.3308)
-    assert told["traffic"]["rtt_slack_ms"] == pytest.approx(10 + 2 * 3.3308)
+    assert host["base_rtt_ms"] == pytest.approx(50 - 3.331)
+    assert told["traffic"]["rtt_slack_ms"] == pytest.approx(10 + 2 * 3.331)
 
 
 def test_a_rig_overrides_the_noise_of_an_era() -> None:
@@ -106,18 +106,18 @@ def test_each_address_of_a_server_has_noise() -> None:
     words = [one["arguments"][:3] for wire in told["wires"] for port in wire
              for one in port["qdiscs"] if one["kind"] == "netem"]  # fmt: skip
     delays = ["2500us", "12500us", "50ms", "125ms"]
-    assert [one[2] for one in words] == ["605600ns"] * len(delays) * 2
+    assert [one[2] for one in words] == ["606us"] * len(delays) * 2
 
 
 def test_noise_of_a_dumbbell_and_its_read_back() -> None:
     flows = {"qdisc": "codel_5ms", "cc": "reno"}
     told = job("2013c", "khademi2013/flows_4", **flows)
     assert {name: words[2] for name, words in netems(told).items()} == {
-        "delay-aqm": "605600ns", "delay-recv": "605600ns",
+        "delay-aqm": "606us", "delay-recv": "606us",
     }  # fmt: skip
-    asked = {"kind": "netem", "parent": "root", "expect": {"delay_us": 25000, "jitter_us": 605.6}}
+    asked = {"kind": "netem", "parent": "root", "expect": {"delay_us": 25000, "jitter_us": 606}}
     seen: dict[str, Any] = {"kind": "netem", "root": True, "options": {"rate": {"rate": 125e6}}}
-    for jitter, wrong in ((0.0006056, 0), (0, 1)):
+    for jitter, wrong in ((0.000605, 0), (0, 1)):
         seen["options"]["delay"] = {"delay": 0.025, "jitter": jitter}
         assert len(readback.compare_qdisc("delay", asked, seen)) == wrong
 
