@@ -485,13 +485,14 @@ def _check(run: Run) -> None:
                 differ = sorted(_global(run.switches_of(node)) ^ common)
                 todo = f"choose eras that agree in switches of the whole guest: {', '.join(differ)}"
                 raise ConfigError(what, where, todo)
+        topology = run.topology
     except ValueError as error:
         what, _, todo = str(error).partition("; ")
         raise ConfigError(what, where, todo) from None
-    if not run.topology.nodes and (run.switches or run.cc != NONE):
+    if not topology.nodes and (run.switches or run.cc != NONE):
         what = f"has no host that could have the era '{run.era}' or a congestion control"
         raise ConfigError(what, where, "leave --era and --cc out")
-    clock(run, run.topology)
+    clock(run, topology)
     if not recipe.is_series(run.kernel):
         return  # what a kernel of the user's own has is not known
     topology = run.point.topology()  # without qdiscs from modules of an era

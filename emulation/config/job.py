@@ -41,12 +41,13 @@ def _sysctls(run: Run, topology: Topology) -> dict[str, dict[str, str]]:
 
 def _traffic(run: Run, topology: Topology) -> dict[str, Any]:
     traffic = run.traffic.job(run, topology)
-    tick = eras.tick(run.switches)
-    if tick:
-        traffic["rtt_slack_ms"] = CLOCK_SLACK_MS
+    tick, noise = eras.tick(run.switches), topology.noise()
+    shorter_ms = tick.ms if tick else noise.ms
+    if shorter_ms:
+        traffic["rtt_slack_ms"] = CLOCK_SLACK_MS + 2 * noise.ms
         for part in (traffic, *traffic.get("hosts", ()), *traffic.get("pairs", ())):
             if "base_rtt_ms" in part:
-                part["base_rtt_ms"] -= tick.ms  # the shortest time of a ping
+                part["base_rtt_ms"] -= shorter_ms  # the shortest time of a ping
     return traffic
 
 
@@ -96,6 +97,9 @@ def clock(run: Run, topology: Topology) -> dict[str, str]:
     tick = eras.tick(run.switches)
     if tick is None:
         return {}
+    if run.noise:
+        what = "packets leave a delay at the ticks of a clock or with noise, not both"
+        raise ConfigError(what, run.experiment_id, "leave out ticks_…, or set rig.noise=0")
     delays = topology.delays()
     if len(delays) != 1:
         listed = ", ".join(map(str, sorted(delays))) or "none"

@@ -239,9 +239,12 @@ def in_si(seen):
     elif seen["kind"] in ("htb", "hfsc") and "default" in options:
         values["default"] = int(str(options["default"]), 16)  # tc: "0x1"
     elif seen["kind"] == "netem":
-        values["delay_us"] = options.get("delay", {}).get("delay", 0) * 1e6
+        delay = options.get("delay", {})
+        values["delay_us"], values["jitter_us"] = (
+            delay.get(name, 0) * 1e6 for name in ("delay", "jitter")
+        )
         values["rate_bit_s"] = options.get("rate", {}).get("rate", 0) * 8
-        slack = {"delay_us": 1}
+        slack = {"delay_us": 1, "jitter_us": 1}
     elif seen["kind"] == "cake":
         values |= of_cake(options)
         slack = {"bandwidth_bit_s": _RATE_UNIT_BIT_S}

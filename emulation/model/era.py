@@ -31,6 +31,7 @@ class Switch:
     options: tuple[tuple[str, str, Option], ...] = ()  # (kind of tc, option, value)
     module: str = ""  # a kernel module: its folder in qdisc/src
     tick: Duration | None = None  # of the clock by which packets leave the emulated delay
+    noise: float = 0  # of the emulated delay, in packet times of the bottleneck
 
 
 _PIE = (
@@ -130,6 +131,52 @@ _RECOVERY = (
         "4.15, 713bafea9292",
         sysctls=(("net.ipv4.tcp_recovery", "0"), ("net.ipv4.tcp_fack", "1")),
     ),
+    Switch(
+        "fack_reordering",
+        "forward acknowledgment ends where reordering raises its threshold, not at the first sign",
+        "4.15, 713bafea9292",
+        sysctls=(("net.ipv4.tcp_recovery", "0"), ("net.ipv4.tcp_fack", "2")),
+    ),
+    Switch(
+        "early_retransmit",
+        "with less than four segments in flight a loss is repaired after a quarter of the RTT",
+        "4.11, bec41a11dd3d",
+        sysctls=(("net.ipv4.tcp_recovery", "0"), ("net.ipv4.tcp_early_retransmit", "1")),
+    ),
+    Switch(
+        "prr_grow",
+        "throughout recovery one segment more is sent than was delivered, up to the threshold",
+        "4.3, 3759824da87b",
+        sysctls=(("net.ipv4.tcp_prr_grow", "1"),),
+    ),
+    Switch(
+        "tlp_delack",
+        "a tail loss probe waits 10 ms at least, and for delayed acknowledgments of one segment",
+        "4.14, bb4d991a28cc",
+        sysctls=(("net.ipv4.tcp_tlp_delack", "1"),),
+    ),
+    Switch(
+        "no_tlp",
+        "there are no tail loss probes",
+        "3.10, 6ba8a3b19e76",
+        sysctls=(("net.ipv4.tcp_early_retrans", "0"),),
+    ),
+)
+
+#: How CUBIC sees round trips. In the eras by code only.
+_CUBIC = (
+    Switch(
+        "cubic_jiffies",
+        "CUBIC takes the RTT from a clock of jiffies, which are milliseconds",
+        "3.15, 740b0f1841f6",
+        parameters=(("tcp_cubic.rtt_jiffies", "Y"),),
+    ),
+    Switch(
+        "hystart_train",
+        "a train of acknowledgments ends slow start at half of the least RTT",
+        "5.6, cece509f9a7f",
+        parameters=(("tcp_cubic.train_alone", "Y"),),
+    ),
 )
 
 #: Receivers. In no era yet: the shipped runs were made without (docs/eras.md).
@@ -139,6 +186,19 @@ _RECEIVER = (
         "after a segment out of order a receiver acknowledges up to 16 segments one by one",
         "4.18, a3893637e1eb",
         module="quickack",
+    ),
+    Switch(
+        "quickack_ce",
+        "as quickack, and after a mark of congestion: 16 acknowledgments, not 2",
+        "4.18, 522040ea5fdd",
+        parameters=(("quickack.ce", "Y"),),
+        module="quickack",
+    ),
+    Switch(
+        "receive_buffer",
+        "a receive buffer begins with 87380 bytes, not with 131072",
+        "4.20, a337531b942b",
+        sysctls=(("net.ipv4.tcp_rmem", "4096 87380 6291456"),),
     ),
 )
 
@@ -154,6 +214,12 @@ _SENDER = (
             ("net.ipv4.tcp_pacing_ss_ratio", "1000"),
         ),
         module="small_queues",
+    ),
+    Switch(
+        "queue_truesize",
+        "a segment takes 4352 bytes of the 128 KiB of small_queues, not 2763",
+        "by measurement, as send_buffer: 131072 * 2763 / 4352",
+        sysctls=(("net.ipv4.tcp_limit_output_bytes", str(131072 * 2763 // 4352)),),
     ),
 )
 
@@ -180,11 +246,32 @@ _SEND_BUFFER = Switch(
     sysctls=(("net.ipv4.tcp_wmem", f"4096 16384 {963 * 2763}"),),
 )
 
-#: Traits of a testbed other than its kernel; in no era and in no ablation of one.
-TESTBED: tuple[Switch, ...] = (_SEND_BUFFER, *_CLOCK)
+#: What hosts do to the time of packets, and an emulated path does not: without it flows lock into
+#: step with the packets of the bottleneck. The remedy and its size, uniform from 0 to the time that
+#: the bottleneck takes for a packet, are S. Floyd's and V. Jacobson's ("On Traffic Phase Effects in
+#: Packet-Switched Gateways", 1992). A rig's `noise` sets another size.
+_NOISE = Switch(
+    "host_noise",
+    "the emulated delay varies by one packet time of the bottleneck, without reordering",
+    "not a change of Linux: hosts have interrupts, timers and caches",
+    noise=1,
+)
+
+#: Traits of a testbed other than its kernel; in no ablation of an era.
+TESTBED: tuple[Switch, ...] = (_SEND_BUFFER, _NOISE, *_CLOCK)
 
 #: Every switch of Linux's behaviour.
-SWITCHES: tuple[Switch, ...] = (*_PIE, *_FQ_CODEL, *_TCP, *_RECOVERY, *_RECEIVER, *_SENDER)
+SWITCHES: tuple[Switch, ...] = (
+    *(*_PIE, *_FQ_CODEL, *_TCP, *_CUBIC, *_RECOVERY, *_RECEIVER, *_SENDER),
+)
+
+#: All that Linux 3.14 did otherwise and the series can be made to do, by its source (docs/eras.md),
+#: and the rule of `host_noise`: decided before any run with it was compared with a paper.
+_BY_CODE = tuple(
+    switch.name
+    for switch in (*SWITCHES, _SEND_BUFFER, _NOISE)
+    if switch.name not in ("fack", "no_tlp")  # fack_reordering is the whole of the former
+)
 
 #: The switches of each era.
 ERAS: dict[str, tuple[str, ...]] = {
@@ -194,12 +281,19 @@ ERAS: dict[str, tuple[str, ...]] = {
     "2013": tuple(
         switch.name for switch in (*_PIE, *_FQ_CODEL, *_TCP) if switch.name != "count_acks"
     ),
-    # Linux 4.3 to 4.8: by the code, all that was changed later.
+    # Linux 4.3 to 4.8 (bbr2016, cake2016): by the code, too, all that was changed later.
     "2016": tuple(
-        switch.name
-        for switch in (*_PIE, *_FQ_CODEL, *_TCP, *_RECOVERY, *_RECEIVER)
-        if switch.name not in ("count_acks", "hystart_early")
+        name
+        for name in _BY_CODE
+        if name
+        not in (
+            *("count_acks", "hystart_early", "prr_grow", "cubic_jiffies"),
+            *("small_queues", "queue_truesize", _SEND_BUFFER.name, _NOISE.name),
+        )
     ),
+    "2014c": _BY_CODE,
+    # Linux 3.8 had no tail loss probes (3.10), and counted bytes, as above.
+    "2013c": (*(name for name in _BY_CODE if name not in ("count_acks", "tlp_delack")), "no_tlp"),
 }
 
 _BY_NAME = {switch.name: switch for switch in (*SWITCHES, *TESTBED)}
@@ -212,7 +306,7 @@ def switches(era: str, besides: Iterable[str] = ()) -> tuple[Switch, ...]:
     """Return the switches of `era`: a name of `ERAS`, then `+name` or `-name` for each change.
 
     `besides` are switches added to every era but `MODERN`. Raises `ValueError` for an unknown name
-    (with the valid ones), for a change that has no effect, and for two clocks.
+    (with the valid ones), for a change that has no effect, and for a clock beside noise.
     """
     base, *changes = re.split(r"(?=[+-])", era)
     if base not in ERAS:
@@ -228,7 +322,7 @@ def switches(era: str, besides: Iterable[str] = ()) -> tuple[Switch, ...]:
             raise ValueError(f"era '{era}': '{name}' is already {'on' if sign == '+' else 'off'}")
         on ^= {name}
     chosen = tuple(switch for name, switch in _BY_NAME.items() if name in on)
-    clocks = [switch.name for switch in chosen if switch.tick]
+    clocks = [switch.name for switch in chosen if switch.tick or switch.noise]
     if len(clocks) > 1:
         raise ValueError(f"era '{era}': {' and '.join(clocks)} exclude each other; choose one")
     return chosen
@@ -257,6 +351,11 @@ def modules(on: Iterable[Switch]) -> tuple[str, ...]:
 def tick(on: Iterable[Switch]) -> Duration | None:
     """Return the tick at which packets leave the emulated delay; None means to the nanosecond."""
     return next((switch.tick for switch in on if switch.tick), None)
+
+
+def noise(on: Iterable[Switch]) -> float:
+    """Return by how many packet times of the bottleneck the emulated delay varies."""
+    return sum(switch.noise for switch in on)
 
 
 def restored(qdisc: Qdisc, on: Iterable[Switch]) -> Qdisc:

@@ -181,7 +181,8 @@ TC_OPTIONS: Mapping[str, Mapping[str, type]] = {
     "hfsc": {"default": int},
     "drr": {},
     "prio": {"bands": int},
-    "netem": {"delay": Duration, "rate": Rate, "limit": Packets},
+    # The jitter follows the delay; with a rate, no packet overtakes another.
+    "netem": {"delay": Duration, "jitter": Duration, "rate": Rate, "limit": Packets},
 }
 
 #: Options that are not compared: `tc` folds them into others, or the kernel adapts them
@@ -227,6 +228,9 @@ _BARE = frozenset({("fq_codel", "quantum"), ("fq", "quantum"), ("fq", "initial_q
 
 #: Options that name a class by its digits, which `tc` reads as hexadecimal: `20` of `1:20`.
 _CLASSES = frozenset({("htb", "default"), ("hfsc", "default")})
+
+#: Options that `tc` takes without their names, behind the option before them.
+_NAMELESS = frozenset({("netem", "jitter")})
 
 #: Times that `tc` counts in nanoseconds or reads as bare milliseconds; it counts others in us.
 _NANOSECONDS = frozenset({("fq", "timer_slack"), ("netem", "delay")})
@@ -314,7 +318,8 @@ class Qdisc:
             if isinstance(value, bool):
                 words += [name] if value else []
             else:
-                words += [name, _argument(self.kind, name, value)]
+                words += [] if (self.kind, name) in _NAMELESS else [name]
+                words += [_argument(self.kind, name, value)]
         return tuple(words)
 
     def expect(self) -> dict[str, str | int | float | bool]:

@@ -276,7 +276,15 @@ class Run:
         topology = self.point.topology().with_qdiscs(
             lambda node, qdisc: eras.restored(qdisc, self.switches_of(node))
         )
-        return topology.clocked() if eras.tick(self.switches) else topology
+        if eras.tick(self.switches):
+            return topology.clocked()
+        return topology.noisy(self.noise) if self.noise else topology
+
+    @property
+    def noise(self) -> float:
+        """Return by how many packet times delays vary: as the rig says, else as the era does."""
+        asked = self.rig.host_noise
+        return eras.noise(self.switches) if asked is None else asked
 
     @property
     def base_rtts(self) -> tuple[Duration, ...]:

@@ -101,16 +101,23 @@ class Hierarchy:
 
 @dataclass(frozen=True)
 class Delay:
-    """A constant delay (`netem`) with a finite rate."""
+    """A delay (`netem`) with a finite rate: constant, at the ticks of a clock, or with noise."""
 
-    delay: Duration  # of one direction
+    delay: Duration  # of one direction, on average
     rate: Rate  # at which packets leave
     limit: Packets  # that may be under way
+    bottleneck: Rate | None = None  # of the packets that are delayed; None where a rig has none
     clocked: bool = False  # whether packets leave at the ticks of a clock (`qdisc/src/ticks`)
+    jitter: Duration | None = None  # how far the delay of a packet may be from `delay`
+
+    @property
+    def each(self) -> tuple[Duration, ...]:
+        """Return the one delay."""
+        return (self.delay,)
 
     def attached(self) -> tuple[Attached, ...]:
         """Return the one qdisc, which delays packets."""
-        netem = _netem(self.delay, self.rate, self.limit)
+        netem = _netem(self.delay, self.rate, self.limit, self.jitter)
         return (Attached("root", "1:", Qdisc("ticks", "ticks") if self.clocked else netem),)
 
     def filters(self) -> tuple[str, ...]:
@@ -129,12 +136,21 @@ class Delays:
     match: str  # `dst` or `src`: which address of a packet
     rate: Rate  # at which packets leave, per address
     limit: Packets  # that may be under way, per address
+    bottleneck: Rate | None = None  # of the packets that are delayed
+    jitter: Duration | None = None  # how far the delay of a packet may be from its address's
+
+    @property
+    def each(self) -> tuple[Duration, ...]:
+        """Return the delay of each address."""
+        return tuple(delay for _, delay in self.delays)
 
     def attached(self) -> tuple[Attached, ...]:
         """Return the root with its bands and, in each band, the qdisc that delays packets."""
         root = Attached("root", "1:", Qdisc("prio", "prio", (("bands", len(self.delays)),)))
         bands = (
-            Attached(f"1:{band}", f"{10 * band}:", _netem(delay, self.rate, self.limit))
+            Attached(
+                f"1:{band}", f"{10 * band}:", _netem(delay, self.rate, self.limit, self.jitter)
+            )
             for band, (_, delay) in enumerate(self.delays, start=1)
         )
         return (root, *bands)
@@ -147,8 +163,10 @@ class Delays:
         )
 
 
-def _netem(delay: Duration, rate: Rate, limit: Packets) -> Qdisc:
-    return Qdisc("netem", "netem", (("delay", delay), ("rate", rate), ("limit", limit)))
+def _netem(delay: Duration, rate: Rate, limit: Packets, jitter: Duration | None) -> Qdisc:
+    """Return a delay line. As it has a rate, a packet never leaves before those that came first."""
+    varies = (("jitter", jitter),) if jitter else ()
+    return Qdisc("netem", "netem", (("delay", delay), *varies, ("rate", rate), ("limit", limit)))
 
 
 @dataclass(frozen=True)
@@ -400,6 +418,41 @@ class Topology:
 
         wires = tuple(Wire(changed(wire.a), changed(wire.b)) for wire in self.wires)
         return replace(self, wires=wires)
+
+    def noisy(self, factor: float) -> Topology:
+        """Return the same rig, where each delay varies by `factor` times the time of a packet.
+
+        The time is that of a full frame (`BURST`) at the bottleneck which the delayed packets
+        cross. The average delay stays, and so does the order of packets. Raises `ValueError` where
+        no delay has a bottleneck, and where one could be less than nothing.
+        """
+        if not any(egress.bottleneck for egress in self._delays()):
+            what = f"noise needs a delay beside a bottleneck, '{self.name}' has none"
+            raise ValueError(f"{what}; take an era without host_noise, or set rig.noise=0")
+
+        def changed(port: Port) -> Port:
+            egress = port.egress
+            if not isinstance(egress, Delay | Delays) or egress.bottleneck is None:
+                return port
+            packet_us = 8e6 * BURST.bytes / egress.bottleneck.bits_per_second
+            jitter = Duration(1000 * round(factor * packet_us / 2))  # tc has no finer ones
+            least = min(egress.each)
+            if jitter > least:
+                what = f"noise of {factor:g} packets, {Duration(2 * jitter.nanoseconds)}"
+                raise ValueError(f"{what}, is too much for a delay of {least}; set rig.noise less")
+            return replace(port, egress=replace(egress, jitter=jitter))
+
+        wires = tuple(Wire(changed(wire.a), changed(wire.b)) for wire in self.wires)
+        return replace(self, wires=wires)
+
+    def noise(self) -> Duration:
+        """Return how far the RTT of the empty path may be from its mean: zero without noise."""
+        jitters = (egress.jitter for egress in self._delays())
+        return Duration(sum(jitter.nanoseconds for jitter in jitters if jitter))
+
+    def _delays(self) -> Iterator[Delay | Delays]:
+        egresses = (port.egress for port in self.ports())
+        return (egress for egress in egresses if isinstance(egress, Delay | Delays))
 
     def delays(self) -> set[Duration]:
         """Return the different delays of single directions."""

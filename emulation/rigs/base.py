@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
+    Field,
     PlainValidator,
     TypeAdapter,
     ValidationInfo,
@@ -69,6 +70,12 @@ Hosts = Annotated[
     WithJsonSchema({"type": "object", "additionalProperties": {"type": "object"}}),
 ]
 
+#: The most that a delay may vary, in packet times of the bottleneck: far more than a host's noise.
+MOST_NOISE = 100
+
+#: By how many packet times of the bottleneck each delay varies; None leaves that to the era.
+Noise = Annotated[float | None, Field(ge=0, le=MOST_NOISE, allow_inf_nan=False)]
+
 
 class RigSection(Section):
     """A rig of a study file. A kind of rig is a subclass, with its `kind` and its parameters."""
@@ -96,6 +103,11 @@ class RigSection(Section):
     def base_rtts(self) -> tuple[Duration, ...]:
         """Return RTTs of the empty path to each address of the server, if the rig states them."""
         return ()
+
+    @property
+    def host_noise(self) -> float | None:
+        """Return by how many packet times delays vary, if the rig and not the era says so."""
+        return None
 
     @property
     def node_sysctls(self) -> Mapping[str, Mapping[str, str]]:

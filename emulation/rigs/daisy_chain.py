@@ -6,6 +6,7 @@ rig:
   base_rtt: 50 ms        # or a list: the server has an address for each
   edge_rate: 1 Gbit/s
   split: symmetric       # or forward, backward: all of the delay on the way to or from the server
+  noise: 1               # by how many packet times of the bottleneck a delay varies; 0 in no era
   wifi: nanostation      # the link between client and router_up, in place of the wire
 ```
 """
@@ -37,7 +38,7 @@ from emulation.model.topology import (
 )
 from emulation.model.units import Duration, Rate
 from emulation.model.wifi import Wifi
-from emulation.rigs.base import RigSection, WifiLink, halves
+from emulation.rigs.base import Noise, RigSection, WifiLink, halves
 from emulation.study.schema import Flaws, LinkRate, Spans
 
 
@@ -48,6 +49,7 @@ class DaisyChain(RigSection):
     edge_rate: LinkRate  # of every port but those of the bottleneck
     base_rtt: Spans
     split: Literal["symmetric", "forward", "backward"] = "symmetric"
+    noise: Noise = None
     wifi: WifiLink | None = None
 
     @field_validator("wifi")
@@ -57,6 +59,11 @@ class DaisyChain(RigSection):
             what = f"'{wifi.name}' has {len(wifi.stations)} stations, a daisy chain has one client"
             raise Flaws(((), what, "write 1"))
         return wifi
+
+    @property
+    def host_noise(self) -> float | None:
+        """Return the noise of the delays."""
+        return self.noise
 
     @property
     def base_rtts(self) -> tuple[Duration, ...]:
@@ -87,9 +94,15 @@ def daisy_chain(
     The server has an address for each of `base_rtts` (Sec. 6.1 has four).
     """
     edge = Shaper(edge_rate, EDGE_BURST, SHAPER_LIMIT)
-    there, back = ([halves(rtt, split)[way] for rtt in base_rtts] for way in (0, 1))
+    ways = ([halves(rtt, split)[way] for rtt in base_rtts] for way in (0, 1))
     first, *more = (f"10.0.4.{host}/24" for host in range(2, 2 + len(base_rtts)))
     server = Port("server", "server-r2", first, edge, tuple(more))
+    there, back = (
+        _delay(server, delays, match, edge_rate, bottleneck)
+        for delays, match, bottleneck in zip(
+            ways, ("dst", "src"), (link.up, link.down), strict=True
+        )
+    )
     nodes = (
         Node("client", forwards=False),
         Node("router_up", forwards=True),
@@ -109,10 +122,10 @@ def daisy_chain(
                 "10.0.2.1/24",
                 Shaper(link.up, BURST, SHAPER_LIMIT, up_qdisc),
             ),
-            Port("delay", "delay-r1", "10.0.2.2/24", _delay(server, back, "src", edge_rate)),
+            Port("delay", "delay-r1", "10.0.2.2/24", back),
         ),
         Wire(
-            Port("delay", "delay-r2", "10.0.3.1/24", _delay(server, there, "dst", edge_rate)),
+            Port("delay", "delay-r2", "10.0.3.1/24", there),
             Port(
                 "router_down",
                 "r2-delay",
@@ -125,11 +138,14 @@ def daisy_chain(
     return Topology("daisy_chain", nodes, wires)
 
 
-def _delay(server: Port, delays: list[Duration], match: str, rate: Rate) -> Delay | Delays:
-    """Return the delay of packets, for each address of `server` its own."""
+def _delay(
+    server: Port, delays: list[Duration], match: str, rate: Rate, bottleneck: Rate
+) -> Delay | Delays:
+    """Return the delay of packets that cross `bottleneck`, for each address of `server` its own."""
     if len(delays) == 1:
-        return Delay(delays[0], rate, DELAY_LIMIT)
-    return Delays(tuple(zip(server.ips, delays, strict=True)), match, rate, DELAY_LIMIT)
+        return Delay(delays[0], rate, DELAY_LIMIT, bottleneck)
+    of_addresses = tuple(zip(server.ips, delays, strict=True))
+    return Delays(of_addresses, match, rate, DELAY_LIMIT, bottleneck)
 
 
 #: The access point. Mininet takes a switch's number from the digit in its name.

@@ -7,6 +7,7 @@ rig:
   edge_rate: 100 Mbit/s
   pairs: 4               # senders, and as many receivers
   split: symmetric       # or forward, backward: all of the delay on the way to or from receivers
+  noise: 1               # by how many packet times of the bottleneck a delay varies; 0 in no era
   wifi: public           # the receivers are its stations, and its access point is the bottleneck
 ```
 """
@@ -35,7 +36,7 @@ from emulation.model.topology import (
 )
 from emulation.model.units import Duration, Packets, Rate, Size
 from emulation.model.wifi import Wifi
-from emulation.rigs.base import RigSection, WifiLink, halves
+from emulation.rigs.base import Noise, RigSection, WifiLink, halves
 from emulation.study.schema import Flaws, LinkRate, Span
 
 MOST_PAIRS = 64  # which Mininet's switch and a guest's memory can easily take
@@ -55,6 +56,7 @@ class Dumbbell(RigSection):
     base_rtt: Span
     pairs: int = Field(default=PAIRS, ge=1, le=MOST_PAIRS, strict=True)
     split: Literal["symmetric", "forward", "backward"] = "symmetric"
+    noise: Noise = None
     wifi: WifiLink | None = None
 
     @model_validator(mode="after")
@@ -64,6 +66,11 @@ class Dumbbell(RigSection):
             what += f", a dumbbell has {self.pairs} receivers"
             raise Flaws((("wifi",), what, f"write {self.pairs}"))
         return self
+
+    @property
+    def host_noise(self) -> float | None:
+        """Return the noise of the delays."""
+        return self.noise
 
     @property
     def base_rtts(self) -> tuple[Duration, ...]:
@@ -106,13 +113,20 @@ def dumbbell(
         *star("switch1", senders, "10.0.1", before, edge),
         Wire(
             behind,
-            Port("delay", "delay-aqm", "10.0.2.2/24", Delay(back, link.down, DELAY_LIMIT)),
+            Port(
+                "delay", "delay-aqm", "10.0.2.2/24", Delay(back, link.down, DELAY_LIMIT, link.down)
+            ),
         ),
         *star(
             "switch2",
             receivers,
             "10.0.3",
-            Port("delay", "delay-recv", "10.0.3.254/24", Delay(there, edge_rate, DELAY_LIMIT)),
+            Port(
+                "delay",
+                "delay-recv",
+                "10.0.3.254/24",
+                Delay(there, edge_rate, DELAY_LIMIT, link.up),
+            ),
             edge,
         ),
     )

@@ -8,6 +8,10 @@
  * delayed. After each loss a window or more was thus acknowledged segment by
  * segment, and its sender sent segments one at a time and not in pairs.
  *
+ * With ce=Y the same happens after a mark of congestion, and after a segment
+ * without ECN where others had it: since commit 522040ea5fdd ("tcp: do not
+ * aggressively quick ack after ECN events", 4.18) at most two are quick then.
+ *
  * This looks at what comes in for a connection before TCP does, and sets what
  * tcp_enter_quickack_mode() would have set.
  */
@@ -16,8 +20,13 @@
 #include <linux/module.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter_ipv4.h>
+#include <net/inet_ecn.h>
 #include <net/net_namespace.h>
 #include <net/tcp.h>
+
+static bool ce;
+module_param(ce, bool, 0644);
+MODULE_PARM_DESC(ce, "also after a mark of congestion (ECN)");
 
 /* As tcp_enter_quickack_mode(), which is not exported. */
 static void enter_quickack_mode(struct sock *sk)
@@ -32,6 +41,18 @@ static void enter_quickack_mode(struct sock *sk)
 		icsk->icsk_ack.quick = acks;
 	inet_csk_exit_pingpong_mode(sk);
 	icsk->icsk_ack.ato = TCP_ATO_MIN;
+}
+
+/* What tcp_ecn_check_ce() would take for a reason. */
+static bool marked(const struct sock *sk, const struct iphdr *ip)
+{
+	u8 flags = tcp_sk(sk)->ecn_flags;
+
+	if (!ce || !(flags & TCP_ECN_OK))
+		return false;
+	if (INET_ECN_is_ce(ip->tos))
+		return !(flags & TCP_ECN_DEMAND_CWR);
+	return INET_ECN_is_not_ect(ip->tos) && (flags & TCP_ECN_SEEN);
 }
 
 static unsigned int quickack_in(void *priv, struct sk_buff *skb,
@@ -51,8 +72,9 @@ static unsigned int quickack_in(void *priv, struct sk_buff *skb,
 		return NF_ACCEPT;
 	seq = ntohl(th->seq);
 	length = ntohs(ip->tot_len) - ip_hdrlen(skb) - 4 * th->doff;
-	if (length && seq != tcp_sk(sk)->rcv_nxt &&
-	    after(seq + length, tcp_sk(sk)->rcv_nxt))
+	if (length && ((seq != tcp_sk(sk)->rcv_nxt &&
+			after(seq + length, tcp_sk(sk)->rcv_nxt)) ||
+		       marked(sk, ip)))
 		enter_quickack_mode(sk);
 	return NF_ACCEPT;
 }

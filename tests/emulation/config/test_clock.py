@@ -1,10 +1,11 @@
-"""What a testbed had beside its kernel, as switches: a clock of the delay, a send buffer."""
+"""What a testbed had beside its kernel, as switches: a clock or noise of the delay, a buffer."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+import readback
 
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
@@ -61,10 +62,64 @@ def test_a_send_buffer_changes_nothing_else() -> None:
     assert told == plain
 
 
-def test_no_era_and_no_ablation_has_what_testbeds_had() -> None:
+def test_no_ablation_has_what_testbeds_had() -> None:
     names = {switch.name for switch in TESTBED}
-    assert not names & {name for of in era.ERAS.values() for name in of}
     assert not names & {switch.name for switch in era.SWITCHES}
+    by_rule = {"host_noise", "send_buffer"}
+    assert {name: names & set(of) for name, of in era.ERAS.items()} == {
+        "modern": set(), "2013": set(), "2014": set(), "2013c": by_rule, "2014c": by_rule,
+    }  # fmt: skip
+
+
+def netems(told: dict[str, Any]) -> dict[str, list[str]]:
+    """The arguments of netem by interface."""
+    return {port["interface"]: one["arguments"] for wire in told["wires"] for port in wire
+            for one in port["qdiscs"] if one["kind"] == "netem"}  # fmt: skip
+
+
+@pytest.mark.parametrize("era_name", ["modern", "2014"])
+def test_noise_varies_a_delay_by_packet_times_of_what_its_packets_cross(era_name: str) -> None:
+    plain, told = (job(era_name, link="10/1", settings={"rig.noise": [n]}) for n in ("0", "0.5"))
+    assert plain["wires"] == job(era_name, link="10/1")["wires"]
+    # 1514 bytes take 1211.2 us at 10 Mbit/s and ten times as long at 1 Mbit/s.
+    assert {name: words[:3] for name, words in netems(told).items()} == {
+        "delay-r1": ["delay", "25000us", "303us"],
+        "delay-r2": ["delay", "25000us", "3028us"],
+    }
+    expected = [one["expect"]["jitter_us"] for wire in told["wires"] for port in wire
+                for one in port["qdiscs"] if one["kind"] == "netem"]  # fmt: skip
+    assert sorted(expected) == [303, 3028]
+    (host,) = told["traffic"]["hosts"]
+    assert host["base_rtt_ms"] == pytest.approx(50 - 3.331)
+    assert told["traffic"]["rtt_slack_ms"] == pytest.approx(10 + 2 * 3.331)
+
+
+def test_a_rig_overrides_the_noise_of_an_era() -> None:
+    quiet = job("2014c", settings={"rig.noise": ["0"]})
+    assert netems(quiet) == netems(job("2014"))
+    assert netems(job("2014c")) == netems(job("2014", settings={"rig.noise": ["1"]}))
+    assert netems(job("2014c-host_noise")) == netems(quiet)
+
+
+def test_each_address_of_a_server_has_noise() -> None:
+    told = job("2014c", "gbw2015/rtt_fairness")
+    words = [one["arguments"][:3] for wire in told["wires"] for port in wire
+             for one in port["qdiscs"] if one["kind"] == "netem"]  # fmt: skip
+    delays = ["2500us", "12500us", "50ms", "125ms"]
+    assert [one[2] for one in words] == ["606us"] * len(delays) * 2
+
+
+def test_noise_of_a_dumbbell_and_its_read_back() -> None:
+    flows = {"qdisc": "codel_5ms", "cc": "reno"}
+    told = job("2013c", "khademi2013/flows_4", **flows)
+    assert {name: words[2] for name, words in netems(told).items()} == {
+        "delay-aqm": "606us", "delay-recv": "606us",
+    }  # fmt: skip
+    asked = {"kind": "netem", "parent": "root", "expect": {"delay_us": 25000, "jitter_us": 606}}
+    seen: dict[str, Any] = {"kind": "netem", "root": True, "options": {"rate": {"rate": 125e6}}}
+    for jitter, wrong in ((0.000605, 0), (0, 1)):
+        seen["options"]["delay"] = {"delay": 0.025, "jitter": jitter}
+        assert len(readback.compare_qdisc("delay", asked, seen)) == wrong
 
 
 @pytest.mark.parametrize(
@@ -74,6 +129,11 @@ def test_no_era_and_no_ablation_has_what_testbeds_had() -> None:
         ("2014+ticks_1ms", "gbw2015/rtt_fairness", {}, "the rig has none"),
         ("2014+ticks_4ms", "gbw2015/rrul", {"settings": {"rig.base_rtt": ["2 ms"]}},
          "a clock of 4 ms cannot give a delay of 1 ms"),
+        ("2014c+ticks_1ms", "gbw2015/rrul", {}, "ticks_1ms exclude each other"),
+        ("2014+ticks_1ms", "gbw2015/rrul", {"settings": {"rig.noise": ["1"]}}, "not both"),
+        ("2014", "gbw2015/rrul", {"link": "10/1", "settings": {"rig.noise": ["5"]}},
+         "noise of 5 packets, 60560 us, is too much for a delay of 25 ms"),
+        ("2014", "gbw2015/rrul", {"settings": {"rig.noise": ["-1"]}}, "rig.noise"),
     ],
 )  # fmt: skip
 def test_clocks_that_cannot_be(eras: str, name: str, chosen: dict[str, Any], said: str) -> None:

@@ -33,6 +33,11 @@ SWITCHES = {
     "/proc/sys/net/ipv4/tcp_gso": ("1", "2"),
     "/proc/sys/net/ipv4/tcp_count_acks": ("0", "2"),
     "/proc/sys/net/ipv4/tcp_fack": ("0", "256"),
+    "/sys/module/tcp_cubic/parameters/rtt_jiffies": ("N", "2"),
+    "/sys/module/tcp_cubic/parameters/train_alone": ("N", "2"),
+    "/proc/sys/net/ipv4/tcp_early_retransmit": ("0", "2"),
+    "/proc/sys/net/ipv4/tcp_prr_grow": ("0", "2"),
+    "/proc/sys/net/ipv4/tcp_tlp_delack": ("0", "2"),
 }
 
 LOOK = """
