@@ -148,11 +148,19 @@ class QdiscSection(Section):
         return read
 
 
+def _parameters(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    for name, value in pairs:
+        if not re.fullmatch(r"\w+", name, re.ASCII) or not value.isprintable():
+            what = f"'{name}' is not a parameter of a module, or has no value"
+            raise Flaws(((name,), what, "write its name and a number or a word"))
+    return pairs
+
+
 class ControlSection(Section):
     """A congestion control from a kernel module; its name is that under which it registers."""
 
     module: str  # the folder of the module
-    parameters: Settings = ()  # of the module
+    parameters: Annotated[Settings, AfterValidator(_parameters)] = ()  # of the module
 
 
 def _rate(text: str) -> Rate:

@@ -169,3 +169,21 @@ def test_the_example_is_built_and_runs(ramp: Path, tmp_path: Path) -> None:
     assert seen["options"]["max_us"] == 100000
     assert seen["drops"] == seen["dropped"] > 20  # early ones alone: the FIFO was never full
     assert seen["overlimit"] == seen["backlog"] == seen["qlen"] == 0
+
+
+def test_a_congestion_control_of_ones_own_comes_with_its_module_and_parameters(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = root / "qdisc/src/aimd"
+    text = (folder / "own.yaml").read_text().replace("src/aimd", str(folder))
+    monkeypatch.setenv(ownfile.VARIABLE, str(written(tmp_path, text)))
+    job = job_of(one_run(qdisc="codel", cc="aimd"))
+    assert job["sysctls"]["client"]["net.ipv4.tcp_congestion_control"] == "aimd"
+    assert [module["name"] for module in job["modules"]] == ["tcp_aimd"]
+    values = {path.rpartition("/")[2]: value for path, value in job["parameters"].items()}
+    assert (values["increase"], values["decrease"]) == ("200", "125")
+    assert values["tcp_allowed_congestion_control"] == "reno bbr cubic aimd"
+    other = job_of(one_run(qdisc="codel", cc="cubic"))
+    assert "modules" not in other
+    assert not any("congestion" in path for path in other["parameters"])
+    assert ownfile.drawn() == {}

@@ -93,6 +93,13 @@ def test_a_client_and_its_server_are_two_programs(sender: Path, first_of: Read) 
         ("kind: netperf", "netperf -H 10.0.4.2 -t TCP_STREAM -l 10", {"tcp": 12865}),
         ("kind: netperf, test: UDP_RR", "netperf -H 10.0.4.2 -t UDP_RR -l 10", {"tcp": 12865}),
         (
+            "kind: netperf, cc: bbr",
+            "netperf -H 10.0.4.2 -t TCP_STREAM -l 10 -- -K bbr,bbr",
+            {"tcp": 12865},
+        ),
+        ("kind: iperf, cc: vegas", "iperf -c 10.0.4.2 -t 10 -y C -Z vegas", {"tcp": 5001}),
+        ("kind: iperf3, cc: lp", "iperf3 -c 10.0.4.2 -t 10 -J -C lp", {"tcp": 5201}),
+        (
             "kind: irtt, interval: 5 ms",
             "irtt client -o - -i 5000us -d 10s 10.0.4.2",
             {"udp": 2112},
