@@ -7,6 +7,7 @@ with it.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from math import ceil
 from typing import Final
 
@@ -209,6 +210,7 @@ def frozen(
     return Saturation(p * late / (late + early), successes * 8 * payload / mean)
 
 
+@cache
 def countdown(
     stations: int,
     cw_min: int = 15,
