@@ -46,7 +46,12 @@ def is_reduced(record: Path) -> bool:
 
     `analysis.measures.reduced` makes such runs: `data_sha256` still says what the data are.
     """
-    return not beside(record).exists() and record.is_file() and MEASURES in read_json(record)
+    if beside(record).exists() or not record.is_file():
+        return False
+    try:
+        return MEASURES in read_json(record)
+    except DamagedData:  # whoever reads it will say so
+        return False
 
 
 def write_rows(rows: Iterable[dict[str, Any]], path: Path) -> None:

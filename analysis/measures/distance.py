@@ -14,6 +14,7 @@ import pandas as pd
 from analysis.errors import DataError
 from analysis.measures import fairness, metrics, prediction
 from analysis.runs import dataset
+from analysis.runs.dataset import RunFile
 from analysis.runs.published import PUBLISHED, read_table
 
 MEASURED: Final = "measured.csv"
@@ -37,20 +38,22 @@ _QUANTITIES: Final = {
 }  # fmt: skip
 
 
-def printed_rrul(data: Path, folder: Path, era: str, cc: str) -> pd.DataFrame:
+def printed_rrul(runs: Sequence[RunFile], folder: Path) -> pd.DataFrame:
     """PAIRS of gbw2015's Fig. 2: medians of induced latency and goodput."""
-    runs = dataset.find_runs(data, "gbw2015", dataset.variant_name("rrul", era))
-    read = dataset.read_runs([run for run in runs if run.cc == cc])
-    cells = metrics.cell_metrics(metrics.run_metrics(read, window="full"))
+    cells = metrics.cell_metrics(metrics.run_metrics(dataset.read_runs(runs), window="full"))
     return _pairs("Fig. 2", cells, _values(folder / "fig2.csv"), "median")
 
 
-def printed_fairness(data: Path, folder: Path, era: str, cc: str) -> pd.DataFrame:
+def printed_fairness(runs: Sequence[RunFile], folder: Path) -> pd.DataFrame:
     """PAIRS of gbw2015's Fig. 6: means of Jain's index, and of each flow's goodput."""
-    runs = dataset.find_runs(data, "gbw2015", dataset.variant_name("rtt_fairness", era))
-    read = dataset.read_runs([run for run in runs if run.cc == cc], kinds=["tcp_upload"])
+    read = dataset.read_runs(runs, kinds=["tcp_upload"])
     cells = fairness.cell_fairness(fairness.run_fairness(read), fairness.round_trips(read))
     return _pairs("Fig. 6", cells, _values(folder / "fig6.csv"), "mean")
+
+
+PRINTED: Final = {"rrul": printed_rrul, "rtt_fairness": printed_fairness}
+"""Experiment -> its runs (of one era and congestion control) and the folder of printed values to
+PAIRS."""
 
 
 def predicted(study: Path) -> pd.DataFrame:

@@ -4,7 +4,6 @@ A factor is the `noise` of a rig: by how many packet times of the bottleneck a d
 (docs/eras.md). Runs of one seed draw the same random numbers with each factor above zero.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 import pandas as pd
@@ -18,11 +17,6 @@ QUANTITIES: Final = {
     GOODPUT["upload"]: "goodput",
 }
 """A column of metrics.run_metrics -> the metric of published values that it belongs to."""
-
-
-def experiments(experiment: str, factors: Sequence[float]) -> list[str]:
-    """The labels of runs of `experiment`, one per factor: `rrul_noise_0.3`."""
-    return [f"{experiment}_{factor:g}" for factor in factors]
 
 
 def by_factor(per_run: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Final
 
 from analysis.errors import DataError
+from analysis.measures import drops, startup
 from analysis.measures.table import measure_run
 from analysis.runs import study
 from analysis.runs.dataset import RunFile, read_record
 from analysis.runs.flentfile import RERUN
 from emulation.datafile import MEASURES
-from emulation.probes.probe import FOLLOWED
 
+TABLES: Final = (drops.PROBE, startup.PROBE)
 WHOLE: Final = 3
 """Seeds of a cell whose data are kept."""
 
@@ -49,7 +50,7 @@ def reduce(run: RunFile) -> None:
     partial.write_text(text + "\n", encoding="utf-8")
     partial.replace(run.provenance)  # the data are removed when the measures are there
     stem = run.provenance.stem
-    stay = {f"{stem}{end}" for end in (".json", *(f".{probe}.csv" for probe in FOLLOWED))}
+    stay = {f"{stem}{end}" for end in (".json", *(f".{probe}.csv" for probe in TABLES))}
     for path in run.provenance.parent.glob(f"{stem}.*"):
         if path.name not in stay:
             path.unlink()

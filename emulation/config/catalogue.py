@@ -364,7 +364,7 @@ def _recorded(provenance: Mapping[str, Any], known: Mapping[str, Experiment] | N
         source,
         **axes,
         seed=provenance["seed"],
-        length=Duration(round(provenance["length_s"] * 10**9)),
+        length=Duration(round(float(provenance["length_s"]) * 10**9)),
         era=provenance["era"],
         kernel=provenance["identity"]["kernel"]["series"],
         settings={axis: [value] for axis, value in provenance.get("settings", {}).items()},

@@ -31,9 +31,3 @@ def test_runs_are_put_together_by_factor_beside_what_is_printed() -> None:
     assert table.loc[("goodput_upload_mbit_s", 3), "published"] == 0.74
     assert pd.isna(table.loc[("goodput_download_mbit_s", 3), "published"])
     assert table.loc[("goodput_download_mbit_s", 0.3), "mean"] == pytest.approx(7.5)
-
-
-def test_labels_have_no_zeros_behind_the_point() -> None:
-    assert noise.experiments("rrul_noise", [0, 0.1, 3.0]) == [
-        "rrul_noise_0", "rrul_noise_0.1", "rrul_noise_3",
-    ]  # fmt: skip

@@ -152,18 +152,24 @@ def test_marks_are_divided_by_the_drops_of_the_same_seed_without_ecn(root: Path)
     assert len(published) == 12
     compared = ecn.compare(per_seed, published, [Setting("2013", "reno")])
     codel = compared[(compared["flows_per_sender"] == 1) & (compared["aqm"] == "codel")].iloc[0]
-    assert (codel["published"], codel["ours"], codel["agrees"]) == (1.256, 1.0, True)
+    assert (codel["published"], codel["ours"], codel["agrees"]) == (1.256, 1.0, False)
     assert compared["agrees"].isna().sum() == 11
 
 
-@pytest.mark.parametrize(("ours", "agrees"), [(1.5, True), (1.6, False)])
-def test_a_ratio_agrees_within_a_quarter(ours: float, agrees: bool) -> None:
+@pytest.mark.parametrize(
+    ("ours", "agrees"),
+    [([1.0, 1.2, 1.4], True), ([1.59, 1.6, 1.61], False), ([1.2561], True), ([1.5], None)],
+)
+def test_a_ratio_agrees_within_what_repetitions_differ_by(
+    ours: list[float], agrees: bool | None
+) -> None:
+    """Of one seed only a ratio within the reading error agrees; others are open."""
     per_seed = pd.DataFrame(
-        {"era": "2013", "cc": "reno", "flows_per_sender": 1, "aqm": "codel", "ratio": [ours]}
+        {"era": "2013", "cc": "reno", "flows_per_sender": 1, "aqm": "codel", "ratio": ours}
     )
     published = pd.DataFrame({"flows_per_sender": [1], "aqm": ["codel"], "ratio": [1.256]})
     (row,) = ecn.compare(per_seed, published, [Setting("2013", "reno")]).to_dict("records")
-    assert row["agrees"] is agrees
+    assert row["agrees"] is (pd.NA if agrees is None else agrees)
 
 
 def test_a_damaged_table_of_ratios_is_an_error(tmp_path: Path) -> None:
