@@ -169,7 +169,7 @@ def test_a_ratio_agrees_within_what_repetitions_differ_by(
     )
     published = pd.DataFrame({"flows_per_sender": [1], "aqm": ["codel"], "ratio": [1.256]})
     (row,) = ecn.compare(per_seed, published, [Setting("2013", "reno")]).to_dict("records")
-    assert row["agrees"] is (pd.NA if agrees is None else agrees)
+    assert (None if pd.isna(row["agrees"]) else row["agrees"]) is agrees
 
 
 def test_a_damaged_table_of_ratios_is_an_error(tmp_path: Path) -> None:
