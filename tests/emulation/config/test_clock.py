@@ -67,8 +67,9 @@ def test_no_ablation_has_what_testbeds_had() -> None:
     assert not names & {switch.name for switch in era.SWITCHES}
     by_rule = {"host_noise", "send_buffer"}
     assert {name: names & set(of) for name, of in era.ERAS.items()} == {
-        "modern": set(), "2013": set(), "2014": set(), "2016": set(), "2013c": by_rule, "2014c": by_rule,
-    }  # fmt: skip
+        **dict.fromkeys(("modern", "2013", "2014", "2016"), set()),
+        **dict.fromkeys(("2013c", "2014c"), by_rule),
+    }
 
 
 def netems(told: dict[str, Any]) -> dict[str, list[str]]:
