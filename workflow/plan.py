@@ -130,7 +130,8 @@ class Plan:
 
     `scale` is None where the shipped runs of `data` are used; `batch` is how many runs of a cell a
     step does, 0 where each is a step of its own; `settles` is whether the page of all claims is
-    made, which takes every run of every paper.
+    made, which takes every run of every paper; `thin` is whether the first run of a cell that has
+    none yet stands for all of them, which is enough to say what would be done.
     """
 
     figures: Mapping[str, FigureFile]  # by name: `gbw2015/fig2a`
@@ -139,6 +140,7 @@ class Plan:
     scale: Scale | None
     batch: int = 0
     settles: bool = True
+    thin: bool = False
 
     @property
     def pages(self) -> Path:
@@ -173,13 +175,20 @@ class Plan:
 
     def all_runs(self) -> dict[str, Run]:
         """Every run of every figure, by its id; none where shipped runs are used."""
-        return self._all_runs
+        return {name: runs[0] for name, runs in self.steps.items()}
 
     @cached_property
-    def _all_runs(self) -> dict[str, Run]:
+    def steps(self) -> dict[str, tuple[Run, ...]]:
+        """The runs that each run stands for, by its id: itself, of a thin plan also others."""
         if self.scale is None:
             return {}
-        return {run.id: run for figure in self.figures.values() for run in self.runs(figure)}
+        runs = {run.id: run for figure in self.figures.values() for run in self.runs(figure)}
+        cells: dict[str, list[Run]] = {}
+        for name, run in runs.items():
+            folder = name.rpartition("/")[0]
+            whole = self.thin and not (self.runs_root / folder).exists()
+            cells.setdefault(folder if whole else name, []).append(run)
+        return {cell[0].id: tuple(cell) for cell in cells.values()}
 
     def probes(self, run: str) -> tuple[str, ...]:
         """What the figures need beside the data of the run with that id."""
@@ -261,7 +270,7 @@ class Plan:
     def _files(self, runs: Iterable[Run]) -> list[Path]:
         if self.batch:
             return self._stamps(runs)
-        return [self.runs_root / f"{run.id}.json" for run in runs]
+        return [self.runs_root / f"{run.id}.json" for run in runs if run.id in self.steps]
 
     def provenances(self) -> list[Path]:
         """The provenance of every run that the claims are assessed on: there already, or to be.
@@ -445,7 +454,7 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
     if not isinstance(config["emulate"], bool):
         raise ConfigError(f"emulate is {config['emulate']!r}", "--config", "say True or False")
     scale = Scale.of(config["scale"], config["scales"]) if config["emulate"] else None
-    batch = config["batch"]
+    batch, thin = config["batch"], config["thin"]
     if not isinstance(batch, int) or batch < 0:
         raise ConfigError(f"batch is {batch!r}", "--config", "say how many runs: 0, 10")
     found = figure_files(config["studies"], config["figures"])
@@ -457,6 +466,7 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
         batch,
         # Who asks for a figure, or for a study that states nothing, waits for what that needs.
         settles=not config["figures"] and _states(config["studies"]),
+        thin=thin,
     )
     drawn = {
         name: figure for name, figure in everything.figures.items() if everything.data_files(figure)

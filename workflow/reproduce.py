@@ -48,11 +48,10 @@ MOST_LINES = 12
 
 def runs_to_do(plan: Plan, work: Work) -> list[str]:
     """Of each experiment how many runs are to be done, and how long one core takes for them."""
-    all_runs, batches = plan.all_runs(), plan.batches()
+    runs = {"run": plan.steps, "batch": plan.batches()}
     found: dict[str, list[float]] = {}
     for rule, name in dict.fromkeys(work.steps.values()):
-        one = [all_runs[name]] if rule == "run" and name in all_runs else []
-        for run in one or (batches.get(name, ()) if rule == "batch" else ()):
+        for run in runs.get(rule, {}).get(name, ()):
             found.setdefault(run.experiment.id, []).append(_seconds(run))
     return [
         f"{name}: {len(costs)} run{'s' if len(costs) > 1 else ''}, {duration(sum(costs))} of one "
@@ -105,7 +104,7 @@ def plan_of(settings: list[str]) -> Plan:
 
 def run_seconds(plan: Plan) -> float:
     """Seconds on one core of a run of `plan`, on average."""
-    costs = [_seconds(run) for run in plan.all_runs().values()]
+    costs = [_seconds(run) for runs in plan.steps.values() for run in runs]
     return sum(costs) / len(costs) if costs else progress.STEP_S["run"]
 
 
@@ -186,6 +185,8 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
     option = "--jobs" if slurm else "--cores"
     at_once = int(arguments[arguments.index(option) + 1])
     settings = arguments[arguments.index("--config") + 1 :] if "--config" in arguments else []
+    if "--dry-run" in arguments and settings and not slurm:
+        arguments, settings = [*arguments, "thin=True"], [*settings, "thin=True"]
     work = Work(at_once)
     try:
         plan = plan_of(settings)
@@ -205,6 +206,9 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
     arguments = ["--profile", f"workflow/profiles/{profile}", *arguments]
     if "--dry-run" in arguments:
         status = call(arguments, work)
+        if "run" in work.total:
+            names = {name for rule, name in work.steps.values() if rule == "run"}
+            work.total["run"] = sum(len(plan.steps[name]) for name in names)
         print(work.summary() or "nothing to do" if not status else "\n".join(work.messages))
         for line in [*runs_to_do(plan, work), *what_changed(work)]:
             print(f"    {line}")

@@ -96,6 +96,20 @@ def test_scales(scale: str, figures: int, runs: int) -> None:
     assert plan.pages == Path(f"results/emulated-{scale}")
 
 
+def test_of_a_cell_without_runs_one_stands_for_all_in_a_thin_plan(tmp_path: Path) -> None:
+    asked = {"emulate": True, "scale": "paper", "figures": ["gbw2015/fig2b"]}
+    whole = make_plan(config(**asked, results=str(tmp_path)))
+    thin = make_plan(config(**asked, results=str(tmp_path), thin=True))
+    assert len(whole.steps) == len(whole.all_runs()) > 5 * len(thin.steps)
+    assert sum(len(runs) for runs in thin.steps.values()) == len(whole.steps)
+    assert {path.stem for path in thin.provenances()} == {"seed-001"}
+    there = next(iter(thin.steps))
+    touch_run(tmp_path / "data", there)
+    some = make_plan(config(**asked, results=str(tmp_path), thin=True))
+    assert some.steps[there] == (whole.all_runs()[there],)
+    assert len(some.steps) == len(thin.steps) + len(thin.steps[there]) - 1
+
+
 def test_each_load_of_a_design_is_run_as_often() -> None:
     plan = make_plan(config(emulate=True, scale="quick", figures=["codel2012/fig5"]))
     # 5 RTTs, 4 rates, 2 qdiscs and 6 loads, once.
