@@ -107,11 +107,11 @@ def _within(time_s: Floats, values: Floats, window: tuple[float, float]) -> Floa
 
 def _queues(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
     """Counters and backlog of the two queues under test; nothing where no probe was there."""
-    samples = _series(run, "qdisc", window)
-    if samples is None:
+    table = samples(run, "qdisc")
+    if table is None:
         return {}
     values: dict[str, float] = {}
-    table, inside = samples
+    inside = _inside(table, window)
     table = table[table["node"] == ROUTER]
     for interface, of_port in table.groupby("interface", observed=True):
         direction = TOWARDS[str(interface).removeprefix(f"{ROUTER}-")]
@@ -154,10 +154,10 @@ def _share(events: pd.Series, sent: pd.Series, *, lost: bool) -> float:
 
 def _connections(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
     """The sender's view of one upload's connection; nothing where no probe was there."""
-    samples = _series(run, "sockets", window)
-    if samples is None:
+    table = samples(run, "sockets")
+    if table is None:
         return {}
-    table, inside = samples
+    inside = _inside(table, window)
     sender = table[(table["node"] == "client") & (table["bytes_sent"] > 10**6)]
     keys = sender.groupby(["local_port", "remote_port"])["bytes_sent"].max()
     if len(keys) != 1:
@@ -173,15 +173,16 @@ def _connections(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
     }
 
 
-def _series(
-    run: RunFile, probe: str, window: tuple[float, float]
-) -> tuple[pd.DataFrame, pd.Series] | None:
-    """The table of a probe beside the run, and which rows are in the window; None without one."""
+def samples(run: RunFile, probe: str) -> pd.DataFrame | None:
+    """The table of a probe beside the run, with `time_s` of flent; None without one."""
     path = run.provenance.with_name(f"{run.provenance.stem}.{probe}.parquet")
     if not path.is_file():
         return None
     table = pd.read_parquet(path)
     began: dict[str, Any] = read_json(run.data)["metadata"]
     zero_ns = pd.Timestamp(began["T0"]).tz_convert(None).value
-    time_s = (table["time_ns"] - zero_ns) / 1e9
-    return table, (time_s >= window[0]) & (time_s < window[1])
+    return table.assign(time_s=(table["time_ns"] - zero_ns) / 1e9)
+
+
+def _inside(table: pd.DataFrame, window: tuple[float, float]) -> pd.Series:
+    return (table["time_s"] >= window[0]) & (table["time_s"] < window[1])

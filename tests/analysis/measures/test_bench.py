@@ -56,7 +56,7 @@ def run_of(folder: Path, told: dict[str, Any]) -> RunFile:
 
 
 def series(run: RunFile, probe: str, rows: list[dict[str, Any]]) -> None:
-    path = run.provenance.with_name(f"seed-001.{probe}.parquet")
+    path = run.provenance.with_name(f"{run.provenance.stem}.{probe}.parquet")
     pd.DataFrame(rows).to_parquet(path, index=False)
 
 

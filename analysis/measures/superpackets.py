@@ -1,0 +1,69 @@
+"""What a queue of superpackets does: runs with and without them, by qdisc and by pacing.
+
+A superpacket is up to 64 kB of segments that a host sent as one; queues, limits and AQMs take it
+for one packet (docs/predictions.md). The sizes are those of what waits to be sent upstream.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import pandas as pd
+
+from analysis.errors import DataError
+from analysis.measures import bench
+from analysis.runs.axes import axes
+from analysis.runs.dataset import RunFile
+
+QUANTITIES: Final = ("icmp_induced_mean_ms", "waiting_kb", "marks_and_drops", "up_goodput_mbit_s")
+"""Columns of `per_run` that are shown: waiting_kb is the mean size of a packet that waits to go
+up, marks_and_drops what the upstream queue marked and dropped in the window, packets."""
+
+WINDOW_S: Final = (15.0, 60.0)  # of flent's time
+
+
+def per_run(runs: Sequence[RunFile]) -> pd.DataFrame:
+    """One row per run: run, qdisc, packets, pacing (words of the study's axes), seed, QUANTITIES.
+
+    The runs have the probe `qdisc` of the upstream queue beside them. Raises DataError where a run
+    lacks it or cannot be used.
+    """
+    return pd.DataFrame([_row(run) for run in runs])
+
+
+def _row(run: RunFile) -> dict[str, object]:
+    found = bench.measure(run)
+    inside = upstream(run)
+    inside = inside[inside["time_s"].between(*WINDOW_S) & (inside["backlog_packets"] > 0)]
+    words = axes(run.run)
+    return {
+        "run": run.run,
+        "qdisc": run.qdisc,
+        "packets": words["packets"],
+        "pacing": words["pacing"],
+        "seed": run.seed,
+        "icmp_induced_mean_ms": found["icmp_induced_mean_ms"],
+        "waiting_kb": inside["backlog_bytes"].sum() / inside["backlog_packets"].sum() / 1e3,
+        "marks_and_drops": found["up_marks"] + found["up_drops"],
+        "up_goodput_mbit_s": found["up_goodput_mbit_s"],
+    }
+
+
+def upstream(run: RunFile) -> pd.DataFrame:
+    """Samples of the queue under test towards the server: time_s of flent, backlog_bytes,
+    backlog_packets."""
+    table = bench.samples(run, "qdisc")
+    if table is None:
+        todo = "make it with --probe 'qdisc:50ms:box box-delay'"
+        raise DataError.of(run.provenance, "no samples of its queues are beside it", todo)
+    up = [f"{bench.ROUTER}-{end}" for end, way in bench.TOWARDS.items() if way == "up"]
+    queue = table[table["interface"].isin(up) & (table["parent"] != "root")]
+    return queue[["time_s", "backlog_bytes", "backlog_packets"]].reset_index(drop=True)
+
+
+def by_cell(table: pd.DataFrame) -> pd.DataFrame:
+    """The mean, least and greatest of each of QUANTITIES: one row per qdisc, packets, pacing and
+    quantity, with n_seeds."""
+    long = table.melt(["qdisc", "packets", "pacing", "seed"], list(QUANTITIES), "quantity")
+    cells = long.groupby(["qdisc", "packets", "pacing", "quantity"], observed=True, sort=False)
+    found = cells["value"].agg(n_seeds="size", mean="mean", low="min", high="max")
+    return found.reset_index()

@@ -1,0 +1,80 @@
+"""The figures of notebooks/superpackets.ipynb: what a queue of superpackets does."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from analysis.measures.superpackets import QUANTITIES
+from analysis.plots.panels import hollow
+from analysis.plots.style import Palette, look
+from analysis.runs.order import in_order
+
+LABELS: Final = dict(
+    zip(
+        QUANTITIES,
+        (
+            "Induced latency (ms)",
+            "Mean size of what waits (kB)",
+            "Marked and dropped, packets",
+            "Upload (Mbit/s)",
+        ),
+        strict=True,
+    )
+)
+
+
+def cells(table: pd.DataFrame, palette: Palette) -> Figure:
+    """A panel per quantity, in it each qdisc without and with superpackets.
+
+    `table` is from superpackets.by_cell. A filled marker has senders that pace, a hollow one
+    senders that do not; a line goes from single packets to superpackets.
+    """
+    qdiscs = in_order(list(table["qdisc"].unique()))
+    figure = Figure(figsize=(3.1 * len(QUANTITIES), 3.6), layout="constrained")
+    for axes, quantity in zip(figure.subplots(1, len(QUANTITIES)), QUANTITIES, strict=True):
+        here = table[table["quantity"] == quantity]
+        for (qdisc, pacing), part in here.groupby(["qdisc", "pacing"], observed=True):
+            place = qdiscs.index(str(qdisc)) + (-0.17 if pacing == "paced" else 0.17)
+            means = part.set_index("packets")["mean"].reindex(["single", "superpackets"])
+            xs = [place - 0.07, place + 0.07]
+            color, marker = palette.color(str(qdisc)), look(str(qdisc)).marker
+            axes.plot(xs, means, color=color, linewidth=1)
+            for x, mean in zip(xs, means, strict=True):
+                if pacing == "paced":
+                    axes.plot(x, mean, color=color, marker=marker, markersize=6)
+                else:
+                    hollow(axes, x, mean, marker, color, palette)
+        axes.set_xticks(range(len(qdiscs)), qdiscs, rotation=20)
+        axes.set_xlim(-0.5, len(qdiscs) - 0.5)
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel(LABELS[quantity])
+    return figure
+
+
+def sizes(waiting: Mapping[str, pd.DataFrame], palette: Palette) -> Figure:
+    """The mean size of a waiting packet over time, a line per run.
+
+    `waiting` has by a name what superpackets.upstream gives of a run.
+    """
+    figure = Figure(figsize=(7.6, 2.6), layout="constrained")
+    axes = figure.subplots()
+    for (name, table), color in zip(waiting.items(), (palette.soft, palette.ink), strict=True):
+        busy = table[table["backlog_packets"] > 0]
+        size_kb = busy["backlog_bytes"] / busy["backlog_packets"] / 1e3
+        axes.plot(busy["time_s"], size_kb, color=color, linewidth=0.7, label=name)
+    axes.set(xlabel="Time (s)", ylabel="Size (kB)")
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    return figure
+
+
+def describe(table: pd.DataFrame) -> str:
+    """The figure in sentences."""
+    latency = table[table["quantity"] == QUANTITIES[0]]
+    parts = [
+        f"{row.qdisc}, {row.packets}, {row.pacing} {row.mean_ms:.3g}"
+        for row in latency.rename(columns={"mean": "mean_ms"}).itertuples()
+    ]
+    return f"Induced latency in ms: {'; '.join(parts)}."
