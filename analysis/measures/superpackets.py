@@ -14,9 +14,13 @@ from analysis.measures import bench
 from analysis.runs.axes import axes
 from analysis.runs.dataset import RunFile
 
-QUANTITIES: Final = ("icmp_induced_mean_ms", "waiting_kb", "marks_and_drops", "up_goodput_mbit_s")
-"""Columns of `per_run` that are shown: waiting_kb is the mean size of a packet that waits to go
-up, marks_and_drops what the upstream queue marked and dropped in the window, packets."""
+QUANTITIES: Final = ("icmp_induced_mean_ms", "largest_kb", "marks_and_drops", "up_goodput_mbit_s")
+"""Columns of `per_run` that are shown: largest_kb is the greatest mean size of the packets that
+waited to go up at one moment, marks_and_drops what the upstream queue marked and dropped, packets.
+Most that waits are acknowledgments, whose size a mean over time would tell."""
+
+SIZES: Final = ("single", "superpackets", "large")
+"""The words of the study's axis `packets`, from small to large."""
 
 WINDOW_S: Final = (15.0, 60.0)  # of flent's time
 
@@ -42,7 +46,7 @@ def _row(run: RunFile) -> dict[str, object]:
         "pacing": words["pacing"],
         "seed": run.seed,
         "icmp_induced_mean_ms": found["icmp_induced_mean_ms"],
-        "waiting_kb": inside["backlog_bytes"].sum() / inside["backlog_packets"].sum() / 1e3,
+        "largest_kb": (inside["backlog_bytes"] / inside["backlog_packets"]).max() / 1e3,
         "marks_and_drops": found["up_marks"] + found["up_drops"],
         "up_goodput_mbit_s": found["up_goodput_mbit_s"],
     }

@@ -6,7 +6,7 @@ from typing import Final
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.measures.superpackets import QUANTITIES
+from analysis.measures.superpackets import QUANTITIES, SIZES
 from analysis.plots.panels import hollow
 from analysis.plots.style import Palette, look
 from analysis.runs.order import in_order
@@ -16,7 +16,7 @@ LABELS: Final = dict(
         QUANTITIES,
         (
             "Induced latency (ms)",
-            "Mean size of what waits (kB)",
+            "Largest that waited (kB)",
             "Marked and dropped, packets",
             "Upload (Mbit/s)",
         ),
@@ -26,19 +26,19 @@ LABELS: Final = dict(
 
 
 def cells(table: pd.DataFrame, palette: Palette) -> Figure:
-    """A panel per quantity, in it each qdisc without and with superpackets.
+    """A panel per quantity, in it a line per qdisc and pacing, from single packets to large ones.
 
-    `table` is from superpackets.by_cell. A filled marker has senders that pace, a hollow one
-    senders that do not; a line goes from single packets to superpackets.
+    `table` is from superpackets.by_cell. Filled markers have senders that pace, hollow ones senders
+    that do not.
     """
     qdiscs = in_order(list(table["qdisc"].unique()))
     figure = Figure(figsize=(3.1 * len(QUANTITIES), 3.6), layout="constrained")
     for axes, quantity in zip(figure.subplots(1, len(QUANTITIES)), QUANTITIES, strict=True):
         here = table[table["quantity"] == quantity]
         for (qdisc, pacing), part in here.groupby(["qdisc", "pacing"], observed=True):
-            place = qdiscs.index(str(qdisc)) + (-0.17 if pacing == "paced" else 0.17)
-            means = part.set_index("packets")["mean"].reindex(["single", "superpackets"])
-            xs = [place - 0.07, place + 0.07]
+            place = qdiscs.index(str(qdisc)) + (-0.32 if pacing == "paced" else 0.1)
+            means = part.set_index("packets")["mean"].reindex(SIZES)
+            xs = [place + 0.11 * step for step in range(len(SIZES))]
             color, marker = palette.color(str(qdisc)), look(str(qdisc)).marker
             axes.plot(xs, means, color=color, linewidth=1)
             for x, mean in zip(xs, means, strict=True):
@@ -48,6 +48,7 @@ def cells(table: pd.DataFrame, palette: Palette) -> Figure:
                     hollow(axes, x, mean, marker, color, palette)
         axes.set_xticks(range(len(qdiscs)), qdiscs, rotation=20)
         axes.set_xlim(-0.5, len(qdiscs) - 0.5)
+        axes.margins(y=0.06)
         axes.set_ylim(bottom=0)
         axes.set_ylabel(LABELS[quantity])
     return figure
@@ -60,13 +61,14 @@ def sizes(waiting: Mapping[str, pd.DataFrame], palette: Palette) -> Figure:
     """
     figure = Figure(figsize=(7.6, 2.6), layout="constrained")
     axes = figure.subplots()
-    for (name, table), color in zip(waiting.items(), (palette.soft, palette.ink), strict=True):
+    colors = palette.soft, palette.ink, palette.color("codel")
+    for (name, table), color in zip(waiting.items(), colors, strict=True):
         busy = table[table["backlog_packets"] > 0]
         size_kb = busy["backlog_bytes"] / busy["backlog_packets"] / 1e3
         axes.plot(busy["time_s"], size_kb, color=color, linewidth=0.7, label=name)
-    axes.set(xlabel="Time (s)", ylabel="Size (kB)")
-    axes.set_ylim(bottom=0)
-    axes.legend()
+    axes.set(xlabel="Time (s)", ylabel="Size (kB)", yscale="log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    figure.legend(loc="outside right upper")
     return figure
 
 

@@ -43,7 +43,7 @@ def test_the_size_of_what_waits_is_of_the_window_and_of_the_upstream_queue(tmp_p
     queue = [(10, 1, 99_000), (20, 2, 30_000), (30, 0, 0), (40, 4, 30_000), (61, 1, 99_000)]
     samples(run, queue)
     row = superpackets.per_run([run]).iloc[0]
-    assert row["waiting_kb"] == 10  # 60 kB in 6 packets
+    assert row["largest_kb"] == 15  # two of 30 kB
     assert row["marks_and_drops"] == 40 - 20  # by ecn_mark; no drop came in the window
     assert (row["packets"], row["pacing"], row["qdisc"]) == ("superpackets", "paced", "codel")
     assert row["icmp_induced_mean_ms"] == 10
@@ -55,7 +55,7 @@ def test_cells_have_all_their_seeds(tmp_path: Path) -> None:
         samples(run_of(tmp_path, "single", "unpaced", seed), [(20, 1, of_bytes)])
     runs = [run_of(tmp_path, "single", "unpaced", seed) for seed in (1, 2)]
     table = superpackets.by_cell(superpackets.per_run(runs)).set_index("quantity")
-    row = table.loc["waiting_kb"]
+    row = table.loc["largest_kb"]
     assert (row["n_seeds"], row["mean"], row["low"], row["high"]) == (2, 15, 10, 20)
 
 
