@@ -8,11 +8,12 @@ driver's counters (docs/wifi.md), which a run's record has of each device.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from analysis.errors import DataError
 from analysis.measures import rrul
-from analysis.measures.metrics import GOODPUT, INDUCED, confidence_interval, run_metrics
+from analysis.measures.metrics import GOODPUT, INDUCED, METRICS, confidence_interval, run_metrics
 from analysis.measures.wifi_validation import PLACES, read_wifi
 from analysis.runs.dataset import Dataset, RunFile
 from analysis.runs.files import read_json
@@ -43,6 +44,10 @@ BOUNDS: Final = {
     "airtime": "5 ms of air time",
     "stations": "a queue a station, equal air time",
 }
+
+#: What the row of the paper's own values is called, and the halves of them in their order.
+PRINTED: Final = "printed"
+HALVES: Final = ("fitted", "held out")
 
 _BELOW: Final = ("ring", "aggregation", "air", "reorder")
 
@@ -118,6 +123,61 @@ def overview(table: pd.DataFrame, rigs: Sequence[str], quantities: Sequence[str]
                 title = QUANTITIES[quantity].replace("\n", " ")
                 row |= {title: float(mean), f"{title}, 95 %": between}
             rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def printed_cells(values: pd.DataFrame) -> pd.DataFrame:
+    """Values of `read_published` as rows of `cells`: the rig PRINTED, without runs or interval."""
+    columns = {(metric, direction): column for column, metric, direction, _ in METRICS}
+    keys = zip(values["metric"], values["direction"], strict=True)
+    return pd.DataFrame(
+        {
+            "rig": PRINTED,
+            "qdisc": values["qdisc"],
+            "quantity": [columns[key] for key in keys],
+            "n_seeds": 0,
+            "mean": values["value"],
+            "ci_low": np.nan,
+            "ci_high": np.nan,
+        }
+    )
+
+
+def beside(table: pd.DataFrame, values: pd.DataFrame, rigs: Sequence[str]) -> pd.DataFrame:
+    """One row per printed value, in the order of its file: its half, the value, and for each of
+    `rigs` ours, their ratio and the distance |ln((ours + e) / (printed + e))| for the reading
+    error e.
+
+    `table` is from `cells`. A fit sees rows 1, 3, 5, …; the others are held out (docs/wifi.md).
+    """
+    printed = printed_cells(values)
+    found = pd.DataFrame(
+        {
+            "qdisc": printed["qdisc"],
+            "quantity": [QUANTITIES[name] for name in printed["quantity"]],
+            "half": [HALVES[place % 2] for place in range(len(printed))],
+            "printed": printed["mean"],
+        }
+    )
+    error = values["reading_error"].to_numpy()
+    means = table.set_index(["rig", "qdisc", "quantity"])["mean"]
+    for rig in rigs:
+        keys = [(rig, *key) for key in zip(printed["qdisc"], printed["quantity"], strict=True)]
+        ours = means.reindex(keys).to_numpy()
+        found[rig] = ours
+        found[f"{rig}, ratio"] = ours / found["printed"]
+        found[f"{rig}, distance"] = np.abs(np.log((ours + error) / (found["printed"] + error)))
+    return found
+
+
+def distances(compared: pd.DataFrame, rigs: Sequence[str]) -> pd.DataFrame:
+    """One row per rig: its mean distance (`beside`) from either half of the printed values, and
+    how many of all are within 15 %."""
+    rows = []
+    for rig in rigs:
+        of = compared.groupby("half", sort=False)[f"{rig}, distance"].mean()
+        near = compared[f"{rig}, ratio"].between(0.85, 1.15).sum()
+        rows.append({"rig": rig, **of.to_dict(), "within 15 %": f"{near} of {len(compared)}"})
     return pd.DataFrame(rows)
 
 

@@ -26,7 +26,7 @@ _WHOLE: Final = pa.Column(int)
 WIFI: Final = pa.DataFrameSchema(
     {
         "set": pa.Column(
-            str, pa.Check.isin(["saturation", "single", "goodput", "anomaly", "waiting"])
+            str, pa.Check.isin(["saturation", "single", "goodput", "anomaly", "waiting", "three"])
         ),
         "traffic": pa.Column(str),
         "stations": _WHOLE,
@@ -163,6 +163,30 @@ def countdown_error(rows: pd.DataFrame) -> pd.Series:
         )
     ]
     return rows["median"] / expected - 1
+
+
+#: TCP goodput in Mbit/s of two fast stations and a slow one behind ath9k: T. Høiland-Jørgensen in
+#: commit 63fefa050477, "ath9k: Introduce airtime fairness scheduling between stations" (4.11).
+THREE_PRINTED: Final = {"robin": (19.17, 19.83, 2.58), "stations": (25.09, 25.21, 1.77)}
+
+
+def three(compared: pd.DataFrame) -> pd.DataFrame:
+    """Two fast stations and a slow one: `below`, Mbit/s of each, their sum and what was printed of
+    each and of all (NaN where nothing was)."""
+    rows = []
+    for below, of in compared[compared["set"] == "three"].groupby("below", sort=False):
+        ours = of[of["sender"] > 0].set_index("sender")["median"].reindex([1, 2, 3]).tolist()
+        printed = THREE_PRINTED.get(str(below), (math.nan,) * 3)
+        names = ("fast", "other_fast", "slow", "all")
+        rows.append(
+            {"below": below}
+            | dict(zip(names, [*ours, sum(ours)], strict=True))
+            | {
+                f"{name}_printed": value
+                for name, value in zip(names, [*printed, sum(printed)], strict=True)
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 PLACES: Final = ("qdisc_ms", "ring_ms", "aggregation_ms", "air_ms", "reorder_ms")

@@ -25,7 +25,15 @@ _BEFORE_MOVE = "before-move"
 KIND = "wifi"
 
 #: Numbers are those of wifi_netlink.h. Options of the medium, which an access point has.
-MEDIUM = {"band_ghz": 1, "slot_us": 2, "backoff": 3, "eifs": 4, "short_preamble": 5, "apart_us": 26}
+MEDIUM = {
+    "band_ghz": 1,
+    "slot_us": 2,
+    "backoff": 3,
+    "eifs": 4,
+    "short_preamble": 5,
+    "apart_us": 26,
+    "batch": 27,
+}
 
 #: Options of each device.
 DEVICE = {
@@ -47,6 +55,7 @@ DEVICE = {
     "scheduler": 21,
     "overflow": 22,
     "overhead_bytes": 23,
+    "forward_us": 28,
 }
 
 #: A station's channels: to the access point, and from it.
@@ -62,6 +71,7 @@ CHANNEL = {
     "good_us": 8,
     "bad_us": 9,
     "snr_decidb": 10,
+    "residual_ppm": 12,
 }
 ALL = {**MEDIUM, **DEVICE, **DIRECTIONS}
 TRACE = 11  # list of [us, 0.1 dB]; it cannot be read back

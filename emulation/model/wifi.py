@@ -33,6 +33,7 @@ MEDIUM: Mapping[str, Values] = {
     "eifs": _SWITCH,
     "short_preamble": _SWITCH,
     "apart_us": range(1001),
+    "batch": range(1, 65),
 }
 DEVICE: Mapping[str, Values] = {
     "aifsn": range(1, 16),
@@ -53,6 +54,7 @@ DEVICE: Mapping[str, Values] = {
     "scheduler": ("fifo", "robin", "airtime"),
     "overflow": ("stop", "drop"),
     "overhead_bytes": range(65),
+    "forward_us": range(10_001),
 }
 CHANNEL: Mapping[str, Values] = {
     "rate_100kbit_s": _LEGACY,
@@ -65,6 +67,7 @@ CHANNEL: Mapping[str, Values] = {
     "good_us": range(1_000_000_001),
     "bad_us": range(1_000_000_001),
     "snr_decidb": range(1001),
+    "residual_ppm": range(1_000_001),
 }
 DIRECTIONS = ("up", "down")  # of a station: to the access point, and from it
 TRACE = "trace"  # [[us, 0.1 dB], …]
@@ -100,6 +103,21 @@ def for_json(pairs: Options) -> dict[str, Any]:
         else value
         for name, value in pairs
     }
+
+
+def changed(link: Wifi, differences: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options of the access point and of the only station of `link`, as `flaws` takes
+    them, with `differences` in their place: `access_point`, `station`, and in that `up` and `down`.
+    """
+    (station,) = link.stations
+    access_point = {**for_json(link.access_point), **differences.get("access_point", {})}
+    old, new = for_json(station), differences.get("station", {})
+    directions = {
+        way: {**old.get(way, {}), **new[way]}
+        for way in DIRECTIONS
+        if isinstance(new.get(way), Mapping)
+    }
+    return access_point, {**old, **new, **directions}
 
 
 def flaws(access_point: Mapping[str, Any], stations: list[Mapping[str, Any]]) -> Iterator[Flaw]:

@@ -8,6 +8,7 @@ rig:
   split: symmetric       # or forward, backward: all of the delay on the way to or from the server
   noise: 1               # by how many packet times of the bottleneck a delay varies; 0 in no era
   wifi: nanostation      # the link between client and router_up, in place of the wire
+  air: {station: {retries: 7}}   # what is different about it (docs/wifi.md); or access_point
 ```
 """
 
@@ -15,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal, Self
 
-from pydantic import field_validator
+from pydantic import Field, field_validator, model_validator
 
 from emulation.model.qdisc import Qdisc
 from emulation.model.topology import (
@@ -37,7 +38,7 @@ from emulation.model.topology import (
     Wire,
 )
 from emulation.model.units import Duration, Rate
-from emulation.model.wifi import Wifi
+from emulation.model.wifi import Wifi, changed, flaws, options
 from emulation.rigs.base import Noise, RigSection, WifiLink, halves
 from emulation.study.schema import Flaws, LinkRate, Spans
 
@@ -51,6 +52,7 @@ class DaisyChain(RigSection):
     split: Literal["symmetric", "forward", "backward"] = "symmetric"
     noise: Noise = None
     wifi: WifiLink | None = None
+    air: Mapping[Literal["access_point", "station"], dict[str, Any]] = Field(default_factory=dict)
 
     @field_validator("wifi")
     @classmethod
@@ -59,6 +61,30 @@ class DaisyChain(RigSection):
             what = f"'{wifi.name}' has {len(wifi.stations)} stations, a daisy chain has one client"
             raise Flaws(((), what, "write 1"))
         return wifi
+
+    @model_validator(mode="after")
+    def _right_options(self) -> Self:
+        if not self.air:
+            return self
+        if self.wifi is None:
+            raise Flaws((("air",), "differs from no link", "name one: wifi"))
+        access_point, station = changed(self.wifi, self.air)
+        names = {"stations": "station"}
+        found = [
+            (("air", *(names.get(str(step), step) for step in path if step != 0)), what, todo)
+            for path, what, todo in flaws(access_point, [station])
+        ]
+        if found:
+            raise Flaws(*found)
+        return self
+
+    @property
+    def radio(self) -> Wifi | None:
+        """Return the WiFi link with the differences of `air`."""
+        if self.wifi is None or not self.air:
+            return self.wifi
+        access_point, station = changed(self.wifi, self.air)
+        return Wifi(self.wifi.name, options(access_point), (options(station),))
 
     @property
     def host_noise(self) -> float | None:
@@ -75,7 +101,8 @@ class DaisyChain(RigSection):
         assert link is not None
         up, down = queues[link.up], queues[link.down]
         chain = daisy_chain(link, up, down, self.base_rtt, self.edge_rate, self.split)
-        return chain if self.wifi is None else over_wifi(chain, self.wifi, up, down)
+        radio = self.radio
+        return chain if radio is None else over_wifi(chain, radio, up, down)
 
 
 def daisy_chain(

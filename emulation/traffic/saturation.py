@@ -35,7 +35,7 @@ SETTLE_S = 1.0
 DATAGRAM, SMALL = 1472, 200
 DELAY_MS = 50  # of the server, in `waiting`
 DIGITS = 8  # of a value
-Set = Literal["saturation", "single", "goodput", "anomaly", "waiting"]
+Set = Literal["saturation", "single", "goodput", "anomaly", "waiting", "three"]
 
 #: A driver without aggregation, like ath5k of Linux 3.8: docs/wifi.md.
 G_DRIVER = {"aifsn": 2, "subframes": 1, "ahead": 1, "ring": 51, "wake": 24, "retries": 7}
@@ -46,7 +46,11 @@ BELOW: dict[str, dict[str, Any]] = {
     "bytes": {"limit_bytes": 30_000},
     "airtime": {"limit_airtime_us": 5_000},
     "stations": {"overflow": "drop", "scheduler": "airtime", "ring": 1000, "wake": 999},
+    "robin": {"overflow": "drop", "scheduler": "robin", "ring": 1000, "wake": 999},
 }
+
+#: Those of the set `waiting`.
+_WAITING = ("2014", "bytes", "airtime", "stations")
 
 
 class Saturation(TrafficSection):
@@ -101,7 +105,7 @@ class Case:
     """The parameters of a case, which are columns of the table.
 
     All stations have the same rate, except in `anomaly` and `waiting`, where the second station has
-    `other_mbit_s` if that is not 0.
+    `other_mbit_s` if that is not 0, and in `three`, where the third one has MCS 0.
     """
 
     set: str
@@ -150,18 +154,22 @@ class Case:
         channel = (
             {"rate_100kbit_s": round(10 * rate)}
             if rate
-            else {"mcs": self.mcs, "width_mhz": self.width_mhz, "short_gi": self.short_gi}
+            else {
+                "mcs": 0 if self.set == "three" and station == 2 else self.mcs,
+                "width_mhz": self.width_mhz,
+                "short_gi": self.short_gi,
+            }
         )
         return {"up": channel, "down": channel}
 
     def _flows(self) -> Iterator[tuple[int, int, str, int]]:
         """Yield flows: (from, to, protocol, bytes).
 
-        In `waiting` the other end is a server behind the access point, so that no socket notices
-        how full the queue of the access point is.
+        In `waiting` and `three` the other end is a server behind the access point, so that no
+        socket notices how full the queue of the access point is.
         """
         protocol, direction = self.traffic.split()
-        other = self.stations + 1 if self.set == "waiting" else 0
+        other = self.stations + 1 if self.set in ("waiting", "three") else 0
         for station in range(1, self.stations + 1):
             for _ in range(self.flows):
                 if direction in ("up", "both"):
@@ -208,16 +216,21 @@ def _cases(which: Set) -> list[Case]:
     if which == "anomaly":
         return [Case(which, "udp up", 2, other_mbit_s=rate) for rate in (54, 36, 24, 12, 6)]
     ht_link: dict[str, Any] = {"rate_mbit_s": 0, "mcs": 15, "subframes": 32}
+    if which == "three":
+        return [
+            Case(which, "tcp down", 3, qdisc="fq_codel", below=below, **ht_link)
+            for below in ("2014", "robin", "stations")
+        ]
     return [
         Case(which, traffic, qdisc=qdisc, below=below, flows=4, **ht_link)
         for traffic in ("tcp down", "tcp both")
         for qdisc in ("pfifo_fast", "codel", "fq_codel")
-        for below in BELOW
+        for below in _WAITING
     ] + [
         Case(
             which, "tcp down", 2, other_mbit_s=6, qdisc="fq_codel", below=below, flows=4, **ht_link
         )
-        for below in BELOW
+        for below in _WAITING
     ]
 
 

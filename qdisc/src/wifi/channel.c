@@ -131,6 +131,12 @@ static s32 snr_needed(const struct wifi_rate *rate)
 	return 0;
 }
 
+/* Draw, unless @share, in 1e-6, is none. */
+static bool happens(struct rnd_state *random, u32 share)
+{
+	return share && (u64)prandom_u32_state(random) * MILLION < (u64)share << 32;
+}
+
 static u32 lost_by_snr(s32 margin)
 {
 	if (margin >= 0)
@@ -154,7 +160,13 @@ bool wifi_channel_lost(struct wifi_channel *channel, struct rnd_state *random,
 
 	if (snr)
 		share = max(share, lost_by_snr((s32)snr - snr_needed(rate)));
-	if (!share)
-		return false;
-	return (u64)prandom_u32_state(random) * MILLION < (u64)share << 32;
+	return happens(random, share);
+}
+
+/*
+ * wifi_channel_swallows() - whether an acknowledged frame gets lost all the same
+ */
+bool wifi_channel_swallows(const struct wifi_channel *channel, struct rnd_state *random)
+{
+	return happens(random, channel->params.residual);
 }

@@ -141,6 +141,19 @@ void wifi_device_refill(struct wifi_device *device, u64 now)
 }
 
 /*
+ * wifi_device_work() - the processor of a device has so many frames to do
+ *
+ * It does them in order, those that it sends before they are in a PPDU that may
+ * go on the air; those that it gets only keep it from the next ones.
+ */
+void wifi_device_work(struct wifi_device *device, u32 frames, u64 now)
+{
+	u64 work = 1000ULL * device->params.forward * frames;
+
+	device->busy_until = work ? max(device->busy_until, now) + work : 0;
+}
+
+/*
  * wifi_device_forget() - drop what a device has for a path that goes away
  */
 void wifi_device_forget(struct wifi_device *device, const struct wifi_path *path)

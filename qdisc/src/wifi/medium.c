@@ -28,7 +28,8 @@ static u64 first_boundary(const struct wifi_device *device)
 
 /*
  * When @device, which contends since @now or longer, sends. A backoff that was
- * over before it had a frame leaves the next boundary.
+ * over before it had a frame, or its processor was done with it, leaves the next
+ * boundary.
  */
 static u64 sends_at(const struct wifi_device *device, u64 now)
 {
@@ -36,6 +37,7 @@ static u64 sends_at(const struct wifi_device *device, u64 now)
 	u64 first = first_boundary(device);
 	u64 at = first + (u64)device->access.backoff * slot;
 
+	now = max(now, device->built ? device->ppdus[device->first].ready_at : device->busy_until);
 	return at >= now ? at : first + DIV64_U64_ROUND_UP(now - first, slot) * slot;
 }
 
@@ -248,6 +250,8 @@ static void finish(struct wifi_medium *medium, struct delivery *delivery)
 		if (wifi_is_running(device)) {
 			wifi_path_finish(path, ppdu, at, &delivery->frames);
 			delivery->to = path->to;
+			if (path->to)
+				wifi_device_work(path->to, skb_queue_len(&delivery->frames), at);
 		} else {
 			wifi_path_drop(path, ppdu);
 		}
@@ -295,20 +299,26 @@ static void hand_over(struct wifi_medium *medium, struct list_head *batch)
 	spin_unlock(&medium->lock);
 }
 
-static enum hrtimer_restart hand_over_one(struct hrtimer *timer)
+static enum hrtimer_restart hand_over_next(struct hrtimer *timer)
 {
 	struct wifi_medium *medium = container_of(timer, struct wifi_medium, hand_over);
+	LIST_HEAD(batch);
 	struct sk_buff *skb;
 	bool more;
+	u32 left;
 
 	spin_lock(&medium->lock);
-	skb = __skb_dequeue(&medium->received);
+	for (left = max(medium->phy.batch, 1U); left; left--) {
+		skb = __skb_dequeue(&medium->received);
+		if (!skb)
+			break;
+		list_add_tail(&skb->list, &batch);
+	}
 	more = !skb_queue_empty(&medium->received);
 	if (more)
 		hrtimer_forward_now(timer, ns_to_ktime(1000ULL * max(medium->phy.apart, 1U)));
 	spin_unlock(&medium->lock);
-	if (skb)
-		netif_receive_skb(skb);
+	netif_receive_skb_list(&batch);
 	return more ? HRTIMER_RESTART : HRTIMER_NORESTART;
 }
 
@@ -416,14 +426,15 @@ struct wifi_medium *wifi_medium_create(void)
 	hrtimer_init(&medium->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	medium->timer.function = due;
 	hrtimer_init(&medium->hand_over, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	medium->hand_over.function = hand_over_one;
+	medium->hand_over.function = hand_over_next;
 #else
 	hrtimer_setup(&medium->timer, due, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	hrtimer_setup(&medium->hand_over, hand_over_one, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	hrtimer_setup(&medium->hand_over, hand_over_next, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 #endif
 	prandom_seed_state(&medium->random, get_random_u64());
 	medium->phy = (struct wifi_phy){
 		.band = 5, .slot = 9, .backoff = WIFI_BACKOFF_EDCA, .eifs = 1,
+		.batch = 1,
 	};
 	medium->idle_since = ktime_get_ns();
 	return medium;

@@ -31,6 +31,7 @@ static const struct option medium_options[] = {
 	MEDIUM_OPTION(EIFS, eifs),
 	MEDIUM_OPTION(SHORT_PREAMBLE, short_preamble),
 	MEDIUM_OPTION(APART, apart),
+	MEDIUM_OPTION(BATCH, batch),
 };
 
 static const struct option device_options[] = {
@@ -52,6 +53,7 @@ static const struct option device_options[] = {
 	DEVICE_OPTION(SCHEDULER, scheduler),
 	DEVICE_OPTION(OVERFLOW, overflow),
 	DEVICE_OPTION(OVERHEAD, overhead),
+	DEVICE_OPTION(FORWARD, forward),
 };
 
 static const struct option channel_options[] = {
@@ -65,6 +67,7 @@ static const struct option channel_options[] = {
 	CHANNEL_OPTION(GOOD, good),
 	CHANNEL_OPTION(BAD, bad),
 	CHANNEL_OPTION(SNR, snr),
+	CHANNEL_OPTION(RESIDUAL, residual),
 };
 
 /* NLA_POLICY_MAX() has 16 bits for the limit. */
@@ -86,6 +89,7 @@ static const struct nla_policy channel_policy[IFLA_WIFI_CHANNEL_MAX + 1] = {
 	[IFLA_WIFI_CHANNEL_BAD]		= NLA_POLICY_FULL_RANGE(NLA_U32, &stay),
 	[IFLA_WIFI_CHANNEL_SNR]		= NLA_POLICY_MAX(NLA_U32, 1000),
 	[IFLA_WIFI_CHANNEL_TRACE]	= { .type = NLA_BINARY },
+	[IFLA_WIFI_CHANNEL_RESIDUAL]	= NLA_POLICY_FULL_RANGE(NLA_U32, &share),
 };
 
 static const struct nla_policy wifi_policy[IFLA_WIFI_MAX + 1] = {
@@ -115,6 +119,8 @@ static const struct nla_policy wifi_policy[IFLA_WIFI_MAX + 1] = {
 	[IFLA_WIFI_UP]			= NLA_POLICY_NESTED(channel_policy),
 	[IFLA_WIFI_DOWN]		= NLA_POLICY_NESTED(channel_policy),
 	[IFLA_WIFI_APART]		= NLA_POLICY_MAX(NLA_U32, 1000),
+	[IFLA_WIFI_BATCH]		= NLA_POLICY_RANGE(NLA_U32, 1, WIFI_WINDOW),
+	[IFLA_WIFI_FORWARD]		= NLA_POLICY_MAX(NLA_U32, 10000),
 };
 
 /* What a request makes of a device; it takes effect when all of it is right. */
@@ -247,7 +253,7 @@ static int read(const struct wifi_device *device, struct nlattr **data, struct c
 		return 0;
 	if (parse(&change->phy, medium_options, ARRAY_SIZE(medium_options), data) &&
 	    !device->is_ap) {
-		NL_SET_ERR_MSG(extack, "band, slot, backoff, eifs, short_preamble, apart: of the access point");
+		NL_SET_ERR_MSG(extack, "band, slot, backoff, eifs, short_preamble, apart, batch: of the access point");
 		return -EINVAL;
 	}
 	parse(&change->params, device_options, ARRAY_SIZE(device_options), data);

@@ -40,7 +40,10 @@ static void release(struct wifi_path *path, struct sk_buff_head *released, u64 n
 			/* aired_at is when it was acknowledged, from accept() on */
 			path->counters.reorder += now - wifi_frame(skb)->aired_at;
 			path->received[slot] = NULL;
-			__skb_queue_tail(released, skb);
+			if (wifi_channel_swallows(&path->channel, &path->from->medium->random))
+				dev_kfree_skb_any(skb);
+			else
+				__skb_queue_tail(released, skb);
 		} else if (path->skipped & BIT_ULL(slot)) {
 			path->skipped &= ~BIT_ULL(slot);
 		} else {
@@ -279,6 +282,8 @@ void wifi_path_build(struct wifi_path *path, struct wifi_ppdu *ppdu, u64 now)
 		skb = skb_peek(&path->waiting);
 	} while (skb && skb_queue_len(&ppdu->frames) < most && fits_window(path, skb));
 	measure(ppdu);
+	wifi_device_work(path->from, skb_queue_len(&ppdu->frames), now);
+	ppdu->ready_at = path->from->busy_until;
 	/* To the end, so that paths that are served in turn are. */
 	if (skb_queue_empty(&path->waiting))
 		list_del_init(&path->active);

@@ -47,6 +47,7 @@ struct wifi_phy {
 	u32	eifs;
 	u32	short_preamble;
 	u32	apart;		/* us */
+	u32	batch;		/* frames */
 };
 
 bool wifi_rate_valid(const struct wifi_phy *phy, const struct wifi_rate *rate);
@@ -77,6 +78,7 @@ struct wifi_channel_params {
 	u32	good;		/* us */
 	u32	bad;		/* us */
 	u32	snr;		/* 0.1 dB */
+	u32	residual;	/* 1e-6 */
 };
 
 struct wifi_channel {
@@ -99,6 +101,7 @@ void wifi_channel_start(struct wifi_channel *channel, u64 at);
 struct wifi_rate wifi_channel_rate(const struct wifi_channel *channel);
 bool wifi_channel_lost(struct wifi_channel *channel, struct rnd_state *random,
 		       const struct wifi_rate *rate, u64 at);
+bool wifi_channel_swallows(const struct wifi_channel *channel, struct rnd_state *random);
 
 /* ---- minstrel.c ---- */
 
@@ -193,6 +196,7 @@ struct wifi_ppdu {
 	u32	tries;			/* transmissions so far */
 	u32	bytes;			/* of the PSDU */
 	u64	lost;			/* bit a frame */
+	u64	ready_at;		/* the processor is done with it */
 	u32	air_ns;
 	bool	aggregate;
 	bool	answered;
@@ -233,6 +237,7 @@ struct wifi_params {
 	u32	scheduler;
 	u32	overflow;
 	u32	overhead;
+	u32	forward;	/* us */
 };
 
 /*
@@ -256,6 +261,7 @@ struct wifi_device {
 	struct wifi_ppdu ppdus[WIFI_AHEAD_MAX];
 	u32	first, built;		/* the queue of PPDUs, a ring in ppdus[] */
 	bool	on_air;			/* its first one */
+	u64	busy_until;		/* its processor */
 	u32	pending, pending_bytes;
 	u64	pending_ns;
 	u32	pending_max;
@@ -275,6 +281,7 @@ void wifi_device_refill(struct wifi_device *device, u64 now);
 void wifi_device_build(struct wifi_device *device, u64 now);
 void wifi_device_completed(struct wifi_device *device, struct sk_buff *skb);
 void wifi_device_wake(struct wifi_device *device);
+void wifi_device_work(struct wifi_device *device, u32 frames, u64 now);
 void wifi_device_forget(struct wifi_device *device, const struct wifi_path *path);
 void wifi_deliver(struct wifi_device *to, struct sk_buff *skb, struct list_head *batch);
 

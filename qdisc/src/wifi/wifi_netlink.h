@@ -43,6 +43,9 @@ enum {
 	IFLA_WIFI_DOWN,			/* nest of IFLA_WIFI_CHANNEL_*: from it */
 	/* of the medium */
 	IFLA_WIFI_APART,		/* us between frames that one PPDU brings; 0: all at once */
+	IFLA_WIFI_BATCH,		/* frames that are handed over together */
+	/* of the device */
+	IFLA_WIFI_FORWARD,		/* us of the processor per frame; 0: none */
 	__IFLA_WIFI_MAX,
 };
 #define IFLA_WIFI_MAX (__IFLA_WIFI_MAX - 1)
@@ -60,6 +63,7 @@ enum {
 	IFLA_WIFI_CHANNEL_BAD,		/* us, mean */
 	IFLA_WIFI_CHANNEL_SNR,		/* 0.1 dB; 0: loss does not depend on the rate */
 	IFLA_WIFI_CHANNEL_TRACE,	/* array of struct wifi_trace_step */
+	IFLA_WIFI_CHANNEL_RESIDUAL,	/* 1e-6: acknowledged, and lost nevertheless */
 	__IFLA_WIFI_CHANNEL_MAX,
 };
 #define IFLA_WIFI_CHANNEL_MAX (__IFLA_WIFI_CHANNEL_MAX - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +114,32 @@ def test_two_stations_of_the_shipped_runs(root: Path) -> None:
     assert (
         fast["a queue a station, equal air time"] > 10 * slow["a queue a station, equal air time"]
     )
+
+
+def test_printed_values_and_ours_beside_them() -> None:
+    printed = pd.DataFrame(
+        {
+            "figure": "9",
+            "link": "100/100",
+            "qdisc": ["codel", "codel", "sfq"],
+            "metric": ["induced_latency", "goodput", "goodput"],
+            "direction": ["round_trip", "download", "upload"],
+            "value": [20.0, 10.0, 1.0],
+            "unit": ["ms", "Mbit/s", "Mbit/s"],
+            "reading_error": [5.0, 0.5, 1.0],
+        }
+    )
+    cells = wifi_rigs.cells(runs(), [INDUCED, *GOODPUT.values()])
+    compared = wifi_rigs.beside(cells, printed, ["as before", "bounded"])
+    assert list(compared["half"]) == ["fitted", "held out", "fitted"]
+    assert list(compared["as before"]) == [15, 15, 35]
+    assert list(compared["bounded, ratio"]) == [2.75, 5.5, 75]
+    distance = [math.log(25 / 20), math.log(15.5 / 10.5), math.log(36 / 2)]
+    assert list(compared["as before, distance"]) == pytest.approx(distance)
+    of = wifi_rigs.distances(compared, ["as before"]).iloc[0]
+    assert of["fitted"] == pytest.approx((distance[0] + distance[2]) / 2)
+    assert of["held out"] == pytest.approx(distance[1])
+    assert of["within 15 %"] == "0 of 3"
+    rows = wifi_rigs.printed_cells(printed)
+    assert list(rows["quantity"]) == [INDUCED, GOODPUT["download"], GOODPUT["upload"]]
+    assert set(rows["rig"]) == {wifi_rigs.PRINTED}

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
+import pandas as pd
 import pytest
 
 from analysis.errors import DataError
@@ -139,7 +140,8 @@ def test_each_case_is_there_once_and_names_no_station_that_is_not() -> None:
 def test_a_run_is_a_set_and_tells_the_guest_its_cases_and_nothing_else() -> None:
     runs = select(experiment("testbed/wifi"), seed=1)
     assert [run.point.label for run in runs] == [
-        f"wifi_{which}" for which in ("single", "goodput", "saturation", "anomaly", "waiting")
+        f"wifi_{which}"
+        for which in ("single", "goodput", "saturation", "anomaly", "waiting", "three")
     ]
     for run in runs:
         which = run.point.label.removeprefix("wifi_")
@@ -148,7 +150,7 @@ def test_a_run_is_a_set_and_tells_the_guest_its_cases_and_nothing_else() -> None
         told = [case.job() for case in cases(which, run.length.seconds)]  # type: ignore[arg-type]
         assert job == {"work": "saturation", "cases": told}
         assert [source.name for source in modules_of(run)] == ["wifi"]
-    assert [run.length.seconds for run in runs] == [5, 5, 20, 20, 20]
+    assert [run.length.seconds for run in runs] == [5, 5, 20, 20, 20, 20]
 
 
 @pytest.mark.parametrize("asked", [{"era": "2014"}, {"cc": "reno"}])
@@ -169,3 +171,21 @@ def test_rows_have_the_case_and_what_was_counted(tmp_path: Path) -> None:
         **asdict(cases("anomaly", 20)[0]),
         "sender": 1, "quantity": "goodput_mbit_s", "value": 0.5888,
     }  # fmt: skip
+
+
+def test_a_slow_station_beside_two_fast_ones() -> None:
+    queues = cases("three", 20)
+    rates = [[station["up"]["mcs"] for station in case.job()["stations"]] for case in queues]
+    assert rates == [[15, 15, 0]] * 3
+    assert [case.job()["access_point"].get("scheduler") for case in queues] == [
+        None,
+        "robin",
+        "airtime",
+    ]
+    rows = [
+        {**asdict(queues[1]), "sender": sender, "quantity": "goodput_mbit_s", "median": mbit_s}
+        for sender, mbit_s in ((1, 30.0), (2, 31.0), (3, 2.0), (-1, 63.0))
+    ]
+    (table,) = wifi_validation.three(pd.DataFrame(rows)).to_dict("records")
+    assert (table["slow"], table["all"], table["fast_printed"]) == (2, 63, 19.17)
+    assert table["all_printed"] == pytest.approx(41.58)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,9 @@ from emulation.model.run import Run
 from emulation.model.topology import Medium, Port, Radio
 from emulation.model.units import Duration
 from emulation.model.wifi import Wifi, options
-from emulation.rigs.daisy_chain import daisy_chain, over_wifi
+from emulation.rigs.daisy_chain import DaisyChain, daisy_chain, over_wifi
 from emulation.runs import run
+from emulation.study.schema import Flaws
 
 LINK = Wifi(
     "home",
@@ -84,6 +86,76 @@ def test_a_medium_has_stations_and_radios() -> None:
         Medium(port, ())
     with pytest.raises(ValueError, match="client client-r1: a port of a Medium needs a Radio"):
         Medium(port, (wired().topology.port("client"),))
+
+
+def test_a_rig_says_what_is_different_about_its_link() -> None:
+    (found,) = select(
+        experiment("gbw2015/wifi_rrul"), link="100/100", qdisc="codel", cc="cubic", seed=1,
+        settings={"rig.air.station.up.mcs": [4], "rig.air.access_point.forward_us": [130]},
+    )  # fmt: skip
+    access_point, station = job_of(found)["wires"][-1]
+    assert access_point["wifi"]["forward_us"] == 130
+    assert access_point["wifi"]["cw_max"] == 63
+    assert station["wifi"]["up"] == {"mcs": 4, "control": "minstrel", "snr_decidb": 250}
+    assert station["wifi"]["down"]["mcs"] == 15
+
+
+@pytest.mark.parametrize(
+    ("air", "message"),
+    [
+        ({"station": {"up": {"msc": 4}}}, "unknown option 'msc'"),
+        ({"access_point": {"forward_us": 10_001}}, "cannot be 10001"),
+        ({"client": {}}, "Input should be 'access_point' or 'station'"),
+    ],
+)
+def test_a_wrong_difference_is_refused(air: dict[str, Any], message: str) -> None:
+    with pytest.raises((Flaws, ValueError), match=message):
+        DaisyChain.model_validate(
+            {"edge_rate": "1 Gbit/s", "base_rtt": "50 ms", "wifi": LINK, "air": air}
+        )
+
+
+def test_a_wire_has_no_differences() -> None:
+    with pytest.raises((Flaws, ValueError), match="differs from no link"):
+        DaisyChain.model_validate(
+            {"edge_rate": "1 Gbit/s", "base_rtt": "50 ms", "air": {"station": {"ring": 9}}}
+        )
+
+
+def counted(link: Wifi, folder: Path) -> tuple[dict[str, int], dict[str, int], int]:
+    """Counters of the access point and the station after 3 s of RRUL, and what came upstream."""
+    done = run.execute(wireless(link, length="3 s"), kernel.build(), rootfs.build(), folder)
+    ports = json.loads(done.provenance.read_text())["qdiscs"]
+    here, there = (
+        ports[name]["wifi"]["counters"] for name in ("ap1 ap1-client", "client client-ap1")
+    )
+    (upstream,) = (
+        qdisc["packets"]
+        for qdisc in ports["router_up r1-delay"]["qdiscs"]
+        if qdisc["kind"] == "fq_codel"
+    )
+    return here, there, upstream
+
+
+@pytest.mark.kernel
+def test_a_slow_processor_of_the_access_point_is_the_limit(tmp_path: Path) -> None:
+    carried = []
+    for forward_us in (0, 400):
+        access_point = options({"cw_max": 63, "forward_us": forward_us})
+        here, there, _ = counted(
+            replace(LINK, access_point=access_point), tmp_path / str(forward_us)
+        )
+        carried.append(here["down_packets"] + there["up_packets"])
+    # 2500 frames a second at most, while the run lasts: 3 s of load, 10 s of pings.
+    assert carried[1] < 0.5 * carried[0], carried
+    assert 3 * 1500 < carried[1] < 13 * 2500, carried
+
+
+@pytest.mark.kernel
+def test_what_is_lost_after_its_acknowledgment_does_not_arrive(tmp_path: Path) -> None:
+    station = options({**dict(LINK.stations[0]), "up": {"mcs": 7, "residual_ppm": 100_000}})
+    _, there, upstream = counted(replace(LINK, stations=(station,)), tmp_path)
+    assert upstream / there["up_packets"] == pytest.approx(0.9, abs=0.03)
 
 
 @pytest.mark.kernel
