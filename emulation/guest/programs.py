@@ -5,7 +5,8 @@ program prints goes to `/job/out/programs/<name>/stdout` and `stderr`, what it l
 and is asked to keep to `files/` beside them. `/job/out/programs.json` has for each program its
 start and end in virtual seconds since the load began, and its exit status or signal. All moments
 of the job (`start_s`, `deadline_s`, `length_s`) count from there, too. A program's `statuses` are
-those that are right (negative: the number of a signal), None any.
+those that are right (negative: the number of a signal), None any. Its `until` is `end`: its own;
+`load`: it is stopped when `length_s` is over; `clients`: when all programs that end themselves have.
 """
 
 import contextlib
@@ -175,10 +176,11 @@ class Load:
             if not over:
                 self._start(now_s)
                 self._check_deadlines(now_s)
-            if over or now_s >= self._length_s:
-                for program in self.programs:
-                    if program.running and not program.must_end:
-                        program.ask_to_end(now_s)
+            for program in self.programs:
+                if program.running and not program.must_end and (
+                    over or (now_s >= self._length_s and program.wanted["until"] == "load")
+                ):
+                    program.ask_to_end(now_s)
             if over and not any(program.running for program in self.programs):
                 break
             self._wait()

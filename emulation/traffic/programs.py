@@ -14,7 +14,8 @@ traffic:
       name: receiver
       node: server
       command: [python3, receiver.py, "{server}", "9000"]
-      until: load                  # it is stopped when the load is over; or `end`: it ends itself
+      until: load                  # it is stopped when the load is over; `clients`: when all that
+                                   # end themselves have; `end`: it ends itself
     - kind: command
       node: client
       command: [python3, sender.py, "{server}", "9000", "{seed}"]
@@ -158,7 +159,7 @@ class CommandSection(Section):
     environment: Variables = ()
     start: Start = Duration(0)
     after: AfterSection | None = None
-    until: Literal["end", "load"] = "end"
+    until: Literal["end", "load", "clients"] = "end"
     status: int = Field(default=0, ge=0, le=255, strict=True)  # with which it must exit
     keeps: list[Inside] = Field(default_factory=list)
 
@@ -183,10 +184,13 @@ class ClientSection(Section):
         port: dict[str, int] | None = None,
         after: AfterSection | None = None,
     ) -> Iterator[CommandSection]:
-        """Yield the server, which runs until the load is over, and the client, which awaits it."""
+        """Yield the server and the client, which awaits it.
+
+        The server outlives the load: clients ask it for its part of their results at their end.
+        """
         name = self.name or client[0]
         if server is not None:
-            yield CommandSection(name=f"{name}_server", node=self.to, command=server, until="load")
+            yield CommandSection(name=f"{name}_server", node=self.to, command=server, until="clients")
             after = AfterSection.model_validate({**(port or {}), "on": self.to})
         yield CommandSection(
             name=name,

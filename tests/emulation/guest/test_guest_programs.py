@@ -114,6 +114,17 @@ def test_what_minds_no_sigterm_is_killed(run: Run) -> None:
     assert told["stubborn"]["signal"] == "SIGKILL"
 
 
+def test_a_server_outlives_the_load_until_its_clients_have_ended(run: Run) -> None:
+    told = run(
+        sh("server", "sleep 60", until="clients"),
+        sh("load", "sleep 60", until="load"),
+        sh("client", "sleep 1.5"),
+        length_s=0.5,
+    )
+    assert 0.5 <= told["load"]["end_s"] < 1.5 <= told["client"]["end_s"]
+    assert told["server"]["end_s"] >= told["client"]["end_s"]
+
+
 def test_a_load_without_programs_that_must_end_has_its_length(run: Run) -> None:
     told = run(sh("server", "sleep 60", until="load"), length_s=0.5)
     assert 0.5 <= told["server"]["end_s"] < 5

@@ -157,3 +157,38 @@ def test_probes_of_programs_change_none_of_their_bytes(hops: Path, tmp_path: Pat
     assert table["time_ns"].max() - table["time_ns"].min() > 3e9
     sockets = pd.read_parquet(probed.data.with_name("seed-003.sockets.parquet"))
     assert "a" in set(sockets["node"])
+
+
+def test_clients_of_each_kind_get_their_servers_results_and_have_a_congestion_control(
+    hops: Path, tmp_path: Path
+) -> None:
+    """netserver and iperf3 report at the end of a test, after the load."""
+    folder = tmp_path / "clients"
+    shutil.copytree(hops, folder, ignore=shutil.ignore_patterns("data"))
+    clients = """\
+        - {kind: netperf, from: b, to: a}
+        - kind: netperf
+          name: omni
+          from: a
+          to: b
+          test: omni
+          options: [--, -o, "LOCAL_CONG_CONTROL,REMOTE_CONG_CONTROL"]
+          cc: vegas
+        - {kind: iperf3, from: a, to: b, cc: lp}
+        - {kind: irtt, from: a, to: b}
+"""
+    text = HOPS[: HOPS.index("        - {kind: iperf,")] + clients
+    text = text.replace("      files: [count.sh]\n", "") + HOPS[HOPS.rindex("    sweep:") :]
+    (folder / "study.yaml").write_text(text.replace("study: hops", "study: clients"))
+    study = open_study(folder)
+    runs = study.runs("own", seed=3).do(bar=False)
+    with tarfile.open(study.data / f"{runs[0].id}.output.tar.gz") as tar:
+        said = {
+            name: file.read().decode()
+            for name in ("netperf", "omni", "iperf3", "irtt")
+            if (file := tar.extractfile(f"{name}/stdout")) is not None
+        }
+    assert 1 < float(said["netperf"].split()[-1]) < 20
+    assert said["omni"].split()[-1] == "vegas,vegas"
+    assert json.loads(said["iperf3"])["end"]["sender_tcp_congestion"] == "lp"
+    assert json.loads(said["irtt"])["stats"]["packets_received"] > 200
