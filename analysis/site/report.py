@@ -164,7 +164,7 @@ class _WithClaims:
         return getattr(self._shown, name)
 
 
-def _notes(shown: Shown, notes: Mapping[tuple[str, ...], tuple[str, ...]]) -> list[str]:
+def _notes(shown: Shown, notes: Mapping[tuple[str, str, str, str], tuple[str, ...]]) -> list[str]:
     """The notes on the runs of a figure, each with the qdiscs and controls that it is about."""
     about: dict[str, list[str]] = {}
     for cell in shown.summary.cells:
