@@ -115,7 +115,7 @@ def _window(path: Path) -> object:
 
 def _provenance(path: Path) -> None:
     from analysis.runs.dataset import facts, read_record, usable
-    from analysis.site.inventory import _row
+    from analysis.site.inventory import _rows
     from emulation.checks.verify import Shipped
 
     file = _run_file(path.with_name("seed-001.flent.gz"))
@@ -125,7 +125,7 @@ def _provenance(path: Path) -> None:
         with usable(file):
             facts(file, record)
 
-    _each(lambda: Shipped.at(path).run(), said, lambda: _row(file))
+    _each(lambda: Shipped.at(path).run(), said, lambda: _rows([file], {}))
 
 
 def _rows(path: Path) -> object:

@@ -4,11 +4,12 @@ A run is clean where its guest's kernel logged nothing to complain of, and its d
 digest that its provenance names.
 """
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -23,6 +24,10 @@ from analysis.runs.flentfile import RERUN
 from analysis.runs.order import in_order
 from analysis.site import pages
 from analysis.words import ranges
+from emulation.config import remarks
+from emulation.config.catalogue import all_labels, recorded
+from emulation.errors import ConfigError
+from emulation.model.run import Experiment
 
 CLEAN: Final = "clean"
 
@@ -40,6 +45,7 @@ class Row:
     release: str
     tools: tuple[tuple[str, str], ...]  # name, version
     verdict: str
+    notes: tuple[str, ...]  # on settings that do not do what they seem to
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,15 @@ class Variant:
     paper: str
     name: str  # "rrul@2014"
     rows: tuple[Row, ...]
+
+    @property
+    def notes(self) -> dict[tuple[str, str, str], tuple[str, ...]]:
+        """The notes on its runs by link, qdisc and congestion control, where there are any."""
+        return {
+            (row.file.link, row.file.qdisc, row.file.cc): row.notes
+            for row in self.rows
+            if row.notes
+        }
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -68,6 +83,7 @@ class Variant:
             "wall_s": wall_s,
             "factor": f"{virtual_s / wall_s:.1f}" if wall_s else "–",
             "kernels": ", ".join(dict.fromkeys(release for release, _ in kernels)),
+            "notes": list(dict.fromkeys(note for row in self.rows for note in row.notes)),
             "damaged": sum(row.verdict != CLEAN for row in self.rows),
             "identities": {
                 "kernels": [{"release": release, "digest": digest} for release, digest in kernels],
@@ -86,19 +102,47 @@ def variants(data: Path) -> list[Variant]:
     folders = sorted({path.parents[3] for path in files})
     order = study.in_order({folder.parent.name for folder in folders})
     folders.sort(key=lambda one: (order.index(one.parent.name), one.name))
+    known = _experiments()
     return [
         Variant(
             one.parent.name,
             one.name,
-            tuple(map(_row, find_runs(one.parents[1], one.parent.name, one.name, reduced=True))),
+            _rows(find_runs(one.parents[1], one.parent.name, one.name, reduced=True), known),
         )
         for one in folders
     ]
 
 
-def _row(file: RunFile) -> Row:
-    try:
+def _experiments() -> dict[str, Experiment]:
+    """The experiments of all studies that can be read, as `recorded` takes them."""
+    found: dict[str, Experiment] = {}
+    for one in study.known():
+        with contextlib.suppress(DataError):
+            found |= all_labels(one.about.experiments)
+    return found
+
+
+def _rows(files: Iterable[RunFile], known: Mapping[str, Experiment]) -> tuple[Row, ...]:
+    rows, notes = [], dict[tuple[str, str, str], tuple[str, ...]]()
+    for file in files:
         told = read_json(file.provenance)
+        cell = file.link, file.qdisc, file.cc
+        if cell not in notes:
+            notes[cell] = _notes(told, known)
+        rows.append(_row(file, told, notes[cell]))
+    return tuple(rows)
+
+
+def _notes(told: Mapping[str, Any], known: Mapping[str, Experiment]) -> tuple[str, ...]:
+    """As the console has them before a run; none on a run that its study no longer has."""
+    try:
+        return tuple(remarks.of_run(recorded(told, known)))
+    except ConfigError:
+        return ()
+
+
+def _row(file: RunFile, told: Mapping[str, Any], notes: tuple[str, ...]) -> Row:
+    try:
         identity = told["identity"]
         same = file.is_reduced or _digest(file.data) == told["data_sha256"]
         clean = CLEAN if told["kernel_log"] == "clean" else str(told["kernel_log"])
@@ -112,6 +156,7 @@ def _row(file: RunFile) -> Row:
             release=str(identity["kernel"]["release"]),
             tools=tuple(sorted(identity["root"]["tools"].items())),
             verdict=clean if same else "data damaged",
+            notes=notes,
         )
     except (
         DataError, OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError,

@@ -19,6 +19,7 @@ from typing import Any, Final
 from analysis.errors import DataError
 from analysis.plots.style import LOOKS
 from analysis.runs import study
+from analysis.runs.dataset import variant_name
 from analysis.site import pages
 from analysis.site.gallery import Shown, collect
 from analysis.site.inventory import Variant, variants, write_runs
@@ -122,36 +123,55 @@ def render_paper(
 
     `earlier`: the claims are as an earlier call left them.
     """
+    ran = [variant for variant in ran if variant.paper == name]
+    notes = {
+        (variant.name, *cell): about for variant in ran for cell, about in variant.notes.items()
+    }
     shown = []
     for one in figures:
         own = claims_of(one, claims)
         counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts(own).items())
         unsettled = sum(id_ not in claims for id_ in one.claim_ids)
-        shown.append(_WithClaims(one, own, counts, unsettled))
+        shown.append(_WithClaims(one, own, counts, unsettled, _notes(one, notes)))
     groups = groupby(figures, key=lambda one: one.group[0])
     return pages.render(
         "paper.html", "../", here="", there=there, name=name, paper=pages.of_paper(name),
         figures=shown,
         groups=[(group, [(one.group[1], one) for one in own]) for group, own in groups],
         verdicts=verdicts(one for one in claims.values() if one["paper"] == name), earlier=earlier,
-        variants={one.name for one in ran if one.paper == name}, **totals(figures),
+        variants={variant.name for variant in ran}, **totals(figures),
     )  # fmt: skip
 
 
 class _WithClaims:
     """A figure and the claims that it settles, for a template.
 
-    `unsettled`: how many more of them there are that only its notebook has.
+    `unsettled`: how many more of them there are that only its notebook has; `notes`: on its runs.
     """
 
     def __init__(
-        self, shown: Shown, claims: list[dict[str, Any]], verdicts: str, unsettled: int
+        self,
+        shown: Shown,
+        claims: list[dict[str, Any]],
+        verdicts: str,
+        unsettled: int,
+        notes: list[str],
     ) -> None:
         self._shown, self.claims, self.verdicts = shown, claims, verdicts
-        self.unsettled = unsettled
+        self.unsettled, self.notes = unsettled, notes
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._shown, name)
+
+
+def _notes(shown: Shown, notes: Mapping[tuple[str, str, str, str], tuple[str, ...]]) -> list[str]:
+    """The notes on the runs of a figure, each with the qdiscs and controls that it is about."""
+    about: dict[str, list[str]] = {}
+    for cell in shown.summary.cells:
+        variant = variant_name(cell["experiment"], cell["era"])
+        for note in notes.get((variant, cell["link"], cell["qdisc"], cell["cc"]), ()):
+            about.setdefault(note, []).append(f"{cell['qdisc']}, {cell['cc']}")
+    return [f"{'; '.join(dict.fromkeys(cells))}: {note}" for note, cells in about.items()]
 
 
 def write_report(results: Path, data: Path, *, earlier: bool = False) -> list[Path]:

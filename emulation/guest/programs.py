@@ -5,8 +5,9 @@ program prints goes to `/job/out/programs/<name>/stdout` and `stderr`, what it l
 and is asked to keep to `files/` beside them. `/job/out/programs.json` has for each program its
 start and end in virtual seconds since the load began, and its exit status or signal. All moments
 of the job (`start_s`, `deadline_s`, `length_s`) count from there, too. A program's `statuses` are
-those that are right (negative: the number of a signal), None any. Its `until` is `end`: its own;
-`load`: it is stopped when `length_s` is over; `clients`: when all programs that end themselves have.
+those that are right (negative: the number of a signal), None any. Its `until` is `end`: it ends by
+itself; `load`: it is stopped when `length_s` is over; `clients`: when all that end by themselves
+have ended.
 """
 
 import contextlib
@@ -177,8 +178,10 @@ class Load:
                 self._start(now_s)
                 self._check_deadlines(now_s)
             for program in self.programs:
-                if program.running and not program.must_end and (
-                    over or (now_s >= self._length_s and program.wanted["until"] == "load")
+                if (
+                    program.running
+                    and not program.must_end
+                    and (over or (now_s >= self._length_s and program.wanted["until"] == "load"))
                 ):
                     program.ask_to_end(now_s)
             if over and not any(program.running for program in self.programs):

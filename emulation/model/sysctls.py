@@ -43,6 +43,7 @@ KNOWN = {
     "net.ipv4.tcp_pacing_ca_ratio": "pacing in congestion avoidance, percent",
     "net.ipv4.tcp_pacing_ss_ratio": "pacing in slow start, percent",
     "net.ipv4.tcp_recovery": "RACK",
+    "net.ipv4.tcp_recv_batch_ms": "how long a read goes on after its first data (a patch of ours)",
     "net.ipv4.tcp_reordering": "duplicate acknowledgments until a loss, at first",
     "net.ipv4.tcp_rmem": "the receive buffer: least, at first, most",
     "net.ipv4.tcp_sack": "selective acknowledgments",

@@ -14,8 +14,8 @@ traffic:
       name: receiver
       node: server
       command: [python3, receiver.py, "{server}", "9000"]
-      until: load                  # it is stopped when the load is over; `clients`: when all that
-                                   # end themselves have; `end`: it ends itself
+      until: load                  # it is stopped when the load is over; `clients`: when all
+                                   # that end by themselves have; `end`: it ends by itself
     - kind: command
       node: client
       command: [python3, sender.py, "{server}", "9000", "{seed}"]
@@ -190,7 +190,9 @@ class ClientSection(Section):
         """
         name = self.name or client[0]
         if server is not None:
-            yield CommandSection(name=f"{name}_server", node=self.to, command=server, until="clients")
+            yield CommandSection(
+                name=f"{name}_server", node=self.to, command=server, until="clients"
+            )
             after = AfterSection.model_validate({**(port or {}), "on": self.to})
         yield CommandSection(
             name=name,

@@ -18,6 +18,8 @@ from analysis.errors import DataError
 from analysis.plots import style
 from analysis.runs import study
 from analysis.site import gallery, inventory, notebookpage, outputs, report, tables
+from emulation.config import remarks
+from emulation.config.catalogue import experiment, select
 from tests.data import synthetic
 from tests.data.synthetic_results import write_data, write_notebook, write_results
 
@@ -186,6 +188,32 @@ def test_a_damaged_file_is_seen(tmp_path: Path) -> None:
     path.with_name("seed-001.json").write_text("{}")
     with pytest.raises(DataError, match=r"seed-001\.json: provenance without a usable entry"):
         inventory.variants(tmp_path)
+
+
+def test_pages_repeat_the_notes_of_the_console(tmp_path: Path) -> None:
+    (run,) = select(experiment("gbw2015/rrul"), link="10/10", qdisc="codel", cc="dctcp", seed=1)
+    (note,) = remarks.of_run(run)
+    plain = synthetic.write_run(tmp_path / "data", "10-10", "codel", 1)
+    told = json.loads(plain.with_name("seed-001.json").read_text())
+    told |= {"run": run.id, "cc": "dctcp", "length_s": run.length.seconds}
+    told["identity"]["kernel"]["series"] = run.kernel
+    noted = tmp_path / "data" / f"{run.id}.flent.gz"
+    noted.parent.mkdir()
+    shutil.copy(plain, noted)
+    noted.with_name("seed-001.json").write_text(json.dumps(told))
+    figure = tmp_path / "results/gbw2015/fig"
+    cells = [
+        {"experiment": "rrul", "era": "modern", "link": "10/10", "qdisc": "codel", "cc": cc,
+         "seeds": [1], "virtual_s": 1.0, "wall_s": 1.0} for cc in ("cubic", "dctcp")
+    ]  # fmt: skip
+    source = outputs.Source("gbw2015", cells)
+    table = pd.DataFrame({"qdisc": ["codel"]})
+    outputs.publish(None, table, source, figure="9", title="t", caption="c", output=str(figure))
+    report.write_report(tmp_path / "results", tmp_path / "data")
+    assert note in Page((tmp_path / "results/runs/gbw2015/rrul.html").read_text()).text
+    page = Page((tmp_path / "results/gbw2015/index.html").read_text()).text
+    assert f"codel, dctcp: {note}" in page
+    assert "codel, cubic" not in page
 
 
 def test_pages_of_runs_that_are_gone_go(tmp_path: Path) -> None:
