@@ -90,7 +90,7 @@ def _controls(run: Run) -> dict[str, str]:
 
 
 def clock(run: Run, topology: Topology) -> dict[str, str]:
-    """Return the parameters of `qdisc/src/ticks` that keep the average delay as without a clock.
+    """Return the parameters of `qdisc/src/ticks` or `card` that keep the average delay as without a clock.
 
     They map a file to its text. Raises `ConfigError` where one clock cannot give all delays.
     """
@@ -110,9 +110,11 @@ def clock(run: Run, topology: Topology) -> dict[str, str]:
     if hold_us < 0:
         what = f"a clock of {tick} cannot give a delay of {delay}"
         raise ConfigError(what, run.experiment_id, "choose a finer clock")
-    values = {"hold_us": hold_us, "tick_us": tick.nanoseconds // 1000}
+    module = eras.clock(run.switches)
+    interval = {"ticks": "tick_us", "card": "gap_us"}[module]
+    values = {"hold_us": hold_us, interval: tick.nanoseconds // 1000}
     return {
-        f"/sys/module/sch_ticks/parameters/{name}": str(value) for name, value in values.items()
+        f"/sys/module/sch_{module}/parameters/{name}": str(value) for name, value in values.items()
     }
 
 
