@@ -9,12 +9,6 @@
  *
  * A packet is due hold_us after it came and leaves at the next multiple of
  * tick_us. Both are module parameters, read when the qdisc is made.
- *
- * Where apart_us is not 0, packets leave at the interrupts of a network card that
- * receives them from the wire instead, and that no clock drives: they reach the
- * card no closer than a wire of 1 Gbit/s lets them, an interrupt comes tick_us
- * after the first of them, and no sooner than apart_us after the one before. All
- * that arrived until then leave together.
  */
 
 #include <linux/math64.h>
@@ -23,8 +17,6 @@
 #include <net/pkt_sched.h>
 
 #define TICKS_LIMIT	100000	/* packets; never reached */
-#define WIRE_OVERHEAD	24	/* bytes a frame: check sum, preamble, gap */
-#define NS_PER_BYTE	8	/* at 1 Gbit/s */
 
 static uint hold_us = 23000;
 module_param(hold_us, uint, 0644);
@@ -34,16 +26,9 @@ static uint tick_us = 4000;
 module_param(tick_us, uint, 0644);
 MODULE_PARM_DESC(tick_us, "packets leave at multiples of this time (us)");
 
-static uint apart_us;
-module_param(apart_us, uint, 0644);
-MODULE_PARM_DESC(apart_us, "least time between a card's interrupts (us); 0: no card");
-
 struct ticks_sched_data {
 	u64			hold_ns;
 	u64			tick_ns;
-	u64			apart_ns;	/* 0: a clock */
-	u64			arrived_ns;	/* when the last packet was at the card */
-	u64			interrupt_ns;	/* the last, or the next */
 	struct qdisc_watchdog	watchdog;
 };
 
@@ -57,18 +42,6 @@ static struct ticks_skb_cb *ticks_cb(const struct sk_buff *skb)
 	return (struct ticks_skb_cb *)qdisc_skb_cb(skb)->data;
 }
 
-/* Returns when a packet leaves that gets to the card's wire at due. */
-static u64 ticks_interrupt(struct ticks_sched_data *q, u64 due, unsigned int len)
-{
-	u64 wire = (u64)(len + WIRE_OVERHEAD) * NS_PER_BYTE;
-
-	q->arrived_ns = max(due, q->arrived_ns + wire);
-	if (q->arrived_ns > q->interrupt_ns)
-		q->interrupt_ns = max(q->arrived_ns + q->tick_ns,
-				      q->interrupt_ns + q->apart_ns);
-	return q->interrupt_ns;
-}
-
 static int ticks_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			 struct sk_buff **to_free)
 {
@@ -77,9 +50,7 @@ static int ticks_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 
 	if (unlikely(sch->q.qlen >= sch->limit))
 		return qdisc_drop(skb, sch, to_free);
-	ticks_cb(skb)->leaves_ns = q->apart_ns ?
-		ticks_interrupt(q, due, qdisc_pkt_len(skb)) :
-		DIV64_U64_ROUND_UP(due, q->tick_ns) * q->tick_ns;
+	ticks_cb(skb)->leaves_ns = DIV64_U64_ROUND_UP(due, q->tick_ns) * q->tick_ns;
 	return qdisc_enqueue_tail(skb, sch);
 }
 
@@ -109,7 +80,6 @@ static int ticks_init(struct Qdisc *sch, struct nlattr *opt,
 	}
 	q->hold_ns = (u64)hold_us * NSEC_PER_USEC;
 	q->tick_ns = (u64)tick_us * NSEC_PER_USEC;
-	q->apart_ns = (u64)apart_us * NSEC_PER_USEC;
 	sch->limit = TICKS_LIMIT;
 	return 0;
 }
