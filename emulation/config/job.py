@@ -90,7 +90,7 @@ def _controls(run: Run) -> dict[str, str]:
 
 
 def clock(run: Run, topology: Topology) -> dict[str, str]:
-    """Return the parameters of `qdisc/src/ticks` that keep the average delay as without a clock.
+    """Return the parameters of the clock of a delay that keep the average as without one.
 
     They map a file to its text. Raises `ConfigError` where one clock cannot give all delays.
     """
@@ -99,20 +99,22 @@ def clock(run: Run, topology: Topology) -> dict[str, str]:
         return {}
     if run.noise:
         what = "packets leave a delay at the ticks of a clock or with noise, not both"
-        raise ConfigError(what, run.experiment_id, "leave out ticks_…, or set rig.noise=0")
+        raise ConfigError(what, run.experiment_id, "leave out its switch, or set rig.noise=0")
     delays = topology.delays()
     if len(delays) != 1:
         listed = ", ".join(map(str, sorted(delays))) or "none"
         what = f"a clock needs the same delay in each direction, the rig has {listed}"
-        raise ConfigError(what, run.experiment_id, "leave the switch ticks_… out of the era")
+        raise ConfigError(what, run.experiment_id, "leave its switch out of the era")
     (delay,) = delays
     hold_us = delay.nanoseconds // 1000 - tick.nanoseconds // 2000
     if hold_us < 0:
         what = f"a clock of {tick} cannot give a delay of {delay}"
         raise ConfigError(what, run.experiment_id, "choose a finer clock")
-    values = {"hold_us": hold_us, "tick_us": tick.nanoseconds // 1000}
+    module = eras.clock(run.switches)
+    interval = {"ticks": "tick_us", "card": "gap_us"}[module]
+    values = {"hold_us": hold_us, interval: tick.nanoseconds // 1000}
     return {
-        f"/sys/module/sch_ticks/parameters/{name}": str(value) for name, value in values.items()
+        f"/sys/module/sch_{module}/parameters/{name}": str(value) for name, value in values.items()
     }
 
 

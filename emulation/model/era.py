@@ -237,6 +237,21 @@ _CLOCK = tuple(
     for text in TICKS
 )
 
+#: The card of gbw2015, by its driver (`e1000e/netdev.c` of Linux 3.14.4): it waits 32 us for more
+#: packets (`BURST_RDTR`, `BURST_RADV`), and interrupts 4000 times a second at most, at 1 Gbit/s
+#: 20,000 times (`e1000_set_itr`, whose next step takes 10,000 bytes in one interrupt).
+_CARD = tuple(
+    Switch(
+        f"card_{name}",
+        f"a card on a wire of {name} takes packets in batches, {gap} apart at least",
+        "not a change of Linux: e1000e moderates the interrupts of an 82571EB",
+        parameters=(("sch_card.link_mbit", link_mbit),),
+        module="card",
+        tick=Duration.parse(gap),
+    )
+    for name, link_mbit, gap in (("100m", "100", "250 us"), ("1g", "1000", "50 us"))
+)
+
 #: 4 MB hold 963 segments of 4352 bytes, the size of one in Linux 3.14 with scatter-gather off, as
 #: all offloads were; today's Linux takes 2763 bytes, as measured by what gets in flight.
 _SEND_BUFFER = Switch(
@@ -258,7 +273,7 @@ _NOISE = Switch(
 )
 
 #: Traits of a testbed other than its kernel; in no ablation of an era.
-TESTBED: tuple[Switch, ...] = (_SEND_BUFFER, _NOISE, *_CLOCK)
+TESTBED: tuple[Switch, ...] = (_SEND_BUFFER, _NOISE, *_CLOCK, *_CARD)
 
 #: Every switch of Linux's behaviour.
 SWITCHES: tuple[Switch, ...] = (
@@ -351,6 +366,11 @@ def modules(on: Iterable[Switch]) -> tuple[str, ...]:
 def tick(on: Iterable[Switch]) -> Duration | None:
     """Return the tick at which packets leave the emulated delay; None means to the nanosecond."""
     return next((switch.tick for switch in on if switch.tick), None)
+
+
+def clock(on: Iterable[Switch]) -> str:
+    """Return the module that delays packets in the place of netem; "" means netem."""
+    return next((switch.module for switch in on if switch.tick), "")
 
 
 def noise(on: Iterable[Switch]) -> float:

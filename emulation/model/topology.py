@@ -107,7 +107,7 @@ class Delay:
     rate: Rate  # at which packets leave
     limit: Packets  # that may be under way
     bottleneck: Rate | None = None  # of the packets that are delayed; None where a rig has none
-    clocked: bool = False  # whether packets leave at the ticks of a clock (`qdisc/src/ticks`)
+    clock: str = ""  # the qdisc in the place of netem: `ticks` or `card` (qdisc/src)
     jitter: Duration | None = None  # how far the delay of a packet may be from `delay`
 
     @property
@@ -118,7 +118,7 @@ class Delay:
     def attached(self) -> tuple[Attached, ...]:
         """Return the one qdisc, which delays packets."""
         netem = _netem(self.delay, self.rate, self.limit, self.jitter)
-        return (Attached("root", "1:", Qdisc("ticks", "ticks") if self.clocked else netem),)
+        return (Attached("root", "1:", Qdisc(self.clock, self.clock) if self.clock else netem),)
 
     def filters(self) -> tuple[str, ...]:
         """None: all packets take the same way."""
@@ -408,13 +408,13 @@ class Topology:
         )
         return replace(self, wires=wires, media=media)
 
-    def clocked(self) -> Topology:
-        """Return the same rig, where packets leave each delay at the ticks of a clock."""
+    def clocked(self, clock: str) -> Topology:
+        """Return the same rig, where packets leave each delay by `clock`, a qdisc of qdisc/src."""
 
         def changed(port: Port) -> Port:
             if not isinstance(port.egress, Delay):
                 return port
-            return replace(port, egress=replace(port.egress, clocked=True))
+            return replace(port, egress=replace(port.egress, clock=clock))
 
         wires = tuple(Wire(changed(wire.a), changed(wire.b)) for wire in self.wires)
         return replace(self, wires=wires)

@@ -41,6 +41,22 @@ def test_a_clock_takes_the_place_of_netem_with_the_same_mean_delay(text: str) ->
     assert [one["name"] for one in told["modules"]] == ["sch_ticks"]
 
 
+@pytest.mark.parametrize(("name", "gap_us", "link"), [("1g", 50, "1000"), ("100m", 250, "100")])
+def test_a_card_takes_the_place_of_netem_too(name: str, gap_us: int, link: str) -> None:
+    plain, told = job("2014"), job(f"2014+card_{name}")
+    assert kinds(told) == [{"netem": "card"}.get(kind, kind) for kind in kinds(plain)]
+    assert kinds(told).count("card") == 2
+    prefix = "/sys/module/sch_card/parameters/"
+    added = {key: value for key, value in told["parameters"].items()
+             if key not in plain["parameters"]}  # fmt: skip
+    assert added == {
+        f"{prefix}hold_us": str(25_000 - gap_us // 2),
+        f"{prefix}gap_us": str(gap_us),
+        f"{prefix}link_mbit": link,
+    }
+    assert [one["name"] for one in told["modules"]] == ["sch_card"]
+
+
 def test_the_delays_of_a_dumbbell_can_have_a_clock_too() -> None:
     flows = {"qdisc": "codel_5ms", "cc": "reno"}
     plain, told = (job(one, "khademi2013/flows_4", **flows) for one in ("2013", "2013+ticks_4ms"))
@@ -128,6 +144,7 @@ def test_noise_of_a_dumbbell_and_its_read_back() -> None:
         ("2014+ticks_1ms", "gbw2015/rtt_fairness", {}, "the rig has none"),
         ("2014+ticks_4ms", "gbw2015/rrul", {"settings": {"rig.base_rtt": ["2 ms"]}},
          "a clock of 4 ms cannot give a delay of 1 ms"),
+        ("2014+ticks_1ms+card_1g", "gbw2015/rrul", {}, "ticks_1ms and card_1g exclude each"),
         ("2014c+ticks_1ms", "gbw2015/rrul", {}, "ticks_1ms exclude each other"),
         ("2014+ticks_1ms", "gbw2015/rrul", {"settings": {"rig.noise": ["1"]}}, "not both"),
         ("2014", "gbw2015/rrul", {"link": "10/1", "settings": {"rig.noise": ["5"]}},
