@@ -1,0 +1,132 @@
+"""Each behaviour of a former Linux, by what a host sends to a peer that follows a script."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from emulation import kernel
+from emulation.config.catalogue import load, select
+from emulation.machine import rootfs
+from emulation.runs.run import execute
+
+pytestmark = pytest.mark.kernel
+
+STUDY = """\
+format: 1
+study: peer
+title: A host and a script
+rig:
+  kind: nodes
+  nodes: {{client: {{}}, server: {{}}}}
+  links: [{{from: client, to: server, back: {{delay: {rtt}}}}}]
+experiments:
+  one:
+    title: One connection
+    traffic:
+      kind: programs
+      length: 3 s
+      files: [peer.py, host.sh]
+      programs:
+        - {{kind: command, name: peer, node: server, command: [python3, peer.py, {case}]}}
+        - {{kind: command, name: host, node: client, until: load,
+           command: [sh, host.sh, "{{server}}", "{size}"]}}
+    sweep: {{cc: reno}}
+"""
+
+HOST = """\
+ip route add 192.0.2.1 via $1
+exec python3 -c '
+import socket, sys, time
+time.sleep(0.2)
+connection = socket.create_connection(("192.0.2.1", 9000))
+connection.sendall(b"x" * int(sys.argv[1]))
+while connection.recv(65536):
+    pass
+' $2
+"""
+
+
+def trace(folder: Path, era: str, case: str, segments: int, rtt: str = "50 ms") -> pd.DataFrame:
+    """What the host of `era` sends, a row per segment, as `peer.py` prints it."""
+    place = folder / f"{era}-{case}/peer"
+    place.mkdir(parents=True)
+    shutil.copy(Path(__file__).with_name("peer.py"), place)
+    (place / "host.sh").write_text(HOST)
+    text = STUDY.format(rtt=rtt, case=case, size=segments * 1000)
+    (place / "study.yaml").write_text(text)
+    (run,) = select(load(place).experiments[0], seed=1, era=era)
+    result = execute(run, kernel.build(), rootfs.build(), place / "data")
+    with gzip.open(str(result.data).replace(".flent.gz", ".rows.jsonl.gz"), "rt") as lines:
+        return pd.DataFrame([row for row in map(json.loads, lines) if "at_ms" in row])
+
+
+def repaired_ms(told: pd.DataFrame) -> float:
+    """When the first segment is sent again."""
+    return float(told[told["first"] == 0]["at_ms"].min())
+
+
+def repairs(told: pd.DataFrame) -> int:
+    """How many segments are sent again before a timeout."""
+    return int(((told["first"] < 7) & (told["at_ms"] < 200)).sum())
+
+
+def probed_ms(told: pd.DataFrame) -> float:
+    """When the last of two segments is sent again; never without a probe."""
+    return float(told[told["first"] == 1]["at_ms"].min())
+
+
+def repeated(told: pd.DataFrame) -> int:
+    """How many acknowledgments say that the 61st segment is missing."""
+    return int((told["acks"] == 60_000).sum())
+
+
+def later(told: pd.DataFrame) -> int:
+    """How many acknowledgments come after the 62nd segment's."""
+    return int((told["acks"] > 62_000).sum())
+
+
+@pytest.mark.parametrize(
+    ("switch", "base", "case", "segments", "rtt", "measure", "off", "on"),
+    [
+        # Two RTTs and two ticks of 4 ms at most, or 10 ms at least; ticks round up.
+        ("tlp_delack", "modern", "tail", 2, "1 ms", probed_ms, (2, 10), (10, 14)),
+        # RACK waits a quarter of the RTT for a segment that was overtaken; without it a probe of
+        # the tail is the first to say more.
+        ("no_rack", "modern", "ahead", 10, "50 ms", repaired_ms, (62, 70), (300, 600)),
+        ("fack", "modern+no_rack", "ahead", 10, "50 ms", repaired_ms, (300, 600), (50, 51)),
+        (
+            *("fack_reordering", "modern+no_rack", "ahead", 10, "50 ms", repaired_ms),
+            *((300, 600), (50, 51)),
+        ),
+        # A quarter of the RTT, in place of a timeout.
+        (
+            *("early_retransmit", "modern+no_rack", "three", 3, "50 ms", repaired_ms),
+            *((300, 600), (62, 75)),
+        ),
+        # Three acknowledgments in recovery are for one repair each, or for more.
+        ("prr_grow", "modern", "seven", 40, "50 ms", repairs, (3, 3), (4, 6)),
+        # After four acknowledgments of a hole they wait for each other.
+        ("no_sack_compression", "modern", "hole", 0, "50 ms", repeated, (4, 10), (20, 22)),
+        # Four segments after a hole was filled are acknowledged in pairs, or one by one.
+        ("quickack", "modern", "filled", 0, "50 ms", later, (2, 2), (4, 4)),
+    ],
+)
+def test_a_switch_restores_what_is_said_of_it(
+    tmp_path: Path, switch: str, base: str, case: str, segments: int, rtt: str,
+    measure: Callable[[pd.DataFrame], float], off: tuple[float, float], on: tuple[float, float],
+) -> None:  # fmt: skip
+    for era, (least, most) in ((base, off), (f"{base}+{switch}", on)):
+        assert least <= measure(trace(tmp_path, era, case, segments, rtt)) <= most, era
+
+
+def test_without_tail_loss_probes_a_timeout_is_the_first_to_act(tmp_path: Path) -> None:
+    told = trace(tmp_path, "modern+no_tlp", "tail", 2, "1 ms")
+    assert list(told["first"]) == [0]
+    assert repaired_ms(told) > 200
