@@ -43,6 +43,11 @@ FILES: dict[str, tuple[str, list[str], str]] = {
         ["data/*/*/*/*/*/seed-*.packets.parquet"],
         "Every packet at the queue under test, of runs whose packets are followed",
     ),
+    "series": (
+        "application/vnd.apache.parquet",
+        ["data/*/*/*/*/*/seed-*.qdisc.parquet"],
+        "What the qdiscs of some ports reported in a run, as time series",
+    ),
     "provenance": (
         "application/json",
         ["data/*/*/*/*/*/seed-*.json"],
