@@ -99,6 +99,10 @@ class RigSection(Section):
         """Return the rates that the qdisc under test is shaped to: those of the link."""
         return () if link is None else tuple(dict.fromkeys((link.up, link.down)))
 
+    def __hash__(self) -> int:
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return hash(tuple(value for value in values if not isinstance(value, (Mapping, list))))
+
     @property
     def base_rtts(self) -> tuple[Duration, ...]:
         """Return RTTs of the empty path to each address of the server, if the rig states them."""

@@ -62,10 +62,6 @@ class DaisyChain(RigSection):
             raise Flaws(((), what, "write 1"))
         return wifi
 
-    def __hash__(self) -> int:
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return hash((*(fields | {"air": str(self.air)}).values(),))
-
     @model_validator(mode="after")
     def _right_options(self) -> Self:
         if not self.air:
