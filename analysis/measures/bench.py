@@ -26,6 +26,7 @@ DIRECTIONS: Final = dict(zip(TCP_KINDS, ("down", "up"), strict=True))
 ROUTER: Final = "box"  # the node with the queues under test
 TOWARDS: Final = {"client": "down", "near": "down", "delay": "up", "far": "up", "server": "up"}
 _FLOW: Final = re.compile(r"TCP (download|upload) (\w+) BE")
+_NUMBERED: Final = re.compile(r"TCP (download|upload) BE(\d) [0-9.]+")
 
 
 def measure(run: RunFile) -> dict[str, float]:
@@ -50,8 +51,8 @@ def latencies(
 ) -> dict[str, float]:
     """Round trips of ICMP in ms above their median before the load, of `window` and of `load`."""
     probes = [series for series in flent.series if series.kind == "ping_icmp"]
-    if not probes:
-        return {}
+    if len(probes) != 1:
+        return {}  # several are of paths of their own
     (probe,) = probes
     idle_ms = _within(probe.time_s, probe.value, BEFORE_S)
     loaded_ms = _within(probe.time_s, probe.value, window)
@@ -92,6 +93,8 @@ def goodputs(
         for flow, mean in zip(flows, means, strict=True):
             if named := _FLOW.fullmatch(flow.name):
                 values[f"{direction}_{named[2].lower()}_be_mbit_s"] = mean
+            elif numbered := _NUMBERED.fullmatch(flow.name):
+                values[f"{direction}_flow_{numbered[2]}_mbit_s"] = mean
     return values
 
 

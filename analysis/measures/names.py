@@ -171,6 +171,7 @@ METRICS: Final = {
             ("bbr_be_mbit_s", "goodput of the flow of BBR", "Mbit/s"),
             ("reno_be_mbit_s", "goodput of the flow of Reno", "Mbit/s"),
             ("westwood_be_mbit_s", "goodput of the flow of Westwood", "Mbit/s"),
+            *((f"flow_{n}_mbit_s", f"goodput of flow {n}", "Mbit/s") for n in range(1, 5)),
         )
     },
 }

@@ -55,6 +55,22 @@ def run_of(folder: Path, told: dict[str, Any]) -> RunFile:
     return RunFile.at(folder, place / "seed-001.json")
 
 
+def test_flows_to_several_addresses_have_numbers_and_no_common_latency(tmp_path: Path) -> None:
+    told = content()
+    results, about = told["results"], told["metadata"]["SERIES_META"]
+    for old, new in (("Cubic BE", "BE1 10.0.4.2"), ("BBR BE", "BE2 10.0.4.3")):
+        results[f"TCP upload {new}"] = results.pop(f"TCP upload {old}")
+        about[f"TCP upload {new}"] = about.pop(f"TCP upload {old}")
+    for address in ("10.0.4.2", "10.0.4.3"):
+        results[f"Ping (ms) ICMP {address}"] = results["Ping (ms) ICMP"]
+        about[f"Ping (ms) ICMP {address}"] = about["Ping (ms) ICMP"]
+    del results["Ping (ms) ICMP"], about["Ping (ms) ICMP"]
+    found = bench.measure(run_of(tmp_path, told))
+    assert found["up_flow_1_mbit_s"] == pytest.approx(2 * found["up_flow_2_mbit_s"])
+    assert found["up_jain"] == pytest.approx(0.9)
+    assert not [name for name in found if name.startswith("icmp_")]
+
+
 def series(run: RunFile, probe: str, rows: list[dict[str, Any]]) -> None:
     path = run.provenance.with_name(f"{run.provenance.stem}.{probe}.parquet")
     pd.DataFrame(rows).to_parquet(path, index=False)
