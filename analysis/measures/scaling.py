@@ -80,9 +80,9 @@ def provenance(table: pd.DataFrame) -> dict[str, Any]:
     """What was measured, as `outputs.Source` has it: a cell per rate, a seed per guest."""
     seeds = list(range(1, int(table["guests"].max()) + 1))
     links = sorted({f"{rate:g}/{rate:g}" for rate in table["rate_mbit_s"]})
-    cell = {"qdisc": "fq_codel", "cc": "cubic", "seeds": seeds}
+    cell = {"experiment": "scaling_rate", "era": "modern", "qdisc": "fq_codel", "cc": "cubic"}
     return {
-        "cells": [{"link": link, **cell} for link in links],
+        "cells": [{**cell, "link": link, "seeds": seeds} for link in links],
         "eras": ["modern"],
         "lengths_s": sorted(set(table["length_s"])),
         "virtual_s": float(table["virtual_s"].sum()),

@@ -168,7 +168,8 @@ def _notes(shown: Shown, notes: Mapping[tuple[str, str, str, str], tuple[str, ..
     """The notes on the runs of a figure, each with the qdiscs and controls that it is about."""
     about: dict[str, list[str]] = {}
     for cell in shown.summary.cells:
-        variant = variant_name(cell["experiment"], cell["era"])
+        # An earlier version wrote cells without an experiment; it is drawn again later.
+        variant = variant_name(cell.get("experiment", ""), cell.get("era", ""))
         for note in notes.get((variant, cell["link"], cell["qdisc"], cell["cc"]), ()):
             about.setdefault(note, []).append(f"{cell['qdisc']}, {cell['cc']}")
     return [f"{'; '.join(dict.fromkeys(cells))}: {note}" for note, cells in about.items()]
