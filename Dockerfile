@@ -51,6 +51,7 @@ COPY emulation/host emulation/host
 COPY emulation/machine/__init__.py emulation/machine/rootfs.py emulation/machine/
 COPY emulation/kernel emulation/kernel
 COPY emulation/guest/init.sh emulation/guest/
+COPY qdisc/LOCK.toml qdisc/
 RUN python3 -m workflow.ready rootfs /cache/rootfs.json \
  && rm -rf /cache/rootfs.json /cache/qdisc-lab/rootfs/lock \
  && chmod -R a+rX /cache && chmod 1777 /cache/qdisc-lab/rootfs
