@@ -352,7 +352,8 @@ def recorded(provenance: Mapping[str, Any], known: Mapping[str, Experiment] | No
         return _recorded(provenance, known)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         what = f"is not the provenance of a run ({type(error).__name__}: {error})"
-        raise ConfigError(what, str(provenance.get("run", ""))[:200], "do the run again") from error
+        name = provenance.get("run", "") if isinstance(provenance, Mapping) else ""
+        raise ConfigError(what, str(name)[:200], "do the run again") from error
 
 
 def _recorded(provenance: Mapping[str, Any], known: Mapping[str, Experiment] | None) -> Run:

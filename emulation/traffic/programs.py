@@ -23,6 +23,8 @@ traffic:
       keeps: ["*.csv"]
 ```
 
+Several clients of one kind share the server on their node; iperf3's has one client at a time.
+
 With `rig: {kind: none}` a command has no `node`: it runs outside of all nodes, like a Mininet
 script that makes its own.
 
@@ -337,13 +339,31 @@ class Programs(TrafficSection, StudySection):
                 raise Flaws((("files", number), what, "copy it into the folder"))
         return self
 
+    def commands(self, length_s: float) -> Iterator[tuple[int, CommandSection]]:
+        """Yield the commands of each program with its number; clients share a server of their kind.
+
+        Raise `Flaws` for a second client of iperf3's server, which has one at a time.
+        """
+        servers = set()
+        for number, section in enumerate(self.programs):
+            for command in section.commands(length_s):
+                if isinstance(section, ClientSection) and command.until == "clients":
+                    server = (command.node, tuple(command.command))
+                    if server in servers and section.kind == "iperf3":
+                        what = f"iperf3's server on '{command.node}' has another client"
+                        todo = "give that one the option -P, or use iperf or netperf"
+                        raise Flaws((("programs", number), what, todo))
+                    if server in servers:
+                        continue
+                    servers.add(server)
+                yield number, command
+
     def check_length(self, length: Duration) -> None:
         """Raise `Flaws` where a program does not start within the load."""
-        for number, section in enumerate(self.programs):
-            for command in section.commands(length.seconds):
-                if command.start >= length:
-                    what = f"'{command.start}' is not within the load, '{length}'"
-                    raise Flaws((("programs", number, "start"), what, "start it earlier"))
+        for number, command in self.commands(length.seconds):
+            if command.start >= length:
+                what = f"'{command.start}' is not within the load, '{length}'"
+                raise Flaws((("programs", number, "start"), what, "start it earlier"))
 
     def check(self, rig: RigSection, topology: Topology) -> None:
         """Raise `Flaws` where a program lacks a host, a name of its own or what it waits for."""
@@ -355,34 +375,33 @@ class Programs(TrafficSection, StudySection):
             raise Flaws((("kind",), what, f"give the node another name than {', '.join(WORDS)}"))
         addressed = [name for name in nodes if _address(topology, name)]
         seen: set[str] = set()
-        for number, section in enumerate(self.programs):
+        for number, command in self.commands(self.length.seconds):
+            section, where = self.programs[number], ("programs", number)
             if isinstance(section, ClientSection) and section.to not in addressed:
-                raise Flaws((("programs", number, "to"), *unknown("node", section.to, addressed)))
-            for command in section.commands(self.length.seconds):
-                where = ("programs", number)
-                if command.node is None and nodes:
-                    valid = f"write one of: {', '.join(nodes)}"
-                    raise Flaws(((*where, "node"), "is missing", valid))
-                if command.node is not None and command.node not in nodes:
-                    raise Flaws((where, *unknown("node", command.node, nodes)))
-                name = _name(command)
-                if name in seen:
-                    what = f"another program is called '{name}', too"
-                    raise Flaws((where, what, "write another 'name'"))
-                after = command.after
-                if after and after.on is not None and after.on not in nodes:
-                    raise Flaws(((*where, "after", "on"), *unknown("node", after.on, nodes)))
-                if after and after.program is not None and after.program not in seen:
-                    known = unknown("program", after.program, sorted(seen))
-                    raise Flaws(((*where, "after", "program"), *known))
-                seen.add(name)
+                raise Flaws(((*where, "to"), *unknown("node", section.to, addressed)))
+            if command.node is None and nodes:
+                valid = f"write one of: {', '.join(nodes)}"
+                raise Flaws(((*where, "node"), "is missing", valid))
+            if command.node is not None and command.node not in nodes:
+                raise Flaws((where, *unknown("node", command.node, nodes)))
+            name = _name(command)
+            if name in seen:
+                what = f"another program is called '{name}', too"
+                raise Flaws((where, what, "write another 'name'"))
+            after = command.after
+            if after and after.on is not None and after.on not in nodes:
+                raise Flaws(((*where, "after", "on"), *unknown("node", after.on, nodes)))
+            if after and after.program is not None and after.program not in seen:
+                known = unknown("program", after.program, sorted(seen))
+                raise Flaws(((*where, "after", "program"), *known))
+            seen.add(name)
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
         """Return what runs where and when, ready for the guest's module `programs`."""
         length_s = run.length.seconds
         words = {node.name: _address(topology, node.name) for node in topology.nodes}
         words |= dict(zip(WORDS, (str(run.seed), f"{length_s:g}"), strict=True))
-        commands = [each for section in self.programs for each in section.commands(length_s)]
+        commands = [command for _, command in self.commands(length_s)]
         packages = {"packages": list(self.debian)} if self.debian else {}
         job = {
             "tool": "programs",

@@ -4,7 +4,8 @@ It is 192.0.2.1, to which the client has a route over this node, so that the ker
 nothing.
 
 It prints a line of JSON for each segment of the client that it has not waited for: `at_ms`, since
-the peer's first answer or segment; `first`, `count`, of segments of 1000 bytes; `acks`, bytes.
+the peer's first answer or segment; `first`, `count`, of segments of 1000 bytes; `acks`, bytes;
+`window`, as the client's SYN has it.
 """
 
 import json
@@ -17,7 +18,7 @@ import time
 MSS = 1000
 ISS = 5000
 PEER = socket.inet_aton("192.0.2.1")
-SYN, ACK = 2, 16
+SYN, RST, ACK = 2, 4, 16
 
 
 def checksum(data: bytes) -> int:
@@ -43,8 +44,11 @@ class Peer:
             size, end = (data[0] & 15) * 4, int.from_bytes(data[2:4], "big")
             if place[2] == socket.PACKET_OUTGOING or data[9] != 6 or data[16:20] != PEER:
                 continue
-            port, _, number, acks, offset, flags = struct.unpack("!HHIIBB", data[size : size + 14])
+            port, _, number, acks, offset, flags, window = struct.unpack(
+                "!HHIIBBH", data[size : size + 16]
+            )
             if flags & SYN:
+                self.window = window
                 self.place, self.client, self.port, self.base = place, data[12:16], port, number + 1
             return flags, number - self.base, acks - ISS - 1, end - size - (offset >> 4) * 4
         return ()
@@ -66,7 +70,9 @@ class Peer:
     def meet(self) -> None:
         while not self.receive()[0] & SYN:
             pass
-        self.send(SYN | ACK, options=struct.pack("!BBHBBBB", 2, 4, MSS, 4, 2, 1, 1))
+        options = struct.pack("!BBHBBBBBBBB", 2, 4, MSS, 4, 2, 1, 3, 3, 7, 1, 1)
+        self.send(SYN | ACK, options=options)
+        self.send(ACK)  # whose window is scaled: 8 MB
 
     def sack(self, acks: int, first: int, end: int) -> None:
         """Acknowledge segments before `acks`, and `first` to `end` besides."""
@@ -87,6 +93,19 @@ class Peer:
         while count:
             count -= self.receive()[3] > 0
 
+    def answer_each(self, first: int, end: int, gap_s: float) -> None:
+        """Acknowledge the segments from `first` up to `end` one by one."""
+        for segment in range(first, end):
+            self.answer(segment + 1)
+            time.sleep(gap_s)
+
+    def flight(self) -> int:
+        """Wait until nothing comes for 60 ms; return how many segments have come in all."""
+        end = 0
+        while found := self.receive(time.monotonic() + 0.06):
+            end = max(end, (found[1] + found[3]) // MSS)
+        return end
+
     def watch(self, seconds: float) -> None:
         """Print what the client sends from now on."""
         until = time.monotonic() + seconds
@@ -94,7 +113,7 @@ class Peer:
             _, first, acks, size = found
             at_ms = 1000 * (time.monotonic() - self.start)
             row = {"at_ms": at_ms, "first": first // MSS, "count": size // MSS, "acks": acks}
-            print(json.dumps(row), flush=True)
+            print(json.dumps(row | {"window": self.window}), flush=True)
 
 
 def main(case: str) -> None:
@@ -106,6 +125,27 @@ def main(case: str) -> None:
     elif case == "stretched":  # one acknowledgment of a whole window
         peer.take(10)
         peer.answer(10)
+    elif case == "avoidance":  # after a timeout an acknowledgment for each flight
+        peer.take(10)
+        time.sleep(0.5)
+        peer.answer(10)
+        for _ in range(5):
+            peer.answer(peer.flight())
+        peer.start = time.monotonic()
+    elif case == "delayed":  # the second round trip takes 4.5 ms longer
+        peer.take(20)
+        peer.answer_each(0, 20, 0.0001)
+        peer.take(40)
+        time.sleep(0.0025)
+        peer.answer_each(20, 60, 0.0001)
+    elif case == "train":  # two acknowledgments belong together, 1.7 ms apart, and then none
+        peer.take(20)
+        peer.answer_each(0, 1, 0.0017)
+        peer.answer_each(1, 20, 0.0025)
+    elif case == "reset":  # what is in the host's queue still comes
+        peer.take(5)
+        peer.start = time.monotonic()
+        peer.send(RST)
     elif case == "three":  # the first of three is lost
         peer.take(3)
         peer.sack(0, 1, 2)

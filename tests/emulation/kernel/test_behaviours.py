@@ -24,8 +24,9 @@ study: peer
 title: A host and a script
 rig:
   kind: nodes
+  sysctls: {{net.ipv4.tcp_frto: 0, net.ipv4.tcp_wmem: 4096 16384 4194304}}
   nodes: {{client: {{}}, server: {{}}}}
-  links: [{{from: client, to: server, back: {{delay: {rtt}}}}}]
+  links: [{{from: client, to: server, there: {{rate: {rate}}}, back: {{delay: {rtt}}}}}]
 experiments:
   one:
     title: One connection
@@ -36,12 +37,12 @@ experiments:
       programs:
         - {{kind: command, name: peer, node: server, command: [python3, peer.py, {case}]}}
         - {{kind: command, name: host, node: client, until: load,
-           command: [sh, host.sh, "{{server}}", "{size}"]}}
-    sweep: {{cc: reno}}
+           command: [sh, host.sh, "{{server}}", "{size}", "{route}"]}}
+    sweep: {{cc: {cc}}}
 """
 
 HOST = """\
-ip route add 192.0.2.1 via $1
+ip route add 192.0.2.1 via $1 $3
 exec python3 -c '
 import socket, sys, time
 time.sleep(0.2)
@@ -53,13 +54,16 @@ while connection.recv(65536):
 """
 
 
-def trace(folder: Path, era: str, case: str, segments: int, rtt: str = "50 ms") -> pd.DataFrame:
+def trace(
+    folder: Path, era: str, case: str, segments: int, rtt: str = "50 ms",
+    rate: str = "1 Gbit/s", cc: str = "reno", route: str = "initcwnd 10",
+) -> pd.DataFrame:  # fmt: skip
     """What the host of `era` sends, a row per segment, as `peer.py` prints it."""
     place = folder / f"{era}-{case}/peer"
     place.mkdir(parents=True)
     shutil.copy(Path(__file__).with_name("peer.py"), place)
     (place / "host.sh").write_text(HOST)
-    text = STUDY.format(rtt=rtt, case=case, size=segments * 1000)
+    text = STUDY.format(rtt=rtt, rate=rate, cc=cc, route=route, case=case, size=segments * 1000)
     (place / "study.yaml").write_text(text)
     (run,) = select(load(place).experiments[0], seed=1, era=era)
     result = execute(run, kernel.build(), rootfs.build(), place / "data")
@@ -130,3 +134,49 @@ def test_without_tail_loss_probes_a_timeout_is_the_first_to_act(tmp_path: Path) 
     told = trace(tmp_path, "modern+no_tlp", "tail", 2, "1 ms")
     assert list(told["first"]) == [0]
     assert repaired_ms(told) > 200
+
+
+def offered(told: pd.DataFrame) -> int:
+    """The window that the host's SYN offers, in bytes."""
+    return int(told["window"].iloc[0])
+
+
+def sent(told: pd.DataFrame) -> int:
+    """How many segments come before a timeout."""
+    return int(told[told["at_ms"] < 190]["count"].sum())
+
+
+NARROW = {"rate": "4 Mbit/s", "route": "initcwnd 600"}
+CUBIC = {"cc": "cubic", "route": "initcwnd 20"}
+
+
+@pytest.mark.parametrize(
+    ("switch", "base", "case", "setting", "measure", "off", "on"),
+    [
+        # Half of the buffer, in whole segments of 1460 bytes.
+        ("receive_buffer", "modern", "tail", {}, offered, (64_240, 64_240), (42_340, 42_340)),
+        # 4 MB hold fewer segments: those of 963 in place of 1518 times 2763 bytes.
+        (
+            *("send_buffer", "modern", "tail", {"route": "initcwnd 5000"}, sent),
+            *((4000, 4300), (2500, 2800)),
+        ),
+        # What was in the host's queue when the connection ended.
+        ("small_queues", "modern+no_gso", "reset", NARROW, sent, (80, 100), (140, 160)),
+        (
+            *("queue_truesize", "modern+no_gso+small_queues", "reset", NARROW, sent),
+            *((140, 160), (120, 135)),
+        ),
+        # Six flights of congestion avoidance, from five segments on, an acknowledgment for each.
+        ("count_acks", "modern", "avoidance", {}, sent, (10, 12), (6, 6)),
+        # Slow start goes on, or has ended.
+        ("hystart_early", "modern", "delayed", CUBIC, sent, (78, 82), (42, 60)),
+        ("hystart_train", "modern", "train", CUBIC | {"rtt": "3 ms"}, sent, (40, 42), (20, 24)),
+        ("cubic_jiffies", "modern", "train", CUBIC | {"rtt": "2500 us"}, sent, (40, 42), (20, 24)),
+    ],
+)
+def test_a_switch_of_windows_and_buffers_restores_what_is_said_of_it(
+    tmp_path: Path, switch: str, base: str, case: str, setting: dict[str, str],
+    measure: Callable[[pd.DataFrame], float], off: tuple[float, float], on: tuple[float, float],
+) -> None:  # fmt: skip
+    for era, (least, most) in ((base, off), (f"{base}+{switch}", on)):
+        assert least <= measure(trace(tmp_path, era, case, 8000, **setting)) <= most, era

@@ -87,6 +87,19 @@ def test_a_client_and_its_server_are_two_programs(sender: Path, first_of: Read) 
     assert (last["after"], last["until"]) == ({"program": "iperf3"}, "end")
 
 
+@pytest.mark.parametrize("kind", ["iperf", "netperf", "irtt"])
+def test_clients_of_a_kind_share_a_server(sender: Path, first_of: Read, kind: str) -> None:
+    more = [f"- {{kind: {kind}, name: {name}, from: client, to: server}}" for name in "ab"]
+    text = changed(
+        "        - {kind: iperf3",
+        "\n".join(f"        {row}" for row in more) + "\n        - {kind: iperf3",
+    )
+    programs = traffic(first_of(text))["programs"]
+    names = [program["name"] for program in programs]
+    assert names[2:5] == ["a_server", "a", "b"]
+    assert programs[3]["after"] == programs[4]["after"]
+
+
 @pytest.mark.parametrize(
     ("section", "command", "port"),
     [
@@ -177,6 +190,12 @@ def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
         ("[-P, 4]", "-P 4", "24: {}programs[2].options: is not a list; write e.g. [-P, 4]"),
         ("options: [-P, 4]", "option: []", "24: {}programs[2].option: unknown key 'option'; did y"),
         ("kind: iperf3", "kind: iperf4", "24: {}programs[2].kind: unknown kind 'iperf4'; did you "),
+        (
+            "{kind: iperf3, from: client, to: server, options: [-P, 4]}",
+            "{kind: iperf3, from: client, to: server}\n        "
+            "- {kind: iperf3, name: more, from: client, to: server}",
+            "25: {}programs[3]: iperf3's server on 'server' has another client; give that one ",
+        ),
         ("kind: iperf3, from", "from", "24: {}programs[2]: has no kind; add 'kind:'"),
         ("from: client", "from: clint", "24: {}programs[2]: unknown node 'clint'; did you mean 'c"),
         ("until: load", "until: lod", "18: {}programs[0].until: unknown until 'lod'; did you mean"),
