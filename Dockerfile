@@ -43,6 +43,12 @@ RUN python3 -m workflow.ready kernel /cache/kernel.json \
  && rm -rf /cache/kernel.json /cache/qdisc-lab/kernel/sources /cache/qdisc-lab/kernel/lock \
  && chmod -R a+rX /cache && chmod 1777 /cache/qdisc-lab/kernel
 
+# --- the modules of WiFi links, eras and qdiscs: what is shipped has no compiler
+FROM kernel AS modules
+COPY emulation/model emulation/model
+RUN python3 -m workflow.ready modules /cache/modules.json \
+ && chmod -R a+rX /cache && chmod 1777 /cache/qdisc-lab/module
+
 # --- the guest's root file system
 FROM builder AS guest
 COPY workflow/__init__.py workflow/ready.py workflow/
@@ -51,6 +57,7 @@ COPY emulation/host emulation/host
 COPY emulation/machine/__init__.py emulation/machine/rootfs.py emulation/machine/
 COPY emulation/kernel emulation/kernel
 COPY emulation/guest/init.sh emulation/guest/
+COPY qdisc/LOCK.toml qdisc/
 RUN python3 -m workflow.ready rootfs /cache/rootfs.json \
  && rm -rf /cache/rootfs.json /cache/qdisc-lab/rootfs/lock \
  && chmod -R a+rX /cache && chmod 1777 /cache/qdisc-lab/rootfs
@@ -86,11 +93,12 @@ FROM base
 RUN useradd --create-home --shell /bin/bash lab \
  && mkdir -p /qdisc-lab/cache/qdisc-lab \
  && cd /qdisc-lab/cache/qdisc-lab \
- && mkdir kernel rootfs cpu speed failed \
+ && mkdir kernel module rootfs cpu speed failed \
  && chmod 1777 /qdisc-lab/cache . *
 COPY --from=packages /qdisc-lab/.venv /qdisc-lab/.venv
 COPY --from=guest /cache/qdisc-lab/rootfs /qdisc-lab/cache/qdisc-lab/rootfs
 COPY --from=kernel /cache/qdisc-lab/kernel /qdisc-lab/cache/qdisc-lab/kernel
+COPY --from=modules /cache/qdisc-lab/module /qdisc-lab/cache/qdisc-lab/module
 COPY --from=project /project /qdisc-lab
 WORKDIR /qdisc-lab
 ENV XDG_CACHE_HOME=/qdisc-lab/cache USER=lab

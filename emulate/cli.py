@@ -26,6 +26,7 @@ COMMANDS = {
     "diff": "compare two runs",
     "lint": "whether flent files are of the rig that their names say",
     "kernel": "build and list kernels",
+    "lock": "the pinned kernels and packages, and what differs from them",
     "exec": "a command or script in a guest, in virtual time",
     "shell": "a prompt inside the rig",
     "bench": "measure speed and memory",

@@ -1,4 +1,4 @@
-"""Have the kernel or the guest's root file system ready, and write down which it is.
+"""Have the kernel, its modules or the guest's root file system ready, and write down which it is.
 
 `python -m workflow.ready kernel results/setup/kernel-6.12.json --series 6.12` builds what the
 user's cache lacks. The file says only what runs depend on, so that the same kernel built again is
@@ -18,17 +18,23 @@ from emulation.machine import rootfs
 
 
 def identity(part: str, series: str | None) -> dict[str, str]:
-    """What names the kernel (of `series`) or the root file system, built if it is not there."""
+    """What names the kernel (of `series`), all of the product's modules for it, or the root file
+    system, built if it is not there."""
+    if part == "rootfs":
+        return {"digest": rootfs.build().digest}
+    built = kernel.build(series=series)
     if part == "kernel":
-        built = kernel.build(series=series)
         return {"series": built.series, "release": built.release, "digest": built.digest}
-    return {"digest": rootfs.build().digest}
+    from emulation.kernel import module  # takes more of this package than a kernel does
+
+    folders = sorted(path for path in module.SOURCES.iterdir() if path.is_dir())
+    return {folder.name: module.build(built, folder).digest for folder in folders}
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.ready", description=__doc__)
-    parser.add_argument("part", choices=("kernel", "rootfs"))
+    parser.add_argument("part", choices=("kernel", "modules", "rootfs"))
     parser.add_argument("output", type=Path)
     parser.add_argument("--series", help="of the kernel: 6.12")
     given = parser.parse_args(arguments)

@@ -194,6 +194,10 @@ def variant_name(experiment: str, era: str = DEFAULT_ERA, length: str = "") -> s
     return "@".join([experiment, *parts, *([length] if length else [])])
 
 
+#: Where the relative paths in notebooks begin; papermill may be called from elsewhere.
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+
+
 def find_runs(
     root: Path,
     paper: str,
@@ -206,9 +210,12 @@ def find_runs(
 ) -> list[RunFile]:
     """Runs below `root` in the order of their ids; with `reduced` also those without their data.
 
-    `link` is "10/1" (not the path's "10-1"). Raises DataError when there is none, and for a file
-    whose name is not that of a run.
+    `link` is "10/1" (not the path's "10-1"). A `root` that is not there is looked for from the
+    notebooks' folder. Raises DataError when there is none, and for a file whose name is not that of
+    a run.
     """
+    if not root.exists():
+        root = NOTEBOOKS / root
     base = root / paper / variant
     found = []
     for provenance in sorted(base.glob("*/*/*/*.json")):

@@ -24,7 +24,7 @@ from emulation.model.run import Run
 from emulation.model.units import Duration, UnitError
 from emulation.probes.probe import FORMS, Probe, check
 from emulation.runs import campaign
-from emulation.runs.run import Result, today
+from emulation.runs.run import Result, require_flent, today
 from emulation.study import studies, trust
 from emulation.study.source import Source
 
@@ -82,6 +82,12 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         help="what to record beside the data, which stay the same bytes: "
         + ", ".join(FORMS.values())
         + " (docs/probes.md); can be given more than once",
+    )
+    parser.add_argument(
+        "--raw",
+        action="store_true",
+        help="keep what flent wrote beside the data, which are made of it: all digits and raw "
+        "values, as .raw.flent.gz",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the runs and do none")
     parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
@@ -186,13 +192,15 @@ def run(args: argparse.Namespace) -> int:
     probes = tuple(args.probe)
     for one in runs:
         check(probes, one)  # refuses before anything is booted
+        if args.raw:
+            require_flent(one)
     if args.dry_run or not runs:
         for one in runs:
             print(json.dumps({"run": one.id, "job": job_of(one)}) if args.json else one.id)
         return 0
     built = kernel.named(runs[0].kernel)
     root = rootfs.build()
-    options = campaign.Options(args.keep, args.again, args.capture, args.trace, probes)
+    options = campaign.Options(args.keep, args.again, args.capture, args.trace, probes, args.raw)
     output = args.output or data_folder(runs)
     with campaign.progress(len(runs), sys.stderr.isatty()) as (on_step, on_result):
 

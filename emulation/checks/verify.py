@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
+import runpy
 import statistics
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -26,6 +27,7 @@ from emulation.config.catalogue import recorded
 from emulation.errors import ConfigError, DamagedData
 from emulation.host import facts
 from emulation.kernel import Kernel
+from emulation.machine import guestcode
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Experiment, Run
 from emulation.probes.probe import FOLLOWED, Probe
@@ -98,6 +100,11 @@ class Shipped:
     def provenance(self) -> Path:
         """The run's provenance file."""
         return self.data.with_name(f"{self.data.name.partition('.')[0]}.json")
+
+    @property
+    def raw(self) -> Path:
+        """What flent wrote, if that was kept."""
+        return self.provenance.with_suffix(datafile.RAW)
 
     @property
     def folder(self) -> Path:
@@ -191,14 +198,36 @@ def verify(
     """Repeat the run `old` in a scratch folder and compare the two."""
     if old.damaged:
         return Verdict(old.id, "damaged", False, [f"{old.data.name} has another SHA-256"])
+    if not follows_from_raw(old):
+        return Verdict(
+            old.id, "damaged", False, [f"{old.data.name} is not what {old.raw.name} gives"]
+        )
     run = old.run()
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
         probes = tuple(Probe(kind) for kind, _ in tables(old))
         result = execute(run, kernel, root, Path(scratch), on_step, probes=probes)
         again = Shipped.at(result.provenance)
         verdict = judge(old, again, measure)
+    if old.raw.exists():
+        verdict.notes.append(f"its data follow from {old.raw.name}")
     verdict.kernel_digest, verdict.rootfs_digest = kernel.digest, root.digest
     return verdict
+
+
+def follows_from_raw(run: Shipped) -> bool:
+    """Return whether the data are what flent wrote, reduced; true where that was not kept.
+
+    Unpacked texts are compared: another zlib packs otherwise.
+    """
+    if not run.raw.exists():
+        return True
+    with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
+        reduced = Path(scratch, "reduced")
+        try:
+            runpy.run_path(str(guestcode.FOLDER / "flentdata.py"))["reduce"](run.raw, reduced)
+        except (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError):
+            return False
+        return datafile.read(reduced) == datafile.read(run.data)
 
 
 def judge(old: Shipped, new: Shipped, measure: Measure) -> Verdict:

@@ -10,16 +10,18 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 from emulation.errors import MissingTool
+from emulation.host.debs import Deb
 
 _CONF = """\
 Dir "/";
 Dir::Etc::SourceList "{dir}/sources.list";
 Dir::Etc::SourceParts "{dir}/parts";
+Dir::Etc::Preferences "{dir}/preferences";
 Dir::State "{dir}";
 Dir::State::lists "{dir}/lists";
 Dir::State::status "{dir}/status";
@@ -53,13 +55,12 @@ class PrivateApt:
         suites: tuple[str, ...] = (),
         etc: Path = Path("/etc/apt"),
     ) -> None:
-        for tool, package in (("apt-get", "apt"), ("dpkg-deb", "dpkg")):
-            if shutil.which(tool) is None:
-                raise MissingTool(
-                    what=f"{tool} is not installed (package {package})",
-                    where="this machine",
-                    todo="run on Debian or in the container image: the Dockerfile makes one",
-                )
+        if shutil.which("apt-get") is None:
+            raise MissingTool(
+                what="apt-get is not installed (package apt)",
+                where="this machine",
+                todo="run on Debian or in the container image: the Dockerfile makes one",
+            )
         for name in ("lists/partial", "cache/archives/partial", "parts"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / "status").touch()
@@ -83,6 +84,38 @@ class PrivateApt:
             (self.folder / "parts" / path.name).write_text(text)
         return bool(text)
 
+    def prefer(self, debs: Iterable[Deb]) -> None:
+        """Have apt take these versions where its sources have them, and its own choice elsewhere.
+
+        What a source has under such a version may have another digest.
+        """
+        (self.folder / "preferences").write_text(
+            "\n".join(
+                f"Package: {deb.package}\nPin: version {deb.version}\nPin-Priority: 1001\n"
+                for deb in debs
+            )
+        )
+
+    def update(self) -> None:
+        """Read the lists of packages; raise `MissingTool` if one cannot be read."""
+        self._run("update", "--option=APT::Update::Error-Mode=any")  # it only warns otherwise
+
+    def resolve(self, packages: tuple[str, ...]) -> list[Deb]:
+        """Return `packages` with their dependencies, sorted by name, after `update`."""
+        planned = self._run("install", "--simulate", "--reinstall", "--", *packages)
+        chosen = re.findall(r"^Inst (\S+) \((\S+) ", planned, re.MULTILINE)
+        return self.look_up(f"{name}={version}" for name, version in sorted(chosen))
+
+    def look_up(self, names: Iterable[str]) -> list[Deb]:
+        """Return what the lists say of packages, `name` or `name=version`, newest first each."""
+        debs = []
+        for stanza in self._call("apt-cache", "show", *names).stdout.strip().split("\n\n"):
+            fields = dict(re.findall(r"^([A-Z][\w-]*): (.*)$", stanza, re.MULTILINE))
+            if "Filename" in fields:
+                values = (fields[key] for key in ("Package", "Version", "SHA256", "Filename"))
+                debs.append(Deb(*values))
+        return debs
+
     def download(
         self, packages: tuple[str, ...], installed: Mapping[str, str] = MappingProxyType({})
     ) -> tuple[Path, ...]:
@@ -91,7 +124,7 @@ class PrivateApt:
         Dependencies that are `installed` (version by name) already are left out. Raises
         `MissingTool` if a package cannot be downloaded, or apt took its name for a pattern.
         """
-        self._run("update", "--option=APT::Update::Error-Mode=any")  # it only warns otherwise
+        self.update()
         (self.folder / "status").write_text(self._status(installed))
         self._run("install", "--yes", "--download-only", "--reinstall", "--", *packages)
         debs = tuple(sorted((self.folder / "cache/archives").glob("*.deb")))
@@ -129,7 +162,7 @@ class PrivateApt:
             text=True,
         )
 
-    def _run(self, *arguments: str) -> None:
+    def _run(self, *arguments: str) -> str:
         result = self._call("apt-get", "-qq", *arguments)
         errors = [line for line in result.stderr.splitlines() if line.startswith("E: ")]
         if result.returncode or errors:
@@ -138,6 +171,18 @@ class PrivateApt:
                 where="the package sources of /etc/apt",
                 todo="check that this machine reaches its Debian mirror, then run it again",
             )
+        return result.stdout
+
+
+def mirrors(etc: Path = Path("/etc/apt")) -> tuple[str, ...]:
+    """Return the addresses of the Debian mirrors that apt is set up with, each once."""
+    found: dict[str, None] = {}
+    for path in _source_files(etc):
+        convert = deb822 if path.suffix == ".sources" else one_line
+        for line in convert(path.read_text(), (), ()).splitlines():
+            if path.suffix == ".list" or line.lower().startswith("uris:"):
+                found |= dict.fromkeys(re.findall(r"(?:https?|file):/\S+", line))
+    return tuple(found)
 
 
 def _source_files(etc: Path) -> list[Path]:

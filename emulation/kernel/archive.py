@@ -205,7 +205,7 @@ def _record(result: Path, folder: Path) -> dict[str, Any]:
         series, compiler = str(inputs["series"]), str(inputs["compiler"])
         recipe = recipes.load(series, folder)
         versions = recipe.origin.known if recipe.origin else ()
-        known = {digest: version for version, digest in versions}
+        known = {deb.sha256: deb.version for deb in versions}
         wanted = recipes.inputs(recipe, compiler, make.SETTINGS)
         differ = sorted(name for name in {*inputs, *wanted} if inputs.get(name) != wanted.get(name))
     except (AttributeError, TypeError) as error:
@@ -213,7 +213,7 @@ def _record(result: Path, folder: Path) -> dict[str, Any]:
     if differ:
         raise _Unfit(f"a kernel of another recipe: other {' and '.join(map(str, differ))}")
     if origin not in known:
-        raise _Unfit("a kernel of a source that KERNEL.toml does not know")
+        raise _Unfit("a kernel of a source that LOCK.toml does not know")
     if not (_RELEASE.fullmatch(release) and release.startswith(f"{series}.")):
         raise _Unfit(f"a kernel of {series} that says to be {ascii(release)[:80]}")
     for name, file in (("binary_sha256", "linux"), ("full_config_sha256", "config")):

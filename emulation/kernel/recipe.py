@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from emulation.errors import KernelBuildError
+from emulation.host import lock
+from emulation.host.debs import Deb
 
 #: The folder with KERNEL.toml, the fragments and the patches.
 RECIPE_DIR = Path(__file__).resolve().parents[2] / "qdisc"
@@ -77,7 +79,7 @@ class Origin:
 
     package: str  # Debian package
     suites: tuple[str, ...]  # Debian suites in addition to those of /etc/apt
-    known: tuple[tuple[str, str], ...]  # (version, sha256 of its .deb), preferred first
+    known: tuple[Deb, ...]  # versions of the lock, preferred first
     objects: int  # files that a build compiles, for the progress bar
 
 
@@ -215,7 +217,7 @@ def load(series: str, folder: Path = RECIPE_DIR) -> Recipe:
     origin = row and Origin(
         package=row["package"],
         suites=tuple(row.get("suites", ())),
-        known=tuple((known["version"], known["sha256"]) for known in row.get("known", ())),
+        known=lock.load(folder / lock.FILE.name).kernels.get(series, ()),
         objects=int(row["objects"]),
     )
     options: list[Option] = []

@@ -10,8 +10,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.errors import KernelBuildError
+from emulation.errors import KernelBuildError, MissingTool
+from emulation.host import lock
 from emulation.host.apt import PrivateApt
+from emulation.host.debs import PLACE, Deb, extract
 from emulation.kernel.recipe import Origin
 
 
@@ -22,7 +24,7 @@ class Source:
     path: Path
     sha256: str
     version: str  # of the Debian package; empty for a file of the user
-    known: bool  # whether KERNEL.toml lists this digest
+    known: bool  # whether the lock has this digest
 
 
 def sha256(path: Path) -> str:
@@ -43,48 +45,54 @@ def of_file(path: Path) -> Source:
 
 
 def fetch(origin: Origin, folder: Path) -> Source:
-    """Return the package of `origin` from `folder`, downloaded by apt if it is not there.
+    """Return the package of `origin` from `folder`, downloaded if it is not there.
 
-    The first known version that is available is used, else whatever the suites offer. Raises
-    `KernelBuildError` if no version is available, or the digest of a known version is wrong.
+    The first known version is had from the sources of the lock. Where none has it, apt gets the
+    first known version that it finds, else whatever the suites offer. Raises `KernelBuildError` if
+    no version is available, or the digest of a known version is wrong.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for version, expected in origin.known:
-        path = folder / _file_name(origin.package, version)
-        if path.is_file() and sha256(path) == expected:
-            return Source(path, expected, version, known=True)
+    for deb in origin.known:
+        path = folder / deb.file
+        if path.is_file() and sha256(path) == deb.sha256:
+            return Source(path, deb.sha256, deb.version, known=True)
+    first = origin.known[:1]
+    if first and not lock.load().sources().fetch(first, folder):
+        return Source(folder / first[0].file, first[0].sha256, first[0].version, known=True)
     with tempfile.TemporaryDirectory(prefix=".apt-", dir=folder) as scratch:
-        apt = PrivateApt(Path(scratch) / "apt", suites=origin.suites)
+        try:
+            apt = PrivateApt(Path(scratch) / "apt", suites=origin.suites)
+        except MissingTool as absent:
+            raise _unavailable(origin, absent.what) from absent
         refused = _apt(apt.folder, folder, "update")
         # Go on even if a suite is missing: another may have the package.
-        for version in [*(known for known, _ in origin.known), ""]:
+        for version in [*(deb.version for deb in origin.known), ""]:
             name = f"{origin.package}={version}" if version else origin.package
             error = _apt(apt.folder, Path(scratch), "download", name)
             if not error:
                 break
         else:
+            raise _unavailable(origin, refused or error)
+        (came,) = Path(scratch).glob("*.deb")
+        version, digest = _version(came.name), sha256(came)
+        known = {known.version: known.sha256 for known in origin.known}
+        if digest != known.get(version, digest):
             raise KernelBuildError(
-                what=f"cannot get {origin.package}: {refused or error}",
-                where="the package sources of /etc/apt",
-                todo="check that this machine reaches its Debian mirror, or name a tarball with "
-                "--source",
-            )
-        (deb,) = Path(scratch).glob("*.deb")
-        version = _version(deb.name)
-        path = folder / _file_name(origin.package, version)
-        digest = sha256(deb)
-        expected = dict(origin.known).get(version, digest)
-        if digest != expected:
-            raise KernelBuildError(
-                what=f"{deb.name} has the digest {digest}, KERNEL.toml says {expected}",
+                what=f"{came.name} has the digest {digest}, LOCK.toml says {known[version]}",
                 todo="find out which of the two is wrong before building anything from it",
             )
-        deb.rename(path)
-    return Source(path, digest, version, known=version in dict(origin.known))
+        path = folder / Deb(origin.package, version, digest).file
+        came.rename(path)
+    return Source(path, digest, version, known=version in known)
 
 
-def _file_name(package: str, version: str) -> str:
-    return f"{package}_{version}_all.deb"
+def _unavailable(origin: Origin, reason: str) -> KernelBuildError:
+    return KernelBuildError(
+        what=f"no source has {', '.join(map(str, origin.known[:1])) or origin.package}: {reason}",
+        where="the sources of LOCK.toml and of /etc/apt",
+        todo="check that this machine reaches its Debian mirror, name a folder or address that has "
+        f"the package in {PLACE}, or name a tarball with --source",
+    )
 
 
 def _version(file_name: str) -> str:
@@ -113,7 +121,7 @@ def unpack(source: Source, folder: Path) -> Path:
     """
     archive = source.path
     if archive.suffix == ".deb":
-        subprocess.run(["dpkg-deb", "-x", str(archive), str(folder / "deb")], check=True)
+        extract(archive, folder / "deb")
         tarballs = sorted((folder / "deb/usr/src").glob("*.tar.*"))
         if len(tarballs) != 1:
             raise KernelBuildError(what="holds no kernel source", where=str(archive))

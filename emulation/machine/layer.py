@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from emulation.errors import ConfigError
 from emulation.host import seal
 from emulation.host.apt import NAME, PrivateApt
 from emulation.host.cache import cache_dir
+from emulation.host.debs import script
 from emulation.machine import rootfs
 from emulation.machine.rootfs import RootFs
 
@@ -71,14 +71,14 @@ def build(root: RootFs, names: Iterable[str]) -> Layer:
             if seal.is_intact(layer.path):
                 return layer
         with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as scratch:
-            apt = PrivateApt(Path(scratch) / "apt", components=("main", "non-free"))
+            apt = PrivateApt(Path(scratch) / "apt", components=rootfs.COMPONENTS)
             debs = apt.download(wanted, installed=root.packages)
             packages, digest = rootfs.identity(debs, f"layer {RECIPE}".encode())
             layer = Layer(cache / digest, digest, packages)
             place = Path(scratch) / "layer"
             rootfs.unpack(debs, place, left_out=())
             for deb in debs:
-                _link(place, alternatives(_script(deb)))
+                _link(place, alternatives(script(deb)))
             rootfs.strip_set_uid(place)
             if not seal.is_intact(layer.path):  # else other names have led to the same packages
                 seal.install(place, layer.path)
@@ -100,17 +100,6 @@ def alternatives(script: str) -> dict[str, str]:
             for link, target in re.findall(r"--(?:install|slave)\s+(/\S+)\s+\S+\s+(/\S+)", line):
                 links.setdefault(link, target)
     return links
-
-
-def _script(deb: Path) -> str:
-    """Return the script that runs when the package is installed, or ""."""
-    control = subprocess.run(
-        ["dpkg-deb", "--ctrl-tarfile", str(deb)], stdout=subprocess.PIPE, check=True
-    )
-    script = subprocess.run(
-        ["tar", "-xO", "./postinst"], input=control.stdout, capture_output=True, check=False
-    )
-    return script.stdout.decode(errors="replace")
 
 
 def _link(place: Path, links: dict[str, str]) -> None:

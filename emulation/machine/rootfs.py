@@ -1,9 +1,9 @@
 """The guest's root file system: Debian packages, unpacked into a folder of the cache.
 
 The guest does not see the host's files. Every tool that it runs comes from the packages of `TOOLS`
-and their dependencies, resolved and downloaded by apt with a private state and unpacked without
-maintainer scripts, so that nothing needs root, nothing is installed on the host, and two machines
-that resolve the same packages run the same bytes. The folder is sealed (`emulation.host.seal`).
+and their dependencies, in the versions of the lock (`emulation.host.lock`), unpacked without
+maintainer scripts, so that nothing needs root or Debian, nothing is installed on the host, and two
+machines run the same bytes. The folder is sealed (`emulation.host.seal`).
 """
 
 from __future__ import annotations
@@ -11,20 +11,22 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.errors import MissingTool
-from emulation.host import seal
+from emulation.host import lock as locks, seal
 from emulation.host.apt import PrivateApt
 from emulation.host.cache import cache_dir
+from emulation.host.debs import PLACE, Deb, extract
 
 #: What the guest runs: (path in the guest, Debian package). The one list of tools: a tool that an
 #: experiment needs is added here, and the next run builds a root file system that has it.
@@ -64,6 +66,11 @@ TOOLS: tuple[tuple[str, str], ...] = (
     ("/usr/sbin/dnsmasq", "dnsmasq-base"),
     ("/usr/sbin/nginx", "nginx-light"),
 )
+
+#: Of Debian's archive: netperf is not free.
+COMPONENTS = ("main", "non-free")
+
+_log = logging.getLogger(__name__)
 
 #: Counts changes of the recipe below; part of the cache's key.
 RECIPE = 3
@@ -124,11 +131,20 @@ def wanted() -> tuple[str, ...]:
     return tuple(sorted({package for _, package in TOOLS}))
 
 
+def locked(debs: Iterable[Deb] | None = None) -> RootFs:
+    """Return the root file system of `debs` or else the lock, whether or not the cache has it."""
+    debs = tuple(locks.load().guest if debs is None else debs)
+    name = digest(((deb.file, bytes.fromhex(deb.sha256)) for deb in debs), _recipe())
+    return RootFs(cache_dir("rootfs") / name, name, {deb.package: deb.version for deb in debs})
+
+
 def find() -> RootFs | None:
-    """Return the cached root file system for today's `TOOLS`, or None."""
-    record = cache_dir("rootfs") / f"{_key()}.json"
+    """Return the cached root file system: the lock's, or what stands for it here, or None."""
+    root = locked()
+    if root.packages.keys() >= set(wanted()) and seal.is_intact(root.path):
+        return root
     try:
-        cached = json.loads(record.read_text())
+        cached = json.loads(_record().read_text())
     except FileNotFoundError:
         return None
     path = cache_dir("rootfs") / cached["digest"]
@@ -136,37 +152,68 @@ def find() -> RootFs | None:
 
 
 def build() -> RootFs:
-    """Return the root file system for today's `TOOLS`: cached, or downloaded and unpacked now.
+    """Return the root file system of the lock: cached, or downloaded and unpacked now.
 
-    Needs apt-get and dpkg-deb but no root. Raises `MissingTool` if they, a package or the package
-    registry are not available. An interrupted build leaves nothing that could be mistaken for a
-    root file system; of two builds at once, the second waits for the first.
+    Where a package of the lock cannot be had anywhere, apt chooses another version of it, a warning
+    says so, and the root file system has another digest. Needs no root. Raises `MissingTool` if
+    that fails, too. An interrupted build leaves nothing that could be mistaken for a root file
+    system; of two builds at once, the second waits for the first.
     """
     with lock(cache_dir("rootfs")):
         if (cached := find()) is not None:
             cached.check()
             return cached
         with tempfile.TemporaryDirectory(dir=cache_dir("rootfs"), prefix="building-") as scratch:
-            debs = PrivateApt(Path(scratch) / "apt", components=("main", "non-free")).download(
-                wanted()
-            )
-            packages, digest = identity(debs, str(RECIPE).encode() + INIT.read_bytes())
+            debs = _download(Path(scratch))
+            packages, name = identity(debs, _recipe())
             root = Path(scratch) / "root"
             unpack(debs, root, _LEFT_OUT)
-            _furnish(root)
-            RootFs(root, digest, packages).check()
-            target = cache_dir("rootfs") / digest
+            _furnish(root, _ldconfig(Path(scratch)))
+            RootFs(root, name, packages).check()
+            target = cache_dir("rootfs") / name
             seal.install(root, target)
             record = Path(scratch) / "record.json"
             record.write_text(
-                json.dumps({"digest": digest, "packages": packages}, indent=1, sort_keys=True)
+                json.dumps({"digest": name, "packages": packages}, indent=1, sort_keys=True)
             )
-            record.rename(cache_dir("rootfs") / f"{_key()}.json")
-    return RootFs(target, digest, packages)
+            record.rename(_record())
+    return RootFs(target, name, packages)
 
 
-def _key() -> str:
-    return hashlib.sha256(json.dumps([RECIPE, INIT.read_text(), TOOLS]).encode()).hexdigest()[:16]
+def _download(scratch: Path) -> tuple[Path, ...]:
+    """Return the .deb files of the lock, or those that apt takes in their stead."""
+    pinned = locks.load()
+    folder = scratch / "debs"
+    folder.mkdir()
+    missing = pinned.sources().fetch(pinned.guest, folder)
+    unknown = set(wanted()) - {deb.package for deb in pinned.guest}
+    if not missing and not unknown:
+        return tuple(sorted(folder.glob("*.deb")))
+    names = ", ".join([*map(str, missing), *sorted(unknown)])
+    try:
+        apt = PrivateApt(scratch / "apt", components=COMPONENTS)
+        apt.prefer(pinned.guest)
+        debs = apt.download(wanted())
+    except MissingTool as error:
+        todo = f"name a folder or address that has them in {PLACE}; or else: {error.todo}"
+        what = f"no source has {names}; {error.what}"
+        raise MissingTool(what, str(locks.FILE), todo) from error
+    if identity(debs, _recipe())[1] != locked().digest:
+        _log.warning(
+            "the guest is not the lock's, and its runs have another identity, since there is no %s",
+            names,
+        )
+    return debs
+
+
+def _recipe() -> bytes:
+    return str(RECIPE).encode() + INIT.read_bytes()
+
+
+def _record() -> Path:
+    """Return the file that says what stands for the lock's root file system in this cache."""
+    parts = json.dumps([RECIPE, INIT.read_text(), TOOLS, locked().digest])
+    return cache_dir("rootfs") / f"{hashlib.sha256(parts.encode()).hexdigest()[:16]}.json"
 
 
 @contextmanager
@@ -180,12 +227,19 @@ def lock(folder: Path) -> Iterator[None]:
 def identity(debs: tuple[Path, ...], recipe: bytes) -> tuple[dict[str, str], str]:
     """Return version by package, and the digest that names what `recipe` makes of `debs`."""
     packages: dict[str, str] = {}
-    total = hashlib.sha256(recipe)
     for deb in sorted(debs):
         name, version, _ = deb.name.removesuffix(".deb").split("_")
         packages[name] = version.replace("%3a", ":")
-        total.update(deb.name.encode() + hashlib.sha256(deb.read_bytes()).digest())
-    return packages, total.hexdigest()[:16]
+    contents = ((deb.name, hashlib.sha256(deb.read_bytes()).digest()) for deb in debs)
+    return packages, digest(contents, recipe)
+
+
+def digest(files: Iterable[tuple[str, bytes]], recipe: bytes) -> str:
+    """Return what names the outcome of `recipe` for packages: (name of the file, its SHA-256)."""
+    total = hashlib.sha256(recipe)
+    for name, content in sorted(files):
+        total.update(name.encode() + content)
+    return total.hexdigest()[:16]
 
 
 def unpack(debs: tuple[Path, ...], root: Path, left_out: tuple[str, ...]) -> None:
@@ -195,24 +249,21 @@ def unpack(debs: tuple[Path, ...], root: Path, left_out: tuple[str, ...]) -> Non
         (root / "usr" / name).mkdir()
         (root / name).symlink_to(f"usr/{name}")
     for deb in sorted(debs):
-        with subprocess.Popen(
-            ["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE
-        ) as fsys:
-            subprocess.run(
-                ["tar", "-x", "-C", str(root), "--keep-directory-symlink", "--no-same-owner"]
-                + [f"--exclude={pattern}" for pattern in left_out],
-                stdin=fsys.stdout,
-                check=True,
-            )
-        if fsys.returncode:
-            raise MissingTool(
-                what=f"{deb.name} cannot be unpacked",
-                where=str(deb),
-                todo="run the command again: it downloads the package anew",
-            )
+        extract(deb, root, left_out)
 
 
-def _furnish(root: Path) -> None:
+def _ldconfig(scratch: Path) -> Path | str:
+    """Return the lock's ldconfig, since its name is in what it writes, or else the host's."""
+    pinned, folder = locks.load(), scratch / "tools"
+    folder.mkdir()
+    if pinned.sources().fetch(pinned.tools, folder):
+        return shutil.which("ldconfig", path=os.defpath + ":/sbin:/usr/sbin") or "ldconfig"
+    for deb in folder.glob("*.deb"):
+        extract(deb, folder)
+    return folder / "sbin/ldconfig"
+
+
+def _furnish(root: Path, ldconfig: Path | str) -> None:
     """Do what maintainer scripts would have done, as far as the guest needs it."""
     for name, text in _FILES.items():
         path = root / name
@@ -226,8 +277,7 @@ def _furnish(root: Path) -> None:
     shutil.copyfile(INIT, root / "usr/sbin/guest-init")
     (root / "usr/sbin/guest-init").chmod(0o755)
     strip_set_uid(root)
-    ldconfig = shutil.which("ldconfig", path=os.defpath + ":/sbin:/usr/sbin") or "ldconfig"
-    subprocess.run([ldconfig, "-X", "-r", str(root)], check=True)
+    subprocess.run([ldconfig, "-X", "-r", root], check=True)
     _compile_python(root)
 
 

@@ -32,6 +32,7 @@ class Options:
     captures: bool = False  # store packets
     traced: bool = False  # store a trace of simulated time
     probes: tuple[Probe, ...] = ()  # store what they record
+    raw: bool = False  # store what flent wrote
 
 
 #: Called with a run and a line of its guest's status, from the thread of the run.
@@ -75,6 +76,7 @@ def do(
             captures=options.captures,
             traced=options.traced,
             probes=options.probes,
+            raw=options.raw,
             on_poll=check,
         )
         with reporting:

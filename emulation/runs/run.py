@@ -25,6 +25,7 @@ from emulation.probes import probe
 from emulation.probes.probe import Probe
 from emulation.runs import speed
 from emulation.study import trust
+from emulation.traffic import flent
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,16 @@ def execute(
     traced: bool = False,
     on_poll: Callable[[int], None] = lambda pid: None,
     probes: tuple[Probe, ...] = (),
+    raw: bool = False,
 ) -> Result:
     """Do `run` unless the folder `data` has it already.
 
     `on_step` gets each line of the guest's status, `on_poll` is passed to `vm.run`, and `keep` is a
     folder for the scratch folder of a failed run. With `again` an existing run is repeated. Stored
     next to the data are, with `captures`, the packets at the queues under test, with `traced`, a
-    trace of simulated time, and what `probes` record. If only such a file is missing, the run is
-    repeated for it and must give the existing data again. Raises an `EmulationError` that names the
-    cause, and then leaves nothing in `data`.
+    trace of simulated time, with `raw`, what flent wrote, and what `probes` record. If only such a
+    file is missing, the run is repeated for it and must give the existing data again. Raises an
+    `EmulationError` that names the cause, and then leaves nothing in `data`.
     """
     probe.check(probes, run)
     target, record = paths(run, data)
@@ -75,6 +77,9 @@ def execute(
     more = {name: data / f"{run.id}{end}" for name, end in run.traffic.leaves.items()}
     wanted = [target, record, *(packets.values() if captures else ()), *([history] * traced)]
     recorded = probe.files(probes, run)
+    if raw:
+        require_flent(run)
+        recorded[flent.RAW] = datafile.RAW
     more |= {name: data / f"{run.id}{end}" for name, end in recorded.items()}
     wanted += more.values()
     if not again:
@@ -90,7 +95,7 @@ def execute(
     identity = provenance.identity(run, machine, kernel, root)
     with scratch.folder() as folder:
         try:
-            ending = boot(run, machine, folder, on_step, captures, on_poll, probes)
+            ending = boot(run, machine, folder, on_step, captures, on_poll, probes, raw)
             out = folder / "job" / "out"
             nodes = run.topology.nodes
             measured = out / f"data{run.traffic.data_end}"
@@ -135,6 +140,12 @@ def execute(
     return Result(target, record, ending)
 
 
+def require_flent(run: Run) -> None:
+    """Raise `ConfigError` if it is not flent that writes the data file of `run`."""
+    if not isinstance(run.traffic, flent.Flent):
+        raise ConfigError("flent does not write its data", run.id, "leave out --raw")
+
+
 def today(run: Run, kernel: Kernel, root: RootFs) -> dict[str, Any]:
     """Return the identity that `run` would have if it were done now; this builds its modules."""
     return provenance.identity(run, machine_of(run, kernel, root), kernel, root)
@@ -164,6 +175,7 @@ def boot(
     captures: bool = False,
     on_poll: Callable[[int], None] = lambda pid: None,
     probes: tuple[Probe, ...] = (),
+    raw: bool = False,
 ) -> vm.Ending:
     """Do `run` in the empty `folder`, and reduce what it leaves in `folder/job/out`.
 
@@ -183,6 +195,9 @@ def boot(
     if machine.probe:
         told = probe.for_module(probes, run)
         (folder / "job" / probe.PLACES).write_bytes(told)
+    if raw:
+        with (folder / "job/guest/flentdata.py").open("a") as code:
+            code.write(flent.KEEP_RAW)
     ending = vm.run(machine, folder, on_step, on_poll=on_poll)
     ending.check()
     if machine.trace and not (folder / "job" / "out" / "trace").exists():

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from emulation import kernel
+from emulation.kernel import module
 from emulation.kernel.make import TOOLS
+from workflow import ready
 
 
 @pytest.fixture
@@ -22,11 +25,20 @@ def stages(root: Path) -> dict[str, str]:
     return dict(zip(names, found[1::2], strict=True))
 
 
-@pytest.mark.parametrize("stage", ["kernel", "guest"])
+#: Stage -> what it imports; that of the modules has what the kernel's has, too.
+IMPORTS = {
+    "kernel": "workflow.ready",
+    "modules": "emulation.kernel.module",
+    "guest": "workflow.ready",
+}
+
+
+@pytest.mark.parametrize("stage", IMPORTS)
 def test_a_stage_has_all_that_it_imports(
     root: Path, stages: dict[str, str], stage: str, tmp_path: Path
 ) -> None:
-    for line in re.findall(r"^COPY (.+)$", stages[stage], re.MULTILINE):
+    text = stages["kernel"] * (stage == "modules") + stages[stage]
+    for line in re.findall(r"^COPY (.+)$", text, re.MULTILINE):
         *sources, target = line.split()
         for source in sources:
             if (root / source).is_dir():
@@ -35,7 +47,7 @@ def test_a_stage_has_all_that_it_imports(
                 (tmp_path / target).mkdir(parents=True, exist_ok=True)
                 shutil.copy(root / source, tmp_path / target)
     done = subprocess.run(
-        [sys.executable, "-S", "-E", "-m", "workflow.ready", "--help"],  # no packages, as there
+        [sys.executable, "-S", "-E", "-c", f"import {IMPORTS[stage]}"],  # no packages, as there
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -48,8 +60,9 @@ def test_the_kernels_stage_installs_its_tools(stages: dict[str, str]) -> None:
     assert sorted(packages.split()) == sorted(package for _, package in TOOLS)
 
 
-def test_no_compiler_and_no_root_is_shipped(stages: dict[str, str]) -> None:
+def test_no_compiler_and_no_root_is_shipped_but_all_modules(stages: dict[str, str]) -> None:
     last = stages[""]
+    assert "COPY --from=modules /cache/qdisc-lab/module /qdisc-lab/cache/qdisc-lab/module" in last
     assert "apt-get" not in last
     assert re.findall(r"^USER (\w+)$", last, re.MULTILINE) == ["lab"]
 
@@ -57,7 +70,7 @@ def test_no_compiler_and_no_root_is_shipped(stages: dict[str, str]) -> None:
 def container(root: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """What the image's entry does in a `folder` that stands for the image's."""
     text = (root / "workflow/container.sh").read_text().replace("/qdisc-lab", str(folder), 1)
-    for name in ("kernel", "rootfs"):
+    for name in ("kernel", "module", "rootfs"):
         (folder / "cache/qdisc-lab" / name / "digest").mkdir(parents=True, exist_ok=True)
     reproduce = folder / "reproduce-all"
     reproduce.write_text('#!/bin/sh\necho reproduce-all "$@"; echo "$HOME"\n')
@@ -83,3 +96,34 @@ def test_results_that_cannot_be_written_are_told(root: Path, tmp_path: Path) -> 
     done = container(root, tmp_path)
     assert done.returncode == 1
     assert "cannot be written by user" in done.stderr
+
+
+@pytest.mark.kernel
+def test_modules_that_are_ready_need_no_compiler(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of the product's, as in an image: its last stage has no gcc."""
+    found = ready.identity("modules", None)
+    assert set(found) == {path.name for path in module.SOURCES.iterdir() if path.is_dir()}
+    built = kernel.build()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for folder, digest in found.items():
+        assert module.build(built, module.SOURCES / folder).digest == digest
+
+
+def test_apptainer_copies_builds_and_runs_what_there_is(root: Path) -> None:
+    text = (root / "apptainer.def").read_text()
+    sections = dict(re.findall(r"^%(\w+)\n((?:(?: .*)?\n)+)", text, re.MULTILINE))
+    assert list(sections) == ["files", "post", "environment", "runscript"]
+    for name in ("post", "environment", "runscript"):
+        checked = subprocess.run(["sh", "-n"], input=sections[name], text=True, check=False)
+        assert checked.returncode == 0
+    (commands,) = re.findall(r"bash -euc '(.+?)'", sections["post"], re.DOTALL)
+    setup = (root / "workflow/setup.sh").read_text()
+    functions = re.findall(r"^ *(setup_\w+)", commands, re.MULTILINE)
+    assert functions == ["setup_packages", "setup_venv", "setup_guest"]
+    assert all(f"\n{function}() {{" in setup for function in functions)
+    assert "-m workflow.ready modules" in commands
+    assert sections["runscript"].split()[1] == "/qdisc-lab/workflow/container.sh"
+    dockerfile = (root / "Dockerfile").read_text()
+    assert f"BASE={re.findall('^From: (.+)$', text, re.MULTILINE)[0]}\n" in dockerfile

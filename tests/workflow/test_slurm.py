@@ -368,3 +368,21 @@ def test_a_machine_without_slurm_is_told(monkeypatch: pytest.MonkeyPatch, tmp_pa
     fake(tmp_path, "sinfo", "echo 'Unable to contact slurm controller' >&2; exit 1")
     with pytest.raises(MissingTool, match=r"Unable to contact.*scontrol ping"):
         cluster.check()
+
+
+@pytest.mark.skipif(bool(LACKING), reason=f"not installed: {', '.join(LACKING)}")
+def test_a_notebook_is_a_job_of_papermill_alone(slurm: Slurm, tmp_path: Path) -> None:
+    """Called as anybody would call it, with the folder of a study as its parameter."""
+    study, written = ROOT / "studies/gbw2015", tmp_path / "out.ipynb"
+    done = subprocess.run(
+        [
+            *("srun", sys.executable, "-m", "papermill", "notebooks/rrul.ipynb", written),
+            *("-p", "study", study),
+        ],
+        cwd=ROOT,
+        env=slurm.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert '"image/png"' in written.read_text() or '"image/svg+xml"' in written.read_text()

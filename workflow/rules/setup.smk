@@ -6,6 +6,7 @@ SETUP = PLAN.results / "setup"
 rule kernel:
     input:
         Path("qdisc/KERNEL.toml"),
+        Path("qdisc/LOCK.toml"),
         Path("qdisc/patches/series"),
         sorted(Path("qdisc").glob("config/*.config")),
         sorted(Path("qdisc").glob("patches/*/*.patch")),
@@ -22,6 +23,8 @@ rule rootfs:
     input:
         "emulation/machine/rootfs.py",
         "emulation/host/apt.py",
+        "emulation/host/debs.py",
+        "qdisc/LOCK.toml",
         "emulation/guest/init.sh",
     output:
         SETUP / "rootfs.json",

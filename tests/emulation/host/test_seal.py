@@ -205,7 +205,7 @@ def test_a_root_file_system_that_has_changed_is_none(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(rootfs, "cache_dir", lambda kind: folder.parent)
-    record = folder.parent / f"{rootfs._key()}.json"
+    record = rootfs._record()
     record.write_text('{"digest": "folder", "packages": {}}')
     assert rootfs.find() == RootFs(folder, "folder", {})
     _same_size_and_time(folder / "usr/bin/tc")

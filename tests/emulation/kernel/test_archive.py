@@ -19,8 +19,9 @@ import pytest
 from emulate.cli import main
 from emulation import kernel
 from emulation.errors import DamagedCache, KernelBuildError
-from emulation.host import seal
+from emulation.host import lock, seal
 from emulation.host.cache import cache_dir
+from emulation.host.debs import Deb
 from emulation.kernel import archive, builder, make, recipe as recipes, source as sources
 
 SOURCE = "5" * 64
@@ -34,10 +35,11 @@ def recipe_dir(tmp_path: Path) -> Path:
     folder = tmp_path / "qdisc"
     (folder / "config").mkdir(parents=True)
     (folder / "patches").mkdir()
-    table = f'known = [{{ version = "6.12.7-1", sha256 = "{SOURCE}" }}]'
     (folder / "KERNEL.toml").write_text(
-        f'default = "6.12"\n[series."6.12"]\npackage = "linux"\nobjects = 1\n{table}\n'
+        'default = "6.12"\n[series."6.12"]\npackage = "linux"\nobjects = 1\n'
     )
+    known = {"6.12": (Deb("linux", "6.12.7-1", SOURCE),)}
+    lock.save(lock.Lock((), (), known, (), ""), folder / "LOCK.toml")
     (folder / "config/a.config").write_text("CONFIG_A=y\n")
     (folder / "patches/series").write_text("")
     return folder
@@ -145,7 +147,7 @@ def test_other_bytes_are_refused_before_they_are_unpacked(
         (lambda told: told["inputs"].update(config_sha256="0"), "recipe: other config_sha256"),
         (lambda told: told["inputs"].update(patches=[], settings=[]), "recipe: other settings"),
         (lambda told: told["inputs"].update(more=1), "recipe: other more"),
-        (lambda told: told["source"].update(sha256="6" * 64), "source that KERNEL.toml does not"),
+        (lambda told: told["source"].update(sha256="6" * 64), "source that LOCK.toml does not"),
         (lambda told: told.update(release="6.13.1"), "a kernel of 6.12 that says to be '6.13.1'"),
         (lambda told: told.update(binary_sha256="0"), "whose linux is not what was built"),
         (lambda told: told.update(full_config_sha256="0"), "whose config is not what was built"),

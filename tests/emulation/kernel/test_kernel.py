@@ -14,6 +14,7 @@ import pytest
 
 from emulation.errors import DamagedCache, KernelBuildError, MissingTool
 from emulation.host import seal
+from emulation.host.debs import Deb
 from emulation.kernel import builder as builds, make, recipe as recipes, source as sources
 
 MAKEFILE = """\
@@ -182,7 +183,7 @@ def test_recipe_of_the_project(name: str) -> None:
     assert {"um-seed.patch", "um-simulated-tsc.patch"} <= {patch.name for patch in recipe.patches}
     assert recipes.Option("CONFIG_HZ", "1000", "um.config") in recipe.options
     assert recipe.origin is not None
-    assert all(len(digest) == 64 for _, digest in recipe.origin.known)
+    assert all(len(deb.sha256) == 64 for deb in recipe.origin.known)
 
 
 def test_patches_of_the_project_are_mails_without_people() -> None:
@@ -246,10 +247,11 @@ def test_missing_tools_are_named_with_their_packages() -> None:
 
 
 def test_known_digest_is_checked(tmp_path: Path) -> None:
-    known = (("6.12.7-1", "0" * 64),)
+    name = "linux-source-6.12"
     (tmp_path / "linux-source-6.12_6.12.7-1_all.deb").write_text("other bytes")
     content = sources.sha256(tmp_path / "linux-source-6.12_6.12.7-1_all.deb")
-    origin = recipes.Origin("linux-source-6.12", (), (("6.12.7-1", content), *known), 1)
+    known = (Deb(name, "6.12.7-1", content), Deb(name, "6.12.7-1", "0" * 64))
+    origin = recipes.Origin(name, (), known, 1)
     assert sources.fetch(origin, tmp_path).known
 
 

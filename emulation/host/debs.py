@@ -1,0 +1,217 @@
+"""Debian packages by version and digest: where they can be had, and what is in them.
+
+Nothing of Debian's is needed: a .deb is an `ar` archive of two tarballs, and mirrors speak HTTP.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import lzma
+import os
+import re
+import tarfile
+import urllib.request
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import partial
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO
+from urllib.error import HTTPError
+from urllib.parse import quote, urlsplit
+
+from emulation.errors import MissingTool
+
+#: The variable of the environment with the user's own place: a folder or an address of .deb files.
+PLACE = "QDISC_LAB_PACKAGES"
+
+#: Seconds without a byte, after which a server is given up.
+PATIENCE_S = 20
+
+#: Downloads at a time.
+AT_ONCE = 8
+
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+_AR_MAGIC, _AR_HEADER = b"!<arch>\n", 60
+
+
+@dataclass(frozen=True)
+class Deb:
+    """A package. `path`: of its file in a mirror of Debian; empty where nobody has looked."""
+
+    package: str
+    version: str
+    sha256: str
+    path: str = ""
+
+    @property
+    def architecture(self) -> str:
+        """`amd64` or `all`, which the sources of kernels are."""
+        return self.path.removesuffix(".deb").rpartition("_")[2] or "all"
+
+    @property
+    def file(self) -> str:
+        """The name of its file, as apt writes it: with the epoch of the version."""
+        return f"{self.package}_{self.version.replace(':', '%3a')}_{self.architecture}.deb"
+
+    def __str__(self) -> str:
+        return f"{self.package} {self.version}"
+
+
+@dataclass
+class Sources:
+    """Where packages are looked for, in this order.
+
+    `mirrors`: addresses with a folder `pool`, those for security named so; `archive`: the address
+    of Debian's archive of old packages, with the interface of snapshot.debian.org; `place`: a
+    folder or an address of .deb files, or "".
+    """
+
+    mirrors: tuple[str, ...]
+    archive: str
+    place: str = field(default_factory=lambda: os.environ.get(PLACE, ""))
+    _silent: set[str] = field(default_factory=set, repr=False)  # servers that did not answer
+
+    def fetch(self, debs: Iterable[Deb], folder: Path) -> list[Deb]:
+        """Download `debs` into `folder`; return those that no source has with their digest."""
+        missing = list(debs)
+        for look_in in (self._in_mirrors, self._in_archive, self._in_place):
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                came = pool.map(partial(self._first, folder), missing, map(look_in, missing))
+                missing = [deb for deb, it_came in zip(missing, came, strict=True) if not it_came]
+        return missing
+
+    def _in_mirrors(self, deb: Deb) -> Iterator[str]:
+        security = deb.path.startswith("pool/updates/")
+        for mirror in self.mirrors if deb.path else ():
+            if ("security" in mirror) == security:
+                yield f"{mirror.rstrip('/')}/{quote(deb.path)}"
+
+    def _in_archive(self, deb: Deb) -> Iterator[str]:
+        """Ask for the files of a version; the archive serves files by their SHA-1."""
+        archive = self.archive.rstrip("/")
+        address = f"{archive}/mr/binary/{quote(deb.package)}/{quote(deb.version)}/binfiles"
+        with self._open(address) as answer:
+            files = json.load(answer)["result"] if answer else []
+        for file in files:
+            if file["architecture"] == deb.architecture:
+                yield f"{archive}/file/{quote(file['hash'])}"
+
+    def _in_place(self, deb: Deb) -> Iterator[str]:
+        if self.place:
+            web = _ADDRESS.match(self.place)
+            place = self.place.rstrip("/") if web else Path(self.place).absolute().as_uri()
+            for name in dict.fromkeys((deb.file, Path(deb.path).name or deb.file)):
+                yield f"{place}/{quote(name)}"
+
+    def _first(self, folder: Path, deb: Deb, addresses: Iterator[str]) -> bool:
+        """Download `deb` from the first address that has it; return whether one did."""
+        half = folder / f"{deb.file}.partial"
+        try:
+            for address in addresses:
+                with self._open(address) as answer:
+                    if answer and _copy(answer, half) == deb.sha256:
+                        half.rename(folder / deb.file)
+                        return True
+        except (OSError, HTTPException, ValueError, LookupError, TypeError):
+            pass  # broken off, or no answer of such an archive: the next source may have it
+        finally:
+            half.unlink(missing_ok=True)
+        return False
+
+    @contextmanager
+    def _open(self, address: str) -> Iterator[IO[bytes] | None]:
+        """Yield what an address answers, or None; a server that is silent is asked once."""
+        server = urlsplit(address).netloc
+        if server in self._silent:
+            yield None
+            return
+        try:
+            answer = urllib.request.urlopen(address, timeout=PATIENCE_S)
+        except HTTPError:
+            yield None
+            return
+        except (OSError, HTTPException):
+            if server:
+                self._silent.add(server)
+            yield None
+            return
+        with answer:
+            yield answer
+
+
+def _copy(source: IO[bytes], target: Path) -> str:
+    """Write `source` into a file; return the SHA-256."""
+    total = hashlib.sha256()
+    with target.open("wb") as file:
+        while block := source.read(1 << 20):
+            total.update(block)
+            file.write(block)
+    return total.hexdigest()
+
+
+def extract(deb: Path, root: Path, left_out: tuple[str, ...] = ()) -> None:
+    """Unpack the files of a package into `root`, with their modes, all of them the caller's.
+
+    A folder for which `root` has a link is that link's target. `left_out`: patterns of names that
+    begin with `./`. Raises `MissingTool` for a file that is no package.
+    """
+    with _tarball(deb, "data") as tar:
+        tar.extraction_filter = lambda member, path: member  # all modes, as before Python 3.14
+        tar.extractall(root, _chosen(deb, tar, left_out), numeric_owner=True)
+
+
+def _chosen(
+    deb: Path, tar: tarfile.TarFile, left_out: tuple[str, ...]
+) -> Iterator[tarfile.TarInfo]:
+    for member in tar:
+        if ".." in Path(member.name).parts or member.name.startswith("/"):
+            raise _broken(deb, f"has a file {member.name}")
+        if not any(fnmatchcase(member.name, pattern) for pattern in left_out):
+            member.uid, member.gid = os.getuid(), os.getgid()
+            yield member
+
+
+def script(deb: Path) -> str:
+    """Return the script that runs when the package is installed, or ""."""
+    with _tarball(deb, "control") as tar:
+        if "./postinst" not in tar.getnames():
+            return ""
+        content = tar.extractfile("./postinst")
+        return content.read().decode(errors="replace") if content else ""
+
+
+@contextmanager
+def _tarball(deb: Path, part: str) -> Iterator[tarfile.TarFile]:
+    """Yield the tarball `control` or `data` of a package."""
+    try:
+        name, content = next(
+            (name, content) for name, content in _members(deb) if name.startswith(f"{part}.tar")
+        )
+        if name.endswith(".zst"):
+            raise _broken(deb, "is packed by zstd, which Debian's own are not")
+        packed = io.BytesIO(content)
+        with tarfile.open(fileobj=packed, mode="r:*") as tar:
+            yield tar
+    except (StopIteration, tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
+        raise _broken(deb, "is no Debian package") from error
+
+
+def _members(deb: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield (name, content) of the files of an `ar` archive."""
+    with deb.open("rb") as file:
+        if file.read(len(_AR_MAGIC)) != _AR_MAGIC:
+            raise ValueError("no archive of ar")
+        while len(header := file.read(_AR_HEADER)) == _AR_HEADER:
+            size = int(header[48:58])
+            yield header[:16].decode().rstrip(" /"), file.read(size)
+            file.seek(size % 2, os.SEEK_CUR)
+
+
+def _broken(deb: Path, what: str) -> MissingTool:
+    return MissingTool(f"{deb.name} {what}", str(deb), "run it again: it is downloaded anew")

@@ -1,0 +1,80 @@
+"""The lock: what the bytes of runs depend on, by version and digest (`qdisc/LOCK.toml`).
+
+It builds the same guest years later, and on machines without Debian.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulation.errors import ConfigError
+from emulation.host import apt
+from emulation.host.debs import Deb, Sources
+
+FILE = Path(__file__).resolve().parents[2] / "qdisc/LOCK.toml"
+
+_HEADER = """\
+# What the bytes of runs depend on: the guest's packages, the tools that make its files, and the
+# kernels' sources (the first of a series is preferred; the digests of the others are known, too).
+# `emulate lock` compares it with the cache; `emulate lock --update` moves it to what mirrors have.
+# A package comes from the mirrors of /etc/apt, or else from these; then from the archive of old
+# packages; then from the folder or address of .deb files that QDISC_LAB_PACKAGES names.
+"""
+
+
+@dataclass(frozen=True)
+class Lock:
+    """`guest`: the packages of the root file system; `tools`: those that only its making takes;
+    `kernels`: sources by series, first choice first; `mirrors` and `archive`: as in `Sources`."""
+
+    guest: tuple[Deb, ...]
+    tools: tuple[Deb, ...]
+    kernels: Mapping[str, tuple[Deb, ...]]
+    mirrors: tuple[str, ...]
+    archive: str
+
+    def sources(self) -> Sources:
+        """Return where packages are looked for on this machine."""
+        return Sources(apt.mirrors() or self.mirrors, self.archive)
+
+
+def load(file: Path | None = None) -> Lock:
+    """Return the lock; raise `ConfigError` if it cannot be read."""
+    file = file or FILE
+    try:
+        table = tomllib.loads(file.read_text())
+        return Lock(
+            guest=tuple(Deb(name, **entry) for name, entry in table["guest"].items()),
+            tools=tuple(Deb(name, **entry) for name, entry in table["tools"].items()),
+            kernels={
+                series: tuple(Deb(**entry) for entry in entries)
+                for series, entries in table["kernel"].items()
+            },
+            mirrors=tuple(table["sources"]["mirrors"]),
+            archive=str(table["sources"]["archive"]),
+        )
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ConfigError(f"cannot be read: {error}", str(file), "restore it from git") from error
+
+
+def save(lock: Lock, file: Path | None = None) -> None:
+    """Write the lock; the same lock gives the same text."""
+    lines = [_HEADER, "[sources]", f"mirrors = {json.dumps(lock.mirrors)}"]
+    lines += [f"archive = {json.dumps(lock.archive)}", "", "[kernel]"]
+    for series, debs in lock.kernels.items():
+        entries = (_entry(deb, ("package", "version", "sha256", "path")) for deb in debs)
+        lines += [f'"{series}" = [', *(f"    {entry}," for entry in entries), "]"]
+    for part, debs in (("tools", lock.tools), ("guest", lock.guest)):
+        lines += ["", f"[{part}]"]
+        for deb in sorted(debs, key=lambda deb: deb.package):
+            lines.append(f'"{deb.package}" = {_entry(deb, ("version", "sha256", "path"))}')
+    (file or FILE).write_text("\n".join(lines) + "\n")
+
+
+def _entry(deb: Deb, names: tuple[str, ...]) -> str:
+    values = ((name, getattr(deb, name)) for name in names)
+    return "{ " + ", ".join(f"{name} = {json.dumps(text)}" for name, text in values if text) + " }"

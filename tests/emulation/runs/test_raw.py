@@ -1,0 +1,61 @@
+"""Tests of `--raw`: what flent wrote is kept, and the data are made of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from emulate.cli import main
+from emulation import datafile
+from emulation.checks.verify import Shipped, follows_from_raw, verify
+
+RUN = ["gbw2015/rrul", "--link=10/10", "--qdisc=codel", "--cc=cubic", "--seed=1", "--length=3"]
+
+
+@pytest.mark.kernel
+def test_what_flent_wrote_is_kept_and_the_data_are_the_same(tmp_path: Path) -> None:
+    assert main(["run", *RUN, f"--output={tmp_path}/plain"]) == 0
+    assert main(["run", *RUN, f"--output={tmp_path}/raw", "--raw"]) == 0
+    plain, kept = (
+        Shipped.at(next(tmp_path.glob(f"{name}/*/*/*/*/*/seed-001.json")))
+        for name in ("plain", "raw")
+    )
+    assert plain.data.read_bytes() == kept.data.read_bytes()
+    assert plain.record["identity"] == kept.record["identity"]
+    assert plain.record["qdiscs"] == kept.record["qdiscs"]
+    assert not plain.raw.exists()
+    raw, data = (datafile.read_json(path) for path in (kept.raw, kept.data))
+    assert sum(map(len, raw["raw_values"].values())) > 100
+    assert not any(data["raw_values"].values())
+    assert follows_from_raw(kept)
+
+    raw["x_values"][0] += 1
+    kept.raw.write_bytes(gzip.compress(json.dumps(raw).encode()))
+    assert not follows_from_raw(kept)
+    verdict = verify(kept, None, None, None)  # type: ignore[arg-type]  # before anything is booted
+    assert (verdict.how, verdict.equal) == ("damaged", False)
+    assert "is not what seed-001.raw.flent.gz gives" in str(verdict)
+
+    # Asked for later, it is made by the same run again.
+    shutil.move(kept.raw, tmp_path / "other")
+    assert main(["run", *RUN, f"--output={tmp_path}/raw", "--raw"]) == 0
+    assert follows_from_raw(kept) and kept.raw.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\x1f\x8b broken", gzip.compress(b"[1, 2]")])
+def test_what_is_no_file_of_flents_gives_no_data(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "seed-001.raw.flent.gz").write_bytes(content)
+    (tmp_path / "seed-001.flent.gz").write_bytes(gzip.compress(b"{}"))
+    assert not follows_from_raw(Shipped(tmp_path / "seed-001.flent.gz", {}))
+
+
+def test_other_programs_leave_nothing_raw(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = ["codel2012/window", "--seed=1", f"--output={tmp_path}", "--raw"]
+    assert main(["run", *chosen]) == 2
+    assert "flent does not write its data" in capsys.readouterr().err
