@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import DataError
-from analysis.measures.scaling import fit_cost, read_scaling, where_it_ends
+from analysis.measures.scaling import fit_cost, provenance, read_scaling, where_it_ends
 from analysis.plots.scaling import scaling
 from analysis.plots.style import styled
+from analysis.site.outputs import Source
 from emulation.config.job import job_of
 from workflow.scaling import MORE_MIB, Point, Row, append, busy_s, missing, points, read
 
@@ -50,6 +51,13 @@ def test_the_cost_is_found_again(table: Path) -> None:
     assert len(figure.axes) == 6
     with pytest.raises(ValueError, match="three measurements"):
         fit_cost(measured[:2])
+
+
+def test_its_cells_are_as_pages_read_them(table: Path) -> None:
+    cells = Source("testbed", **provenance(read_scaling(table))).cells
+    assert cells
+    for cell in cells:
+        assert {"experiment", "era", "link", "qdisc", "cc", "seeds"} <= cell.keys()
 
 
 def test_nothing_is_measured_twice(table: Path) -> None:
