@@ -41,7 +41,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -173,6 +173,7 @@ class CommandSection(Section):
 class ClientSection(Section):
     """A client on one node and its server on another."""
 
+    several: ClassVar[bool] = True  # whether its server has several clients at a time
     name: Name | None = None
     from_: str = Field(alias="from")
     to: str
@@ -221,6 +222,7 @@ class IperfSection(ClientSection):
 class Iperf3Section(ClientSection):
     """iperf 3."""
 
+    several: ClassVar[bool] = False
     kind: Literal["iperf3"]
     cc: Name | None = None
 
@@ -342,15 +344,15 @@ class Programs(TrafficSection, StudySection):
     def commands(self, length_s: float) -> Iterator[tuple[int, CommandSection]]:
         """Yield the commands of each program with its number; clients share a server of their kind.
 
-        Raise `Flaws` for a second client of iperf3's server, which has one at a time.
+        Raise `Flaws` for a second client of a server that has one at a time.
         """
         servers = set()
         for number, section in enumerate(self.programs):
             for command in section.commands(length_s):
                 if isinstance(section, ClientSection) and command.until == "clients":
                     server = (command.node, tuple(command.command))
-                    if server in servers and section.kind == "iperf3":
-                        what = f"iperf3's server on '{command.node}' has another client"
+                    if server in servers and not section.several:
+                        what = f"{section.kind}'s server on '{command.node}' has another client"
                         todo = "give that one the option -P, or use iperf or netperf"
                         raise Flaws((("programs", number), what, todo))
                     if server in servers:
