@@ -26,6 +26,9 @@ FLENT, ROWS = ".flent.gz", ".rows.jsonl.gz"
 #: How the name of what flent wrote ends, where it is kept: with all digits and raw values.
 RAW = ".raw.flent.gz"
 
+#: What programs of a run printed and left.
+OUTPUT = ".output.tar.gz"
+
 #: Of a file that is read whole, unpacked. The largest that ships has 0.8 MB, of 150 s of load; 64
 #: MiB are hours. Python takes up to 20 times as much for JSON of nothing but brackets.
 MOST_BYTES = 64 << 20

@@ -174,6 +174,21 @@ def shipped(data: Path) -> list[Shipped]:
     return runs
 
 
+def repeatable(runs: list[Shipped], digests: Mapping[str, str], root: RootFs) -> list[Shipped]:
+    """Return those of `runs` that have kernel and guest in common with this machine.
+
+    `digests` are the identities of its kernels by series. Only these can give the same bytes; all
+    of `runs` where there is none.
+    """
+    here = []
+    for one in runs:
+        identity = one.record["identity"]
+        same_kernel = identity["kernel"]["digest"] == digests.get(one.series)
+        if same_kernel and identity["root"]["digest"] == root.digest:
+            here.append(one)
+    return here or runs
+
+
 def sample(runs: list[Shipped], number: int) -> list[Shipped]:
     """Return `number` of `runs`, spread evenly over their cells; the same runs each time."""
     by_cell: dict[Path, list[Shipped]] = {}

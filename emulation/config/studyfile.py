@@ -245,6 +245,7 @@ Measure = Literal[
     "packets",
     "queues",
     "rrul",
+    "shares",
     "stations",
     "voip",
     "web",

@@ -8,7 +8,6 @@ ring reads no clock, which would take virtual time: no locks of Python's with a 
 buffered files and no `zlib.compressobj`.
 """
 
-import ctypes
 import mmap
 import os
 import socket
@@ -22,7 +21,6 @@ SNAP_BYTES = 128
 
 BLOCK_BYTES = 1 << 16  # of a ring
 
-_CLONE_NEWNET = 0x40000000  # linux/sched.h
 _ETH_P_ALL = 3  # linux/if_ether.h
 _SOL_PACKET, _RX_RING, _STATISTICS, _VERSION, _V2 = 263, 5, 6, 10, 1  # linux/if_packet.h
 _FRAME = struct.Struct("<IIIHHII")  # status, length, kept, mac, net, s, ns: struct tpacket2_hdr
@@ -39,11 +37,9 @@ class Captures:
 
     def __init__(self, rig, places, wanted=True, ring=None):
         self._rings, self._wanted = [], wanted
-        home = os.open("/proc/self/ns/net", os.O_RDONLY)
         for place in places:
-            _enter(os.open(f"/proc/{rig.nodes[place['node']].pid}/ns/net", os.O_RDONLY))
-            self._rings.append((ring or Ring)(place["node"], place["interface"], wanted))
-        _enter(home)
+            with rig.namespace(place["node"]):
+                self._rings.append((ring or Ring)(place["node"], place["interface"], wanted))
 
     def __enter__(self):
         return self
@@ -131,9 +127,3 @@ class Ring:
             packed = packed[os.write(self._file, packed) :]
         os.fdatasync(self._file)
         os.posix_fadvise(self._file, 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def _enter(namespace):
-    if ctypes.CDLL(None, use_errno=True).setns(namespace, _CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), "setns")
-    os.close(namespace)

@@ -2,19 +2,22 @@
 # The guest's first process: a writable overlay over the root file system, then the job.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TZ=UTC0
 set -e
+mount -t proc proc /proc  # which mount -a looks into
 mount -t tmpfs tmpfs /mnt
 mkdir /mnt/upper /mnt/work /mnt/root
-mount -t overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work overlay /mnt/root
+cat > /mnt/fstab << END
+overlay  /mnt/root               overlay   lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work
+proc     /mnt/root/proc          proc
+sysfs    /mnt/root/sys           sysfs
+cgroup2  /mnt/root/sys/fs/cgroup cgroup2
+tmpfs    /mnt/root/run           tmpfs
+tmpfs    /mnt/root/tmp           tmpfs
+devtmpfs /mnt/root/dev           devtmpfs
+devpts   /mnt/root/dev/pts       devpts    X-mount.mkdir
+tmpfs    /mnt/root/dev/shm       tmpfs     X-mount.mkdir
+none     /mnt/root/job           hostfs    job
+END
+mount -a -T /mnt/fstab
 cd /mnt/root
-mount -t proc proc proc
-mount -t sysfs sysfs sys
-mount -t cgroup2 cgroup2 sys/fs/cgroup
-mount -t tmpfs tmpfs run
-mount -t tmpfs tmpfs tmp
-mount -t devtmpfs devtmpfs dev
-mkdir -p dev/pts dev/shm
-mount -t devpts devpts dev/pts
-mount -t tmpfs tmpfs dev/shm
-mount -t hostfs none job -o job
 mount -n --move . /
 exec chroot . /usr/bin/python3 -I -B /job/guest/main.py

@@ -5,7 +5,6 @@ TC_LIB_DIR says.
 """
 
 import ctypes
-import importlib
 import json
 import os
 
@@ -20,15 +19,8 @@ class NotLoaded(Exception):
 
 
 def load_all():
-    """Load the modules of the job, for `tc` as well.
-
-    To look for files takes virtual time. What it takes until the load is part of what the shipped
-    runs of codel2012 were made with, down to the import of `runpy`, which nobody needs any more:
-    without it they get other bytes (docs/determinism.md).
-    """
-    importlib.import_module("runpy")
+    """Load the modules of the job, for `tc` as well."""
     os.environ["TC_LIB_DIR"] = PLACE
-    os.path.exists(f"{PLACE}/none")
     with open("/job/job.json") as file:
         modules = json.load(file)["modules"]
     for module in modules:

@@ -1,21 +1,15 @@
 """Read the rig back, and compare it with what was asked for.
 
 A qdisc that did not install, or installed with other values, makes every number that follows
-wrong without any error. So nothing is sent before what `tc`, `ip` and `ethtool` report has been
-compared with the job.
+wrong without any error. So nothing is sent before what `tc` and the kernel report has been compared
+with the job.
 """
 
 import itertools
 import json
 import re
 
-#: Features of `ethtool -k` that must be off unless the rig asks for them, by the short names of
-#: `ethtool -K`.
-OFFLOADS = {
-    "tso": "tcp-segmentation-offload",
-    "gso": "generic-segmentation-offload",
-    "gro": "generic-receive-offload",
-}
+import namespace
 
 #: Times that `tc -j` reports in microseconds.
 _TIMES = ("target", "interval", "tupdate", "ce_threshold")
@@ -66,13 +60,13 @@ def read(rig, statistics=False):
     found = {}
     for node in rig.nodes:
         qdiscs = installed(rig, node, statistics)
-        links = {link["ifname"]: link for link in json.loads(rig.run(node, "ip", "-j", "link"))}
         for interface in rig.interfaces(node):
-            found[f"{node} {interface}"] = {
-                "qdiscs": [qdisc for qdisc in qdiscs if qdisc["dev"] == interface],
-                "offloads_on": offloads_on(rig.run(node, "ethtool", "-k", interface)),
-                "txqueuelen": links[interface].get("txqlen"),
-            }
+            with rig.namespace(node):
+                found[f"{node} {interface}"] = {
+                    "qdiscs": [qdisc for qdisc in qdiscs if qdisc["dev"] == interface],
+                    "offloads_on": namespace.offloads_on(interface),
+                    "txqueuelen": namespace.txqueuelen(interface),
+                }
             if rig.ports[node, interface].get("classes"):
                 text = rig.run(node, "tc", "class", "show", "dev", interface)
                 found[f"{node} {interface}"]["classes"] = classes(text)
@@ -105,14 +99,6 @@ def parsed(text):
     if "{default " in text:
         text = re.sub(r"\{default (\w+) \}", r'{"default":"\1"}', text)
     return json.loads(text)
-
-
-def offloads_on(text):
-    """The short names of the `OFFLOADS` that the output of `ethtool -k` shows as on."""
-    state = dict(line.strip().split(": ", 1) for line in text.splitlines() if ": " in line)
-    return [
-        short for short, name in OFFLOADS.items() if not state.get(name, "on").startswith("off")
-    ]
 
 
 def classes(text):
@@ -189,7 +175,7 @@ def compare(ports, found):
 def compare_offloads(where, seen, asked=False):
     """Each offload of the device, which joins packets or splits them, that is not as `asked`."""
     is_on, wanted = ("off", "on") if asked else ("on", "off")
-    wrong = [name for name in OFFLOADS if (name in seen["offloads_on"]) is not asked]
+    wrong = [name for name in namespace.OFFLOADS if (name in seen["offloads_on"]) is not asked]
     return [f"{where}: offload {name} is {is_on}, not {wanted}" for name in wrong]
 
 
@@ -241,7 +227,7 @@ def in_si(seen):
     elif seen["kind"] == "netem":
         delay = options.get("delay", {})
         values["delay_us"], values["jitter_us"] = (
-            delay.get(name, 0) * 1e6 for name in ("delay", "jitter")
+            round(delay.get(name, 0) * 1e6, 3) for name in ("delay", "jitter")
         )
         values["rate_bit_s"] = options.get("rate", {}).get("rate", 0) * 8
         slack = {"delay_us": 1, "jitter_us": 1}

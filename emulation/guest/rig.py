@@ -1,11 +1,12 @@
 """The rig: network namespaces, wires and qdiscs, built by Mininet as the job asks."""
 
+import os
 import subprocess
 
+import namespace
 from mininet.link import Link
 from mininet.net import Mininet
 from mininet.node import Node
-from readback import OFFLOADS
 
 
 class Failure(Exception):
@@ -76,18 +77,27 @@ class Rig:
         """The arguments that run `command` in the network namespace of `node`."""
         return ["mnexec", "-a", str(self.nodes[node].pid), *command]
 
+    def namespace(self, node):
+        """A context: this process is in the network namespace of `node`."""
+        return namespace.inside(self.namespace_path(node))
+
+    def namespace_path(self, node):
+        """What names the network namespace of `node` to the kernel."""
+        return f"/proc/{self.nodes[node].pid or os.getpid()}/ns/net"
+
     def run(self, node, *command, text=None):
         """Run `command` in `node`, `text` its input; return its output.
 
         Raises `Failure` with what it said where its status is not 0.
         """
-        done = subprocess.run(
-            self.inside(node, *command),
-            input=text,
-            stdin=subprocess.DEVNULL if text is None else None,
-            capture_output=True,
-            text=True,
-        )
+        with self.namespace(node):
+            done = subprocess.run(
+                command,
+                input=text,
+                stdin=subprocess.DEVNULL if text is None else None,
+                capture_output=True,
+                text=True,
+            )
         if done.returncode:
             said = (done.stderr or done.stdout).strip()
             raise Failure("rig", f"{node}: {' '.join(command)}: {said}")
@@ -95,6 +105,8 @@ class Rig:
 
     def batch(self, node, tool, lines):
         """Have `ip` or `tc` do `lines` in `node`; a line that fails is named in the `Failure`."""
+        if not lines:
+            return
         try:
             self.run(node, tool, "-batch", "-", text="".join(f"{line}\n" for line in lines))
         except Failure as failure:
@@ -133,13 +145,13 @@ class Rig:
             "net.ipv4.ip_forward": "1" if node["forwards"] else "0",
             **job["sysctls"].get(name, {}),
         }
-        self.run(name, "sysctl", "-q", "-w", *(f"{key}={value}" for key, value in settings.items()))
         ports = [self.ports[name, interface] for interface in self.interfaces(name)]
-        # Checksums stay offloaded: computing them would take no virtual time.
-        for port in ports:
-            state = "on" if port.get("offloads") else "off"
-            words = [word for offload in OFFLOADS for word in (offload, state)]
-            self.run(name, "ethtool", "-K", port["interface"], *words)
+        with self.namespace(name):
+            for key, value in settings.items():
+                set_sysctl(name, key, value)
+            # Checksums stay offloaded: computing them would take no virtual time.
+            for port in ports:
+                namespace.set_offloads(port["interface"], on=bool(port.get("offloads")))
         lines = []
         for port in ports:
             device = port["interface"]
@@ -149,17 +161,28 @@ class Rig:
         routes = (route for route in job["routes"] if route["node"] == name)
         lines += [f"route add {route['to']} via {route['via']}" for route in routes]
         self.batch(name, "ip", lines)
+        self.batch(name, "tc", [line for port in ports if "tree" not in port for line in tc(port)])
         for port in ports:
             if "tree" in port:
                 import trees
 
                 trees.build(self, port)
-                continue
-            lines = [add_qdisc(port, asked) for asked in port["qdiscs"]]
-            # A class stands between the qdisc that has it and the one inside it.
-            lines[1:1] = [add_class(port, asked) for asked in port.get("classes", ())]
-            lines += [f"filter add dev {port['interface']} {words}" for words in port["filters"]]
-            self.batch(name, "tc", lines)
+
+
+def set_sysctl(node, key, value):
+    """Set a sysctl of the present namespace, that of `node`; `Failure` where it cannot be set."""
+    try:
+        namespace.set_sysctl(key, value)
+    except OSError as error:
+        raise Failure("rig", f"{node}: sysctl {key}={value}: {error.strerror}") from None
+
+
+def tc(port):
+    """The lines of `tc -batch` for the qdiscs, classes and filters of `port`."""
+    lines = [add_qdisc(port, asked) for asked in port["qdiscs"]]
+    # A class stands between the qdisc that has it and the one inside it.
+    lines[1:1] = [add_class(port, asked) for asked in port.get("classes", ())]
+    return [*lines, *(f"filter add dev {port['interface']} {words}" for words in port["filters"])]
 
 
 def add_class(port, asked):

@@ -4,6 +4,7 @@ import glob
 import importlib
 import os
 import re
+import shutil
 import subprocess
 import time
 
@@ -20,11 +21,13 @@ AROUND_S = 120.0
 PATIENCE_S = 10.0
 
 
-#: Sleeps less than a second, then becomes netperf; at once where it is asked for no TCP flow.
+#: Sleeps less than a second, then becomes netperf; at once where it is asked for no TCP flow. The
+#: first word of a random UUID has 32 random bits, and to read it takes no process.
 JITTER = """#!/bin/sh
 case " $* " in *" -t TCP_"*)
-    late=$(( $(od -An -N4 -tu4 /dev/urandom) % {jitter_us} ))
-    sleep "0.$(printf %06d "$late")"
+    read -r uuid < /proc/sys/kernel/random/uuid
+    late=$(( 0x${{uuid%%-*}} % {jitter_us} + 1000000 ))
+    sleep "0.${{late#1}}"
 esac
 exec /usr/bin/netperf "$@"
 """
@@ -95,11 +98,21 @@ def wait_listening(rig, node, protocol, port):
     deadline = time.monotonic() + PATIENCE_S
     wanted = f"{port:04X}"
     while time.monotonic() < deadline:
-        table = rig.run(node, "cat", f"/proc/net/{protocol}", f"/proc/net/{protocol}6")
-        if any(line.split()[1].endswith(f":{wanted}") for line in table.splitlines()[1:] if line):
+        with rig.namespace(node):
+            table = sockets(protocol)
+        if any(line.split()[1].endswith(f":{wanted}") for line in table):
             return
         time.sleep(0.01)
     raise Failure("traffic", f"{node}: nobody listens on {protocol} port {port}")
+
+
+def sockets(protocol):
+    """The lines about sockets of `protocol`, tcp or udp, in the present namespace."""
+    lines = []
+    for path in glob.glob(f"/proc/net/{protocol}*"):
+        with open(path) as file:
+            lines += file.readlines()[1:]
+    return lines
 
 
 def jittered_tools(jitter_us):
@@ -157,6 +170,8 @@ def flent(rig, traffic, status):
     if len(files) != 1:
         raise Failure("traffic", f"flent left {len(files)} data files, expected one")
     flentdata.reduce(files[0], "/job/out/data.flent.gz")
+    if traffic.get("raw"):
+        shutil.copyfile(files[0], "/job/out/raw.flent.gz")
     os.unlink(files[0])
 
 

@@ -1,14 +1,13 @@
 """Trees of qdiscs and classes on a port, and for what arrives at it: they are built and read back.
 
 `tc` shows rates in four digits, and no JSON of classes. So their parameters are asked of the kernel
-itself, by this file as a program inside the node: `python3 trees.py INTERFACE`.
+itself.
 """
 
-import json
-import os
 import socket
 import struct
-import sys
+
+import namespace
 
 #: Of rtnetlink (linux/rtnetlink.h, linux/pkt_sched.h).
 _GET_CLASSES, _CLASS, _DONE, _ERROR, _REQUEST_DUMP = 42, 40, 3, 2, 0x301
@@ -30,9 +29,8 @@ def build(rig, port):
         return
     device = arriving["interface"]
     rig.run(node, "ip", "link", "add", device, "type", "ifb")
-    from readback import OFFLOADS
-
-    rig.run(node, "ethtool", "-K", device, *(word for one in OFFLOADS for word in (one, "off")))
+    with rig.namespace(node):
+        namespace.set_offloads(device, on=False)
     length = str(port["txqueuelen"])
     rig.run(node, "ip", "link", "set", device, "txqueuelen", length, "up")
     rig.batch(node, "tc", [*lines(arriving), f"filter add dev {port['interface']} {_to(device)}"])
@@ -67,14 +65,14 @@ def read(rig, port, qdiscs):
     found = {"classes": _classes(rig, node, port)}
     arriving = port["tree"].get("ingress")
     if arriving is not None:
-        from readback import offloads_on
-
         device = arriving["interface"]
         shown = rig.run(node, "tc", "filter", "show", "dev", port["interface"], "parent", "ffff:")
+        with rig.namespace(node):
+            on = namespace.offloads_on(device)
         found["ingress"] = {
             "qdiscs": [one for one in qdiscs if one["dev"] == device],
             "classes": _classes(rig, node, arriving),
-            "offloads_on": offloads_on(rig.run(node, "ethtool", "-k", device)),
+            "offloads_on": on,
             "redirected": f"(Egress Redirect to device {device})" in shown,
         }
     return found
@@ -85,9 +83,8 @@ def _classes(rig, node, port):
     kinds = {one["kind"] for one in port["tree"]["classes"]}
     if not kinds:
         return {}
-    program = os.path.abspath(__file__)
-    told = rig.run(node, "python3", "-I", "-B", program, port["interface"])
-    found = (one for one in json.loads(told) if one["kind"] in kinds)
+    with rig.namespace(node):
+        found = [one for one in _dumped(port["interface"]) if one["kind"] in kinds]
     return {one["classid"]: one for one in found if not one["classid"].endswith(":")}  # hfsc's own
 
 
@@ -146,8 +143,8 @@ def _same(key, asked, seen):
     return abs(asked - got) <= slack
 
 
-def main(interface):
-    """Print the classes of `interface` as JSON: rates in bit/s, times in us, sizes in bytes."""
+def _dumped(interface):
+    """The classes of `interface`: rates in bit/s, times in us, sizes in bytes."""
     index = socket.if_nametoindex(interface)
     message = struct.pack("=BxHiIII", 0, 0, index, 0, 0, 0)
     header = struct.pack("=IHHII", 16 + len(message), _GET_CLASSES, _REQUEST_DUMP, 1, 0)
@@ -161,8 +158,7 @@ def main(interface):
                 if kind == _ERROR:
                     raise OSError(-struct.unpack_from("=i", data, 16)[0], "no classes are told")
                 if kind == _DONE:
-                    print(json.dumps(found))
-                    return
+                    return found
                 if kind == _CLASS:
                     found.append(of_message(data[16:length]))
                 data = data[(length + 3) & ~3 :]
@@ -227,7 +223,3 @@ def _curve(data):
         return None
     m1, d, m2 = struct.unpack("=III", data)
     return [m1 * 8, d, m2 * 8]
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -7,8 +7,6 @@ program, it shows or changes a link of the network namespace that it runs in:
     python3 wifi.py set wlan0 '{"ring": 51}'
 """
 
-import contextlib
-import ctypes
 import json
 import re
 import socket
@@ -17,9 +15,7 @@ import subprocess
 import sys
 
 import wifi_netlink as netlink
-
-_CLONE_NEWNET = 0x40000000
-_libc = ctypes.CDLL(None, use_errno=True)
+from namespace import inside
 
 _BEFORE_MOVE = "before-move"
 KIND = "wifi"
@@ -89,17 +85,6 @@ SWITCHES = ("eifs", "short_preamble", "short_gi")
 
 class BadOption(Exception):
     """An option that is unknown or has a value that it cannot have."""
-
-
-@contextlib.contextmanager
-def inside(namespace):
-    """Be in the network namespace with that path, as `/proc/<pid>/ns/net`, for a while."""
-    with open("/proc/self/ns/net") as outer, open(namespace) as inner:
-        _libc.setns(inner.fileno(), _CLONE_NEWNET)
-        try:
-            yield
-        finally:
-            _libc.setns(outer.fileno(), _CLONE_NEWNET)
 
 
 def build(medium, namespaces):

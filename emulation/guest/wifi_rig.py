@@ -4,8 +4,6 @@ In the job a radio channel is a wire with more than two ends, or two, whose port
 WiFi device (`wifi`); the first of them is the access point.
 """
 
-import os
-
 import wifi
 from mininet.link import Intf
 from rig import Failure
@@ -23,7 +21,7 @@ def connect(rig, number, ports):
         }
         for place, port in enumerate(ports, start=1)
     )
-    spaces = {port["node"]: space(rig, port["node"]) for port in ports}
+    spaces = {port["node"]: rig.namespace_path(port["node"]) for port in ports}
     try:
         wifi.build({"access_point": access_point, "stations": stations}, spaces)
     except wifi.BadOption as error:
@@ -34,14 +32,9 @@ def connect(rig, number, ports):
             Intf(port["interface"], node=rig.nodes[port["node"]])  # which it starts with
 
 
-def space(rig, node):
-    """What names the network namespace of `node` to the kernel."""
-    return f"/proc/{rig.nodes[node].pid or os.getpid()}/ns/net"
-
-
 def read(rig, port, statistics):
     """The options of the WiFi device `port` and, on request, its counters."""
-    with wifi.inside(space(rig, port["node"])):
+    with rig.namespace(port["node"]):
         about = {"options": wifi.show(port["interface"])}
         if statistics:
             about["counters"] = wifi.counters(port["interface"])

@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parents[1] / "guest"
 START = ("init.sh", "main.py")
 
 #: A rig, and the parts that all traffic has.
-RIG = ("capture.py", "flentdata.py", "readback.py", "rig.py", "traffic.py")
+RIG = ("capture.py", "flentdata.py", "namespace.py", "readback.py", "rig.py", "traffic.py")
 
 #: Commands for programs and for people in a shell, Open vSwitch among them.
 COMMANDS = ("commands.py", "switch.py")
@@ -30,7 +30,13 @@ WORKS: Mapping[str, tuple[str, ...]] = {
     "programs": ("programs.py", *COMMANDS),
     "shell": (*RIG, "shell.py", *COMMANDS),
     "boot": (),
-    "saturation": ("modules.py", "wifi.py", "wifi_netlink.py", "wifi_saturation.py"),
+    "saturation": (
+        "modules.py",
+        "namespace.py",
+        "wifi.py",
+        "wifi_netlink.py",
+        "wifi_saturation.py",
+    ),
     "script": (),
 }
 
@@ -69,7 +75,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "switches": ("switch.py",),
     "wifi": (*RIG, "modules.py", "wifi.py", "wifi_netlink.py", "wifi_rig.py"),
     "modules": ("modules.py",),
-    "trees": ("trees.py",),
+    "trees": ("namespace.py", "trees.py"),
     "layers": ("layers.py",),
     "rig": RIG,
     "saturation": WORKS["saturation"],

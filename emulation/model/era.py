@@ -272,8 +272,17 @@ _NOISE = Switch(
     noise=1,
 )
 
+#: The PIE of khademi2013 was its authors', from before the first one in Linux. Whether it marked
+#: where Linux drops is not known.
+_MARKS = Switch(
+    "pie_mark_all",
+    "PIE with ecn marks at any probability, and does not drop above 10 %",
+    "not a change of Linux: PIE marks at 10 % at most since 3.14",
+    parameters=(("sch_pie.mark_all", "Y"),),
+)
+
 #: Traits of a testbed other than its kernel; in no ablation of an era.
-TESTBED: tuple[Switch, ...] = (_SEND_BUFFER, _NOISE, *_CLOCK, *_CARD)
+TESTBED: tuple[Switch, ...] = (_SEND_BUFFER, _NOISE, _MARKS, *_CLOCK, *_CARD)
 
 #: Every switch of Linux's behaviour.
 SWITCHES: tuple[Switch, ...] = (

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from emulation.model.units import Rate
+
 #: The valid values of an option: words, or whole numbers.
 Values = tuple[str, ...] | range | frozenset[int]
 
@@ -86,6 +88,13 @@ class Wifi:
     name: str  # as the experiment file calls it: `nanostation`
     access_point: Options  # those of the medium among them
     stations: tuple[Options, ...]
+
+    def rate(self, direction: str) -> Rate | None:
+        """Return the rate of the slowest station in `up` or `down`; None where one has 802.11n."""
+        channels = [dict(dict(station).get(direction, ())) for station in self.stations]
+        if any("rate_100kbit_s" not in channel for channel in channels):
+            return None
+        return Rate(100_000 * min(int(channel["rate_100kbit_s"]) for channel in channels))
 
 
 def options(section: Mapping[str, Any]) -> Options:

@@ -191,11 +191,21 @@ def wifi_dumbbell(
             "switch1",
             senders,
             "10.0.1",
-            Port("delay", "delay-senders", "10.0.1.254/24", Delay(back, link.up, DELAY_LIMIT)),
+            Port(
+                "delay",
+                "delay-senders",
+                "10.0.1.254/24",
+                Delay(back, link.up, DELAY_LIMIT, wifi.rate("up")),
+            ),
             edge,
         ),
         Wire(
-            Port("delay", "delay-aqm", "10.0.2.2/24", Delay(there, link.down, DELAY_LIMIT)),
+            Port(
+                "delay",
+                "delay-aqm",
+                "10.0.2.2/24",
+                Delay(there, link.down, DELAY_LIMIT, wifi.rate("down")),
+            ),
             before,
         ),
     )

@@ -184,6 +184,8 @@ def boot(
     job = job_of(run)
     if captures and not run.topology.observed:
         job["capture"] = True
+    if raw:
+        job["traffic"]["raw"] = True
     if machine.layers:
         job["layers"] = layer.names(machine.layers)
     files, layers = run.traffic.sources(), [one.path for one in machine.layers]
@@ -195,9 +197,6 @@ def boot(
     if machine.probe:
         told = probe.for_module(probes, run)
         (folder / "job" / probe.PLACES).write_bytes(told)
-    if raw:
-        with (folder / "job/guest/flentdata.py").open("a") as code:
-            code.write(flent.KEEP_RAW)
     ending = vm.run(machine, folder, on_step, on_poll=on_poll)
     ending.check()
     if machine.trace and not (folder / "job" / "out" / "trace").exists():

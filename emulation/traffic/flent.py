@@ -42,16 +42,9 @@ SERVERS = Literal["netserver", "irtt", "ditg", "web", "flood"]
 NETPERF = "NetperfDemoRunner"
 
 
-#: What flent wrote, in the folder of what a guest leaves, and what is added to the guest's
-#: `flentdata.py` to keep it. All that was measured is measured by then, so the data stay the same.
+#: What flent wrote, in the folder of what a guest leaves, where it is to be kept. All that was
+#: measured is measured by then, so the data stay the same.
 RAW = "raw.flent.gz"
-KEEP_RAW = f"""
-
-def reduce(source, target, kept=reduce):
-    with open(source, "rb") as file, open("/job/out/{RAW}", "wb") as copy:
-        copy.write(file.read())
-    kept(source, target)
-"""
 
 
 class Flent(TrafficSection):

@@ -52,6 +52,7 @@ from pydantic import (
     model_validator,
 )
 
+from emulation import datafile
 from emulation.host.apt import NAME as PACKAGE
 from emulation.model.topology import Topology
 from emulation.model.units import Duration
@@ -436,7 +437,7 @@ class Programs(TrafficSection, StudySection):
     @property
     def leaves(self) -> dict[str, str]:
         """Return the archive of output and files, and the rows made from lines of JSON."""
-        return {"output.tar.gz": ".output.tar.gz", "rows.jsonl.gz": ".rows.jsonl.gz"}
+        return {"output.tar.gz": datafile.OUTPUT, "rows.jsonl.gz": datafile.ROWS}
 
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
         """Make the archive of all output, the rows, and a file in flent's form of their numbers."""

@@ -262,6 +262,11 @@ def quantities(case: Case, answer: dict[str, Any]) -> Iterator[tuple[int, str, f
                 name = "upload_mbit_s" if target > case.stations else "goodput_mbit_s"
                 yield target, name, mbit_s
     yield -1, "goodput_mbit_s", total
+    if case.set == "three":
+        devices = [answer["devices"][station] for station in stations]
+        air_ns = [device["up_airtime_ns"] + device["down_airtime_ns"] for device in devices]
+        for station, ns in zip(stations, air_ns, strict=True):
+            yield station, "airtime_share", ns / sum(air_ns)
     if case.set == "saturation":
         uplinks = [Counted(device, "up") for device in answer["devices"][1:]]
         collisions = sum(uplink["collisions"] for uplink in uplinks)

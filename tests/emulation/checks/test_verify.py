@@ -39,7 +39,7 @@ IDENTITY = {
 
 
 def write_run(
-    root: Path,
+    where: Path,
     seed: int = 1,
     cell: str = "10-1/codel/cubic",
     rtt: float = 60.0,
@@ -48,7 +48,7 @@ def write_run(
     **identity: Any,
 ) -> Shipped:
     """A run whose download flow moved `mbit` Mbit/s."""
-    folder = root / "gbw2015" / "rrul" / cell
+    folder = where / "gbw2015" / "rrul" / cell
     folder.mkdir(parents=True, exist_ok=True)
     flow = {"BYTES_SENT": 1_250_000, "BYTES_RECVD": mbit * 1_250_000, "ELAPSED_TIME": 10.0}
     content = {
@@ -114,6 +114,19 @@ def test_a_sample_is_spread_over_the_cells_and_always_the_same(tmp_path: Path) -
     assert {one[-3:] for one in chosen} == {"001", "002"}
     assert sorted(one.id for one in verify.sample(runs, 99)) == sorted(one.id for one in runs)
     assert len({one.cell for one in verify.sample(runs, 8)}) == 6
+
+
+def test_only_runs_of_this_kernel_and_guest_can_be_repeated(tmp_path: Path) -> None:
+    here = rootfs.RootFs(tmp_path, "r1", {})
+    where, root = tmp_path / "data", {"digest": "r1"}
+    runs = [
+        write_run(where, 1, kernel={"series": "6.12", "digest": "k1"}, root=root),
+        write_run(where, 2, kernel={"series": "6.12", "digest": "k1"}, root={"digest": "r2"}),
+        write_run(where, 3, kernel={"series": "6.12", "digest": "k2"}, root=root),
+        write_run(where, 4, kernel={"series": "7.2", "digest": "k1"}, root=root),
+    ]
+    assert verify.repeatable(runs, {"6.12": "k1"}, here) == runs[:1]
+    assert verify.repeatable(runs[1:], {"6.12": "k1"}, here) == runs[1:]
 
 
 def test_equal_bytes_and_counters_are_equal(tmp_path: Path) -> None:

@@ -124,6 +124,14 @@ def test_each_address_of_a_server_has_noise() -> None:
     assert [one[2] for one in words] == ["606us"] * len(delays) * 2
 
 
+def test_noise_before_a_radio_is_of_a_packet_at_its_rate() -> None:
+    """12112 bits take 224 us at 54 Mbit/s."""
+    told = job("2013c", "khademi2013/wifi_down_4", qdisc="codel", cc="reno")
+    assert {name: words[2] for name, words in netems(told).items()} == {
+        "delay-senders": "112us", "delay-aqm": "112us",
+    }  # fmt: skip
+
+
 def test_noise_of_a_dumbbell_and_its_read_back() -> None:
     flows = {"qdisc": "codel_5ms", "cc": "reno"}
     told = job("2013c", "khademi2013/flows_4", **flows)

@@ -41,11 +41,12 @@ experiments:
     sweep: {{cc: {cc}}}
 """
 
+# It connects as the clock ticks, or an RTT in ticks would depend on when the guest got here.
 HOST = """\
 ip route add 192.0.2.1 via $1 $3
 exec python3 -c '
 import socket, sys, time
-time.sleep(0.2)
+time.sleep(0.2 - time.monotonic() % 0.004)
 connection = socket.create_connection(("192.0.2.1", 9000))
 connection.sendall(b"x" * int(sys.argv[1]))
 while connection.recv(65536):

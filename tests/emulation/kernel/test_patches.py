@@ -29,6 +29,7 @@ SWITCHES = {
     "/sys/module/sch_pie/parameters/derandomize": ("Y", "2"),
     "/sys/module/sch_pie/parameters/tune_steps": ("6", "7"),
     "/sys/module/sch_pie/parameters/short_prob": ("N", "2"),
+    "/sys/module/sch_pie/parameters/mark_all": ("N", "2"),
     "/sys/module/tcp_cubic/parameters/hystart_early": ("N", "2"),
     "/proc/sys/net/ipv4/tcp_gso": ("1", "2"),
     "/proc/sys/net/ipv4/tcp_count_acks": ("0", "2"),
