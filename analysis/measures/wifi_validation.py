@@ -170,14 +170,19 @@ def countdown_error(rows: pd.DataFrame) -> pd.Series:
 THREE_PRINTED: Final = {"robin": (19.17, 19.83, 2.58), "stations": (25.09, 25.21, 1.77)}
 
 
+#: The stations of the case `three`, by sender.
+THREE: Final = {1: "fast", 2: "other_fast", 3: "slow"}
+
+
 def three(compared: pd.DataFrame) -> pd.DataFrame:
-    """Two fast stations and a slow one: `below`, Mbit/s of each, their sum and what was printed of
-    each and of all (NaN where nothing was)."""
+    """Two fast stations and a slow one: `below`, Mbit/s of each and of all, what was printed of
+    them (NaN where nothing was), and each one's share of the air time."""
     rows = []
     for below, of in compared[compared["set"] == "three"].groupby("below", sort=False):
-        ours = of[of["sender"] > 0].set_index("sender")["median"].reindex([1, 2, 3]).tolist()
+        wide = of.pivot(index="sender", columns="quantity", values="median").loc[list(THREE)]
+        ours = wide["goodput_mbit_s"].tolist()
         printed = THREE_PRINTED.get(str(below), (math.nan,) * 3)
-        names = ("fast", "other_fast", "slow", "all")
+        names = (*THREE.values(), "all")
         rows.append(
             {"below": below}
             | dict(zip(names, [*ours, sum(ours)], strict=True))
@@ -185,6 +190,7 @@ def three(compared: pd.DataFrame) -> pd.DataFrame:
                 f"{name}_printed": value
                 for name, value in zip(names, [*printed, sum(printed)], strict=True)
             }
+            | {f"{name}_airtime": wide["airtime_share"][sender] for sender, name in THREE.items()}
         )
     return pd.DataFrame(rows)
 

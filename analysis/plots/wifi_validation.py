@@ -26,6 +26,17 @@ _BELOW: Final = {
     "bytes": "30 kB",
     "stations": "a queue a station",
 }
+_STATIONS: Final = {
+    "fast": "fast (130 Mbit/s)",
+    "other_fast": "fast",
+    "slow": "slow (6.5 Mbit/s)",
+}
+_STATION_COLORS: Final = dict(zip(_STATIONS, ("codel", "fq_codel", "pie"), strict=True))
+_SCHEDULES: Final = {
+    "2014": "one queue for all,\nas in 2014",
+    "robin": "a queue each,\nin turn",
+    "stations": "a queue each,\nequal air time",
+}
 
 
 def validation(compared: pd.DataFrame, palette: Palette) -> Figure:
@@ -88,6 +99,32 @@ def waiting(waits: pd.DataFrame, palette: Palette) -> Figure:
     axes.tick_params(labelsize=9)
     axes.grid(axis="y", visible=False)
     figure.legend(fontsize=9, loc="outside upper center", ncols=len(PLACES))
+    return figure
+
+
+def airtime(three: pd.DataFrame, palette: Palette) -> Figure:
+    """Shares of the air time and TCP goodput of two fast stations and a slow one, by what decides
+    whose frames are next; crosses are what was measured on hardware.
+
+    `three` is from wifi_validation.three.
+    """
+    figure = Figure(figsize=(7.6, 3.6), layout="constrained")
+    shares, goodput = figure.subplots(1, 2)
+    places = range(len(three))
+    for number, (name, label) in enumerate(_STATIONS.items()):
+        at = [place + (number - 1) * 0.27 for place in places]
+        color = palette.color(_STATION_COLORS[name])
+        shares.bar(at, 100 * three[f"{name}_airtime"], 0.25, color=color, label=label)
+        goodput.bar(at, three[name], 0.25, color=color)
+        goodput.plot(at, three[f"{name}_printed"], "x", color=palette.ink, markersize=6,
+                     label="ath9k" if number == 0 else None)  # fmt: skip
+    shares.axhline(100 / len(_STATIONS), color=palette.soft, linewidth=1, linestyle=(0, (4, 3)))
+    for axes, label in ((shares, "Share of the air time (%)"), (goodput, "TCP goodput (Mbit/s)")):
+        axes.set_xticks(list(places), [_SCHEDULES[below] for below in three["below"]])
+        axes.set_ylabel(label, fontsize=10)
+        axes.tick_params(labelsize=9)
+        axes.grid(axis="x", visible=False)
+    figure.legend(fontsize=9, loc="outside upper center", ncols=len(_STATIONS) + 1)
     return figure
 
 

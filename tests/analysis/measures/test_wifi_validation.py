@@ -185,7 +185,28 @@ def test_a_slow_station_beside_two_fast_ones() -> None:
     rows = [
         {**asdict(queues[1]), "sender": sender, "quantity": "goodput_mbit_s", "median": mbit_s}
         for sender, mbit_s in ((1, 30.0), (2, 31.0), (3, 2.0), (-1, 63.0))
+    ] + [
+        {**asdict(queues[1]), "sender": sender, "quantity": "airtime_share", "median": share}
+        for sender, share in ((1, 0.3), (2, 0.31), (3, 0.39))
     ]
     (table,) = wifi_validation.three(pd.DataFrame(rows)).to_dict("records")
     assert (table["slow"], table["all"], table["fast_printed"]) == (2, 63, 19.17)
     assert table["all_printed"] == pytest.approx(41.58)
+    assert (table["fast_airtime"], table["slow_airtime"]) == (0.3, 0.39)
+
+
+def test_the_share_of_air_time_counts_both_directions_of_each_station() -> None:
+    case = cases("three", 20)[0]
+    air = [{"down_airtime_ns": down, "up_airtime_ns": up} for down, up in ((1, 1), (2, 1), (14, 1))]
+    answer = {
+        "seconds": 20.0,
+        "devices": [dict.fromkeys(("down_packets", "down_ppdus"), 1), *air],
+        "received": [10**6] * 3,
+        "backlogs": None,
+    }
+    shares = [
+        (sender, value)
+        for sender, name, value in quantities(case, answer)
+        if name == "airtime_share"
+    ]
+    assert shares == [(1, 0.1), (2, 0.15), (3, 0.75)]
