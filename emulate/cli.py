@@ -30,6 +30,7 @@ COMMANDS = {
     "exec": "a command or script in a guest, in virtual time",
     "shell": "a prompt inside the rig",
     "bench": "measure speed and memory",
+    "score": "a queue discipline or congestion control by the numbers that RFCs ask for",
     "claims": "what the papers state and whether it agrees",
 }
 

@@ -19,6 +19,7 @@ from emulation.checks.verify import (
     Shipped,
     Verdict,
     add_evidence,
+    repeatable,
     sample,
     shipped,
     verify,
@@ -53,7 +54,8 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "verify",
         description="Do shipped runs again, spread over the cells, and compare data and counters "
         "byte for byte. Where kernel, tools or code differ, and the bytes do, compare values with "
-        "the spread over the shipped seeds, and say so. Exit "
+        "the spread over the shipped seeds, and say so. Without --all and --only the sample is of "
+        "runs with this kernel and guest, if there are any. Exit "
         f"status: {NotReproduced.exit_status} other bytes from the same ingredients, "
         f"{NotCompatible.exit_status} values outside the spread, "
         f"{DamagedData.exit_status} a data file that is not the recorded one.",
@@ -78,9 +80,17 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Verify; raises the error of the worst that was found."""
     runs = beginning(shipped(args.data), args.only)
-    chosen = runs if args.all else sample(runs, args.number)
     root = rootfs.build()
     seal.check(root.path, contents=True)
+    chosen = runs
+    if not args.all:
+        found = {name: kernel.find(name) for name in {one.series for one in runs}}
+        digests = {name: one.identity for name, one in found.items() if one}
+        here = runs if args.only else repeatable(runs, digests, root)
+        if len(here) < len(runs):
+            say = f"{len(here)} of {len(runs)} runs have this kernel and guest: a sample of those"
+            print(say, file=sys.stderr)
+        chosen = sample(here, args.number)
     series = {one.series for one in chosen}
     kernels = {name: kernel.build(series=name) for name in sorted(series)}
     verdicts = []

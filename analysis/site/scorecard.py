@@ -1,0 +1,121 @@
+"""The scorecard of `emulate score`: its table as text and as a page, and the table that ships."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.measures.metrics import Interval
+from analysis.measures.score import NUMBERS, SCORES, Number, intervals
+from analysis.site.pages import render
+
+#: A queue and the control of its flows.
+Contestant = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A number of all contestants, None of one that has none."""
+
+    number: Number
+    intervals: Sequence[Interval | None]
+
+    def width_percent(self, place: int) -> float:
+        """How long the bar of the contestant at `place` is, as part of the longest."""
+        means = [one.mean for one in self.intervals if one]
+        found, most = self.intervals[place], max(means, default=0.0)
+        return 100 * max(found.mean, 0.0) / most if found and most > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Card:
+    """A table: contestants, those that were asked for first, and a row per number."""
+
+    asked: Sequence[Contestant]
+    known: Sequence[Contestant]
+    rows: Sequence[Row]
+
+    @property
+    def columns(self) -> list[Contestant]:
+        """All contestants."""
+        return [*self.asked, *self.known]
+
+
+def compare(ours: pd.DataFrame, known: pd.DataFrame) -> Card:
+    """Put `ours` beside those of `known` that share a control with it, or else a queue.
+
+    Both are tables of score.SCORES. A queue is compared with queues under the same control, a
+    control with controls over the same queue.
+    """
+    asked = _contestants(ours)
+    others = [one for one in _contestants(known) if one not in asked]
+    same_cc = [one for one in others if one[1] in {cc for _, cc in asked}]
+    beside = same_cc or [one for one in others if one[0] in {qdisc for qdisc, _ in asked}]
+    found = intervals(pd.concat([ours, known]).drop_duplicates(_KEY))
+    rows = [
+        Row(number, [found.get((*one, number.id)) for one in (*asked, *beside)])
+        for number in NUMBERS
+    ]
+    return Card(asked, beside, rows)
+
+
+_KEY = ["qdisc", "cc", "number", "seed"]
+
+
+def _contestants(scores: pd.DataFrame) -> list[Contestant]:
+    pairs = zip(scores["qdisc"].astype(str), scores["cc"].astype(str), strict=True)
+    return list(dict.fromkeys(pairs))
+
+
+def name(contestant: Contestant) -> str:
+    """`cake`, and with another control than CUBIC `cake, bbr`."""
+    qdisc, cc = contestant
+    return qdisc if cc == "cubic" else f"{qdisc}, {cc}"
+
+
+def cell(interval: Interval | None, *, whole: bool = True) -> str:
+    """`5.1 ± 0.3`, or the mean alone; a dash for nothing."""
+    if interval is None:
+        return "–"
+    half = interval.high - interval.mean
+    mean = _rounded(interval.mean)
+    return f"{mean} ± {_rounded(half)}" if whole and half == half else mean
+
+
+def _rounded(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def text(card: Card) -> str:
+    """The table for a console: intervals of what was asked for, means of the known ones."""
+    head = ["", *(name(one) for one in card.columns)]
+    lines = [
+        [
+            f"{row.number.title}{f', {row.number.unit}' if row.number.unit else ''}",
+            *(cell(one, whole=place < len(card.asked)) for place, one in enumerate(row.intervals)),
+        ]
+        for row in card.rows
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+    return "\n".join(
+        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip()
+        for line in (head, *lines)
+    )
+
+
+def page(card: Card) -> str:
+    """The page's HTML."""
+    return render("score.html", card=card, name=name, cell=cell, there=(), here="")
+
+
+def record(ours: pd.DataFrame, path: Path) -> None:
+    """Put `ours` into the table at `path`, in the place of the same contestants' rows."""
+    old = SCORES.validate(pd.read_csv(path)) if path.exists() else ours.head(0)
+    keys = set(_contestants(ours))
+    kept = old[[one not in keys for one in zip(old["qdisc"], old["cc"], strict=True)]]
+    order = [number.id for number in NUMBERS]
+    table = pd.concat([kept, ours]).sort_values(
+        _KEY, key=lambda of: of.map(order.index) if of.name == "number" else of
+    )
+    table.to_csv(path, index=False, lineterminator="\n")

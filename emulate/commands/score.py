@@ -1,0 +1,117 @@
+"""`emulate score QDISC`, `emulate score --cc NAME`: a page of the numbers that RFCs ask about."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from emulate.commands.arguments import add_unconfined, positive
+from emulation import kernel
+from emulation.config.catalogue import experiment, select
+from emulation.errors import ConfigError, EmulationError
+from emulation.host.cache import cache_dir
+from emulation.machine import rootfs
+from emulation.runs import campaign
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from emulation.model.run import Run
+    from emulation.runs.run import Result
+
+#: A queue is scored with CUBIC's flows, a control over a FIFO, an AQM and fair queueing.
+CC = "cubic"
+QDISCS = ("pfifo_fast", "codel", "fq_codel")
+
+OUTPUT = Path("results/score")
+
+
+def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the parser of `emulate score`."""
+    parser = subparsers.add_parser(
+        "score",
+        description="Run the study rfc7928 with a queue discipline, or with a congestion control "
+        f"over {', '.join(QDISCS)}, and make a page of its numbers beside those of known ones "
+        "(docs/score.md). Runs that are there already are not done again.",
+    )
+    parser.add_argument(
+        "qdisc", nargs="*", metavar="QDISC",
+        help="a kind that Linux has: cake; or the name of one's own in qdisc/own.yaml, whose "
+        "`papers` have rfc7928",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cc", metavar="NAME", help=f"congestion control of the flows (default: {CC})"
+    )
+    parser.add_argument("--kernel", help="series of the kernel: 7.2 has dualpi2 (default: 6.12)")
+    parser.add_argument(
+        "--jobs", type=positive, default=1, metavar="N", help="runs at once (default: 1)"
+    )
+    parser.add_argument(
+        "--output", type=Path, default=OUTPUT, help=f"folder of page and runs (default: {OUTPUT})"
+    )
+    parser.add_argument(
+        "--record", type=Path, metavar="FILE",
+        help="also put what was measured into this table, studies/rfc7928/known.csv",
+    )  # fmt: skip
+    add_unconfined(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do the runs, print the numbers and write the page."""
+    if not args.qdisc and not args.cc:
+        raise ConfigError("neither a qdisc nor --cc", "score", "write e.g. emulate score cake")
+    contestants = [(qdisc, args.cc or CC) for qdisc in args.qdisc or QDISCS]
+    # pandas takes a second to import
+    from analysis.errors import DataError
+    from analysis.measures import score
+    from analysis.runs.study import open_study
+    from analysis.site import scorecard
+
+    runs = [
+        one for qdisc, cc in contestants for one in runs_of(qdisc, cc, args.kernel, score.LABELS)
+    ]
+    runs += _select(score.IDLE, "pfifo_fast", CC, args.kernel)
+    data = args.output / "data"
+    results = _do(runs, data, args.jobs)
+    try:
+        ours = score.measured(data, [result.provenance for result in results])
+        known = ours.head(0) if args.record else score.known(open_study(score.STUDY).folder)
+    except DataError as error:
+        raise EmulationError(str(error).rstrip(".")) from error
+    card = scorecard.compare(ours, known)
+    name = "_".join((*args.qdisc, *([args.cc] if args.cc else [])))
+    page = args.output / f"{name}.html"
+    page.write_text(scorecard.page(card), encoding="utf-8")
+    print(scorecard.text(card))
+    print(f"page: {page}", file=sys.stderr)
+    if args.record:
+        scorecard.record(ours, args.record)
+    return 0
+
+
+def runs_of(qdisc: str, cc: str, series: str | None, labels: tuple[str, ...]) -> list[Run]:
+    """All runs that score `qdisc` under flows of `cc`; raises `ConfigError` for an unknown one."""
+    return [one for label in labels for one in _select(label, qdisc, cc, series)]
+
+
+def _select(label: str, qdisc: str, cc: str, series: str | None) -> list[Run]:
+    return list(select(experiment(f"rfc7928/{label}"), qdisc=qdisc, cc=cc, kernel=series))
+
+
+def _do(runs: list[Run], data: Path, jobs: int) -> list[Result]:
+    """Do `runs` into the folder `data`, with a bar on a terminal and else a line each."""
+    built, root = kernel.named(runs[0].kernel), rootfs.build()
+    visible = sys.stderr.isatty()
+    with campaign.progress(len(runs), visible) as (on_step, on_result):
+
+        def tell(one: Run, result: Result) -> None:
+            on_result(one, result)
+            if not visible:
+                print(f"{one.id}: {'done' if result.ending else 'there already'}", file=sys.stderr)
+
+        options = campaign.Options(cache_dir("failed"))
+        return campaign.do(
+            runs, built, root, data, jobs=jobs, options=options, on_step=on_step, on_result=tell
+        )

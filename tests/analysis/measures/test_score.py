@@ -1,0 +1,80 @@
+"""The numbers of a scorecard, and how two flows share a queue."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.errors import DataError
+from analysis.measures import score, shares
+from analysis.measures.kinds import KINDS
+from analysis.runs.dataset import RunFile
+from emulation.config.catalogue import experiment
+
+
+def run_of(folder: Path, **printed: str) -> RunFile:
+    place = folder / "rfc7928/share_bbr/10-10/pie/cubic"
+    place.mkdir(parents=True)
+    (place / "seed-001.json").write_text("{}")
+    with tarfile.open(place / "seed-001.output.tar.gz", "w:gz") as archive:
+        for name, text in printed.items():
+            about = tarfile.TarInfo(f"{name}/stdout")
+            about.size = len(text)
+            archive.addfile(about, io.BytesIO(text.encode()))
+    return RunFile.at(folder, place / "seed-001.json")
+
+
+def test_shares_are_what_both_netperfs_print(tmp_path: Path) -> None:
+    found = shares.measure(run_of(tmp_path, first="   2.00 \n", second="6.00\n"))
+    assert found == {
+        "goodput_first_mbit_s": 2.0, "goodput_second_mbit_s": 6.0, "jain_index": 0.8,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("printed", [{"first": "2.00"}, {"first": "2.00", "second": "refused"}])
+def test_a_flow_without_a_throughput_is_an_error(tmp_path: Path, printed: dict[str, str]) -> None:
+    with pytest.raises(DataError, match="no throughput of two netperfs"):
+        shares.measure(run_of(tmp_path, **printed))
+
+
+def test_every_number_is_of_a_run_of_the_study_that_measures_it() -> None:
+    for number in score.NUMBERS:
+        of = experiment(f"{score.STUDY}/{number.label}")
+        assert of.measure in KINDS, number
+        assert len(of.seeds) == score.SEEDS
+
+
+@pytest.mark.parametrize(
+    ("number", "measured", "value"),
+    [
+        ("responsiveness", {"steady_latency_ms": 10.0}, 1000),
+        ("share_bbr", {"goodput_first_mbit_s": 2.0, "goodput_second_mbit_s": 6.0}, 3),
+        ("two_queues", {"goodput_first_mbit_s": 2.0, "goodput_second_mbit_s": 8.0}, 0.25),
+        ("tail_32", {"icmp_induced_p99_ms": 7.0, "icmp_induced_mean_ms": 5.0}, 7),
+    ],
+)
+def test_numbers_by_hand(number: str, measured: dict[str, float], value: float) -> None:
+    (row,) = [one for one in score.NUMBERS if one.id == number]
+    assert row.take(measured) == pytest.approx(value)
+
+
+def test_the_known_ones_are_whole() -> None:
+    known = score.known(Path("studies") / score.STUDY)
+    seeds = known.groupby(["qdisc", "cc", "number"])["seed"].agg(list)
+    assert all(found == [1, 2, 3] for found in seeds)
+    each = known.groupby(["qdisc", "cc"])["number"].nunique()
+    assert set(each) == {len(score.NUMBERS)}
+    assert {("cake", "cubic"), ("fq_codel", "cubic"), ("codel", "bbr"), ("codel", "reno")} <= set(
+        each.index
+    )
+    assert known["kernel"].nunique() == known["guest"].nunique() == 1
+
+
+def test_a_damaged_table_is_named(tmp_path: Path) -> None:
+    table = pd.DataFrame([["pie", "cubic", "speed", 1, 1.0, "k", "g", "d"]],
+                         columns=list(score.SCORES.columns))  # fmt: skip
+    table.to_csv(tmp_path / "known.csv", index=False)
+    with pytest.raises(DataError, match=r"known\.csv"):
+        score.known(tmp_path)

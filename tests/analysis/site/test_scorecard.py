@@ -1,0 +1,67 @@
+"""The scorecard as text, as a page and as a table."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.measures.score import NUMBERS, SCORES
+from analysis.site import scorecard
+
+
+def scores(qdisc: str, cc: str, value: float, numbers: int = 2) -> pd.DataFrame:
+    """Three seeds of the first numbers, a hundredth apart."""
+    rows = [
+        (qdisc, cc, number.id, seed, value + (seed - 2) / 100, "kernel", "guest", f"d{seed:063}")
+        for number in NUMBERS[:numbers]
+        for seed in (1, 2, 3)
+    ]
+    return SCORES.validate(pd.DataFrame(rows, columns=list(SCORES.columns)))
+
+
+@pytest.fixture
+def known() -> pd.DataFrame:
+    contestants = [("pie", "cubic", 4.0), ("codel", "bbr", 8.0), ("sfq", "cubic", 2.0)]
+    return pd.concat([scores(*one) for one in contestants])
+
+
+def test_a_queue_is_beside_queues_and_a_control_beside_controls(known: pd.DataFrame) -> None:
+    queue = scorecard.compare(scores("sfq", "cubic", 3), known)
+    assert queue.columns == [("sfq", "cubic"), ("pie", "cubic")]  # ours takes its own place
+    control = scorecard.compare(scores("pie", "vegas", 3), known)
+    assert control.columns == [("pie", "vegas"), ("pie", "cubic")]
+    assert scorecard.compare(scores("sfq", "vegas", 3), known.head(0)).known == []
+
+
+def test_the_text_has_intervals_of_what_was_asked_for(known: pd.DataFrame) -> None:
+    text = scorecard.text(scorecard.compare(scores("sfq", "cubic", 3), known))
+    head, first, *_, last = text.splitlines()
+    assert head.split() == ["sfq", "pie"]
+    # Student's t of 2 degrees of freedom, 4.303, by 0.01 / sqrt(3)
+    assert first.endswith("3 ± 0.0248    4")
+    assert last.split()[-2:] == ["–", "–"]
+
+
+def test_the_page_has_bars_by_the_longest_and_says_whose_they_are(known: pd.DataFrame) -> None:
+    page = scorecard.page(scorecard.compare(scores("sfq", "cubic", 2), known))
+    assert 'style="width: 50.0%"' in page
+    assert 'style="width: 100.0%"' in page
+    assert "RFC 7928, 8.2.2" in page
+    assert page.count('<th scope="row">') == len(NUMBERS)
+    hostile = scores("sfq", "cubic", 2).assign(qdisc="<script>")
+    assert "<script>" not in scorecard.page(scorecard.compare(hostile, known))
+
+
+def test_recorded_scores_take_the_place_of_the_same_contestants(
+    tmp_path: Path, known: pd.DataFrame
+) -> None:
+    path = tmp_path / "known.csv"
+    scorecard.record(known, path)
+    scorecard.record(scores("pie", "cubic", 1), path)
+    table = SCORES.validate(pd.read_csv(path))
+    assert len(table) == len(known)
+    assert table[table["qdisc"] == "pie"]["value"].mean() == pytest.approx(1)
+    assert table[table["qdisc"] == "sfq"]["value"].mean() == pytest.approx(2)
+    first = path.read_text()
+    scorecard.record(scores("pie", "cubic", 1), path)
+    assert path.read_text() == first

@@ -1,0 +1,61 @@
+"""The command `emulate score`."""
+
+from pathlib import Path
+
+import pytest
+
+from analysis.measures import score as numbers
+from emulate import cli
+from emulate.commands import score
+from emulation import kernel
+from emulation.datafile import read_json
+from emulation.machine import rootfs
+from emulation.runs.run import execute
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "neither a qdisc nor --cc"),
+        (["coddle"], "coddle"),
+        (["dualpi2"], "7.2"),
+        (["codel", "--cc", "cubik"], "cubik"),
+        (["codel", "--kernel", "9.9"], "9.9"),
+        (["codel", "--jobs", "0"], "--jobs"),
+    ],
+)
+def test_bad_input_is_a_line(
+    arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        assert cli.main(["score", *arguments, "--output", str(tmp_path)])
+    except SystemExit as usage:
+        assert usage.code == 2
+    captured = capsys.readouterr()
+    assert told in captured.err.splitlines()[-1]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_qdisc_has_three_runs_of_each_label() -> None:
+    runs = score.runs_of("cake", "bbr", None, numbers.LABELS)
+    assert len(runs) == 3 * len(numbers.LABELS) == len({run.id for run in runs})
+    assert {(run.qdisc, run.cc) for run in runs} == {("cake", "bbr")}
+
+
+@pytest.mark.kernel
+def test_a_known_number_comes_out_again(tmp_path: Path) -> None:
+    known = numbers.known(Path("studies") / numbers.STUDY)
+    row = known[
+        (known["qdisc"] == "cake") & (known["cc"] == "cubic") & (known["number"] == "flood_lost")
+    ].iloc[0]
+    (run,) = [
+        one for one in score.runs_of("cake", "cubic", None, ("flood",)) if one.seed == row["seed"]
+    ]
+    built, root = kernel.named(run.kernel), rootfs.build()
+    result = execute(run, built, root, tmp_path)
+    (ours,) = numbers.measured(tmp_path, [result.provenance]).to_dict("records")
+    made_of = ours["kernel"], ours["guest"]
+    if made_of != (row["kernel"], row["guest"]):
+        pytest.skip(f"the known ones are of {row['kernel']} and {row['guest']}, not {made_of}")
+    assert ours["value"] == row["value"]
+    assert read_json(result.provenance)["data_sha256"] == row["data_sha256"]
