@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import pandas as pd
 
+from analysis.errors import DataError
 from analysis.measures.dynamic import MOST_MS, below_percent, first_drop_ms, longest_ms, steps
 from analysis.measures.queues import read_run
 from analysis.runs.axes import axes, packets
@@ -67,7 +69,8 @@ def measure_dynamic(run: RunFile) -> Mapping[str, float]:
     found["first_drop_ms"] = sum(drops) / len(drops)
     found["after_falls_ms"] = _mean_within(table, falls, "median_ms")
     found |= _megabytes(table, rises)
-    found["full_percent"] = _full_percent(table, at, mbit_s, packets(axes(run.run)))
+    with suppress(DataError):  # of a qdisc that has no limit
+        found["full_percent"] = _full_percent(table, at, mbit_s, packets(axes(run.run)))
     return {name: value for name, value in found.items() if not math.isnan(value)}
 
 

@@ -62,6 +62,13 @@ def rrul(run: RunFile) -> Mapping[str, float]:
     return measure(run)
 
 
+def shares(run: RunFile) -> Mapping[str, float]:
+    """Of two flows of iperf whose congestion controls may differ."""
+    from analysis.measures.shares import measure
+
+    return measure(run)
+
+
 def stations(run: RunFile) -> Mapping[str, float]:
     """Of bulk flows over WiFi, every packet of which was followed."""
     from analysis.measures.bulk import measure_wireless
@@ -100,7 +107,8 @@ def window(run: RunFile) -> Mapping[str, float]:
 KINDS: Final[Mapping[str, Measure]] = {
     one.__name__: one
     for one in (
-        bench, dynamic, fairness, flood, packets, queues, rrul, stations, voip, web, wifi, window,
+        bench, dynamic, fairness, flood, packets, queues, rrul, shares, stations, voip, web, wifi,
+        window,
     )
 }  # fmt: skip
 """`measure:` of an experiment -> the function that measures a run of it."""

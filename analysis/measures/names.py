@@ -40,6 +40,8 @@ METRICS: Final = {
     "fetch_time_sd_s": Metric("standard deviation of the fetch time", "s"),
     "jain_index": Metric("Jain's index", ""),
     "goodput_total_mbit_s": Metric("total goodput", "Mbit/s"),
+    "goodput_first_mbit_s": Metric("goodput of the first flow", "Mbit/s"),
+    "goodput_second_mbit_s": Metric("goodput of the second flow", "Mbit/s"),
     "goodput_10ms_mbit_s": Metric("goodput of the flow of 10 ms", "Mbit/s"),
     "goodput_50ms_mbit_s": Metric("goodput of the flow of 50 ms", "Mbit/s"),
     "goodput_200ms_mbit_s": Metric("goodput of the flow of 200 ms", "Mbit/s"),

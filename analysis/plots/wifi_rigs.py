@@ -1,6 +1,6 @@
 """The figure of notebooks/wifi_rigs.ipynb: RRUL over WiFi links that differ in one thing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -19,11 +19,15 @@ ROW_INCH: Final = 0.72
 
 
 def rigs(
-    table: pd.DataFrame, names: Sequence[str], quantities: Sequence[str], palette: Palette
+    table: pd.DataFrame,
+    names: Sequence[str],
+    quantities: Sequence[str],
+    palette: Palette,
+    labels: Mapping[str, str] = QUANTITIES,
 ) -> Figure:
     """A row per rig of `names`, a panel per quantity, a marker a qdisc with its 95 % interval.
 
-    `table` is from wifi_rigs.cells.
+    `table` is from wifi_rigs.cells or timeline.cells; `labels` has the names of its quantities.
     """
     qdiscs = in_order(list(table["qdisc"]))
     size = (2.2 + PANEL_INCH * len(quantities), 1.7 + ROW_INCH * len(names))
@@ -35,8 +39,9 @@ def rigs(
             _row(axes, row, here[here["rig"] == name], qdiscs, palette)
         for row in range(1, len(names)):
             axes.axhline(row - 0.5, color=palette.grid, linewidth=0.8, zorder=0)
-        axes.set_xlim(0, 1.08 * float(np.nanmax(here[["mean", "ci_high"]].to_numpy())))
-        axes.set_xlabel(QUANTITIES[quantity], fontsize=11)
+        most = float(np.nanmax(here[["mean", "ci_high"]].to_numpy()))
+        axes.set_xlim(0, 1.08 * most or 1)
+        axes.set_xlabel(labels[quantity], fontsize=11)
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
     panels[0].set_yticks(range(len(names)), [_lines(name) for name in names], fontsize=10)

@@ -14,8 +14,10 @@ import pandera.pandas as pa
 from analysis.errors import DataError
 from analysis.runs.published import read_table
 from analysis.runs.study import Study, open_study
-from emulation.config.catalogue import load
+from emulation.config.catalogue import experiment, load, select
+from emulation.errors import ConfigError
 from emulation.model.qdisc import Qdisc
+from emulation.model.run import Point
 from emulation.model.units import Duration, Packets, Size, UnitError
 
 ETHERNET_MTU: Final = "1500 B"
@@ -43,8 +45,7 @@ def axes(run_id: str) -> dict[str, str]:
     label = variant.partition("@")[0]
     point = load(study.folder).point(label, f"{link}/{qdisc}/{cc}")
     if point is None:
-        wrong = f"has no point {label}, {link.replace('-', '/')}, {qdisc}, {cc}"
-        raise DataError.of(study.folder, wrong, "Add it, or leave these runs out")
+        point = _asked_for(study, label, link.replace("-", "/"), qdisc, cc)
     varied = dict(point.axes)
     mtu = getattr(point.rig, "mtu", None)
     return {
@@ -57,6 +58,16 @@ def axes(run_id: str) -> dict[str, str]:
         "qdisc": qdisc,
         "cc": cc,
     }
+
+
+def _asked_for(study: Study, label: str, link: str, qdisc: str, cc: str) -> Point:
+    """The point of a run with a qdisc or control that the command line named, not the study."""
+    try:
+        (run,) = select(experiment(f"{study.name}/{label}"), link=link, qdisc=qdisc, cc=cc, seed=1)
+    except (ConfigError, ValueError) as error:
+        wrong = f"has no point {label}, {link}, {qdisc}, {cc}"
+        raise DataError.of(study.folder, wrong, "Add it, or leave these runs out") from error
+    return run.point
 
 
 def span_ms(run_axes: Mapping[str, str], name: str) -> float:

@@ -433,10 +433,11 @@ def facts(file: RunFile, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_facts(files: Iterable[RunFile]) -> Dataset:
-    """Runs of which nothing but their provenance is read; raises DataError where that is none."""
+    """Runs of which nothing but their provenance is read; raises DataError where that is none. The
+    base RTT of a rig that states none is NaN."""
     rows = []
     for file in files:
-        record = read_record(file)
+        record = {"base_rtt_ms": "nan", **read_record(file)}
         with usable(file):
             rows.append(facts(file, record))
     return runs_alone(pd.DataFrame(rows))

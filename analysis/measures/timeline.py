@@ -1,0 +1,166 @@
+"""Runs of traffic `programs` over time: connections, pings, and a link that changes meanwhile.
+
+Connections are those of the probe `sockets` beside a run, pings those of its programs `ping`, and
+what becomes of the link is what a program `link` prints: `time_s`, `rate_mbit_s`, `delay_ms`. Time
+is counted from the first ping.
+"""
+
+import re
+import tarfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from analysis.errors import DataError
+from analysis.measures.metrics import confidence_interval
+from analysis.runs.dataset import RunFile, read_rows
+from analysis.runs.flentfile import RERUN
+from emulation.datafile import OUTPUT
+
+QUANTITIES: Final = {
+    "rtt_mean_ms": "Mean RTT of pings (ms)",
+    "rtt_p99_ms": "99th percentile of it (ms)",
+    "flow_rtt_ms": "RTT of the flows (ms)",
+    "goodput_mbit_s": "Goodput (Mbit/s)",
+    "drops": "Dropped, packets",
+    "drops_overmemory": "Of them by the memory limit",
+}
+"""Numbers of `per_run` and how an axis calls them. `flow_rtt_ms` is the mean of the senders'
+smoothed RTT, `goodput_mbit_s` what all connections had acknowledged; drops are of all queues under
+test, from the probe `qdisc`."""
+
+SETTLED_S: Final = 2.0  # numbers are of the time after the flows have started
+LEAST_BYTES: Final = 100_000  # of a connection that is load, and not a tool's own
+
+_REPLY: Final = re.compile(r"^\[(\d+\.\d+)\] .* time=([\d.]+) ms$", re.ASCII | re.MULTILINE)
+_MOST: Final = 8 << 20  # bytes of what a ping printed
+
+
+def pings(run: RunFile) -> pd.DataFrame:
+    """One row per reply: program, time_s when the ping was sent, rtt_ms; in their order.
+
+    Raises DataError where no program printed any.
+    """
+    rows = []
+    path = run.provenance.with_suffix(OUTPUT)
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                file = archive.extractfile(member) if Path(member.name).name == "stdout" else None
+                if file is None:
+                    continue
+                program, text = str(Path(member.name).parent), file.read(_MOST).decode()
+                for at, rtt in _REPLY.findall(text):
+                    rows.append((program, float(at) - float(rtt) / 1e3, float(rtt)))
+    except (OSError, tarfile.TarError, UnicodeDecodeError) as error:
+        raise DataError.of(path, f"cannot be read ({error})", RERUN) from error
+    if not rows:
+        raise DataError.of(path, "has no replies to pings", "Add a program of kind ping")
+    table = pd.DataFrame(rows, columns=["program", "at_s", "rtt_ms"])
+    table.insert(1, "time_s", table["at_s"] - zero_s(table))
+    return table
+
+
+def zero_s(replies: pd.DataFrame) -> float:
+    """When the first of them was sent, in seconds since 1970."""
+    return float(replies["at_s"].min())
+
+
+def connections(run: RunFile) -> pd.DataFrame:
+    """One row per connection under load and sample: time_s, node, local_port, cc, goodput_mbit_s
+    since the sample before, cwnd_packets, inflight_packets, srtt_ms."""
+    table = _probe(run, "sockets")
+    key = ["node", "local_port"]
+    load = table.groupby(key)["bytes_acked"].transform("max") > LEAST_BYTES
+    found = table[load].sort_values([*key, "time_s"])
+    steps = found.groupby(key)[["bytes_acked", "time_s"]].diff()
+    left = found[["sacked_packets", "lost_packets"]].sum(axis=1) - found["retrans_packets"]
+    return pd.DataFrame(
+        {
+            "time_s": found["time_s"],
+            "node": found["node"].astype(str),
+            "local_port": found["local_port"],
+            "cc": found["congestion_control"].astype(str),
+            "goodput_mbit_s": 8e-6 * steps["bytes_acked"] / steps["time_s"],
+            "bytes_acked": found["bytes_acked"],
+            "cwnd_packets": found["cwnd_packets"],
+            "inflight_packets": found["unacked_packets"] - left,
+            "srtt_ms": found["srtt_us"] / 1e3,
+        }
+    ).reset_index(drop=True)
+
+
+def link(run: RunFile) -> pd.DataFrame:
+    """What the program `link` made of it: time_s, rate_mbit_s and, where it changes, delay_ms; no
+    row for a link that stays as it is."""
+    rows = [row for row in read_rows(run) if row.get("program") == "link"]
+    return pd.DataFrame(rows, columns=["time_s", "rate_mbit_s", "delay_ms"])
+
+
+def per_run(runs: Sequence[RunFile]) -> pd.DataFrame:
+    """One row per run: experiment, qdisc, cc, seed, and those of QUANTITIES that it has."""
+    return pd.DataFrame([_row(run) for run in runs])
+
+
+def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFrame:
+    """Means over seeds with their 95 % intervals: rig, qdisc, quantity, mean, ci_low, ci_high.
+
+    `table` is from per_run. `names` has what experiments are called, and `row` is a template of a
+    row's name with `{experiment}`, `{qdisc}` and `{cc}`.
+    """
+    found = []
+    known = [quantity for quantity in QUANTITIES if quantity in table]
+    for (name, qdisc, cc), of in table.groupby(["experiment", "qdisc", "cc"], sort=False):
+        title = row.format(experiment=names.get(str(name), str(name)), qdisc=qdisc, cc=cc)
+        for quantity in known:
+            values = of[quantity].dropna()
+            if len(values):
+                over = confidence_interval(values.to_numpy())
+                found.append((title, str(qdisc), quantity, over.mean, over.low, over.high))
+    columns = ["rig", "qdisc", "quantity", "mean", "ci_low", "ci_high"]
+    return pd.DataFrame(found, columns=columns)
+
+
+def _row(run: RunFile) -> dict[str, object]:
+    replies, flows = pings(run), connections(run)
+    inside = replies[replies["time_s"] >= SETTLED_S]["rtt_ms"]
+    late = flows[flows["time_s"] >= SETTLED_S]
+    ends = late.groupby(["node", "local_port"])[["bytes_acked", "time_s"]].agg(["first", "last"])
+    sent = (ends["bytes_acked", "last"] - ends["bytes_acked", "first"]).sum()
+    span_s = late["time_s"].max() - late["time_s"].min()
+    return {
+        "experiment": run.experiment,
+        "qdisc": run.qdisc,
+        "cc": run.cc,
+        "seed": run.seed,
+        "rtt_mean_ms": float(inside.mean()),
+        "rtt_p99_ms": float(inside.quantile(0.99)),
+        "flow_rtt_ms": float(late["srtt_ms"].mean()),
+        "goodput_mbit_s": float(8e-6 * sent / span_s),
+        **_drops(run),
+    }
+
+
+def _drops(run: RunFile) -> dict[str, float]:
+    """By the counters of the queues under test, in the last sample."""
+    table = _probe(run, "qdisc")
+    last = table[table["parent"] != "root"].groupby(["node", "interface", "handle"]).last()
+    found = {"drops": float(last["drops"].sum())}
+    if "fq_codel_drop_overmemory" in last:
+        found["drops_overmemory"] = float(last["fq_codel_drop_overmemory"].sum())
+    return found
+
+
+def _probe(run: RunFile, probe: str) -> pd.DataFrame:
+    """The table of a probe beside the run, with time_s."""
+    path = run.provenance.with_suffix(f".{probe}.parquet")
+    if not path.is_file():
+        todo = f"Repeat the run with --probe {probe}"
+        raise DataError.of(run.provenance, f"no samples of the probe {probe} are beside it", todo)
+    try:
+        table = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise DataError.of(path, f"is no table ({error})", RERUN) from error
+    return table.assign(time_s=table["time_ns"] / 1e9 - zero_s(pings(run)))

@@ -1,0 +1,115 @@
+"""The figures of notebooks/timeline.ipynb: runs over time, side by side."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analysis.measures import timeline
+from analysis.plots.panels import DASHED
+from analysis.plots.style import Palette
+from analysis.runs.dataset import RunFile
+
+PANEL_INCH: Final = (3.2, 1.9)
+BIN_S: Final = 0.5  # of a goodput
+
+LABELS: Final = {
+    "goodput_mbit_s": "Goodput (Mbit/s)",
+    "rtt_ms": "RTT of pings (ms)",
+    "cwnd_packets": "Window (packets)",
+    "inflight_packets": "In flight (packets)",
+    "srtt_ms": "Smoothed RTT (ms)",
+}
+"""Quantities that can be drawn over time."""
+
+
+def over_time(
+    runs: Mapping[str, RunFile],
+    quantities: Sequence[str],
+    palette: Palette,
+    until_s: float | None = None,
+) -> Figure:
+    """A column per run, by its name, and a row per quantity of LABELS.
+
+    Connections of one congestion control at one host are one line: the sum of their goodputs in
+    each half second, the mean of their windows. The dashed line is the link's rate, where a program
+    changes it. `until_s` ends the axis of time.
+    """
+    size = (1 + PANEL_INCH[0] * len(runs), 0.7 + PANEL_INCH[1] * len(quantities))
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(
+        len(quantities), len(runs), sharex=True, sharey="row", squeeze=False
+    )  # fmt: skip
+    for column, (name, run) in enumerate(runs.items()):
+        replies, flows, link = timeline.pings(run), timeline.connections(run), timeline.link(run)
+        panels[0][column].set_title(name, fontsize=11, color=palette.soft, loc="left")
+        for axes, quantity in zip(panels[:, column], quantities, strict=True):
+            if quantity == "rtt_ms":
+                _lines(axes, replies.groupby("program"), quantity, palette, None)
+            else:
+                _lines(axes, flows.groupby(["node", "cc"]), quantity, palette, _MERGED[quantity])
+            if quantity == "goodput_mbit_s" and len(link):
+                axes.step(
+                    link["time_s"], link["rate_mbit_s"], where="post", color=palette.soft,
+                    linestyle=DASHED, linewidth=0.8, zorder=1,
+                )  # fmt: skip
+            axes.set_xlim(0, until_s)
+        panels[-1][column].set_xlabel("Time (s)")
+    for axes, quantity in zip(panels[:, 0], quantities, strict=True):
+        axes.set_ylim(bottom=0)  # of its row, once all of it is drawn
+        axes.set_ylabel(LABELS[quantity], fontsize=10)
+        if len(axes.get_legend_handles_labels()[1]) > 1:
+            axes.legend(fontsize=8, frameon=False, loc="best")
+    return figure
+
+
+Merge = Callable[[pd.DataFrame, str], pd.Series]
+
+
+def _lines(
+    axes: Axes,
+    groups: Iterable[tuple[Any, pd.DataFrame]],
+    quantity: str,
+    palette: Palette,
+    merge: Merge | None,
+) -> None:
+    colors = (palette.ink, palette.color("codel"), palette.color("pie"), palette.soft)
+    for place, (name, table) in enumerate(groups):
+        label = name[-1] if isinstance(name, tuple) else str(name)
+        line = table.set_index("time_s")[quantity] if merge is None else merge(table, quantity)
+        color = colors[place % len(colors)]
+        axes.plot(line.index, line, color=color, linewidth=0.9, label=str(label))
+
+
+def _sums(flows: pd.DataFrame, quantity: str) -> pd.Series:
+    """The sum over connections in bins of BIN_S."""
+    bins = (flows["time_s"] // BIN_S) * BIN_S + BIN_S / 2
+    means = flows.groupby(["local_port", bins])[quantity].mean()
+    return means.groupby(level="time_s").sum()
+
+
+def _means(flows: pd.DataFrame, quantity: str) -> pd.Series:
+    """The mean over connections, at each sample."""
+    return flows.groupby("time_s")[quantity].mean()
+
+
+_MERGED: Final[Mapping[str, Merge]] = {
+    "goodput_mbit_s": _sums,
+    "cwnd_packets": _means,
+    "inflight_packets": _means,
+    "srtt_ms": _means,
+}
+
+
+def describe(table: pd.DataFrame) -> str:
+    """The figure in sentences; `table` is from timeline.per_run."""
+    cells = table.groupby(["experiment", "qdisc", "cc"], sort=False)
+    means = cells[["rtt_mean_ms", "flow_rtt_ms", "goodput_mbit_s"]].mean().reset_index()
+    parts = [
+        f"{of['experiment']} {of['qdisc']} {of['cc']}: pings {of['rtt_mean_ms']:.3g} ms, flows "
+        f"{of['flow_rtt_ms']:.3g} ms, {of['goodput_mbit_s']:.3g} Mbit/s"
+        for of in means.to_dict("records")
+    ]
+    return f"{'; '.join(parts)}."
