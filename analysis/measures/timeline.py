@@ -15,9 +15,10 @@ import pandas as pd
 
 from analysis.errors import DataError
 from analysis.measures.metrics import confidence_interval
-from analysis.runs.dataset import RunFile, read_rows
+from analysis.runs import files
+from analysis.runs.dataset import RunFile
 from analysis.runs.flentfile import RERUN
-from emulation.datafile import OUTPUT
+from emulation.datafile import OUTPUT, ROWS
 
 QUANTITIES: Final = {
     "rtt_mean_ms": "Mean RTT of pings (ms)",
@@ -95,7 +96,9 @@ def connections(run: RunFile) -> pd.DataFrame:
 def link(run: RunFile) -> pd.DataFrame:
     """What the program `link` made of it: time_s, rate_mbit_s and, where it changes, delay_ms; no
     row for a link that stays as it is."""
-    rows = [row for row in read_rows(run) if row.get("program") == "link"]
+    path = run.provenance.with_suffix(ROWS)
+    rows = files.read_rows(path) if path.is_file() else []
+    rows = [row for row in rows if row.get("program") == "link"]
     return pd.DataFrame(rows, columns=["time_s", "rate_mbit_s", "delay_ms"])
 
 

@@ -1,0 +1,95 @@
+"""Runs of programs over time, from what stands beside a run."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.errors import DataError
+from analysis.measures import timeline
+from analysis.runs.dataset import RunFile
+from emulation import datafile
+
+BEGAN_S = 1_700_000_000
+
+
+def beside(folder: Path, printed: str) -> RunFile:
+    place = folder / "links/lte/12-5/pie/cubic"
+    place.mkdir(parents=True)
+    (place / "seed-001.json").write_text("{}")
+    with tarfile.open(place / "seed-001.output.tar.gz", "w:gz") as archive:
+        about = tarfile.TarInfo("probe/stdout")
+        about.size = len(printed)
+        archive.addfile(about, io.BytesIO(printed.encode()))
+    return RunFile.at(folder, place / "seed-001.json")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFile:
+    """Pings at 0 and 1 s of 40 and 50 ms; one connection of 1 MB a second and one that is short."""
+    replies = (
+        f"[{BEGAN_S}.040000] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=40.0 ms\n"
+        f"[{BEGAN_S + 1}.050000] 64 bytes from 10.0.0.1: icmp_seq=2 ttl=64 time=50.0 ms\n"
+    )
+    run = beside(tmp_path, replies)
+    samples = [
+        {
+            "time_ns": (BEGAN_S + second) * 10**9, "node": "server", "local_port": port,
+            "congestion_control": "cubic", "bytes_acked": of * second, "cwnd_packets": 10 + second,
+            "unacked_packets": 8, "sacked_packets": 3, "lost_packets": 2, "retrans_packets": 1,
+            "srtt_us": 45_000,
+        }
+        for port, of in ((5001, 1_000_000), (5002, 100))
+        for second in range(4)
+    ]  # fmt: skip
+    pd.DataFrame(samples).to_parquet(run.provenance.with_suffix(".sockets.parquet"))
+    queues = [
+        {"time_ns": BEGAN_S * 10**9 + at, "parent": parent, "node": "box", "interface": "p",
+         "handle": parent, "drops": at}
+        for parent in ("root", "1:10")
+        for at in (1, 7)
+    ]  # fmt: skip
+    pd.DataFrame(queues).to_parquet(run.provenance.with_suffix(".qdisc.parquet"))
+    return run
+
+
+def test_a_ping_is_timed_by_when_it_was_sent(run: RunFile) -> None:
+    replies = timeline.pings(run)
+    assert list(replies["time_s"]) == pytest.approx([0, 1], abs=1e-6)
+    assert list(replies["rtt_ms"]) == [40, 50]
+    assert set(replies["program"]) == {"probe"}
+
+
+def test_connections_are_those_under_load(run: RunFile) -> None:
+    flows = timeline.connections(run)
+    assert set(flows["local_port"]) == {5001}
+    assert list(flows["goodput_mbit_s"][1:]) == pytest.approx([8, 8, 8])
+    assert set(flows["inflight_packets"]) == {4}  # RFC 6675: 8 - 3 - 2 + 1
+
+
+def test_numbers_of_a_run(run: RunFile) -> None:
+    (row,) = timeline.per_run([run]).to_dict("records")
+    assert row["goodput_mbit_s"] == pytest.approx(8)
+    assert row["flow_rtt_ms"] == 45
+    assert row["drops"] == 7, "of the qdisc below the shaper, by its last sample"
+
+
+def test_what_a_program_printed_of_the_link(run: RunFile) -> None:
+    assert timeline.link(run).empty
+    rows = [
+        {"program": "link", "time_s": 0.0, "rate_mbit_s": 9.0},
+        {"program": "other", "time_s": 1.0},
+    ]
+    datafile.write_rows(rows, run.provenance.with_suffix(datafile.ROWS))
+    run.provenance.with_suffix(datafile.FLENT).write_bytes(b"")  # as series, flent has them too
+    assert list(timeline.link(run)["rate_mbit_s"]) == [9.0]
+
+
+def test_without_replies_or_samples(tmp_path: Path, run: RunFile) -> None:
+    with pytest.raises(DataError, match="no replies to pings"):
+        timeline.pings(beside(tmp_path / "other", "nothing"))
+    run.provenance.with_suffix(".sockets.parquet").unlink()
+    with pytest.raises(DataError, match="no samples of the probe sockets"):
+        timeline.connections(run)
