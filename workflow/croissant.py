@@ -48,6 +48,11 @@ FILES: dict[str, tuple[str, list[str], str]] = {
         ["data/*/*/*/*/*/seed-*.qdisc.parquet"],
         "What the qdiscs of some ports reported in a run, as time series",
     ),
+    "sockets": (
+        "application/vnd.apache.parquet",
+        ["data/*/*/*/*/*/seed-*.sockets.parquet"],
+        "What the TCP connections of some nodes reported in a run, as time series",
+    ),
     "provenance": (
         "application/json",
         ["data/*/*/*/*/*/seed-*.json"],

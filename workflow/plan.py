@@ -11,13 +11,13 @@ from typing import Any
 from analysis.errors import DataError
 from analysis.measures.kinds import KINDS
 from analysis.runs import study
-from analysis.runs.dataset import variant_name
+from analysis.runs.dataset import era_and_kernel, variant_name
 from analysis.site.figurefile import Cell, FigureFile, read_figure
 from analysis.sources import closure
 from emulation.config import ownfile
 from emulation.config.catalogue import all_labels, experiment, experiments, select
 from emulation.errors import ConfigError
-from emulation.model.run import Experiment, Run
+from emulation.model.run import DEFAULT_KERNEL, Experiment, Run
 from emulation.model.units import Duration
 from emulation.study import studies
 from emulation.study.schema import unknown
@@ -62,6 +62,7 @@ def _runs(cell: Cell, seeds: int | None, length: Duration | None) -> tuple[Run, 
         length = Duration.parse(cell.length)
     elif seeds is not None and length is None:
         seeds *= source.traffic.loads_in_turn
+    era, kernel = era_and_kernel(cell.era)
     return select(
         source,
         link=cell.link,
@@ -69,7 +70,8 @@ def _runs(cell: Cell, seeds: int | None, length: Duration | None) -> tuple[Run, 
         cc=cell.cc,
         seed=source.seeds[:seeds],
         length=length,
-        era=cell.era,
+        era=era,
+        kernel=kernel,
     )
 
 
@@ -245,12 +247,13 @@ class Plan:
             return []
         if self.scale is not None:
             found = {
-                (one.paper, one.experiment, one.era, one.cc) for one in (*cells, *figure.beside())
+                (one.paper, one.experiment, *era_and_kernel(one.era), one.cc)
+                for one in (*cells, *figure.beside())
             }
             runs = [
                 run
                 for run in self.all_runs().values()
-                if (*run.experiment.id.split("/"), run.era, run.cc) in found
+                if (*run.experiment.id.split("/"), run.era, _other(run.kernel), run.cc) in found
             ]
             if self.batch:
                 return self._stamps(runs)
@@ -341,6 +344,11 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for one in value:
             yield from _texts(one)
+
+
+def _other(kernel: str) -> str | None:
+    """A kernel as `era_and_kernel` has it."""
+    return kernel if kernel != DEFAULT_KERNEL else None
 
 
 def variant_folder(cell: Cell, era: str) -> str:

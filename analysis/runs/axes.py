@@ -12,6 +12,7 @@ from typing import Final
 import pandera.pandas as pa
 
 from analysis.errors import DataError
+from analysis.runs.dataset import KERNEL
 from analysis.runs.published import read_table
 from analysis.runs.study import Study, open_study
 from emulation.config.catalogue import experiment, load, select
@@ -45,7 +46,8 @@ def axes(run_id: str) -> dict[str, str]:
     label = variant.partition("@")[0]
     point = load(study.folder).point(label, f"{link}/{qdisc}/{cc}")
     if point is None:
-        point = _asked_for(study, label, link.replace("-", "/"), qdisc, cc)
+        kernel = variant.partition(f"@{KERNEL}")[2].partition("@")[0]
+        point = _asked_for(study, label, link.replace("-", "/"), qdisc, cc, kernel or None)
     varied = dict(point.axes)
     mtu = getattr(point.rig, "mtu", None)
     return {
@@ -60,10 +62,13 @@ def axes(run_id: str) -> dict[str, str]:
     }
 
 
-def _asked_for(study: Study, label: str, link: str, qdisc: str, cc: str) -> Point:
+def _asked_for(
+    study: Study, label: str, link: str, qdisc: str, cc: str, kernel: str | None
+) -> Point:
     """The point of a run with a qdisc or control that the command line named, not the study."""
     try:
-        (run,) = select(experiment(f"{study.name}/{label}"), link=link, qdisc=qdisc, cc=cc, seed=1)
+        of = experiment(f"{study.name}/{label}")
+        (run,) = select(of, link=link, qdisc=qdisc, cc=cc, seed=1, kernel=kernel)
     except (ConfigError, ValueError) as error:
         wrong = f"has no point {label}, {link}, {qdisc}, {cc}"
         raise DataError.of(study.folder, wrong, "Add it, or leave these runs out") from error

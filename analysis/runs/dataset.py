@@ -185,6 +185,12 @@ packets sent and how many of them got lost; of a web test the pages that lacked 
 mean of flent's steps of how long one takes."""
 
 
+def era_and_kernel(era: str) -> tuple[str, str | None]:
+    """`2014` and `7.3` of the era `2014@linux-7.3` of a run; None for the default kernel."""
+    name, _, kernel = era.partition(f"@{KERNEL}")
+    return name, kernel or None
+
+
 def variant_name(experiment: str, era: str = DEFAULT_ERA, length: str = "") -> str:
     """The folder of runs: `rrul@2014@20s`; an empty `length` is the experiment's own.
 

@@ -11,6 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from analysis.errors import DataError
+from analysis.runs.dataset import era_and_kernel
 from analysis.runs.order import QDISC_ORDER
 from analysis.site.execute import execute, main
 from analysis.site.figurefile import Cell, read_figure
@@ -78,9 +79,10 @@ def test_parameter_files_name_known_parameters(path: Path) -> None:
         own = [one for one in cells if one.paper == "gbw2015"]
         assert {one.qdisc for one in own} <= set(QDISC_ORDER)
     for one in cells:  # the experiment has it
+        era, kernel = era_and_kernel(one.era)
         selected = select(
             experiment(f"{one.paper}/{one.experiment}"),
-            link=one.link, qdisc=one.qdisc, cc=one.cc, era=one.era, seed=1,
+            link=one.link, qdisc=one.qdisc, cc=one.cc, era=era, kernel=kernel, seed=1,
             length=Duration.parse(one.length) if one.length else None,
         )  # fmt: skip
         assert [f"{one.folder}/seed-001"] == [run.id for run in selected]
@@ -96,10 +98,10 @@ def test_cells_name_their_folder() -> None:
     assert figure.name == "gbw2015/fig2c"
     cells = figure.cells()
     assert cells[:2] == [
-        Cell("gbw2015", "rrul", "2014", "10/1", "pfifo_fast", "cubic"),
+        Cell("gbw2015", "rrul", "2014c", "10/1", "pfifo_fast", "cubic"),
         Cell("gbw2015", "rrul", "modern", "10/1", "pfifo_fast", "cubic"),
     ]
-    assert cells[0].folder == "gbw2015/rrul@2014/10-1/pfifo_fast/cubic"
+    assert cells[0].folder == "gbw2015/rrul@2014c/10-1/pfifo_fast/cubic"
     assert cells[1].folder == "gbw2015/rrul/10-1/pfifo_fast/cubic"
     assert len(cells) == 2 * 2 * 7
 

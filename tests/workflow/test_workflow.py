@@ -82,9 +82,9 @@ def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("scale", "figures", "runs"),
     [
-        ("smoke", 12, 8 * 3 + 2),
-        ("quick", 32, 8 * 21 + 2 * 3),
-        ("paper", 32, (8 * 21 + 2 * 3) * 2 * 30),
+        ("smoke", 12, 9 * 3 + 2),
+        ("quick", 32, 9 * 21 + 2 * 3),
+        ("paper", 32, ((8 * 21 + 2 * 3) * 2 + 21) * 30),
     ],
 )
 def test_scales(scale: str, figures: int, runs: int) -> None:
@@ -92,7 +92,7 @@ def test_scales(scale: str, figures: int, runs: int) -> None:
     plan = make_plan(config(emulate=True, scale=scale, figures=wired))
     assert len(plan.figures) == figures
     assert len(plan.all_runs()) == runs
-    assert {run.era for run in plan.all_runs().values()} == {"2014"}
+    assert {run.era for run in plan.all_runs().values()} == {"2014", "2014c"}
     assert plan.pages == Path(f"results/emulated-{scale}")
 
 
@@ -135,7 +135,7 @@ def test_short_runs_are_read_from_their_own_folder() -> None:
     figure = plan.figures["gbw2015/fig2b"]
     assert plan.length() == "20s"
     assert plan.data_files(figure)[0] == Path(
-        "results/data/gbw2015/rrul@2014@20s/10-10/pfifo_fast/cubic/seed-001.json"
+        "results/data/gbw2015/rrul@2014c@20s/10-10/pfifo_fast/cubic/seed-001.json"
     )
 
 
@@ -353,7 +353,7 @@ def test_claims_wait_for_all_runs_that_they_are_about() -> None:
     links = {path.parts[4] for path in plan.data_files(figure)}
     assert links == {"10-10"}
     assert {path.parts[4] for path in plan.claims_files(figure)} == {"10-1", "10-10", "100-100"}
-    assert {path.parts[3] for path in plan.claims_files(figure)} == {"rrul@2014"}
+    assert {path.parts[3] for path in plan.claims_files(figure)} == {"rrul@2014c"}
     assert len(plan.claims_files(figure)) == 21
 
 
@@ -394,7 +394,7 @@ def test_steps_of_the_graph(figures: str, rules: set[str], tmp_path: Path) -> No
 
 
 def test_a_dry_run_says_what_changed() -> None:
-    run = "gbw2015/rrul@2014/10-10/codel/cubic/seed-001"
+    run = "gbw2015/rrul@2014c/10-10/codel/cubic/seed-001"
     voip = "data/gbw2015/voip_1up@2014/10-1/pie/cubic"
     updated = f"Updated input files: analysis/a.py, {voip}/seed-001.json, {voip}/seed-002.flent.gz"
     jobs = [
