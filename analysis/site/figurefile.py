@@ -11,6 +11,9 @@ these also say which runs the figure needs, the product of
 - `eras` and `ccs`; the first era and the first congestion control are the paper's. The
   eras `switches` are all that differ from another by one switch of `emulation.model.era`.
 
+`without`, which may be left out, has by era the qdiscs that the figure does not show of it, as cake
+of a kernel that had none.
+
 `length` is that of the load where it is not the experiments' own, or a mapping of experiments to
 lengths, and `probe` what is recorded beside the runs (`emulation.probes.probe`). `unloaded` names
 the experiment that gives what the others are divided by, with UNLOADED_QDISC, and `stations` one
@@ -20,8 +23,8 @@ data root.
 A list of several qdiscs is longer by those of the user's own (`qdisc/own.yaml`).
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -37,6 +40,7 @@ from emulation.study import studies
 from emulation.study.source import Source
 
 KEYS: Final = ("notebook", "title", "caption", "parameters")
+WITHOUT: Final = "without"
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
 TEXTS: Final = ("paper", "experiment", "link", "length", "probe", "unloaded", "table")
 LISTS: Final = ("experiments", "links", "qdiscs", "eras", "ccs", "beside")
@@ -74,6 +78,7 @@ class FigureFile:
     title: str
     caption: str
     parameters: dict[str, Any]
+    without: Mapping[str, Sequence[str]] = field(default_factory=dict)  # qdiscs by era
 
     @property
     def name(self) -> str:
@@ -142,7 +147,9 @@ class FigureFile:
         return self._several("link")
 
     def _eras(self, qdisc: str) -> list[str]:
-        return ablation_eras(qdisc) if self.ablation else list(self.parameters["eras"])
+        if self.ablation:
+            return ablation_eras(qdisc)
+        return [one for one in self.parameters["eras"] if qdisc not in self.without.get(one, ())]
 
 
 def read_figure(path: Path) -> FigureFile:
@@ -161,7 +168,7 @@ def read_figure(path: Path) -> FigureFile:
     if source.problems:
         raise DataError.of(path, str(source.problems[0]), remedy)
     content = source.value
-    if not isinstance(content, dict) or set(content) != set(KEYS):
+    if not isinstance(content, dict) or set(content) - {WITHOUT} != set(KEYS):
         given = sorted(map(str, content)) if isinstance(content, dict) else content
         raise DataError.of(path, f"has the keys {given}, not {sorted(KEYS)}", remedy)
     wrong = next(_faults(content), "")
@@ -186,8 +193,10 @@ def read_figure(path: Path) -> FigureFile:
     if notebook is None:
         wrong = f"names the notebook {content['notebook']}.ipynb, which does not exist"
         raise DataError.of(path, wrong, remedy)
-    parameters = _with_own(parameters)
-    return FigureFile(path, notebook, content["title"], content["caption"].strip(), parameters)
+    return FigureFile(
+        path, notebook, content["title"], content["caption"].strip(), _with_own(parameters),
+        content.get(WITHOUT, {}),
+    )  # fmt: skip
 
 
 def _faults(content: Mapping[str, Any]) -> Iterator[str]:
@@ -213,6 +222,20 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"{key}: {name} is {one!r}" for name, one in value.items() if not of(one))
         elif not _list(value):
             yield f"{key}: is {value!r}, no list of texts"
+    yield from _left_out(content)
+
+
+def _left_out(content: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with `without`."""
+    without, eras = content.get(WITHOUT, {}), content["parameters"].get("eras", [])
+    if not isinstance(without, dict):
+        yield f"{WITHOUT}: is {without!r}, no mapping of eras to qdiscs"
+        return
+    for era, qdiscs in without.items():
+        if era not in eras:
+            yield f"{WITHOUT}: {era!r} is none of its eras"
+        if not _list(qdiscs):
+            yield f"{WITHOUT}: {era}: is {qdiscs!r}, no list of texts"
 
 
 def _outside(study: Path, content: Mapping[str, Any]) -> Iterator[str]:

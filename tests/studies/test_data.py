@@ -21,7 +21,8 @@ from workflow import checksums
 
 PAPERS = tuple(studies.shipped())
 RRUL_MIB = 25  # what data/gbw2015/rrul may take
-WIRED_MIB = 110  # what all wired runs of gbw2015 may take, two eras of them while they are made anew, but for
+# What all wired runs of gbw2015 may take, two eras of them while they are made anew, but for
+WIRED_MIB = 110
 CHANGED_MIB = 30  # those of an era with something more, as 2014+quickack
 KHADEMI_MIB = 40  # what the wired runs of khademi2013 may take, with the tables of all packets
 WIFI_MIB = 40  # what all runs over WiFi may take, each of the two papers over two links

@@ -44,7 +44,8 @@ def test_median_relative_errors(link: str, page: str) -> None:
     cells = [link]
     for metric in ("induced_latency", "goodput"):
         for era in ERAS:
-            of = table(era).query("metric == @metric")
+            of = table(era)
+            of = of[of["metric"] == metric]
             of = of if link == "all links" else of[of["link"] == link]
             cells.append(f"{error_percent(of):.1f} %")
     line = f"| {' | '.join(cells)} |"

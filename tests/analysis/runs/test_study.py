@@ -358,6 +358,12 @@ def test_a_figure_belongs_to_the_study_that_it_lies_in(mine: Path) -> None:
         ("link: 10/10", "link: 20", "link: is 20, no text"),
         ("link: 10/10", "links: 20/5", "links: is '20/5', no list of texts"),
         ("link: 10/10", "links: {more: [10/10]}", "links: has none of the experiment load"),
+        ("parameters:", "without: [pie]\nparameters:",
+         "without: is .* no mapping of eras to qdiscs"),
+        ("parameters:", "without: {'2014': [pie]}\nparameters:",
+         "without: '2014' is none of its eras"),
+        ("parameters:", "without: {modern: pie}\nparameters:",
+         "without: modern: is 'pie', no list of texts"),
     ],
 )  # fmt: skip
 def test_a_figure_with_values_of_another_kind_says_which(
