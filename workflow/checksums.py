@@ -16,8 +16,8 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 def text(data: Path) -> str:
-    """The lines for all files of the shipped studies and of kernel logs below `data`."""
-    folders = [data / name for name in (*studies.shipped(), "kernel-logs")]
+    """The lines for all files of the shipped studies, guests and kernel logs below `data`."""
+    folders = [data / name for name in (*studies.shipped(), "guests", "kernel-logs")]
     files = sorted(
         str(path.relative_to(data))
         for folder in folders

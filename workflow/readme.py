@@ -23,6 +23,7 @@ from analysis.site.gallery import Shown, collect
 from analysis.site.report import CLAIMS, claims_of
 
 RESULTS = Path("docs/results.md")
+TODAY = Path("docs/today.md")
 PICTURE = Path("docs/fig2b.svg")  # gbw2015/fig2b
 STUDIES = Path("studies")
 
@@ -112,6 +113,52 @@ def claims_table(claims: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+#: Setting of `today_table` -> era and congestion control.
+SETTINGS = {
+    "Linux 6.12, CUBIC": ("modern", "cubic"),
+    "Linux 7.2, CUBIC": ("modern@linux-7.2", "cubic"),
+    "Linux 7.2, BBR": ("modern@linux-7.2", "bbr"),
+    "Linux 7.2, New Reno": ("modern@linux-7.2", "reno"),
+}
+
+
+def today_table(claims: list[dict[str, Any]]) -> str:
+    """Whether what a paper states holds in each of SETTINGS: a row per statement of which one has
+    all data, and above them a row of counts."""
+    rows = []
+    counts = {name: Counter[str]() for name in ("paper", *SETTINGS)}
+    for one in claims:
+        held = {
+            name: _held(judgement)
+            for name, context in SETTINGS.items()
+            for judgement in one["judgements"]
+            if (judgement["era"], judgement["cc"]) == context
+        }
+        words = [held.get(name, "–") for name in SETTINGS]
+        if one["same_as"] or not {"yes", "no"} & set(words):
+            continue
+        then = _held({"verdict": one["verdict"], "lacks": {"kind": one["lacks"]}})
+        rows.append((one["id"], one["statement"], then, *words))
+        for name, word in zip(counts, (then, *words), strict=True):
+            counts[name][word] += 1
+    of = [f"{count['yes']} of {count['yes'] + count['no']}" for count in counts.values()]
+    lines = [
+        _row(("claim", "statement", "its era", *SETTINGS)),
+        _row(["---"] * (3 + len(SETTINGS))),
+    ]
+    lines.append(_row(("", "**hold**, of those that the runs decide", *of)))
+    return "\n".join([*lines, *map(_row, rows)])
+
+
+def _held(judgement: dict[str, Any]) -> str:
+    if judgement["verdict"] == "agrees":
+        return "yes"
+    if judgement["verdict"] in ("disagrees", "explained"):
+        return "no"
+    lacks = (judgement["lacks"] or {}).get("kind")
+    return "open" if lacks in ("seeds", "distance", "resolution") else "–"
+
+
 def disagreements_table(claims: list[dict[str, Any]]) -> str:
     """A row per claim that does not agree, with what was measured."""
     lines = [_row(("claim", "statement", "verdict", "era", "why")), _row(["---"] * 5)]
@@ -148,6 +195,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     tables = {
         RESULTS: {"figures": figures_table(figures, claims), "claims": claims_table(claims)},
+        TODAY: {"today": today_table([one for one in claims if one["paper"] == "gbw2015"])},
     }
     for page in sorted(STUDIES.glob("*/README.md")):
         study, text = page.parent.name, page.read_text(encoding="utf-8")

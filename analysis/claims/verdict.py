@@ -368,7 +368,8 @@ def assess(
     variations: Sequence[Variation] = (),
     design: Design | None = None,
 ) -> list[Assessment]:
-    """Every claim in every era and congestion control of which `table` has anything.
+    """Every claim in every era and congestion control of which `table` has anything, of another
+    kernel than the default last.
 
     `table` is of measure.MEASURED. A claim that disagrees or stays open is explained where one of
     `variations`, run for all cells of its experiments, makes it agree; one that disagrees in
@@ -380,7 +381,8 @@ def assess(
         table = table[table["seed"] <= most]
     known = {(str(era), str(cc)) for era, cc in table[["era", "cc"]].drop_duplicates().to_numpy()}
     ccs = [*CCS, *sorted({cc for _, cc in known} - {*CCS})]
-    contexts = [(era, cc) for era in ERAS for cc in ccs if (era, cc) in known]
+    others = sorted({era for era, _ in known if era.startswith(f"{DEFAULT_ERA}@")})
+    contexts = [(era, cc) for era in (*ERAS, *others) for cc in ccs if (era, cc) in known]
     contexts = contexts or [(ERAS[0], CCS[0])]
     conditions = {claim.id: condition_of(claim, claims, rules) for claim in claims}
     measured = Measured(table)
@@ -392,10 +394,10 @@ def assess(
             if variation.era == values.era:
                 found[context] |= _explained(variation, found[context], conditions, values, table)
     for context in contexts:
-        if context[0] == DEFAULT_ERA:
+        if context[0] in (DEFAULT_ERA, *others):
             then = [found[era, context[1]] for era in ERAS[:-1] if (era, context[1]) in found]
             found[context] |= _agreeing_then(found[context], then)
-    contexts.sort(key=lambda context: ccs.index(context[1]))
+    contexts.sort(key=lambda context: (context[0] in others, ccs.index(context[1])))
     results = []
     for claim in claims:
         judgements = tuple(found[context][claim.id] for context in contexts)

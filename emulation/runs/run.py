@@ -47,6 +47,12 @@ def kernel_log(sha256: str) -> Path:
     return Path("kernel-logs", f"{sha256[:16]}.log.gz")
 
 
+def guest_packages(digest: str) -> Path:
+    """Return the path, below the data, of the versions of all packages of the root file system with
+    that digest; a run's provenance has the digest."""
+    return Path("guests", f"{digest}.json")
+
+
 def execute(
     run: Run,
     kernel: Kernel,
@@ -125,6 +131,7 @@ def execute(
         if not kept:
             _store(measured, target)
             _keep_log(out / "kernel.log", data / kernel_log(told["kernel_log_sha256"]))
+            _keep_packages(root, out / "packages.json", data / guest_packages(root.digest))
             history.unlink(missing_ok=True)
         if traced:
             shutil.move(out / "trace", history)
@@ -215,6 +222,13 @@ def _keep_log(log: Path, target: Path) -> None:
         packed = log.with_suffix(".log.gz")
         packed.write_bytes(gzip.compress(log.read_bytes(), mtime=0))
         _store(packed, target)
+
+
+def _keep_packages(root: RootFs, scratch_file: Path, target: Path) -> None:
+    """Store what the guest was made of, unless another run has."""
+    if not target.exists():
+        scratch_file.write_text(json.dumps(root.packages, indent=1, sort_keys=True) + "\n")
+        _store(scratch_file, target)
 
 
 def _store(source: Path, target: Path) -> None:

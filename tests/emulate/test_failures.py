@@ -108,8 +108,9 @@ def test_a_disk_that_fills_up_leaves_no_half_run(
     run.execute(codel, KERNEL, TOOLS, tmp_path)  # with room again
     assert len(guest) == 2
     assert [name for name in files(tmp_path) if "kernel-logs" not in name] == [
-        f"{codel.id}.flent.gz", f"{codel.id}.json",
+        f"{codel.id}.flent.gz", f"{codel.id}.json", f"guests/{TOOLS.digest}.json",
     ]  # fmt: skip
+    assert json.loads((tmp_path / f"guests/{TOOLS.digest}.json").read_text()) == TOOLS.packages
 
 
 def test_too_little_room_is_told_before_a_run(
@@ -533,7 +534,7 @@ def test_two_runs_of_the_same_at_once_leave_one(
     assert len(guest) == 2
     target, record = run.paths(codel, tmp_path)
     assert json.loads(record.read_text())["data_sha256"] == verify_digest(target)
-    assert len(files(tmp_path)) == 3  # with the kernel's log
+    assert len(files(tmp_path)) == 4  # with the kernel's log and the guest's packages
 
 
 def verify_digest(path: Path) -> str:

@@ -240,6 +240,7 @@ def test_readme_has_all_markers() -> None:
     for page, names in {
         "docs/results.md": ("figures", "claims"),
         "docs/speed.md": ("speed",),
+        "docs/today.md": ("today",),
         "studies/gbw2015/README.md": ("values", "disagreements"),
     }.items():
         for name in names:

@@ -394,6 +394,20 @@ def test_todays_era_counts_where_the_other_lacks_runs() -> None:
     assert (one.headline.era, one.headline.verdict) == ("modern", Verdict.AGREES)
 
 
+def test_another_kernel_is_judged_last() -> None:
+    eras = ("modern@linux-7.2", "2014", "modern")
+    several = pd.concat([
+        *(measured({CODEL: HIGH}, era=era) for era in eras[:1]),
+        *(measured({CODEL: LOW}, era=era, cc="reno") for era in eras[1:]),
+    ])  # fmt: skip
+    (one,) = assess([claim()], {"g038": check.within(CODEL, high=2)}, several)
+    assert [(j.era, j.cc, j.verdict) for j in one.judgements] == [
+        ("2014", "reno", Verdict.AGREES),
+        ("modern", "reno", Verdict.AGREES),
+        ("modern@linux-7.2", "cubic", Verdict.DISAGREES),
+    ]
+
+
 def test_an_open_result_of_the_papers_era_is_not_passed_over() -> None:
     both = pd.concat([measured({CODEL: LOW}), measured({CODEL: WIDE}, era="2014")])
     (one,) = assess([claim()], {"g038": check.within(CODEL, high=2)}, both)

@@ -19,7 +19,7 @@ from analysis.site import report
 from analysis.site.claims_page import render, write_claims
 from emulate import cli
 from tests import ROOT
-from workflow.readme import claims_table, disagreements_table, fill
+from workflow.readme import claims_table, disagreements_table, fill, today_table
 
 NAN = float("nan")
 CODEL = Quantity("induced_latency_ms", "rrul", "10/10", "codel")
@@ -165,6 +165,33 @@ def test_readme_lists_what_disagrees(found: list[Assessment]) -> None:
     lines = disagreements_table(as_json(found)).splitlines()
     assert len(lines) == 3
     assert lines[-1].startswith("| g002 | CoDel at 20 ms. | disagrees | 2014, cubic | mean induced")
+
+
+def test_what_is_stated_is_counted_by_setting() -> None:
+    def one(name: str, verdict: str, **settings: str) -> dict[str, object]:
+        judged = [
+            {"era": "modern", "cc": cc, "verdict": of, "lacks": None} for cc, of in settings.items()
+        ]
+        return {
+            "id": name, "statement": "So.", "same_as": None, "verdict": verdict, "lacks": None,
+            "judgements": judged,
+        }  # fmt: skip
+
+    claims = [
+        one("g1", "agrees", cubic="explained"),
+        one("g2", "disagrees", cubic="agrees"),
+        one("g3", "agrees"),
+    ]
+    claims[1]["judgements"].append(  # type: ignore[attr-defined]
+        {"era": "modern@linux-7.2", "cc": "bbr", "verdict": "at the bound",
+         "lacks": {"kind": "distance"}}
+    )  # fmt: skip
+    lines = today_table(claims).splitlines()
+    assert lines[2].endswith("| 1 of 2 | 1 of 2 | 0 of 0 | 0 of 0 | 0 of 0 |")
+    assert lines[3:] == [
+        "| g1 | So. | yes | no | – | – | – |",
+        "| g2 | So. | no | yes | – | open | – |",
+    ]
 
 
 def test_readme_has_a_place_for_them() -> None:
