@@ -187,7 +187,8 @@ def test_newer_format(data: Path, tmp_path: Path) -> None:
 def test_flow_without_samples(data: Path, tmp_path: Path) -> None:
     content = synthetic.flent_content(LINK, QDISC, 1)
     content["results"]["TCP upload BE2"] = [None] * len(content["x_values"])
-    rewrite(data, results=content["results"])
+    content["metadata"]["SERIES_META"]["TCP upload BE2"]["BYTES_SENT"] = 0
+    rewrite(data, results=content["results"], metadata=content["metadata"])
     assert "series 'TCP upload BE2' has no sample" in refusal(tmp_path)
 
 

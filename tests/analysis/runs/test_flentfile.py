@@ -247,6 +247,8 @@ def test_a_field_that_is_missing_is_named(tmp_path: Path, name: str) -> None:
 def test_a_series_without_a_sample_is_refused(tmp_path: Path) -> None:
     file = content()
     file["results"]["TCP upload BE"] = [None] * 5
+    assert any(one.value.size == 0 for one in read_flent(write(tmp_path, file)).series)  # counted
+    file["metadata"]["SERIES_META"]["TCP upload BE"]["BYTES_SENT"] = 0
     with pytest.raises(DataError, match=f"series 'TCP upload BE' has no sample.*{RERUN}"):
         read_flent(write(tmp_path, file))
 
@@ -269,7 +271,7 @@ def test_a_web_test_without_a_page_is_refused(tmp_path: Path) -> None:
         {"version": 5},
         {"results": None},
         {"results": {}},
-        {"results": {"TCP upload BE": [None] * 5, "VoIP::delay": [1.0] * 5}},
+        {"results": {"TCP upload BE": [1.0] * 5, "VoIP::delay": [None] * 5}},
     ],
 )
 def test_an_error_names_the_file(tmp_path: Path, changes: dict[str, Any]) -> None:
