@@ -51,8 +51,11 @@ def over_time(
             else:
                 _lines(axes, flows.groupby(["node", "cc"]), quantity, palette, _MERGED[quantity])
             if quantity == "goodput_mbit_s" and len(link):
+                rate = link.set_index("time_s")["rate_mbit_s"]
+                end_s = max(replies["time_s"].max(), rate.index[-1])
+                rate[end_s] = rate.iloc[-1]  # which holds until then
                 axes.step(
-                    link["time_s"], link["rate_mbit_s"], where="post", color=palette.soft,
+                    rate.index, rate, where="post", color=palette.soft,
                     linestyle=DASHED, linewidth=0.8, zorder=1,
                 )  # fmt: skip
             axes.set_xlim(0, until_s)
