@@ -2,9 +2,10 @@
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`; everything else is left as it is.
 `figures` has a row per group of figures, `claims` counts the verdicts on what the papers state
-(`docs/results.md`); the picture of the README is one of the figures. In a study's own README, where
-it has their markers, `values` has a row per published value and `disagreements` one a claim that
-does not agree. `--check` writes nothing and fails where a page has other tables.
+(`docs/results.md`), and `today` has what gbw2015 states on today's Linux (`docs/today.md`); the
+pictures of README and `docs/today.md` are figures. In a study's own README, where it has their
+markers, `values` has a row per published value and `disagreements` one a claim that does not agree.
+`--check` writes nothing and fails where a page has other tables.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from analysis.site.report import CLAIMS, claims_of
 
 RESULTS = Path("docs/results.md")
 TODAY = Path("docs/today.md")
-PICTURE = Path("docs/fig2b.svg")  # gbw2015/fig2b
+PICTURES = {Path("docs/fig2b.svg"): "gbw2015/fig2b", Path("docs/today.svg"): "gbw2015/today_rrulb"}
 STUDIES = Path("studies")
 
 #: What came of a claim -> how the table of figures counts it; all others are open.
@@ -204,10 +205,12 @@ def main(arguments: list[str] | None = None) -> int:
             "disagreements": disagreements_table([one for one in claims if one["paper"] == study]),
         }
         tables[page] = {name: own[name] for name in own if f"<!-- {name} -->" in text}
-    drawn = (given.results / "gbw2015" / PICTURE.stem / "figure.svg").read_bytes()
-    other = drawn != PICTURE.read_bytes()
-    if not given.check:
-        PICTURE.write_bytes(drawn)
+    other = False
+    for picture, figure in PICTURES.items():
+        drawn = (given.results / figure / "figure.svg").read_bytes()
+        other |= not picture.is_file() or drawn != picture.read_bytes()
+        if not given.check:
+            picture.write_bytes(drawn)
     for page, named in tables.items():
         before = after = page.read_text(encoding="utf-8")
         for name, table in named.items():
