@@ -1,0 +1,74 @@
+"""What docs/today.md says of the paper's rigs on Linux 7.2, against the data."""
+
+from collections.abc import Iterator
+from functools import cache
+
+import pandas as pd
+import pytest
+
+from analysis.measures.kinds import KINDS
+from analysis.runs import dataset
+from tests import ROOT
+
+THEN, NOW = "2014c", "modern@linux-7.2"
+QDISCS = (
+    "pfifo_fast", "ared", "pie", "codel", "sfq", "fq_nocodel", "fq_codel",
+    "cake", "fq", "fq_pie", "dualpi2",
+)  # fmt: skip
+
+
+@cache
+def medians(experiment: str, kind: str, link: str) -> pd.DataFrame:
+    """Of each qdisc, era and control, over seeds."""
+    runs = dataset.find_settings(
+        ROOT / "data", "gbw2015", experiment, eras=[THEN, NOW], ccs=["cubic", "bbr", "reno"],
+        link=link,
+    )  # fmt: skip
+    rows = [{**KINDS[kind](run), "key": (run.qdisc, run.era, run.cc)} for run in runs]
+    return pd.DataFrame(rows).groupby("key").median()
+
+
+def number(table: pd.DataFrame, key: tuple[str, str, str], measure: str, form: str) -> str:
+    return format(table.loc[[key], measure].iloc[0], form) if key in table.index else "–"
+
+
+def rows_of_rrul(link: str) -> Iterator[str]:
+    table = medians("rrul", "rrul", link)
+    settings = [(THEN, "cubic"), (NOW, "cubic"), (NOW, "bbr"), (NOW, "reno")]
+    for qdisc in QDISCS:
+        delay = [number(table, (qdisc, *one), "induced_latency_ms", ".1f") for one in settings]
+        form = ".2f" if link == "10/1" else ".1f"
+        rate = [number(table, (qdisc, *one), "goodput_upload_mbit_s", form) for one in settings[:3]]
+        yield f"| {link} | {qdisc} | {' | '.join([*delay, *rate])} |"
+
+
+def rows_of_the_rest() -> Iterator[str]:
+    asked = (
+        ("voip_rrul", "voip", "voip_delay_p99_ms", ".0f"),
+        ("voip_rrul", "voip", "voip_loss_percent", ".2f"),
+        ("web_small_rrul", "web", "fetch_time_normalised", ".1f"),
+        ("web_large_rrul", "web", "fetch_time_normalised", ".1f"),
+        ("rtt_fairness", "fairness", "jain_index", ".2f"),
+    )
+    for qdisc in QDISCS:
+        cells = [
+            number(medians(experiment, kind, "10/10"), (qdisc, NOW, cc), measure, form)
+            for experiment, kind, measure, form in asked
+            for cc in ("cubic", "bbr")
+        ]
+        yield f"| {qdisc} | {' | '.join(cells)} |"
+
+
+@pytest.fixture(scope="module")
+def page() -> list[str]:
+    return (ROOT / "docs/today.md").read_text().splitlines()
+
+
+@pytest.mark.parametrize("link", ["100/100", "10/10", "10/1"])
+def test_latency_and_goodput(link: str, page: list[str]) -> None:
+    assert [line for line in page if line.startswith(f"| {link} |")] == [*rows_of_rrul(link)]
+
+
+def test_calls_pages_and_fairness(page: list[str]) -> None:
+    rows = [*rows_of_the_rest()]
+    assert [line for line in page if line in rows] == rows
