@@ -84,6 +84,7 @@ def cell(interval: Interval | None, *, whole: bool = True) -> str:
 
 
 def _rounded(value: float) -> str:
+    value = round(value, 6)  # equal seeds leave 1e-14 of an interval
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 

@@ -69,12 +69,8 @@ def run(args: argparse.Namespace) -> int:
     from analysis.runs.study import open_study
     from analysis.site import scorecard
 
-    runs = [
-        one for qdisc, cc in contestants for one in runs_of(qdisc, cc, args.kernel, score.LABELS)
-    ]
-    runs += _select(score.IDLE, "pfifo_fast", CC, args.kernel)
     data = args.output / "data"
-    results = _do(runs, data, args.jobs)
+    results = _do(all_runs(contestants, args.kernel), data, args.jobs)
     try:
         ours = score.measured(data, [result.provenance for result in results])
         known = ours.head(0) if args.record else score.known(open_study(score.STUDY).folder)
@@ -89,6 +85,18 @@ def run(args: argparse.Namespace) -> int:
     if args.record:
         scorecard.record(ours, args.record)
     return 0
+
+
+def all_runs(contestants: list[tuple[str, str]], series: str | None) -> list[Run]:
+    """The runs that score each (qdisc, congestion control), and those without load that the time of
+    a page is divided by."""
+    from analysis.measures import score
+    from analysis.measures.unloaded import UNLOADED_QDISC
+
+    runs = [one for of in contestants for one in runs_of(*of, series, score.LABELS)]
+    for cc in dict.fromkeys(cc for _, cc in contestants):
+        runs += runs_of(UNLOADED_QDISC, cc, series, (score.IDLE,))
+    return runs
 
 
 def runs_of(qdisc: str, cc: str, series: str | None, labels: tuple[str, ...]) -> list[Run]:

@@ -42,6 +42,13 @@ def test_a_qdisc_has_three_runs_of_each_label() -> None:
     assert {(run.qdisc, run.cc) for run in runs} == {("cake", "bbr")}
 
 
+def test_a_page_is_compared_with_one_of_the_same_control() -> None:
+    runs = score.all_runs([("codel", "bbr"), ("pie", "bbr")], None)
+    idle = {(run.qdisc, run.cc) for run in runs if run.experiment.name == numbers.IDLE}
+    assert idle == {("pfifo_fast", "bbr")}
+    assert len(runs) == 3 * (2 * len(numbers.LABELS) + 1) == len({run.id for run in runs})
+
+
 @pytest.mark.kernel
 def test_a_known_number_comes_out_again(tmp_path: Path) -> None:
     known = numbers.known(Path("studies") / numbers.STUDY)
