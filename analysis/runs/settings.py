@@ -7,7 +7,7 @@ import pandas as pd
 
 from emulation.model.run import DEFAULT_ERA
 
-TCP: Final = {"cubic": "CUBIC", "reno": "New Reno"}
+TCP: Final = {"cubic": "CUBIC", "reno": "New Reno", "bbr": "BBR", "dctcp": "DCTCP"}
 
 
 class Setting(NamedTuple):
@@ -18,13 +18,13 @@ class Setting(NamedTuple):
 
     @property
     def title(self) -> str:
-        """ "Linux of 2014, CUBIC"; "today's Linux, linux-7.3, CUBIC"."""
+        """ "Linux of 2014, CUBIC"; "today's Linux, 7.3, CUBIC"."""
         return f"{linux_of(self.era)}, {TCP.get(self.cc, self.cc)}"
 
 
 def linux_of(era: str) -> str:
-    """ "Linux of 2014"; "today's Linux, linux-7.3"."""
-    era, _, kernel = era.partition("@")
+    """ "Linux of 2014"; "today's Linux, 7.3"."""
+    era, _, kernel = era.partition("@linux-")
     linux = "today's Linux" if era == DEFAULT_ERA else f"Linux of {era}"
     return ", ".join(filter(None, (linux, kernel)))
 

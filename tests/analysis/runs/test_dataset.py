@@ -254,4 +254,4 @@ def test_another_kernel_is_part_of_the_era() -> None:
         variant = variant_name("rrul", era, "20s")
         file = RunFile("gbw2015", variant, "10/1", "codel", "cubic", 1, nowhere, nowhere)
         assert file.era == era
-    assert Setting("2014@linux-7.3", "cubic").title == "Linux of 2014, linux-7.3, CUBIC"
+    assert Setting("2014@linux-7.3", "cubic").title == "Linux of 2014, 7.3, CUBIC"
