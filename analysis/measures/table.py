@@ -20,7 +20,7 @@ from analysis.measures import drops, startup, store
 from analysis.measures.kinds import KINDS, Measure
 from analysis.measures.names import METRICS
 from analysis.runs import recorded
-from analysis.runs.dataset import FEW_RUNS, RunFile, find_runs, read_record
+from analysis.runs.dataset import FEW_RUNS, KERNEL, RunFile, find_runs, read_record
 from analysis.runs.flentfile import RERUN
 from analysis.runs.study import Study, of_run
 from emulation.datafile import MEASURES
@@ -30,7 +30,7 @@ from emulation.study.studies import FILE
 #: In place of a metric, of a run that has none.
 NOTHING: Final = ""
 
-NOT_AN_ERA: Final = re.compile(r"@|^linux-|^[0-9.]+(ms|s|min)$")
+LENGTH: Final = re.compile(r"[0-9.]+(ms|s|min)")
 
 MEASURED: Final = pa.DataFrameSchema(
     {
@@ -61,18 +61,21 @@ def measure_study(
     """Table of MEASURED of every run of `study` below `data`, or of some `experiments`, `eras` and
     `ccs` only.
 
-    Runs of another kernel series or length than the experiment's, whose folder says so, and of
-    experiments without a `measure` are left out, but for what probes recorded beside them. `jobs`
+    An era is as `RunFile` has it, with the kernel where it is not the default. Runs of another
+    length than the experiment's, whose folder says so, and of experiments without a `measure` are
+    left out, but for what probes recorded beside them. `jobs`
     is the number of processes, by default one per core. Raises DataError for a run that cannot be
     read.
     """
     kinds = {name: one.measure for name, one in study.experiments.items() if one.measure}
     work: list[tuple[str, RunFile]] = []
     for folder in sorted((data / study.name).glob("*/")):
-        experiment, _, era = folder.name.partition("@")
-        if experiment not in kinds or NOT_AN_ERA.search(era):
+        experiment, *parts = folder.name.split("@")
+        if experiment not in kinds or any(map(LENGTH.fullmatch, parts)):
             continue
-        era = era or DEFAULT_ERA
+        if not parts or parts[0].startswith(KERNEL):
+            parts.insert(0, DEFAULT_ERA)
+        era = "@".join(parts)
         wanted = experiments is None or experiment in experiments
         if wanted and (eras is None or era in eras):
             found = find_runs(data, study.name, folder.name, reduced=True)

@@ -627,8 +627,20 @@ def seed_as_latency(run: RunFile) -> dict[str, float]:
     return {"induced_latency_ms": float(run.seed)}
 
 
-def test_variants_of_kernel_and_length_are_left_out(tmp_path: Path) -> None:
-    for name in ("rrul@20s", "rrul@linux-7.3", "rrul@2014@20s", "unheard"):
+@pytest.mark.parametrize(
+    ("folder", "era"),
+    [("rrul@linux-7.3", "modern@linux-7.3"), ("rrul@2014@linux-7.3", "2014@linux-7.3")],
+)
+def test_runs_of_another_kernel_have_an_era_of_their_own(
+    folder: str, era: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(KINDS, "rrul", seed_as_latency)
+    shutil.copytree(GOLDEN / "gbw2015/rrul", tmp_path / "gbw2015" / folder)
+    assert set(measure_study(open_study("gbw2015"), tmp_path, jobs=1)["era"]) == {era}
+
+
+def test_runs_of_another_length_are_left_out(tmp_path: Path) -> None:
+    for name in ("rrul@20s", "rrul@2014@20s", "rrul@linux-7.3@20s", "unheard"):
         (tmp_path / "gbw2015" / name).mkdir(parents=True)
     assert measure_study(open_study("gbw2015"), tmp_path).empty
     (tmp_path / "gbw2015" / "rrul@2014").mkdir()
