@@ -126,6 +126,12 @@ def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFra
     return pd.DataFrame(found, columns=columns)
 
 
+def labelled(table: pd.DataFrame) -> pd.DataFrame:
+    """The table of `cells` for people: quantities by their titles, and no interval of one run."""
+    shown = table.assign(quantity=table["quantity"].map(QUANTITIES))
+    return shown.rename(columns={"rig": "what"}).dropna(axis="columns", how="all")
+
+
 def _row(run: RunFile) -> dict[str, object]:
     replies, flows = pings(run), connections(run)
     inside = replies[replies["time_s"] >= SETTLED_S]["rtt_ms"]

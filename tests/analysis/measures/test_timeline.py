@@ -93,3 +93,11 @@ def test_without_replies_or_samples(tmp_path: Path, run: RunFile) -> None:
     run.provenance.with_suffix(".sockets.parquet").unlink()
     with pytest.raises(DataError, match="no samples of the probe sockets"):
         timeline.connections(run)
+
+
+def test_a_table_for_people_has_titles_and_no_interval_of_one_run(run: RunFile) -> None:
+    cells = timeline.cells(timeline.per_run([run]), {"lte": "LTE"}, "{experiment}, {cc}")
+    shown = timeline.labelled(cells)
+    assert list(shown.columns) == ["what", "qdisc", "quantity", "mean"]
+    assert "Goodput (Mbit/s)" in set(shown["quantity"])
+    assert set(shown["what"]) == {"LTE, cubic"}
