@@ -2,7 +2,8 @@
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`; everything else is left as it is.
 `figures` has a row per group of figures, `claims` counts the verdicts on what the papers state
-(`docs/results.md`), and `today` has what gbw2015 states on today's Linux (`docs/today.md`); the
+(`docs/results.md`), `verdicts` has those of the claims that `docs/conclusions.md` cites, and
+`today` what gbw2015 states on today's Linux (`docs/today.md`); the
 pictures of README and `docs/today.md` are figures. In a study's own README, where it has their
 markers, `values` has a row per published value and `disagreements` one a claim that does not agree.
 `--check` writes nothing and fails where a page has other tables.
@@ -25,6 +26,7 @@ from analysis.site.report import CLAIMS, claims_of
 
 RESULTS = Path("docs/results.md")
 TODAY = Path("docs/today.md")
+CONCLUSIONS = Path("docs/conclusions.md")
 PICTURES = {Path("docs/fig2b.svg"): "gbw2015/fig2b", Path("docs/today.svg"): "gbw2015/today_rrulb"}
 STUDIES = Path("studies")
 
@@ -160,6 +162,25 @@ def _held(judgement: dict[str, Any]) -> str:
     return "open" if lacks in ("seeds", "distance", "resolution") else "–"
 
 
+def cited_table(claims: list[dict[str, Any]], text: str) -> str:
+    """A row per claim that `text` cites before its table, with ranges as `c001 to c007`."""
+    prose = text.partition("<!-- verdicts -->")[0]
+    ids = [one["id"] for one in claims]
+    cited: dict[str, None] = {}
+    for first, last in re.findall(r"\b([a-z]\d{3})\b(?: to ([a-z]\d{3})\b)?", prose):
+        of = (first, last or first)
+        unknown = [name for name in of if name not in ids]
+        if unknown:
+            raise ValueError(f"{CONCLUSIONS}: no claim {unknown[0]}")
+        cited |= dict.fromkeys(ids[ids.index(of[0]) : ids.index(of[1]) + 1])
+    lines = [_row(("claim", "statement", "verdict", "era")), _row(["---"] * 4)]
+    for one in claims:
+        if one["id"] in cited:
+            verdict = "open" if one["lacks"] == "seeds" else one["verdict"]
+            lines.append(_row((one["id"], one["statement"], verdict, one["era"])))
+    return "\n".join(lines)
+
+
 def disagreements_table(claims: list[dict[str, Any]]) -> str:
     """A row per claim that does not agree, with what was measured."""
     lines = [_row(("claim", "statement", "verdict", "era", "why")), _row(["---"] * 5)]
@@ -196,6 +217,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     tables = {
         RESULTS: {"figures": figures_table(figures, claims), "claims": claims_table(claims)},
+        CONCLUSIONS: {"verdicts": cited_table(claims, CONCLUSIONS.read_text(encoding="utf-8"))},
         TODAY: {"today": today_table([one for one in claims if one["paper"] == "gbw2015"])},
     }
     for page in sorted(STUDIES.glob("*/README.md")):

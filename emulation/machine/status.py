@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -31,6 +32,7 @@ class Status:
         self._path = path
         self._file: int | None = None
         self._read = 0
+        self._seen = hashlib.sha256()  # all that was read
         self._rest = b""
         self._last: dict[str, Any] = {"step": "boot", "virtual_s": 0.0}
 
@@ -54,12 +56,22 @@ class Status:
             raise self._bad("has become shorter")
         text = os.pread(self._file, MOST, self._read)
         self._read += len(text)
+        self._seen.update(text)
         *lines, self._rest = (self._rest + text).split(b"\n")
         if max(map(len, (*lines, self._rest))) > LONGEST:
             raise self._bad(f"has a line of more than {LONGEST} bytes")
         if self._read > MOST:
             raise self._bad(f"is longer than {MOST >> 20} MiB")
         return [self._step(line) for line in lines]
+
+    def check(self) -> None:
+        """Raise `GuestFailure` unless the file still begins with all that was read: one that is
+        emptied may have grown again before anybody looks."""
+        if self._file is None:
+            return
+        begin = os.pread(self._file, self._read, 0)
+        if hashlib.sha256(begin).digest() != self._seen.digest():
+            raise self._bad("is not what it was")
 
     def _open(self) -> bool:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK

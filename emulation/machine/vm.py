@@ -335,6 +335,7 @@ def _watch(
                 ending.steps.append(step)
                 on_step(step)
             if ended:
+                status.check()
                 ending.cpu_s = cpu_seconds(process.pid)
                 process.wait()
                 return

@@ -1,6 +1,7 @@
 """What people and machines see of the claims: JSON, page, command and README."""
 
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from analysis.site import report
 from analysis.site.claims_page import render, write_claims
 from emulate import cli
 from tests import ROOT
-from workflow.readme import claims_table, disagreements_table, fill, today_table
+from workflow.readme import cited_table, claims_table, disagreements_table, fill, today_table
 
 NAN = float("nan")
 CODEL = Quantity("induced_latency_ms", "rrul", "10/10", "codel")
@@ -192,6 +193,21 @@ def test_what_is_stated_is_counted_by_setting() -> None:
         "| g1 | So. | yes | no | – | – | – |",
         "| g2 | So. | no | yes | – | open | – |",
     ]
+
+
+def test_a_table_has_what_the_page_cites(found: list[Assessment]) -> None:
+    claims = as_json(found)
+    lines = cited_table(claims, "It holds (g001 to g002).\n<!-- verdicts -->\ng003").splitlines()
+    assert [line.split(" | ")[0] for line in lines[2:]] == ["| g001", "| g002"]
+    with pytest.raises(ValueError, match="no claim g999"):
+        cited_table(claims, "(g999)")
+
+
+def test_the_conclusions_have_the_verdict_of_all_that_they_cite() -> None:
+    prose, _, table = (ROOT / "docs/conclusions.md").read_text().partition("<!-- verdicts -->")
+    cited = set(re.findall(r"\b[a-z]\d{3}\b", prose))
+    assert len(cited) > 40
+    assert cited <= set(re.findall(r"^\| ([a-z]\d{3}) \|", table, re.MULTILINE))
 
 
 def test_readme_has_a_place_for_them() -> None:

@@ -26,6 +26,20 @@ def test_lines_come_as_they_are_written(tmp_path: Path) -> None:
         assert reader.steps() == [{"step": "done", "virtual_s": 2, "problems": ["x"]}]
 
 
+def test_a_file_that_was_emptied_and_grew_again(tmp_path: Path) -> None:
+    path = tmp_path / "status"
+    path.write_bytes(FIRST)
+    with Status(path) as reader:
+        reader.check()
+        reader.steps()
+        reader.check()
+        with path.open("r+b") as file:
+            file.truncate()
+            file.write(b'{"step": "traffic", "virtual_s": 0.7}\n' * 2)
+        with pytest.raises(GuestFailure, match="the status is not what it was"):
+            reader.check()
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
