@@ -381,7 +381,7 @@ def test_a_killed_reproduce_all_leaves_nothing_at_work(ended_by: str, scratch: P
     )
     assert not [*scratch.glob("tmp/guest-*")]
     left = {path.name.partition(".")[0] for path in scratch.glob("results/data/**/*.flent.gz")}
-    assert left == {path.stem for path in scratch.glob("results/data/**/*.json")}
+    assert left == {path.stem for path in scratch.glob("results/data/**/seed-*.json")}
 
 
 @pytest.mark.parametrize("shielded", [False, True])

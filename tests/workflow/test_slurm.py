@@ -226,7 +226,7 @@ class Campaign:
     def done(self) -> dict[Path, bytes]:
         """The provenance of the runs that are there: it has the wall time, so a run that is done
         again has another."""
-        return {path: path.read_bytes() for path in self.folder.glob("results/data/**/*.json")}
+        return {path: path.read_bytes() for path in self.folder.glob("results/data/**/seed-*.json")}
 
     def wait_until(self, what: str, done: Callable[[], bool]) -> None:
         """Wait until something is done, or Snakemake has ended."""

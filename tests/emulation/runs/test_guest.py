@@ -32,7 +32,7 @@ from emulation.model.qdisc import Qdisc
 from emulation.model.run import Experiment, Run
 from emulation.model.units import Duration, Size
 from emulation.runs.execution import Execution
-from emulation.runs.run import execute, kernel_log
+from emulation.runs.run import execute, guest_packages, kernel_log
 
 pytestmark = pytest.mark.kernel
 
@@ -101,8 +101,10 @@ def guests(kernel_path: Path) -> set[int]:
 def test_a_run_is_data_that_the_analysis_reads(short: Run, data: Path) -> None:
     told = json.loads((data / f"{short.id}.json").read_text())
     log = data / kernel_log(told["kernel_log_sha256"])
+    packages = data / guest_packages(told["identity"]["root"]["digest"])
+    assert json.loads(packages.read_text())["iproute2"] == "6.1.0-3"
     names = sorted(path.name for path in files(data))
-    assert names == sorted(["seed-001.flent.gz", "seed-001.json", log.name])
+    assert names == sorted(["seed-001.flent.gz", "seed-001.json", log.name, packages.name])
     assert told["kernel_log"] == "clean"
     assert "Linux version 6.12" in gzip.decompress(log.read_bytes()).decode()
     assert told["measured_base_rtts_ms"] == [pytest.approx(50, abs=0.5)]
