@@ -122,6 +122,7 @@ SCORES: Final = pa.DataFrameSchema(
         "value": pa.Column(float),
         "kernel": pa.Column(str),  # identities of what the run was made of
         "guest": pa.Column(str),
+        "job": pa.Column(str),
         "data_sha256": pa.Column(str),
     },
     unique=["qdisc", "cc", "number", "seed"],
@@ -153,6 +154,7 @@ def measured(root: Path, provenances: Iterable[Path]) -> pd.DataFrame:
                 "value": round(number.take(found), 6),
                 "kernel": told["identity"]["kernel"]["digest"],
                 "guest": told["identity"]["root"]["digest"],
+                "job": told["identity"]["job"],
                 "data_sha256": told["data_sha256"],
             }
             for number in numbers

@@ -1,5 +1,6 @@
 """The command `emulate score`."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,10 @@ from analysis.measures import score as numbers
 from emulate import cli
 from emulate.commands import score
 from emulation import kernel
+from emulation.config.job import job_of
 from emulation.datafile import read_json
 from emulation.machine import rootfs
+from emulation.machine.provenance import digest
 from emulation.runs.run import execute
 
 
@@ -47,6 +50,21 @@ def test_a_page_is_compared_with_one_of_the_same_control() -> None:
     idle = {(run.qdisc, run.cc) for run in runs if run.experiment.name == numbers.IDLE}
     assert idle == {("pfifo_fast", "bbr")}
     assert len(runs) == 3 * (2 * len(numbers.LABELS) + 1) == len({run.id for run in runs})
+
+
+def test_the_known_ones_are_of_the_study_as_it_is() -> None:
+    table = numbers.known(Path("studies") / numbers.STUDY)
+    labels = {number.id: number.label for number in numbers.NUMBERS}
+    known = {
+        (labels[row.number], row.qdisc, row.cc, row.seed, row.job) for row in table.itertuples()
+    }
+    now = {
+        (label, qdisc, cc, run.seed, digest(json.dumps(job_of(run), sort_keys=True).encode()))
+        for qdisc, cc in table[["qdisc", "cc"]].drop_duplicates().itertuples(index=False)
+        for label in numbers.LABELS
+        for run in score.runs_of(qdisc, cc, None, (label,))
+    }
+    assert known == now
 
 
 @pytest.mark.kernel
