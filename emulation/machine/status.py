@@ -26,10 +26,13 @@ class Status:
     """Reads the file at `path` as it grows.
 
     Only the file that is first found there is read, not one that the guest puts in its place later.
+    `begins` is the first step of a guest that gets so far; empty, where any may be.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, begins: str = "") -> None:
         self._path = path
+        self._begins = begins
+        self._first = ""
         self._file: int | None = None
         self._read = 0
         self._seen = hashlib.sha256()  # all that was read
@@ -65,10 +68,12 @@ class Status:
         return [self._step(line) for line in lines]
 
     def check(self) -> None:
-        """Raise `GuestFailure` unless the file still begins with all that was read: one that is
-        emptied may have grown again before anybody looks."""
+        """Raise `GuestFailure` unless the file still begins with all that was read, and that with
+        the first step: one that is emptied may have grown again before anybody looks."""
         if self._file is None:
             return
+        if self._begins and self._first not in ("", self._begins, "failed"):
+            raise self._bad(f"does not begin with '{self._begins}'")
         begin = os.pread(self._file, self._read, 0)
         if hashlib.sha256(begin).digest() != self._seen.digest():
             raise self._bad("is not what it was")
@@ -97,6 +102,7 @@ class Status:
         if step["virtual_s"] < self._last["virtual_s"]:
             raise self._bad(f"goes back in time: {_short(line)}")
         self._last = step
+        self._first = self._first or step["step"]
         return step
 
     def _bad(self, what: str) -> GuestFailure:

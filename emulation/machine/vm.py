@@ -74,6 +74,9 @@ PINNED = (
 #: Wall seconds without a line of status after which a guest counts as hung (`patience`).
 HANG_S = 120.0
 
+#: Work whose first step is that the guest has booted (`guest/main.py`).
+BOOTED = frozenset({"run", "programs", "shell", "boot"})
+
 #: Wall seconds between two looks at the status.
 POLL_S = 0.02
 
@@ -240,6 +243,8 @@ def run(
     """
     ending = Ending()
     began = time.monotonic()
+    job = json.loads((folder / "job" / "job.json").read_text())
+    begins = "booted" if job.get("work", "run") in BOOTED else ""
     with (
         confine.refusals(),
         claim() as cpu,
@@ -259,7 +264,7 @@ def run(
         )
         try:
             machine.check()  # while it boots
-            _watch(process, folder, ending, on_step, hang_s, on_poll, machine.trace)
+            _watch(process, folder, begins, ending, on_step, hang_s, on_poll, machine.trace)
         finally:
             _end(process)
             tame(folder)
@@ -318,15 +323,16 @@ def _before_boot(cpu: int, enter: Callable[[], None]) -> None:
 def _watch(
     process: subprocess.Popen[bytes],
     folder: Path,
+    begins: str,
     ending: Ending,
     on_step: Callable[[dict[str, Any]], None],
     hang_s: float,
     on_poll: Callable[[int], None],
     traced: bool = False,
 ) -> None:
-    """Follow the guest's status until it ends."""
+    """Follow the guest's status, which `begins` with that step, until it ends."""
     patience, looked = Patience(process.pid), time.monotonic()
-    with Status(folder / "job" / "status") as status:
+    with Status(folder / "job" / "status", begins) as status:
         while True:
             ended = _has_ended(process)
             if steps := status.steps():

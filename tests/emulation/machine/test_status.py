@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,21 @@ def test_a_file_that_was_emptied_and_grew_again(tmp_path: Path) -> None:
             file.truncate()
             file.write(b'{"step": "traffic", "virtual_s": 0.7}\n' * 2)
         with pytest.raises(GuestFailure, match="the status is not what it was"):
+            reader.check()
+
+
+@pytest.mark.parametrize(
+    ("first", "begins"), [("traffic", False), ("booted", True), ("failed", True)]
+)
+def test_a_file_that_was_emptied_before_anybody_looked(
+    first: str, begins: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "status"
+    path.write_text(f'{{"step": "{first}", "virtual_s": 0.7}}\n')
+    with Status(path, "booted") as reader:
+        reader.check()
+        reader.steps()
+        with nullcontext() if begins else pytest.raises(GuestFailure, match="does not begin"):
             reader.check()
 
 

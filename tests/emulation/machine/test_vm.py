@@ -56,7 +56,7 @@ def test_a_guest_that_hangs_for_lack_of_memory_says_so(tmp_path: Path) -> None:
         pytest.raises(GuestFailure, match=r"Killed process 236.*more `memory`"),
     ):
         try:
-            vm._watch(guest, tmp_path, vm.Ending([]), lambda step: None, 0, lambda pid: None)
+            vm._watch(guest, tmp_path, "", vm.Ending([]), lambda step: None, 0, lambda pid: None)
         finally:
             guest.kill()
 
@@ -127,8 +127,10 @@ def test_links_of_a_guest_lead_nowhere(
     outside, folder = tmp_path / "outside", tmp_path / "scratch"
     (outside / "out").mkdir(parents=True)
     (outside / "secret").write_text("secret")
+    (outside / "job.json").write_text("{}")
     (folder / "job/out/sub").mkdir(parents=True)
     (folder / "job/out/sub/file").write_text("file")
+    (folder / "job/job.json").write_text("{}")
     script = "import os; os.chdir('job/out/sub'); os.mkfifo('pipe')\n"
     script += f"for at in 'one', '../two': os.symlink('{outside}', at)\n"
     script += f"os.symlink('{outside}/secret', '../kernel.log'); os.chmod('.', 0)\n"
