@@ -1,6 +1,5 @@
 """Claims: statements are complete, effects have honest intervals, one rule decides."""
 
-import json
 import math
 import re
 import shutil
@@ -32,11 +31,7 @@ from analysis.claims.explanation import Variation
 from analysis.claims.summary import count, why
 from analysis.claims.verdict import Design, Verdict, assess, decide
 from analysis.errors import DataError
-from analysis.measures.kinds import KINDS
-from analysis.measures.metrics import run_metrics
-from analysis.measures.rrul import measure, startup
-from analysis.measures.table import MEASURED, measure_study
-from analysis.runs.dataset import RunFile, find_runs, read_runs
+from analysis.measures.table import MEASURED
 from analysis.runs.statement import CLAIMS, Claim, read_claims
 from analysis.runs.study import Study, known, open_study
 from tests import ROOT
@@ -577,85 +572,7 @@ def test_an_experiment_without_a_run_explains_nothing() -> None:
     assert one.headline.verdict == Verdict.DISAGREES
 
 
-# --- measuring ------------------------------------------------------------------------------------
-
-
-def test_startup_of_a_known_curve() -> None:
-    # 300 ms in the second from 2 to 3 s of load, falling to 20 ms at 6 s
-    time_s = np.arange(0, 40.01, 0.2)
-    latency = np.interp(time_s, [0, 1.9, 2, 3, 6, 40], [20, 20, 300, 300, 20, 20])
-    found = startup(time_s, latency, 40)
-    assert found["steady_latency_ms"] == pytest.approx(20)
-    assert found["startup_peak_ms"] == pytest.approx(300, rel=0.01)
-    # mean of the last second: 20 + 93.3 (7 − t)² / 2 ms after 6 s, 30 ms at 6.54 s
-    assert found["control_s"] == pytest.approx(6.54, abs=0.2)
-    assert found["startup_latency_ms"] == pytest.approx(
-        20 + (280 + 280 * 3 / 2 + 14) / 20, rel=0.02
-    )
-
-
-def test_control_comes_with_the_end_of_a_long_spike() -> None:
-    time_s = np.arange(0, 100.01, 0.2)
-    found = startup(time_s, np.where(time_s < 35, 100.0, 10.0), 100)
-    assert found["startup_peak_ms"] == pytest.approx(100)
-    assert found["control_s"] == pytest.approx(36, abs=0.2)
-
-
-def test_measures_of_a_real_run() -> None:
-    run = find_runs(ROOT / "data", "gbw2015", "rrul", link="10/1", qdiscs=["ared"], cc="cubic")[0]
-    found = measure(run)
-    row = run_metrics(read_runs([run])).iloc[0]
-    assert found["induced_latency_ms"] == row["induced_latency_ms"]
-    assert found["goodput_upload_mbit_s"] == row["goodput_upload_mbit_s"]
-    record = json.loads(run.provenance.read_text())["qdiscs"]["router_up r1-delay"]["qdiscs"][1]
-    assert record["kind"] == "red"
-    share = record["drops"] / (record["drops"] + record["packets"])
-    assert found["drops_upload_percent"] == pytest.approx(100 * share)
-    assert found["startup_peak_ms"] > found["steady_latency_ms"] > 5
-
-
-def test_a_run_becomes_a_row_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KINDS, "rrul", seed_as_latency)
-    table = measure_study(open_study("gbw2015"), GOLDEN, jobs=1)
-    assert table.to_dict("records") == [
-        {"era": "modern", "experiment": "rrul", "link": "10/10", "qdisc": "codel", "cc": "cubic",
-         "seed": 1, "metric": "induced_latency_ms", "value": 1.0}
-    ]  # fmt: skip
-
-
-def seed_as_latency(run: RunFile) -> dict[str, float]:
-    return {"induced_latency_ms": float(run.seed)}
-
-
-@pytest.mark.parametrize(
-    ("folder", "era"),
-    [("rrul@linux-7.3", "modern@linux-7.3"), ("rrul@2014@linux-7.3", "2014@linux-7.3")],
-)
-def test_runs_of_another_kernel_have_an_era_of_their_own(
-    folder: str, era: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(KINDS, "rrul", seed_as_latency)
-    shutil.copytree(GOLDEN / "gbw2015/rrul", tmp_path / "gbw2015" / folder)
-    assert set(measure_study(open_study("gbw2015"), tmp_path, jobs=1)["era"]) == {era}
-
-
-def test_runs_of_another_length_are_left_out(tmp_path: Path) -> None:
-    for name in ("rrul@20s", "rrul@2014@20s", "rrul@linux-7.3@20s", "unheard"):
-        (tmp_path / "gbw2015" / name).mkdir(parents=True)
-    assert measure_study(open_study("gbw2015"), tmp_path).empty
-    (tmp_path / "gbw2015" / "rrul@2014").mkdir()
-    with pytest.raises(DataError, match=r"rrul@2014: no run"):
-        measure_study(open_study("gbw2015"), tmp_path)
-
-
-def test_a_measure_may_not_invent_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KINDS, "rrul", invented)
-    with pytest.raises(DataError, match="unknown metric latncy_ms"):
-        measure_study(open_study("gbw2015"), GOLDEN, jobs=1)
-
-
-def invented(run: RunFile) -> dict[str, float]:
-    return {"latncy_ms": 1.0}
+# --- rules and texts ---------------------------------------------------------------------------
 
 
 def test_rules_without_a_claim_are_refused(tmp_path: Path) -> None:
