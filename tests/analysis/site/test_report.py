@@ -5,6 +5,8 @@ import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import unquote
 
 import nbformat
@@ -363,3 +365,15 @@ def test_a_table_is_published_without_a_picture(tmp_path: Path, data: Path) -> N
     assert "a target of 5 ms" in page
     assert "figure.svg" not in page
     assert "figure.svg" not in (tmp_path / "index.html").read_text()
+
+
+def test_a_release_is_named_once_however_many_builds_of_it_ran() -> None:
+    def shown(*kernels: tuple[str, str]) -> Any:
+        told = [{"release": release, "digest": digest} for release, digest in kernels]
+        summary = SimpleNamespace(
+            kernels=told, cells=[], paper="p", lengths_s=[], compared=0, agreeing=0
+        )
+        return SimpleNamespace(summary=summary, of_paper=True)
+
+    found = report.totals([shown(("6.12", "a"), ("7.2", "c")), shown(("6.12", "b"))])
+    assert found["releases"] == ["6.12", "7.2"]
