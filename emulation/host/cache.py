@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -22,3 +25,15 @@ def cache_dir(kind: str) -> Path:
         if os.access(path, os.W_OK):
             return path
     raise PermissionError(f"no cache folder can be written: set XDG_CACHE_HOME (tried {base})")
+
+
+@contextmanager
+def lock(folder: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the lock of `folder`; if another process has it, call `waiting`, then wait for it."""
+    with (folder / "lock").open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

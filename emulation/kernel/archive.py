@@ -23,7 +23,7 @@ from typing import IO, Any
 
 from emulation.errors import KernelBuildError
 from emulation.host import seal
-from emulation.host.cache import cache_dir
+from emulation.host.cache import cache_dir, lock
 from emulation.kernel import builder, make, recipe as recipes, source as sources
 from emulation.kernel.builder import Kernel
 
@@ -124,7 +124,7 @@ def fetch(
                 path.chmod(0o555 if path.name == "linux" else 0o444)
         if (result / "build").is_dir():
             seal.seal(result / "build")
-        with builder.lock(cache):
+        with lock(cache):
             return builder.load(cache / digest) or builder.install(result, cache / digest)
 
 

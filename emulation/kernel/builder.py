@@ -7,21 +7,19 @@ folder is made elsewhere and renamed into place whole.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from emulation.errors import DamagedCache, KernelBuildError
 from emulation.host import seal, storage
-from emulation.host.cache import cache_dir
+from emulation.host.cache import cache_dir, lock
 from emulation.kernel import make, recipe as recipes, source as sources
 from emulation.kernel.make import Progress
 from emulation.kernel.recipe import Recipe
@@ -160,7 +158,7 @@ def build(
     if found and not keep_source:
         return found
     make.check_tools()
-    with lock(cache, progress):
+    with lock(cache, lambda: progress("wait for another build", 0)):
         found = _find(recipe, given, cache)  # another process may have built it while we waited
         if found and not keep_source:
             return found
@@ -183,18 +181,6 @@ def build(
 def _buildable(cache: Path) -> Path | None:
     """Return `cache`, or None (the temporary folder) if the kernel's make refuses its path."""
     return None if re.search(r"[\s:]", str(cache)) else cache
-
-
-@contextmanager
-def lock(cache: Path, progress: Progress = _quiet) -> Iterator[None]:
-    """Hold the cache's lock; wait for another build if there is one."""
-    with (cache / "lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress("wait for another build", 0)
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _build(

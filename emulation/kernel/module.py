@@ -22,7 +22,7 @@ from typing import Any
 
 from emulation.errors import DamagedCache, KernelBuildError
 from emulation.host import confine, seal
-from emulation.host.cache import cache_dir
+from emulation.host.cache import cache_dir, lock
 from emulation.kernel import make
 from emulation.kernel.builder import Kernel
 from emulation.kernel.recipe import RECIPE_DIR
@@ -118,8 +118,9 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
         for path in place.iterdir():
             if path not in (*built, place / "module.json", *plugins):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-        if _find(cache / digest, folder) is None:  # another process may have been faster
-            seal.install(place, cache / digest)
+        with lock(cache):
+            if _find(cache / digest, folder) is None:  # another process may have been faster
+                seal.install(place, cache / digest)
     (cache / f"failed-{digest}.log").unlink(missing_ok=True)
     module = _find(cache / digest, folder)
     assert module is not None

@@ -18,7 +18,7 @@ from typing import Any
 from emulation.errors import ConfigError
 from emulation.host import seal
 from emulation.host.apt import NAME, PrivateApt
-from emulation.host.cache import cache_dir
+from emulation.host.cache import cache_dir, lock
 from emulation.host.debs import script
 from emulation.machine import rootfs
 from emulation.machine.rootfs import RootFs
@@ -63,7 +63,7 @@ def build(root: RootFs, names: Iterable[str]) -> Layer:
             raise ConfigError("is not the name of a Debian package", f"'{name}'", "write e.g. jq")
     key = hashlib.sha256(json.dumps([RECIPE, root.digest, wanted]).encode()).hexdigest()[:16]
     cache = cache_dir("layer")
-    with rootfs.lock(cache):
+    with lock(cache):
         record = cache / f"{key}.json"
         if record.exists():
             known = json.loads(record.read_text())

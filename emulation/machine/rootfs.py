@@ -8,7 +8,6 @@ machines run the same bytes. The folder is sealed (`emulation.host.seal`).
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import logging
@@ -17,15 +16,14 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.errors import MissingTool
 from emulation.host import lock as locks, seal
 from emulation.host.apt import PrivateApt
-from emulation.host.cache import cache_dir
+from emulation.host.cache import cache_dir, lock
 from emulation.host.debs import PLACE, Deb, extract
 
 #: What the guest runs: (path in the guest, Debian package). The one list of tools: a tool that an
@@ -214,14 +212,6 @@ def _record() -> Path:
     """Return the file that says what stands for the lock's root file system in this cache."""
     parts = json.dumps([RECIPE, INIT.read_text(), TOOLS, locked().digest])
     return cache_dir("rootfs") / f"{hashlib.sha256(parts.encode()).hexdigest()[:16]}.json"
-
-
-@contextmanager
-def lock(folder: Path) -> Iterator[None]:
-    """Hold the lock of `folder`; wait for it if another process has it."""
-    with (folder / "lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
 
 
 def identity(debs: tuple[Path, ...], recipe: bytes) -> tuple[dict[str, str], str]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
+from typing import Any
 
 import pytest
 
@@ -73,6 +77,34 @@ def test_what_is_in_the_cache_is_not_built_again(tmp_path: Path, hello: Path) ->
     (hello / "hello.h").write_text("")
     with pytest.raises(KernelBuildError, match="no files to build modules against"):
         module.build(one, hello, tmp_path / "cache")
+
+
+def test_of_two_that_build_at_once_one_installs(
+    tmp_path: Path, hello: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, install, installed = Barrier(2), seal.install, []
+
+    def compiled(tree: Path, sources: Any, place: Path, log: Path) -> list[Path]:
+        place.mkdir()
+        (place / "hello.ko").write_bytes(b"as if built")
+        both.wait(timeout=10)
+        return [place / "hello.ko"]
+
+    def slowly(made: Path, place: Path) -> None:
+        installed.append(place)
+        time.sleep(0.2)
+        install(made, place)
+
+    monkeypatch.setattr(module, "_compile", compiled)
+    monkeypatch.setattr(module.make, "check_tools", lambda: None)
+    monkeypatch.setattr(seal, "install", slowly)
+    one, cache = fake(tmp_path), tmp_path / "cache"
+    (one.path.parent / "build").mkdir(parents=True)
+    cache.mkdir()
+    with ThreadPoolExecutor(2) as pool:
+        found = set(pool.map(lambda _: module.build(one, hello, cache), range(2)))
+    assert [place.parent for place in installed] == [cache]
+    assert [one.path.read_bytes() for one in found] == [b"as if built"]
 
 
 def test_nothing_is_built_against_what_has_changed(tmp_path: Path, hello: Path) -> None:
