@@ -13,8 +13,9 @@ from typing import Any
 
 from emulation.config import own
 from emulation.config.job import clock
+from emulation.config.points import Points, link
 from emulation.config.studyfile import StudyFile
-from emulation.config.sweep import Sweep, link
+from emulation.config.sweep import Sweep
 from emulation.errors import ConfigError, KernelBuildError
 from emulation.kernel import module, recipe
 from emulation.model import era as eras, sysctls
@@ -126,8 +127,8 @@ def _check_distinct(experiments: Iterable[Experiment], source: Source) -> None:
 def _experiment(
     file: StudyFile, name: str, source: Source, folder: FilePath, joining: Sequence[str]
 ) -> Experiment | None:
-    sweep = Sweep(file, name, folder, joining)
-    section = sweep.section
+    sweep = Sweep(file, name, joining)
+    maker, section = Points(sweep, folder), sweep.section
     problems = []
     points: dict[tuple[str, str, str], Point] = {}
     values_of: dict[tuple[str, str, str], list[Value]] = {}
@@ -138,7 +139,7 @@ def _experiment(
             raise Flaws((("sweep",), what, "split it into several experiments"))
         for values in sweep.products():
             try:
-                point = sweep.point(values)
+                point = maker.point(values)
                 values_of.setdefault(point.key, values)
                 if not points.setdefault(point.key, point).same_setup_as(point):
                     raise Flaws((("sweep",), *_duplicate_id(point)))
@@ -176,7 +177,7 @@ def _experiment(
         measure=section.measure,
         unloaded=section.unloaded,
         vary=lambda point, requested: tuple(
-            sweep.point(values) for values in sweep.varied(values_of[point.key], requested)
+            maker.point(values) for values in sweep.varied(values_of[point.key], requested)
         ),
     )
 

@@ -78,7 +78,7 @@ WORDS = {
     "protection": ("none", "cts-to-self", "rts-cts"),
     "scheduler": ("fifo", "robin", "airtime"),
     "overflow": ("stop", "drop"),
-    "control": ("fixed", "minstrel"),
+    "control": ("fixed", "minstrel", "iwl"),
 }
 SWITCHES = ("eifs", "short_preamble", "short_gi")
 

@@ -63,7 +63,7 @@ CHANNEL: Mapping[str, Values] = {
     "mcs": range(32),
     "width_mhz": frozenset({20, 40}),
     "short_gi": _SWITCH,
-    "control": ("fixed", "minstrel"),
+    "control": ("fixed", "minstrel", "iwl"),
     "loss_ppm": range(1_000_001),
     "bad_loss_ppm": range(1_000_001),
     "good_us": range(1_000_000_001),
@@ -76,6 +76,9 @@ TRACE = "trace"  # [[us, 0.1 dB], …]
 
 #: What the driver has where nothing is said, as far as other options must fit it.
 _DEFAULTS = {"ring": 124, "wake": 122, "cw_min": 15, "cw_max": 1023, "band_ghz": 5}
+
+#: iwlwifi's control sends with one antenna here, so with one stream.
+_IWL_MCS = 7
 
 #: (path below the options, what is wrong, what to do).
 Flaw = tuple[tuple[str | int, ...], str, str]
@@ -187,6 +190,9 @@ def _channel(section: Mapping[str, Any], band: Any) -> Iterator[Flaw]:
                 yield (name,), what, "leave one of the two"
     if band == 5 and rate in _SLOW:
         yield ("rate_100kbit_s",), *_not_at_5_ghz(rate)
+    if section.get("control") == "iwl" and rate is None and section.get("mcs", 0) > _IWL_MCS:
+        what = f"{section['mcs']} has more streams than iwl, which sends one"
+        yield ("mcs",), what, f"write 0 to {_IWL_MCS}, or control: minstrel"
     if bool(section.get("good_us")) is not bool(section.get("bad_us")):
         name = "good_us" if section.get("good_us") else "bad_us"
         yield (name,), "is only one of two", "write both good_us and bad_us, or neither"

@@ -379,8 +379,8 @@ static void wifi_free(struct net_device *dev)
 
 	wifi_channel_free(&device->own.channel);
 	wifi_channel_free(&device->down.channel);
-	kfree(device->own.minstrel);
-	kfree(device->down.minstrel);
+	kfree(device->own.control);
+	kfree(device->down.control);
 }
 
 void wifi_setup(struct net_device *dev)

@@ -19,20 +19,48 @@
 #define SEGMENT_US	6000	/* of the chain, for one rate */
 #define MOST_TRIES	7	/* of the chain, at one rate */
 #define WEIGHT		75	/* of the past, % */
-#define SURE		(95 * WIFI_ALWAYS / 100)
-#define CAPPED		(90 * WIFI_ALWAYS / 100)
-#define HOPELESS	(10 * WIFI_ALWAYS / 100)
+#define SURE		(95 * ALWAYS / 100)
+#define CAPPED		(90 * ALWAYS / 100)
+#define HOPELESS	(10 * ALWAYS / 100)
 #define UPDATE_NS	100000000ULL
 #define UPDATE_HT_NS	50000000ULL
+#define ALWAYS		65536	/* a probability of 1 */
+#define STAGES		4	/* of a chain */
 #define LOOKAROUND	10	/* % of frames without aggregation */
 #define STALE		20	/* updates after which HT probes a slow rate */
 
 static const u16 legacy_rates[] = { 10, 20, 55, 110, 60, 90, 120, 180, 240, 360, 480, 540 };
 
-static void add_rate(struct wifi_minstrel *minstrel, const struct wifi_phy *phy,
+struct one_rate {
+	struct wifi_rate rate;
+	u32	frame_us;	/* air time of a frame of 1200 bytes */
+	u32	tries;		/* in a chain */
+	u32	attempts, successes;
+	u32	probability;	/* of ALWAYS, averaged */
+	u32	unused;		/* updates since the last attempt */
+	bool	known;
+};
+
+struct minstrel {
+	struct wifi_control control;
+	struct one_rate rates[32];
+	u32	count;
+	bool	ht;
+	u8	best, second, sure;
+	u64	update_at;
+	u32	frames, probes;	/* since the counts began */
+	u32	length;		/* frames a PPDU, averaged */
+};
+
+static struct minstrel *minstrel_of(const struct wifi_control *control)
+{
+	return container_of_const(control, struct minstrel, control);
+}
+
+static void add_rate(struct minstrel *minstrel, const struct wifi_phy *phy,
 		     const struct wifi_rate *rate)
 {
-	struct wifi_minstrel_rate *one = &minstrel->rates[minstrel->count];
+	struct one_rate *one = &minstrel->rates[minstrel->count];
 	u32 window = 15, single, total = 0;
 
 	if (!wifi_rate_valid(phy, rate))
@@ -50,48 +78,17 @@ static void add_rate(struct wifi_minstrel *minstrel, const struct wifi_phy *phy,
 	minstrel->count++;
 }
 
-/**
- * wifi_minstrel_create() - begin to adapt
- * @phy:	band, which decides about the rates
- * @top:	legacy, or an MCS whose streams, width and guard interval are used
- *
- * Returns NULL without memory.
- */
-struct wifi_minstrel *wifi_minstrel_create(const struct wifi_phy *phy,
-					   const struct wifi_rate *top)
-{
-	struct wifi_minstrel *minstrel = kzalloc(sizeof(*minstrel), GFP_ATOMIC);
-	struct wifi_rate rate = *top;
-	u32 i;
-
-	if (!minstrel)
-		return NULL;
-	minstrel->ht = !top->legacy;
-	if (minstrel->ht) {
-		for (i = 0; i < 8 * (top->mcs / 8 + 1); i++) {
-			rate.mcs = i;
-			add_rate(minstrel, phy, &rate);
-		}
-	} else {
-		for (i = 0; i < ARRAY_SIZE(legacy_rates); i++) {
-			rate.legacy = legacy_rates[i];
-			add_rate(minstrel, phy, &rate);
-		}
-	}
-	return minstrel;
-}
-
 /* What a rate promises: bits/s up to a factor, nothing below 10 %. */
-static u64 throughput(const struct wifi_minstrel_rate *one)
+static u64 throughput(const struct one_rate *one)
 {
 	if (one->probability < HOPELESS)
 		return 0;
 	return div_u64(1000000ULL * min_t(u32, one->probability, CAPPED), one->frame_us);
 }
 
-static void rank(struct wifi_minstrel *minstrel)
+static void rank(struct minstrel *minstrel)
 {
-	struct wifi_minstrel_rate *rates = minstrel->rates;
+	struct one_rate *rates = minstrel->rates;
 	u32 best = 0, second = 0, sure = 0, i;
 
 	for (i = 1; i < minstrel->count; i++) {
@@ -114,7 +111,7 @@ static void rank(struct wifi_minstrel *minstrel)
 	minstrel->sure = sure;
 }
 
-static void update(struct wifi_minstrel *minstrel, u64 now)
+static void update(struct minstrel *minstrel, u64 now)
 {
 	u32 i;
 
@@ -122,14 +119,14 @@ static void update(struct wifi_minstrel *minstrel, u64 now)
 		return;
 	minstrel->update_at = now + (minstrel->ht ? UPDATE_HT_NS : UPDATE_NS);
 	for (i = 0; i < minstrel->count; i++) {
-		struct wifi_minstrel_rate *one = &minstrel->rates[i];
+		struct one_rate *one = &minstrel->rates[i];
 		u32 share;
 
 		if (!one->attempts) {
 			one->unused++;
 			continue;
 		}
-		share = div_u64((u64)one->successes * WIFI_ALWAYS, one->attempts);
+		share = div_u64((u64)one->successes * ALWAYS, one->attempts);
 		one->probability = one->known ? (one->probability * WEIGHT +
 						 share * (100 - WEIGHT)) / 100 : share;
 		one->known = true;
@@ -141,34 +138,37 @@ static void update(struct wifi_minstrel *minstrel, u64 now)
 }
 
 /* Whether it is time to try another rate. */
-static bool is_probe(struct wifi_minstrel *minstrel)
+static bool is_probe(struct minstrel *minstrel)
 {
 	if (minstrel->ht)
 		return minstrel->frames >= 16 + 2 * minstrel->length;
 	return minstrel->frames * LOOKAROUND / 100 > minstrel->probes;
 }
 
-/**
- * wifi_minstrel_choose() - the chain of rates for a new PPDU
- * @minstrel:	of its path
- * @random:	of the medium
- * @chain:	gets the numbers of four rates
- * @now:	the time
- *
- * Returns whether this is a probe, which goes without aggregation.
- */
-bool wifi_minstrel_choose(struct wifi_minstrel *minstrel, struct rnd_state *random,
-			  u8 chain[WIFI_CHAIN], u64 now)
+static struct wifi_rate minstrel_rate(const struct wifi_control *control, u8 which)
 {
+	return minstrel_of(control)->rates[which].rate;
+}
+
+static u8 minstrel_usual(const struct wifi_control *control)
+{
+	return minstrel_of(control)->best;
+}
+
+/* A probe goes without aggregation. */
+static bool minstrel_choose(struct wifi_control *control, struct rnd_state *random,
+			    struct wifi_ppdu *ppdu, u64 now)
+{
+	struct minstrel *minstrel = minstrel_of(control);
 	bool is_slow;
 	u32 probe;
 
 	update(minstrel, now);
-	chain[0] = minstrel->best;
-	chain[1] = minstrel->second;
-	chain[2] = minstrel->sure;
+	ppdu->chain[0] = minstrel->best;
+	ppdu->chain[1] = minstrel->second;
+	ppdu->chain[2] = minstrel->sure;
 	/* A-MPDUs are as short as the slowest of the chain demands: minstrel_ht has three. */
-	chain[3] = minstrel->ht ? minstrel->sure : 0;
+	ppdu->chain[3] = minstrel->ht ? minstrel->sure : 0;
 	if (!is_probe(minstrel))
 		return false;
 	probe = prandom_u32_state(random) % minstrel->count;
@@ -182,27 +182,22 @@ bool wifi_minstrel_choose(struct wifi_minstrel *minstrel, struct rnd_state *rand
 		return false;
 	/* Without aggregation, what is slower is tried where the best rate fails. */
 	if (!minstrel->ht && is_slow) {
-		chain[1] = probe;
+		ppdu->chain[1] = probe;
 	} else {
-		chain[0] = probe;
-		chain[1] = minstrel->best;
+		ppdu->chain[0] = probe;
+		ppdu->chain[1] = minstrel->best;
 	}
 	return true;
 }
 
-/**
- * wifi_minstrel_stage() - the place in the chain for one transmission more
- * @minstrel:	of the path
- * @chain:	of the PPDU
- * @tries:	transmissions so far
- */
-u32 wifi_minstrel_stage(const struct wifi_minstrel *minstrel, const u8 chain[WIFI_CHAIN],
-			u32 tries)
+static u32 minstrel_stage(const struct wifi_control *control, const struct wifi_ppdu *ppdu)
 {
+	const struct minstrel *minstrel = minstrel_of(control);
+	u32 tries = ppdu->tries;
 	u32 stage;
 
-	for (stage = 0; stage < WIFI_CHAIN - 1; stage++) {
-		u32 most = minstrel->rates[chain[stage]].tries;
+	for (stage = 0; stage < STAGES - 1; stage++) {
+		u32 most = minstrel->rates[ppdu->chain[stage]].tries;
 
 		if (tries < most)
 			break;
@@ -211,21 +206,59 @@ u32 wifi_minstrel_stage(const struct wifi_minstrel *minstrel, const u8 chain[WIF
 	return stage;
 }
 
-/**
- * wifi_minstrel_report() - what a transmission came to
- * @minstrel:	of the path
- * @which:	number of the rate
- * @frames:	in the PPDU
- * @successes:	acknowledged ones
- */
-void wifi_minstrel_report(struct wifi_minstrel *minstrel, u32 which, u32 frames, u32 successes)
+static void minstrel_report(struct wifi_control *control, const struct wifi_ppdu *ppdu,
+			    u32 frames, u32 successes, bool done, u64 now)
 {
-	minstrel->rates[which].attempts += frames;
-	minstrel->rates[which].successes += successes;
+	struct minstrel *minstrel = minstrel_of(control);
+	struct one_rate *one = &minstrel->rates[ppdu->chain[ppdu->stage]];
+
+	one->attempts += frames;
+	one->successes += successes;
 	minstrel->frames += frames;
 	minstrel->length = (minstrel->length * 3 + frames) / 4;
 	if (!minstrel->ht && minstrel->frames >= 10000) {
 		minstrel->frames = 0;
 		minstrel->probes = 0;
 	}
+}
+
+static const struct wifi_control_ops minstrel_ops = {
+	.rate	= minstrel_rate,
+	.usual	= minstrel_usual,
+	.choose	= minstrel_choose,
+	.stage	= minstrel_stage,
+	.report	= minstrel_report,
+	.stages	= STAGES,
+};
+
+/**
+ * wifi_minstrel_create() - begin to adapt
+ * @phy:	band, which decides about the rates
+ * @top:	legacy, or an MCS whose streams, width and guard interval are used
+ *
+ * Returns NULL without memory.
+ */
+struct wifi_control *wifi_minstrel_create(const struct wifi_phy *phy,
+					  const struct wifi_rate *top)
+{
+	struct minstrel *minstrel = kzalloc(sizeof(*minstrel), GFP_ATOMIC);
+	struct wifi_rate rate = *top;
+	u32 i;
+
+	if (!minstrel)
+		return NULL;
+	minstrel->control.ops = &minstrel_ops;
+	minstrel->ht = !top->legacy;
+	if (minstrel->ht) {
+		for (i = 0; i < 8 * (top->mcs / 8 + 1); i++) {
+			rate.mcs = i;
+			add_rate(minstrel, phy, &rate);
+		}
+	} else {
+		for (i = 0; i < ARRAY_SIZE(legacy_rates); i++) {
+			rate.legacy = legacy_rates[i];
+			add_rate(minstrel, phy, &rate);
+		}
+	}
+	return &minstrel->control;
 }

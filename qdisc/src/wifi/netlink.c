@@ -177,6 +177,10 @@ static int check_channel(const struct wifi_phy *phy, const struct wifi_channel_p
 		NL_SET_ERR_MSG(extack, "width, short_gi: only with an MCS");
 		return -EINVAL;
 	}
+	if (params->control == WIFI_CONTROL_IWL && params->mcs > 7 && !params->legacy) {
+		NL_SET_ERR_MSG(extack, "control: iwl has one transmitter, mcs 0 to 7");
+		return -EINVAL;
+	}
 	if (!params->good != !params->bad) {
 		NL_SET_ERR_MSG(extack, "good, bad: both times or none");
 		return -EINVAL;
@@ -288,7 +292,8 @@ static int apply_channel(struct wifi_path *path, const struct wifi_channel_param
 			 struct nlattr *trace)
 {
 	struct wifi_channel *channel = &path->channel;
-	struct wifi_minstrel *minstrel = NULL;
+	const struct wifi_phy *phy = &path->from->medium->phy;
+	struct wifi_control *control = NULL;
 	struct wifi_trace_step *steps = NULL;
 	struct wifi_rate rate;
 
@@ -302,14 +307,17 @@ static int apply_channel(struct wifi_path *path, const struct wifi_channel_param
 	}
 	channel->params = *params;
 	wifi_channel_start(channel, ktime_get_ns());
-	if (params->control == WIFI_CONTROL_MINSTREL) {
+	if (params->control != WIFI_CONTROL_FIXED) {
 		rate = wifi_channel_rate(channel);
-		minstrel = wifi_minstrel_create(&path->from->medium->phy, &rate);
-		if (!minstrel)
+		if (params->control == WIFI_CONTROL_MINSTREL)
+			control = wifi_minstrel_create(phy, &rate);
+		else
+			control = wifi_iwl_create(phy, &rate);
+		if (!control)
 			return -ENOMEM;
 	}
-	kfree(path->minstrel);
-	path->minstrel = minstrel;
+	kfree(path->control);
+	path->control = control;
 	return 0;
 }
 

@@ -154,6 +154,11 @@ static bool fits_window(const struct wifi_path *path, struct sk_buff *skb)
 	return wifi_frame(skb)->has_seq || outstanding(path) < WIFI_WINDOW;
 }
 
+static struct wifi_rate rate_of(const struct wifi_path *path, u8 which)
+{
+	return path->control->ops->rate(path->control, which);
+}
+
 /*
  * wifi_path_rate() - the rate at which most frames go now
  */
@@ -163,7 +168,7 @@ struct wifi_rate wifi_path_rate(const struct wifi_path *path)
 
 	if (!path->to)
 		return wifi_basic_rate(&rate);
-	return path->minstrel ? path->minstrel->rates[path->minstrel->best].rate : rate;
+	return path->control ? rate_of(path, path->control->ops->usual(path->control)) : rate;
 }
 
 /*
@@ -205,19 +210,19 @@ static void measure(struct wifi_ppdu *ppdu)
 	ppdu->air_ns = wifi_ppdu_ns(&from->medium->phy, &ppdu->rate, ppdu->bytes);
 }
 
-/* The rate of the first transmission. Whether it is a probe of Minstrel's. */
+/* The rate of the first transmission. Whether it goes without aggregation. */
 static bool choose_rate(struct wifi_path *path, struct wifi_ppdu *ppdu, u64 now)
 {
-	bool is_probe = false;
+	struct wifi_control *control = path->to ? path->control : NULL;
+	bool alone;
 
 	ppdu->rate = wifi_path_rate(path);
-	if (path->to && path->minstrel) {
-		is_probe = wifi_minstrel_choose(path->minstrel, &path->from->medium->random,
-						ppdu->chain, now);
-		ppdu->stage = 0;
-		ppdu->rate = path->minstrel->rates[ppdu->chain[0]].rate;
-	}
-	return is_probe;
+	if (!control)
+		return false;
+	alone = control->ops->choose(control, &path->from->medium->random, ppdu, now);
+	ppdu->stage = 0;
+	ppdu->rate = rate_of(path, ppdu->chain[0]);
+	return alone;
 }
 
 /* Bytes of an A-MPDU: the limit on its air time holds at all rates that it may have. */
@@ -226,14 +231,15 @@ static u32 longest(const struct wifi_path *path, const struct wifi_ppdu *ppdu)
 	const struct wifi_params *params = &path->from->params;
 	const struct wifi_phy *phy = &path->from->medium->phy;
 	u32 most = params->ampdu_bytes;
+	struct wifi_rate rate;
 	u32 stage;
 
-	if (!path->minstrel)
+	if (!path->control)
 		return min(most, wifi_ppdu_bytes(phy, &ppdu->rate, 1000 * params->ampdu_time));
-	for (stage = 0; stage < WIFI_CHAIN; stage++) {
-		const struct wifi_rate *rate = &path->minstrel->rates[ppdu->chain[stage]].rate;
-
-		most = min(most, wifi_ppdu_bytes(phy, rate, 1000 * params->ampdu_time));
+	for (stage = 0; stage < path->control->ops->stages; stage++) {
+		rate = rate_of(path, ppdu->chain[stage]);
+		if (!rate.legacy)
+			most = min(most, wifi_ppdu_bytes(phy, &rate, 1000 * params->ampdu_time));
 	}
 	return most;
 }
@@ -241,9 +247,9 @@ static u32 longest(const struct wifi_path *path, const struct wifi_ppdu *ppdu)
 /* The rate for the next transmission of what is left. */
 static void fall_back(struct wifi_path *path, struct wifi_ppdu *ppdu)
 {
-	if (path->to && path->minstrel) {
-		ppdu->stage = wifi_minstrel_stage(path->minstrel, ppdu->chain, ppdu->tries);
-		ppdu->rate = path->minstrel->rates[ppdu->chain[ppdu->stage]].rate;
+	if (path->to && path->control) {
+		ppdu->stage = path->control->ops->stage(path->control, ppdu);
+		ppdu->rate = rate_of(path, ppdu->chain[ppdu->stage]);
 	}
 	measure(ppdu);
 }
@@ -262,14 +268,14 @@ void wifi_path_build(struct wifi_path *path, struct wifi_ppdu *ppdu, u64 now)
 	const struct wifi_params *params = &path->from->params;
 	struct sk_buff *skb = skb_peek(&path->waiting);
 	u32 limit = 0, bytes = 0, most = 1;
-	bool is_probe;
+	bool alone;
 
 	ppdu->path = path;
 	ppdu->lost = 0;
 	ppdu->tries = 0;
 	__skb_queue_head_init(&ppdu->frames);
-	is_probe = choose_rate(path, ppdu, now);
-	if (!ppdu->rate.legacy && !is_probe) {
+	alone = choose_rate(path, ppdu, now);
+	if (!ppdu->rate.legacy && !alone) {
 		most = params->subframes;
 		limit = longest(path, ppdu);
 	}
@@ -318,6 +324,7 @@ void wifi_path_finish(struct wifi_path *path, struct wifi_ppdu *ppdu, u64 now,
 	u32 most = path->to ? path->from->params.retries : 0;
 	u32 frames = skb_queue_len(&ppdu->frames);
 	struct sk_buff *skb, *next;
+	u32 successes = frames;
 	u32 place = 0;
 
 	path->counters.ppdus++;
@@ -325,9 +332,10 @@ void wifi_path_finish(struct wifi_path *path, struct wifi_ppdu *ppdu, u64 now,
 	path->counters.lost += hweight64(ppdu->lost);
 	if (!ppdu->answered && path->to)
 		path->counters.unanswered++;
-	if (path->to && path->minstrel)
-		wifi_minstrel_report(path->minstrel, ppdu->chain[ppdu->stage], frames,
-				     ppdu->answered ? frames - hweight64(ppdu->lost) : 0);
+	if (ppdu->answered)
+		successes -= hweight64(ppdu->lost);
+	else
+		successes = 0;
 	ppdu->tries++;
 
 	skb_queue_walk_safe(&ppdu->frames, skb, next) {
@@ -351,6 +359,9 @@ void wifi_path_finish(struct wifi_path *path, struct wifi_ppdu *ppdu, u64 now,
 	}
 	release(path, released, now);
 	ppdu->lost = 0;
+	if (path->to && path->control)
+		path->control->ops->report(path->control, ppdu, frames, successes,
+					   skb_queue_empty(&ppdu->frames), now);
 	if (!skb_queue_empty(&ppdu->frames))
 		fall_back(path, ppdu);
 }

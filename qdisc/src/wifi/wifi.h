@@ -8,7 +8,8 @@
  * path.c	frames from one device to another: queue, A-MPDU, block ack, order
  * medium.c	the channel that all share: contention, collisions, air time
  * channel.c	what a path loses
- * minstrel.c	at which rate it sends
+ * minstrel.c	at which rate it sends: by what was acknowledged
+ * iwl.c	the same as a card's driver of 2014 decides
  * phy.c	how long things take on the air
  *
  * Times are nanoseconds of CLOCK_MONOTONIC. Everything of a medium is protected
@@ -72,7 +73,7 @@ struct wifi_channel_params {
 	u32	mcs;
 	u32	width;		/* MHz */
 	u32	short_gi;
-	u32	control;	/* enum wifi_control */
+	u32	control;	/* enum wifi_rate_control */
 	u32	loss;		/* 1e-6 */
 	u32	bad_loss;	/* 1e-6 */
 	u32	good;		/* us */
@@ -103,38 +104,41 @@ bool wifi_channel_lost(struct wifi_channel *channel, struct rnd_state *random,
 		       const struct wifi_rate *rate, u64 at);
 bool wifi_channel_swallows(const struct wifi_channel *channel, struct rnd_state *random);
 
-/* ---- minstrel.c ---- */
+/* ---- minstrel.c, iwl.c ---- */
 
-#define WIFI_CHAIN	4
-#define WIFI_ALWAYS	65536	/* a probability of 1 */
+#define WIFI_CHAIN	16	/* rates for the transmissions of a PPDU, at most */
 
-struct wifi_minstrel_rate {
-	struct wifi_rate rate;
-	u32	frame_us;	/* air time of a frame of 1200 bytes */
-	u32	tries;		/* in a chain */
-	u32	attempts, successes;
-	u32	probability;	/* of WIFI_ALWAYS, averaged */
-	u32	unused;		/* updates since the last attempt */
-	bool	known;
+struct wifi_ppdu;
+struct wifi_control;
+
+/**
+ * struct wifi_control_ops - how a path chooses its rates, which it numbers
+ * @rate:	the rate of a number
+ * @usual:	the number at which most frames go now
+ * @choose:	fills the chain of a new PPDU; true: it goes without aggregation
+ * @stage:	the place in the chain for the next transmission
+ * @report:	what a transmission came to; @done: the PPDU has nothing left
+ * @stages:	of a chain
+ */
+struct wifi_control_ops {
+	struct wifi_rate (*rate)(const struct wifi_control *control, u8 which);
+	u8 (*usual)(const struct wifi_control *control);
+	bool (*choose)(struct wifi_control *control, struct rnd_state *random,
+		       struct wifi_ppdu *ppdu, u64 now);
+	u32 (*stage)(const struct wifi_control *control, const struct wifi_ppdu *ppdu);
+	void (*report)(struct wifi_control *control, const struct wifi_ppdu *ppdu,
+		       u32 frames, u32 successes, bool done, u64 now);
+	u32 stages;
 };
 
-struct wifi_minstrel {
-	struct wifi_minstrel_rate rates[32];
-	u32	count;
-	bool	ht;
-	u8	best, second, sure;
-	u64	update_at;
-	u32	frames, probes;	/* since the counts began */
-	u32	length;		/* frames a PPDU, averaged */
+/* First in what a way of choosing keeps, which kfree() frees. */
+struct wifi_control {
+	const struct wifi_control_ops *ops;
 };
 
-struct wifi_minstrel *wifi_minstrel_create(const struct wifi_phy *phy,
-					   const struct wifi_rate *top);
-bool wifi_minstrel_choose(struct wifi_minstrel *minstrel, struct rnd_state *random,
-			  u8 chain[WIFI_CHAIN], u64 now);
-u32 wifi_minstrel_stage(const struct wifi_minstrel *minstrel, const u8 chain[WIFI_CHAIN],
-			u32 tries);
-void wifi_minstrel_report(struct wifi_minstrel *minstrel, u32 which, u32 frames, u32 successes);
+struct wifi_control *wifi_minstrel_create(const struct wifi_phy *phy,
+					  const struct wifi_rate *top);
+struct wifi_control *wifi_iwl_create(const struct wifi_phy *phy, const struct wifi_rate *top);
 
 /* ---- path.c ---- */
 
@@ -183,7 +187,7 @@ struct wifi_path {
 	u64	skipped;		/* bit a sequence number: given up */
 	s64	deficit;		/* ns of air time */
 	struct wifi_channel channel;
-	struct wifi_minstrel *minstrel;	/* NULL: the channel's rate */
+	struct wifi_control *control;	/* NULL: the channel's rate */
 	struct wifi_counters counters;
 };
 
@@ -191,7 +195,7 @@ struct wifi_ppdu {
 	struct wifi_path *path;
 	struct sk_buff_head frames;	/* by sequence number */
 	struct wifi_rate rate;
-	u8	chain[WIFI_CHAIN];	/* of rates, for Minstrel */
+	u8	chain[WIFI_CHAIN];	/* of rates, numbers of the path's control */
 	u8	stage;			/* of the chain */
 	u32	tries;			/* transmissions so far */
 	u32	bytes;			/* of the PSDU */

@@ -56,7 +56,7 @@ enum {
 	IFLA_WIFI_CHANNEL_MCS,		/* 0 to 31 */
 	IFLA_WIFI_CHANNEL_WIDTH,	/* MHz: 20 or 40 */
 	IFLA_WIFI_CHANNEL_SHORT_GI,	/* 0 or 1 */
-	IFLA_WIFI_CHANNEL_CONTROL,	/* enum wifi_control */
+	IFLA_WIFI_CHANNEL_CONTROL,	/* enum wifi_rate_control */
 	IFLA_WIFI_CHANNEL_LOSS,		/* 1e-6 */
 	IFLA_WIFI_CHANNEL_BAD_LOSS,	/* 1e-6 */
 	IFLA_WIFI_CHANNEL_GOOD,		/* us, mean; 0: always good */
@@ -100,9 +100,10 @@ enum wifi_overflow {
 	__WIFI_OVERFLOW_MAX,
 };
 
-enum wifi_control {
+enum wifi_rate_control {
 	WIFI_CONTROL_FIXED,		/* the rate above */
 	WIFI_CONTROL_MINSTREL,		/* chosen from what was acknowledged */
+	WIFI_CONTROL_IWL,		/* likewise, by iwlwifi's iwl-agn-rs */
 	__WIFI_CONTROL_MAX,
 };
 

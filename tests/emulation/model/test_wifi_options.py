@@ -81,6 +81,7 @@ def test_a_file_states_a_wifi_link(tmp_path: Path) -> None:
         ("mcs: 7", "mcs: 7, rate_100kbit_s: 60", "13: wifi.home.stations[0].up.mcs: excludes"),
         ("mcs: 7", "rate_100kbit_s: 110", "13: wifi.home.stations[0].up.rate_100kbit_s: 11 Mbit"),
         ("mcs: 7", "good_us: 5", "13: wifi.home.stations[0].up.good_us: is only one of two"),
+        ("mcs: 7", "mcs: 8, control: iwl", "13: wifi.home.stations[0].up.mcs: 8 has more streams"),
         ("mcs: 7", "trace: [[0, 5]]", "13: wifi.home.stations[0].up.trace: is not a trace; write"),
         ("{mcs: 7}", "7", "13: wifi.home.stations[0].up: is not a mapping; write"),
         (

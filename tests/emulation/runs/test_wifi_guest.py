@@ -62,6 +62,24 @@ except BlockingIOError:
     pass
 status("order", seen=seen, counters=ap.counters())
 """
+CONTROLLED = """
+ap, sta = link({}, {"subframes": 1, "ahead": 0, "up": {"mcs": 7}})
+source = sta.socket(socket.SOCK_DGRAM)
+source.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 100_000)
+
+def acknowledged(channel, subframes=1):
+    with there:
+        wifi.change("sta", {"subframes": subframes, "up": channel})
+    for seconds in (1, 2):  # the first to adapt
+        before, end = sta.counters()["up_bytes"], time.monotonic() + seconds
+        while time.monotonic() < end:
+            source.sendto(bytes(1400), (ap.ip, 9))
+    return sta.counters()["up_bytes"] - before
+
+told = [[acknowledged(channel, subframes) for channel in channels]
+        for subframes, channels in job["channels"]]
+status("controlled", told=told)
+"""
 REFUSED = """
 link({}, {})
 told = []
@@ -228,6 +246,35 @@ def test_saturated_stations_share_as_bianchi_says_and_equal_seeds_give_equal_byt
     expected = wifi.bianchi(Phy(rate_mbit_s=54), 1472, 10, cw_min=31)
     assert found["goodput_mbit_s"] == pytest.approx(expected.goodput_mbit_s, rel=0.03)
     assert found["collision_probability"] == pytest.approx(expected.collision_probability, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("snr_decidb", "short_gi", "subframes"),
+    [
+        (400, False, 1),
+        (400, True, 1),
+        (400, True, 32),
+        (250, True, 1),
+        (190, True, 1),
+        (120, False, 1),
+    ],
+)
+def test_the_rate_of_iwlwifi_comes_near_the_best_fixed_one(
+    snr_decidb: int,
+    short_gi: bool,
+    subframes: int,
+    built: Kernel,
+    own: Module,
+    guest_root: RootFs,
+    tmp_path: Path,
+) -> None:
+    common = {"snr_decidb": snr_decidb, "short_gi": short_gi}
+    fixed = [{**common, "mcs": mcs, "control": "fixed"} for mcs in range(8)]
+    chosen = {**common, "mcs": 7, "control": "iwl"}
+    channels = [(subframes, [*fixed, chosen])]
+    ending, _ = do(CONTROLLED, built, own, guest_root, tmp_path, channels=channels)
+    *rates, adapted = ending.step("controlled")["told"][0]
+    assert adapted == pytest.approx(max(rates), rel=0.1), rates
 
 
 def test_lost_subframes_are_sent_again_and_released_in_order(
