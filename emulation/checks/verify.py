@@ -256,6 +256,8 @@ def judge(old: Shipped, new: Shipped, measure: Measure) -> Verdict:
     ]
     if not same_packets(old, new):
         differ.append("another table of packets")
+    if not same_output(old, new):
+        differ.append("another output of programs")
     same = comparison.equal and not differ
     if reasons and same:
         return Verdict(old.id, "bytes", True, [f"in spite of a different {reasons}"])
@@ -315,6 +317,17 @@ def same_packets(old: Shipped, new: Shipped) -> bool:
     name = old.data.name.removesuffix(".flent.gz") + places.TABLE
     left, right = (table.read(run.data.with_name(name)) for run in (old, new))
     return left.equals(right)
+
+
+def same_output(old: Shipped, new: Shipped) -> bool:
+    """Return whether programs printed and left the same again, or `old` has nothing of them.
+
+    Unpacked archives are compared: another zlib packs otherwise.
+    """
+    left, right = (run.provenance.with_suffix(datafile.OUTPUT) for run in (old, new))
+    if not left.exists():
+        return True
+    return right.exists() and datafile.read(left) == datafile.read(right)
 
 
 def other_identity(old: dict[str, Any], new: dict[str, Any]) -> list[str]:

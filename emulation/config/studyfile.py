@@ -1,7 +1,7 @@
 """The form of a study file, `study.yaml`: sections and their keys.
 
 The forms of rigs and traffic are in `emulation.rigs` and `emulation.traffic`; sections are compared
-with each other, and points made of them, in `emulation.config.sweep`.
+with each other, and points made of them, in `emulation.config.points`.
 """
 
 from __future__ import annotations
@@ -242,6 +242,7 @@ Measure = Literal[
     "dynamic",
     "fairness",
     "flood",
+    "joined",
     "packets",
     "queues",
     "rrul",

@@ -161,6 +161,20 @@ def test_tables_of_packets_are_compared_by_what_is_in_them(
     assert not judge(runs[0], alone).equal
 
 
+@pytest.mark.parametrize(("printed", "equal"), [(b"6.00", True), (b"6.01", False), (None, False)])
+def test_what_programs_printed_is_compared_unpacked(
+    tmp_path: Path, printed: bytes | None, equal: bool
+) -> None:
+    old, new = (write_run(tmp_path / folder) for folder in "ab")
+    for run, text, level in ((old, b"6.00", 6), (new, printed, 9)):
+        if text is not None:
+            path = run.provenance.with_suffix(datafile.OUTPUT)
+            path.write_bytes(gzip.compress(text, level, mtime=0))
+    verdict = judge(old, new)
+    assert (verdict.how, verdict.equal) == ("bytes", equal)
+    assert verdict.notes == ([] if equal else ["another output of programs"])
+
+
 def test_runs_are_chosen_by_how_they_begin(tmp_path: Path) -> None:
     for cell in ("1-1/a/cubic", "10-10/a/cubic", "10-10/b/cubic"):
         write_run(tmp_path, 1, cell)

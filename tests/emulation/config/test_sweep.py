@@ -11,7 +11,7 @@ import pytest
 
 from emulation.config.catalogue import all_labels, experiment, labelled, recorded, select
 from emulation.config.job import job_of
-from emulation.config.sweep import link
+from emulation.config.points import link
 from emulation.errors import ConfigError
 from emulation.machine import provenance
 from emulation.model.axis import Value
