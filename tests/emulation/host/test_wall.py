@@ -326,8 +326,11 @@ def test_root_of_a_guest_reaches_nothing_of_the_host(
         """At the first process of the guest that is its kernel."""
         place = Path(f"/proc/{pid}")
         if wall != "namespaces" and not looked:
+            fds: list[str] = []
             with suppress(OSError):  # it has ended
-                fds = [str(path.readlink()) for path in (place / "fd").iterdir()]
+                for path in (place / "fd").iterdir():
+                    with suppress(FileNotFoundError):  # a file that was closed meanwhile
+                        fds.append(str(path.readlink()))
                 looked.update(
                     environ=(place / "environ").read_text(),
                     fds="\n".join(fds),

@@ -18,7 +18,8 @@ import time
 MSS = 1000
 ISS = 5000
 PEER = socket.inet_aton("192.0.2.1")
-SYN, RST, ACK = 2, 4, 16
+SYN, RST, ACK, ECE = 2, 4, 16, 64
+ECT, CE = 2, 3  # RFC 3168: able to carry marks; marked
 
 
 def checksum(data: bytes) -> int:
@@ -54,8 +55,9 @@ class Peer:
         return ()
 
     def send(
-        self, flags: int, first: int = 0, acks: int = 0, options: bytes = b"", data: bytes = b""
-    ) -> None:
+        self, flags: int, first: int = 0, acks: int = 0, options: bytes = b"", data: bytes = b"",
+        tos: int = 0,
+    ) -> None:  # fmt: skip
         head = struct.pack(
             "!HHIIBBHHH", 9000, self.port, ISS + first + (not flags & SYN),
             self.base + acks, (20 + len(options)) << 2, flags, 65535, 0, 0,
@@ -63,15 +65,15 @@ class Peer:
         segment = head + options + data
         pseudo = PEER + self.client + struct.pack("!HH", 6, len(segment))
         segment = segment[:16] + struct.pack("!H", checksum(pseudo + segment)) + segment[18:]
-        ip = struct.pack("!BBHIBBH", 0x45, 0, 20 + len(segment), 0, 64, 6, 0) + PEER + self.client
+        ip = struct.pack("!BBHIBBH", 0x45, tos, 20 + len(segment), 0, 64, 6, 0) + PEER + self.client
         ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
         self.wire.sendto(ip + segment, (self.place[0], 0x0800, 0, 0, self.place[4]))
 
-    def meet(self) -> None:
+    def meet(self, ecn: bool) -> None:
         while not self.receive()[0] & SYN:
             pass
         options = struct.pack("!BBHBBBBBBBB", 2, 4, MSS, 4, 2, 1, 3, 3, 7, 1, 1)
-        self.send(SYN | ACK, options=options)
+        self.send(SYN | ACK | ECE * ecn, options=options)
         self.send(ACK)  # whose window is scaled: 8 MB
 
     def sack(self, acks: int, first: int, end: int) -> None:
@@ -83,10 +85,10 @@ class Peer:
         self.start = self.start or time.monotonic()
         self.send(ACK, acks=acks * MSS, options=options)
 
-    def give(self, *segments: int) -> None:
+    def give(self, *segments: int, tos: int = 0) -> None:
         self.start = self.start or time.monotonic()
         for segment in segments:
-            self.send(ACK, first=segment * MSS, data=b"x" * MSS)
+            self.send(ACK, first=segment * MSS, data=b"x" * MSS, tos=tos)
 
     def take(self, count: int) -> None:
         """Wait for `count` segments with data."""
@@ -118,7 +120,8 @@ class Peer:
 
 def main(case: str) -> None:
     peer = Peer()
-    peer.meet()
+    marked = case == "marked"
+    peer.meet(ecn=marked)
     if case == "tail":  # two segments, and silence
         peer.take(2)
         peer.start = time.monotonic()
@@ -161,11 +164,16 @@ def main(case: str) -> None:
         for end in range(11, 13):
             peer.sack(0, 7, end)
     else:  # the client receives: first as much as its quick acknowledgments at the start are for
-        for segment in range(60):
-            peer.give(segment)
+        begin = 20 if marked else 60  # from some 67 on each is acknowledged at once, marked or not
+        for segment in range(begin):
+            peer.give(segment, tos=ECT * marked)
             time.sleep(0.002)
         if case == "hole":
             peer.give(*range(61, 81))
+        elif marked:
+            for segment in range(begin, begin + 25):
+                peer.give(segment, tos=CE if segment == begin else ECT)
+                time.sleep(0.002)
         else:  # "filled"
             peer.give(61)
             peer.give(60)

@@ -24,7 +24,7 @@ study: peer
 title: A host and a script
 rig:
   kind: nodes
-  sysctls: {{net.ipv4.tcp_frto: 0, net.ipv4.tcp_wmem: 4096 16384 4194304}}
+  sysctls: {{net.ipv4.tcp_frto: 0, net.ipv4.tcp_wmem: 4096 16384 4194304, net.ipv4.tcp_ecn: 1}}
   nodes: {{client: {{}}, server: {{}}}}
   links: [{{from: client, to: server, there: {{rate: {rate}}}, back: {{delay: {rtt}}}}}]
 experiments:
@@ -97,6 +97,11 @@ def later(told: pd.DataFrame) -> int:
     return int((told["acks"] > 62_000).sum())
 
 
+def quick(told: pd.DataFrame) -> int:
+    """How many acknowledgments come after that of the marked segment, the 21st."""
+    return int((told["acks"] > 21_000).sum())
+
+
 @pytest.mark.parametrize(
     ("switch", "base", "case", "segments", "rtt", "measure", "off", "on"),
     [
@@ -121,6 +126,8 @@ def later(told: pd.DataFrame) -> int:
         ("no_sack_compression", "modern", "hole", 0, "50 ms", repeated, (4, 10), (20, 22)),
         # Four segments after a hole was filled are acknowledged in pairs, or one by one.
         ("quickack", "modern", "filled", 0, "50 ms", later, (2, 2), (4, 4)),
+        # Of 24 segments after a mark one, or 15, are acknowledged alone, the others in pairs.
+        ("quickack_ce", "modern", "marked", 0, "50 ms", quick, (12, 14), (19, 21)),
     ],
 )
 def test_a_switch_restores_what_is_said_of_it(
