@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from analysis.errors import DataError
-from analysis.measures import score, shares
+from analysis.measures import joined, score, shares
 from analysis.measures.kinds import KINDS
 from analysis.runs.dataset import RunFile
 from emulation.config.catalogue import experiment
+from emulation.traffic.programs import IperfSection, Programs
 
 
 def run_of(folder: Path, **printed: str) -> RunFile:
@@ -37,6 +38,32 @@ def test_shares_are_what_both_netperfs_print(tmp_path: Path) -> None:
 def test_a_flow_without_a_throughput_is_an_error(tmp_path: Path, printed: dict[str, str]) -> None:
     with pytest.raises(DataError, match="no throughput of two netperfs"):
         shares.measure(run_of(tmp_path, **printed))
+
+
+def replies(*rtts_ms: float) -> str:
+    """What a ping prints that asks every second."""
+    at = ((1_700_000_000 + second + rtt / 1e3, rtt) for second, rtt in enumerate(rtts_ms))
+    return "".join(f"[{seen:.6f}] 64 bytes from 10.0.0.1: time={rtt:g} ms\n" for seen, rtt in at)
+
+
+def test_delays_are_those_after_flows_join_and_leave(tmp_path: Path) -> None:
+    rtts = [50.0] * 20 + [70.0] * 10 + [500.0] * 10 + [55.0] * 10 + [900.0] * 10
+    found = joined.measure(run_of(tmp_path, probe=replies(*rtts)))
+    assert found == pytest.approx({"after_join_ms": 20.0, "after_leave_ms": 5.0})
+
+
+def test_a_queue_that_answers_no_ping_after_others_join_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no answer to a ping 20 to 30 s"):
+        joined.measure(run_of(tmp_path, probe=replies(*[50.0] * 20)))
+
+
+def test_flows_join_and_leave_when_the_study_says() -> None:
+    traffic = experiment(f"{score.STUDY}/varying").points[0].traffic
+    assert isinstance(traffic, Programs)
+    many = traffic.programs[1]
+    assert isinstance(many, IperfSection)
+    lasts = float(many.options[many.options.index("-t") + 1])
+    assert (many.start.seconds, many.start.seconds + lasts) == (joined.JOIN_S, joined.LEAVE_S)
 
 
 def test_every_number_is_of_a_run_of_the_study_that_measures_it() -> None:
