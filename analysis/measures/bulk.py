@@ -67,6 +67,10 @@ def measure(run: RunFile) -> Mapping[str, float]:
     each_second = goodput_intervals(run, 1.0)
     packets = read_packets(run)
     one_flow = packets.loc[packets["flow"] == 0, "queuing_ms"].dropna()
+    of_one = {  # none of a flow that never got a SYN through
+        "flow_median_ms": float(one_flow.median()),
+        "flow_tail_ms": float(one_flow.quantile(0.9) - one_flow.quantile(0.1)),
+    }
     return {
         **{f"queuing_{name}_ms": float(row[one]) for one, name in PERCENTILES.items()},
         "queuing_most_ms": float(row["most"]),
@@ -78,6 +82,5 @@ def measure(run: RunFile) -> Mapping[str, float]:
         "packets_dropped": float(row["packets_dropped"]),
         "sawtooth_kb": float(row["flight_p90"] - row["flight_p10"]) / 1000,
         "converged_s": 1.0 + float((each_second >= AVAILABLE * np.median(each_second)).argmax()),
-        "flow_median_ms": float(one_flow.median()),
-        "flow_tail_ms": float(one_flow.quantile(0.9) - one_flow.quantile(0.1)),
+        **(of_one if one_flow.size else {}),
     }

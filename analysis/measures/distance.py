@@ -51,6 +51,13 @@ def printed_fairness(runs: Sequence[RunFile], folder: Path) -> pd.DataFrame:
     return _pairs("Fig. 6", cells, _values(folder / "fig6.csv"), "mean")
 
 
+def of_first(runs: Sequence[RunFile]) -> list[RunFile]:
+    """Of each link the runs of the first of its variants among `runs`: where a preferred era has
+    none, those of the next."""
+    first: dict[str, str] = {}
+    return [run for run in runs if first.setdefault(run.link, run.variant) == run.variant]
+
+
 PRINTED: Final = {"rrul": printed_rrul, "rtt_fairness": printed_fairness}
 """Experiment -> its runs (of one era and congestion control) and the folder of printed values to
 PAIRS."""

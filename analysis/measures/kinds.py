@@ -41,6 +41,13 @@ def flood(run: RunFile) -> Mapping[str, float]:
     return measure_flood(run)
 
 
+def joined(run: RunFile) -> Mapping[str, float]:
+    """Of pings beside a flow that many others join for a while."""
+    from analysis.measures.joined import measure
+
+    return measure(run)
+
+
 def packets(run: RunFile) -> Mapping[str, float]:
     """Of bulk flows, every packet of which was followed."""
     from analysis.measures.bulk import measure
@@ -63,7 +70,7 @@ def rrul(run: RunFile) -> Mapping[str, float]:
 
 
 def shares(run: RunFile) -> Mapping[str, float]:
-    """Of two flows of iperf whose congestion controls may differ."""
+    """Of two flows, the second of which has a control, a way or a size of its own."""
     from analysis.measures.shares import measure
 
     return measure(run)
@@ -107,8 +114,8 @@ def window(run: RunFile) -> Mapping[str, float]:
 KINDS: Final[Mapping[str, Measure]] = {
     one.__name__: one
     for one in (
-        bench, dynamic, fairness, flood, packets, queues, rrul, shares, stations, voip, web, wifi,
-        window,
+        bench, dynamic, fairness, flood, joined, packets, queues, rrul, shares, stations, voip,
+        web, wifi, window,
     )
 }  # fmt: skip
 """`measure:` of an experiment -> the function that measures a run of it."""

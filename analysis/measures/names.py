@@ -137,6 +137,8 @@ METRICS: Final = {
         "longest delay after the rate's third fall, by that before", "", factor=True
     ),
     "after_falls_ms": Metric("mean delay of the 10 s after the rate's falls", "ms"),
+    "after_join_ms": Metric("mean delay of the 10 s after 31 flows join", "ms"),
+    "after_leave_ms": Metric("mean delay of the 10 s after they have gone", "ms"),
     "first_drop_ms": Metric("until the first drop after a fall of the rate", "ms"),
     "after_rises_megabytes": Metric("sent in the 10 s after the rate's rises", "MB"),
     "elsewhere_megabytes": Metric("sent at other times", "MB"),

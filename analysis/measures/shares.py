@@ -1,4 +1,4 @@
-"""How two flows share a queue, of which the second has a control or a way of its own: `rfc7928`.
+"""How two flows share a queue, the second with a control, way or size of its own: `rfc7928`.
 
 The programs `first` and `second` of a run are netperfs that print their throughput alone, in
 Mbit/s, from their first segment to the last one's delivery.

@@ -11,8 +11,8 @@ these also say which runs the figure needs, the product of
 - `eras` and `ccs`; the first era and the first congestion control are the paper's. The
   eras `switches` are all that differ from another by one switch of `emulation.model.era`.
 
-`without`, which may be left out, has by era the qdiscs that the figure does not show of it, as cake
-of a kernel that had none.
+`without`, which may be left out, has by era what the figure does not show of it: a list of qdiscs,
+as cake of a kernel that had none, or a mapping of experiments to links.
 
 `length` is that of the load where it is not the experiments' own, or a mapping of experiments to
 lengths, and `probe` what is recorded beside the runs (`emulation.probes.probe`). `unloaded` names
@@ -50,6 +50,10 @@ SWITCHES: Final = "switches"
 NOTEBOOKS: Final = Path(__file__).parents[2] / "notebooks"
 
 
+Without = Sequence[str] | Mapping[str, Sequence[str]]
+"""Qdiscs, or by experiment links, of which an era is not shown."""
+
+
 class Cell(NamedTuple):
     """One point of a sweep, all of whose runs belong to the figure."""
 
@@ -78,7 +82,7 @@ class FigureFile:
     title: str
     caption: str
     parameters: dict[str, Any]
-    without: Mapping[str, Sequence[str]] = field(default_factory=dict)  # qdiscs by era
+    without: Mapping[str, Without] = field(default_factory=dict)  # by era
 
     @property
     def name(self) -> str:
@@ -118,7 +122,7 @@ class FigureFile:
             Cell(paper, experiment, era, link, qdisc, cc, self._length(experiment))
             for cc in self.parameters["ccs"]
             for experiment, link, qdisc in loads
-            for era in self._eras(qdisc)
+            for era in self._eras(experiment, link, qdisc)
         ]
         if self.parameters.get("stations"):
             study, _, experiment = self.parameters["stations"].partition("/")
@@ -146,10 +150,17 @@ class FigureFile:
             return list(several[experiment])
         return self._several("link")
 
-    def _eras(self, qdisc: str) -> list[str]:
+    def _eras(self, experiment: str, link: str, qdisc: str) -> list[str]:
         if self.ablation:
             return ablation_eras(qdisc)
-        return [one for one in self.parameters["eras"] if qdisc not in self.without.get(one, ())]
+
+        def shown(era: str) -> bool:
+            without = self.without.get(era, ())
+            if isinstance(without, Mapping):
+                return link not in without.get(experiment, ())
+            return qdisc not in without
+
+        return [era for era in self.parameters["eras"] if shown(era)]
 
 
 def read_figure(path: Path) -> FigureFile:
@@ -231,11 +242,20 @@ def _left_out(content: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(without, dict):
         yield f"{WITHOUT}: is {without!r}, no mapping of eras to qdiscs"
         return
-    for era, qdiscs in without.items():
+    for era, left in without.items():
         if era not in eras:
             yield f"{WITHOUT}: {era!r} is none of its eras"
-        if not _list(qdiscs):
-            yield f"{WITHOUT}: {era}: is {qdiscs!r}, no list of texts"
+        by_experiment = left if isinstance(left, dict) else {}
+        for name in by_experiment.keys() - set(_experiments(content["parameters"])):
+            yield f"{WITHOUT}: {era}: {name!r} is none of its experiments"
+        for one in by_experiment.values() if by_experiment else [left]:
+            if not _list(one):
+                yield f"{WITHOUT}: {era}: is {one!r}, no list of texts"
+
+
+def _experiments(parameters: Mapping[str, Any]) -> list[Any]:
+    several = parameters.get("experiments", [parameters.get("experiment")])
+    return list(several.values() if isinstance(several, dict) else several)
 
 
 def _outside(study: Path, content: Mapping[str, Any]) -> Iterator[str]:

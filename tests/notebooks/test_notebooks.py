@@ -163,19 +163,19 @@ def test_transient_writes_the_peaks(data: Path, tmp_path: Path) -> None:
 
 def test_settings_stand_side_by_side(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    traffic.write_tree(data, "voip_rrul", "10-10", seeds=2)
+    traffic.write_tree(data, "voip_rrul", "10-10", seeds=2, era="2014c")
     traffic.write_tree(data, "voip_rrul", "10-10", seeds=1, era="modern")
-    traffic.write_tree(data, "voip_rrul", "10-10", seeds=1, cc="reno")
+    traffic.write_tree(data, "voip_rrul", "10-10", seeds=1, era="2014c", cc="reno")
     folder = execute(read_figure(STUDIES / "gbw2015/figures/fig3d.yaml"), data, tmp_path)
     table = pd.read_csv(folder / "table.csv")
-    titles = ["Linux of 2014, CUBIC", "today's Linux, CUBIC", "Linux of 2014, New Reno"]
+    titles = ["Linux of 2014c, CUBIC", "today's Linux, CUBIC", "Linux of 2014c, New Reno"]
     assert list(dict.fromkeys(table["setting"])) == titles
     assert len(table) == 3 * 7
     codel = table[table["qdisc"] == "codel"].set_index("setting")
     assert codel["n_seeds"].tolist() == [2, 1, 1]
     assert codel["mean_ms"].between(6, 7).all()  # over the whole test
     summary = read_summary(folder / "summary.json")
-    assert summary.eras == ["2014", "modern"]
+    assert summary.eras == ["2014c", "modern"]
     assert sum(len(cell["seeds"]) for cell in summary.cells) == 4 * 7
     page = (folder / "notebook.html").read_text()
     assert "all one-way delays" in page  # a claim
@@ -184,7 +184,7 @@ def test_settings_stand_side_by_side(tmp_path: Path) -> None:
 def test_losses_beside_the_printed_ones(tmp_path: Path) -> None:
     data = tmp_path / "data"
     for experiment_name in ("voip_1up", "voip_rrul"):
-        traffic.write_tree(data, experiment_name, "10-1", seeds=2)
+        traffic.write_tree(data, experiment_name, "10-1", seeds=2, era="2014c")
     folder = execute(read_figure(STUDIES / "gbw2015/figures/table2.yaml"), data, tmp_path)
     table = pd.read_csv(folder / "table.csv").set_index(["beside", "qdisc"])
     assert len(table) == 2 * 7
@@ -195,7 +195,7 @@ def test_losses_beside_the_printed_ones(tmp_path: Path) -> None:
 def test_pages_and_fairness(tmp_path: Path) -> None:
     data = tmp_path / "data"
     for experiment_name in ("web_small_1up", "web_small_idle", "rtt_fairness"):
-        traffic.write_tree(data, experiment_name, "10-10", seeds=2)
+        traffic.write_tree(data, experiment_name, "10-10", seeds=2, era="2014c")
     folder = execute(read_figure(STUDIES / "gbw2015/figures/fig4b.yaml"), data, tmp_path)
     table = pd.read_csv(folder / "table.csv").set_index("qdisc")
     assert list(table.index) == list(QDISC_ORDER)

@@ -389,6 +389,17 @@ def test_todays_era_counts_where_the_other_lacks_runs() -> None:
     assert (one.headline.era, one.headline.verdict) == ("modern", Verdict.AGREES)
 
 
+def test_either_of_the_papers_eras_counts_where_neither_has_all_cells() -> None:
+    """Of 10/1 the era by code has no run; at 10/10 its runs count, and not those of the other."""
+    slow = replace(CODEL, link="10/1")
+    rule = every(check.within(CODEL, high=2), check.within(slow, high=2))
+    by_code, by_release = measured({CODEL: LOW}, "2014c"), measured({slow: LOW}, "2014")
+    one = verdict_of(rule, pd.concat([by_code, by_release]))
+    assert (one.verdict, one.era) == (Verdict.AGREES, "2014c or 2014")
+    one = verdict_of(rule, pd.concat([by_code, by_release, measured({CODEL: HIGH}, "2014")]))
+    assert (one.verdict, one.era) == (Verdict.DISAGREES, "2014")  # which has all cells
+
+
 def test_another_kernel_is_judged_last() -> None:
     eras = ("modern@linux-7.2", "2014", "modern")
     several = pd.concat([

@@ -1,5 +1,7 @@
 """Web: fetch times of runs, what they are divided by, and pages that failed."""
 
+import gzip
+import json
 import statistics
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 from analysis.errors import DataError
 from analysis.measures import web
 from analysis.runs.dataset import Dataset, find_runs, read_runs
+from emulation import datafile
 from tests.data import synthetic_traffic as traffic
 
 
@@ -68,6 +71,21 @@ def test_a_run_without_a_page_is_refused(root: Path, tmp_path: Path) -> None:
     path = traffic.write_run(tmp_path, "web_small_1up", "10-10", "codel", 1)
     data = read_runs(find_runs(tmp_path, "gbw2015", "web_small_1up@2014"), jobs=1)
     others = data.samples[data.samples["kind"] != "page"]
-    with pytest.raises(DataError, match="no page was fetched"):
-        web.run_fetch(Dataset(others, data.flows, data.runs))
+    early = data.samples[~(data.samples["time_s"] > 1)]  # pages of a fraction of a second
+    for samples in (others, early):
+        with pytest.raises(DataError, match="no page was fetched under load"):
+            web.run_fetch(Dataset(samples, data.flows, data.runs))
     assert path.exists()
+
+
+def test_the_spread_of_one_page_is_left_out(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        traffic.write_run(tmp_path, "web_small_idle", "10-10", "pfifo_fast", seed)
+        path = traffic.write_run(tmp_path, "web_small_1up", "10-10", "codel", seed)
+    content = datafile.read_json(path)
+    page = content["raw_values"]["HTTP latency"][0]
+    content["raw_values"]["HTTP latency"] = [{**page, "val": 6000.0}]  # into the load
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    one, other = (web.measure(run) for run in find_runs(tmp_path, "gbw2015", "web_small_1up@2014"))
+    assert one.keys() == {"fetch_time_normalised", "fetch_time_sd_s"}
+    assert other.keys() == {"fetch_time_normalised"}

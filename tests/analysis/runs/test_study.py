@@ -364,6 +364,10 @@ def test_a_figure_belongs_to_the_study_that_it_lies_in(mine: Path) -> None:
          "without: '2014' is none of its eras"),
         ("parameters:", "without: {modern: pie}\nparameters:",
          "without: modern: is 'pie', no list of texts"),
+        ("parameters:", "without: {modern: {load: 10/1}}\nparameters:",
+         "without: modern: is '10/1', no list of texts"),
+        ("parameters:", "without: {modern: {rrul: [10/1]}}\nparameters:",
+         "without: modern: 'rrul' is none of its experiments"),
     ],
 )  # fmt: skip
 def test_a_figure_with_values_of_another_kind_says_which(

@@ -210,6 +210,20 @@ def test_the_conclusions_have_the_verdict_of_all_that_they_cite() -> None:
     assert cited <= set(re.findall(r"^\| ([a-z]\d{3}) \|", table, re.MULTILINE))
 
 
+def test_what_disagrees_over_the_wire_has_a_reason() -> None:
+    """docs/claims.md has a row for each such statement of gbw2015, and for no other."""
+    table = (ROOT / "studies/gbw2015/README.md").read_text()
+    disagree = re.findall(r"^\| (g\d{3}) \|.*\| disagrees \|(?!.*wifi_)", table, re.MULTILINE)
+    page = (ROOT / "docs/claims.md").read_text()
+    _, _, rest = page.partition("## What disagrees, and why")
+    heads = re.findall(r"^\| ([^|]*g\d{3}[^|]*) \|", rest.partition("\n## ")[0], re.MULTILINE)
+    named: set[str] = set()
+    for head in heads:
+        for first, last in re.findall(r"g(\d{3})(?: to g(\d{3}))?", head):
+            named |= {f"g{number:03d}" for number in range(int(first), int(last or first) + 1)}
+    assert named == set(disagree)
+
+
 def test_readme_has_a_place_for_them() -> None:
     assert "| gbw2015 | 218 |" in (ROOT / "docs/results.md").read_text()
     fill((ROOT / "docs/results.md").read_text(), "claims", "")
