@@ -17,18 +17,7 @@ RULES: Final[dict[str, Rule]] = {
     **wifi.RULES,
 }
 
-WIRED: Final = (
-    "rrul", "voip_1up", "voip_rrul", "web_small_1up", "web_small_rrul", "web_large_1up",
-    "web_large_rrul", "rtt_fairness",
-)  # fmt: skip
-
 VARIATIONS: Final = (
-    Variation(
-        era="2014",
-        instead="2014+fack+no_rack+quickack+no_sack_compression",
-        experiments={name: name for name in WIRED},
-        source="Linux 3.14 found and reported losses so (docs/eras.md)",
-    ),
     Variation(
         era="2014",
         instead="2014",
