@@ -85,8 +85,8 @@ def test_statements_are_a_table(some: Path) -> None:
     ("run", "plot"),
     [
         (f"{CELL}/seed-001", "all_scaled"),
-        ("gbw2015/voip_rrul@2014/10-10/codel/cubic/seed-001", "totals"),
-        ("gbw2015/rtt_fairness@2014/10-10/codel/cubic/seed-001", "totals"),
+        ("gbw2015/voip_rrul@2014c/10-10/codel/cubic/seed-001", "totals"),
+        ("gbw2015/rtt_fairness@2014c/10-10/codel/cubic/seed-001", "totals"),
     ],
 )
 def test_the_data_open_in_flents_own_plotter(run: str, plot: str, tmp_path: Path) -> None:
