@@ -330,7 +330,8 @@ def switches(era: str, besides: Iterable[str] = ()) -> tuple[Switch, ...]:
     """Return the switches of `era`: a name of `ERAS`, then `+name` or `-name` for each change.
 
     `besides` are switches added to every era but `MODERN`. Raises `ValueError` for an unknown name
-    (with the valid ones), for a change that has no effect, and for a clock beside noise.
+    (with the valid ones), for a change that has no effect, as what it takes out is part of another
+    switch, and for a clock beside noise.
     """
     base, *changes = re.split(r"(?=[+-])", era)
     if base not in ERAS:
@@ -346,10 +347,28 @@ def switches(era: str, besides: Iterable[str] = ()) -> tuple[Switch, ...]:
             raise ValueError(f"era '{era}': '{name}' is already {'on' if sign == '+' else 'off'}")
         on ^= {name}
     chosen = tuple(switch for name, switch in _BY_NAME.items() if name in on)
+    for out in sorted({change[1:] for change in changes} - on):
+        if others := _including(_BY_NAME[out], chosen):
+            what = f"era '{era}': '{out}' is part of {' and '.join(others)} as well"
+            raise ValueError(f"{what}; leave out {'that' if len(others) == 1 else 'these'}, too")
     clocks = [switch.name for switch in chosen if switch.tick or switch.noise]
     if len(clocks) > 1:
         raise ValueError(f"era '{era}': {' and '.join(clocks)} exclude each other; choose one")
     return chosen
+
+
+def _including(out: Switch, on: Iterable[Switch]) -> tuple[str, ...]:
+    """Return the names of those `on` by which all that `out` does is done without it."""
+    settings = _settings(out)
+    if not settings or not settings <= frozenset().union(*map(_settings, on)):
+        return ()
+    return tuple(f"'{switch.name}'" for switch in on if _settings(switch) & settings)
+
+
+def _settings(switch: Switch) -> frozenset[tuple[object, ...]]:
+    """Return all that `switch` sets, as (where, value) and (kind, option, value)."""
+    module = ((switch.module, ""),) if switch.module else ()
+    return frozenset((*switch.parameters, *switch.sysctls, *switch.options, *module))
 
 
 def parameters(on: Iterable[Switch]) -> dict[str, str]:

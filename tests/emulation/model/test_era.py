@@ -56,12 +56,33 @@ def test_switches_are_added_and_taken_away_in_the_order_of_the_table() -> None:
         ("modern-single_drop", "era 'modern-single_drop': 'single_drop' is already off"),
         ("2014+single_drop", "era '2014+single_drop': 'single_drop' is already on"),
         ("modern+no_rack+no_rack", "'no_rack' is already on"),
+        ("2014c-quickack", "'quickack' is part of 'quickack_ce' as well; leave out that, too"),
+        (
+            "2014c-no_rack-early_retransmit",
+            "'no_rack' is part of 'fack_reordering' as well; leave out that, too",
+        ),
+        (
+            "2014c-no_rack",
+            "is part of 'fack_reordering' and 'early_retransmit' as well; leave out these, too",
+        ),
     ],
 )
 def test_what_is_no_era_is_refused(text: str, said: str) -> None:
     with pytest.raises(ValueError, match="era") as caught:
         era.switches(text)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2014c-quickack-quickack_ce", "2014c-quickack_ce", "2014c-small_queues", "2014c-prr_grow"],
+)
+def test_what_is_taken_out_makes_a_difference(text: str) -> None:
+    whole, less = era.switches("2014c"), era.switches(text)
+    for of in (era.parameters, era.sysctls, era.modules):
+        if of(whole) != of(less):
+            return
+    raise AssertionError(text)
 
 
 def test_every_switch_says_what_it_does_and_does_something() -> None:
