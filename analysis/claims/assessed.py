@@ -47,7 +47,7 @@ def design_of(study: Study) -> Design:
                 seeds[label] = fixed.repetitions[one.name]
             if one.name in fixed.seen:
                 seen[label] = fixed.seen[one.name]
-    return Design(loads, seeds, seen)
+    return Design(loads, seeds, seen, *([fixed.eras] if fixed.eras else []))
 
 
 def _distinct(study: Study, claims: Iterable[Claim], before: Iterable[Assessment]) -> None:

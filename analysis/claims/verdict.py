@@ -44,11 +44,9 @@ Rule = Condition | Same | Callable[[Claim], Condition]
 
 ALPHA: Final = 0.05
 CLOSE: Final = 0.03  # of the bound, or of what is compared: what the papers call identical
-EITHER: Final = ("2014c", "2014")  # of each experiment and link the first that has runs
-#: In the order in which they decide: the papers' by their kernel's code, as they were chosen
-#: before, which goes as its runs do (docs/campaigns.md), either of them for claims of cells that no
-#: single one has, and today's.
-ERAS: Final = ("2014c", "2013c", "2014", "2013", " or ".join(EITHER), DEFAULT_ERA)
+#: The eras that decide where a study fixes none, in their order: by the kernel's code, and as they
+#: were chosen before.
+ERAS: Final = ("2014c", "2013c", "2014", "2013")
 CCS: Final = ("cubic", "reno")  # the papers show CUBIC; others come behind
 
 
@@ -361,6 +359,7 @@ class Design:
     loads: Mapping[str, int] = field(default_factory=dict)  # loads that repetitions take in turn
     seeds: Mapping[str, int] = field(default_factory=dict)  # repetitions; others are not looked at
     seen: Mapping[str, int] = field(default_factory=dict)  # of them looked at before, at most
+    eras: tuple[str, ...] = ERAS  # of the paper's kernel, in the order in which they decide
 
 
 def assess(
@@ -381,12 +380,15 @@ def assess(
     if design.seeds and not table.empty:
         most = table["experiment"].map(dict(design.seeds)).fillna(np.inf)
         table = table[table["seed"] <= most]
-    table = pd.concat([table, _of_either(table)], ignore_index=True)
+    former = [era for era in design.eras if era in set(table["era"])]
+    table = pd.concat([table, _of_either(table, former)], ignore_index=True)
     known = {(str(era), str(cc)) for era, cc in table[["era", "cc"]].drop_duplicates().to_numpy()}
     ccs = [*CCS, *sorted({cc for _, cc in known} - {*CCS})]
     others = sorted({era for era, _ in known if era.startswith(f"{DEFAULT_ERA}@")})
-    contexts = [(era, cc) for era in (*ERAS, *others) for cc in ccs if (era, cc) in known]
-    contexts = contexts or [(ERAS[0], CCS[0])]
+    former.append(" or ".join(former))
+    eras = (*former, DEFAULT_ERA, *others)
+    contexts = list(dict.fromkeys((era, cc) for era in eras for cc in ccs if (era, cc) in known))
+    contexts = contexts or [(design.eras[0], CCS[0])]
     conditions = {claim.id: condition_of(claim, claims, rules) for claim in claims}
     measured = Measured(table)
     found = {}
@@ -398,7 +400,7 @@ def assess(
                 found[context] |= _explained(variation, found[context], conditions, values, table)
     for context in contexts:
         if context[0] in (DEFAULT_ERA, *others):
-            then = [found[era, context[1]] for era in ERAS[:-1] if (era, context[1]) in found]
+            then = [found[era, context[1]] for era in former if (era, context[1]) in found]
             found[context] |= _agreeing_then(found[context], then)
     contexts.sort(key=lambda context: (context[0] in others, ccs.index(context[1])))
     results = []
@@ -411,15 +413,15 @@ def assess(
     return results
 
 
-def _of_either(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of EITHER, under its name; none where one of the two has no runs at all."""
-    first, second = (table[table["era"] == era] for era in EITHER)
-    if first.empty or second.empty:
+def _of_either(table: pd.DataFrame, eras: Sequence[str]) -> pd.DataFrame:
+    """The rows of all `eras` under a common name: of each experiment, link and congestion control
+    those of the first era that has any. None where there are less than two."""
+    if len(eras) < 2:
         return table.iloc[:0]
-    cells, others = (
-        pd.MultiIndex.from_frame(one[["experiment", "link", "cc"]]) for one in (first, second)
-    )
-    return pd.concat([first, second[~others.isin(cells)]]).assign(era=" or ".join(EITHER))
+    former = table[table["era"].isin(eras)]
+    rank = former["era"].map(eras.index)
+    first = rank.groupby([former[name] for name in ("experiment", "link", "cc")]).transform("min")
+    return former[rank == first].assign(era=" or ".join(eras))
 
 
 def condition_of(claim: Claim, claims: Iterable[Claim], rules: Mapping[str, Rule]) -> Condition:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from emulation.checks.verify import (
     shipped,
     verify,
 )
+from emulation.config.catalogue import all_labels, experiments
 from emulation.errors import (
     ConfigError,
     DamagedData,
@@ -34,6 +36,7 @@ from emulation.errors import (
 )
 from emulation.host import seal
 from emulation.machine import rootfs
+from emulation.runs.run import today
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -73,6 +76,11 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--record", action="store_true", help=f"append what came of it to DATA/{EVIDENCE}"
     )
+    parser.add_argument(
+        "--renew", action="store_true",
+        help="of the runs that were made of another kernel, guest or job, and put what comes out "
+        "in their place, whatever it is; the verdicts compare the two",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
     add_unconfined(parser)
 
@@ -82,11 +90,13 @@ def run(args: argparse.Namespace) -> int:
     runs = beginning(shipped(args.data), args.only)
     root = rootfs.build()
     seal.check(root.path, contents=True)
+    if args.renew:
+        runs = _outdated(runs, root)
     chosen = runs
     if not args.all:
         found = {name: kernel.find(name) for name in {one.series for one in runs}}
         digests = {name: one.identity for name, one in found.items() if one}
-        here = runs if args.only else repeatable(runs, digests, root)
+        here = runs if args.only or args.renew else repeatable(runs, digests, root)
         if len(here) < len(runs):
             say = f"{len(here)} of {len(runs)} runs have this kernel and guest: a sample of those"
             print(say, file=sys.stderr)
@@ -95,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     kernels = {name: kernel.build(series=name) for name in sorted(series)}
     verdicts = []
     try:
-        for verdict in _verdicts(chosen, kernels, root, args.jobs):
+        for verdict in _verdicts(chosen, kernels, root, args.jobs, args.renew):
             verdicts.append(verdict)
             print(json.dumps(vars(verdict)) if args.json else printable(str(verdict)), flush=True)
     finally:  # what was compared before ^C is evidence, too
@@ -106,6 +116,20 @@ def run(args: argparse.Namespace) -> int:
     if (error := worst(verdicts)) is not None:
         raise error
     return 0
+
+
+def _outdated(runs: list[Shipped], root: RootFs) -> list[Shipped]:
+    """Those of `runs` that would be made of something else today; `ConfigError` where none is."""
+    known = all_labels(experiments())
+    kernels = {name: kernel.build(series=name) for name in {one.series for one in runs}}
+    found = [
+        one
+        for one in runs
+        if one.record["identity"] != today(one.run(known), kernels[one.series], root)
+    ]
+    if not found:
+        raise ConfigError("nothing to renew: each run is of today's kernel, guest and job")
+    return found
 
 
 def measured(run: Shipped, folder: Path) -> Measured:
@@ -131,16 +155,17 @@ def beginning(runs: list[Shipped], starts: list[str]) -> list[Shipped]:
 
 
 def _verdicts(
-    runs: list[Shipped], kernels: dict[str, Kernel], root: RootFs, jobs: int
+    runs: list[Shipped], kernels: dict[str, Kernel], root: RootFs, jobs: int, renewing: bool
 ) -> Iterator[Verdict]:
     """The verdicts, in the order of `runs`, so many `jobs` at a time."""
     if jobs == 1:
         for one in runs:
-            yield verify(one, kernels[one.series], root, measured)
+            yield verify(one, kernels[one.series], root, measured, renewing=renewing)
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        waiting = [pool.submit(verify, one, kernels[one.series], root, measured) for one in runs]
+        again = partial(verify, root=root, measure=measured, renewing=renewing)
+        waiting = [pool.submit(again, one, kernels[one.series]) for one in runs]
         try:
             for verdict in waiting:
                 yield verdict.result()

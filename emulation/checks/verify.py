@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 import math
+import os
 import runpy
+import shutil
 import statistics
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -31,7 +34,7 @@ from emulation.machine import guestcode
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Experiment, Run
 from emulation.probes.probe import FOLLOWED, Probe
-from emulation.runs.run import execute
+from emulation.runs.run import execute, guest_packages, kernel_log
 
 #: Least number of seeds from which a spread is estimated.
 ENOUGH_SEEDS = 3
@@ -209,8 +212,13 @@ def verify(
     root: RootFs,
     measure: Measure,
     on_step: Callable[[dict[str, Any]], None] = lambda step: None,
+    renewing: bool = False,
 ) -> Verdict:
-    """Repeat the run `old` in a scratch folder and compare the two."""
+    """Repeat the run `old` in a scratch folder and compare the two.
+
+    With `renewing` the new one takes the place of one that was made of something else, whatever
+    came out: to keep the old one where they differ would choose by results.
+    """
     if old.damaged:
         return Verdict(old.id, "damaged", False, [f"{old.data.name} has another SHA-256"])
     if not follows_from_raw(old):
@@ -220,13 +228,46 @@ def verify(
     run = old.run()
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
         probes = tuple(Probe(kind) for kind, _ in tables(old))
-        result = execute(run, kernel, root, Path(scratch), on_step, probes=probes)
+        raw = renewing and old.raw.exists()
+        result = execute(run, kernel, root, Path(scratch), on_step, probes=probes, raw=raw)
         again = Shipped.at(result.provenance)
         verdict = judge(old, again, measure)
+        if renewing and again.record["identity"] != old.record["identity"]:
+            verdict.notes.append(renew(old, again, measure))
     if old.raw.exists():
         verdict.notes.append(f"its data follow from {old.raw.name}")
     verdict.kernel_digest, verdict.rootfs_digest = kernel.digest, root.digest
     return verdict
+
+
+def renew(old: Shipped, new: Shipped, measure: Measure) -> str:
+    """Put the files of `new` in the place of those of `old`, provenance last; return a note.
+
+    A run of which measures alone are shipped stays one. What probes sampled of `old` stays where
+    the data are the same; where they are not, so does the whole run.
+    """
+    stem = f"{old.provenance.stem}."
+    there = {path.name for path in new.cell.glob(f"{stem}*")}
+    sampled = [path.name for path in old.cell.glob(f"{stem}*.parquet") if path.name not in there]
+    if sampled and old.record["data_sha256"] != new.record["data_sha256"]:
+        return f"not renewed, as {sampled[0]} belongs to its data: 'emulate run' it with its probe"
+    if old.reduced:
+        numbers = {name: value for name, (value, _) in measure(new, old.folder).items()}
+        told = {**new.record, datafile.MEASURES: numbers}
+        new.provenance.write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
+        new.data.unlink()
+    shared = (
+        kernel_log(new.record["kernel_log_sha256"]),
+        guest_packages(new.record["identity"]["root"]["digest"]),
+    )
+    own = sorted(new.cell.glob(f"{stem}*"), key=lambda path: path == new.provenance)
+    for path in (*(new.folder / name for name in shared), *own):
+        target = old.folder / path.relative_to(new.folder)
+        target.parent.mkdir(exist_ok=True)
+        partial = target.with_name(f".{target.name}.{os.getpid()}")
+        shutil.copyfile(path, partial)
+        partial.replace(target)
+    return "renewed"
 
 
 def follows_from_raw(run: Shipped) -> bool:

@@ -360,11 +360,16 @@ def recorded(provenance: Mapping[str, Any], known: Mapping[str, Experiment] | No
 def _recorded(provenance: Mapping[str, Any], known: Mapping[str, Experiment] | None) -> Run:
     name = f"{provenance['paper']}/{provenance['experiment']}"
     source = known[name] if known and name in known else experiment(name)
-    axes = {axis: provenance[axis] for axis in ("link", "qdisc", "cc") if provenance[axis] != NONE}
-    axes |= {axis: text for axis, text in provenance.get("axes", {}).items() if axis in axes}
+    swept = {(point.link.name, point.qdisc, point.cc) for point in source.points}
+    names = {axis: provenance[axis] for axis in ("link", "qdisc", "cc") if provenance[axis] != NONE}
+    if not any({*names.values()} <= {*values} for values in swept):
+        # A value outside the sweep has no name to select it by. One in it may have no other, as
+        # that of several axes: `codel_10ms`.
+        texts = provenance.get("axes", {})
+        names |= {axis: texts[axis] for axis in names if axis in texts}
     runs = select(
         source,
-        **axes,
+        **names,
         seed=provenance["seed"],
         length=Duration(round(float(provenance["length_s"]) * 10**9)),
         era=provenance["era"],

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from emulation.kernel import recipe
-from emulation.model.era import NAMES as SWITCHES
+from emulation.model.era import NAMES as SWITCHES, switches
 from emulation.model.qdisc import TC_OPTIONS, Option
 from emulation.model.units import Duration, Packets, Quantity, Rate, Size, UnitError
 from emulation.model.wifi import flaws as wifi_flaws
@@ -330,13 +330,26 @@ class ExperimentSection(Section):
         return _blocks(value)
 
 
+def _eras(names: tuple[str, ...]) -> tuple[str, ...]:
+    for place, name in enumerate(names):
+        try:
+            switches(name)
+        except ValueError as error:
+            raise Flaws(((place,), str(error), "write the name of an era")) from None
+    if len(set(names)) < len(names):
+        raise Flaws(((), "an era stands there twice", "leave one of them out"))
+    return names
+
+
 class FixedSection(Section):
     """What the claims are settled by, as it was fixed on a day: repetitions 1 to n of each cell of
-    an experiment, and how many of them had been looked at by then, at most, in any cell."""
+    an experiment, how many of them had been looked at by then, at most, in any cell, and the eras
+    of the paper's kernel, the one that counts first."""
 
     on: str = Field(pattern=r"^\d{4}-\d\d-\d\d$")  # with quotes
     repetitions: dict[Name, int]
     seen: dict[Name, int] = Field(default_factory=dict)
+    eras: Annotated[tuple[str, ...], AfterValidator(_eras)] = ()
 
 
 def _study_name(text: str) -> str:

@@ -135,6 +135,7 @@ class Fixed:
     on: str = ""  # the day since when it holds: "2026-11-22"
     repetitions: Mapping[str, int] = field(default_factory=dict)  # seeds 1 to n of each cell
     seen: Mapping[str, int] = field(default_factory=dict)  # of them looked at before that day
+    eras: tuple[str, ...] = ()  # of the papers' kernel, the one that counts first
 
 
 @dataclass(frozen=True)

@@ -537,6 +537,18 @@ def test_repetitions_beyond_those_that_are_fixed_are_not_looked_at() -> None:
     assert (one.headline.verdict, one.in_sample) == (Verdict.NOT_YET, False)
 
 
+def test_eras_that_a_study_fixes_decide_in_their_order() -> None:
+    rule = check.within(CODEL, high=2)
+    table = pd.concat([measured({CODEL: LOW}, "2014"), measured({CODEL: HIGH}, "2013c-host_noise")])
+    for eras, counts, expected in (
+        (("2013c-host_noise",), "2013c-host_noise", Verdict.DISAGREES),
+        (("2014", "2013c-host_noise"), "2014", Verdict.AGREES),
+        (Design().eras, "2014", Verdict.AGREES),  # in which the other has no part
+    ):
+        (one,) = assess([claim()], {"g038": rule}, table, design=Design(eras=eras))
+        assert (one.headline.era, one.headline.verdict) == (counts, expected)
+
+
 def test_a_mean_of_factors_has_the_interval_of_a_factor() -> None:
     fall = Quantity("fall_2_times", "dynamic", "100/100", "codel_830")
     (found,) = verdict_of(

@@ -361,7 +361,7 @@ def test_a_status_a_cause(
     for number, _ in enumerate(verdicts, start=1):
         write_run(tmp_path, number)
     queue = list(verdicts)
-    monkeypatch.setattr(command, "verify", lambda *_: queue.pop(0))
+    monkeypatch.setattr(command, "verify", lambda *_, **__: queue.pop(0))
     monkeypatch.setattr(kernel, "build", lambda series: None)
     monkeypatch.setattr(rootfs, "build", lambda: rootfs.RootFs(tmp_path, "", {}))
     assert cli.main(["verify", "--all", "--data", str(tmp_path), "--record"]) == status
@@ -376,7 +376,7 @@ def test_what_was_compared_before_an_interrupt_is_kept(
 ) -> None:
     from emulate.commands import verify as command
 
-    def first_only(one: Shipped, *_: object) -> Verdict:
+    def first_only(one: Shipped, *_: object, **__: object) -> Verdict:
         if one.data.name != "seed-001.flent.gz":
             raise KeyboardInterrupt
         return Verdict("a", "bytes", True)
@@ -412,12 +412,64 @@ def test_a_run_is_reproduced_and_damage_is_found(
     (row,) = csv.DictReader((tmp_path / "verified.csv").read_text().splitlines())
     assert (row["how"], row["runs_equal"], row["runs_compared"]) == ("bytes", "2", "2")
 
+    assert cli.main(["verify", "--all", "--renew", "--data", str(tmp_path)]) == 0
+    (line,) = capsys.readouterr().out.splitlines()  # of the one that was made of something else
+    assert line.startswith(f"{again.id}: the same bytes") and line.endswith("; renewed")
+    renewed = json.loads(record.read_text())
+    assert (
+        renewed["identity"]["guest"]
+        == json.loads(result.provenance.read_text())["identity"]["guest"]
+    )
+    assert cli.main(["verify", "--all", "--renew", "--data", str(tmp_path)]) != 0
+    assert "nothing to renew" in capsys.readouterr().err
+
     copied = tmp_path / "copy" / result.data.parent.relative_to(tmp_path)
     shutil.copytree(result.data.parent, copied)
     with (copied / result.data.name).open("ab") as file:
         file.write(b"x")
     assert cli.main(["verify", "1", "--data", str(tmp_path / "copy")]) == 10
     assert "DAMAGED DATA" in capsys.readouterr().out
+
+
+def shares(run: Shipped) -> Shipped:
+    """The run with what its folder has for several."""
+    run.record["kernel_log_sha256"] = "1" * 64
+    run.provenance.write_text(json.dumps(run.record))
+    for name in ("kernel-logs/1111111111111111.log.gz", "guests/r.json"):
+        (run.folder / name).parent.mkdir(exist_ok=True)
+        (run.folder / name).write_text("of a guest")
+    return run
+
+
+def test_a_run_that_was_done_again_takes_the_place_of_the_old(tmp_path: Path) -> None:
+    old = write_run(tmp_path / "a")
+    new = shares(write_run(tmp_path / "b", rtt=60.5, guest="h"))
+    assert verify.renew(old, new, measured) == "renewed"
+    assert old.data.read_bytes() == new.data.read_bytes()
+    assert old.provenance.read_bytes() == new.provenance.read_bytes()
+    shared = (old.folder / "kernel-logs/1111111111111111.log.gz", old.folder / "guests/r.json")
+    assert all(path.read_text() == "of a guest" for path in shared)
+    assert len(list(old.cell.iterdir())) == 2  # nothing partial is left
+
+
+def test_a_renewed_run_keeps_its_form_and_what_probes_left(tmp_path: Path) -> None:
+    old = without_data(write_run(tmp_path / "a"))
+    new = shares(write_run(tmp_path / "b", rtt=62.0, guest="h"))
+    assert verify.renew(old, new, measured) == "renewed"
+    assert not old.data.exists()
+    told = Shipped.at(old.provenance).record
+    assert (told["identity"]["guest"], told["measures"]["induced_latency_ms"]) == ("h", 12.0)
+
+    sampled = write_run(tmp_path / "c")
+    sampled.provenance.with_suffix(".qdisc.parquet").touch()
+    before = sampled.provenance.read_bytes()
+    note = verify.renew(sampled, shares(write_run(tmp_path / "d", rtt=60.5)), measured)
+    assert note.startswith("not renewed, as seed-001.qdisc.parquet")
+    assert sampled.provenance.read_bytes() == before
+    assert (
+        verify.renew(sampled, shares(write_run(tmp_path / "e", guest="h")), measured) == "renewed"
+    )
+    assert sampled.provenance.with_suffix(".qdisc.parquet").exists()
 
 
 def without_data(run: Shipped, **measures: float) -> Shipped:

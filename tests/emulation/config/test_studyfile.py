@@ -114,6 +114,16 @@ def test_what_a_file_need_not_say(study: Path) -> None:
             "cc: cubic, repetitions: 3,",
             "18: experiments.first.sweep.repetitions: unknown axis 'repetitions'; valid: link, qdi",
         ),
+        (
+            "    repetitions: 2\n",
+            "fixed:\n  on: '2026-11-22'\n  repetitions: {first: 2}\n  eras: [2014d]\n",
+            "22: fixed.eras[0]: unknown era '2014d'; valid: modern, 2014",
+        ),
+        (
+            "    repetitions: 2\n",
+            "fixed:\n  on: '2026-11-22'\n  repetitions: {first: 2}\n  eras: ['2014', '2014']\n",
+            "22: fixed.eras: an era stands there twice; leave one of them out",
+        ),
     ],
 )
 def test_each_mistake_has_its_line_and_key(refusal: Refusal, old: str, new: str, said: str) -> None:

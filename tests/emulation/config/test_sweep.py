@@ -475,6 +475,22 @@ def test_a_run_of_a_sweep_is_found_by_its_provenance(first_of: Read) -> None:
         recorded({**told, "run": "mine/other"}, {"mine/first": found})
 
 
+def test_a_run_is_found_whose_qdisc_is_called_by_the_values_of_two_axes(first_of: Read) -> None:
+    block = "link: 10/1, qdisc: codel, cc: cubic"
+    identity = 'id: "first/{link}/{qdisc}[_{target}]/{cc}"'
+    found = first_of(swept(f"[{{{block}}}, {{{block}, target: 7 ms}}]", identity))
+    runs = select(found, seed=1)
+    assert [run.qdisc for run in runs] == ["codel", "codel_7ms"]
+    for run in runs:
+        told = {
+            "run": run.id, "paper": "mine", **provenance.origin(run), "link": "10/1",
+            "qdisc": run.qdisc, "cc": "cubic", "seed": 1, "era": run.era,
+            "length_s": run.length.seconds, "axes": dict(run.point.axes),
+            "identity": {"kernel": {"series": run.kernel}},
+        }  # fmt: skip
+        assert recorded(told, {"mine/first": found}) == run
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
