@@ -52,7 +52,11 @@ def row(page: list[list[str]], head: str, qdisc: str) -> list[str]:
 def test_rrul(qdisc: str, page: list[list[str]]) -> None:
     ours = [
         ", ".join(mean(name, era, "rrul", measure, qdisc, form) for measure, form in RRUL.items())
-        for name, era in (("wifi_rrul", "2014"), ("wifi_rrul_fitted", "2014c"))
+        for name, era in (
+            ("wifi_rrul", "2014"),
+            ("wifi_rrul", "2014c"),
+            ("wifi_rrul_fitted", "2014c"),
+        )
     ]
     assert row(page, "`nanostation`, `2014`", qdisc)[1:] == ours
 
