@@ -73,7 +73,12 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
             {"node": route.node, "to": route.to, "via": route.via} for route in topology.routes()
         ],
         "queues": [{"node": port.node, "interface": port.interface} for port in topology.queues()],
-        "parameters": {**eras.parameters(run.switches), **clock(run, topology), **_controls(run)},
+        "parameters": {
+            **eras.parameters(run.switches),
+            **clock(run, topology),
+            **_wire(run, topology),
+            **_controls(run),
+        },
         **({"modules": needed} if sources else {}),  # the guest tells tc where plugins are
         **({"plugins": plugins} if plugins else {}),
     }
@@ -116,6 +121,15 @@ def clock(run: Run, topology: Topology) -> dict[str, str]:
     return {
         f"/sys/module/sch_{module}/parameters/{name}": str(value) for name, value in values.items()
     }
+
+
+def _wire(run: Run, topology: Topology) -> dict[str, str]:
+    """Return the rate of the wire below a ring, which is HTB's; it maps a file to its text."""
+    if not (ring := eras.ring(run.switches)):
+        return {}
+    rates = [port.egress.rate for port in topology.ports() if isinstance(port.egress, Hierarchy)]
+    (rate,) = rates
+    return {f"/sys/module/sch_{ring}/parameters/rate_bit_s": str(rate.bits_per_second)}
 
 
 def modules_of(run: Run, topology: Topology | None = None) -> tuple[ModuleSource, ...]:

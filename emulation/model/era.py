@@ -32,6 +32,7 @@ class Switch:
     module: str = ""  # a kernel module: its folder in qdisc/src
     tick: Duration | None = None  # of the clock by which packets leave the emulated delay
     noise: float = 0  # of the emulated delay, in packet times of the bottleneck
+    ring: bool = False  # whether the module is what the bottleneck has below its queue
 
 
 _PIE = (
@@ -252,6 +253,18 @@ _CARD = tuple(
     for name, link_mbit, gap in (("100m", "100", "250 us"), ("1g", "1000", "50 us"))
 )
 
+#: The card of khademi2013's AQM router (Table 4), by its driver: `8139too` of Linux 3.8 has four
+#: descriptors (`NUM_TX_DESC`) and no byte queue limits. On the wire a frame takes a checksum of 4
+#: bytes, a preamble of 8 and a gap of 12 that HTB does not count.
+_RING = Switch(
+    "ring_8139",
+    "below the queue a card has four descriptors, and its wire, not HTB, limits the rate",
+    "not a change of Linux: 8139too has four descriptors and no byte queue limits",
+    parameters=(("sch_ring.descriptors", "4"), ("sch_ring.framing", "24")),
+    module="ring",
+    ring=True,
+)
+
 #: 4 MB hold 963 segments of 4352 bytes, the size of one in Linux 3.14 with scatter-gather off, as
 #: all offloads were; today's Linux takes 2763 bytes, as measured by what gets in flight.
 _SEND_BUFFER = Switch(
@@ -282,7 +295,7 @@ _MARKS = Switch(
 )
 
 #: Traits of a testbed other than its kernel; in no ablation of an era.
-TESTBED: tuple[Switch, ...] = (_SEND_BUFFER, _NOISE, _MARKS, *_CLOCK, *_CARD)
+TESTBED: tuple[Switch, ...] = (_SEND_BUFFER, _NOISE, _MARKS, *_CLOCK, *_CARD, _RING)
 
 #: Every switch of Linux's behaviour.
 SWITCHES: tuple[Switch, ...] = (
@@ -399,6 +412,11 @@ def tick(on: Iterable[Switch]) -> Duration | None:
 def clock(on: Iterable[Switch]) -> str:
     """Return the module that delays packets in the place of netem; "" means netem."""
     return next((switch.module for switch in on if switch.tick), "")
+
+
+def ring(on: Iterable[Switch]) -> str:
+    """Return the module that is a card's ring below the queue under test; "" means none."""
+    return next((switch.module for switch in on if switch.ring), "")
 
 
 def noise(on: Iterable[Switch]) -> float:

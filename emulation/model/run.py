@@ -277,6 +277,8 @@ class Run:
         topology = self.point.topology().with_qdiscs(
             lambda node, qdisc: eras.restored(qdisc, self.switches_of(node))
         )
+        if ring := eras.ring(self.switches):
+            topology = topology.ringed(ring)
         if clock := eras.clock(self.switches):
             return topology.clocked(clock)
         return topology.noisy(self.noise) if self.noise else topology

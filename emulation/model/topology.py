@@ -76,11 +76,7 @@ class Hierarchy:
         root = Attached("root", "1:", Qdisc("htb", "htb", (("default", 1),)))
         if self.between is None:
             return (root, Attached("1:1", HANDLE, self.qdisc))
-        return (
-            root,
-            Attached("1:1", "5:", self.between),
-            Attached("5:1", HANDLE, self.qdisc),
-        )
+        return (root, Attached("1:1", "5:", self.between), Attached("5:1", HANDLE, self.qdisc))
 
     def classes(self) -> tuple[dict[str, str | int], ...]:
         """Return the one class, which all packets go to."""
@@ -401,12 +397,35 @@ class Topology:
                 return replace(port, egress=replace(egress, qdisc=change(port.node, egress.qdisc)))
             return port
 
+        return self._with_ports(changed)
+
+    def _with_ports(self, changed: Callable[[Port], Port]) -> Topology:
         wires = tuple(Wire(changed(wire.a), changed(wire.b)) for wire in self.wires)
         media = tuple(
             Medium(changed(medium.access_point), tuple(changed(port) for port in medium.stations))
             for medium in self.media
         )
         return replace(self, wires=wires, media=media)
+
+    def ringed(self, ring: str) -> Topology:
+        """Return the same rig, where the queue in the one HTB has `ring` (qdisc/src) below it.
+
+        HTB stays, and never waits, as a frame takes more bytes on the ring's wire of the same rate.
+        Raises `ValueError` where there is no HTB, more than one, or one with a qdisc in `between`.
+        """
+        found = [port.egress for port in self.ports() if isinstance(port.egress, Hierarchy)]
+        between = [egress.between.kind for egress in found if egress.between]
+        if len(found) != 1 or between:
+            has = f"{len(found) or 'none'}{f' with {between[0]} between' if between else ''}"
+            what = f"a ring needs one HTB with a queue in it, '{self.name}' has {has}"
+            raise ValueError(f"{what}; take an era without ring_8139")
+
+        def changed(port: Port) -> Port:
+            if not isinstance(port.egress, Hierarchy):
+                return port
+            return replace(port, egress=replace(port.egress, between=Qdisc(ring, ring)))
+
+        return self._with_ports(changed)
 
     def clocked(self, clock: str) -> Topology:
         """Return the same rig, where packets leave each delay by `clock`, a qdisc of qdisc/src."""
@@ -416,8 +435,7 @@ class Topology:
                 return port
             return replace(port, egress=replace(port.egress, clock=clock))
 
-        wires = tuple(Wire(changed(wire.a), changed(wire.b)) for wire in self.wires)
-        return replace(self, wires=wires)
+        return self._with_ports(changed)
 
     def noisy(self, factor: float) -> Topology:
         """Return the same rig, where each delay varies by `factor` times the time of a packet.
@@ -442,8 +460,7 @@ class Topology:
                 raise ValueError(f"{what}, is too much for a delay of {least}; set rig.noise less")
             return replace(port, egress=replace(egress, jitter=jitter))
 
-        wires = tuple(Wire(changed(wire.a), changed(wire.b)) for wire in self.wires)
-        return replace(self, wires=wires)
+        return self._with_ports(changed)
 
     def noise(self) -> Duration:
         """Return how far the RTT of the empty path may be from its mean: zero without noise."""

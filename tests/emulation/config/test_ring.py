@@ -1,0 +1,206 @@
+"""A card's ring below the queue under test: what the guest is told, and what packets do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulation import kernel
+from emulation.captures import pcap
+from emulation.config.catalogue import experiment, load, select
+from emulation.config.job import job_of
+from emulation.errors import ConfigError
+from emulation.machine import rootfs
+from emulation.machine.provenance import digest
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import Hierarchy, Link
+from emulation.model.units import Duration, Rate
+from emulation.probes.probe import Probe
+from emulation.rigs.dumbbell import dumbbell
+from emulation.runs.run import execute
+
+PARAMETERS = "/sys/module/sch_ring/parameters/"
+MBIT = 10**6
+NAMED = {"link": "10/10", "qdisc": "codel_5ms", "cc": "reno"}
+
+
+def job(era: str, name: str = "khademi2013/flows_4", **chosen: Any) -> dict[str, Any]:
+    (run,) = select(experiment(name), **{**NAMED, **chosen}, seed=1, era=era)
+    return job_of(run)
+
+
+def at_bottleneck(told: dict[str, Any]) -> dict[str, Any]:
+    (port,) = [one for wire in told["wires"] for one in wire if one["interface"] == "aqm-delay"]
+    return port
+
+
+def parameters(told: dict[str, Any]) -> dict[str, str]:
+    """Those of the ring, by their names."""
+    return {path.removeprefix(PARAMETERS): value for path, value in told["parameters"].items()
+            if path.startswith(PARAMETERS)}  # fmt: skip
+
+
+def test_the_ring_is_below_the_queue_and_nothing_else_is_another() -> None:
+    plain, told = job("2013c"), job("2013c+ring_8139")
+    placed = [(one["parent"], one["handle"], one["kind"]) for one in at_bottleneck(told)["qdiscs"]]
+    assert placed == [("root", "1:", "htb"), ("1:1", "5:", "ring"), ("5:1", "10:", "codel")]
+    assert parameters(told) == {"descriptors": "4", "framing": "24", "rate_bit_s": "10000000"}
+    assert [one["name"] for one in told["modules"]] == ["quickack", "small_queues", "sch_ring"]
+    for part in (plain, told):
+        at_bottleneck(part)["qdiscs"][1:-1] = []
+    at_bottleneck(told)["qdiscs"][1]["parent"] = "1:1"
+    told["parameters"] = {path: value for path, value in told["parameters"].items()
+                          if not path.startswith(PARAMETERS)}  # fmt: skip
+    told["modules"].pop()
+    assert told == plain
+
+
+def test_the_wire_has_the_rate_of_the_way_to_the_receivers() -> None:
+    rig = dumbbell(
+        Link("1/7", Rate(MBIT), Rate(7 * MBIT)), Qdisc("q", "pfifo"), Duration(10**8), Rate(10**8)
+    )
+    (egress,) = [port.egress for port in rig.ringed("ring").ports()
+                 if isinstance(port.egress, Hierarchy)]  # fmt: skip
+    assert (egress.rate, egress.between) == (Rate(7 * MBIT), Qdisc("ring", "ring"))
+
+
+@pytest.mark.parametrize("beside", ["2013c", "2013c-host_noise+ticks_1ms"])
+def test_noise_and_a_clock_are_as_without(beside: str) -> None:
+    """They concern the ports behind the bottleneck."""
+    plain, told = job(beside), job(f"{beside}+ring_8139")
+    ports = [
+        [one for wire in part["wires"] for one in wire if one["node"] == "delay"]
+        for part in (plain, told)
+    ]
+    assert ports[0] == ports[1]
+    assert parameters(told)
+    assert told["traffic"]["base_rtt_ms"] == plain["traffic"]["base_rtt_ms"] < 100
+
+
+def test_the_job_of_a_run_stays() -> None:
+    """To the byte, but for the digests of modules, which follow their sources."""
+    told = job("2013c+ring_8139")
+    for one in told["modules"]:
+        one.pop("digest")
+    assert digest(json.dumps(told, sort_keys=True).encode()) == "4b8d0ae36f861329"
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen", "said"),
+    [
+        ("gbw2015/rrul", {"qdisc": "codel", "cc": "cubic"}, "'daisy_chain' has none; take"),
+        ("khademi2013/wifi_down_4", {"link": "100/100", "qdisc": "codel"}, "fi_dumbbell' has none"),
+        ("codel2012/static_rtt_100ms", {"qdisc": "codel", "cc": "cubic"}, "'gateways' has 2; take"),
+        ("codel2012/static_rtt_100ms", {"qdisc": "red", "cc": "cubic"}, "has 2 with idle between;"),
+    ],
+)  # fmt: skip
+def test_a_rig_without_one_htb_around_the_queue_is_refused(
+    name: str, chosen: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"a ring needs one HTB with a queue in it, .*{said}"):
+        job("2013c+ring_8139", name, **chosen)
+
+
+# --- In a guest -----------------------------------------------------------------------------------
+
+COUNT, FIRST_BYTES, FRAME_BYTES, SHORT_BYTES = 16, 100, 1514, 45
+
+#: One sender hands COUNT packets to its card at once, and later a few that are shorter than the
+#: least frame; 1 Gbit/s brings all to the bottleneck within 0.2 ms. A packet before them has the
+#: neighbours meet.
+STUDY = """\
+format: 1
+study: burst
+title: A burst
+rig: {{kind: dumbbell, base_rtt: 20 ms, edge_rate: 1 Gbit/s, pairs: 1}}
+links: {{10/10: {{down: 10 Mbit/s, up: 10 Mbit/s}}, 10/4: {{down: 10 Mbit/s, up: 4 Mbit/s}}}}
+qdiscs:
+  fifo: {{kind: pfifo, options: {{limit: 6 packets}}}}
+  codel: {{kind: codel, options: {{limit: 6 packets, target: 5 ms, interval: 100 ms}}}}
+experiments:
+  one:
+    title: One burst
+    traffic:
+      kind: programs
+      length: 2 s
+      files: [burst.py]
+      programs:
+        - {{kind: command, node: sender1, command: [python3, burst.py, "{{receiver1}}"]}}
+    sweep: {{link: [10/10, 10/4], qdisc: [fifo, codel]}}
+"""
+BURST = f"""\
+import socket, sys, time
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for count, length in ((1, {FIRST_BYTES}), ({COUNT}, {FRAME_BYTES}), (3, {SHORT_BYTES})):
+    for _ in range(count):
+        sender.sendto(bytes(length - 42), (sys.argv[1], 9))
+    time.sleep(0.5)
+"""
+
+
+#: How far a time may be off: a clock read takes 256 ns, and captures have multiples of that.
+EXACT_NS = 512
+
+
+def burst(folder: Path, era: str, link: str, qdisc: str) -> tuple[list[list[int]], bytes]:
+    """Times in ns since the burst came, and the data.
+
+    They are those at which its packets leave the bottleneck, and the short ones.
+    """
+    place = folder / era / "burst"
+    place.mkdir(parents=True)
+    (place / "burst.py").write_text(BURST)
+    (place / "study.yaml").write_text(STUDY.format())
+    (run,) = select(load(place).experiments[0], seed=1, era=era, link=link, qdisc=qdisc)
+    ports = ("aqm-senders", "aqm-delay")
+    wanted = tuple(Probe.parse(f"capture:aqm {port}") for port in ports)
+    result = execute(run, kernel.build(), rootfs.build(), place / "data", probes=wanted)
+    before, behind = (next(result.data.parent.glob(f"*.{port}.pcap.gz")) for port in ports)
+    came, left = (
+        [one for one in pcap.read(path) if " UDP," in str(one)] for path in (before, behind)
+    )
+    (began_ns, *_) = (one.time_ns for one in came if one.length == FRAME_BYTES)
+    leave = [
+        [one.time_ns - began_ns for one in left if one.length == length]
+        for length in (FRAME_BYTES, SHORT_BYTES)
+    ]
+    return leave, behind.read_bytes() + result.data.read_bytes()
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(
+    ("link", "qdisc", "apart_ns", "short_ns"),
+    [
+        # (1514 + 24) x 8 bits at 10 Mbit/s; a frame has 60 bytes at least.
+        ("10/10", "fifo", 1_230_400, 67_200),
+        ("10/10", "codel", 1_230_400, 67_200),
+        ("10/4", "fifo", 3_076_000, 168_000),
+    ],
+)
+def test_a_burst_leaves_at_the_wires_rate_but_for_what_queue_and_ring_cannot_hold(
+    link: str, qdisc: str, apart_ns: int, short_ns: int, tmp_path: Path
+) -> None:
+    (long, short), _ = burst(tmp_path, "modern+ring_8139", link, qdisc)
+    # The limit of the queue is 6, and four more are in the ring when the burst has come.
+    assert long == pytest.approx([apart_ns * n for n in range(1, 4 + 6 + 1)], rel=0, abs=EXACT_NS)
+    assert [at - short[0] for at in short] == pytest.approx(
+        [0, short_ns, 2 * short_ns], rel=0, abs=EXACT_NS
+    )
+
+
+@pytest.mark.kernel
+def test_without_a_ring_the_queue_sees_all_but_what_htb_lets_pass(tmp_path: Path) -> None:
+    """HTB has 1600 bytes to give: the first packet, and as there is some left, the second."""
+    (long, _), _ = burst(tmp_path, "modern", "10/10", "fifo")
+    assert len(long) == 2 + 6
+
+
+@pytest.mark.kernel
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    first, second = (
+        burst(tmp_path / name, "modern+ring_8139", "10/10", "codel")[1] for name in ("a", "b")
+    )
+    assert first == second
