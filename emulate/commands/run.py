@@ -15,7 +15,7 @@ from emulation.checks.verify import other_identity
 from emulation.config import remarks
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, EmulationError
 from emulation.host.cache import cache_dir
 from emulation.kernel import Kernel
 from emulation.machine import rootfs
@@ -55,6 +55,11 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "--jobs", type=_jobs, default=1, metavar="N", help="runs at once, one per core (default: 1)"
     )
     parser.add_argument("--again", action="store_true", help="do runs anew that are there already")
+    parser.add_argument(
+        "--keep-going",
+        action="store_true",
+        help="do the other runs where one fails; the exit status is that of the first that did",
+    )
     parser.add_argument(
         "--keep",
         type=Path,
@@ -203,6 +208,11 @@ def run(args: argparse.Namespace) -> int:
     options = campaign.Options(args.keep, args.again, args.capture, args.trace, probes, args.raw)
     output = args.output or data_folder(runs)
     with campaign.progress(len(runs), sys.stderr.isatty()) as (on_step, on_result):
+        failed: list[EmulationError] = []
+
+        def fail(run: Run, error: EmulationError) -> None:
+            failed.append(error)
+            print(f"emulate: error: {error}", file=sys.stderr, flush=True)
 
         def tell(run: Run, result: Result) -> None:
             on_result(run, result)
@@ -219,7 +229,11 @@ def run(args: argparse.Namespace) -> int:
             options=options,
             on_step=on_step,
             on_result=tell,
+            on_failure=fail if args.keep_going else None,
         )
+    if failed:
+        print(f"{len(failed)} of {len(runs)} runs failed", file=sys.stderr)
+        return failed[0].exit_status
     return 0
 
 

@@ -1,7 +1,8 @@
 """Do several runs at once: how `emulate run` and a notebook do the runs of a selection.
 
 A run that exists already is not repeated, so that a campaign that was stopped continues where it
-stopped. If a run fails, the others in progress are stopped, and its error is raised.
+stopped. If a run fails, the others in progress are stopped, and its error is raised, unless the
+caller asks to be told of it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import Interrupted
+from emulation.errors import EmulationError, Interrupted
 from emulation.kernel import Kernel
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
@@ -39,6 +40,8 @@ class Options:
 OnStep = Callable[[Run, dict[str, Any]], None]
 #: Called with a run and its result, never by two threads at once.
 OnResult = Callable[[Run, Result], None]
+#: Called with a run and the error that it failed with, likewise.
+OnFailure = Callable[[Run, EmulationError], None]
 
 
 def do(
@@ -51,11 +54,13 @@ def do(
     options: Options | None = None,
     on_step: OnStep = lambda run, step: None,
     on_result: OnResult = lambda run, result: None,
+    on_failure: OnFailure | None = None,
 ) -> list[Result]:
     """Do `runs`, `jobs` at a time, into the folder `data`; return their results in order.
 
     Raises the `EmulationError` of the first run that fails, and `KeyboardInterrupt`; then nothing
-    is left of runs that were in progress.
+    is left of runs that were in progress. With `on_failure`, that is called with the error in its
+    place, and the others are done.
     """
     options, stop, reporting = options or Options(), threading.Event(), threading.Lock()
 
@@ -63,30 +68,39 @@ def do(
         if stop.is_set():
             raise Interrupted("stopped")
 
-    def do_run(run: Run) -> Result:
+    def do_run(run: Run) -> list[Result]:
         check()
-        result = execute(
-            run,
-            kernel,
-            root,
-            data,
-            lambda step: on_step(run, step),
-            keep=options.keep,
-            again=options.again,
-            captures=options.captures,
-            traced=options.traced,
-            probes=options.probes,
-            raw=options.raw,
-            on_poll=check,
-        )
+        try:
+            result = execute(
+                run,
+                kernel,
+                root,
+                data,
+                lambda step: on_step(run, step),
+                keep=options.keep,
+                again=options.again,
+                captures=options.captures,
+                traced=options.traced,
+                probes=options.probes,
+                raw=options.raw,
+                on_poll=check,
+            )
+        except Interrupted:
+            raise
+        except EmulationError as error:
+            if on_failure is None:
+                raise
+            with reporting:
+                on_failure(run, error)
+            return []
         with reporting:
             on_result(run, result)
-        return result
+        return [result]
 
     if jobs == 1:
-        return [do_run(run) for run in runs]
+        return [result for run in runs for result in do_run(run)]
     with ThreadPoolExecutor(jobs, thread_name_prefix="run") as pool:
-        futures: list[Future[Result]] = [pool.submit(do_run, run) for run in runs]
+        futures: list[Future[list[Result]]] = [pool.submit(do_run, run) for run in runs]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
@@ -97,7 +111,7 @@ def do(
                 pool.shutdown(cancel_futures=True)
         if failed:
             raise failed[0].exception() or RuntimeError("a run failed")
-    return [future.result() for future in futures]
+    return [result for future in futures for result in future.result()]
 
 
 @contextmanager
