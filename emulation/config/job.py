@@ -124,12 +124,14 @@ def clock(run: Run, topology: Topology) -> dict[str, str]:
 
 
 def _wire(run: Run, topology: Topology) -> dict[str, str]:
-    """Return the rate of the wire below a ring, which is HTB's; it maps a file to its text."""
+    """Return what the ring below a queue needs of HTB: rate and bucket. Maps files to their text."""
     if not (ring := eras.ring(run.switches)):
         return {}
-    rates = [port.egress.rate for port in topology.ports() if isinstance(port.egress, Hierarchy)]
-    (rate,) = rates
-    return {f"/sys/module/sch_{ring}/parameters/rate_bit_s": str(rate.bits_per_second)}
+    (htb,) = (port.egress for port in topology.ports() if isinstance(port.egress, Hierarchy))
+    values = {"rate_bit_s": htb.rate.bits_per_second, "bucket": htb.burst.bytes}
+    return {
+        f"/sys/module/sch_{ring}/parameters/{name}": str(value) for name, value in values.items()
+    }
 
 
 def modules_of(run: Run, topology: Topology | None = None) -> tuple[ModuleSource, ...]:

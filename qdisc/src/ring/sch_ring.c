@@ -9,12 +9,14 @@
  * bytes than a shaper above the card counts: a checksum (4), a preamble (8) and
  * the gap to the next frame (12).
  *
- * A packet is taken from the qdisc inside as soon as a descriptor is free, and
- * leaves when the wire has sent it, which frees its descriptor. Descriptors,
- * framing and rate are module parameters, read when the qdisc is made.
+ * A packet is taken from the qdisc inside as soon as a descriptor is free and
+ * HTB, between the two on a computer, lets it go; it leaves when the wire has
+ * sent it, which frees its descriptor. HTB has the rate of the wire, and counts
+ * packets without the framing, so that the ring fills by and by while there is a
+ * queue: at 10 Mbit/s by one packet in 64. All numbers are module parameters,
+ * read when the qdisc is made.
  *
- * A shaper of the same rate may be around this one. It never waits, as the wire
- * is slower by the framing.
+ * The HTB that is around this qdisc never waits: what leaves here is slower.
  */
 
 #include <linux/if_ether.h>
@@ -36,7 +38,11 @@ MODULE_PARM_DESC(framing, "what a frame takes on the wire beside itself (bytes)"
 
 static ulong rate_bit_s = 10000000;
 module_param(rate_bit_s, ulong, 0644);
-MODULE_PARM_DESC(rate_bit_s, "rate of the wire (bit/s)");
+MODULE_PARM_DESC(rate_bit_s, "rate of the wire, and of HTB (bit/s)");
+
+static uint bucket = 1600;
+module_param(bucket, uint, 0644);
+MODULE_PARM_DESC(bucket, "size of HTB's bucket (bytes)");
 
 /* Not in skb->cb, which belongs to the qdisc inside. */
 struct ring_descriptor {
@@ -53,8 +59,26 @@ struct ring_sched_data {
 	u32			framing;
 	u64			rate_bit_s;
 	u64			sent_ns;	/* when the wire has sent all */
+	s64			bucket_ns;	/* HTB's, in the time that they take */
+	s64			tokens_ns;	/* in it at counted_ns; less than 0 after a packet */
+	u64			counted_ns;
 	struct qdisc_watchdog	watchdog;
 };
+
+static u64 ring_time_ns(const struct ring_sched_data *q, u64 bytes)
+{
+	return div64_u64(bytes * BITS_PER_BYTE * NSEC_PER_SEC, q->rate_bit_s);
+}
+
+/* Whether HTB lets a packet go: while there are tokens, however few. */
+static bool ring_has_tokens(struct ring_sched_data *q)
+{
+	u64 now = ktime_get_ns();
+
+	q->tokens_ns = min_t(s64, q->bucket_ns, q->tokens_ns + (s64)(now - q->counted_ns));
+	q->counted_ns = now;
+	return q->tokens_ns >= 0;
+}
 
 /*
  * What a driver does: take packets while there is a free descriptor. A shaper
@@ -68,13 +92,13 @@ static void ring_fill(struct ring_sched_data *q)
 	struct sk_buff *skb;
 	u64 bytes;
 
-	while (q->used < q->descriptors && q->qdisc->q.qlen) {
+	while (q->used < q->descriptors && q->qdisc->q.qlen && ring_has_tokens(q)) {
 		skb = q->qdisc->dequeue(q->qdisc);
 		if (!skb)	/* it holds its packets back, and asks to be called later */
 			return;
+		q->tokens_ns -= ring_time_ns(q, qdisc_pkt_len(skb));
 		bytes = max_t(u32, skb->len, ETH_ZLEN) + q->framing;
-		q->sent_ns = max(ktime_get_ns(), q->sent_ns) +
-			     div64_u64(bytes * BITS_PER_BYTE * NSEC_PER_SEC, q->rate_bit_s);
+		q->sent_ns = max(q->counted_ns, q->sent_ns) + ring_time_ns(q, bytes);
 		free = &q->ring[(q->first + q->used++) % RING_MOST];
 		free->skb = skb;
 		free->leaves_ns = q->sent_ns;
@@ -99,6 +123,17 @@ static int ring_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff *
 	return NET_XMIT_SUCCESS;
 }
 
+/* When a packet leaves, or HTB lets one go for a descriptor that is free. */
+static u64 ring_next_ns(const struct ring_sched_data *q)
+{
+	u64 leaves_ns = q->used ? q->ring[q->first].leaves_ns : U64_MAX;
+	u64 tokens_ns = U64_MAX;
+
+	if (q->used < q->descriptors && q->qdisc->q.qlen && q->tokens_ns < 0)
+		tokens_ns = q->counted_ns - q->tokens_ns;
+	return min(leaves_ns, tokens_ns);
+}
+
 static struct sk_buff *ring_dequeue(struct Qdisc *sch)
 {
 	struct ring_sched_data *q = qdisc_priv(sch);
@@ -114,8 +149,8 @@ static struct sk_buff *ring_dequeue(struct Qdisc *sch)
 		qdisc_bstats_update(sch, skb);
 	}
 	ring_fill(q);
-	if (!skb && q->used)
-		qdisc_watchdog_schedule_ns(&q->watchdog, q->ring[q->first].leaves_ns);
+	if (!skb && sch->q.qlen)
+		qdisc_watchdog_schedule_ns(&q->watchdog, ring_next_ns(q));
 	return skb;
 }
 
@@ -136,6 +171,9 @@ static int ring_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_a
 	q->descriptors = descriptors;
 	q->framing = framing;
 	q->rate_bit_s = rate_bit_s;
+	q->bucket_ns = ring_time_ns(q, bucket);
+	q->tokens_ns = q->bucket_ns;
+	q->counted_ns = ktime_get_ns();
 	q->qdisc = qdisc_create_dflt(sch->dev_queue, &pfifo_qdisc_ops,
 				     TC_H_MAKE(sch->handle, 1), extack);
 	if (!q->qdisc)
@@ -153,6 +191,7 @@ static void ring_reset(struct Qdisc *sch)
 		q->first = (q->first + 1) % RING_MOST;
 	}
 	q->sent_ns = 0;
+	q->tokens_ns = q->bucket_ns;
 	qdisc_reset(q->qdisc);
 }
 

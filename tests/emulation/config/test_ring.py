@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from emulation import kernel
@@ -20,7 +21,7 @@ from emulation.model.topology import Hierarchy, Link
 from emulation.model.units import Duration, Rate
 from emulation.probes.probe import Probe
 from emulation.rigs.dumbbell import dumbbell
-from emulation.runs.run import execute
+from emulation.runs.run import Result, execute
 
 PARAMETERS = "/sys/module/sch_ring/parameters/"
 MBIT = 10**6
@@ -47,7 +48,9 @@ def test_the_ring_is_below_the_queue_and_nothing_else_is_another() -> None:
     plain, told = job("2013c"), job("2013c+ring_8139")
     placed = [(one["parent"], one["handle"], one["kind"]) for one in at_bottleneck(told)["qdiscs"]]
     assert placed == [("root", "1:", "htb"), ("1:1", "5:", "ring"), ("5:1", "10:", "codel")]
-    assert parameters(told) == {"descriptors": "4", "framing": "24", "rate_bit_s": "10000000"}
+    assert parameters(told) == {
+        "descriptors": "4", "framing": "24", "rate_bit_s": "10000000", "bucket": "1600"
+    }  # fmt: skip
     assert [one["name"] for one in told["modules"]] == ["quickack", "small_queues", "sch_ring"]
     for part in (plain, told):
         at_bottleneck(part)["qdiscs"][1:-1] = []
@@ -85,7 +88,7 @@ def test_the_job_of_a_run_stays() -> None:
     told = job("2013c+ring_8139")
     for one in told["modules"]:
         one.pop("digest")
-    assert digest(json.dumps(told, sort_keys=True).encode()) == "4b8d0ae36f861329"
+    assert digest(json.dumps(told, sort_keys=True).encode()) == "8d88c78b2d070088"
 
 
 @pytest.mark.parametrize(
@@ -118,8 +121,8 @@ title: A burst
 rig: {{kind: dumbbell, base_rtt: 20 ms, edge_rate: 1 Gbit/s, pairs: 1}}
 links: {{10/10: {{down: 10 Mbit/s, up: 10 Mbit/s}}, 10/4: {{down: 10 Mbit/s, up: 4 Mbit/s}}}}
 qdiscs:
-  fifo: {{kind: pfifo, options: {{limit: 6 packets}}}}
-  codel: {{kind: codel, options: {{limit: 6 packets, target: 5 ms, interval: 100 ms}}}}
+  fifo: {{kind: pfifo, options: {{limit: {limit} packets}}}}
+  codel: {{kind: codel, options: {{limit: {limit} packets, target: 5 ms, interval: 100 ms}}}}
 experiments:
   one:
     title: One burst
@@ -131,10 +134,10 @@ experiments:
         - {{kind: command, node: sender1, command: [python3, burst.py, "{{receiver1}}"]}}
     sweep: {{link: [10/10, 10/4], qdisc: [fifo, codel]}}
 """
-BURST = f"""\
+BURST = """\
 import socket, sys, time
 sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for count, length in ((1, {FIRST_BYTES}), ({COUNT}, {FRAME_BYTES}), (3, {SHORT_BYTES})):
+for count, length in ((1, {first}), ({count}, {frame}), (3, {short})):
     for _ in range(count):
         sender.sendto(bytes(length - 42), (sys.argv[1], 9))
     time.sleep(0.5)
@@ -145,19 +148,28 @@ for count, length in ((1, {FIRST_BYTES}), ({COUNT}, {FRAME_BYTES}), (3, {SHORT_B
 EXACT_NS = 512
 
 
+def executed(
+    folder: Path, era: str, chosen: dict[str, str], count: int, limit: int, *probes: str
+) -> Result:
+    """A run of a burst of `count` packets, at once, to a queue of `limit`."""
+    place = folder / era / "burst"
+    place.mkdir(parents=True)
+    sizes = {"first": FIRST_BYTES, "frame": FRAME_BYTES, "short": SHORT_BYTES}
+    (place / "burst.py").write_text(BURST.format(count=count, **sizes))
+    (place / "study.yaml").write_text(STUDY.format(limit=limit))
+    (run,) = select(load(place).experiments[0], seed=1, era=era, **chosen)
+    wanted = tuple(Probe.parse(text) for text in probes)
+    return execute(run, kernel.build(), rootfs.build(), place / "data", probes=wanted)
+
+
 def burst(folder: Path, era: str, link: str, qdisc: str) -> tuple[list[list[int]], bytes]:
     """Times in ns since the burst came, and the data.
 
     They are those at which its packets leave the bottleneck, and the short ones.
     """
-    place = folder / era / "burst"
-    place.mkdir(parents=True)
-    (place / "burst.py").write_text(BURST)
-    (place / "study.yaml").write_text(STUDY.format())
-    (run,) = select(load(place).experiments[0], seed=1, era=era, link=link, qdisc=qdisc)
     ports = ("aqm-senders", "aqm-delay")
-    wanted = tuple(Probe.parse(f"capture:aqm {port}") for port in ports)
-    result = execute(run, kernel.build(), rootfs.build(), place / "data", probes=wanted)
+    captures = [f"capture:aqm {port}" for port in ports]
+    result = executed(folder, era, {"link": link, "qdisc": qdisc}, COUNT, 6, *captures)
     before, behind = (next(result.data.parent.glob(f"*.{port}.pcap.gz")) for port in ports)
     came, left = (
         [one for one in pcap.read(path) if " UDP," in str(one)] for path in (before, behind)
@@ -180,22 +192,38 @@ def burst(folder: Path, era: str, link: str, qdisc: str) -> tuple[list[list[int]
         ("10/4", "fifo", 3_076_000, 168_000),
     ],
 )
-def test_a_burst_leaves_at_the_wires_rate_but_for_what_queue_and_ring_cannot_hold(
+def test_a_burst_leaves_at_the_wires_rate_but_for_what_the_queue_cannot_hold(
     link: str, qdisc: str, apart_ns: int, short_ns: int, tmp_path: Path
 ) -> None:
     (long, short), _ = burst(tmp_path, "modern+ring_8139", link, qdisc)
-    # The limit of the queue is 6, and four more are in the ring when the burst has come.
-    assert long == pytest.approx([apart_ns * n for n in range(1, 4 + 6 + 1)], rel=0, abs=EXACT_NS)
+    # The limit of the queue is 6. HTB has 1600 bytes to give, so that two packets are in the ring.
+    assert long == pytest.approx([apart_ns * n for n in range(1, 2 + 6 + 1)], rel=0, abs=EXACT_NS)
     assert [at - short[0] for at in short] == pytest.approx(
         [0, short_ns, 2 * short_ns], rel=0, abs=EXACT_NS
     )
 
 
 @pytest.mark.kernel
-def test_without_a_ring_the_queue_sees_all_but_what_htb_lets_pass(tmp_path: Path) -> None:
-    """HTB has 1600 bytes to give: the first packet, and as there is some left, the second."""
-    (long, _), _ = burst(tmp_path, "modern", "10/10", "fifo")
-    assert len(long) == 2 + 6
+def test_the_ring_fills_by_one_packet_in_64_and_holds_four(tmp_path: Path) -> None:
+    """HTB gives it one in 1211.2 us, the wire takes one in 1230.4: 79 ms a descriptor."""
+    chosen = {"link": "10/10", "qdisc": "fifo"}
+    probes = ("qdisc:1ms:aqm aqm-delay",)
+    result = executed(tmp_path, "modern+ring_8139", chosen, 300, 400, *probes)
+    table = pd.read_parquet(next(result.data.parent.glob("*.qdisc.parquet")))
+    packets = table.pivot_table(index="time_ns", columns="kind", values="backlog_packets")
+    burst = packets[packets["pfifo"] > 0]
+    held = burst["ring"] - burst["pfifo"]
+    at_ms = (burst.index - burst.index[0]) / 1e6
+    for (begin_ms, end_ms), counts in (
+        ((0, 70), {2, 3}),  # three while the wire still has the first of them
+        ((85, 148), {3, 4}),
+        ((170, 300), {4}),
+    ):
+        assert {*held[(at_ms >= begin_ms) & (at_ms < end_ms)]} == counts
+    without = executed(tmp_path, "modern", chosen, 300, 400, *probes)
+    table = pd.read_parquet(next(without.data.parent.glob("*.qdisc.parquet")))
+    packets = table.pivot_table(index="time_ns", columns="kind", values="backlog_packets")
+    assert (packets["htb"] == packets["pfifo"]).all()
 
 
 @pytest.mark.kernel
