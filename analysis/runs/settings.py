@@ -1,11 +1,15 @@
 """Settings: the Linux and the TCP of a panel. The paper's setting comes first, others follow."""
 
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import pandas as pd
 
 from emulation.model.run import DEFAULT_ERA
+
+MANY: Final = 4
+"""Changes of an era that a title only counts."""
 
 TCP: Final = {"cubic": "CUBIC", "reno": "New Reno", "bbr": "BBR", "dctcp": "DCTCP"}
 
@@ -23,9 +27,14 @@ class Setting(NamedTuple):
 
 
 def linux_of(era: str) -> str:
-    """ "Linux of 2014"; "today's Linux, 7.3"."""
+    """ "Linux of 2014"; "Linux of 2014+fack"; "today's Linux, 7.3".
+
+    Of more changes than a title has room for: "Linux of 2013c, 4 changes".
+    """
     era, _, kernel = era.partition("@linux-")
-    linux = "today's Linux" if era == DEFAULT_ERA else f"Linux of {era}"
+    base, *changes = re.split(r"(?=[+-])", era)
+    short = era if len(changes) < MANY else f"{base}, {len(changes)} changes"
+    linux = "today's Linux" if era == DEFAULT_ERA else f"Linux of {short}"
     return ", ".join(filter(None, (linux, kernel)))
 
 

@@ -255,3 +255,6 @@ def test_another_kernel_is_part_of_the_era() -> None:
         file = RunFile("gbw2015", variant, "10/1", "codel", "cubic", 1, nowhere, nowhere)
         assert file.era == era
     assert Setting("2014@linux-7.3", "cubic").title == "Linux of 2014, 7.3, CUBIC"
+    assert Setting("2014+fack-no_gso", "reno").title == "Linux of 2014+fack-no_gso, New Reno"
+    many = "2013c-host_noise+ticks_1ms+ring_8139+pie_mark_all"
+    assert Setting(many, "reno").title == "Linux of 2013c, 4 changes, New Reno"
