@@ -124,7 +124,7 @@ def clock(run: Run, topology: Topology) -> dict[str, str]:
 
 
 def _wire(run: Run, topology: Topology) -> dict[str, str]:
-    """Return what the ring below a queue needs of HTB: rate and bucket. Maps files to their text."""
+    """Return what a ring needs of HTB, rate and bucket; it maps files to their text."""
     if not (ring := eras.ring(run.switches)):
         return {}
     (htb,) = (port.egress for port in topology.ports() if isinstance(port.egress, Hierarchy))
