@@ -50,14 +50,23 @@ IMPORTED = (
     "seaborn",
 )
 
+#: The longest path of a socket in bytes, and what a kernel's adds to its folder's.
+LONGEST, ADDED = 107, len("/forks-12345678/") + 32 + len("-ipc-5")
+
 Work = Callable[[list[str]], int]
+
+
+def _place() -> str:
+    """Where the sockets' folder goes: with temporary files, or in /tmp where that is too long."""
+    place = tempfile.gettempdir()
+    return place if len(os.fsencode(place)) + ADDED <= LONGEST else "/tmp"  # noqa: S108
 
 
 @contextmanager
 def running() -> Iterator[None]:
     """A server for all that is started meanwhile."""
     with (
-        tempfile.TemporaryDirectory(prefix="forks-") as folder,
+        tempfile.TemporaryDirectory(prefix="forks-", dir=_place()) as folder,
         socket.socket(socket.AF_UNIX) as listener,
     ):
         address = str(Path(folder) / "socket")

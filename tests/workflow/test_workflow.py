@@ -7,10 +7,13 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import nbclient
+import nbformat
 import pytest
 from ruamel.yaml import YAML
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -20,7 +23,7 @@ from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 from emulation.study import template
 from tests import ROOT
-from workflow import determinism, forks, reproduce
+from workflow import determinism, forks, kernels, reproduce
 from workflow.plan import figure_files, make_plan
 from workflow.progress import LogHandler, Work
 from workflow.readme import fill
@@ -92,8 +95,15 @@ def test_scales(scale: str, figures: int, runs: int) -> None:
     plan = make_plan(config(emulate=True, scale=scale, figures=wired))
     assert len(plan.figures) == figures
     assert len(plan.all_runs()) == runs
-    assert {run.era for run in plan.all_runs().values()} == {"2014", "2014c"}
+    slow = set() if scale == "smoke" else {"2014c-host_noise"}  # of 10/1
+    assert {run.era for run in plan.all_runs().values()} == {"2014", "2014c", *slow}
     assert plan.pages == Path(f"results/emulated-{scale}")
+
+
+def test_the_readme_says_how_much_the_smoke_scale_is() -> None:
+    plan = make_plan(config(emulate=True, scale="smoke"))
+    said = f"{len(plan.all_runs())} short runs of your own, and the {len(plan.figures)} figures"
+    assert said in (ROOT / "README.md").read_text()
 
 
 def test_of_a_cell_without_runs_one_stands_for_all_in_a_thin_plan(tmp_path: Path) -> None:
@@ -217,6 +227,25 @@ def test_figures_are_forks_of_one_process(capfd: pytest.CaptureFixture[str]) -> 
         kernel.send_signal(9)
         assert kernel.wait() in (1, -9)
     assert forks.ADDRESS not in os.environ
+
+
+@pytest.mark.parametrize("longer", [0, 1, 60])
+def test_kernels_start_however_long_the_temporary_folder(
+    longer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The longest with room for a socket's name, and longer ones; the kernel says where it is."""
+    fits = forks.LONGEST - forks.ADDED
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        place = Path(short) / ("x" * (fits + longer - len(short) - 1))
+        place.mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(place))
+        cell = nbformat.v4.new_code_cell(f"import os; print(os.environ['{forks.ADDRESS}'])")
+        notebook = nbformat.v4.new_notebook(cells=[cell])
+        with forks.running():
+            client = nbclient.NotebookClient(notebook, kernel_manager_class=kernels.Manager)
+            client.execute()
+        said = notebook.cells[0].outputs[0].text
+        assert said.startswith(f"{place}/forks-" if longer == 0 else "/tmp/forks-")  # noqa: S108
 
 
 def test_the_time_left_learns_from_the_time_taken() -> None:
@@ -361,12 +390,12 @@ def test_claims_wait_for_all_runs_that_they_are_about() -> None:
 def test_claims_of_a_figure_wait_for_experiments_beside_it_too() -> None:
     plan = make_plan(config())
     found = {path.parts[2] for path in plan.claims_files(plan.figures["codel2012/fig4"])}
-    assert found >= {"window_20_at_once@2014", "window_40_at_once@2014"}
+    assert found >= {"window_20_at_once@2014c-host_noise", "window_40_at_once@2014c-host_noise"}
     new = make_plan(
         config(emulate=True, scale="quick", figures=["codel2012/fig1", "codel2012/fig3"])
     )
     found = {path.parts[3] for path in new.claims_files(new.figures["codel2012/fig1"])}
-    assert found == {"window_25@2014", "window_20@2014"}
+    assert found == {"window_25@2014c-host_noise", "window_20@2014c-host_noise"}
 
 
 def test_a_figure_alone_does_not_settle_all_claims() -> None:
