@@ -10,6 +10,10 @@ class DataError(Exception):
         return cls(f"{where}: {wrong}. {remedy}.")
 
 
+class OnlyMeasures(DataError):
+    """Runs that are asked for ship as their measures, without their data."""
+
+
 def brief(error: Exception) -> str:
     """What an error of pandas or pandera says first, in a line."""
     several = getattr(error, "schema_errors", None)

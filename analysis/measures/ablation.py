@@ -21,7 +21,7 @@ from emulation.model.run import DEFAULT_ERA
 PAPER_ERA: Final = "2014"
 ALL: Final = "all"  # the switches of 2014 together
 KINDS: Final = {"fq_nocodel": "fq_codel", "ared": "red"}  # of tc, by the paper's name of a qdisc
-EFFECTS: Final = {  # column of metrics.run_metrics -> unit
+EFFECTS: Final = {  # metric -> unit
     INDUCED: "ms",
     GOODPUT["download"]: "Mbit/s",
     GOODPUT["upload"]: "Mbit/s",
@@ -64,11 +64,11 @@ def find_ablation(
     link: str,
     length: str = "",
 ) -> list[RunFile]:
-    """The existing runs of `ablation_eras`; raises DataError if there is none."""
+    """The runs of `ablation_eras`, whole or as their measures; DataError if there is none."""
     return gathered(
         partial(
             find_settings, root, paper, experiment, eras=ablation_eras(qdisc), ccs=ccs,
-            length=length, link=link, qdiscs=[qdisc],
+            length=length, link=link, qdiscs=[qdisc], reduced=True,
         )
         for qdisc in qdiscs
     )  # fmt: skip
@@ -78,7 +78,7 @@ def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """One row per cell, switch, base and quantity: qdisc, link, cc, switch, base, quantity, unit,
     n_seeds, effect, ci_low, ci_high.
 
-    `per_run` is from metrics.run_metrics, of the eras of `ablation_eras`. The effect is the mean
+    `per_run` is from table.measure_runs, of the eras of `ablation_eras`. The effect is the mean
     over seeds of the value with the switch on minus that with it off: on top of today's Linux
     (`base` is modern) and within or on top of that of 2014. The switch `all` is the 2014 era as a
     whole. The interval is Student's t of the differences; one seed has none.

@@ -1,35 +1,60 @@
-"""How much results depend on how exact a testbed's path is: runs whose delay varies, by how much.
+"""How much results depend on how exact a testbed's path is: runs over paths of several kinds.
 
-A factor is the `noise` of a rig: by how many packet times of the bottleneck a delay varies
-(docs/eras.md). Runs of one seed draw the same random numbers with each factor above zero.
+A path is either one whose delay varies, by the `noise` of its rig in packet times of the
+bottleneck, or one with another layer in place of noise, which its era names: a clock at whose ticks
+packets leave, or a card (docs/eras.md). Runs of an experiment without `noise` and of an era without
+such a layer have the era's own path.
 """
 
+import re
+from collections.abc import Sequence
 from typing import Final
 
 import pandas as pd
 
 from analysis.measures.metrics import GOODPUT, INDUCED, confidence_interval
+from analysis.measures.table import measure_runs
 from analysis.runs.axes import axes
+from analysis.runs.dataset import RunFile
 
 QUANTITIES: Final = {
     INDUCED: "induced_latency",
     GOODPUT["download"]: "goodput",
     GOODPUT["upload"]: "goodput",
 }
-"""A column of metrics.run_metrics -> the metric of published values that it belongs to."""
+"""A metric of what is measured -> the metric of published values that it belongs to."""
+
+CLOCK: Final = re.compile(r"[+]ticks_(\d+)([mu]s)")
+CARD: Final = "+card_"
 
 
-def by_factor(per_run: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """One row per qdisc, factor and quantity: n_seeds, mean, ci_low, ci_high (Student's t), and
-    published, NaN where nothing is printed.
+def factor(path: str) -> float | None:
+    """By how many packet times the delay of `path` varies; None where it has another layer."""
+    kind, _, value = path.partition(" ")
+    return float(value) if kind == "noise" else None
 
-    `per_run` is from metrics.run_metrics, `published` from runs.published.read_published. A printed
-    goodput of either direction stands for both, one of the upload for that alone.
+
+def path_of(run: RunFile) -> str:
+    """The path of a run: `noise 0.3`, `clock 4 ms`, `card`, or its era, `2014c`."""
+    if clock := CLOCK.search(run.era):
+        return f"clock {clock[1]} {clock[2].replace('u', 'µ')}"
+    if CARD in run.era:
+        return "card"
+    noise = axes(run.run).get("noise")
+    return run.era if noise is None else f"noise {float(noise):g}"
+
+
+def by_path(runs: Sequence[RunFile], published: pd.DataFrame) -> pd.DataFrame:
+    """One row per path, qdisc and quantity: n_seeds, mean, ci_low, ci_high (Student's t), least and
+    most of the seeds, and published, NaN where nothing is printed.
+
+    Runs may have their measures in place of their data. `published` is from
+    runs.published.read_published: a printed goodput of either direction stands for both, one of the
+    upload for that alone. Raises DataError for a run that cannot be read.
     """
-    factors = [float(axes(run)["noise"]) for run in per_run["run"].astype(str)]
+    measured = measure_runs(runs).assign(path=[path_of(run) for run in runs])
     rows = []
-    cells = per_run.assign(noise=factors).groupby(["qdisc", "noise"], observed=True, sort=True)
-    for (qdisc, factor), runs in cells:
+    for (path, qdisc), cell in measured.groupby(["path", "qdisc"], sort=False):
         printed = published[published["qdisc"] == qdisc]
         for quantity, metric in QUANTITIES.items():
             way = quantity.split("_")[1]  # of goodputs: download or upload
@@ -38,10 +63,12 @@ def by_factor(per_run: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
                 & printed["direction"].isin(["round_trip", "one", way]),
                 "value",
             ]
-            found = confidence_interval(runs[quantity])
+            found = confidence_interval(cell[quantity])
             rows.append(
-                (qdisc, factor, quantity, found.n, found.mean, found.low, found.high,
+                (path, qdisc, quantity, found.n, found.mean, found.low, found.high,
+                 cell[quantity].min(), cell[quantity].max(),
                  float(values.iloc[0]) if len(values) else float("nan"))
             )  # fmt: skip
-    columns = ["qdisc", "noise", "quantity", "n_seeds", "mean", "ci_low", "ci_high", "published"]
+    columns = ["path", "qdisc", "quantity", "n_seeds", "mean", "ci_low", "ci_high", "least", "most",
+               "published"]  # fmt: skip
     return pd.DataFrame(rows, columns=columns)

@@ -107,6 +107,15 @@ def measure_run(run: RunFile) -> Mapping[str, float]:
     return _values(run, experiment.measure)
 
 
+def measure_runs(runs: Sequence[RunFile]) -> pd.DataFrame:
+    """A row per run, whole or as its measures: `era`, `link`, `qdisc`, `cc`, `seed`, and a column
+    for each metric that any of them has. Raises DataError for a run that cannot be read."""
+    settings = ("era", "link", "qdisc", "cc", "seed")
+    return pd.DataFrame(
+        [{**{name: getattr(run, name) for name in settings}, **measure_run(run)} for run in runs]
+    )
+
+
 def contexts(table: pd.DataFrame) -> Sequence[tuple[str, str]]:
     """The eras and congestion controls that `table` has anything of."""
     pairs = table[["era", "cc"]].drop_duplicates()

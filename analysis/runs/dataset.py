@@ -23,7 +23,7 @@ import pandas as pd
 import pandera.pandas as pa
 from pandas.api.types import is_string_dtype
 
-from analysis.errors import DataError
+from analysis.errors import DataError, OnlyMeasures
 from analysis.runs import files as readers
 from analysis.runs.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
 from emulation import datafile
@@ -209,34 +209,44 @@ def find_runs(
     paper: str,
     variant: str,
     *,
-    link: str | None = None,
+    link: str | Collection[str] | None = None,
     qdiscs: Collection[str] | None = None,
     cc: str | None = None,
     reduced: bool = False,
 ) -> list[RunFile]:
     """Runs below `root` in the order of their ids; with `reduced` also those without their data.
 
-    `link` is "10/1" (not the path's "10-1"). A `root` that is not there is looked for from the
-    notebooks' folder. Raises DataError when there is none, and for a file whose name is not that of
-    a run.
+    `link` is "10/1" (not the path's "10-1"), or several. A `root` that is not there is looked for
+    from the notebooks' folder. Raises DataError when there is none, and for a file whose name is
+    not that of a run; OnlyMeasures where a cell has none with its data, unless `reduced`.
     """
     if not root.exists():
         root = NOTEBOOKS / root
     base = root / paper / variant
-    found = []
+    links = [link] if isinstance(link, str) else link
+    found: list[RunFile] = []
+    without_data: list[RunFile] = []
     for provenance in sorted(base.glob("*/*/*/*.json")):
         one = RunFile.at(root, provenance)
         wanted = (
-            link in (None, one.link)
+            (links is None or one.link in links)
             and (qdiscs is None or one.qdisc in qdiscs)
             and cc in (None, one.cc)
-            and (reduced or not one.is_reduced)
         )
         if wanted:
-            found.append(one)
+            (found if reduced or not one.is_reduced else without_data).append(one)
+    cells = {one.provenance.parent for one in found}
+    for one in without_data:
+        if one.provenance.parent not in cells:
+            raise OnlyMeasures.of(
+                one.provenance.parent, "its runs are here as their measures, without their data",
+                "Bring the data back by `emulate run --again`, or leave the cell out",
+            )  # fmt: skip
     if not found:
-        which = " ".join(filter(None, (link, *sorted(qdiscs or ()), cc))) or "any cell"
-        raise DataError.of(base, f"no run of {which}", "Emulate the cells that the figure needs")
+        which = " ".join([*sorted(links or ()), *sorted(qdiscs or ()), *([cc] if cc else [])])
+        raise DataError.of(
+            base, f"no run of {which or 'any cell'}", "Emulate the cells that the figure needs"
+        )
     return found
 
 
@@ -248,17 +258,19 @@ def find_settings(
     eras: Sequence[str],
     ccs: Sequence[str],
     length: str = "",
-    link: str | None = None,
+    link: str | Collection[str] | None = None,
     qdiscs: Collection[str] | None = None,
+    reduced: bool = False,
 ) -> list[RunFile]:
     """Runs of an experiment in those of `eras` and with those of `ccs` that there are runs of.
 
-    Raises DataError, that of the first era and congestion control, where there is none at all.
+    Raises DataError, that of the first era and congestion control, where there is none at all, and
+    OnlyMeasures as `find_runs`.
     """
     return gathered(
         partial(
             find_runs, root, paper, variant_name(experiment, era, length),
-            link=link, qdiscs=qdiscs, cc=cc,
+            link=link, qdiscs=qdiscs, cc=cc, reduced=reduced,
         )
         for cc, era in product(ccs, eras)
     )  # fmt: skip
@@ -274,31 +286,34 @@ def find_several(
     qdiscs: Collection[str] | Mapping[str, Collection[str]] | None = None,
     links: Collection[str] = (),
     length: str | Mapping[str, str] = "",
+    reduced: bool = False,
 ) -> list[RunFile]:
     """Runs of several experiments, of all `links` where none is named.
 
     `qdiscs` and `length` are mappings where they differ between experiments. Experiments without
     any run are left out; raises DataError, that of the first, where there is none at all.
     """
-    found = gathered(
+    return gathered(
         partial(
             find_settings, root, paper, experiment, eras=eras, ccs=ccs,
             length=length if isinstance(length, str) else length.get(experiment, ""),
             qdiscs=qdiscs[experiment] if isinstance(qdiscs, Mapping) else qdiscs,
+            link=links or None, reduced=reduced,
         )
         for experiment in experiments
     )  # fmt: skip
-    return [run for run in found if not links or run.link in links]
 
 
 def gathered(searches: Iterable[Callable[[], list[RunFile]]]) -> list[RunFile]:
     """What all `searches` find; a search without any run (DataError) is passed over, unless all
-    are: then the error of the first is raised."""
+    are: then the error of the first is raised. OnlyMeasures is raised at once."""
     found: list[RunFile] = []
     lacking: list[DataError] = []
     for search in searches:
         try:
             found += search()
+        except OnlyMeasures:
+            raise
         except DataError as error:
             lacking.append(error)
     if not found:

@@ -46,6 +46,7 @@ class Summary(Source):
     alt: str
     compared: int = 0  # published values that we have data for
     agreeing: int = 0
+    errors_percent: list[float] = field(default_factory=list)  # of printed numbers but for zeros
     files: list[str] = field(default_factory=list)  # of the picture; none for a table
 
 
@@ -101,10 +102,21 @@ def publish(
         alt=alt,
         compared=compared,
         agreeing=int(agrees.sum()),
+        errors_percent=_errors_percent(table),
         files=[path.name for path in files],
     )
     text = json.dumps(asdict(summary), indent=1, sort_keys=True, ensure_ascii=False)
     (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+
+
+def _errors_percent(table: pd.DataFrame) -> list[float]:
+    """How far each number of ours is from the printed one."""
+    if not {"ours", "published"} <= set(table):
+        return []
+    both = table[["ours", "published"]].apply(pd.to_numeric, errors="coerce").dropna()
+    both = both[both["published"] != 0]
+    errors = 100 * (both["ours"] / both["published"] - 1).abs()
+    return [round(float(one), 2) for one in errors]
 
 
 def _of_runs(runs: pd.DataFrame) -> Source:

@@ -1,9 +1,12 @@
 """The notebooks are thin and clean, and each figure's parameter file makes its figure."""
 
+import ast
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pandas as pd
@@ -11,11 +14,12 @@ import pytest
 from ruamel.yaml import YAML
 
 from analysis.errors import DataError
-from analysis.runs.dataset import era_and_kernel
+from analysis.runs.dataset import era_and_kernel, variant_name
 from analysis.runs.order import QDISC_ORDER
 from analysis.site.execute import execute, main
 from analysis.site.figurefile import Cell, read_figure
 from analysis.site.outputs import read_summary
+from emulation import datafile
 from emulation.config import catalogue
 from emulation.config.catalogue import select
 from emulation.model.run import Experiment
@@ -54,6 +58,47 @@ def test_one_parameters_cell_and_no_outputs(path: Path) -> None:
             assert cell.outputs == []
             assert cell.execution_count is None
             assert len(cell.source.splitlines()) <= 20
+
+
+def test_a_notebook_that_is_opened_has_runs() -> None:
+    """Of each experiment of its parameters an era that is not there for comparison only."""
+    lacking = []
+    for path in NOTEBOOKS.glob("*.ipynb"):
+        cells = nbformat.read(path, as_version=4).cells
+        (first,) = (cell for cell in cells if "parameters" in cell.metadata.get("tags", []))
+        given = default_parameters(first.source)
+        if not isinstance(given.get("eras"), list):
+            continue
+        shown = given.get("experiments") or [given["experiment"]]
+        names = shown.values() if isinstance(shown, dict) else shown
+        eras = [era for era in given["eras"] if era != "modern"] or ["modern"]
+        for name in names:
+            found = [variant_name(str(name), era) for era in eras]
+            if not any((ROOT / "data" / given["paper"] / one).is_dir() for one in found):
+                lacking.append(f"{path.name}: {found[0]}")
+    assert lacking == []
+
+
+@pytest.mark.parametrize("path", FIGURES, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
+def test_a_figure_has_the_data_that_it_draws(path: Path) -> None:
+    """Runs that ship as their measures are for notebooks that ask for them."""
+    figure = read_figure(path)
+    notebook = (ROOT / figure.notebook).read_text()
+    if any(asked in notebook for asked in ("reduced=True", "find_ablation(")):
+        return
+    for folder in {cell.folder for cell in figure.cells()}:
+        records = [*ROOT.glob(f"data/{folder}/seed-*.json")]
+        assert not records or not all(map(datafile.is_reduced, records)), folder
+
+
+def default_parameters(source: str) -> dict[str, Any]:
+    """What a cell assigns; a value that is not a literal is left out."""
+    given = {}
+    for line in ast.parse(source).body:
+        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
+            with suppress(ValueError):
+                given[line.targets[0].id] = ast.literal_eval(line.value)
+    return given
 
 
 def test_a_figure_may_show_runs_of_another_study_beside_its_own() -> None:
@@ -143,6 +188,8 @@ def test_rrul_writes_the_compared_table(data: Path, tmp_path: Path) -> None:
     summary = read_summary(folder / "summary.json")
     assert (summary.figure, summary.compared) == ("2c", 21)
     assert summary.agreeing == table["agrees"].sum() >= 14
+    off = 100 * (table["ratio"] - 1).abs()
+    assert summary.errors_percent == pytest.approx(list(off), abs=0.01)
     assert {len(cell["seeds"]) for cell in summary.cells} == {SEEDS}
     for name in ("figure.svg", "figure-dark.svg", "figure.png", "notebook.ipynb"):
         assert (folder / name).stat().st_size > 1000

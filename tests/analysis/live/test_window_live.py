@@ -15,7 +15,7 @@ from tests.notebooks import test_jupyter as jupyter
 lab, page = jupyter.lab, jupyter.page
 pytestmark = jupyter.pytestmark
 
-RUN = "codel2012/window_25@2014/1.2-1.2/fifo_100/cubic/seed-001.flent.gz"
+RUN = "codel2012/window_25@2014c-host_noise/1.2-1.2/fifo_100/cubic/seed-001.flent.gz"
 #: Whether the picture that is shown has these bytes, in base 64.
 SHOWS = """async ([image, asked]) => {
   const bytes = new Uint8Array(await (await fetch(image.src)).arrayBuffer());

@@ -3,10 +3,11 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from analysis.errors import DataError
+from analysis.errors import DataError, OnlyMeasures
 from analysis.measures import reduced
 from analysis.measures.table import measure_study
 from analysis.runs import dataset
@@ -48,6 +49,23 @@ def test_claims_have_the_same_numbers_and_figures_the_runs_with_data(data: Path)
     assert set(after["seed"]) == {1, 2, 3, 4, 5}
     assert [run.seed for run in dataset.find_runs(data, "gbw2015", "rrul")] == [1, 2, 3]
     assert reduced.main([CELL, "--data", str(data)]) == 0  # nothing is left to do
+
+
+def test_a_cell_without_any_data_is_named_and_not_left_out(data: Path) -> None:
+    write_run(data, "10-10", "pie", 1)
+    write_run(data, "10-1", "codel", 1)
+    for seed in (1, 2, 3, 4, 5):
+        reduced.reduce(run_of(data, seed))
+    where: dict[str, Any] = {"eras": ["modern", "2014"], "ccs": ["cubic", "reno"]}
+    for asked in ({}, {"link": "10/10"}, {"qdiscs": ["pie", "codel"]}):
+        with pytest.raises(OnlyMeasures, match="10-10/codel/cubic: its runs are"):
+            dataset.find_settings(data, "gbw2015", "rrul", **where, **asked)
+    with pytest.raises(OnlyMeasures):
+        dataset.find_several(data, "gbw2015", ["rrul", "voip_rrul"], **where)
+    several = dataset.find_several(data, "gbw2015", ["rrul"], links=["10/1"], **where)
+    assert [(run.link, run.seed) for run in several] == [("10/1", 1)]
+    assert len(dataset.find_settings(data, "gbw2015", "rrul", qdiscs=["pie"], **where)) == 1
+    assert len(dataset.find_settings(data, "gbw2015", "rrul", reduced=True, **where)) == 7
 
 
 def test_its_page_says_what_is_there(data: Path) -> None:
