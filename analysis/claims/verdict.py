@@ -79,6 +79,7 @@ class Tie(Enum):
 
 
 TIE: Final = Tie.TIE
+_LOAD: Final = ("experiment", "link", "cc")  # of all eras the first that has it counts
 Answer = bool | Tie | None
 """Whether a condition holds; None where that is open."""
 
@@ -381,11 +382,13 @@ def assess(
         most = table["experiment"].map(dict(design.seeds)).fillna(np.inf)
         table = table[table["seed"] <= most]
     former = [era for era in design.eras if era in set(table["era"])]
-    table = pd.concat([table, _of_either(table, former)], ignore_index=True)
+    either = _of_either(table, former)
+    joined = " or ".join(former)
+    table = pd.concat([table, either.assign(era=joined)], ignore_index=True)
     known = {(str(era), str(cc)) for era, cc in table[["era", "cc"]].drop_duplicates().to_numpy()}
     ccs = [*CCS, *sorted({cc for _, cc in known} - {*CCS})]
     others = sorted({era for era, _ in known if era.startswith(f"{DEFAULT_ERA}@")})
-    former.append(" or ".join(former))
+    former.append(joined)
     eras = (*former, DEFAULT_ERA, *others)
     contexts = list(dict.fromkeys((era, cc) for era in eras for cc in ccs if (era, cc) in known))
     contexts = contexts or [(design.eras[0], CCS[0])]
@@ -404,24 +407,46 @@ def assess(
             found[context] |= _agreeing_then(found[context], then)
     contexts.sort(key=lambda context: (context[0] in others, ccs.index(context[1])))
     results = []
+    loads = either[[*_LOAD, "era"]].drop_duplicates()
+    of_load = {tuple(load): str(era) for *load, era in loads.itertuples(index=False)}
     for claim in claims:
-        judgements = tuple(found[context][claim.id] for context in contexts)
+        judgements = [
+            found[context][claim.id]
+            if context[0] != joined
+            else _named(found[context][claim.id], of_load, design.eras)
+            for context in contexts
+        ]
+        first = {(one.era, one.cc): one for one in reversed(judgements)}
+        judgements = [one for one in judgements if first[one.era, one.cc] is one]
         rule = rules.get(claim.id)
         same = rule.claim if isinstance(rule, Same) else ""
-        one = Assessment(claim, judgements, same)
+        one = Assessment(claim, tuple(judgements), same)
         results.append(replace(one, in_sample=_in_sample(one.headline, design)))
     return results
 
 
 def _of_either(table: pd.DataFrame, eras: Sequence[str]) -> pd.DataFrame:
-    """The rows of all `eras` under a common name: of each experiment, link and congestion control
-    those of the first era that has any. None where there are less than two."""
+    """Of each experiment, link and congestion control the rows of the first of `eras` that has any.
+    None where there are less than two."""
     if len(eras) < 2:
         return table.iloc[:0]
     former = table[table["era"].isin(eras)]
     rank = former["era"].map(eras.index)
-    first = rank.groupby([former[name] for name in ("experiment", "link", "cc")]).transform("min")
-    return former[rank == first].assign(era=" or ".join(eras))
+    first = rank.groupby([former[name] for name in _LOAD]).transform("min")
+    return former[rank == first]
+
+
+def _named(
+    judgement: Judgement, of_load: Mapping[tuple[str, ...], str], eras: Sequence[str]
+) -> Judgement:
+    """One of several `eras` together, by those that it looked at; `of_load` has that of each."""
+    looked_at = {
+        of_load.get((one.experiment, one.link, one.cc or judgement.cc))
+        for found in judgement.findings
+        for one in found.check.quantities
+    }
+    named = " or ".join(era for era in eras if era in looked_at)
+    return replace(judgement, era=named or judgement.era)
 
 
 def condition_of(claim: Claim, claims: Iterable[Claim], rules: Mapping[str, Rule]) -> Condition:

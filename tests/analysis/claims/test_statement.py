@@ -1,0 +1,88 @@
+"""Statements are complete, and each has its rule."""
+
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.claims import check
+from analysis.claims.assessed import assess_studies
+from analysis.claims.verdict import Verdict
+from analysis.errors import DataError
+from analysis.runs.statement import CLAIMS, read_claims
+from analysis.runs.study import Study, known, open_study
+from tests.analysis.claims.cases import CODEL, PIE, measured, verdict_of
+
+
+def test_every_statement_is_there_and_has_its_own_id() -> None:
+    claims = [one for study in known() for one in read_claims(study)]
+    papers = {"gbw2015": 221, "khademi2013": 87, "codel2012": 63, "battling2013": 10}
+    assert Counter(one.paper for one in claims) == papers
+    assert list(dict.fromkeys(one.paper for one in claims)) == list(papers)  # the largest first
+    assert len({one.id for one in claims}) == 381
+    assert all(one.statement.endswith(".") for one in claims)
+    letters = {"gbw2015": "g", "khademi2013": "k", "codel2012": "c", "battling2013": "b"}
+    assert all(one.id[0] == letters[one.paper] for one in claims)
+
+
+def test_the_page_has_the_columns(root: Path) -> None:
+    table = (root / "docs/claims.md").read_text().partition("| column |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines()[2:]]
+    assert re.findall(r"`(\w+)`", "".join(cells)) == list(CLAIMS.columns)
+
+
+def test_a_statement_knows_its_place_and_value() -> None:
+    by_id = {one.id: one for one in read_claims(open_study("gbw2015"))}
+    assert by_id["g057"].place == "Sec. 5.2.1, Fig. 3f"
+    assert by_id["g071"].place == "Table 2"
+    assert by_id["g071"].value == 7.95
+    assert by_id["g001"].place == "Abstract"
+    with pytest.raises(ValueError, match="g026 prints 82 to 96"):
+        _ = by_id["g026"].value
+
+
+def test_damaged_statements_are_refused(tmp_path: Path) -> None:
+    study = Study(tmp_path / "battling2013")
+    study.folder.mkdir()
+    assert read_claims(study) == []
+    text = open_study("battling2013").statements.read_text()
+    study.statements.write_text(text.replace(",ratio,", ",rumour,"))
+    with pytest.raises(DataError, match=r"claims\.csv: not a table of claims .*kind"):
+        read_claims(study)
+    study.statements.write_text(text.replace("section,figure", "figure,section"))
+    with pytest.raises(
+        DataError, match=r"claims\.csv: not a table of claims .*out-of-order\)\. Cor"
+    ):
+        read_claims(study)
+    study.statements.write_text(text.replace("battling2013,", "gbw2015,"))
+    with pytest.raises(DataError, match=r"claims\.csv: has claims of gbw2015"):
+        read_claims(study)
+
+
+def test_losses_of_the_tables_are_those_of_the_statements() -> None:
+    table = pd.read_csv(open_study("gbw2015").published / "voip-loss.csv")
+    claims = {one.id: one for one in read_claims(open_study("gbw2015"))}
+    wired = [claims[f"g{number:03d}"].value for number in range(70, 112)]
+    wifi = [claims[f"g{number:03d}"].value for number in range(192, 206)]
+    assert table["loss_percent"].tolist() == wired + wifi
+    cell = table[(table["link"] == "10/1") & (table["cross_traffic"] == "rrul")]
+    assert cell.set_index("qdisc")["loss_percent"]["ared"] == 26.33
+
+
+def test_a_study_with_another_congestion_control_is_judged() -> None:
+    table = measured({CODEL: [1.0, 1.1, 1.2], PIE: [5.0, 5.1, 5.2]}, cc="bbr")
+    found = verdict_of(check.less(CODEL, PIE), table)
+    assert (found.verdict, found.era, found.cc) == (Verdict.AGREES, "modern", "bbr")
+
+
+def test_rules_without_a_claim_are_refused(tmp_path: Path) -> None:
+    study = Study(tmp_path / "gbw2015")
+    shutil.copytree(open_study("gbw2015").folder, study.folder)
+    lines = study.statements.read_text().splitlines()
+    kept = [line for line in lines if not line.startswith("g038")]
+    study.statements.write_text("\n".join(kept) + "\n")
+    with pytest.raises(DataError, match=r"claims\.csv: lacks g038"):
+        assess_studies(tmp_path, [study])
