@@ -12,6 +12,17 @@ import pytest
 from emulate.cli import main
 from emulation import datafile
 from emulation.checks.verify import Shipped, follows_from_raw, verify
+from tests import ROOT
+
+#: The cells of which what flent wrote ships, of seed 1: study, experiment, link, qdisc and control.
+SHIPPED = (
+    "battling2013/*@2013c-host_noise/*/*/*",
+    "gbw2015/rrul@2014c/*/*/*",
+    "gbw2015/rtt_fairness@2014c/10-10/*/cubic",
+    "gbw2015/rtt_fairness@2014c/100-100/*/cubic",
+    "gbw2015/rtt_fairness@2014c-host_noise/10-1/*/cubic",
+    "gbw2015/wifi_rrul@2014c/100-100/*/cubic",
+)
 
 RUN = ["gbw2015/rrul", "--link=10/10", "--qdisc=codel", "--cc=cubic", "--seed=1", "--length=3"]
 
@@ -44,6 +55,21 @@ def test_what_flent_wrote_is_kept_and_the_data_are_the_same(tmp_path: Path) -> N
     shutil.move(kept.raw, tmp_path / "other")
     assert main(["run", *RUN, f"--output={tmp_path}/raw", "--raw"]) == 0
     assert follows_from_raw(kept) and kept.raw.exists()
+
+
+def test_what_flent_wrote_ships_of_seed_1_of_these_cells_alone() -> None:
+    cells = {
+        path.with_suffix("") for one in SHIPPED for path in ROOT.glob(f"data/{one}/seed-001.json")
+    }
+    raw = {path.with_name("seed-001") for path in ROOT.glob("data/**/*.raw.flent.gz")}
+    assert raw == cells
+    assert len(raw) == 46 + 42 + 21 + 7
+
+
+@pytest.mark.parametrize("cells", SHIPPED)
+def test_data_follow_from_what_ships_raw(cells: str) -> None:
+    for raw in ROOT.glob(f"data/{cells}/seed-001.raw.flent.gz"):
+        assert follows_from_raw(Shipped.at(raw.with_name("seed-001.json"))), raw
 
 
 @pytest.mark.parametrize(
