@@ -19,10 +19,16 @@ RULES: Final[dict[str, Rule]] = {
 
 VARIATIONS: Final = (
     Variation(
-        era="2014",
-        instead="2014",
+        era="2014c",
+        instead="2014c",
         experiments={"wifi_rrul": "wifi_rrul_at_once"},
         source="a station gets the frames of an A-MPDU at once (docs/wifi.md)",
+    ),
+    Variation(
+        era="2014c",
+        instead="2014c-host_noise+ticks_4ms",
+        experiments={one: one for one in ("rrul", "voip_1up", "voip_rrul")},
+        source="dummynet's clock on the testbed's stock kernel of 250 Hz (docs/eras.md)",
     ),
 )
 """What the testbed had and the era does not, one of each experiment."""
