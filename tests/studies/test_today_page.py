@@ -6,9 +6,8 @@ from functools import cache
 import pandas as pd
 import pytest
 
-from analysis.measures.kinds import KINDS
-from analysis.runs import dataset
 from tests import ROOT
+from tests.studies.measured import measured
 
 THEN, NOW = "2014c", "modern@linux-7.2"
 QDISCS = (
@@ -18,14 +17,10 @@ QDISCS = (
 
 
 @cache
-def medians(experiment: str, kind: str, link: str) -> pd.DataFrame:
+def medians(experiment: str, link: str) -> pd.DataFrame:
     """Of each qdisc, era and control, over seeds."""
-    runs = dataset.find_settings(
-        ROOT / "data", "gbw2015", experiment, eras=[THEN, NOW], ccs=["cubic", "bbr", "reno"],
-        link=link,
-    )  # fmt: skip
-    rows = [{**KINDS[kind](run), "key": (run.qdisc, run.era, run.cc)} for run in runs]
-    return pd.DataFrame(rows).groupby("key").median()
+    table = measured("gbw2015", experiment, (THEN, NOW), ("cubic", "bbr", "reno"), link)
+    return table.groupby(["qdisc", "era", "cc"]).median(numeric_only=True)
 
 
 def number(table: pd.DataFrame, key: tuple[str, str, str], measure: str, form: str) -> str:
@@ -33,7 +28,7 @@ def number(table: pd.DataFrame, key: tuple[str, str, str], measure: str, form: s
 
 
 def rows_of_rrul(link: str) -> Iterator[str]:
-    table = medians("rrul", "rrul", link)
+    table = medians("rrul", link)
     settings = [(THEN, "cubic"), (NOW, "cubic"), (NOW, "bbr"), (NOW, "reno")]
     for qdisc in QDISCS:
         delay = [number(table, (qdisc, *one), "induced_latency_ms", ".1f") for one in settings]
@@ -44,18 +39,18 @@ def rows_of_rrul(link: str) -> Iterator[str]:
 
 def rows_of_the_rest(link: str) -> Iterator[str]:
     asked = (
-        ("voip_rrul", "voip", "voip_delay_p99_ms", ".0f", True),
-        ("voip_rrul", "voip", "voip_loss_percent", ".2f", True),
-        ("web_small_rrul", "web", "fetch_time_normalised", ".1f", True),
-        ("web_large_rrul", "web", "fetch_time_normalised", ".1f", True),
-        ("rtt_fairness", "fairness", "jain_index", ".2f", True),
-        ("voip_1up", "voip", "voip_delay_p99_ms", ".0f", False),
-        ("voip_1up", "voip", "voip_loss_percent", ".2f", False),
+        ("voip_rrul", "voip_delay_p99_ms", ".0f", True),
+        ("voip_rrul", "voip_loss_percent", ".2f", True),
+        ("web_small_rrul", "fetch_time_normalised", ".1f", True),
+        ("web_large_rrul", "fetch_time_normalised", ".1f", True),
+        ("rtt_fairness", "jain_index", ".2f", True),
+        ("voip_1up", "voip_delay_p99_ms", ".0f", False),
+        ("voip_1up", "voip_loss_percent", ".2f", False),
     )
     for qdisc in QDISCS:
         cells = [
-            number(medians(experiment, kind, link), (qdisc, NOW, cc), measure, form)
-            for experiment, kind, measure, form, has_bbr in asked
+            number(medians(experiment, link), (qdisc, NOW, cc), measure, form)
+            for experiment, measure, form, has_bbr in asked
             for cc in ("cubic", "bbr")[: 1 + has_bbr]
         ]
         yield f"| {qdisc} | {' | '.join(cells)} |"
