@@ -164,7 +164,6 @@ def enter_container(machine: vm.Machine, folder: Path, root: Path) -> tuple[vm.M
     """
     libc = ctypes.CDLL(None, use_errno=True)
     jail = folder.parent / "jail"
-    confine.libraries(machine.kernel)  # what it imports is not there later
     namespaces = _NEW_NS | _NEW_UTS | _NEW_IPC | _NEW_NET
     _call(libc.unshare(namespaces), "unshare")
 

@@ -31,6 +31,7 @@ from unittest import mock
 from emulation import kernel
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of, modules_of
+from emulation.host import confine
 from emulation.kernel import Kernel, module
 from emulation.machine import guestcode, rootfs, vm
 from emulation.model.run import Run
@@ -195,6 +196,7 @@ def _child(run: Run, conditions: Conditions, stage: Stage, folder: Path) -> None
         os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
         if conditions.memory:
             os.environ["TMPDIR"] = conditions.memory
+        confine.libraries(machine.kernel)  # what it imports may be out of reach later
         apply(conditions)
         if conditions.container:
             machine, folder = enter_container(machine, folder, stage.root)

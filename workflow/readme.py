@@ -18,6 +18,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from analysis.errors import DataError
@@ -43,7 +44,8 @@ _LINK = re.compile(r",? [\d/]+ Mbit/s$")
 
 
 def figures_table(figures: list[Shown], claims: list[dict[str, Any]]) -> str:
-    """Paper, figures, what they show, and how much of what the paper says agrees.
+    """Paper, figures, what they show, how much of what the paper says agrees, and the median
+    relative error of its numbers.
 
     The parts of a figure, `2a` to `2c`, are one row, as long as they are parts of one number.
     """
@@ -54,13 +56,14 @@ def figures_table(figures: list[Shown], claims: list[dict[str, Any]]) -> str:
         number, rest = re.fullmatch(r"(\d*)(?:[a-z]\b)?(.*)", one.figure, re.DOTALL).groups()  # type: ignore[union-attr]
         groups.setdefault((one.paper, number, rest), []).append(shown)
     lines = [
-        "| paper | figure | shows | printed values that agree | its claims |",
-        "| --- | --- | --- | --- | --- |",
+        "| paper | figure | shows | printed values that agree | median error | its claims |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for (paper, *_), group in groups.items():
         titles = dict.fromkeys(_LINK.sub("", shown.summary.title) for shown in group)
         compared = sum(shown.summary.compared for shown in group)
         agreeing = sum(shown.summary.agreeing for shown in group)
+        errors = [error for shown in group for error in shown.summary.errors_percent]
         own = {one["id"]: one["verdict"] for shown in group for one in claims_of(shown, known)}
         said = Counter(VERDICTS.get(verdict, "open") for verdict in own.values())
         names = [shown.summary.figure for shown in group]
@@ -71,6 +74,7 @@ def figures_table(figures: list[Shown], claims: list[dict[str, Any]]) -> str:
                     names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}",
                     "; ".join(titles),
                     f"{agreeing} of {compared}" if compared else "–",
+                    f"{median(errors):.3g} %" if errors else "–",
                     ", ".join(f"{said[name]} {name}" for name in COUNTED if name in said) or "–",
                 )
             )

@@ -320,10 +320,13 @@ def at_work(place: Path) -> list[str]:
     return found
 
 
-def wait_for(what: Callable[[], object], process: subprocess.Popen[bytes]) -> None:
+def wait_for(
+    what: Callable[[], object], process: subprocess.Popen[bytes], said: Path | None = None
+) -> None:
+    """Until `what` is so; `said` is where the process writes why it ended before."""
     deadline = time.monotonic() + 300
     while not what():
-        assert process.poll() is None, "it has ended"
+        assert process.poll() is None, f"it has ended: {said.read_text() if said else ''}"
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
@@ -363,6 +366,7 @@ def test_a_killed_reproduce_all_leaves_nothing_at_work(ended_by: str, scratch: P
                     not shown() and any("umid=guest" in command for command in at_work(scratch))
                 ),
                 process,
+                said,
             )
             if ended_by == "kill":
                 process.terminate()
