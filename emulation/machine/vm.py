@@ -237,9 +237,10 @@ def run(
     """Boot the guest that `prepare` laid out in `folder` and wait until it is switched off.
 
     `on_step` gets each line of status as it comes; `on_poll` gets the process id of the guest's
-    kernel every `POLL_S`. Raises `GuestFailure` if the kernel complained or the guest ended without
-    reporting, and `GuestHung` if virtual time stood still for `hang_s` wall seconds in which the
-    guest had a processor or did not want one. The guest dies with this process, whatever kills it.
+    kernel at its start and every `POLL_S`. Raises `GuestFailure` if the kernel complained or the
+    guest ended without reporting, and `GuestHung` if virtual time stood still for `hang_s` wall
+    seconds in which the guest had a processor or did not want one. The guest dies with this
+    process, whatever kills it.
     """
     ending = Ending()
     began = time.monotonic()
@@ -263,6 +264,7 @@ def run(
             preexec_fn=lambda: _before_boot(cpu, enter),
         )
         try:
+            on_poll(process.pid)  # a short guest may end before the next line does
             machine.check()  # while it boots
             _watch(process, folder, begins, ending, on_step, hang_s, on_poll, machine.trace)
         finally:
