@@ -91,6 +91,31 @@ def test_a_figure_has_the_data_that_it_draws(path: Path) -> None:
         assert not records or not all(map(datafile.is_reduced, records)), folder
 
 
+@pytest.mark.parametrize("path", FIGURES, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
+def test_a_figure_finds_its_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook that looks for more than is drawn may come upon runs without their data."""
+    figure = read_figure(path)
+    monkeypatch.chdir(NOTEBOOKS)
+    names: dict[str, Any] = {}
+    for cell in nbformat.read(figure.notebook, as_version=4).cells:
+        if cell.cell_type != "code":
+            continue
+        if "parameters" in cell.metadata.get("tags", []):
+            exec(cell.source, names)  # noqa: S102 - our own notebooks
+            names |= figure.parameters
+            continue
+        statements = ast.parse(cell.source).body
+        searches = [at for at, one in enumerate(statements) if "find_" in ast.unparse(one)]
+        last = searches[-1] if searches else -1
+        wanted = [
+            one
+            for at, one in enumerate(statements)
+            if isinstance(one, ast.Import | ast.ImportFrom)
+            or (at <= last and isinstance(one, ast.Assign | ast.FunctionDef))
+        ]
+        exec(compile(ast.Module(wanted, []), str(path), "exec"), names)  # noqa: S102
+
+
 def default_parameters(source: str) -> dict[str, Any]:
     """What a cell assigns; a value that is not a literal is left out."""
     given = {}
