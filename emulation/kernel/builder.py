@@ -211,7 +211,7 @@ def _build(
         make.apply_patches(recipe, tree, log)
         progress("configure", 0)
         make.configure(recipe, tree, log)
-        make.compile_tree(tree, log, jobs, recipe.origin.objects if recipe.origin else 0, progress)
+        make.compile_tree(recipe, tree, log, jobs, progress)
         result = scratch / "result"
         result.mkdir()
         if any((option.name, option.value) == MODULES for option in recipe.options):

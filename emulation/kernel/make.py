@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,6 +41,12 @@ SETTINGS: tuple[str, ...] = (
     "KBUILD_BUILD_USER=qdisc-lab",
     "KBUILD_BUILD_HOST=qdisc-lab",
     "KBUILD_BUILD_VERSION=1",
+)
+
+#: How the compiler uses counts of branches. Values of variables were not counted.
+PROFILE_FLAGS = (
+    *("-fprofile-use", "-fno-profile-values"),
+    *("-Wno-missing-profile", "-Wno-coverage-mismatch"),
 )
 
 #: Environment variables that a build gets; the user's CFLAGS or MAKEFLAGS would change it.
@@ -136,8 +143,24 @@ def configure(recipe: Recipe, tree: Path, log: Path) -> None:
         )
 
 
-def compile_tree(tree: Path, log: Path, jobs: int | None, objects: int, progress: Progress) -> None:
-    """Compile `tree`; `objects` is the approximate number of files, for `progress`."""
+def use_profile(profile: Path, tree: Path) -> list[str]:
+    """Put the counts of `profile` beside where the objects of `tree` will be; return arguments of
+    make that have the compiler read them.
+
+    The kernel's own code alone is compiled with them: not modules, nor what speaks to the host.
+    Where a patch changed a function, the compiler leaves out its counts.
+    """
+    with tarfile.open(profile) as counts:
+        counts.extractall(tree / "build", filter="data")
+    return [f"KBUILD_CFLAGS_KERNEL={' '.join(PROFILE_FLAGS)}"]
+
+
+def compile_tree(
+    recipe: Recipe, tree: Path, log: Path, jobs: int | None, progress: Progress
+) -> None:
+    """Compile `tree`, with the recipe's profile where it has one for this compiler."""
+    objects = recipe.origin.objects if recipe.origin else 0
+    profile = recipe.profile(compiler_version() or "")
     maps = " ".join(f"-ffile-prefix-map={path}=." for path in (tree / "build", tree))
     command = [
         "make",
@@ -146,6 +169,7 @@ def compile_tree(tree: Path, log: Path, jobs: int | None, objects: int, progress
         *SETTINGS,
         f"KCFLAGS={maps}",
         f"KAFLAGS={maps}",
+        *(use_profile(profile.path, tree) if profile else ()),
         "linux",
     ]
     compiled = 0

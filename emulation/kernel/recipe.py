@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,11 @@ RECIPE_DIR = Path(__file__).resolve().parents[2] / "qdisc"
 #: The key of a patch in `inputs` whose `Patch.host_only` is true.
 HOST_ONLY = "host_only"
 
+#: The key of the profile's digest in `inputs`.
+PROFILE = "profile"
+
 _RANGE = re.compile(r"(\d+\.\d+)?\.\.(\d+\.\d+)?")
+_RELEASE = re.compile(r"(\d+)\.\d+\.\d+$")
 _OPTION = re.compile(r'(CONFIG_\w+)=(y|n|-?\d+|0x[0-9a-fA-F]+|"[^"]*")(?:\s+#\s*(\S+))?')
 
 
@@ -74,6 +78,14 @@ class Patch:
 
 
 @dataclass(frozen=True)
+class Profile:
+    """How often each branch of the kernel is taken, as one release of the compiler counts it."""
+
+    path: Path  # qdisc/profile/SERIES-gcc-MAJOR.tar.xz, made by `python -m workflow.train`
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Origin:
     """Where the source of a series comes from."""
 
@@ -91,6 +103,12 @@ class Recipe:
     patches: tuple[Patch, ...]
     options: tuple[Option, ...]
     origin: Origin | None  # None: the user has to name a tarball
+    profiles: dict[str, Profile] = field(default_factory=dict)  # by the compiler's major release
+
+    def profile(self, compiler: str) -> Profile | None:
+        """Return the profile for a compiler of that version, the first line of `gcc --version`."""
+        match = _RELEASE.search(compiler)
+        return self.profiles.get(match[1]) if match else None
 
     @property
     def config_sha256(self) -> str:
@@ -224,11 +242,18 @@ def load(series: str, folder: Path = RECIPE_DIR) -> Recipe:
     for path in sorted((folder / "config").glob("*.config")):
         options += parse_fragment(path.read_text(), path.name, series)
     patches = folder / "patches"
+    profiles = sorted((folder / "profile").glob(f"{series}-gcc-*.tar.xz"))
     return Recipe(
         series=series,
         patches=parse_patches((patches / "series").read_text(), series, patches),
         options=merge(options),
         origin=origin,
+        profiles={
+            path.name.removeprefix(f"{series}-gcc-").removesuffix(".tar.xz"): Profile(
+                path, hashlib.sha256(path.read_bytes()).hexdigest()
+            )
+            for path in profiles
+        },
     )
 
 
@@ -237,6 +262,7 @@ def inputs(recipe: Recipe, compiler: str, settings: Iterable[str]) -> dict[str, 
 
     `compiler` is its version, `settings` are the arguments of make.
     """
+    profile = recipe.profile(compiler)
     return {
         "series": recipe.series,
         "patches": [
@@ -247,7 +273,7 @@ def inputs(recipe: Recipe, compiler: str, settings: Iterable[str]) -> dict[str, 
         "config_sha256": recipe.config_sha256,
         "compiler": compiler,
         "settings": list(settings),
-    }
+    } | ({PROFILE: profile.sha256} if profile else {})
 
 
 def digest(source_sha256: str, ingredients: dict[str, Any]) -> str:
@@ -257,12 +283,13 @@ def digest(source_sha256: str, ingredients: dict[str, Any]) -> str:
 
 
 def identity(source_sha256: str, ingredients: dict[str, Any]) -> str:
-    """Return a digest of what can affect results: everything but patches for the host alone.
+    """Return a digest of what can affect results: not patches for the host alone, nor a profile.
 
-    Without such patches it equals the `digest`.
+    Without those it equals the `digest`.
     """
     patches = [patch for patch in ingredients["patches"] if not patch.get(HOST_ONLY)]
-    return digest(source_sha256, {**ingredients, "patches": patches})
+    others = {name: value for name, value in ingredients.items() if name != PROFILE}
+    return digest(source_sha256, {**others, "patches": patches})
 
 
 #: Congestion controls that are not called as their option is.

@@ -16,6 +16,7 @@ from emulation.errors import DamagedCache, KernelBuildError, MissingTool
 from emulation.host import seal
 from emulation.host.debs import Deb
 from emulation.kernel import builder as builds, make, recipe as recipes, source as sources
+from workflow import train
 
 MAKEFILE = """\
 VERSION = 6
@@ -73,10 +74,10 @@ def tarball(tmp_path: Path) -> Path:
     return make_tarball(tmp_path, "good\n")
 
 
-def make_tarball(folder: Path, main: str) -> Path:
+def make_tarball(folder: Path, main: str, makefile: str = MAKEFILE) -> Path:
     tree = folder / "linux-6.12.7"
     (tree / "init").mkdir(parents=True, exist_ok=True)
-    (tree / "Makefile").write_text(MAKEFILE)
+    (tree / "Makefile").write_text(makefile)
     (tree / "init/main.c").write_text(main)
     path = folder / "linux.tar"
     with tarfile.open(path, "w") as archive:
@@ -187,7 +188,7 @@ def test_recipe_of_the_project(name: str) -> None:
 
 
 def test_patches_of_the_project_are_mails_without_people() -> None:
-    for path in recipes.RECIPE_DIR.glob("patches/*/*.patch"):
+    for path in recipes.RECIPE_DIR.glob("*/**/*.patch"):
         lines = path.read_text().splitlines()
         assert lines[0].startswith("From 0000000000000000000000000000000000000000")
         author = "The qdisc-lab authors <authors@qdisc-lab.invalid>"
@@ -229,6 +230,62 @@ def test_a_patch_for_the_host_alone_is_another_build_of_the_same_identity(
     assert names()[1] == identity
     series.write_text(f"{text}6.12..6.12 6.12/two.patch\n")
     assert identity not in names()
+
+
+def counts(folder: Path, compiler: str) -> Path:
+    """A profile of one file in a recipe's folder."""
+    (folder.parent / "counts/init").mkdir(parents=True, exist_ok=True)
+    (folder.parent / "counts/init/main.gcda").write_text("counted\n")
+    (folder / "profile").mkdir(exist_ok=True)
+    archive = folder / f"profile/6.12-gcc-{compiler}.tar.xz"
+    assert train.pack(folder.parent / "counts", archive) == 1
+    return archive
+
+
+def test_a_profile_is_another_build_of_the_same_identity(recipe_dir: Path) -> None:
+    def names(compiler: str) -> tuple[str, str]:
+        made = recipes.inputs(recipes.load("6.12", recipe_dir), compiler, ["ARCH=um"])
+        return recipes.digest("s", made), recipes.identity("s", made)
+
+    twelve, other = "gcc (Debian 12.2.0-14+deb12u1) 12.2.0", "gcc (Debian 14.2.0-19) 14.2.0"
+    without = names(twelve), names(other)
+    content = counts(recipe_dir, "12").read_bytes()
+    assert names(twelve)[0] != without[0][0]
+    assert names(twelve)[1] == without[0][1]
+    assert names(other) == without[1]
+    assert counts(recipe_dir, "12").read_bytes() == content
+
+
+@needs_make
+@pytest.mark.parametrize("fits", [True, False])
+def test_the_compiler_gets_the_counts_of_its_own_release(
+    recipe_dir: Path, cache: Path, tmp_path: Path, fits: bool
+) -> None:
+    release = (make.compiler_version() or "").split()[-1].partition(".")[0]
+    counts(recipe_dir, release if fits else f"{release}0")
+    shown = "".join(
+        f"\t@{command} >> $(O)/linux\n"
+        for command in ("echo '$(KBUILD_CFLAGS_KERNEL)'", "cat /dev/null $(wildcard $(O)/init/*)")
+    )
+    makefile = MAKEFILE.replace("\t@echo 0x1", f"{shown}\t@echo 0x1")
+    tarball = make_tarball(tmp_path, "good\n", makefile)
+    built = builds.build("6.12", source=tarball, cache=cache, folder=recipe_dir)
+    content = built.path.read_text()
+    assert ("-fprofile-use" in content, "counted" in content) == (fits, fits)
+    assert (recipes.PROFILE in built.provenance["inputs"]) == fits
+
+
+def test_the_projects_profiles_hold_counts_and_nothing_else() -> None:
+    found = [one for name in recipes.all_series() for one in recipes.load(name).profiles.items()]
+    assert "12" in recipes.load(recipes.default_series()).profiles
+    for compiler, profile in found:
+        assert compiler.isdigit()
+        with tarfile.open(profile.path) as archive:
+            members = archive.getmembers()
+        names = [one.name for one in members]
+        assert {"net/sched/sch_fq_codel.gcda", "net/ipv4/tcp_input.gcda"} <= set(names)
+        assert names == sorted(names, key=Path)
+        assert all(one.isfile() and one.name.endswith(".gcda") for one in members)
 
 
 def test_first_error_is_the_compilers_not_makes() -> None:
