@@ -94,6 +94,25 @@ def test_switches_are_as_today_and_refuse_what_they_are_not(tmp_path: Path) -> N
     assert (cpu["host"], cpu["flags"]) == ("", "")
 
 
+MEMORY = """
+status('booted')
+with open('/proc/meminfo') as file:
+    total = file.readline().split()[1]
+with open('/proc/sys/net/ipv4/tcp_rmem') as file:
+    window = file.read().split()[2]
+status('memory', total_kib=int(total), window=int(window))
+"""
+
+
+@pytest.mark.kernel
+def test_the_compiler_does_not_change_how_much_memory_there_is(tmp_path: Path) -> None:
+    """A smaller kernel left more, and with it TCP a larger window: these are the shipped runs'."""
+    machine = vm.Machine(kernel.build().path, rootfs.build().path, seed=1, memory_mib=192)
+    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=MEMORY)
+    seen = vm.run(machine, tmp_path).step("memory")
+    assert (seen["total_kib"], seen["window"]) == (184928, 1458816)
+
+
 FORKS = """
 import subprocess
 status('booted')
