@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import tarfile
 import tempfile
@@ -75,11 +74,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("series", help="of kernels, as 6.12")
     series = parser.parse_args().series
-    match = re.search(r" (\d+)\.\d+\.\d+$", make.compiler_version() or "")
+    release = recipes.major(make.compiler_version() or "")
+    archive = recipes.RECIPE_DIR / "profile" / f"{series}-gcc-{release}.tar.xz"
     try:
-        if match is None:
+        if not release:
             raise KernelBuildError("its release is not known", "gcc", "install gcc")
-        archive = recipes.RECIPE_DIR / "profile" / f"{series}-gcc-{match[1]}.tar.xz"
         with tempfile.TemporaryDirectory() as folder:
             count = train(series, Path(folder), archive)
     except EmulationError as error:

@@ -107,14 +107,19 @@ class Recipe:
 
     def profile(self, compiler: str) -> Profile | None:
         """Return the profile for a compiler of that version, the first line of `gcc --version`."""
-        match = _RELEASE.search(compiler)
-        return self.profiles.get(match[1]) if match else None
+        return self.profiles.get(major(compiler))
 
     @property
     def config_sha256(self) -> str:
         """Digest of the options, independent of their order and comments."""
         lines = sorted(f"{option.name}={option.value}" for option in self.options)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def major(compiler: str) -> str:
+    """Return 12 of `gcc (Debian 12.2.0-14) 12.2.0`; "" where that is no version of gcc."""
+    match = _RELEASE.search(compiler)
+    return match[1] if match else ""
 
 
 def parse_fragment(text: str, name: str, series: str) -> list[Option]:
