@@ -7,10 +7,9 @@ as `qdisc/profile/SERIES-gcc-MAJOR.tar.xz`. Builds with that release of gcc read
 others go without. Kernels that differ in their profile alone have one identity and give the same
 bytes.
 
-The counts are of guests, whose work is a function of their seed; the host's speed is not in them.
-Make them anew when a patch changes code that matters under load: the compiler leaves out the counts
-of functions that changed. The kernel that counts writes beside its objects, so it runs outside of
-the wall that other guests have.
+Make the counts anew when a patch changes code that matters under load: the compiler leaves out
+those of functions that changed. The kernel that counts writes beside its objects, so it runs
+outside of the wall that other guests have.
 """
 
 from __future__ import annotations
