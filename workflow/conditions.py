@@ -13,9 +13,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -212,12 +213,22 @@ class Disturb:
         self.stops = 0
         self._conditions, self._status = conditions, status
         self._chance = random.SystemRandom()
-        self._next = time.monotonic() + self._chance.uniform(0, conditions.stops)
+        self._begun = False
 
     def __call__(self, pid: int) -> None:
-        every = self._conditions.stops
-        if not every or time.monotonic() < self._next:
-            return
+        # Beside whoever polls: on a busy machine that may look twice while a short guest runs.
+        if self._conditions.stops and not self._begun:
+            self._begun = True
+            threading.Thread(target=self._until_it_ends, args=(pid,), daemon=True).start()
+
+    def _until_it_ends(self, pid: int) -> None:
+        with suppress(ChildProcessError, ProcessLookupError):  # it was waited for
+            while not vm.has_ended(pid):
+                time.sleep(self._chance.uniform(0, 2 * self._conditions.stops))
+                if not vm.has_ended(pid):
+                    self._stop(pid)
+
+    def _stop(self, pid: int) -> None:
         booted = self._status.exists() and self._status.stat().st_size
         # Behind namespaces the guest's kernel is not the first process of its group.
         send, pid = (os.killpg, os.getpgid(pid)) if booted else (os.kill, pid)
@@ -228,7 +239,6 @@ class Disturb:
         time.sleep(self._chance.uniform(0.001, 0.05))
         send(pid, signal.SIGCONT)
         self.stops += 1
-        self._next = time.monotonic() + self._chance.uniform(0, 2 * every)
 
 
 @contextmanager

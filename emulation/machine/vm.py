@@ -336,7 +336,7 @@ def _watch(
     patience, looked = Patience(process.pid), time.monotonic()
     with Status(folder / "job" / "status", begins) as status:
         while True:
-            ended = _has_ended(process)
+            ended = has_ended(process.pid)
             if steps := status.steps():
                 patience.heard()
             for step in steps:
@@ -369,10 +369,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+def has_ended(pid: int) -> bool:
     """Return whether the guest has ended; its resource usage can still be read then."""
-    options = os.WEXITED | os.WNOHANG | os.WNOWAIT
-    return os.waitid(os.P_PID, process.pid, options) is not None
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def cpu_seconds(pid: int) -> float:
