@@ -195,7 +195,7 @@ def test_a_run_is_refused_one_is_watched_and_one_cancelled(page: Page, lab: str)
     choose(page, "load, s", "5")
     start.click()
     page.get_by_text("· done").wait_for()
-    assert page.locator(".widget-image").is_visible()
+    expect(page.locator(".widget-image")).to_be_visible()  # drawn after the word
     expect(page.locator(".widget-html-content table")).to_contain_text("published")
     start.click()
     page.get_by_text("· traffic").wait_for()
