@@ -13,12 +13,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import FrameType
 
 from emulation.host import confine
 from emulation.machine import vm
@@ -213,20 +213,25 @@ class Disturb:
         self.stops = 0
         self._conditions, self._status = conditions, status
         self._chance = random.SystemRandom()
-        self._begun = False
+        self._pid = 0
 
     def __call__(self, pid: int) -> None:
-        # Beside whoever polls: on a busy machine that may look twice while a short guest runs.
-        if self._conditions.stops and not self._begun:
-            self._begun = True
-            threading.Thread(target=self._until_it_ends, args=(pid,), daemon=True).start()
+        # By a timer: on a busy machine whoever polls looks twice while a short guest runs. Not by
+        # a thread: there is none to be had once the processes to come have a namespace of theirs.
+        if self._conditions.stops and not self._pid:
+            self._pid = pid
+            signal.signal(signal.SIGALRM, self._due)
+            self._later()
 
-    def _until_it_ends(self, pid: int) -> None:
+    def _later(self) -> None:
+        wait_s = max(0.001, self._chance.uniform(0, 2 * self._conditions.stops))
+        signal.setitimer(signal.ITIMER_REAL, wait_s)
+
+    def _due(self, number: int, frame: FrameType | None) -> None:
         with suppress(ChildProcessError, ProcessLookupError):  # it was waited for
-            while not vm.has_ended(pid):
-                time.sleep(self._chance.uniform(0, 2 * self._conditions.stops))
-                if not vm.has_ended(pid):
-                    self._stop(pid)
+            if not vm.has_ended(self._pid):
+                self._stop(self._pid)
+                self._later()
 
     def _stop(self, pid: int) -> None:
         booted = self._status.exists() and self._status.stat().st_size
