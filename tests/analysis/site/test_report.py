@@ -136,7 +136,7 @@ def test_pages_say_that_claims_are_of_an_earlier_call(
     assert report.main(arguments) == 0
     for path in written:
         page = Page(path.read_text())
-        assert "not settled: the same command without --figure does that" in page.text
+        assert "not settled yet: that comes after all figures, and not with --figure" in page.text
         assert "earlier call" not in page.text
         assert not [link for link in page.links if "claims.html" in link]
     text = " ".join(page.text.split())
