@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import operator
 import os
 import stat
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from emulation.errors import DamagedCache
@@ -107,15 +109,33 @@ def _damaged(path: Path, what: str) -> DamagedCache:
 
 def _walk(folder: Path) -> list[tuple[str, os.stat_result]]:
     """Return all that is below `folder`, sorted by path."""
-    paths, places = [], [str(folder)]
-    while places:
-        with os.scandir(places.pop()) as entries:
+    found: list[tuple[str, os.stat_result]] = []
+
+    def enter(place: int, start: str) -> None:
+        # Relative to an open folder, stat() costs half of what it does with the whole path.
+        inner = []
+        with os.scandir(place) as entries:
             for entry in entries:
                 about = entry.stat(follow_symlinks=False)
+                found.append((start + entry.name, about))
                 if stat.S_ISDIR(about.st_mode):
-                    places.append(entry.path)
-                paths.append((entry.path, about))
-    return sorted(paths)
+                    inner.append(entry.name)
+        for name in inner:
+            with _opened(name, place) as below:
+                enter(below, f"{start}{name}/")
+
+    with _opened(folder) as top:
+        enter(top, f"{folder}/")
+    return sorted(found, key=operator.itemgetter(0))
+
+
+@contextmanager
+def _opened(folder: str | Path, place: int | None = None) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY, dir_fd=place)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _glance(folder: Path) -> str:

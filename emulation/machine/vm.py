@@ -14,11 +14,13 @@ import ctypes
 import json
 import os
 import resource
+import select
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -334,7 +336,7 @@ def _watch(
 ) -> None:
     """Follow the guest's status, which `begins` with that step, until it ends."""
     patience, looked = Patience(process.pid), time.monotonic()
-    with Status(folder / "job" / "status", begins) as status:
+    with _end_of(process.pid) as end, Status(folder / "job" / "status", begins) as status:
         while True:
             ended = has_ended(process.pid)
             if steps := status.steps():
@@ -359,7 +361,7 @@ def _watch(
                     todo="run it again with the same --seed: a guest that hangs hangs every time",
                 )
             on_poll(process.pid)
-            time.sleep(POLL_S)
+            end.poll(POLL_S * 1000)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -367,6 +369,18 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+@contextmanager
+def _end_of(pid: int) -> Iterator[select.poll]:
+    """Yield what waits for the end of the guest; for nothing where the host cannot tell it."""
+    end = select.poll()
+    with ExitStack() as stack:
+        with suppress(OSError):  # Linux before 5.3
+            descriptor = os.pidfd_open(pid)
+            stack.callback(os.close, descriptor)
+            end.register(descriptor, select.POLLIN)
+        yield end
 
 
 def has_ended(pid: int) -> bool:
