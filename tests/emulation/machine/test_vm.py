@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
@@ -152,3 +153,24 @@ def test_links_of_a_guest_lead_nowhere(
         vm.run(vm.Machine(Path(sys.executable), tmp_path, 1), folder)
     assert not (folder / linked).exists()
     assert (outside / "secret").exists()
+
+
+def test_the_end_of_a_guest_is_seen_at_once() -> None:
+    with subprocess.Popen(["sleep", "0.1"]) as process:
+        with vm._end_of(process.pid) as end:
+            assert not end.poll(10)
+            assert end.poll(60_000)
+        assert vm.has_ended(process.pid)
+        with vm._end_of(process.pid) as end:
+            assert end.poll(60_000)
+
+
+def test_a_host_that_cannot_tell_the_end_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(pid: int) -> int:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(os, "pidfd_open", missing)
+    with vm._end_of(os.getpid()) as end:
+        began = time.monotonic()
+        assert not end.poll(20)
+        assert time.monotonic() - began >= 0.019
