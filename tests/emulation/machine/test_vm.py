@@ -156,9 +156,11 @@ def test_links_of_a_guest_lead_nowhere(
 
 
 def test_the_end_of_a_guest_is_seen_at_once() -> None:
-    with subprocess.Popen(["sleep", "0.1"]) as process:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
         with vm._end_of(process.pid) as end:
             assert not end.poll(10)
+            assert process.stdin
+            process.stdin.close()
             assert end.poll(60_000)
         assert vm.has_ended(process.pid)
         with vm._end_of(process.pid) as end:
