@@ -6,6 +6,7 @@ Only the module of the subcommand that is asked for is imported.
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import importlib.util
 import os
@@ -34,6 +35,9 @@ COMMANDS = {
     "claims": "what the papers state and whether it agrees",
 }
 
+#: New objects between two searches for garbage: what a command reads at its start stays anyway.
+LITTLE_GARBAGE = 100_000
+
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report it
 
 
@@ -61,6 +65,8 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `emulate` with `argv` (by default the process's); return the exit status."""
+    gc.set_threshold(LITTLE_GARBAGE)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # else it reads all packages for them
     arguments = list(sys.argv[1:] if argv is None else argv)
     first = next((word for word in arguments if not word.startswith("-")), None)
     exists = first in COMMANDS and importlib.util.find_spec(f"emulate.commands.{first}")

@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from ruamel.yaml import YAML
+import yaml
 
 
 def pinned(root: Path) -> list[str]:
@@ -15,7 +15,7 @@ def pinned(root: Path) -> list[str]:
 
 
 def test_environment_has_the_versions_of_the_project(root: Path) -> None:
-    environment = YAML(typ="safe").load((root / "environment.yml").read_text())
+    environment = yaml.safe_load((root / "environment.yml").read_text())
     (pip,) = [entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)]
     assert [line for line in pip if not line.startswith("--")] == pinned(root)
 
@@ -33,7 +33,7 @@ def test_every_version_is_exact(root: Path) -> None:
 #: What is run and not imported: notebooks' kernel and page, and flent, which opens the data files.
 PROGRAMS = {"flent", "ipykernel", "jupyterlab"}
 #: How a package is imported that has another name.
-IMPORTED_AS = {"pyelftools": "elftools", "ruamel.yaml": "ruamel"}
+IMPORTED_AS = {"pyelftools": "elftools", "PyYAML": "yaml"}
 
 
 def test_what_is_pinned_is_imported(root: Path) -> None:

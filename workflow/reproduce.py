@@ -92,13 +92,12 @@ def _source(file: str) -> str:
 
 def plan_of(settings: list[str]) -> Plan:
     """The plan under these `KEY=VALUE` settings."""
-    from ruamel.yaml import YAML
+    import yaml
 
     from workflow.plan import make_plan
 
-    yaml = YAML(typ="safe")
-    config = yaml.load(Path("workflow/config.yaml"))
-    config |= {key: yaml.load(text) for key, text in (one.split("=", 1) for one in settings)}
+    config = yaml.safe_load(Path("workflow/config.yaml").read_text())
+    config |= {key: yaml.safe_load(text) for key, text in (one.split("=", 1) for one in settings)}
     return make_plan(config)
 
 

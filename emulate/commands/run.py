@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from emulate.commands.arguments import add_unconfined
 from emulation import kernel
-from emulation.checks.verify import other_identity
 from emulation.config import remarks
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
@@ -239,6 +238,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _warn_stale(run: Run, result: Result, built: Kernel, root: RootFs) -> None:
     """Say so where a run that was there already is not what it would be today."""
+    from emulation.checks.verify import other_identity  # what it takes is seldom needed
+
     old = json.loads(result.provenance.read_text())["identity"]
     differences = other_identity(old, today(run, built, root))
     if differences:

@@ -141,7 +141,8 @@ def _experiment(
             try:
                 point = maker.point(values)
                 values_of.setdefault(point.key, values)
-                if not points.setdefault(point.key, point).same_setup_as(point):
+                first = points.setdefault(point.key, point)
+                if first is not point and not first.same_setup_as(point):
                     raise Flaws((("sweep",), *_duplicate_id(point)))
             except Flaws as error:
                 problems += [

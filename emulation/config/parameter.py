@@ -19,16 +19,18 @@ def steps(path: str) -> list[str]:
 
 
 def put(document: dict[str, Any], path: str, value: Any) -> None:
-    """Put `value` at `path` of the document; raise `Flaws` where there is no such place."""
+    """Put `value` at `path` of the document; raise `Flaws` where there is no such place.
+
+    What lies on the way is copied, so that another document that shares it keeps what it has.
+    """
     *way, last = steps(path)
     here: Any = document
     for step in way:
-        if isinstance(here, list):
-            here = here[_index(here, step, path)]
-        else:
-            here = here.setdefault(step, {})
-        if not isinstance(here, dict | list):
+        place: Any = _index(here, step, path) if isinstance(here, list) else step
+        inner = here[place] if isinstance(here, list) else here.get(place, {})
+        if not isinstance(inner, dict | list):
             raise Flaws(((), f"there is nothing at '{path}'", f"see the keys of '{way[0]}'"))
+        here[place] = here = inner.copy()
     if isinstance(here, list):
         here[_index(here, last, path)] = value
     else:

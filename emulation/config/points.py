@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import re
@@ -83,7 +82,7 @@ class Points:
         chosen = {value.axis: value for value in values}
         qdisc = self._qdisc_name(chosen)
         applied = [value for value in values if self._applies(value, qdisc)]
-        document = copy.deepcopy(self.base)
+        document = dict(self.base)
         overrides: list[tuple[str, dict[str, Any]]] = []
         set_by: dict[Path, str] = {}  # parameter -> the axis that sets it
         era, memory = None, self.section.memory or self.file.memory or DEFAULT_MEMORY
@@ -103,7 +102,8 @@ class Points:
                         parameter.put(document, path, setting)
                 except Flaws as error:
                     raise Flaws(*error.below(value.axis)) from None
-            overrides.append((value.axis, options))
+            if options:
+                overrides.append((value.axis, options))
         rig, traffic, link, cc = _results(
             lambda: self._read("rig", document["rig"], set_by),
             lambda: self._read("traffic", document["traffic"], set_by),

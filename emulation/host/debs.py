@@ -12,17 +12,14 @@ import lzma
 import os
 import re
 import tarfile
-import urllib.request
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
-from http.client import HTTPException
 from pathlib import Path
 from typing import IO
-from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 
 from emulation.errors import MissingTool
@@ -118,7 +115,7 @@ class Sources:
                     if answer and _copy(answer, half) == deb.sha256:
                         half.rename(folder / deb.file)
                         return True
-        except (OSError, HTTPException, ValueError, LookupError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError):
             pass  # broken off, or no answer of such an archive: the next source may have it
         finally:
             half.unlink(missing_ok=True)
@@ -126,13 +123,21 @@ class Sources:
 
     @contextmanager
     def _open(self, address: str) -> Iterator[IO[bytes] | None]:
-        """Yield what an address answers, or None; a server that is silent is asked once."""
+        """Yield what an address answers, or None; a server that is silent is asked once.
+
+        An answer that breaks off raises an `OSError`.
+        """
+        # Imported here since each command has this module, and next to none downloads.
+        from http.client import HTTPException
+        from urllib.error import HTTPError
+        from urllib.request import urlopen
+
         server = urlsplit(address).netloc
         if server in self._silent:
             yield None
             return
         try:
-            answer = urllib.request.urlopen(address, timeout=PATIENCE_S)
+            answer = urlopen(address, timeout=PATIENCE_S)
         except HTTPError:
             yield None
             return
@@ -142,7 +147,10 @@ class Sources:
             yield None
             return
         with answer:
-            yield answer
+            try:
+                yield answer
+            except HTTPException as error:
+                raise ConnectionError(str(error)) from error
 
 
 def _copy(source: IO[bytes], target: Path) -> str:

@@ -55,16 +55,25 @@ def _quiet(step: str, done: float) -> None:
 
 def load(folder: Path) -> Kernel | None:
     """Return the kernel in the folder of a cache if it is whole, else None."""
+    kernel = _recorded(folder)
+    return kernel if kernel and _is_whole(kernel) else None
+
+
+def _recorded(folder: Path) -> Kernel | None:
+    """Return the kernel that the record in `folder` tells of, whole or not; None without one."""
     try:
         provenance = json.loads((folder / "kernel.json").read_text())
-        if sources.sha256(folder / "linux") != provenance["binary_sha256"]:
-            return None
+        release, series = provenance["release"], provenance["inputs"]["series"]
     except (OSError, ValueError, KeyError):
         return None
-    inputs = provenance["inputs"]
-    return Kernel(
-        folder / "linux", folder.name, provenance["release"], inputs["series"], provenance
-    )
+    return Kernel(folder / "linux", folder.name, release, series, provenance)
+
+
+def _is_whole(kernel: Kernel) -> bool:
+    try:
+        return bool(sources.sha256(kernel.path) == kernel.provenance["binary_sha256"])
+    except (OSError, KeyError):
+        return False
 
 
 def check(binary: Path) -> None:
@@ -78,9 +87,13 @@ def check(binary: Path) -> None:
 
 def kernels(cache: Path | None = None) -> tuple[Kernel, ...]:
     """Return all kernels in the cache, sorted by release."""
-    cache = cache or cache_dir("kernel")
-    found = [load(path.parent) for path in cache.glob("[0-9a-f]*/kernel.json")]
-    return tuple(sorted((kernel for kernel in found if kernel), key=_age))
+    return tuple(filter(_is_whole, _all(cache or cache_dir("kernel"))))
+
+
+def _all(cache: Path) -> list[Kernel]:
+    """Return all kernels that have a record in the cache, whole or not, sorted by release."""
+    found = [_recorded(path.parent) for path in cache.glob("[0-9a-f]*/kernel.json")]
+    return sorted((kernel for kernel in found if kernel), key=_age)
 
 
 def _age(kernel: Kernel) -> tuple[list[int], str]:
@@ -94,9 +107,8 @@ def named(name: str, progress: Progress = _quiet, cache: Path | None = None) -> 
     """
     if not _DIGEST.fullmatch(name):
         return build(series=name, progress=progress, cache=cache)
-    for kernel in kernels(cache):
-        if kernel.digest == name:
-            return kernel
+    if (kernel := load((cache or cache_dir("kernel")) / name)) is not None:
+        return kernel
     raise KernelBuildError(
         what=f"no kernel '{name}' is in the cache",
         where=str(cache or cache_dir("kernel")),
@@ -122,8 +134,7 @@ def find(
 
 def _find(recipe: Recipe, source: Source | None, cache: Path) -> Kernel | None:
     compiler = make.compiler_version()
-    fitting = []
-    for kernel in kernels(cache):
+    for kernel in reversed(_all(cache)):
         inputs = kernel.provenance["inputs"]
         builder = None if "fetched" in kernel.provenance else compiler
         expected = recipes.inputs(recipe, builder or inputs["compiler"], make.SETTINGS)
@@ -132,9 +143,9 @@ def _find(recipe: Recipe, source: Source | None, cache: Path) -> Kernel | None:
             wanted = origin["sha256"] == source.sha256
         else:
             wanted = bool(origin["version"]) or recipe.origin is None
-        if wanted and inputs == expected:
-            fitting.append(kernel)
-    return fitting[-1] if fitting else None
+        if wanted and inputs == expected and _is_whole(kernel):
+            return kernel
+    return None
 
 
 def build(

@@ -208,7 +208,7 @@ class Port:
     @property
     def ip(self) -> str:
         """Return the address without its prefix."""
-        return str(IPv4Interface(self.address).ip)
+        return _without_prefix(self.address)
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -218,7 +218,7 @@ class Port:
     @property
     def ips(self) -> tuple[str, ...]:
         """Return all addresses without their prefixes."""
-        return tuple(str(IPv4Interface(address).ip) for address in self.addresses)
+        return tuple(map(_without_prefix, self.addresses))
 
     @property
     def network(self) -> IPv4Network:
@@ -551,6 +551,11 @@ class Topology:
         for ports in behind.values():
             pairs += [(near, far) for near in ports for far in ports if near is not far]
         return pairs
+
+
+@lru_cache(maxsize=1024)
+def _without_prefix(address: str) -> str:
+    return str(IPv4Interface(address).ip)
 
 
 @lru_cache(maxsize=32)

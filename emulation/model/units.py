@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -45,7 +45,8 @@ class Quantity:
     @property
     def base(self) -> int:
         """The value in base units."""
-        value: int = getattr(self, fields(self)[0].name)
+        value: int
+        (value,) = vars(self).values()
         return value
 
     @classmethod

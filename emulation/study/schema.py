@@ -236,7 +236,10 @@ Bytes = Annotated[
 class Section(BaseModel):
     """A mapping of the file: unknown keys are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    #: Validators are built when first used: a command reads few kinds of sections.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, arbitrary_types_allowed=True, defer_build=True
+    )
 
 
 class StudySection(Section):

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from emulate import cli
 from emulate.commands import check
@@ -214,5 +214,5 @@ def test_a_study_with_the_name_of_another_is_told_so(
 def test_a_new_study_is_right_whatever_its_name(tmp_path: Path, name: str) -> None:
     assert cli.main(["new", str(tmp_path / name)]) == 0
     assert cli.main(["check", str(tmp_path / name)]) == 0
-    figure = YAML(typ="safe").load(tmp_path / name / "figures/latency.yaml")
+    figure = yaml.safe_load((tmp_path / name / "figures/latency.yaml").read_text())
     assert figure["parameters"]["paper"] == name

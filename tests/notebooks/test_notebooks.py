@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 import pandas as pd
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from analysis.errors import DataError
 from analysis.runs.dataset import era_and_kernel, variant_name
@@ -301,7 +301,7 @@ def test_spread_writes_a_row_a_qdisc(data: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["battling2013/links", "battling2013/settings", "codel2012/fig9"])
 def test_what_the_smallest_scale_runs_is_enough(root: Path, name: str, tmp_path: Path) -> None:
     """Figures that compare links or qdiscs, of which that scale has one and three."""
-    scales = YAML(typ="safe").load(root / "workflow/config.yaml")["scales"]
+    scales = yaml.safe_load((root / "workflow/config.yaml").read_text())["scales"]
     scale = Scale.of("smoke", scales)
     figure = read_figure(STUDIES / f"{name.replace('/', '/figures/')}.yaml")
     for cell in filter(scale.has, figure.cells()):

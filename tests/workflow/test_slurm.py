@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from emulation import kernel
 from emulation.errors import MissingTool
@@ -178,8 +178,8 @@ class Campaign:
             shutil.copytree(ROOT / part, folder / part, ignore=ignored)
         for name in ("Snakefile", "pyproject.toml"):
             shutil.copy(ROOT / name, folder / name)
-        yaml = YAML()
-        config = yaml.load(folder / "workflow/config.yaml")
+        file = folder / "workflow/config.yaml"
+        config = yaml.safe_load(file.read_text())
         config["scales"]["tiny"] = {
             "eras": ["modern"],
             "ccs": ["cubic"],
@@ -187,7 +187,7 @@ class Campaign:
             "seeds": 4,
             "length": "3 s",
         }
-        yaml.dump(config, folder / "workflow/config.yaml")
+        file.write_text(yaml.safe_dump(config))
         self.process: subprocess.Popen[bytes] | None = None
 
     def call(self) -> subprocess.Popen[bytes]:
@@ -311,7 +311,7 @@ def cluster_jobs(slurm: Slurm) -> list[str]:
 
 
 def config(**changes: object) -> dict[str, object]:
-    return {**YAML(typ="safe").load(ROOT / "workflow/config.yaml"), **changes}
+    return {**yaml.safe_load((ROOT / "workflow/config.yaml").read_text()), **changes}
 
 
 def test_batches_hold_seeds_of_one_cell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import nbclient
 import nbformat
 import pytest
-from ruamel.yaml import YAML
+import yaml
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from analysis import sources
@@ -52,7 +52,7 @@ def in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def config(**changes: Any) -> dict[str, Any]:
-    loaded: dict[str, Any] = YAML(typ="safe").load(ROOT / "workflow/config.yaml")
+    loaded: dict[str, Any] = yaml.safe_load((ROOT / "workflow/config.yaml").read_text())
     return {**loaded, **changes}
 
 

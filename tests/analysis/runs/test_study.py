@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from analysis import lab
 from analysis.claims.assessed import assess_studies
@@ -125,7 +125,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def plan(**changes: object) -> Plan:
-    config = YAML(typ="safe").load(ROOT / "workflow/config.yaml")
+    config = yaml.safe_load((ROOT / "workflow/config.yaml").read_text())
     return make_plan({**config, **changes})
 
 

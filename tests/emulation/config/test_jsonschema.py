@@ -8,10 +8,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from ruamel.yaml import YAML
 
 from emulation.config import jsonschema as ours
 from emulation.study import studies, template
+from emulation.study.source import Source
 from tests import ROOT
 
 DOCS = ROOT / "docs" / "study.schema.json"
@@ -20,7 +20,7 @@ DOCS = ROOT / "docs" / "study.schema.json"
 def content(folder: Path) -> Any:
     """A study file as an editor sees it."""
     text = (folder / studies.FILE).read_text()
-    return json.loads(json.dumps(YAML(typ="safe").load(text)))
+    return Source.read(text).value
 
 
 def test_the_file_in_docs_is_what_the_program_makes() -> None:

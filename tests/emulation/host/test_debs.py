@@ -163,7 +163,7 @@ def test_a_silent_server_is_asked_once(tmp_path: Path, monkeypatch: pytest.Monke
         asked.append(address)
         raise ConnectionRefusedError
 
-    monkeypatch.setattr(debs.urllib.request, "urlopen", refuse)
+    monkeypatch.setattr("urllib.request.urlopen", refuse)
     monkeypatch.setattr(debs, "AT_ONCE", 1)
     many = [Deb(f"tool{number}", "1", "0", "pool/tool_1_all.deb") for number in range(5)]
     assert Sources(("http://mirror",), "http://archive", place="").fetch(many, tmp_path) == many
