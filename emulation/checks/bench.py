@@ -13,6 +13,9 @@ Quantities of one execution of a scenario:
 | boot_s | s | wall seconds from the start to the first command in the guest, within 0.02 s |
 | wall_s | s | wall seconds from start to end |
 | memory_mib | MiB | largest resident set of the guest's kernel, its shared memory, which is that of all its processes, included |
+
+Of the scenario `command` only wall_s and factor are known: they are those of the whole command
+`emulate run`, from the shell and back.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -69,6 +72,7 @@ class Scenario:
     link: str = ""  # empty: the guest is booted and switched off
     everywhere: bool = False  # one guest per core at once
     experiment: str = EXPERIMENT
+    shell: bool = False  # as a command, with all that it does before and after the guest
 
     def run(self, seed: int, length_s: float) -> Run:
         """Return the run of one guest."""
@@ -95,6 +99,7 @@ SCENARIOS = {
         Scenario("rrul-wifi", "100/100", experiment=WIFI_EXPERIMENT),
         # An Ethernet link that carries about what the WiFi link does.
         Scenario("rrul-40-3", "40/3"),
+        Scenario("command", "10/10", shell=True),
     )
 }
 
@@ -262,6 +267,8 @@ def _add_load(measured: Guest, run: Run, watch: Watch, out: Path) -> None:
 
 def measure(scenario: Scenario, length_s: float, built: Kernel, root: RootFs) -> dict[str, Any]:
     """Execute `scenario` once; return this module's quantities, and `data_sha256` by guest."""
+    if scenario.shell:
+        return command(scenario, length_s, built)
     began = time.monotonic()
     if scenario.everywhere:
         cores = int(facts.about()["cpus"])
@@ -278,6 +285,30 @@ def measure(scenario: Scenario, length_s: float, built: Kernel, root: RootFs) ->
         guests = [guest(scenario, 1, length_s, built, root)]
         wall_s = guests[0].wall_s
     return {"guests": len(guests), **quantities(guests, wall_s), "took_s": time.monotonic() - began}
+
+
+def command(scenario: Scenario, length_s: float, built: Kernel) -> dict[str, Any]:
+    """Execute `scenario` by `emulate run`; return what `measure` does.
+
+    Raises `GuestFailure` with that command's error.
+    """
+    run = scenario.run(1, length_s)
+    words = [sys.executable, "-m", "emulate.cli", "run", scenario.experiment, "--json"]
+    words += ["--link", run.link.name, "--qdisc", run.qdisc, "--cc", run.cc, "--seed", "1"]
+    words += ["--length", f"{length_s:g}"]
+    if built != kernel.find():
+        words += ["--kernel", built.digest]
+    with scratch.folder() as folder:
+        began = time.monotonic()
+        done = subprocess.run([*words, "--output", folder], capture_output=True, text=True)
+        wall_s = time.monotonic() - began
+        if done.returncode:
+            said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+            raise GuestFailure(f"'emulate run' failed: {said}", scenario.name)
+        told = json.loads(done.stdout)
+        data = hashlib.sha256(Path(told["data"]).read_bytes()).hexdigest()
+    known = {"factor": told["virtual_s"] / wall_s, "wall_s": wall_s, "took_s": wall_s}
+    return {"guests": 1, **dict.fromkeys(QUANTITIES), **known, "data_sha256": [data]}
 
 
 def quantities(guests: list[Guest], wall_s: float) -> dict[str, Any]:

@@ -119,6 +119,21 @@ def test_another_checkout_is_measured_by_its_own_code(
         other.measure(bench.SCENARIOS["boot"], 20.0)
 
 
+def test_a_command_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    words: list[str] = []
+
+    def run(given: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        words[:] = given
+        return subprocess.CompletedProcess(given, 1, "", "emulate: error: no space\n")
+
+    monkeypatch.setattr(bench.subprocess, "run", run)  # type: ignore[attr-defined]
+    monkeypatch.setattr(bench.kernel, "find", lambda: None)  # type: ignore[attr-defined]
+    built = bench.Kernel(tmp_path, "0123456789abcdef", "6.12.1", "6.12", {})
+    with pytest.raises(GuestFailure, match="'emulate run' failed: emulate: error: no space"):
+        bench.command(bench.SCENARIOS["command"], 20.0, built)
+    assert words[words.index("--kernel") + 1] == "0123456789abcdef"
+
+
 def test_an_unknown_scenario_is_refused() -> None:
     assert [one.name for one in bench.scenarios(None)][:2] == ["boot", "rrul-10"]
     with pytest.raises(ConfigError, match="rul-10"):
@@ -140,10 +155,13 @@ def test_the_report_in_lines() -> None:
 
 @pytest.mark.kernel
 def test_short_scenarios(capfd: pytest.CaptureFixture[str]) -> None:
-    words = ["bench", "--json", "--scenario", "boot", "--scenario", "rrul-10", "--length", "3"]
+    words = ["bench", "--json", "--length", "3"]
+    words += ["--scenario", "boot", "--scenario", "rrul-10", "--scenario", "command"]
     assert cli.main(words) == 0
     told = json.loads(capfd.readouterr().out)
-    booted, rrul = told["scenarios"]
+    booted, rrul, whole = told["scenarios"]
+    assert whole["factor"]["median"] * whole["wall_s"]["median"] > 3  # virtual seconds
+    assert len(whole["data_sha256"]) == 1 and whole["load_factor"] is None
     assert 0 < booted["boot_s"]["median"] < booted["wall_s"]["median"] + 0.05
     assert rrul["factor"]["median"] > 1
     assert rrul["load_factor"]["median"] > 0
