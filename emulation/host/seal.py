@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import operator
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +28,9 @@ _log = logging.getLogger(__name__)
 
 #: Digests of `_glance` that this process has found right, for folders whose seal it cannot write.
 _seen: dict[Path, str] = {}
+
+#: When this process has last found a folder right, by `time.monotonic`.
+_found: dict[Path, float] = {}
 
 
 def seal(folder: Path) -> None:
@@ -42,20 +47,24 @@ def note(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.seal")
 
 
-def check(folder: Path, contents: bool = False) -> None:
+def check(folder: Path, contents: bool = False, within_s: float = 0.0) -> None:
     """Raise `DamagedCache`, naming a file, if the content of `folder` is not what was sealed.
 
     With `contents` all of it is read, whatever sizes and times say. A folder without a seal is not
-    a folder of the cache and passes.
+    a folder of the cache and passes, and so does one that this process found right less than
+    `within_s` ago.
     """
+    if time.monotonic() - _found.get(folder, -math.inf) < within_s:
+        return
     try:
         sealed_glance, *lines = note(folder).read_text().removesuffix("\n").split("\n")
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
         raise _damaged(note(folder), "cannot be read") from error
-    glance = _glance(folder)
+    began, glance = time.monotonic(), _glance(folder)
     if not contents and glance in (sealed_glance, _seen.get(folder)):
+        _found[folder] = began
         return
     current = _contents(folder)
     if current != lines:

@@ -82,6 +82,9 @@ BOOTED = frozenset({"run", "programs", "shell", "boot"})
 #: Wall seconds between two looks at the status.
 POLL_S = 0.02
 
+#: Wall seconds for which a guest's files count as looked at, as at the end of the run before it.
+LOOKED_S = 5.0
+
 #: Wall seconds between two looks at how much the guest has written: some GB at most.
 LOOK_S = 0.5
 
@@ -119,8 +122,11 @@ class Machine:
     layers: tuple[Layer, ...] = ()
     probe: module.Module | None = None
 
-    def check(self) -> None:
-        """Raise `DamagedCache` if a file of the cache that is booted is not as it was made."""
+    def check(self, within_s: float = 0.0) -> None:
+        """Raise `DamagedCache` if a file of the cache that is booted is not as it was made.
+
+        What this process found right less than `within_s` ago is not looked at again.
+        """
         builder.check(self.kernel)
         modules = self.modules + ((self.probe,) if self.probe else ())
         for folder in (
@@ -128,7 +134,7 @@ class Machine:
             *(one.path for one in self.layers),
             *(one.folder for one in modules),
         ):
-            seal.check(folder)
+            seal.check(folder, within_s=within_s)
 
 
 #: A cause in the status -> the error to raise; any other failure is a `GuestFailure`.
@@ -267,7 +273,7 @@ def run(
         )
         try:
             on_poll(process.pid)  # a short guest may end before the next line does
-            machine.check()  # while it boots
+            machine.check(LOOKED_S)  # while it boots; what is found after the end decides
             _watch(process, folder, begins, ending, on_step, hang_s, on_poll, machine.trace)
         finally:
             _end(process)
