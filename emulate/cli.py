@@ -6,6 +6,7 @@ Only the module of the subcommand that is asked for is imported.
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import importlib
 import importlib.util
@@ -37,6 +38,9 @@ COMMANDS = {
 
 #: New objects between two searches for garbage: what a command reads at its start stays anyway.
 LITTLE_GARBAGE = 100_000
+
+#: At its end nothing is looked through for garbage either.
+atexit.register(gc.freeze)
 
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report it
 

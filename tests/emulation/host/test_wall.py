@@ -25,6 +25,7 @@ from emulation.host import confine
 from emulation.host.confine import Wall
 from emulation.kernel import make, module
 from emulation.machine import rootfs, vm
+from emulation.programs import executables
 from emulation.runs import execution
 
 WALLS = ("landlock", "namespaces")
@@ -533,3 +534,26 @@ def test_numbers_of_calls_are_those_of_the_host() -> None:
     forms = {name: form[0] for name, form in confine._FORMS.items()}
     calls = {**confine.BUILD_CALLS, **forms, "utimensat": confine._UTIMENSAT}
     assert {name: int(numbers[name]) for name in calls} == calls
+
+
+def test_what_a_program_is_loaded_by(tmp_path: Path) -> None:
+    python, static = Path(sys.executable).resolve(), Path("/sbin/ldconfig")
+    for program in (python, static):
+        elf = executables.read_elf(program)
+        loader, _ = confine.libraries(program)
+        assert elf is not None and [str(path) for path in loader] == (
+            [elf.loader] if elf.loader else []
+        )
+    assert any("libc.so" in path.name for path in confine.libraries(python)[1])
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    assert confine.libraries(script) == ((), ())
+    whole = python.read_bytes()[:4096]
+    for name, broken in {
+        "short": whole[:50],
+        "cut": whole[:64],
+        "far": whole[:32] + b"\xff" * 8 + whole[40:],
+    }.items():
+        (tmp_path / name).write_bytes(broken)
+        with pytest.raises(MissingTool, match="is a broken ELF file"):
+            confine.libraries(tmp_path / name)
