@@ -20,13 +20,16 @@ class Patience:
 
     def __init__(self, pid: int, proc: Path = _PROC) -> None:
         self._pid, self._proc = pid, proc
+        self._delays_s: dict[int, float] = {}  # at the last look
         self.heard()
 
     def heard(self) -> None:
-        """Start again: the guest has given a sign of life."""
+        """Start again: the guest has given a sign of life.
+
+        That is no look at the host, so some of what came before may be taken off the next second.
+        """
         self._waited_s = 0.0
         self._looked = time.monotonic()
-        self._delays_s = self._delays()
 
     def waited_s(self) -> float:
         """Return seconds since `heard`; looks at the host at most once per `MOST_S`."""

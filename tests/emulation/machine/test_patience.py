@@ -70,3 +70,11 @@ def test_a_process_that_has_ended_or_a_host_that_does_not_tell(host: Host) -> No
     (host.proc / "2" / "schedstat").unlink()
     assert pass_(host, waiting, 2) == 2
     assert pass_(host, Patience(77, host.proc), 2) == 2
+
+
+def test_a_sign_of_life_takes_no_look_at_the_host(host: Host) -> None:
+    waiting = Patience(1, host.proc)
+    host.process(1, 0.25)
+    waiting.heard()
+    assert pass_(host, waiting, 2) == pytest.approx(1.75)
+    assert pass_(host, waiting, 1) == pytest.approx(2.75)
