@@ -18,7 +18,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from emulation.errors import DamagedCache
@@ -116,51 +116,33 @@ def _damaged(path: Path, what: str) -> DamagedCache:
     return DamagedCache(what, str(path), "run it again: what has changed is made anew")
 
 
-def _walk(folder: Path) -> list[tuple[str, os.stat_result]]:
-    """Return all that is below `folder`, sorted by path."""
-    found: list[tuple[str, os.stat_result]] = []
-
-    def enter(place: int, start: str) -> None:
-        # Relative to an open folder, stat() costs half of what it does with the whole path.
-        inner = []
-        with os.scandir(place) as entries:
-            for entry in entries:
-                about = entry.stat(follow_symlinks=False)
-                found.append((start + entry.name, about))
-                if stat.S_ISDIR(about.st_mode):
-                    inner.append(entry.name)
-        for name in inner:
-            with _opened(name, place) as below:
-                enter(below, f"{start}{name}/")
-
-    with _opened(folder) as top:
-        enter(top, f"{folder}/")
-    return sorted(found, key=operator.itemgetter(0))
-
-
-@contextmanager
-def _opened(folder: str | Path, place: int | None = None) -> Iterator[int]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY, dir_fd=place)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield all that is below `folder`, in no order."""
+    folders = [str(folder)]
+    while folders:
+        place = folders.pop()
+        for name in os.listdir(place):  # noqa: PTH208  # a Path for each takes as long as all this
+            path = f"{place}/{name}"
+            about = os.lstat(path)
+            if stat.S_ISDIR(about.st_mode):
+                folders.append(path)
+            yield path, about
 
 
 def _glance(folder: Path) -> str:
     """Return a digest over mode, size and ctime of everything in `folder`."""
     start = len(str(folder))
-    text = "".join(
+    lines = [
         f"{path[start:]}\0{about.st_mode} {about.st_size} {about.st_ctime_ns}\n"
         for path, about in _walk(folder)
-    )
-    return hashlib.sha256(os.fsencode(text)).hexdigest()
+    ]
+    return hashlib.sha256(os.fsencode("".join(sorted(lines)))).hexdigest()
 
 
 def _contents(folder: Path) -> list[str]:
     """Return one line per path in `folder`, sorted: mode, size, digest of the content, name."""
     lines = []
-    for path, about in _walk(folder):
+    for path, about in sorted(_walk(folder), key=operator.itemgetter(0)):
         digest, size = "-", about.st_size
         if stat.S_ISREG(about.st_mode):
             with Path(path).open("rb") as file:
