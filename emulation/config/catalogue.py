@@ -13,7 +13,7 @@ from typing import Any
 
 from emulation.config import own
 from emulation.config.job import clock
-from emulation.config.points import Points, link
+from emulation.config.points import Points, context_of, link
 from emulation.config.studyfile import StudyFile
 from emulation.config.sweep import Sweep
 from emulation.errors import ConfigError, KernelBuildError
@@ -98,7 +98,11 @@ def _study(
     source.problems += [source.problem(*flaw) for flaw in Sweep.check_names(file)]
     if source.problems:
         return None
-    found = [_experiment(file, name, source, folder, joining) for name in file.experiments]
+    context = context_of(file, folder)
+    found = [
+        _experiment(Points(Sweep(file, name, joining), folder, context), source)
+        for name in file.experiments
+    ]
     if source.problems:
         return None
     experiments = tuple(experiment for experiment in found if experiment is not None)
@@ -124,11 +128,9 @@ def _check_distinct(experiments: Iterable[Experiment], source: Source) -> None:
             source.problems.append(source.problem(where, what, "give one of them another 'id'"))
 
 
-def _experiment(
-    file: StudyFile, name: str, source: Source, folder: FilePath, joining: Sequence[str]
-) -> Experiment | None:
-    sweep = Sweep(file, name, joining)
-    maker, section = Points(sweep, folder), sweep.section
+def _experiment(maker: Points, source: Source) -> Experiment | None:
+    sweep, file, section, folder = maker.sweep, maker.file, maker.section, maker.folder
+    name = sweep.name
     problems = []
     points: dict[tuple[str, str, str], Point] = {}
     values_of: dict[tuple[str, str, str], list[Value]] = {}

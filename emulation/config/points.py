@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from emulation.config import parameter
-from emulation.config.studyfile import QdiscSection, options_of
+from emulation.config.studyfile import QdiscSection, StudyFile, options_of
 from emulation.config.sweep import BUILT_IN, NAMED, OPTIONAL, TEMPLATE, Sweep
 from emulation.kernel import module
 from emulation.model import era as eras
@@ -36,22 +36,26 @@ LONGEST_LABEL = 180  # a file system takes 255 bytes; the era, kernel and length
 _CONTROL = re.compile(r"[a-z][a-z0-9_]*")
 
 
+def context_of(file: StudyFile, folder: FilePath) -> dict[str, Any]:
+    """Return what rigs and traffic name of their study: its WiFi links, loads and folder."""
+    return {
+        "wifi": {
+            key: Wifi(key, options(link.access_point), tuple(map(options, link.stations)))
+            for key, link in file.wifi.items()
+        },
+        "loads": {key: load.load(key) for key, load in file.loads.items()},
+        "folder": folder,
+    }
+
+
 class Points:
     """Makes the points of a sweep."""
 
-    def __init__(self, sweep: Sweep, folder: FilePath) -> None:
-        """`folder` is the study's, where its modules are."""
-        self.sweep, self.folder = sweep, folder
+    def __init__(self, sweep: Sweep, folder: FilePath, context: dict[str, Any]) -> None:
+        """`folder` is the study's, where its modules are; `context` is `context_of` its file."""
+        self.sweep, self.folder, self.context = sweep, folder, context
         self.file, self.section, self.joining = sweep.file, sweep.section, sweep.joining
         self._parts: dict[str, Any] = {}
-        self.context = {
-            "wifi": {
-                key: Wifi(key, options(link.access_point), tuple(map(options, link.stations)))
-                for key, link in self.file.wifi.items()
-            },
-            "loads": {key: load.load(key) for key, load in self.file.loads.items()},
-            "folder": folder,
-        }
 
     @cached_property
     def base(self) -> dict[str, Any]:
