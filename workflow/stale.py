@@ -13,16 +13,16 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from emulation import kernel
 from emulation.config.catalogue import all_labels, experiments, recorded
-from emulation.config.job import job_of
+from emulation.config.job import jobs_of
 from emulation.errors import ConfigError
 from emulation.machine import provenance, rootfs
 from emulation.machine.rootfs import RootFs
-from emulation.model.run import Run
 
 #: Part of a run's identity -> how people call it.
 PARTS = {
@@ -31,6 +31,9 @@ PARTS = {
     "guest": "the code in the guest",
     "job": "the experiment",
 }
+
+#: What else a cell of runs is told apart by in their provenances.
+CELL = ("paper", "experiment", "link", "qdisc", "cc", "length_s", "era", "settings", "axes")
 
 #: Where nothing that is known has changed, and the kernel or the guest's tools are not built here.
 UNKNOWN = "unknown"
@@ -49,20 +52,37 @@ def causes(files: Iterable[Path]) -> Counter[str]:
     found = rootfs.find()
     kernels: dict[str, str | None] = {}
     counted: Counter[str] = Counter()
+    cells: dict[str, list[dict[str, Any]]] = {}
     for path in files:
         told = json.loads(path.read_text(encoding="utf-8"))
+        cells.setdefault(_cell(told), []).append(told)
+    for cell in cells.values():
         try:
-            run = recorded(told, known)
+            run = recorded(cell[0], known)
         except ConfigError:
-            counted["gone"] += 1
+            counted["gone"] += len(cell)
             continue
-        now = _today(run, _kernel(run.kernel, kernels), found)
-        then = _made_of(told["identity"])
-        known_parts = [part for part in (*PARTS, MENDED) if now[part] is not None]
-        differs = (part for part in known_parts if now[part] != then[part])
-        rest = "current" if len(known_parts) > len(PARTS) else UNKNOWN
-        counted[next(differs, rest)] += 1
-    return counted
+        here = [told for told in cell if told["run"] == replace(run, seed=told["seed"]).id]
+        counted["gone"] += len(cell) - len(here)
+        jobs = jobs_of(run, (told["seed"] for told in here))
+        for told, job in zip(here, jobs, strict=True):
+            now = _today(job, _kernel(run.kernel, kernels), found)
+            then = _made_of(told["identity"])
+            known_parts = [part for part in (*PARTS, MENDED) if now[part] is not None]
+            differs = (part for part in known_parts if now[part] != then[part])
+            rest = "current" if len(known_parts) > len(PARTS) else UNKNOWN
+            counted[next(differs, rest)] += 1
+    return +counted
+
+
+def _cell(told: Any) -> str:
+    """What runs have in common that differ in their seed alone; of what is no run, all it says."""
+    try:
+        about = [told["run"].rpartition("/")[0], told["identity"]["kernel"]["series"]]
+        about += [isinstance(told["seed"], int), *(told.get(name) for name in CELL)]
+    except (AttributeError, LookupError, TypeError):
+        about = [told]
+    return json.dumps(about, sort_keys=True)
 
 
 def sentences(counted: Counter[str], where: Path) -> list[str]:
@@ -89,10 +109,9 @@ def _kernel(series: str, found: dict[str, str | None]) -> str | None:
     return found[series]
 
 
-def _today(run: Run, kernel_digest: str | None, root: RootFs | None) -> dict[str, Any]:
-    """By part what `run` would be made of, as a digest or versions; None where that is not built
+def _today(job: dict[str, Any], kernel_digest: str | None, root: RootFs | None) -> dict[str, Any]:
+    """By part what a run would be made of, as a digest or versions; None where that is not built
     yet."""
-    job = job_of(run)
     return {
         "kernel": kernel_digest,
         "tools": {one: root.packages[one] for one in provenance.SPELLED_OUT} if root else None,

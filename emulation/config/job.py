@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from emulation.errors import ConfigError
@@ -20,16 +22,24 @@ CLOCK_SLACK_MS = 10.0  # how much longer the RTT of an idle path may be if its d
 
 def job_of(run: Run) -> dict[str, Any]:
     """Return the job of a run; equal runs give equal jobs."""
+    return next(jobs_of(run, [run.seed]))
+
+
+def jobs_of(run: Run, seeds: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """Yield the job of `run` with each of the `seeds`, whose rig is described once."""
     topology = run.topology
-    if not topology.nodes:
-        return run.traffic.job(run, topology)
-    rig_part = rig(run, topology)
-    return {
-        **rig_part,
-        "parameters": {**rig_part["parameters"], **run.traffic.parameters()},
-        "sysctls": _sysctls(run, topology),
-        "traffic": _traffic(run, topology),
-    }
+    rig_part = rig(run, topology) if topology.nodes else {}
+    for seeded in (replace(run, seed=seed) for seed in seeds):
+        if not topology.nodes:
+            yield run.traffic.job(seeded, topology)
+            continue
+        yield {
+            **rig_part,
+            "seed": seeded.seed,
+            "parameters": {**rig_part["parameters"], **run.traffic.parameters()},
+            "sysctls": _sysctls(seeded, topology),
+            "traffic": _traffic(seeded, topology),
+        }
 
 
 def _sysctls(run: Run, topology: Topology) -> dict[str, dict[str, str]]:

@@ -208,7 +208,7 @@ class Port:
     @property
     def ip(self) -> str:
         """Return the address without its prefix."""
-        return _without_prefix(self.address)
+        return _parsed(self.address)[0]
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -218,12 +218,12 @@ class Port:
     @property
     def ips(self) -> tuple[str, ...]:
         """Return all addresses without their prefixes."""
-        return tuple(map(_without_prefix, self.addresses))
+        return tuple(_parsed(address)[0] for address in self.addresses)
 
     @property
     def network(self) -> IPv4Network:
         """Return the subnet of the wire."""
-        return IPv4Interface(self.address).network
+        return _parsed(self.address)[1]
 
     @property
     def txqueuelen(self) -> Packets:
@@ -554,8 +554,10 @@ class Topology:
 
 
 @lru_cache(maxsize=1024)
-def _without_prefix(address: str) -> str:
-    return str(IPv4Interface(address).ip)
+def _parsed(address: str) -> tuple[str, IPv4Network]:
+    """Return the address without its prefix, and its subnet."""
+    parsed = IPv4Interface(address)
+    return str(parsed.ip), parsed.network
 
 
 @lru_cache(maxsize=32)
