@@ -52,6 +52,11 @@ def _experiments() -> dict[str, Experiment]:
     return all_labels(experiments())
 
 
+@cache  # to find one takes a look at the folders of all
+def _study(folder: Path) -> study.Study:
+    return study.open_study(folder)
+
+
 @cache  # several figures show a cell
 def _runs(cell: Cell, seeds: int | None, length: Duration | None) -> tuple[Run, ...]:
     """The runs of `cell`: of its first `seeds`, or of all; of loads that the repetitions take in
@@ -158,7 +163,7 @@ class Plan:
         """The folder that the runs of a figure are read from, one of its study or `runs_root`."""
         if self.scale is not None:
             return self.runs_root
-        return study.open_study(figure.study).runs_root(self.data)
+        return _study(figure.study).runs_root(self.data)
 
     def _tables(self, figure: FigureFile) -> tuple[Path, ...]:
         """The folders that may have the table of a figure of measurements that are no runs."""
@@ -305,7 +310,16 @@ class Plan:
 
         A change of a module makes those figures stale that it is part of, and no others.
         """
-        about = study.open_study(figure.study)
+        if figure.name not in self._code:
+            self._code[figure.name] = self._code_of(figure)
+        return self._code[figure.name]
+
+    @cached_property
+    def _code(self) -> dict[str, list[Path]]:
+        return {}
+
+    def _code_of(self, figure: FigureFile) -> list[Path]:
+        about = _study(figure.study)
         code = closure([figure.notebook], (), [KINDS_CODE])
         if SETTLED in code:
             known = about.experiments

@@ -9,20 +9,28 @@ measured.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import os
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import emulation
 from emulation import kernel
+from emulation.config import ownfile
 from emulation.config.catalogue import all_labels, experiments, recorded
 from emulation.config.job import jobs_of
 from emulation.errors import ConfigError
-from emulation.machine import provenance, rootfs
+from emulation.host.cache import cache_dir, kept
+from emulation.kernel.recipe import RECIPE_DIR
+from emulation.machine import guestcode, provenance, rootfs
 from emulation.machine.rootfs import RootFs
+from emulation.study import studies
 
 #: Part of a run's identity -> how people call it.
 PARTS = {
@@ -35,6 +43,11 @@ PARTS = {
 #: What else a cell of runs is told apart by in their provenances.
 CELL = ("paper", "experiment", "link", "qdisc", "cc", "length_s", "era", "settings", "axes")
 
+#: The code that says what a run is made of, and the folder of the cache that keeps what came out.
+SOURCE = Path(emulation.__file__).parent
+FOLDER = "stale"
+LIBRARIES = ("numpy", "pydantic", "PyYAML")
+
 #: Where nothing that is known has changed, and the kernel or the guest's tools are not built here.
 UNKNOWN = "unknown"
 
@@ -46,14 +59,40 @@ def causes(files: Iterable[Path]) -> Counter[str]:
     """How many of the runs with these provenances are stale for which reason.
 
     The keys are those of `PARTS`, `MENDED`, `UNKNOWN`, "gone" for a run of a point that there is no
-    longer, and "current". A run counts once, for the first reason.
+    longer, and "current". A run counts once, for the first reason. What came out is kept until a
+    run, the code, a study, a kernel or the guest's tools change.
     """
+    paths, found = list(files), rootfs.find()
+    kernels = {series: _identity(series) for series in kernel.all_series()}
+    folders = {SOURCE, guestcode.FOLDER, RECIPE_DIR, *studies.known().values()}
+    of = [str(kernels), str(found), *map(metadata.version, LIBRARIES), *map(_state, paths)]
+    of += [_state(path) for folder in sorted(folders) for path in sorted(_files(folder))]
+    of += map(_state, sorted(cache_dir("kernel").glob("*/kernel.json")))
+    of += [_state(own) for own in [ownfile.path()] if own]
+    name = hashlib.sha256("\0".join(map(str, paths)).encode()).hexdigest()[:16]
+    state = hashlib.sha256("\0".join(of).encode()).hexdigest()
+    return Counter(kept(FOLDER, name, state, lambda: _count(paths, found, kernels)))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files of a folder of code or of a study, without its runs."""
+    for inside, folders, names in os.walk(folder):
+        folders[:] = [one for one in folders if one not in ("__pycache__", studies.DATA)]
+        yield from (Path(inside, name) for name in names)
+
+
+def _state(path: Path) -> str:
+    about = path.stat()
+    return f"{path} {about.st_size} {about.st_mtime_ns}"
+
+
+def _count(
+    paths: Iterable[Path], found: RootFs | None, kernels: dict[str, str | None]
+) -> Counter[str]:
     known = all_labels(experiments())
-    found = rootfs.find()
-    kernels: dict[str, str | None] = {}
     counted: Counter[str] = Counter()
     cells: dict[str, list[dict[str, Any]]] = {}
-    for path in files:
+    for path in paths:
         told = json.loads(path.read_text(encoding="utf-8"))
         cells.setdefault(_cell(told), []).append(told)
     for cell in cells.values():
@@ -66,7 +105,9 @@ def causes(files: Iterable[Path]) -> Counter[str]:
         counted["gone"] += len(cell) - len(here)
         jobs = jobs_of(run, (told["seed"] for told in here))
         for told, job in zip(here, jobs, strict=True):
-            now = _today(job, _kernel(run.kernel, kernels), found)
+            if run.kernel not in kernels:  # a series of the user's own
+                kernels[run.kernel] = _identity(run.kernel)
+            now = _today(job, kernels[run.kernel], found)
             then = _made_of(told["identity"])
             known_parts = [part for part in (*PARTS, MENDED) if now[part] is not None]
             differs = (part for part in known_parts if now[part] != then[part])
@@ -101,12 +142,10 @@ def sentences(counted: Counter[str], where: Path) -> list[str]:
     ]
 
 
-def _kernel(series: str, found: dict[str, str | None]) -> str | None:
-    """The digest of today's kernel of `series`; `found` remembers those that were looked up."""
-    if series not in found:
-        built = kernel.find(series)
-        found[series] = built.identity if built else None
-    return found[series]
+def _identity(series: str) -> str | None:
+    """That of today's kernel of `series`; None where it is not built."""
+    built = kernel.find(series)
+    return built.identity if built else None
 
 
 def _today(job: dict[str, Any], kernel_digest: str | None, root: RootFs | None) -> dict[str, Any]:

@@ -6,7 +6,6 @@ can be written the claims are settled each time.
 """
 
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Iterator
 from importlib import metadata
@@ -15,7 +14,7 @@ from typing import Any, Final
 
 from analysis.runs.study import Study, known
 from analysis.sources import closure
-from emulation.host.cache import cache_dir
+from emulation.host.cache import kept
 
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = "settled"
@@ -32,26 +31,15 @@ def settle(data: Path, studies: Iterable[Study] | None = None) -> list[dict[str,
     """Every claim of `studies`, or of all that are known, on the runs below `data`, in the form of
     `summary.as_json`. Raises DataError as `assess_studies` does."""
     of = list(known() if studies is None else studies)
-    now = _digest(data, of)
-    place = hashlib.sha256("\0".join(_places(data, of)).encode()).hexdigest()[:16]
-    try:
-        kept = json.loads((cache_dir(FOLDER) / f"{place}.json").read_text(encoding="utf-8"))
-        if kept["of"] == now:
-            return list(kept["claims"])
-    except (OSError, ValueError, LookupError, TypeError):
-        pass  # none yet, or damaged
-    from analysis.claims.assessed import assess_studies  # SciPy takes a second to import
-    from analysis.claims.summary import as_json
 
-    claims = as_json(assess_studies(data, of))
-    try:
-        target = cache_dir(FOLDER) / f"{place}.json"
-        partial = target.with_name(f".{target.name}.{os.getpid()}")
-        partial.write_text(json.dumps({"of": now, "claims": claims}), encoding="utf-8")
-        partial.replace(target)
-    except OSError:  # a full disk, or no folder that can be written
-        pass
-    return claims
+    def make() -> list[dict[str, Any]]:
+        from analysis.claims.assessed import assess_studies  # SciPy takes a second to import
+        from analysis.claims.summary import as_json
+
+        return as_json(assess_studies(data, of))
+
+    place = hashlib.sha256("\0".join(_places(data, of)).encode()).hexdigest()[:16]
+    return list(kept(FOLDER, place, _digest(data, of), make))
 
 
 def _places(data: Path, studies: Iterable[Study]) -> Iterator[str]:

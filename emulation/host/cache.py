@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 
 def cache_dir(kind: str) -> Path:
@@ -25,6 +27,24 @@ def cache_dir(kind: str) -> Path:
         if os.access(path, os.W_OK):
             return path
     raise PermissionError(f"no cache folder can be written: set XDG_CACHE_HOME (tried {base})")
+
+
+def kept(kind: str, name: str, of: str, make: Callable[[], Any]) -> Any:
+    """Return what `make` returns, kept as JSON in the folder `kind` until `of` is another.
+
+    Where no folder can be written it is made each time.
+    """
+    with suppress(OSError, ValueError, LookupError, TypeError):  # none yet, or damaged
+        told = json.loads((cache_dir(kind) / f"{name}.json").read_text(encoding="utf-8"))
+        if told["of"] == of:
+            return told["value"]
+    value = make()
+    with suppress(OSError):  # a full disk, or no folder that can be written
+        target = cache_dir(kind) / f"{name}.json"
+        partial = target.with_name(f".{target.name}.{os.getpid()}")
+        partial.write_text(json.dumps({"of": of, "value": value}), encoding="utf-8")
+        partial.replace(target)
+    return value
 
 
 @contextmanager

@@ -26,6 +26,7 @@ MACHINE = vm.Machine(KERNEL.path, ROOT.path, 1)
 @pytest.fixture
 def made(rrul: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Three seeds of a cell, made of today's kernel, tools and code."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(kernel, "find", lambda series=None: KERNEL)
     monkeypatch.setattr(rootfs, "find", lambda: ROOT)
     written = []
@@ -113,3 +114,19 @@ def test_seeds_of_a_cell_are_told_apart(made: list[Path]) -> None:
     made[1].write_text("[]")
     change(made[2], seed="3")
     assert stale.causes(made) == {"gone": 3}
+
+
+def test_what_came_out_is_kept_until_something_changes(
+    made: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = []
+    count = stale._count
+    monkeypatch.setattr(stale, "_count", lambda *given: counted.append(1) or count(*given))
+    for _ in range(3):
+        assert stale.causes(made) == {"current": 3}
+    assert len(counted) == 1
+    other_job(made[0])
+    assert stale.causes(made) == {"job": 1, "current": 2}
+    monkeypatch.setattr(rootfs, "find", lambda: None)
+    assert stale.causes(made) == {"job": 1, stale.UNKNOWN: 2}
+    assert len(counted) == 3
