@@ -31,7 +31,13 @@ def closure(
     With those of `start`, sorted. A module or package of `without` is left out, with what only it
     imports. `root` is the folder that has the packages, and is in front of what is found.
     """
-    left_out = tuple(without)
+    return list(_closure(tuple(start), tuple(names), tuple(without), root))
+
+
+@cache  # figures share notebooks and modules
+def _closure(
+    start: tuple[Path, ...], names: tuple[str, ...], left_out: tuple[str, ...], root: Path
+) -> tuple[Path, ...]:
     found = set(start)
     open_ = [(module, True) for path in found for module in _imports(path)]
     for name in names:
@@ -51,7 +57,7 @@ def closure(
         if follow:
             inside = _names_only(module)
             open_ += [(one, inside or not _names_only(one)) for one in _imports(path)]
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def _names_only(module: str) -> bool:

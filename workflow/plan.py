@@ -289,6 +289,10 @@ class Plan:
             return self._stamps(self.all_runs().values())
         if self.scale is not None:
             return [self.runs_root / f"{one}.json" for one in self.all_runs()]
+        return self._provenances
+
+    @cached_property
+    def _provenances(self) -> list[Path]:
         roots = {self.data, *(one.runs_root(self.data) for one in study.known())}
         return sorted(path for one in roots for path in one.glob("*/*/*/*/*/seed-*.json"))
 

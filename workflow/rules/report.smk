@@ -1,9 +1,14 @@
 # What all runs measured, the page of the claims, and the pages that show all figures and what ran.
 
 
+# A function, since Snakemake would hash a list of thousands once for each file in it.
+def provenances(wildcards):
+    return PLAN.provenances()
+
+
 rule measured:
     input:
-        runs=PLAN.provenances(),
+        runs=provenances,
         code=measures_code(),
     output:
         directory(PLAN.pages / "measured"),
@@ -40,7 +45,7 @@ rule report:
     input:
         figures=[PLAN.pages / name / product for name in PLAN.figures for product in PRODUCTS],
         claims=rules.claims.output if PLAN.settles else [],
-        runs=PLAN.provenances(),
+        runs=provenances,
         code=report_code(),
     output:
         touch(PLAN.pages / ".report"),  # index.html grows while figures are drawn
