@@ -34,7 +34,7 @@ rule batch:
         selection=lambda wildcards: batch_selection(wildcards.batch),
         data=PLAN.results / "data",
         failed=PLAN.results / "failed",
-        jobs=lambda wildcards: [job_digest(run) for run in BATCHES[wildcards.batch]],
+        jobs=lambda wildcards: [made_of(run.id)[0] for run in BATCHES[wildcards.batch]],
         guest=lambda wildcards: guest_code_digest(job_of(BATCHES[wildcards.batch][0])),
     threads: 1
     resources:

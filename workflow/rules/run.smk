@@ -1,6 +1,8 @@
 # One guest a run, one core a guest. `emulate run` puts a run's files in place whole or not at all, the
 # provenance last, which says that there is a run, whatever its data are.
 
+from functools import cache
+
 from emulation.config.job import job_of
 from emulation.machine.provenance import digest, guest_code_digest
 from emulation.model.run import NONE
@@ -8,8 +10,11 @@ from emulation.model.run import NONE
 RUNS = PLAN.all_runs()
 
 
-def job_digest(run):
-    return digest(json.dumps(job_of(run), sort_keys=True).encode())
+@cache
+def made_of(name):
+    """The digests of what the guest of a run is told, and of the code that does it."""
+    job = job_of(RUNS[name])
+    return digest(json.dumps(job, sort_keys=True).encode()), guest_code_digest(job)
 
 
 def selection(run):
@@ -38,8 +43,8 @@ rule run:
         data=PLAN.results / "data",
         failed=PLAN.results / "failed",
         # A run is stale when what it is told to do, or the code that does it, has changed.
-        job=lambda wildcards: job_digest(RUNS[wildcards.run]),
-        guest=lambda wildcards: guest_code_digest(job_of(RUNS[wildcards.run])),
+        job=lambda wildcards: made_of(wildcards.run)[0],
+        guest=lambda wildcards: made_of(wildcards.run)[1],
     threads: 1
     resources:
         mem_mb=400,
