@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -51,7 +52,7 @@ class Shown:
         """Its folder's name: `fig2a`."""
         return self.folder.rpartition("/")[2]
 
-    @property
+    @cached_property  # a page asks for each label several times
     def of_paper(self) -> bool:
         """Whether it stands for a figure of a paper."""
         return pages.has_paper(self.summary.paper)

@@ -12,6 +12,7 @@ reader's light or dark setting.
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -55,6 +56,7 @@ def _about(name: str) -> Study | None:
     return next((one.about for one in study.known() if one.name == name), None)
 
 
+@cache  # it keeps the templates that it has compiled
 def environment() -> Environment:
     """What pages are rendered with."""
     loader = PackageLoader("analysis.site", "templates")

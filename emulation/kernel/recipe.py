@@ -218,9 +218,14 @@ def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
 def _table(folder: Path) -> dict[str, Any]:
     path = folder / "KERNEL.toml"
     try:
-        return tomllib.loads(path.read_text())
+        return _parsed(path, path.stat().st_mtime_ns)
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise KernelBuildError(what=f"cannot be read: {error}", where=str(path)) from error
+
+
+@lru_cache(maxsize=8)  # who selects runs asks for the series of each
+def _parsed(path: Path, changed: int) -> dict[str, Any]:
+    return tomllib.loads(path.read_text())
 
 
 def default_series(folder: Path = RECIPE_DIR) -> str:
