@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from workflow.forks import Fork
+
+#: Seconds between two states of the page that grows, which takes one to make.
+GROWS_S = 10
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -26,10 +30,17 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def _was_written(page: Path) -> bool:
+    """Whether another figure has just shown itself, and that page need not be made again yet."""
+    with suppress(OSError):
+        return 0 <= time.time() - page.stat().st_mtime < GROWS_S
+    return False
+
+
 def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
     """Draw it, with a kernel of the manager `kernels`; returns the exit status."""
     from analysis.errors import DataError  # these take seconds, which a fork does not need
-    from analysis.site import report
+    from analysis.site import pages, report
     from analysis.site.execute import execute
     from analysis.site.figurefile import read_figure
     from emulation.host import storage
@@ -39,8 +50,9 @@ def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
         chosen = {**figure.parameters, **({"length": given.length} if given.length else {})}
         figure = replace(figure, parameters=chosen)
         print(execute(figure, given.data, given.results, kernels=kernels))
-        with suppress(DataError, FileNotFoundError):  # of a figure that is being drawn
-            report.grow(given.results)
+        if not _was_written(given.results / pages.INDEX):
+            with suppress(DataError, FileNotFoundError):  # of a figure that is being drawn
+                report.grow(given.results)
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

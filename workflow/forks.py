@@ -156,6 +156,9 @@ def _import() -> None:
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as ipykernel does
     for module in IMPORTED:
         importlib.import_module(module)
+    templates = importlib.import_module("analysis.site.pages").common()
+    for name in ("index.html", "paper.html"):  # those of the page that grows
+        templates.get_template(name)
     with suppress(EmulationError):  # which a figure of that study says, too
         for folder in studies.known().values():
             catalogue.load(folder)  # forks read it again where it has changed since

@@ -12,7 +12,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +130,15 @@ def tell_stale(plan: Plan) -> None:
         print(f"==> {line}; {then}", flush=True)
 
 
+def show_figures(plan: Plan) -> None:
+    """Have the page show the figures that there are, which the last step does where none fails."""
+    from analysis.errors import DataError
+    from analysis.site import report
+
+    with suppress(DataError, OSError):
+        report.grow(plan.pages)
+
+
 def memory_mb() -> int:
     """Megabytes that steps may take together: what this machine, or this container, has left."""
     told = re.search(r"^MemAvailable: +(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
@@ -220,6 +229,7 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
     if status == INTERRUPTED:  # reproduce-all says it, when all has ended
         return status
     if status:
+        show_figures(plan)
         for failure in work.failures:
             print(f"reproduce-all: failed: {failure}", file=sys.stderr)
         for line in work.messages:

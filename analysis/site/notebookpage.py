@@ -66,7 +66,7 @@ def _refer_to(drawing: Path, node: Any, alt: str) -> None:
     The size is left out of it: a notebook may show a figure in another one (`style.svg`).
     """
     same = _content(SVG(drawing.read_text(encoding="utf-8")).data)  # type: ignore[no-untyped-call]
-    picture = pages.environment().get_template("picture.html")
+    picture = pages.common().get_template("picture.html")
     for cell in node.cells:
         for output in cell.get("outputs", ()):
             data = output.get("data", {})

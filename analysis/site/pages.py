@@ -56,7 +56,6 @@ def _about(name: str) -> Study | None:
     return next((one.about for one in study.known() if one.name == name), None)
 
 
-@cache  # it keeps the templates that it has compiled
 def environment() -> Environment:
     """What pages are rendered with."""
     loader = PackageLoader("analysis.site", "templates")
@@ -68,6 +67,12 @@ def environment() -> Environment:
     return found
 
 
+@cache  # it keeps the templates that it has compiled
+def common() -> Environment:
+    """As `environment`, one for all pages that add nothing to it."""
+    return environment()
+
+
 def render(template: str, root: str = "", **facts: Any) -> str:
     """A page's HTML; `root` is where index.html lies as seen from the page: "" or "../"."""
-    return environment().get_template(template).render(root=root, **facts)
+    return common().get_template(template).render(root=root, **facts)

@@ -8,7 +8,9 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,12 @@ import yaml
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from analysis import sources
+from analysis.site import pages, report
 from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 from emulation.study import template
 from tests import ROOT
-from workflow import determinism, forks, kernels, reproduce
+from workflow import determinism, figure, forks, kernels, reproduce
 from workflow.plan import figure_files, make_plan
 from workflow.progress import LogHandler, Work
 from workflow.readme import fill
@@ -487,3 +490,20 @@ def test_a_part_that_is_none_is_refused(text: str) -> None:
     assert determinism.part("2/3") == (2, 3)
     with pytest.raises(argparse.ArgumentTypeError, match="no part"):
         determinism.part(text)
+
+
+def test_the_page_that_grows_is_not_made_anew_for_each_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / pages.INDEX
+    assert not figure._was_written(page)
+    page.touch()
+    assert figure._was_written(page)
+    written_s = page.stat().st_mtime
+    for passed_s in (figure.GROWS_S, -60):  # a clock may be set back
+        os.utime(page, (written_s, time.time() - passed_s))
+        assert not figure._was_written(page)
+    grown: list[Path] = []
+    monkeypatch.setattr(report, "grow", grown.append)
+    reproduce.show_figures(replace(make_plan(config()), results=tmp_path))
+    assert grown == [tmp_path]
