@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import io
 import json
 import stat
@@ -154,6 +155,24 @@ def test_an_archive_that_answers_nonsense_is_passed_over(
 ) -> None:
     put(tree / "mr/binary/tool/1:2.0-1+b1/binfiles", b'{"result": 7}')
     assert Sources((), server[0], place="").fetch([DEB], tmp_path) == [DEB]
+
+
+def test_an_answer_that_breaks_off_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    class Broken(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise http.client.IncompleteRead(b"")
+
+    def answer(address: str, timeout: float) -> Broken:
+        asked.append(address)
+        return Broken()
+
+    monkeypatch.setattr("urllib.request.urlopen", answer)
+    assert Sources(("http://mirror",), "http://archive", place="").fetch([DEB], tmp_path) == [DEB]
+    assert len(asked) == 2 and not list(tmp_path.iterdir())
 
 
 def test_a_silent_server_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
