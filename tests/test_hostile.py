@@ -17,6 +17,7 @@ import pytest
 from analysis.errors import DataError
 from analysis.runs import files
 from analysis.site import report
+from analysis.site.figurefile import read_figure
 from emulate.cli import main
 from emulation import datafile
 from emulation.captures import pcap, table
@@ -177,6 +178,14 @@ experiments:
 """
 
 
+def test_a_merge_may_replace_a_longer_list(refusal: Refusal) -> None:
+    rig = "{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s}"
+    whole = "&all {link: [10/1], qdisc: [codel, pie, fq_codel], cc: [cubic]}"
+    sweep = f"[{whole}, {{<<: *all, qdisc: [pie]}}, {{<<: *all, qdisc: [nothing]}}]"
+    (line,) = refusal(_study(rig, sweep))
+    assert "unknown qdisc 'nothing'" in line
+
+
 def test_other_settings_are_pointed_out(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rig = "{{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s, sysctls: {{net.ipv4.{}: 1}}}}"
     for name, notes in (("tcp_ecn", 0), ("tcp_gso", 0), ("igmp_qrv", 1)):
@@ -274,3 +283,12 @@ def test_pages_show_data_as_text(tmp_path: Path) -> None:
     assert sum("<script>alert(1)" in one.text for one in shown) >= 4
     for page in pages:
         assert "script-src 'none'" in page.read_text()
+
+
+def test_a_notebook_of_any_name_is_looked_for(study: Path) -> None:
+    figure = study / "figures/x.yaml"
+    figure.parent.mkdir(exist_ok=True)
+    parameters = f"{{paper: {study.name}, table: x.csv, figure: '1'}}"
+    figure.write_text(f"notebook: '{'9' * 400}'\ntitle: A\ncaption: B\nparameters: {parameters}\n")
+    with pytest.raises(DataError, match="9.ipynb, which does not exist"):
+        read_figure(figure)

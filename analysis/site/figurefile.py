@@ -23,6 +23,7 @@ data root.
 A list of several qdiscs is longer by those of the user's own (`qdisc/own.yaml`).
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
@@ -296,7 +297,8 @@ def _notebook(study: Path, name: str) -> Path | None:
     # Of a study of the repository as its path says it, which the workflow compares.
     beside = study.parent.parent / "notebooks" if study.parent.name == "studies" else NOTEBOOKS
     places = (folder / name for folder in (study / "notebooks", beside, NOTEBOOKS))
-    return next((path for path in places if path.is_file()), None)
+    # `os.path` raises no error for a name that is too long.
+    return next((path for path in places if os.path.isfile(path)), None)  # noqa: PTH113
 
 
 def _with_own(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -221,8 +221,12 @@ def _place(source: Source, name: str, path: Path, values: Sequence[Value]) -> Pa
 
 
 def _value_at(value: Any, path: Path) -> Any:
-    for step in path:
-        value = value[step]
+    """Return the value at `path`; None where a merge (`<<`) has left lines of what it replaced."""
+    try:
+        for step in path:
+            value = value[step]
+    except (LookupError, TypeError):
+        return None
     return value
 
 
