@@ -290,5 +290,5 @@ def test_a_notebook_of_any_name_is_looked_for(study: Path) -> None:
     figure.parent.mkdir(exist_ok=True)
     parameters = f"{{paper: {study.name}, table: x.csv, figure: '1'}}"
     figure.write_text(f"notebook: '{'9' * 400}'\ntitle: A\ncaption: B\nparameters: {parameters}\n")
-    with pytest.raises(DataError, match="9.ipynb, which does not exist"):
+    with pytest.raises(DataError, match=r"9\.ipynb, which does not exist"):
         read_figure(figure)
