@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -30,10 +29,11 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _was_written(page: Path) -> bool:
-    """Whether another figure has just shown itself, and that page need not be made again yet."""
+def _was_written(page: Path, figure: Path) -> bool:
+    """Whether another figure has just shown itself on `page`, which need not be made again yet for
+    the one whose file is `figure`."""
     with suppress(OSError):
-        return 0 <= time.time() - page.stat().st_mtime < GROWS_S
+        return figure.stat().st_mtime - page.stat().st_mtime < GROWS_S
     return False
 
 
@@ -41,7 +41,7 @@ def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
     """Draw it, with a kernel of the manager `kernels`; returns the exit status."""
     from analysis.errors import DataError  # these take seconds, which a fork does not need
     from analysis.site import pages, report
-    from analysis.site.execute import execute
+    from analysis.site.execute import PAGE, execute
     from analysis.site.figurefile import read_figure
     from emulation.host import storage
 
@@ -49,8 +49,9 @@ def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
         figure = read_figure(given.figure)
         chosen = {**figure.parameters, **({"length": given.length} if given.length else {})}
         figure = replace(figure, parameters=chosen)
-        print(execute(figure, given.data, given.results, kernels=kernels))
-        if not _was_written(given.results / pages.INDEX):
+        made = execute(figure, given.data, given.results, kernels=kernels)
+        print(made)
+        if not _was_written(given.results / pages.INDEX, made / PAGE):
             with suppress(DataError, FileNotFoundError):  # of a figure that is being drawn
                 report.grow(given.results)
     except DataError as error:

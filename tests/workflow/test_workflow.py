@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -495,14 +494,14 @@ def test_a_part_that_is_none_is_refused(text: str) -> None:
 def test_the_page_that_grows_is_not_made_anew_for_each_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = tmp_path / pages.INDEX
-    assert not figure._was_written(page)
+    page, drawn = tmp_path / pages.INDEX, tmp_path / "notebook.html"
+    drawn.touch()
+    assert not figure._was_written(page, drawn)
     page.touch()
-    assert figure._was_written(page)
-    written_s = page.stat().st_mtime
-    for passed_s in (figure.GROWS_S, -60):  # a clock may be set back
-        os.utime(page, (written_s, time.time() - passed_s))
-        assert not figure._was_written(page)
+    for written_s, just_now in ((100, False), (101, True), (120, True)):
+        os.utime(page, (written_s, written_s))
+        os.utime(drawn, (100 + figure.GROWS_S, 100 + figure.GROWS_S))
+        assert figure._was_written(page, drawn) is just_now
     grown: list[Path] = []
     monkeypatch.setattr(report, "grow", grown.append)
     reproduce.show_figures(replace(make_plan(config()), results=tmp_path))
