@@ -39,5 +39,3 @@ rule all:
     default_target: True
     input:
         PLAN.pages / ".report",
-        # By name, since of what is missing Snakemake makes only what the report is older than.
-        [PLAN.pages / name / product for name in PLAN.figures for product in PRODUCTS],
