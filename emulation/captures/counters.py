@@ -10,7 +10,7 @@ from typing import Any
 from emulation.captures.follow import Followed
 from emulation.captures.places import Place
 from emulation.errors import GuestFailure
-from emulation.model.topology import HANDLE
+from emulation.model.egress import HANDLE
 
 Counters = dict[str, Any]
 

@@ -10,9 +10,10 @@ from emulation.errors import ConfigError
 from emulation.kernel import module
 from emulation.model import era as eras
 from emulation.model.control import allowed
+from emulation.model.egress import Hierarchy, Radio
 from emulation.model.qdisc import ModuleSource
 from emulation.model.run import Run
-from emulation.model.topology import Hierarchy, Node, Port, Radio, Topology
+from emulation.model.topology import Node, Port, Topology
 from emulation.model.tree import Attached, Tree, TreeClass
 from emulation.model.wifi import DRIVER, for_json
 

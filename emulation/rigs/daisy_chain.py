@@ -20,23 +20,18 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from emulation.model.qdisc import Qdisc
-from emulation.model.topology import (
+from emulation.model.egress import (
     BURST,
     DELAY_LIMIT,
     EDGE_BURST,
     SHAPER_LIMIT,
     Delay,
     Delays,
-    Link,
-    Medium,
-    Node,
-    Port,
     Radio,
     Shaper,
-    Topology,
-    Wire,
 )
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
 from emulation.model.units import Duration, Rate
 from emulation.model.wifi import Wifi, changed, flaws, options
 from emulation.rigs.base import Noise, RigSection, WifiLink, halves

@@ -19,21 +19,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from emulation.model.egress import DELAY_LIMIT, SHAPER_LIMIT, Delay, Hierarchy, Radio, Shaper
 from emulation.model.qdisc import Qdisc
-from emulation.model.topology import (
-    DELAY_LIMIT,
-    SHAPER_LIMIT,
-    Delay,
-    Hierarchy,
-    Link,
-    Medium,
-    Node,
-    Port,
-    Radio,
-    Shaper,
-    Topology,
-    Wire,
-)
+from emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
 from emulation.model.units import Duration, Packets, Rate, Size
 from emulation.model.wifi import Wifi
 from emulation.rigs.base import Noise, RigSection, WifiLink, halves

@@ -15,19 +15,9 @@ from typing import Any, Literal
 from pydantic import field_validator
 
 from emulation.kernel.module import SOURCES, source
+from emulation.model.egress import DELAY_LIMIT, SHAPER_LIMIT, Delay, Hierarchy, Shaper
 from emulation.model.qdisc import Qdisc
-from emulation.model.topology import (
-    DELAY_LIMIT,
-    SHAPER_LIMIT,
-    Delay,
-    Hierarchy,
-    Link,
-    Node,
-    Port,
-    Shaper,
-    Topology,
-    Wire,
-)
+from emulation.model.topology import Link, Node, Port, Topology, Wire
 from emulation.model.units import Duration, Rate, Size
 from emulation.rigs.base import RigSection
 from emulation.rigs.dumbbell import EDGE_BURST

@@ -34,21 +34,17 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from emulation.model.qdisc import Qdisc
-from emulation.model.topology import (
+from emulation.model.egress import (
     BURST,
     DELAY_LIMIT,
     EDGE_BURST,
     SHAPER_LIMIT,
     Delay,
     Egress,
-    Link,
-    Node,
-    Port,
     Shaper,
-    Topology,
-    Wire,
 )
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import Link, Node, Port, Topology, Wire
 from emulation.model.tree import LEAST_BURST
 from emulation.model.units import Rate
 from emulation.rigs.base import RigSection

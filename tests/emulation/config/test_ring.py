@@ -16,8 +16,9 @@ from emulation.config.job import job_of
 from emulation.errors import ConfigError
 from emulation.machine import rootfs
 from emulation.machine.provenance import digest
+from emulation.model.egress import Hierarchy
 from emulation.model.qdisc import Qdisc
-from emulation.model.topology import Hierarchy, Link
+from emulation.model.topology import Link
 from emulation.model.units import Duration, Rate
 from emulation.probes.probe import Probe
 from emulation.rigs.dumbbell import dumbbell

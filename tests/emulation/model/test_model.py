@@ -10,9 +10,10 @@ import pytest
 
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
+from emulation.model.egress import Delay, Delays, Shaper
 from emulation.model.qdisc import Qdisc
 from emulation.model.run import DEFAULT_MEMORY, Experiment, Run
-from emulation.model.topology import Delay, Delays, Link, Node, Port, Route, Shaper, Topology, Wire
+from emulation.model.topology import Link, Node, Port, Route, Topology, Wire
 from emulation.model.units import Duration, Packets, Rate, Size
 from emulation.rigs.daisy_chain import daisy_chain
 

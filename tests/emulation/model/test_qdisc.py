@@ -17,9 +17,10 @@ from emulation.config.catalogue import select
 from emulation.kernel import module, recipe
 from emulation.machine import rootfs, vm
 from emulation.model import qdisc as qdiscs
+from emulation.model.egress import BURST, SHAPER_LIMIT, Shaper
 from emulation.model.qdisc import CHOICES, NOT_READ_BACK, TC_OPTIONS, Qdisc, flaws, missing
 from emulation.model.run import Experiment
-from emulation.model.topology import BURST, SHAPER_LIMIT, Node, Port, Shaper, Topology, Wire
+from emulation.model.topology import Node, Port, Topology, Wire
 from emulation.model.units import Rate
 from emulation.study.schema import Flaws, read_options
 from tests.kernels import TODAY, needs_today

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from emulation.machine import guestcode
+from emulation.model.egress import Hierarchy
 from emulation.model.qdisc import Qdisc
-from emulation.model.topology import Hierarchy, Link
+from emulation.model.topology import Link
 from emulation.model.units import Duration, Packets, Rate
 from emulation.rigs.dumbbell import dumbbell
 

@@ -13,9 +13,10 @@ from emulation.config.catalogue import select
 from emulation.config.job import job_of, modules_of
 from emulation.errors import ConfigError
 from emulation.machine import guestcode
+from emulation.model.egress import Hierarchy
 from emulation.model.qdisc import Qdisc
 from emulation.model.run import Run
-from emulation.model.topology import Hierarchy, Link
+from emulation.model.topology import Link
 from emulation.model.units import Duration, Packets, Rate
 from emulation.rigs.gateways import LEFT, RIGHT, base_rtts, burst, gateways
 from emulation.traffic.mix import Load, Mix, ports_of, queues

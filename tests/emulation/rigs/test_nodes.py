@@ -8,8 +8,9 @@ import pytest
 
 from emulation.config.catalogue import select
 from emulation.config.job import job_of
+from emulation.model.egress import Delay, Shaper
 from emulation.model.run import Experiment
-from emulation.model.topology import Delay, Route, Shaper
+from emulation.model.topology import Route
 from emulation.model.units import Duration, Rate, Size
 
 Read = Callable[[str], Experiment]

@@ -14,9 +14,10 @@ from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import RigMismatch
 from emulation.machine import guestcode, rootfs
+from emulation.model.egress import Radio
 from emulation.model.qdisc import Qdisc
 from emulation.model.run import Run
-from emulation.model.topology import Medium, Port, Radio
+from emulation.model.topology import Medium, Port
 from emulation.model.units import Duration
 from emulation.model.wifi import Wifi, options
 from emulation.rigs.daisy_chain import DaisyChain, daisy_chain, over_wifi

@@ -64,8 +64,9 @@ experiments:
 """
 
 RIGS = """\
-from emulation.model.topology import BURST, DELAY_LIMIT, SHAPER_LIMIT
-from emulation.model.topology import Delay, Node, Port, Shaper, Topology, Wire
+from emulation.model.egress import BURST, DELAY_LIMIT, SHAPER_LIMIT
+from emulation.model.egress import Delay, Shaper
+from emulation.model.topology import Node, Port, Topology, Wire
 from emulation.model.units import Duration, Rate
 
 
