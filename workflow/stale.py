@@ -11,10 +11,9 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -26,9 +25,9 @@ from emulation.config import ownfile
 from emulation.config.catalogue import all_labels, experiments, recorded
 from emulation.config.job import jobs_of
 from emulation.errors import ConfigError
-from emulation.host.cache import cache_dir, kept
+from emulation.host.cache import cache_dir, kept, state, states
 from emulation.kernel.recipe import RECIPE_DIR
-from emulation.machine import guestcode, provenance, rootfs
+from emulation.machine import provenance, rootfs
 from emulation.machine.rootfs import RootFs
 from emulation.study import studies
 
@@ -64,26 +63,14 @@ def causes(files: Iterable[Path]) -> Counter[str]:
     """
     paths, found = list(files), rootfs.find()
     kernels = {series: _identity(series) for series in kernel.all_series()}
-    folders = {SOURCE, guestcode.FOLDER, RECIPE_DIR, *studies.known().values()}
-    of = [str(kernels), str(found), *map(metadata.version, LIBRARIES), *map(_state, paths)]
-    of += [_state(path) for folder in sorted(folders) for path in sorted(_files(folder))]
-    of += map(_state, sorted(cache_dir("kernel").glob("*/kernel.json")))
-    of += [_state(own) for own in [ownfile.path()] if own]
+    of = [str(kernels), str(found), *map(metadata.version, LIBRARIES), *map(state, paths)]
+    for folder in (SOURCE, RECIPE_DIR, *studies.known().values()):
+        of += sorted(states(folder, ("__pycache__", studies.DATA)))
+    of += map(state, sorted(cache_dir("kernel").glob("*/kernel.json")))
+    of += [state(own) for own in [ownfile.path()] if own]
     name = hashlib.sha256("\0".join(map(str, paths)).encode()).hexdigest()[:16]
-    state = hashlib.sha256("\0".join(of).encode()).hexdigest()
-    return Counter(kept(FOLDER, name, state, lambda: _count(paths, found, kernels)))
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """The files of a folder of code or of a study, without its runs."""
-    for inside, folders, names in os.walk(folder):
-        folders[:] = [one for one in folders if one not in ("__pycache__", studies.DATA)]
-        yield from (Path(inside, name) for name in names)
-
-
-def _state(path: Path) -> str:
-    about = path.stat()
-    return f"{path} {about.st_size} {about.st_mtime_ns}"
+    now = hashlib.sha256("\0".join(of).encode(errors="surrogateescape")).hexdigest()
+    return Counter(kept(FOLDER, name, now, lambda: _count(paths, found, kernels)))
 
 
 def _count(

@@ -6,7 +6,6 @@ can be written the claims are settled each time.
 """
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, Final
 
 from analysis.runs.study import Study, known
 from analysis.sources import closure
-from emulation.host.cache import kept
+from emulation.host.cache import kept, states
 
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = "settled"
@@ -57,7 +56,7 @@ def _digest(data: Path, studies: Iterable[Study]) -> str:
     for path in code:
         digest.update(f"{path}\0".encode() + path.read_bytes() + b"\0")
     for study in studies:
-        for line in sorted(_runs(study.runs_root(data) / study.name)):
+        for line in sorted(states(study.runs_root(data) / study.name)):
             digest.update(line.encode() + b"\0")
     return digest.hexdigest()
 
@@ -70,11 +69,3 @@ def _said(folder: Path) -> Iterator[Path]:
             yield from _said(entry)
         elif entry.is_file():
             yield entry
-
-
-def _runs(folder: Path) -> Iterator[str]:
-    """The files below a folder, with size and time."""
-    for inside, _, names in os.walk(folder):
-        for name in names:
-            about = Path(inside, name).stat()
-            yield f"{inside}/{name} {about.st_size} {about.st_mtime_ns}"

@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,19 @@ def kept(kind: str, name: str, of: str, make: Callable[[], Any]) -> Any:
         partial.write_text(json.dumps({"of": of, "value": value}), encoding="utf-8")
         partial.replace(target)
     return value
+
+
+def states(folder: Path, without: Collection[str] = ()) -> Iterator[str]:
+    """Yield the files below a folder with size and time, for `kept`; none in folders `without`."""
+    for inside, folders, names in os.walk(folder):
+        folders[:] = [one for one in folders if one not in without]
+        yield from (state(Path(inside, name)) for name in names)
+
+
+def state(path: Path) -> str:
+    """Return a file's path, size and time; of a link that leads nowhere its own."""
+    about = path.stat() if path.exists() else path.lstat()
+    return f"{path} {about.st_size} {about.st_mtime_ns}"
 
 
 @contextmanager

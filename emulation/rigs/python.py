@@ -9,7 +9,8 @@ rig:
 ```
 
 The function gets the sweep's link (None without a bottleneck), the qdiscs under test and the
-parameters from the file, and returns an `emulation.model.topology.Topology`:
+parameters from the file, and returns an `emulation.model.topology.Topology`, whose ports have what
+`emulation.model.egress` has:
 
 ```python
 def parking_lot(link, queues, hops, delay):

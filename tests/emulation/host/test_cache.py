@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -45,3 +46,14 @@ def test_without_a_place_it_is_made_each_time(
 
     monkeypatch.setattr(cache, "cache_dir", none)
     assert [ask("a", made), ask("a", made)] == [0, 1]
+
+
+def test_states_tell_of_each_file_and_of_links_that_lead_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "left").mkdir()
+    (tmp_path / "left/out").touch()
+    (tmp_path / "x").write_text("abc")
+    (tmp_path / ".#x").symlink_to("nowhere")  # as editors leave
+    before = sorted(cache.states(tmp_path, ("left",)))
+    assert [line.split()[1] for line in before] == ["7", "3"]
+    os.utime(tmp_path / "x", (0, 0))
+    assert before[1] not in cache.states(tmp_path)

@@ -32,8 +32,7 @@ experiments:
     sweep: {link: [10/1], qdisc: [codel], cc: cubic}
 """
 RIGS = """\
-from emulation.model.egress import Delay, Shaper
-from emulation.model.topology import Node, Port, Topology, Wire
+from emulation.model.topology import Delay, Node, Port, Shaper, Topology, Wire
 from emulation.model.units import Duration, Packets, Size
 
 

@@ -64,8 +64,7 @@ experiments:
 """
 
 RIGS = """\
-from emulation.model.egress import BURST, DELAY_LIMIT, SHAPER_LIMIT
-from emulation.model.egress import Delay, Shaper
+from emulation.model.egress import BURST, DELAY_LIMIT, SHAPER_LIMIT, Delay, Shaper
 from emulation.model.topology import Node, Port, Topology, Wire
 from emulation.model.units import Duration, Rate
 
