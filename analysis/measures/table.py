@@ -5,10 +5,8 @@ which returns numbers by names that `METRICS` has.
 """
 
 import hashlib
-import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +22,7 @@ from analysis.runs.dataset import FEW_RUNS, KERNEL, RunFile, find_runs, read_rec
 from analysis.runs.flentfile import RERUN
 from analysis.runs.study import Study, of_run
 from emulation.datafile import MEASURES
+from emulation.host.pool import workers
 from emulation.model.run import DEFAULT_ERA
 from emulation.study.studies import FILE
 
@@ -179,7 +178,7 @@ def _measured(
     of = [kinds[run.experiment] for run in runs]
     if len(runs) < FEW_RUNS or jobs == 1:
         return list(map(_values, runs, of))
-    with ProcessPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
+    with workers(jobs) as pool:
         return list(pool.map(_values, runs, of, chunksize=4))
 
 

@@ -7,10 +7,8 @@ experiment and what is not its default: `rrul`, `rrul@2014`, `rrul@2014@20s`. A 
 """
 
 import operator
-import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +25,7 @@ from analysis.errors import DataError, OnlyMeasures
 from analysis.runs import files as readers
 from analysis.runs.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
 from emulation import datafile
+from emulation.host.pool import workers
 from emulation.model.era import ERAS
 from emulation.model.run import DEFAULT_ERA, NONE
 
@@ -337,7 +336,7 @@ def read_runs(
     if len(files) < FEW_RUNS or jobs == 1:
         loaded = [_load(file, kinds) for file in files]
     else:
-        with ProcessPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
+        with workers(jobs) as pool:
             loaded = list(pool.map(_load, files, repeat(kinds), chunksize=4))
     runs = _runs_table(row for row, _ in loaded)
     flents = [flent for _, flent in loaded]

@@ -4,9 +4,7 @@ Beside the flent file of such a run lies `seed-NNN.packets.parquet`, a row per p
 the queue under test (`emulation.captures` makes it, `data/README.md` describes it).
 """
 
-import os
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 from typing import Any, Final
 
@@ -20,6 +18,7 @@ from analysis.runs.flentfile import RERUN, Floats
 from analysis.words import ranges
 from emulation.captures import table as packets_table
 from emulation.captures.table import FATES
+from emulation.host.pool import workers
 
 SUFFIX: Final = ".packets.parquet"
 SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -164,7 +163,7 @@ def run_quantiles(
     if len(files) < FEW_RUNS or jobs == 1:
         parts = [_quantiles(file, wanted) for file in files]
     else:
-        with ProcessPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
+        with workers(jobs) as pool:
             parts = list(pool.map(_quantiles, files, repeat(wanted), chunksize=2))
     return pd.DataFrame([row for part in parts for row in part])
 

@@ -1,0 +1,27 @@
+"""Processes that share work, and end with the one that started them, whatever ends that."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from concurrent.futures import ProcessPoolExecutor
+
+_PR_SET_PDEATHSIG = 1
+
+
+def workers(jobs: int | None = None) -> ProcessPoolExecutor:
+    """Return a pool of `jobs` processes, by default one a core.
+
+    Without `follow`, those of a process that is killed wait for their next work for ever.
+    """
+    return ProcessPoolExecutor(
+        jobs or len(os.sched_getaffinity(0)), initializer=follow, initargs=(os.getpid(),)
+    )
+
+
+def follow(parent: int) -> None:
+    """End this process when `parent`, which has just started it, ends (prctl(2))."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it has ended before
+        os._exit(1)
