@@ -39,3 +39,5 @@ rule all:
     default_target: True
     input:
         PLAN.pages / ".report",
+        # By name, since of what is missing Snakemake makes only what the report is older than.
+        [PLAN.pages / name / product for name in PLAN.figures for product in PRODUCTS],

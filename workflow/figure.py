@@ -15,7 +15,7 @@ from pathlib import Path
 
 from workflow.forks import Fork
 
-#: Seconds between two states of the page that grows, which takes one to make.
+#: Seconds between two states of the page that grows; to make one takes up to three.
 GROWS_S = 10
 
 
