@@ -13,7 +13,6 @@ negative where a signal ended it. A fork whose connection is closed by the other
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 import os
 import selectors
@@ -28,27 +27,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from emulation.config import catalogue
-from emulation.errors import EmulationError
-from emulation.study import studies
-
 #: The variable of the environment that has the address.
 ADDRESS = "QDISC_LAB_FORKS"
-
-#: What figures and notebooks import, apart from what a kernel chooses as it starts.
-IMPORTED = (
-    "analysis.site.execute",
-    "analysis.site.outputs",
-    "analysis.site.report",
-    "analysis.site.verdicts",
-    "ipykernel.kernelapp",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg",
-    "matplotlib.pyplot",
-    "pyarrow.parquet",
-    "scipy.stats",
-    "seaborn",
-)
 
 #: The longest path of a socket in bytes, and what a kernel's adds to its folder's.
 LONGEST, ADDED = 107, len("/forks-12345678/") + 32 + len("-ipc-5")
@@ -152,16 +132,11 @@ def _kernel(arguments: list[str]) -> int:
 WORK: Mapping[str, Work] = {"figure": _figure, "kernel": _kernel}
 
 
-def _import() -> None:
+def _prepare() -> None:
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as ipykernel does
-    for module in IMPORTED:
-        importlib.import_module(module)
-    templates = importlib.import_module("analysis.site.pages").common()
-    for name in ("index.html", "paper.html"):  # those of the page that grows
-        templates.get_template(name)
-    with suppress(EmulationError):  # which a figure of that study says, too
-        for folder in studies.known().values():
-            catalogue.load(folder)  # forks read it again where it has changed since
+    from workflow import rehearsal
+
+    rehearsal.rehearse()
     gc.freeze()  # pages that all forks share
 
 
@@ -215,7 +190,7 @@ def _answer(connection: socket.socket, listener: socket.socket) -> int:
     _, descriptors, _, _ = socket.recv_fds(connection, 1, 2)
     request = json.loads(connection.makefile("rb").readline())
     if "pandas" not in sys.modules:
-        _import()
+        _prepare()
     pid = os.fork()
     if pid:
         for one in descriptors:

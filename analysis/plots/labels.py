@@ -36,8 +36,9 @@ def place_beside(
     """Write each name near its point, clear of the other names and of all `obstacles`.
 
     `obstacles` are points in data coordinates that names must not cover (all markers, and points
-    along drawn lines). Limits of the axes must be final. Names that cannot stay near get a thin
-    line to their point. Where no clear place exists, the place with the least overlap is taken.
+    along drawn lines). Limits of the axes must be final, and the figure laid out. Names that cannot
+    stay near get a thin line to their point. Where no clear place exists, the place with the least
+    overlap is taken.
     """
     renderer = _renderer(axes)
     dots = axes.transData.transform(np.asarray(obstacles, dtype=np.float64).reshape(-1, 2))
@@ -73,10 +74,10 @@ def place_beside(
 def place_at_right(axes: Axes, labels: Sequence[Label], size: float = 11) -> list[Annotation]:
     """Write names in the right margin, in the order of their y, spread so that none overlap.
 
-    Each is joined by a thin line to the right end of its curve, (x, y).
+    Each is joined by a thin line to the right end of its curve, (x, y). The axes must be where they
+    stay.
     """
-    renderer = _renderer(axes)
-    frame = axes.get_window_extent(renderer)
+    frame = axes.get_window_extent()
     height = 1.35 * size * axes.figure.dpi / 72
     order = sorted(labels, key=lambda label: label.y)
     wanted = np.asarray([axes.transData.transform((one.x, one.y))[1] for one in order])
@@ -99,9 +100,7 @@ def place_at_right(axes: Axes, labels: Sequence[Label], size: float = 11) -> lis
 
 
 def _renderer(axes: Axes) -> RendererBase:
-    figure = axes.figure.get_figure(root=True)
-    figure.draw_without_rendering()  # lays out
-    canvas = FigureCanvasAgg(figure)
+    canvas = FigureCanvasAgg(axes.figure.get_figure(root=True))
     renderer: RendererBase = canvas.get_renderer()  # type: ignore[no-untyped-call]
     return renderer
 

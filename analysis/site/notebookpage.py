@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64encode
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,20 +45,28 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
     if drawing.is_file():
         _refer_to(drawing, node, alt)
     _describe(node)
+    body, _ = _exporter().from_notebook_node(node)
+    facts = {"title": title, "body": Markup(body), "colors": _colors()}
+    facts |= {"here": "", "there": [pages.INDEX]}
+    return pages.render("notebook.html", "../../", **facts)
+
+
+@cache  # with its compiled templates
+def _exporter() -> HTMLExporter:
     exporter = HTMLExporter(  # type: ignore[no-untyped-call]
         template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True
     )
-    renderer = Formulas(escape=False)
-    markdown = MarkdownWithMath(renderer=renderer).render
+    markdown = MarkdownWithMath(renderer=Formulas(escape=False)).render
     exporter.register_filter("markdown2html", markdown)  # type: ignore[no-untyped-call]
-    body, _ = exporter.from_notebook_node(node)
-    colors = {
+    return exporter
+
+
+@cache
+def _colors() -> dict[str, Markup]:
+    return {
         theme: Markup(HtmlFormatter(style=style).get_style_defs(".highlight"))
         for theme, style in STYLES.items()
     }
-    facts = {"title": title, "body": Markup(body), "colors": colors}
-    facts |= {"here": "", "there": [pages.INDEX]}
-    return pages.render("notebook.html", "../../", **facts)
 
 
 def _refer_to(drawing: Path, node: Any, alt: str) -> None:
