@@ -73,8 +73,11 @@ def what_changed(work: Work) -> list[str]:
             if said == "Updated input files":
                 for file in files.split(", "):
                     found.setdefault(_source(file), set()).add(name)
+            elif said.startswith("Params have changed"):
+                for folder in _changed_folders(files):
+                    found.setdefault(_source(f"{folder}/seed-0."), set()).add(name)
             elif said.startswith("Set of input files"):
-                found.setdefault("what there is of runs and modules", set()).add(name)
+                found.setdefault("what there is of modules and tables", set()).add(name)
     lines = [
         f"{file} changed: {', '.join(sorted(names)[:6])}"
         + (f" and {len(names) - 6} more" if len(names) > 6 else "")
@@ -82,6 +85,14 @@ def what_changed(work: Work) -> list[str]:
     ]
     rest = len(lines) - MOST_LINES
     return [*lines[:MOST_LINES], *([f"and {rest} more files"] if rest > 0 else [])]
+
+
+def _changed_folders(reason: str) -> set[str]:
+    """The folders that `Plan.shipped` says something else of now, off Snakemake's reason."""
+    before, now = (
+        set(re.findall(r"'([^']+ [0-9a-f]{8})'", part)) for part in reason.split(" now: ")
+    )
+    return {one.rpartition(" ")[0] for one in before ^ now}
 
 
 def _source(file: str) -> str:

@@ -25,7 +25,7 @@ from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 from emulation.study import template
 from tests import ROOT
-from workflow import determinism, figure, forks, kernels, reproduce
+from workflow import determinism, figure, forks, kernels, plan, reproduce
 from workflow.plan import figure_files, make_plan
 from workflow.progress import LogHandler, Work
 from workflow.readme import fill
@@ -379,6 +379,37 @@ def test_a_change_makes_its_figures_stale_alone(
     assert not drawn & outside
 
 
+def test_a_shipped_run_makes_its_figures_stale(tmp_path: Path) -> None:
+    runs = [f"gbw2015/rrul@2014c/{link}/codel/cubic/seed-001" for link in ("10-10", "100-100")]
+    for run in runs:
+        touch_run(tmp_path, run)
+
+    def said() -> dict[str, list[str]]:
+        plan._state.cache_clear()
+        plan._there.cache_clear()
+        made = make_plan(config(data=str(tmp_path)))
+        assert not any(map(made.awaited, made.figures.values()))
+        return {name: made.shipped(figure) for name, figure in made.figures.items()} | {
+            "all": [made.all_shipped()]
+        }
+
+    before = said()
+    folders = [one.rpartition(" ")[0] for one in before["gbw2015/fig2b"]]
+    assert folders == [str((tmp_path / run).parent) for run in runs]  # its claims are on both
+    (tmp_path / f"{runs[0]}.flent.gz").write_bytes(b"1")
+    data = said()
+    (tmp_path / f"{runs[0]}.json").write_bytes(b"1")
+    record = said()
+    by_data, by_record, by_nothing = (
+        {name for name in one if one[name] != other[name]}
+        for one, other in ((before, data), (data, record), (record, said()))
+    )
+    assert "gbw2015/fig2b" in by_data
+    assert not by_data & {"gbw2015/fig2a", "all"}
+    assert by_record >= {"gbw2015/fig2b", "gbw2015/fig2a", "all"}
+    assert by_nothing == set()
+
+
 def test_claims_wait_for_all_runs_that_they_are_about() -> None:
     plan = make_plan(config(emulate=True, scale="quick", figures=["gbw2015/fig2", "gbw2015/fig4a"]))
     figure = plan.figures["gbw2015/fig2b"]
@@ -438,9 +469,15 @@ def test_a_dry_run_says_what_changed() -> None:
     run = "gbw2015/rrul@2014c/10-10/codel/cubic/seed-001"
     voip = "data/gbw2015/voip_1up@2014/10-1/pie/cubic"
     updated = f"Updated input files: analysis/a.py, {voip}/seed-001.json, {voip}/seed-002.flent.gz"
+    params = (
+        "Params have changed since last execution: Union of exclusive params before and now across"
+        f" all output: before: ['data/a/b/10-1/c/d 01234567', '{voip} 01234567'] now: ['data/a/b/10"
+        f"-1/c/d 01234567', '{voip} 89abcdef', 'data/a/e/10-1/c/d 01234567'] "
+    )
     jobs = [
         ("figure", "gbw2015/fig3a", updated),
         ("figure", "gbw2015/fig3b", "Missing output files: table.csv; Updated input files: x"),
+        ("figure", "gbw2015/fig3c", params),
         ("run", run, "Missing output files: x"),
     ]
     work = Work(cores=1)
@@ -448,8 +485,9 @@ def test_a_dry_run_says_what_changed() -> None:
         about = {"jobid": job, "rule_name": rule, "wildcards": {rule: name}, "reason": reason}
         work.read(LogEvent.JOB_INFO, about)
     assert what_changed(work) == [
+        "runs in data/gbw2015/voip_1up@2014 changed: gbw2015/fig3a, gbw2015/fig3c",
         "analysis/a.py changed: gbw2015/fig3a",
-        "runs in data/gbw2015/voip_1up@2014 changed: gbw2015/fig3a",
+        "runs in data/a/e changed: gbw2015/fig3c",
     ]
     plan = make_plan(config(emulate=True, scale="quick", figures=["gbw2015/fig2b"]))
     (line,) = runs_to_do(plan, work)

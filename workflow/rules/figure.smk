@@ -4,8 +4,7 @@
 rule figure:
     input:
         code=lambda wildcards: PLAN.code_files(PLAN.figures[wildcards.figure]),
-        data=lambda wildcards: PLAN.data_files(PLAN.figures[wildcards.figure]),
-        claims=lambda wildcards: PLAN.claims_files(PLAN.figures[wildcards.figure]),
+        runs=lambda wildcards: PLAN.awaited(PLAN.figures[wildcards.figure]),
     output:
         [PLAN.pages / "{figure}" / name for name in PRODUCTS],
     log:
@@ -15,6 +14,7 @@ rule figure:
         length=f"--length {PLAN.length()}" if PLAN.length() else "",
         data=lambda wildcards: PLAN.root_of(PLAN.figures[wildcards.figure]),
         results=PLAN.pages,
+        shipped=lambda wildcards: PLAN.shipped(PLAN.figures[wildcards.figure]),
     threads: 1
     resources:
         mem_mb=1000,

@@ -16,6 +16,7 @@ rule measured:
         PLAN.pages / "logs/measured.log",
     params:
         data=PLAN.runs_root,
+        shipped=PLAN.all_shipped(),
     threads: workflow.cores or 1
     shell:
         "{PYTHON} -m analysis.measures --data {params.data} --output {output}"
@@ -55,6 +56,7 @@ rule report:
         data=PLAN.runs_root,
         results=PLAN.pages,
         claims="" if PLAN.settles else "--earlier-claims",
+        shipped=PLAN.all_shipped(),
     shell:
         "{PYTHON} -m analysis.site.report --data {params.data} --results {params.results}"
         " {params.claims} >{log} 2>&1"
