@@ -2,7 +2,7 @@
 
 `python -m workflow.figure studies/gbw2015/figures/fig2b.yaml --length 20s --data results/data
 --results results/emulated-smoke` does what `analysis.site.execute` does, with runs of that
-length in place of the figure's own; in a fork of `workflow.forks` where that is running.
+length in place of the figure's own, and shows it on the page that grows.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-
-from workflow.forks import Fork
 
 #: Seconds between two states of the page that grows; to make one takes up to three.
 GROWS_S = 10
@@ -66,12 +64,7 @@ def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
-    given = parse(arguments)
-    try:
-        fork = Fork("figure", sys.argv[1:] if arguments is None else arguments)
-    except OSError:
-        return draw(given)
-    return fork.wait()
+    return draw(parse(arguments))
 
 
 if __name__ == "__main__":

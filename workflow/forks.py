@@ -1,9 +1,10 @@
-"""A process that has imported what figures need; each figure, and each notebook's kernel, forks it.
+"""A process that has rehearsed what figures need; figures and kernels of notebooks fork it.
 
 To import pandas, SciPy, matplotlib, papermill and IPython takes longer than many a figure. While
-`running` lasts, the environment has the address of a server, which imports them at the first
-request and then answers each with a fork. Without a server, as on another machine of a cluster or
-under plain Snakemake, `workflow.figure` draws by itself.
+`running` lasts, the environment has the address of a server, which rehearses at the first figure
+and then answers each request with a fork. `python -m workflow.forks WORK OPTION...` does one of
+`WORK` in such a fork, and where there is none by itself: on another machine of a cluster, under
+plain Snakemake, or where there was no figure to rehearse for.
 
 A request is the descriptors of output and errors, and a line of JSON: `work`, `arguments`, `folder`
 and `environment`. The answer is a line with the fork's process id, and one with its exit status,
@@ -23,12 +24,15 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 #: The variable of the environment that has the address.
 ADDRESS = "QDISC_LAB_FORKS"
+
+#: What the server's own command says in place of some work.
+SERVE = "serve"
 
 #: The longest path of a socket in bytes, and what a kernel's adds to its folder's.
 LONGEST, ADDED = 107, len("/forks-12345678/") + 32 + len("-ipc-5")
@@ -53,7 +57,7 @@ def running() -> Iterator[None]:
         listener.bind(address)
         listener.listen()
         number = listener.fileno()
-        command = [sys.executable, "-m", "workflow.forks", str(number)]
+        command = [sys.executable, "-m", "workflow.forks", SERVE, str(number)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[number]) as server:
             os.environ[ADDRESS] = address
             try:
@@ -86,8 +90,11 @@ class Fork:
             }
             self._connection.sendall(json.dumps(request).encode() + b"\n")
             self._answers: BinaryIO = self._connection.makefile("rb")
-            self.pid = int(self._answers.readline() or 0)
-        except (KeyError, OSError) as error:
+            with ExitStack() as opened:
+                opened.callback(self._answers.close)
+                self.pid = int(self._answers.readline())  # nothing where there is no fork
+                opened.pop_all()
+        except (KeyError, OSError, ValueError) as error:
             self._connection.close()
             raise OSError("no server of forks") from error
         self.returncode: int | None = None
@@ -117,7 +124,8 @@ class Fork:
 def _figure(arguments: list[str]) -> int:
     from workflow import figure
 
-    return figure.draw(figure.parse(arguments), "workflow.kernels.Manager")
+    kernels = "workflow.kernels.Manager" if ADDRESS in os.environ else None
+    return figure.draw(figure.parse(arguments), kernels)
 
 
 def _kernel(arguments: list[str]) -> int:
@@ -129,7 +137,34 @@ def _kernel(arguments: list[str]) -> int:
     return 0
 
 
-WORK: Mapping[str, Work] = {"figure": _figure, "kernel": _kernel}
+def _measures(arguments: list[str]) -> int:
+    from analysis.measures.__main__ import main
+
+    return main(arguments)
+
+
+def _claims(arguments: list[str]) -> int:
+    from analysis.site.claims import main
+
+    return main(arguments)
+
+
+def _report(arguments: list[str]) -> int:
+    from analysis.site.report import main
+
+    return main(arguments)
+
+
+WORK: Mapping[str, Work] = {
+    "figure": _figure,
+    "kernel": _kernel,
+    "measures": _measures,
+    "claims": _claims,
+    "report": _report,
+}
+
+#: Work that is worth rehearsing for; the rest is done in a fork where that has been.
+REHEARSED_FOR = ("figure", "kernel")
 
 
 def _prepare() -> None:
@@ -160,7 +195,10 @@ def serve(listener: socket.socket) -> None:
                     return
                 if key.fileobj is listener:
                     connection, _ = listener.accept()
-                    forks[_answer(connection, listener)] = connection
+                    if (fork := _answer(connection, listener)) is None:
+                        connection.close()
+                        continue
+                    forks[fork] = connection
                     selector.register(connection, selectors.EVENT_READ)
                 elif key.fileobj is wakeup:
                     wakeup.recv(64)
@@ -185,11 +223,16 @@ def _ended(forks: Mapping[int, socket.socket]) -> Iterator[tuple[int, int]]:
             yield pid, os.waitstatus_to_exitcode(status)
 
 
-def _answer(connection: socket.socket, listener: socket.socket) -> int:
-    """Fork for the request of `connection`; the fork's process id."""
+def _answer(connection: socket.socket, listener: socket.socket) -> int | None:
+    """Fork for the request of `connection`; the fork's process id. None where to rehearse for it
+    would take longer than what it asks for."""
     _, descriptors, _, _ = socket.recv_fds(connection, 1, 2)
     request = json.loads(connection.makefile("rb").readline())
     if "pandas" not in sys.modules:
+        if request["work"] not in REHEARSED_FOR:
+            for one in descriptors:
+                os.close(one)
+            return None
         _prepare()
     pid = os.fork()
     if pid:
@@ -223,5 +266,18 @@ def _answer(connection: socket.socket, listener: socket.socket) -> int:
         os._exit(status)
 
 
+def main(arguments: list[str]) -> int:
+    """The command line; returns the exit status."""
+    work, *options = arguments
+    if work == SERVE:
+        serve(socket.socket(fileno=int(*options)))
+        return 0
+    try:
+        fork = Fork(work, options)
+    except OSError:
+        return WORK[work](options)
+    return fork.wait()
+
+
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    sys.exit(main(sys.argv[1:]))

@@ -27,6 +27,8 @@ IMPORTED = (
     "IPython.core.oinspect",
     "IPython.extensions.storemagic",
     "IPython.lib.lexers",
+    "analysis.measures.__main__",
+    "analysis.site.claims",
     "analysis.site.execute",
     "analysis.site.outputs",
     "analysis.site.report",
@@ -48,8 +50,9 @@ IMPORTED = (
     "xml.dom.expatbuilder",
 )
 
-#: The templates of the page that grows.
-PAGES = ("index.html", "paper.html")
+
+#: The templates of the report's pages.
+PAGES = ("index.html", "paper.html", "runs.html", "variant.html")
 
 
 def rehearse() -> None:

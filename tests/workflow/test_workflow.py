@@ -216,12 +216,24 @@ def test_snakemake_runs_with_the_plugin(
     assert [one for one in again.reasons.values() if "Missing output files: b" in one]
 
 
-def test_figures_are_forks_of_one_process(capfd: pytest.CaptureFixture[str]) -> None:
+def test_figures_are_forks_of_one_process(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     with pytest.raises(OSError, match="no server of forks"):
         forks.Fork("figure", [])
     with forks.running():
+        with pytest.raises(OSError, match="no server of forks"):
+            forks.Fork("report", ["--help"])  # takes less than to rehearse
+        nothing = ["--results", str(tmp_path), "--data", str(tmp_path)]
+        assert forks.main(["report", *nothing]) == 1
+        assert "no figure" in capfd.readouterr().err
         assert forks.Fork("figure", ["--help"]).wait() == 0
         assert "parameter file of the figure" in capfd.readouterr().out
+        for work, module in (("measures", "measures"), ("claims", "site.claims")):
+            assert forks.Fork(work, ["--help"]).wait() == 0
+            assert f"python -m analysis.{module}" in capfd.readouterr().out
+        assert forks.main(["report", *nothing]) == 1
+        assert "no figure" in capfd.readouterr().err
         missing = ["none.yaml", "--data", "d", "--results", "r"]
         assert forks.Fork("figure", missing).wait() == 1
         assert "none.yaml" in capfd.readouterr().err

@@ -19,5 +19,5 @@ rule figure:
     resources:
         mem_mb=1000,
     shell:
-        "{PYTHON} -m workflow.figure {params.file} {params.length}"
+        "{PYTHON} -m workflow.forks figure {params.file} {params.length}"
         " --data {params.data} --results {params.results} >{log} 2>&1"

@@ -19,7 +19,7 @@ rule measured:
         shipped=PLAN.all_shipped(),
     threads: workflow.cores or 1
     shell:
-        "{PYTHON} -m analysis.measures --data {params.data} --output {output}"
+        "{PYTHON} -m workflow.forks measures --data {params.data} --output {output}"
         " --jobs {threads} >{log} 2>&1"
 
 
@@ -38,7 +38,7 @@ rule claims:
         results=PLAN.pages,
     threads: workflow.cores or 1
     shell:
-        "{PYTHON} -m analysis.site.claims --data {params.data} --results {params.results}"
+        "{PYTHON} -m workflow.forks claims --data {params.data} --results {params.results}"
         " --jobs {threads} >{log} 2>&1"
 
 
@@ -58,5 +58,5 @@ rule report:
         claims="" if PLAN.settles else "--earlier-claims",
         shipped=PLAN.all_shipped(),
     shell:
-        "{PYTHON} -m analysis.site.report --data {params.data} --results {params.results}"
+        "{PYTHON} -m workflow.forks report --data {params.data} --results {params.results}"
         " {params.claims} >{log} 2>&1"
