@@ -37,6 +37,7 @@ class Row:
     """One run."""
 
     file: RunFile
+    reduced: bool  # to its provenance and measures
     virtual_s: float
     wall_s: float
     length_s: float  # of load
@@ -144,10 +145,12 @@ def _notes(told: Mapping[str, Any], known: Mapping[str, Experiment]) -> tuple[st
 def _row(file: RunFile, told: Mapping[str, Any], notes: tuple[str, ...]) -> Row:
     try:
         identity = told["identity"]
-        same = file.is_reduced or _digest(file.data) == told["data_sha256"]
+        reduced = file.is_reduced
+        same = reduced or _digest(file.data) == told["data_sha256"]
         clean = CLEAN if told["kernel_log"] == "clean" else str(told["kernel_log"])
         return Row(
             file=file,
+            reduced=reduced,
             virtual_s=float(told["virtual_s"]),
             wall_s=float(told["wall_s"]),
             length_s=float(told["length_s"]),
@@ -211,7 +214,7 @@ def _render_variant(variant: Variant, folder: Path, there: Iterable[str]) -> str
 def _facts(row: Row, folder: Path) -> dict[str, Any]:
     """What the template says of a run; its files as seen from `folder`."""
     files = [("data", row.file.data), ("provenance", row.file.provenance)]
-    if row.file.is_reduced:
+    if row.reduced:
         files = [("provenance and measures", row.file.provenance)]
     paths = [(text, Path(os.path.relpath(path, folder)).as_posix()) for text, path in files]
     return {
