@@ -197,6 +197,7 @@ def test_a_run_is_refused_one_is_watched_and_one_cancelled(page: Page, lab: str)
     page.get_by_text("· done").wait_for()
     expect(page.locator(".widget-image")).to_be_visible()  # drawn after the word
     expect(page.locator(".widget-html-content table")).to_contain_text("published")
+    choose(page, "load, s", "600")  # not done before the button is found
     start.click()
     page.get_by_text("· traffic").wait_for()
     page.locator(".jupyter-button", has_text="Cancel").click()
