@@ -409,7 +409,7 @@ def _there(root: Path, folder: str, end: str = "") -> list[Path]:
 
 
 def _digest(texts: Iterable[str]) -> str:
-    return sha256("\n".join(sorted(texts)).encode()).hexdigest()
+    return sha256("\n".join(sorted(texts)).encode(errors="surrogateescape")).hexdigest()
 
 
 _state = cache(state)  # several figures read a file
