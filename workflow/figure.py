@@ -1,6 +1,6 @@
 """Make one figure, from runs of the paper's length or of another.
 
-`python -m workflow.figure studies/gbw2015/figures/fig2b.yaml --length 20s --data results/data
+`python -m workflow.forks figure studies/gbw2015/figures/fig2b.yaml --length 20s --data results/data
 --results results/emulated-smoke` does what `analysis.site.execute` does, with runs of that
 length in place of the figure's own, and shows it on the page that grows.
 """
@@ -19,7 +19,7 @@ GROWS_S = 10
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """The options of the command line."""
-    parser = argparse.ArgumentParser(prog="python -m workflow.figure", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m workflow.forks figure", description=__doc__)
     parser.add_argument("figure", type=Path, help="parameter file of the figure")
     parser.add_argument("--length", default="", help="of the runs: 20s (default: the paper's)")
     parser.add_argument("--data", type=Path, required=True, help="root of the runs")
@@ -60,12 +60,3 @@ def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
         print(f"error: {told}", file=sys.stderr)
         return told.exit_status
     return 0
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
-    return draw(parse(arguments))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -14,6 +14,7 @@ negative where a signal ended it. A fork whose connection is closed by the other
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import selectors
@@ -25,6 +26,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -137,30 +139,16 @@ def _kernel(arguments: list[str]) -> int:
     return 0
 
 
-def _measures(arguments: list[str]) -> int:
-    from analysis.measures.__main__ import main
-
-    return main(arguments)
-
-
-def _claims(arguments: list[str]) -> int:
-    from analysis.site.claims import main
-
-    return main(arguments)
-
-
-def _report(arguments: list[str]) -> int:
-    from analysis.site.report import main
-
-    return main(arguments)
+def _main_of(module: str, arguments: list[str]) -> int:
+    return int(importlib.import_module(module).main(arguments))
 
 
 WORK: Mapping[str, Work] = {
     "figure": _figure,
     "kernel": _kernel,
-    "measures": _measures,
-    "claims": _claims,
-    "report": _report,
+    "measures": partial(_main_of, "analysis.measures.__main__"),
+    "claims": partial(_main_of, "analysis.site.claims"),
+    "report": partial(_main_of, "analysis.site.report"),
 }
 
 #: Work that is worth rehearsing for; the rest is done in a fork where that has been.
@@ -228,7 +216,7 @@ def _answer(connection: socket.socket, listener: socket.socket) -> int | None:
     would take longer than what it asks for."""
     _, descriptors, _, _ = socket.recv_fds(connection, 1, 2)
     request = json.loads(connection.makefile("rb").readline())
-    if "pandas" not in sys.modules:
+    if "workflow.rehearsal" not in sys.modules:
         if request["work"] not in REHEARSED_FOR:
             for one in descriptors:
                 os.close(one)

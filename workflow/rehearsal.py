@@ -1,7 +1,7 @@
 """What every figure does once, done before the first: imports, fonts, templates, digests of code.
 
 A process that has rehearsed (`workflow.forks`) hands it all on to its forks, for which it is a
-third of what they would do.
+fifth of what they would do.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ IMPORTED = (
     "workflow.kernels",
     "xml.dom.expatbuilder",
 )
-
 
 #: The templates of the report's pages.
 PAGES = ("index.html", "paper.html", "runs.html", "variant.html")

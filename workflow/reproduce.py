@@ -88,11 +88,11 @@ def what_changed(work: Work) -> list[str]:
 
 
 def _changed_folders(reason: str) -> set[str]:
-    """The folders that `Plan.shipped` says something else of now, off Snakemake's reason."""
-    before, now = (
-        set(re.findall(r"'([^']+ [0-9a-f]{8})'", part)) for part in reason.split(" now: ")
-    )
-    return {one.rpartition(" ")[0] for one in before ^ now}
+    """The folders that `Plan.shipped` says something else of now, off Snakemake's reason; none
+    where nothing was said of any before."""
+    said, _, now = reason.partition(" now: ")
+    before, after = (set(re.findall(r"'([^']+ [0-9a-f]{8})'", part)) for part in (said, now))
+    return {one.rpartition(" ")[0] for one in before ^ after} if before else set()
 
 
 def _source(file: str) -> str:

@@ -44,7 +44,7 @@ from emulation.model.run import Experiment, Run
 from emulation.runs import run
 from tests import ROOT
 from tests.data import synthetic
-from workflow import figure as workflow_figure, progress, reproduce
+from workflow import forks, progress, reproduce
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
 TOOLS = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))
@@ -180,7 +180,7 @@ def test_commands_tell_it_without_a_traceback(
     assert capsys.readouterr().err.startswith(f"emulate: error: data/x: {said}")
     monkeypatch.setattr("analysis.site.execute.execute", lambda *_, **__: fail(None))
     file = str(ROOT / "studies/gbw2015/figures/fig2b.yaml")
-    assert workflow_figure.main([file, "--data", "d", "--results", "r"]) == 12
+    assert forks.main(["figure", file, "--data", "d", "--results", "r"]) == 12
     assert capsys.readouterr().err.startswith(f"error: data/x: {said}")
 
 
@@ -203,7 +203,7 @@ def test_a_damaged_file_stops_its_figure_alone(
     path.write_bytes(content[:-200] if damage == "truncated" else flipped + content[middle + 64 :])
     file = str(ROOT / "studies/gbw2015/figures/spreadb.yaml")
     arguments = [file, "--data", str(tmp_path), "--results", str(tmp_path / "r")]
-    assert workflow_figure.main(arguments) == 1
+    assert forks.main(["figure", *arguments]) == 1
     said = capfd.readouterr().err
     assert "seed-001.flent.gz" in said
     assert "Delete the run's two files and run it again" in said

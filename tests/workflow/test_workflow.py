@@ -490,6 +490,8 @@ def test_a_dry_run_says_what_changed() -> None:
         ("figure", "gbw2015/fig3a", updated),
         ("figure", "gbw2015/fig3b", "Missing output files: table.csv; Updated input files: x"),
         ("figure", "gbw2015/fig3c", params),
+        ("figure", "gbw2015/fig3d", params.partition("before: ")[0]),
+        ("figure", "gbw2015/fig3e", re.sub(r"before: \[.*?\]", "before: <nothing>", params)),
         ("run", run, "Missing output files: x"),
     ]
     work = Work(cores=1)
