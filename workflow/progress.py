@@ -34,8 +34,8 @@ STEP_S = {
     "rootfs": 2.0,
     "run": 20.0,
     "batch": 200.0,
-    "figure": 8.0,
-    "measured": 300.0,
+    "figure": 5.0,
+    "measured": 120.0,
     "claims": 10.0,
     "report": 3.0,
 }
