@@ -14,15 +14,16 @@ import os
 import sys
 from pathlib import Path
 
-from emulate.commands.run import add_selection, selection
+from emulate.commands.run import add_probes, add_selection, selection
 from emulation import kernel
 from emulation.errors import EmulationError
 from emulation.host import storage
 from emulation.kernel import Kernel
-from emulation.machine import provenance, rootfs, vm
+from emulation.machine import rootfs
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
-from emulation.runs.run import execute, paths
+from emulation.probes.probe import Probe
+from emulation.runs.run import execute, paths, today
 
 
 def is_current(run: Run, built: Kernel, root: RootFs, data: Path) -> bool:
@@ -32,26 +33,31 @@ def is_current(run: Run, built: Kernel, root: RootFs, data: Path) -> bool:
         told = json.loads(record.read_text())
     except (OSError, ValueError):
         return False
-    machine = vm.Machine(built.path, root.path, run.random, run.memory_mib)
-    wanted = provenance.identity(run, machine, built, root)
-    return target.is_file() and told.get("identity") == wanted
+    return target.is_file() and told.get("identity") == today(run, built, root)
 
 
-def do(runs: tuple[Run, ...], built: Kernel, root: RootFs, data: Path, keep: Path) -> list[str]:
-    """Do those of `runs` that `data` lacks; what went wrong, an entry for each run that failed."""
+def do(
+    runs: tuple[Run, ...],
+    built: Kernel,
+    root: RootFs,
+    data: Path,
+    keep: Path,
+    probes: tuple[Probe, ...] = (),
+) -> list[str]:
+    """Do those of `runs` that `data` lacks, or lacks with what `probes` record; what went wrong, an
+    entry for each run that failed."""
     failures = []
     for run in runs:
-        if is_current(run, built, root, data):
-            print(f"{run.id}: there already", flush=True)
-            continue
         try:
-            ending = execute(run, built, root, data, keep=keep, again=True).ending
+            again = not is_current(run, built, root, data)
+            result = execute(run, built, root, data, keep=keep, again=again, probes=probes)
         except EmulationError as error:
             failures.append(str(error))
             print(f"error: {error}", flush=True)
             continue
-        assert ending is not None
-        print(f"{run.id}: {ending.virtual_s:.1f} s in {ending.wall_s:.1f} s", flush=True)
+        done = result.ending
+        took = f"{done.virtual_s:.1f} s in {done.wall_s:.1f} s" if done else "there already"
+        print(f"{run.id}: {took}", flush=True)
     return failures
 
 
@@ -69,14 +75,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.batch", description=__doc__)
     parser.add_argument("stamp", type=Path, help="what is written when all runs are there")
     add_selection(parser)
+    add_probes(parser)
     parser.add_argument("--data", type=Path, required=True, help="root of the runs")
     parser.add_argument("--keep", type=Path, required=True, help="for what a failed guest leaves")
     given = parser.parse_args(arguments)
     try:
         runs = selection(given)
-        failures = do(
-            runs, kernel.build(series=runs[0].kernel), rootfs.build(), given.data, given.keep
-        )
+        built, root = kernel.build(series=runs[0].kernel), rootfs.build()
+        failures = do(runs, built, root, given.data, given.keep, tuple(given.probe))
         if not failures:
             write(given.stamp, runs, given.data)
             return 0

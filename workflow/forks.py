@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 #: The variable of the environment that has the address.
 ADDRESS = "QDISC_LAB_FORKS"
@@ -61,6 +61,7 @@ def running() -> Iterator[None]:
         number = listener.fileno()
         command = [sys.executable, "-m", "workflow.forks", SERVE, str(number)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[number]) as server:
+            listener.close()  # so that nobody waits for a server that has ended
             os.environ[ADDRESS] = address
             try:
                 yield
@@ -213,28 +214,40 @@ def _ended(forks: Mapping[int, socket.socket]) -> Iterator[tuple[int, int]]:
 
 def _answer(connection: socket.socket, listener: socket.socket) -> int | None:
     """Fork for the request of `connection`; the fork's process id. None where to rehearse for it
-    would take longer than what it asks for."""
-    _, descriptors, _, _ = socket.recv_fds(connection, 1, 2)
-    request = json.loads(connection.makefile("rb").readline())
-    if "workflow.rehearsal" not in sys.modules:
-        if request["work"] not in REHEARSED_FOR:
+    would take longer than what it asks for, and where who asked has gone."""
+    with ExitStack() as opened:
+        try:
+            _, descriptors, _, _ = socket.recv_fds(connection, 1, 2)
             for one in descriptors:
-                os.close(one)
+                opened.callback(os.close, one)
+            request = json.loads(connection.makefile("rb").readline())
+        except (OSError, ValueError):
             return None
-        _prepare()
-    pid = os.fork()
-    if pid:
-        for one in descriptors:
-            os.close(one)
-        connection.sendall(f"{pid}\n".encode())
+        if "workflow.rehearsal" not in sys.modules:
+            if request["work"] not in REHEARSED_FOR:
+                return None
+            _prepare()
+        pid = os.fork()
+        if not pid:
+            listener.close()
+            connection.close()
+            _do(request, descriptors)
+        try:
+            connection.sendall(f"{pid}\n".encode())
+        except OSError:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return None
         return pid
+
+
+def _do(request: Mapping[str, Any], descriptors: Sequence[int]) -> NoReturn:
+    """Do what is asked for and end this process, which is a fork."""
     status = 1
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        listener.close()
-        connection.close()
         for number, one in enumerate(descriptors, start=1):
             os.dup2(one, number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -6,6 +6,7 @@ can be written the claims are settled each time.
 """
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -52,7 +53,7 @@ def _digest(data: Path, studies: Iterable[Study]) -> str:
     package = ROOT / "analysis/claims"
     code = closure([package / "assessed.py", package / "summary.py"], root=ROOT)
     for study in studies:
-        code += sorted(_said(study.folder))
+        code += [study.folder / name for name in _said(study.folder)]
     for path in code:
         digest.update(f"{path}\0".encode() + path.read_bytes() + b"\0")
     for study in studies:
@@ -61,11 +62,10 @@ def _digest(data: Path, studies: Iterable[Study]) -> str:
     return digest.hexdigest()
 
 
-def _said(folder: Path) -> Iterator[Path]:
-    for entry in folder.iterdir():
-        if entry.name in LEFT_OUT:
-            continue
-        if entry.is_dir():
-            yield from _said(entry)
-        elif entry.is_file():
-            yield entry
+def _said(folder: Path) -> Iterator[str]:
+    """The names of the files of a study that its claims may depend on; folders that are links have
+    none, as with `trust.executes`."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in LEFT_OUT]
+        files = [Path(place, name) for name in names if name not in LEFT_OUT]
+        yield from sorted(str(path.relative_to(folder)) for path in files if path.is_file())

@@ -23,7 +23,7 @@ data root.
 A list of several qdiscs is longer by those of the user's own (`qdisc/own.yaml`).
 """
 
-import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
@@ -35,7 +35,7 @@ from analysis.measures.ablation import ablation_eras
 from analysis.measures.unloaded import UNLOADED_QDISC
 from analysis.runs.dataset import variant_name
 from emulation.config.ownfile import names
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, printable
 from emulation.model.run import DEFAULT_ERA, NONE as NO_AXIS
 from emulation.study import studies
 from emulation.study.source import Source
@@ -43,13 +43,13 @@ from emulation.study.source import Source
 KEYS: Final = ("notebook", "title", "caption", "parameters")
 WITHOUT: Final = "without"
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
-TEXTS: Final = ("paper", "experiment", "link", "length", "probe", "unloaded", "table")
+TEXTS: Final = ("paper", "experiment", "link", "length", "probe", "unloaded", "stations", "table")
 LISTS: Final = ("experiments", "links", "qdiscs", "eras", "ccs", "beside")
 MAPPINGS: Final = ("experiments", "links", "qdiscs")  # that may be given by experiment instead
 SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
 SWITCHES: Final = "switches"
 NOTEBOOKS: Final = Path(__file__).parents[2] / "notebooks"
-
+NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")  # of a figure, a folder; of a notebook
 
 Without = Sequence[str] | Mapping[str, Sequence[str]]
 """Qdiscs, or by experiment links, of which an era is not shown."""
@@ -173,6 +173,9 @@ def read_figure(path: Path) -> FigureFile:
     remedy = "Compare it with the other files in its folder"
     if not path.exists():
         raise DataError.of(path, "no such file", "The folder `figures` of a study has them")
+    if not NAME.fullmatch(path.stem):
+        wrong = f"{printable(path.stem)[:80]!r} is no name of a figure"
+        raise DataError.of(path.parent, wrong, "Use letters of ASCII, digits, - and _")
     try:
         source = Source.of(path)
     except ConfigError as error:
@@ -225,6 +228,8 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(texts.get("length"), dict):
         texts |= {f"length: {name}": one for name, one in texts.pop("length").items()}
     yield from (f"{key}: is {one!r}, no text" for key, one in texts.items() if not _text(one))
+    if not NAME.fullmatch(str(content["notebook"])):  # of a hidden folder nobody was asked about
+        yield f"notebook: {content['notebook']!r} is not its name alone, without folder and .ipynb"
     for key in LISTS:
         value = parameters.get(key, ["-"])
         if key == "eras" and value == SWITCHES:
@@ -263,8 +268,7 @@ def _outside(study: Path, content: Mapping[str, Any]) -> Iterator[str]:
     """What the files are called that the figure names and that are none of the study or of the
     data, by their keys."""
     parameters = content["parameters"]
-    named = [("notebook", f"notebooks/{content['notebook']}.ipynb")]
-    named += [("published_values", f"published/{parameters.get('published_values', '')}")]
+    named = [("published_values", f"published/{parameters.get('published_values', '')}")]
     named += [("table", str(parameters.get("table", "")))]
     for key, name in named:
         try:
@@ -294,11 +298,8 @@ def _lacking(parameters: Mapping[str, Any]) -> str:
 
 def _notebook(study: Path, name: str) -> Path | None:
     """The study's own notebook of that name, or the repository's; None where there is neither."""
-    # Of a study of the repository as its path says it, which the workflow compares.
-    beside = study.parent.parent / "notebooks" if study.parent.name == "studies" else NOTEBOOKS
-    places = (folder / name for folder in (study / "notebooks", beside, NOTEBOOKS))
-    # `os.path` raises no error for a name that is too long.
-    return next((path for path in places if os.path.isfile(path)), None)  # noqa: PTH113
+    places = (folder / name for folder in (study / "notebooks", NOTEBOOKS))
+    return next((path for path in places if path.is_file()), None)
 
 
 def _with_own(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulate.commands.arguments import add_unconfined
+from emulate.commands.arguments import add_unconfined, positive
 from emulation import kernel
 from emulation.config import remarks
 from emulation.config.catalogue import experiment, select
@@ -51,7 +51,11 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         help="folder of the data (default: data, or that of the study's folder)",
     )
     parser.add_argument(
-        "--jobs", type=_jobs, default=1, metavar="N", help="runs at once, one per core (default: 1)"
+        "--jobs",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="runs at once, one per core (default: 1)",
     )
     parser.add_argument("--again", action="store_true", help="do runs anew that are there already")
     parser.add_argument(
@@ -78,15 +82,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         help="keep a trace of simulated time beside the data, for 'emulate diff'; 1 MB and more a "
         "virtual second",
     )
-    parser.add_argument(
-        "--probe",
-        action="append",
-        type=Probe.parse,
-        default=[],
-        help="what to record beside the data, which stay the same bytes: "
-        + ", ".join(FORMS.values())
-        + " (docs/probes.md); can be given more than once",
-    )
+    add_probes(parser)
     parser.add_argument(
         "--raw",
         action="store_true",
@@ -98,10 +94,17 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     add_unconfined(parser)
 
 
-def _jobs(text: str) -> int:
-    if not text.isdigit() or not 0 < int(text) <= 1024:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of 1 or more")
-    return int(text)
+def add_probes(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says what is recorded beside the data of runs."""
+    parser.add_argument(
+        "--probe",
+        action="append",
+        type=Probe.parse,
+        default=[],
+        help="what to record beside the data, which stay the same bytes: "
+        + ", ".join(FORMS.values())
+        + " (docs/probes.md); can be given more than once",
+    )
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:

@@ -37,9 +37,3 @@ def pcaps(topology: Topology, target: Path) -> dict[str, Path]:
     names = [f"{node}.{interface}" for node, interface in topology.observed]
     names = names or [place["node"] for place in under_test(topology)]
     return {name: target.with_name(f"{stem}.{name}{PCAP}") for name in names}
-
-
-def remove(paths: dict[str, Path]) -> None:
-    """Remove captures that belong to an earlier execution of a run."""
-    for path in paths.values():
-        path.unlink(missing_ok=True)

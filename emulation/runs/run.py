@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
 import json
 import os
@@ -70,7 +71,8 @@ def execute(
     """Do `run` unless the folder `data` has it already.
 
     `on_step` gets each line of the guest's status, `on_poll` is passed to `vm.run`, and `keep` is a
-    folder for the scratch folder of a failed run. With `again` an existing run is repeated. Stored
+    folder for the scratch folder of a failed run. With `again` an existing run is repeated; what is
+    stored beside its data goes if they come out otherwise. Stored
     next to the data are, with `captures`, the packets at the queues under test, with `traced`, a
     trace of simulated time, with `raw`, what flent wrote, and what `probes` record. If only such a
     file is missing, the run is repeated for it and must give the existing data again. Raises an
@@ -121,8 +123,8 @@ def execute(
                     f"{error.todo}; " * bool(error.todo) + f"its logs are in {keep / run.id}"
                 )
             raise
-        if not kept:
-            places.remove(packets)
+        if not kept and told["data_sha256"] != _data_of(record):
+            _remove(record)
         for node, path in packets.items() if captures else ():
             _store(out / f"{node}{places.PCAP}", path)
         for name, path in more.items():
@@ -132,7 +134,6 @@ def execute(
             _store(measured, target)
             _keep_log(out / "kernel.log", data / kernel_log(told["kernel_log_sha256"]))
             _keep_packages(root, out / "packages.json", data / guest_packages(root.digest))
-            history.unlink(missing_ok=True)
         if traced:
             shutil.move(out / "trace", history)
         if not kept:
@@ -214,6 +215,21 @@ def boot(
             probe.reduce(probes, run, out)
         run.traffic.reduce(run, out, captures)
     return ending
+
+
+def _data_of(record: Path) -> str:
+    """Return the digest of the data of the run that is there; empty where none is."""
+    try:
+        return str(json.loads(record.read_text())["data_sha256"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return ""
+
+
+def _remove(record: Path) -> None:
+    """Remove a run, its `record` first, with all that was stored beside its data."""
+    record.unlink(missing_ok=True)
+    for path in record.parent.glob(f"{glob.escape(record.stem)}.*"):
+        path.unlink()
 
 
 def _keep_log(log: Path, target: Path) -> None:

@@ -196,12 +196,19 @@ def _nested(value: Any) -> Iterator[Any]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield files with code, except in data and hidden folders; `ConfigError` for links outside."""
+    """Yield files with code, except in data and hidden folders.
+
+    Raises `ConfigError` for links outside, and for links to folders, which nobody walks through.
+    """
     seen = 0
     for place, folders, names in os.walk(folder):
         data = [studies.DATA] if Path(place) == folder else []
         skipped = [*data, "__pycache__"]
         folders[:] = sorted(name for name in folders if name[0] != "." and name not in skipped)
+        for name in folders:
+            if os.path.islink(os.path.join(place, name)):  # noqa: PTH114, PTH118
+                what = f"'{printable(name)[:80]}' is a link to a folder"
+                raise ConfigError(what, str(folder), "copy what it names into the study's folder")
         for name in sorted(names):
             seen += 1
             if seen > MOST_FILES:

@@ -42,5 +42,5 @@ rule batch:
         mem_mb=lambda wildcards: 600 + BATCHES[wildcards.batch][0].memory_mib,
         runtime=lambda wildcards, attempt: batch_minutes(wildcards.batch, attempt),
     shell:
-        "{PYTHON} -m workflow.batch {output} {params.selection:q}"
-        " --data {params.data} --keep {params.failed} >{log} 2>&1"
+        "{PYTHON:q} -m workflow.batch {output:q} {params.selection:q}"
+        " --data {params.data:q} --keep {params.failed:q} >{log:q} 2>&1"

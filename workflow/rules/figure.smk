@@ -11,7 +11,7 @@ rule figure:
         PLAN.pages / "logs/figure/{figure}.log",
     params:
         file=lambda wildcards: PLAN.figures[wildcards.figure].path,
-        length=f"--length {PLAN.length()}" if PLAN.length() else "",
+        length=["--length", str(PLAN.length())] if PLAN.length() else [],
         data=lambda wildcards: PLAN.root_of(PLAN.figures[wildcards.figure]),
         results=PLAN.pages,
         shipped=lambda wildcards: PLAN.shipped(PLAN.figures[wildcards.figure]),
@@ -19,5 +19,5 @@ rule figure:
     resources:
         mem_mb=1000,
     shell:
-        "{PYTHON} -m workflow.forks figure {params.file} {params.length}"
-        " --data {params.data} --results {params.results} >{log} 2>&1"
+        "{PYTHON:q} -m workflow.forks figure {params.file:q} {params.length:q}"
+        " --data {params.data:q} --results {params.results:q} >{log:q} 2>&1"

@@ -19,8 +19,8 @@ rule measured:
         shipped=PLAN.all_shipped(),
     threads: workflow.cores or 1
     shell:
-        "{PYTHON} -m workflow.forks measures --data {params.data} --output {output}"
-        " --jobs {threads} >{log} 2>&1"
+        "{PYTHON:q} -m workflow.forks measures --data {params.data:q} --output {output:q}"
+        " --jobs {threads} >{log:q} 2>&1"
 
 
 rule claims:
@@ -38,8 +38,8 @@ rule claims:
         results=PLAN.pages,
     threads: workflow.cores or 1
     shell:
-        "{PYTHON} -m workflow.forks claims --data {params.data} --results {params.results}"
-        " --jobs {threads} >{log} 2>&1"
+        "{PYTHON:q} -m workflow.forks claims --data {params.data:q} --results {params.results:q}"
+        " --jobs {threads} >{log:q} 2>&1"
 
 
 rule report:
@@ -58,5 +58,5 @@ rule report:
         claims="" if PLAN.settles else "--earlier-claims",
         shipped=PLAN.all_shipped(),
     shell:
-        "{PYTHON} -m workflow.forks report --data {params.data} --results {params.results}"
-        " {params.claims} >{log} 2>&1"
+        "{PYTHON:q} -m workflow.forks report --data {params.data:q} --results {params.results:q}"
+        " {params.claims} >{log:q} 2>&1"

@@ -16,7 +16,7 @@ rule kernel:
         PLAN.results / "logs/kernel-{series}.log",
     threads: workflow.cores or 1
     shell:
-        "{PYTHON} -m workflow.ready kernel {output} --series {wildcards.series} >{log} 2>&1"
+        "{PYTHON:q} -m workflow.ready kernel {output:q} --series {wildcards.series:q} >{log:q} 2>&1"
 
 
 rule rootfs:
@@ -31,4 +31,4 @@ rule rootfs:
     log:
         PLAN.results / "logs/rootfs.log",
     shell:
-        "{PYTHON} -m workflow.ready rootfs {output} >{log} 2>&1"
+        "{PYTHON:q} -m workflow.ready rootfs {output:q} >{log:q} 2>&1"

@@ -50,3 +50,11 @@ def test_claims_are_settled_once(
         kept.write_text('{"of": 1')  # damaged
     settled.settle(data, [study])
     assert len(calls) == 5
+
+
+def test_links_of_a_study_to_folders_are_not_followed(study: Study, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (study.folder / name).symlink_to(".")
+    settled.settle(tmp_path / "data", [study])
+    (study.folder / "a").unlink()
+    settled.settle(tmp_path / "data", [study])

@@ -52,10 +52,3 @@ def test_a_captured_run(codel: Run, tmp_path: Path) -> None:
     told = [json.loads(one.provenance.read_text()) for one in (plain, result)]
     for name in ("identity", "qdiscs", "virtual_s"):
         assert told[0][name] == told[1][name]
-
-
-def test_captures_of_an_earlier_execution_are_removed(tmp_path: Path) -> None:
-    there, absent = tmp_path / "a.pcap.gz", tmp_path / "b.pcap.gz"
-    there.touch()
-    places.remove({"a": there, "b": absent})
-    assert not there.exists()

@@ -208,7 +208,9 @@ def test_code_data_and_notebooks_lie_in_the_study(write: Write, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("notebook", "../../../evil", "notebook: .* leads out"),
+        ("notebook", "../../../evil", "notebook: .* is not its name alone"),
+        ("notebook", ".hidden/evil", "notebook: .* is not its name alone"),
+        ("notebook", "__pycache__/evil", "notebook: .* is not its name alone"),
         ("table", "/etc/passwd", "table: .* leads out"),
         ("published_values", "../../out.csv", "published_values: .* leads out"),
         ("x=1;import os", "1", "is not the name of a parameter"),
@@ -226,6 +228,38 @@ def test_figures_name_what_is_of_the_study(key: str, value: str, said: str, stud
     path.write_text(text)
     with pytest.raises(DataError, match=said):
         read_figure(path)
+
+
+@pytest.mark.parametrize("name", ["a$(touch x)", "..", "a b", "a{b}", "ä", "x" * 101])
+def test_the_name_of_a_figure_is_a_name(name: str, study: Path) -> None:
+    template.make(study.parent / "own")
+    path = study.parent / "own/figures/latency.yaml"
+    path = path.rename(path.with_name(f"{name}.yaml"))
+    with pytest.raises(DataError, match="is no name of a figure"):
+        read_figure(path)
+
+
+def test_notebooks_beside_a_folder_of_studies_are_not_its_own(tmp_path: Path) -> None:
+    """Nobody would be asked whether to trust them."""
+    folder = tmp_path / "studies/own"
+    folder.parent.mkdir()
+    template.make(folder)
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks/evil.ipynb").write_text("{}")
+    path = folder / "figures/latency.yaml"
+    path.write_text(path.read_text().replace("notebook: rrul", "notebook: evil"))
+    with pytest.raises(DataError, match=r"names the notebook evil\.ipynb, which does not exist"):
+        read_figure(path)
+
+
+@pytest.mark.parametrize("name", ["claims", "notebooks"])
+def test_code_behind_a_linked_folder_is_refused(name: str, write: Write) -> None:
+    folder = write()
+    (folder / "data/hidden").mkdir(parents=True)
+    (folder / "data/hidden/__init__.py").write_text("")
+    (folder / name).symlink_to("data/hidden")
+    with pytest.raises(ConfigError, match=f"'{name}' is a link to a folder"):
+        trust.require(folder)
 
 
 def test_answers_of_somebody_else_do_not_count(
