@@ -1,5 +1,7 @@
 """The one exception that `analysis` raises on purpose, and what it says of others."""
 
+from collections.abc import Iterable
+
 
 class DataError(Exception):
     """Data that cannot be used: the message names the file, what is wrong and what to do."""
@@ -12,6 +14,15 @@ class DataError(Exception):
 
 class OnlyMeasures(DataError):
     """Runs that are asked for ship as their measures, without their data."""
+
+
+def require_one(name: str, value: object, of: Iterable[str]) -> None:
+    """Raise DataError where the option `name` has a value that is none of those that there are."""
+    choices = list(of)
+    if value not in choices:
+        *others, last = choices
+        there = f"{', '.join(others)} or {last}" if others else last
+        raise DataError.of(name, f"there is no {value!r}", f"It is {there}")
 
 
 def brief(error: Exception) -> str:

@@ -6,14 +6,14 @@ AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comne
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import numpy as np
 import pandas as pd
 import scipy
 from numpy.typing import ArrayLike
 
-from analysis.errors import DataError
+from analysis.errors import DataError, require_one
 from analysis.measures import agreement
 from analysis.runs.dataset import Dataset
 from analysis.runs.flentfile import PING_KINDS, TCP_KINDS, Floats
@@ -83,6 +83,8 @@ def run_metrics(
     flent of its time do (docs/metrics.md); `"loaded"` the samples while TCP flows are meant to run.
     Raises DataError when a run has no sample in the window.
     """
+    require_one("latency", latency, get_args(LatencyDefinition))
+    require_one("goodput", goodput, get_args(GoodputDefinition))
     samples, flows, runs = data
     table = in_window(samples, runs, window)
     if goodput == "step_mean":
@@ -111,13 +113,16 @@ def run_metrics(
 
 def _round_trips(samples: pd.DataFrame, probe: Probe) -> pd.Series:
     """The mean round trip in ms of the probes at each step, by run and time_s."""
+    require_one("probe", probe, get_args(Probe))
     wanted = PING_KINDS if probe == "all" else (probe,)
     chosen = samples[samples["kind"].isin(wanted)]
     return chosen.groupby(["run", "time_s"], observed=True)["rtt_ms"].mean()
 
 
 def in_window(samples: pd.DataFrame, runs: pd.DataFrame, window: Window) -> pd.DataFrame:
-    """Rows of `samples` that lie in the window of their run, ends included."""
+    """Rows of `samples` that lie in the window of their run, ends included; DataError where there is
+    no such window."""
+    require_one("window", window, get_args(Window))
     if window == "full":
         return samples
     # the position of a run in `runs` for every row of samples, through the category codes

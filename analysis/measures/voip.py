@@ -6,13 +6,13 @@ AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comne
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import DataError
+from analysis.errors import DataError, require_one
 from analysis.measures import agreement
 from analysis.measures.metrics import CELL, RUN, Metric, cell_metrics
 from analysis.measures.rrul import goodputs
@@ -60,6 +60,7 @@ def induced_delays(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFram
     do (flent, `combiners.py`). With `minus_base` the time that the packet itself takes on the
     bottleneck counts: 1.1 ms at 1 Mbit/s.
     """
+    require_one("delay", delay, get_args(Delay))
     samples, _, runs = data
     chosen = samples[samples["kind"] == "voip"]
     if delay == "span":

@@ -63,11 +63,16 @@ def read_table(
 
 
 def read_published(
-    path: Path, figure: str | None = None, *, qdiscs: Collection[str] | None = None
+    path: Path,
+    figure: str | None = None,
+    *,
+    qdiscs: Collection[str] | None = None,
+    link: str | None = None,
 ) -> pd.DataFrame:
     """Table of PUBLISHED, of one figure ("2a") or of all, of some qdiscs or of all.
 
-    Raises DataError when the file is missing, does not fit the schema or lacks the figure.
+    Raises DataError when the file is missing, does not fit the schema or lacks the figure, or has
+    the figure of others than `link`.
     """
     types = {"figure": str, "value": float, "reading_error": float}
     table = read_table(path, PUBLISHED, "published values", types)
@@ -79,6 +84,12 @@ def read_published(
     if chosen.empty:
         known = ", ".join(sorted(table["figure"].unique()))
         raise DataError.of(path, f"no figure {figure!r}", f"It has {known}")
+    others = sorted(set(chosen["link"]) - {link})
+    if link is not None and others:
+        wrong = f"its figure {figure!r} is of {', '.join(others)}, not of {link}"
+        found = table[table["link"] == link]["figure"].unique()
+        instead = f'figure = "{found[0]}", or ' if len(found) else ""
+        raise DataError.of(path, wrong, f'Write {instead}published_values = "" to draw none')
     return chosen
 
 

@@ -43,7 +43,7 @@ from emulation.study.source import Source
 KEYS: Final = ("notebook", "title", "caption", "parameters")
 WITHOUT: Final = "without"
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
-TEXTS: Final = ("paper", "experiment", "link", "length", "probe", "unloaded", "stations", "table")
+TEXTS: Final = ("paper", "experiment", "link", "length", "probe", "unloaded", "table")
 LISTS: Final = ("experiments", "links", "qdiscs", "eras", "ccs", "beside")
 MAPPINGS: Final = ("experiments", "links", "qdiscs")  # that may be given by experiment instead
 SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
@@ -228,6 +228,8 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(texts.get("length"), dict):
         texts |= {f"length: {name}": one for name, one in texts.pop("length").items()}
     yield from (f"{key}: is {one!r}, no text" for key, one in texts.items() if not _text(one))
+    if not isinstance(stations := parameters.get("stations", ""), str):  # may be empty
+        yield f"stations: is {stations!r}, no text"
     if not NAME.fullmatch(str(content["notebook"])):  # of a hidden folder nobody was asked about
         yield f"notebook: {content['notebook']!r} is not its name alone, without folder and .ipynb"
     for key in LISTS:
