@@ -11,11 +11,22 @@ import gc
 import importlib
 import importlib.util
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType
+from typing import NoReturn
 
-from emulation.errors import INTERRUPTED, ConfigError, EmulationError, printable
+from emulation.errors import (
+    INTERRUPTED,
+    TERMINATED,
+    ConfigError,
+    EmulationError,
+    Terminated,
+    printable,
+)
 from emulation.host import storage
 
 #: Subcommand -> what `emulate --help` says about it; a module of `emulate.commands` each.
@@ -69,9 +80,31 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `emulate` with `argv` (by default the process's); return the exit status."""
+    with _terminable():
+        return _main(list(sys.argv[1:] if argv is None else argv))
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Raise `Terminated` at SIGTERM; only a process's main thread can."""
+
+    def terminate(*_: object) -> NoReturn:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one is not waited for
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _main(arguments: list[str]) -> int:
     gc.set_threshold(LITTLE_GARBAGE)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # else it reads all packages for them
-    arguments = list(sys.argv[1:] if argv is None else argv)
     first = next((word for word in arguments if not word.startswith("-")), None)
     exists = first in COMMANDS and importlib.util.find_spec(f"emulate.commands.{first}")
     try:
@@ -93,6 +126,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
     except OSError as error:
         return _tell(storage.of(error))
+    except Terminated:
+        print("emulate: error: terminated", file=sys.stderr)
+        return TERMINATED
     except KeyboardInterrupt:
         print("emulate: error: interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -16,6 +16,13 @@ MOST_PROBLEMS = 100
 #: Exit status of a run that the user stopped (128 + SIGINT, as shells report it).
 INTERRUPTED = 130
 
+#: Exit status of a command that was terminated (128 + SIGTERM), as `timeout` and CI do it.
+TERMINATED = 143
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: all that cleans up after ^C does so after it, too."""
+
 
 class EmulationError(Exception):
     """An error that a user can act on.

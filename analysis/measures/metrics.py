@@ -120,8 +120,8 @@ def _round_trips(samples: pd.DataFrame, probe: Probe) -> pd.Series:
 
 
 def in_window(samples: pd.DataFrame, runs: pd.DataFrame, window: Window) -> pd.DataFrame:
-    """Rows of `samples` that lie in the window of their run, ends included; DataError where there is
-    no such window."""
+    """Rows of `samples` that lie in the window of their run, ends included; DataError for another
+    window."""
     require_one("window", window, get_args(Window))
     if window == "full":
         return samples

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from emulate.commands.arguments import add_unconfined
-from emulation import kernel
+from emulate.commands.kernel import named
 from emulation.errors import ConfigError, EmulationError, GuestHung, NotReproduced
 from emulation.host import cpus, seal
 from emulation.host.cache import cache_dir
@@ -87,7 +87,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--patience",
-        type=float,
+        type=_patience,
         default=vm.HANG_S,
         metavar="SECONDS",
         help="wall time that the command may compute without sleeping (default: %(default)g)",
@@ -103,10 +103,21 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("command_line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
+def _patience(text: str) -> float:
+    """Wall seconds, with or without the unit."""
+    try:
+        seconds = Duration.parse(text if text.strip().endswith("s") else f"{text} s").seconds
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{text} is no time to wait; give more than 0")
+    return seconds
+
+
 def run(args: argparse.Namespace) -> int:
     """Do it; the exit status of the command."""
     wanted, series = asked(args)
-    built, root = kernel.named(series), rootfs.build()
+    built, root = named(series), rootfs.build()
     layers = (layer.build(root, args.package),) if args.package else ()
     wanted = replace(wanted, layers=layers)
     warnings = _examine(wanted, root)

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,13 +58,13 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(_record(built), indent=2) if args.json else built.path)
         return 0
     if args.action == "pack":
-        print(f"{archive.pack(_built(args.series), args.file)}  {args.file}")
+        print(f"{archive.pack(named(args.series), args.file)}  {args.file}")
         return 0
     if args.action == "fetch":
         print(archive.fetch(args.place, args.sha256).path)
         return 0
     if args.action == "module":
-        made = module.build(_built(args.series), args.folder)
+        made = module.build(named(args.series), args.folder)
         print(*(path for path in (made.path, *made.plugins) if path is not None), sep="\n")
         return 0
     found = kernel.kernels()
@@ -80,10 +80,21 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _built(series: str | None) -> kernel.Kernel:
-    """The kernel of the cache to build against, built now where there is none."""
-    with _shown(sys.stderr.isatty()) as progress:
-        return kernel.build(series=series, progress=progress)
+def named(name: str | None) -> kernel.Kernel:
+    """The kernel of a series, the default one for None, or with a digest. Where one is built now,
+    its progress is shown."""
+    shown: Callable[[str, float], None] | None = None
+    with ExitStack() as opened:
+
+        def progress(step: str, done: float) -> None:
+            nonlocal shown
+            if shown is None:
+                shown = opened.enter_context(_shown(sys.stderr.isatty()))
+            shown(step, done)
+
+        if name is None:
+            return kernel.build(progress=progress)
+        return kernel.named(name, progress=progress)
 
 
 def _record(one: kernel.Kernel) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulate.commands.arguments import add_unconfined, positive
-from emulation import kernel
+from emulate.commands.kernel import named
 from emulation.config import remarks
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
@@ -205,7 +205,7 @@ def run(args: argparse.Namespace) -> int:
         for one in runs:
             print(json.dumps({"run": one.id, "job": job_of(one)}) if args.json else one.id)
         return 0
-    built = kernel.named(runs[0].kernel)
+    built = named(runs[0].kernel)
     root = rootfs.build()
     options = campaign.Options(args.keep, args.again, args.capture, args.trace, probes, args.raw)
     output = args.output or data_folder(runs)

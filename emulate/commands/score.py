@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulate.commands.arguments import add_unconfined, positive
-from emulation import kernel
+from emulate.commands.kernel import named
 from emulation.config.catalogue import experiment, select
 from emulation.errors import ConfigError, EmulationError
 from emulation.host.cache import cache_dir
@@ -110,7 +110,7 @@ def _select(label: str, qdisc: str, cc: str, series: str | None) -> list[Run]:
 
 def _do(runs: list[Run], data: Path, jobs: int) -> list[Result]:
     """Do `runs` into the folder `data`, with a bar on a terminal and else a line each."""
-    built, root = kernel.named(runs[0].kernel), rootfs.build()
+    built, root = named(runs[0].kernel), rootfs.build()
     visible = sys.stderr.isatty()
     with campaign.progress(len(runs), visible) as (on_step, on_result):
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from emulate.commands.arguments import add_unconfined
 from emulate.commands.exec import show, with_rig
+from emulate.commands.kernel import named
 from emulate.commands.run import add_selection, selection
-from emulation import kernel
 from emulation.machine import rootfs
 from emulation.runs import shell
 from emulation.runs.execution import Execution, execute
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if text is None and not terminal:
         text = sys.stdin.read()
     one = with_rig(selection(args)[0])
-    built, root = kernel.named(one.kernel), rootfs.build()
+    built, root = named(one.kernel), rootfs.build()
     if text is None:
         return shell.interact(one, built, root)
     asked = Execution(("/bin/bash", "-c", text), seed=one.random, rig=one)

@@ -12,7 +12,7 @@ have ended.
 
 import contextlib
 import filecmp
-import glob
+import fnmatch
 import json
 import os
 import resource
@@ -138,15 +138,21 @@ class Program:
         }
 
     def keep(self):
-        """Copy what matches `keeps`, but for files of the job that are as they were."""
+        """Copy what matches `keeps`, but for links and for files of the job that are as they were.
+
+        Links are not followed either: one to `/` has no end.
+        """
+        patterns = [os.path.normpath(one).split("/") for one in self.wanted["keeps"]]
         found = {
-            path
-            for pattern in self.wanted["keeps"]
-            for path in glob.glob(pattern, root_dir=WORK, recursive=True, include_hidden=True)
+            os.path.relpath(os.path.join(place, name), WORK)
+            for place, _, names in os.walk(WORK)
+            for name in names
         }
         for path in sorted(found):
             mine, given = f"{WORK}/{path}", f"{FILES}/{path}"
-            if not os.path.isfile(mine):
+            if os.path.islink(mine) or not os.path.isfile(mine):
+                continue
+            if not any(_fits(path.split("/"), pattern) for pattern in patterns):
                 continue
             if os.path.isfile(given) and filecmp.cmp(mine, given, shallow=False):
                 continue
@@ -154,6 +160,15 @@ class Program:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copyfile(mine, target)
             os.chmod(target, 0o755 if os.stat(mine).st_mode & 0o100 else 0o644)
+
+
+def _fits(path, pattern):
+    """Whether the parts of a path are those of a pattern, in which `**` is any number of them."""
+    if not pattern or not path:
+        return not path and all(one == "**" for one in pattern)
+    if pattern[0] == "**":
+        return _fits(path, pattern[1:]) or _fits(path[1:], pattern)
+    return fnmatch.fnmatchcase(path[0], pattern[0]) and _fits(path[1:], pattern[1:])
 
 
 class Load:

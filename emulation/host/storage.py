@@ -22,6 +22,10 @@ TODO = {
     errno.EACCES: "make it writable for this user, or name another folder",
     errno.EPERM: "make it writable for this user, or name another folder",
     errno.EIO: "look at the host's kernel log: the disk fails",
+    **dict.fromkeys(
+        (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP),
+        "name another path",
+    ),
 }
 
 
@@ -43,6 +47,9 @@ def require_room(folder: Path) -> None:
 
 def of(error: OSError) -> EmulationError:
     """Return an error that the user can act on; raise any other error of the host again."""
+    if isinstance(error, shutil.Error):  # of several files, without numbers
+        _, target, what = error.args[0][0]
+        return StorageError(str(what), str(target), "look at its disk and folder")
     if error.errno not in TODO:
         raise error
     what = (error.strerror or str(error)).lower()

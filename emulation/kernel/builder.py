@@ -168,17 +168,18 @@ def build(
     found = _find(recipe, given, cache)
     if found and not keep_source:
         return found
+    if given is None and recipe.origin is None:
+        raise KernelBuildError(
+            what=f"no source is known for {recipe.series}",
+            where="KERNEL.toml",
+            todo=f"choose from {', '.join(recipes.all_series(folder))}, or build it from a"
+            f" tarball: emulate kernel build --series {recipe.series} --source FILE",
+        )
     make.check_tools()
     with lock(cache, lambda: progress("wait for another build", 0)):
         found = _find(recipe, given, cache)  # another process may have built it while we waited
         if found and not keep_source:
             return found
-        if given is None and recipe.origin is None:
-            raise KernelBuildError(
-                what=f"no source is known for {recipe.series}",
-                where="KERNEL.toml",
-                todo=f"name a tarball with --source, or one of {recipes.all_series(folder)}",
-            )
         if given is None:
             assert recipe.origin is not None
             progress("fetch", 0)

@@ -45,8 +45,10 @@ from emulation.machine.status import Status
 #: Midnight UTC, 1 January 2015, when every guest starts, in nanoseconds since 1970.
 START_NS = 1_420_070_400_000_000_000
 
-#: Text in the kernel's log or console that invalidates a run; `NO_MEMORY` calls for more memory.
+#: Text in the kernel's log or console that invalidates a run; `NO_MEMORY` calls for more memory,
+#: and `CRASHED` is about a program, which may be one that somebody wants to see crash.
 NO_MEMORY = ("invoked oom-killer", "Out of memory")
+CRASHED = "segfault at"
 COMPLAINTS = (
     *NO_MEMORY,
     "WARNING:",
@@ -54,7 +56,7 @@ COMPLAINTS = (
     "Oops",
     "Kernel panic",
     "Call Trace",
-    "segfault at",
+    CRASHED,
     "blocked for more than",
     "rcu_sched detected stalls",
     "child stopped with signal",  # the host stopped or signalled a user process of the guest
@@ -109,7 +111,8 @@ class Machine:
     input and output of this process and its clock the host's, for a person to type at; `trace`:
     whether it leaves a trace of simulated time in `job/out/trace` (`emulation.machine.trace`);
     `modules`: those that its kernel loads; `layers`: packages over the root; `probe`: the module
-    that records (`emulation.probes.probe`).
+    that records (`emulation.probes.probe`); `may_crash`: whether a program that crashes is a
+    result like any other.
     """
 
     kernel: Path
@@ -121,6 +124,7 @@ class Machine:
     modules: tuple[module.Module, ...] = ()
     layers: tuple[Layer, ...] = ()
     probe: module.Module | None = None
+    may_crash: bool = False
 
     def check(self, within_s: float = 0.0) -> None:
         """Raise `DamagedCache` if a file of the cache that is booted is not as it was made.
@@ -274,14 +278,15 @@ def run(
         try:
             on_poll(process.pid)  # a short guest may end before the next line does
             machine.check(LOOKED_S)  # while it boots; what is found after the end decides
-            _watch(process, folder, begins, ending, on_step, hang_s, on_poll, machine.trace)
+            more = (machine.trace, machine.may_crash)
+            _watch(process, folder, begins, ending, on_step, hang_s, on_poll, *more)
         finally:
             _end(process)
             tame(folder)
     machine.check()  # this guest or another may have changed the cache
     check(folder, machine.trace)
     ending.wall_s = time.monotonic() - began
-    _verdict(folder, ending, process.returncode)
+    _verdict(folder, ending, process.returncode, machine.may_crash)
     return ending
 
 
@@ -339,6 +344,7 @@ def _watch(
     hang_s: float,
     on_poll: Callable[[int], None],
     traced: bool = False,
+    may_crash: bool = False,
 ) -> None:
     """Follow the guest's status, which `begins` with that step, until it ends."""
     patience, looked = Patience(process.pid), time.monotonic()
@@ -359,7 +365,7 @@ def _watch(
                 check(folder, traced)
                 looked = time.monotonic()
             if patience.waited_s() >= hang_s:
-                check_complaints(folder, ending)  # the kernel may know why it hangs
+                check_complaints(folder, ending, may_crash)  # the kernel may know why it hangs
                 now_s = ending.virtual_s
                 raise GuestHung(
                     what=f"virtual time stands still at {now_s:.3f} s since {hang_s:g} s",
@@ -400,8 +406,10 @@ def cpu_seconds(pid: int) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
-def check_complaints(folder: Path, ending: Ending) -> None:
-    """Raise `GuestFailure` with the first complaint of the guest's kernel, if any."""
+def check_complaints(folder: Path, ending: Ending, may_crash: bool = False) -> None:
+    """Raise `GuestFailure` with the first complaint of the guest's kernel, if any; with `may_crash`
+    of a program's crash there is none."""
+    complaints = [text for text in COMPLAINTS if text != CRASHED or not may_crash]
     for name in ("console", "job/out/kernel.log"):
         last_words = ""
         for line in read_text(folder / name).splitlines():
@@ -413,7 +421,7 @@ def check_complaints(folder: Path, ending: Ending) -> None:
                 )
             if line.strip() and not line.startswith("["):  # the kernel's begin with the time
                 last_words = f"; said last: {line.strip()[:200]}"
-            if any(complaint in line for complaint in COMPLAINTS):
+            if any(complaint in line for complaint in complaints):
                 short = any(complaint in line for complaint in NO_MEMORY)
                 raise GuestFailure(
                     what=f"the guest's kernel says: {line.strip()}",
@@ -422,9 +430,9 @@ def check_complaints(folder: Path, ending: Ending) -> None:
                 )
 
 
-def _verdict(folder: Path, ending: Ending, status: int) -> None:
+def _verdict(folder: Path, ending: Ending, status: int, may_crash: bool = False) -> None:
     """Raise the failure that the console, the kernel's log or the exit status shows, if any."""
-    check_complaints(folder, ending)
+    check_complaints(folder, ending, may_crash)
     if status or not ending.steps:
         tail = read_text(folder / "console").strip().splitlines()[-3:]
         raise GuestFailure(

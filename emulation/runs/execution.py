@@ -141,7 +141,7 @@ def execute(
     trust.require("" if wanted.rig is None else wanted.rig.experiment.folder)
     modules = module.needed(kernel, job, sources)
     machine = vm.Machine(kernel.path, root.path, wanted.seed, wanted.memory_mib)
-    machine = replace(machine, modules=modules, layers=wanted.layers)
+    machine = replace(machine, modules=modules, layers=wanted.layers, may_crash=True)
     with scratch.folder() as folder:
         try:
             files = [(file.path, file.source) for file in wanted.files]
@@ -159,8 +159,10 @@ def execute(
                 for name in LOGS:
                     if (out / name).exists():
                         shutil.copyfile(out / name, target / name)
-        except EmulationError as error:
+        except BaseException as error:
             storage.remove(target)
+            if not isinstance(error, EmulationError):
+                raise
             if keep is not None:
                 scratch.keep(folder, keep)
                 error.todo = f"{error.todo}; " * bool(error.todo) + f"its logs are in {keep}"

@@ -166,6 +166,8 @@ def test_a_read_only_folder_is_told(
         (errno.ENOSPC, "no space left on device; free some space"),
         (errno.EROFS, "read-only file system; name a folder"),
         (errno.EACCES, "permission denied; make it writable"),
+        (errno.ENAMETOOLONG, "file name too long; name another path"),
+        (errno.ENOTDIR, "not a directory; name another path"),
     ],
 )
 def test_commands_tell_it_without_a_traceback(
@@ -182,6 +184,11 @@ def test_commands_tell_it_without_a_traceback(
     file = str(ROOT / "studies/gbw2015/figures/fig2b.yaml")
     assert forks.main(["figure", file, "--data", "d", "--results", "r"]) == 12
     assert capsys.readouterr().err.startswith(f"error: data/x: {said}")
+
+
+def test_the_first_of_several_files_that_failed_is_told() -> None:
+    found = storage.of(shutil.Error([("a", "data/b", "No space left on device")]))
+    assert str(found) == "data/b: No space left on device; look at its disk and folder"
 
 
 def test_other_errors_of_the_host_are_not_hidden() -> None:

@@ -159,3 +159,27 @@ def test_files_are_kept_but_for_those_that_came(run: Run, tmp_path: Path) -> Non
     kept = sorted(path.name for path in (tmp_path / "out/one/files").iterdir())
     assert kept == ["changed.csv", "made.csv"]
     assert (tmp_path / "work/same.csv").read_text() == "same.csv"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "kept"),
+    [
+        ("**", [".hidden", "a.csv", "deep/b.csv", "deep/er/c.csv"]),
+        ("**/*.csv", ["a.csv", "deep/b.csv", "deep/er/c.csv"]),
+        ("*.csv", ["a.csv"]),
+        ("deep/*", ["deep/b.csv"]),
+        ("./deep/**", ["deep/b.csv", "deep/er/c.csv"]),
+        ("deep", []),
+    ],
+)
+def test_links_are_not_kept_and_not_followed(
+    pattern: str, kept: list[str], run: Run, tmp_path: Path
+) -> None:
+    text = (
+        "mkdir -p deep/er; touch a.csv deep/b.csv deep/er/c.csv .hidden; mkfifo pipe.csv; "
+        "ln -s / all; ln -s deep other; ln -s a.csv link.csv; ln -s . deep/loop"
+    )
+    run(sh("one", text, keeps=[pattern]))
+    found = tmp_path / "out/one/files"
+    names = sorted(str(path.relative_to(found)) for path in found.rglob("*") if path.is_file())
+    assert names == kept

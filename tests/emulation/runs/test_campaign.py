@@ -67,7 +67,7 @@ def test_an_interruption_is_no_failure_of_a_run(
 def test_the_command_keeps_going_and_says_what_failed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(kernel, "named", lambda name: NOTHING)
+    monkeypatch.setattr(kernel, "named", lambda name, **_: NOTHING)
     monkeypatch.setattr(rootfs, "build", lambda: NOTHING)
     words = ["run", "gbw2015/rrul", "--link", "10/10", "--qdisc", "codel", "--cc", "cubic"]
     words += ["--seed", "1", "--seed", "2", "--seed", "3", "--output", str(tmp_path)]

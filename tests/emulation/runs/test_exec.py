@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -316,3 +318,32 @@ def test_a_package_has_what_it_needs() -> None:
 
 
 NUMPY = "import numpy; print(int(abs(numpy.linalg.inv(numpy.eye(3)) - numpy.eye(3)).sum()))"
+
+
+def test_links_stay_in_the_guest_and_a_crash_is_a_status(folder: Path) -> None:
+    text = "ln -s / all; ln -s /etc/passwd link; echo yes > real; kill -SEGV $$"
+    crash = compiled("crash", "int main(void) { *(volatile int *)0 = 1; }")
+    assert cli.main(["exec", "--output", "linked", "--", "sh", "-c", text]) == 139
+    assert [path.name for path in (folder / "linked/files").iterdir()] == ["real"]
+    assert cli.main(["exec", "--output", "crashed", "--", crash]) == 139
+    assert json.loads((folder / "crashed/exec.json").read_text())["signal"] == "SIGSEGV"
+
+
+def test_a_terminated_execution_leaves_nothing(folder: Path, tmp_path: Path) -> None:
+    command = ["timeout", "4", sys.executable, "-m", "emulate.cli", "exec", "--output", "out"]
+    where = {**os.environ, "TMPDIR": str(tmp_path / "scratch")}
+    (tmp_path / "scratch").mkdir()
+    done = subprocess.run(
+        [*command, "--", "sh", "-c", "while :; do :; done"], cwd=folder, env=where,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stderr == "emulate: error: terminated\n"
+    assert list(folder.iterdir()) == []
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+@pytest.mark.parametrize("patience", ["0", "-3 s", "nan", "1 h 5"])
+def test_patience_is_a_time(patience: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["exec", "--patience", patience, "--", "true"])
+    assert "--patience" in capsys.readouterr().err
