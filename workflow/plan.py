@@ -143,7 +143,8 @@ class Plan:
     `scale` is None where the shipped runs of `data` are used; `batch` is how many runs of a cell a
     step does, 0 where each is a step of its own; `settles` is whether the page of all claims is
     made, which takes every run of every paper; `thin` is whether the first run of a cell that has
-    none yet stands for all of them, which is enough to say what would be done.
+    none yet stands for all of them, which is enough to say what would be done; `left_out` are the
+    figures that nothing can be drawn of.
     """
 
     figures: Mapping[str, FigureFile]  # by name: `gbw2015/fig2a`
@@ -153,6 +154,7 @@ class Plan:
     batch: int = 0
     settles: bool = True
     thin: bool = False
+    left_out: tuple[str, ...] = ()
 
     @property
     def pages(self) -> Path:
@@ -245,6 +247,14 @@ class Plan:
             return [path for path in places if path.is_file()][:1]
         root = self.root_of(figure)
         return [path for cell in figure.cells() for path in _there(root, cell.folder)]
+
+    def not_shown(self, figure: FigureFile) -> list[str]:
+        """The qdiscs of `figure` of which there is no run at all."""
+        if self.scale is not None:
+            return []
+        root, cells = self.root_of(figure), figure.cells()
+        shown = {cell.qdisc for cell in cells if _there(root, cell.folder)}
+        return sorted({cell.qdisc for cell in cells} - shown)
 
     def awaited(self, figure: FigureFile) -> list[Path]:
         """What is made before `figure`, of `data_files` and `claims_files`; nothing where shipped
@@ -543,4 +553,4 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
         what = f"there is no run of {', '.join(lacking)}"
         searched = {str(everything.root_of(everything.figures[name])): None for name in lacking}
         raise ConfigError(what, ", ".join(searched), "make runs with --emulate")
-    return replace(everything, figures=drawn)
+    return replace(everything, figures=drawn, left_out=tuple(lacking))

@@ -45,6 +45,9 @@ LARGEST_STEP_MB = 1000
 #: How many of the files that have changed a dry run names.
 MOST_LINES = 12
 
+#: Figures that are left out, named at once.
+MOST_NAMED = 4
+
 
 def runs_to_do(plan: Plan, work: Work) -> list[str]:
     """Of each experiment how many runs are to be done, and how long one core takes for them."""
@@ -137,8 +140,22 @@ def tell_stale(plan: Plan) -> None:
         "they are made again" if plan.scale is not None
         else "figures show what they measured; --emulate makes new ones"
     )  # fmt: skip
-    for line in stale.sentences(stale.causes(plan.records()), plan.runs_root):
-        print(f"==> {line}; {then}", flush=True)
+    try:
+        for line in stale.sentences(stale.causes(plan.records()), plan.runs_root):
+            print(f"==> {line}; {then}", flush=True)
+    except EmulationError as error:
+        print(f"==> which runs are stale cannot be told: {error}", flush=True)
+
+
+def tell_left_out(plan: Plan) -> None:
+    """Say which figures, and which qdiscs of others, are not shown for want of runs."""
+    if left_out := plan.left_out:
+        names = ", ".join(left_out[:MOST_NAMED]) + ", …" * (len(left_out) > MOST_NAMED)
+        of = "such runs" if plan.scale is None else f"runs at the scale '{plan.scale.name}'"
+        print(f"==> left out, as there are no {of}: {names} ({len(left_out)})", flush=True)
+    for name, figure in plan.figures.items():
+        if qdiscs := plan.not_shown(figure):
+            print(f"==> {name} does not show {', '.join(qdiscs)}: there is no run", flush=True)
 
 
 def show_figures(plan: Plan) -> None:
@@ -231,8 +248,10 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
         print(work.summary() or "nothing to do" if not status else "\n".join(work.messages))
         for line in [*runs_to_do(plan, work), *what_changed(work)]:
             print(f"    {line}")
+        tell_left_out(plan)
         tell_stale(plan)
         return status
+    tell_left_out(plan)
     if kernel.find() is not None:  # otherwise nothing can be told
         tell_stale(plan)
     with nullcontext() if slurm else forks.running():

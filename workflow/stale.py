@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import emulation
-from emulation import kernel
+from emulation import datafile, kernel
 from emulation.config import ownfile
 from emulation.config.catalogue import all_labels, experiments, recorded
 from emulation.config.job import jobs_of
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, DamagedData
 from emulation.host.cache import cache_dir, kept, state, states
 from emulation.kernel.recipe import RECIPE_DIR
 from emulation.machine import provenance, rootfs
@@ -80,7 +80,11 @@ def _count(
     counted: Counter[str] = Counter()
     cells: dict[str, list[dict[str, Any]]] = {}
     for path in paths:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            told = datafile.read_json(path)
+        except DamagedData:
+            counted["gone"] += 1
+            continue
         cells.setdefault(_cell(told), []).append(told)
     for cell in cells.values():
         try:

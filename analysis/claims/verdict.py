@@ -34,6 +34,7 @@ from analysis.claims.check import (
 )
 from analysis.claims.effect import Effect, effect, number
 from analysis.claims.explanation import Variation
+from analysis.errors import DataError
 from analysis.measures.names import METRICS
 from analysis.runs.flentfile import Floats
 from analysis.runs.statement import Claim
@@ -454,6 +455,9 @@ def condition_of(claim: Claim, claims: Iterable[Claim], rules: Mapping[str, Rule
     rule = rules.get(claim.id, Lacking("no rule yet", "rule"))
     if isinstance(rule, Same):
         other = {one.id: one for one in claims}.get(rule.claim)
+        if isinstance(rules.get(rule.claim), Same):
+            remedy = f"Name the claim that {rule.claim} is the same as"
+            raise DataError.of(f"RULES[{claim.id!r}]", f"{rule.claim} has no rule itself", remedy)
         return condition_of(other, claims, rules) if other else Lacking("no rule yet", "rule")
     return rule(claim) if callable(rule) else rule
 

@@ -340,6 +340,9 @@ def read_runs(
             loaded = list(pool.map(_load, files, repeat(kinds), chunksize=4))
     runs = _runs_table(row for row, _ in loaded)
     flents = [flent for _, flent in loaded]
+    if not any(flent.series for flent in flents):
+        remedy = "rows() of analysis.lab has what its programs printed"
+        raise DataError.of(files[0].data, "has no series of flent's", remedy)
     samples = _samples_table(runs, flents)
     flows = _flows_table(runs, flents, [row["base_rtts_ms"] for row, _ in loaded])
     if not (_fits(SAMPLES, samples) and _one_value(samples).all()):
@@ -440,6 +443,9 @@ def usable(file: RunFile) -> Iterator[None]:
 
 def facts(file: RunFile, record: Mapping[str, Any]) -> dict[str, Any]:
     """What RUNS has of every run; `record` is its provenance. For use within `usable`."""
+    if "base_rtt_ms" not in record:
+        wrong = "its rig states no base RTT, which induced latency is counted from"
+        raise DataError.of(file.provenance, wrong, "rows() of analysis.lab has what programs left")
     kernel = record["identity"]["kernel"]
     return {
         **{name: getattr(file, name) for name in IDENTITY},
@@ -519,8 +525,12 @@ def _flows_table(
 
 def _base_rtt_ms(series: str, base_rtt_ms: float, several_ms: Sequence[float]) -> float:
     """Of the address that a flow goes to: "TCP upload BE2 10.0.4.3" to the second of several."""
-    number = re.fullmatch(r".* BE(\d+) [0-9.]+", series)
-    return several_ms[int(number[1]) - 1] if number else base_rtt_ms
+    found = re.fullmatch(r".* BE(\d+) [0-9.]+", series)
+    if found is None:
+        return base_rtt_ms
+    if not 1 <= (number := int(found[1])) <= len(several_ms):
+        raise DataError.of(series, f"its rig has {len(several_ms)} addresses", RERUN)
+    return several_ms[number - 1]
 
 
 def _categorical(labels: Sequence[str], repeats: Sequence[int]) -> pd.Categorical:

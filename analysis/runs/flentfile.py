@@ -149,7 +149,7 @@ def _series(content: dict[str, Any], kinds: Collection[str]) -> list[Series]:
         measured = np.isfinite(value)
         if kind == "voip":  # ITGDec has 0 for a step in which no packet arrived
             measured &= value > 0
-        moved = _transferred(content["metadata"]["SERIES_META"][name], kind)
+        moved = _transferred(content["metadata"]["SERIES_META"][name], kind, value[measured])
         found.append(Series(name, kind, steps[measured], value[measured], moved))
     return found
 
@@ -205,14 +205,17 @@ def _loss(packets: list[dict[str, Any]]) -> Loss:
     return Loss(sent, sent - len(set(arrived)))
 
 
-def _transferred(meta: dict[str, Any], kind: str) -> float:
+def _transferred(meta: dict[str, Any], kind: str, steps: Floats) -> float:
     """netperf's own throughput in Mbit/s, from its counters because it prints two decimals only.
 
-    Bytes are those that the client's end counts: sent for an upload, received for a download.
+    Bytes are those that the client's end counts: sent for an upload, received for a download. iperf
+    leaves no counters; the mean of its `steps` of equal length is the same.
     """
     if kind not in TCP_KINDS:
         return float("nan")
     counter = "BYTES_SENT" if kind == "tcp_upload" else "BYTES_RECVD"
+    if counter not in meta and "ELAPSED_TIME" not in meta and steps.size:
+        return float(np.mean(steps))
     return float(meta[counter]) * 8 / 1e6 / float(meta["ELAPSED_TIME"])
 
 

@@ -16,10 +16,11 @@ import papermill
 from analysis.errors import DataError
 from analysis.runs.study import open_study
 from analysis.site import notebookpage
-from analysis.site.figurefile import FigureFile, read_figure
+from analysis.site.figurefile import RUNS, FigureFile, read_figure
 from analysis.site.outputs import SUMMARY, read_summary
 from emulation.errors import ConfigError
 from emulation.study import trust
+from emulation.study.schema import unknown
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "notebook.ipynb"
@@ -56,7 +57,11 @@ def execute(
         "output": str(folder),
     }
     about = open_study(figure.study)
-    if "study" in papermill.inspect_notebook(str(figure.notebook)):
+    known = papermill.inspect_notebook(str(figure.notebook))
+    for name in figure.parameters.keys() - known.keys() - RUNS:  # those say which runs it needs
+        wrong, todo = unknown("parameter", name, known)
+        raise DataError.of(figure.path, f"{wrong} of the notebook", todo)
+    if "study" in known:
         parameters["study"] = str(about.folder.resolve())
     written = folder / NOTEBOOK
     manager = {"kernel_manager_class": kernels} if kernels else {}

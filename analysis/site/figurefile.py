@@ -45,6 +45,7 @@ WITHOUT: Final = "without"
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
 TEXTS: Final = ("paper", "experiment", "link", "length", "probe", "unloaded", "table")
 LISTS: Final = ("experiments", "links", "qdiscs", "eras", "ccs", "beside")
+RUNS: Final = frozenset((*DATA_KEYS, *TEXTS, *LISTS, "stations"))
 MAPPINGS: Final = ("experiments", "links", "qdiscs")  # that may be given by experiment instead
 SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
 SWITCHES: Final = "switches"
@@ -300,7 +301,10 @@ def _lacking(parameters: Mapping[str, Any]) -> str:
 
 def _notebook(study: Path, name: str) -> Path | None:
     """The study's own notebook of that name, or the repository's; None where there is neither."""
-    places = (folder / name for folder in (study / "notebooks", NOTEBOOKS))
+    # Of a study of the repository as its path says it, which the workflow compares.
+    beside = study.parent.parent / "notebooks"
+    shared = beside if beside.resolve() == NOTEBOOKS.resolve() else NOTEBOOKS
+    places = (folder / name for folder in (study / "notebooks", shared))
     return next((path for path in places if path.is_file()), None)
 
 

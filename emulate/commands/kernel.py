@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from emulate.commands.arguments import positive
 from emulation import kernel
+from emulation.errors import KernelBuildError
 from emulation.kernel import archive, module
 
 if TYPE_CHECKING:
@@ -71,7 +72,14 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps([_record(one) for one in found], indent=2))
         return 0
-    current = {one.digest for series in kernel.all_series() if (one := kernel.find(series))}
+    current = set()
+    for series in kernel.all_series():
+        try:
+            one = kernel.find(series)
+        except KernelBuildError as error:  # a recipe of the user's own, maybe half-written
+            print(f"note: {series}: {error}", file=sys.stderr)
+        else:
+            current |= {one.digest} if one else set()
     for one in found:
         mark = "current" if one.digest in current else "-"
         print(f"{one.series:6} {one.release:12} {one.digest} {mark:8} {one.path}")

@@ -241,9 +241,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _warn_stale(run: Run, result: Result, built: Kernel, root: RootFs) -> None:
     """Say so where a run that was there already is not what it would be today."""
-    from emulation.checks.verify import other_identity  # what it takes is seldom needed
+    from emulation.checks.verify import Shipped, other_identity  # what it takes is seldom needed
 
-    old = json.loads(result.provenance.read_text())["identity"]
+    old = Shipped.at(result.provenance).record["identity"]
     differences = other_identity(old, today(run, built, root))
     if differences:
         print(

@@ -52,7 +52,8 @@ def read(adapter: TypeAdapter[Any], value: Any, form: Any, context: dict[str, An
     except ValidationError as error:
         raise Flaws(*flaws(error, value, form)) from None
     except ConfigError as error:
-        raise Flaws(((), str(error), error.todo)) from None
+        place = f"{error.where}: " if error.where else ""
+        raise Flaws(((), f"{place}{error.what}", error.todo)) from None
 
 
 def flaws(invalid: ValidationError, value: Any, form: Any) -> Iterator[Flaw]:

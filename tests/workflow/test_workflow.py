@@ -20,7 +20,10 @@ import yaml
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from analysis import sources
+from analysis.errors import DataError
 from analysis.site import pages, report
+from analysis.site.execute import execute
+from analysis.site.figurefile import read_figure
 from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 from emulation.study import template
@@ -567,3 +570,36 @@ def test_the_page_that_grows_is_not_made_anew_for_each_figure(
     monkeypatch.setattr(report, "grow", grown.append)
     reproduce.show_figures(replace(make_plan(config()), results=tmp_path))
     assert grown == [tmp_path]
+
+
+def test_what_is_not_shown_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    touch_run(tmp_path, "gbw2015/rrul/10-10/codel/cubic/seed-001")
+    told = make_plan(config(data=str(tmp_path), studies=["gbw2015"]))
+    assert "gbw2015/fig2a" in told.left_out
+    reproduce.tell_left_out(told)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("==> left out, as there are no such runs: gbw2015/")
+    assert said[0].endswith(f", … ({len(told.left_out)})")
+    missing = "ared, fq_codel, fq_nocodel, pfifo_fast, pie, sfq"
+    assert f"==> gbw2015/fig2b does not show {missing}: there is no run" in said
+
+
+def test_a_kernel_that_cannot_be_told_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def causes(_: Any) -> Any:
+        raise ConfigError("no version for 7.2 of mine.patch", "patches/series")
+
+    monkeypatch.setattr(reproduce.stale, "causes", causes)
+    touch_run(tmp_path, "gbw2015/rrul/10-10/codel/cubic/seed-001")
+    reproduce.tell_stale(make_plan(config(data=str(tmp_path), figures=["gbw2015/fig2b"])))
+    assert "cannot be told: patches/series: no version for 7.2" in capsys.readouterr().out
+
+
+def test_a_parameter_that_a_notebook_does_not_have_is_refused(tmp_path: Path) -> None:
+    template.make(tmp_path / "own")
+    path = tmp_path / "own/figures/latency.yaml"
+    path.write_text(path.read_text().rstrip() + "\n  windwo: loaded\n")
+    said = "unknown parameter 'windwo' of the notebook. did you mean 'window'"
+    with pytest.raises(DataError, match=said):
+        execute(read_figure(path), tmp_path, tmp_path / "results")

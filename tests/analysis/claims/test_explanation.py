@@ -10,6 +10,7 @@ from analysis.claims.check import every
 from analysis.claims.explanation import Variation
 from analysis.claims.summary import count, why
 from analysis.claims.verdict import Design, Verdict, assess
+from analysis.errors import DataError
 from tests.analysis.claims.cases import (
     CODEL,
     HIGH,
@@ -136,6 +137,12 @@ def test_the_same_statement_has_the_same_verdict_and_counts_once() -> None:
     ]
     (counted,) = count(both)
     assert counted.claims == 1
+
+
+def test_the_same_as_one_that_is_the_same_is_refused() -> None:
+    rules: dict[str, verdict.Rule] = {"g038": check.Same("g039"), "g039": check.Same("g038")}
+    with pytest.raises(DataError, match="g039 has no rule itself"):
+        assess([claim("g038"), claim("g039")], rules, measured({CODEL: LOW}))
 
 
 def test_eras_that_a_study_fixes_decide_in_their_order() -> None:

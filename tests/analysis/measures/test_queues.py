@@ -86,7 +86,7 @@ def test_a_run_is_a_row_a_queue(tmp_path: Path) -> None:
     # 10 of 90 and none of 10: shares 1/9 and 0.
     assert forward["jain"] == pytest.approx(0.5)
     file.provenance.write_text(json.dumps({"run": file.run}))
-    with pytest.raises(DataError, match="without a usable entry"):
+    with pytest.raises(DataError, match="states no base RTT"):
         queues.read_run(file)
 
 

@@ -258,3 +258,10 @@ def test_another_kernel_is_part_of_the_era() -> None:
     assert Setting("2014+fack-no_gso", "reno").title == "Linux of 2014+fack-no_gso, New Reno"
     many = "2013c-host_noise+ticks_1ms+ring_8139+pie_mark_all"
     assert Setting(many, "reno").title == "Linux of 2013c, 4 changes, New Reno"
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_a_flow_to_an_address_that_the_rig_does_not_have(number: int) -> None:
+    assert dataset._base_rtt_ms("TCP upload BE2 10.0.4.3", 50.0, [10.0, 20.0]) == 20.0
+    with pytest.raises(DataError, match="its rig has 2 addresses"):
+        dataset._base_rtt_ms(f"TCP upload BE{number} 10.0.4.3", 50.0, [10.0, 20.0])

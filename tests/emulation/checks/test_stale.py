@@ -111,7 +111,7 @@ def test_seeds_of_a_cell_are_told_apart(made: list[Path]) -> None:
     change(made[2], run="gbw2015/rrul@2014/10-1/codel/reno/seed-009")
     assert stale.causes(made) == {"current": 1, "job": 1, "gone": 1}
     made[0].write_text("{}")  # no run at all
-    made[1].write_text("[]")
+    made[1].write_text("[")
     change(made[2], seed="3")
     assert stale.causes(made) == {"gone": 3}
 
