@@ -19,9 +19,10 @@ from analysis.live import readings, reference
 from analysis.plots import style
 from emulation.config import explore, ownfile
 from emulation.config.explore import Choice
-from emulation.errors import EmulationError, Interrupted
+from emulation.errors import ConfigError, EmulationError, Interrupted
 from emulation.model.units import Duration, Rate, UnitError
 from emulation.runs.live import Live
+from emulation.study.schema import unknown
 
 LOOK_S: Final = 0.25  # between two looks at the run
 DRAW_SHARE: Final = 0.3  # of the time at most goes into drawing
@@ -41,11 +42,16 @@ class Explorer:
     """Widgets to choose a run, and what it shows. `panel` is to be displayed.
 
     `data`: the shipped runs and published values; `output`: the folder that takes the runs' files;
-    `choice`: what is chosen at first.
+    `choice`: what is chosen at first. Raises `ConfigError` where it cannot be chosen.
     """
 
     def __init__(self, data: Path, output: Path, choice: Choice | None = None) -> None:
         first = choice or Choice()
+        qdiscs = explore.qdiscs(first.experiment)
+        if first.qdisc not in qdiscs:
+            what, todo = unknown("qdisc", first.qdisc, qdiscs)
+            raise ConfigError(what, first.experiment, todo)
+        self._failure: Exception | None = None
         self.data, self.output = data, output
         self.run: Live | None = None
         self._choice = first
@@ -114,12 +120,16 @@ class Explorer:
             self.run.stop()
 
     def watch(self) -> Live:
-        """Start the chosen run and return when it has ended: for programs."""
-        if self.begin():
-            assert self.run is not None
-            self.run.wait()
-            self._show()
+        """Start the chosen run and return when it has ended: for programs.
+
+        Raises what keeps it from being started.
+        """
+        if not self.begin():
+            assert self._failure is not None
+            raise self._failure
         assert self.run is not None
+        self.run.wait()
+        self._show()
         return self.run
 
     def _on_start(self, button: widgets.Button) -> None:
@@ -218,6 +228,7 @@ class Explorer:
         self.note.value = f"<i>{html.escape(text)}</i>"
 
     def _fail(self, error: Exception) -> None:
+        self._failure = error
         text = "stopped" if isinstance(error, Interrupted) else f"{type(error).__name__}: {error}"
         self.error.value = _ERROR.format(html.escape(text))
 
@@ -232,11 +243,15 @@ def _inputs(first: Choice) -> dict[str, Any]:
             **number,
         ),
         "era": widgets.Dropdown(
-            options=[("Linux of 2014", "2014"), ("today's Linux", "modern")],
+            options=[
+                ("Linux of 2014", "2014c"),
+                ("2014, losses as today", "2014"),
+                ("today's Linux", "modern"),
+            ],
             value=first.era, description="era", **number,
         ),
         "cc": widgets.Dropdown(
-            options=[("CUBIC", "cubic"), ("New Reno", "reno")],
+            options=[("CUBIC", "cubic"), ("New Reno", "reno"), ("BBR", "bbr")],
             value=first.cc, description="TCP", **number,
         ),
         "down": widgets.FloatText(

@@ -28,7 +28,8 @@ def published(cell: Point) -> Values:
         return {}
     table = read_published(open_study(PAPER[0]).published / PUBLISHED)
     rows = table[(table["link"] == cell.link.name) & (table["qdisc"] == cell.qdisc)]
-    names = rows["direction"].replace({"one": "download", "round_trip": "latency"})
+    # What the paper calls one direction is compared with the upload, as in Fig. 2a and 2b.
+    names = rows["direction"].replace({"one": "upload", "round_trip": "latency"})
     return dict(zip(names.astype(str), rows["value"].astype(float), strict=True))
 
 

@@ -79,11 +79,15 @@ def _lines(
     merge: Merge | None,
 ) -> None:
     colors = (palette.ink, palette.color("codel"), palette.color("pie"), palette.soft)
+    groups = list(groups)
+    ccs = [name[-1] for name, _ in groups if isinstance(name, tuple)]
     for place, (name, table) in enumerate(groups):
-        label = name[-1] if isinstance(name, tuple) else str(name)
+        label = str(name)
+        if isinstance(name, tuple):  # the node that sends, and its congestion control
+            label = name[1] if ccs.count(name[1]) == 1 else f"{name[1]} from {name[0]}"
         line = table.set_index("time_s")[quantity] if merge is None else merge(table, quantity)
         color = colors[place % len(colors)]
-        axes.plot(line.index, line, color=color, linewidth=0.9, label=str(label))
+        axes.plot(line.index, line, color=color, linewidth=0.9, label=label)
 
 
 def _sums(flows: pd.DataFrame, quantity: str) -> pd.Series:

@@ -103,10 +103,10 @@ def render_index(
                 **_agreement(own),
             }
         )
-    of_papers = [one for one in figures if one.of_paper]
     return pages.render(
-        "index.html", here=pages.INDEX, there=there, papers=papers, figures=len(of_papers),
-        verdicts=verdicts(claims.values()), earlier=earlier, looks=LOOKS, **totals(figures),
+        "index.html", here=pages.INDEX, there=there, papers=papers, figures=len(figures),
+        of_papers=sum(one.of_paper for one in figures), verdicts=verdicts(claims.values()),
+        earlier=earlier, looks=LOOKS, **totals(figures),
     )  # fmt: skip
 
 

@@ -78,9 +78,25 @@ def cell(interval: Interval | None, *, whole: bool = True) -> str:
     """`5.1 ± 0.3`, or the mean alone; a dash for nothing."""
     if interval is None:
         return "–"
-    half = interval.high - interval.mean
-    mean = _rounded(interval.mean)
-    return f"{mean} ± {_rounded(half)}" if whole and half == half else mean
+    mean, around = _rounded(interval.mean), half(interval)
+    return f"{mean} ± {around}" if whole and around else mean
+
+
+def half(interval: Interval) -> str:
+    """Half of an interval, to the digits of its mean or one of its own; empty for one seed."""
+    value = interval.high - interval.mean
+    if value != value:
+        return ""
+    digits = len(_rounded(interval.mean).partition("e")[0].partition(".")[2])
+    return f"{value:.{digits}f}" if round(value, digits) else f"{round(value, 6):.1g}"
+
+
+def heading(card: Card) -> str:
+    """What was asked for: `cake`, or a control that was tried with several queues once."""
+    controls = {cc for _, cc in card.asked}
+    if len(card.asked) > 1 and len(controls) == 1 and controls != {"cubic"}:
+        return f"{controls.pop()} over {', '.join(qdisc for qdisc, _ in card.asked)}"
+    return "; ".join(map(name, card.asked))
 
 
 def _rounded(value: float) -> str:
@@ -107,7 +123,9 @@ def text(card: Card) -> str:
 
 def page(card: Card) -> str:
     """The page's HTML."""
-    return render("score.html", card=card, name=name, cell=cell, there=(), here="")
+    return render(
+        "score.html", card=card, name=name, cell=cell, half=half, heading=heading, there=(), here=""
+    )
 
 
 def record(ours: pd.DataFrame, path: Path) -> None:

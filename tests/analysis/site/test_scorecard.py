@@ -39,7 +39,7 @@ def test_the_text_has_intervals_of_what_was_asked_for(known: pd.DataFrame) -> No
     head, first, *_, last = text.splitlines()
     assert head.split() == ["sfq", "pie"]
     # Student's t of 2 degrees of freedom, 4.303, by 0.01 / sqrt(3)
-    assert first.endswith("3 ± 0.0248    4")
+    assert first.endswith("3 ± 0.02    4")
     assert last.split()[-2:] == ["–", "–"]
 
 

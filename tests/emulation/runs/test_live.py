@@ -89,7 +89,7 @@ def test_the_paper_and_the_shipped_runs_are_beside_a_cell(root: Path) -> None:
     cell = Choice(qdisc="codel").published()
     assert cell is not None
     printed = reference.published(cell)
-    assert printed == {"latency": 35, "download": 9.04}
+    assert printed == {"latency": 35, "upload": 9.04}
     number, medians = reference.shipped(cell, "2014", root / "data")
     assert number >= 3
     assert 30 < medians["latency"] < 60

@@ -221,13 +221,14 @@ def test_a_run_of_another_kernel_is_told(
     codel: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record = tmp_path / "seed-001.json"
-    old = {"kernel": {"digest": "old", "release": "6.12.1"}, "guest": "g"}
-    record.write_text(json.dumps({"identity": old}))
+    old = {"kernel": {"digest": "old", "release": "6.12.1", "series": "6.12"}, "guest": "g"}
+    told = {"run": codel.id, "identity": old, "data_sha256": "0" * 64}
+    record.write_text(json.dumps(told))
     result = run.Result(tmp_path / "seed-001.flent.gz", record, None)
     monkeypatch.setattr(commands_run, "today", lambda *about: old)
     commands_run._warn_stale(codel, result, KERNEL, ROOT)
     assert capsys.readouterr().err == ""
-    new = {"kernel": {"digest": "new", "release": "6.12.1"}, "guest": "g"}
+    new = {"kernel": {"digest": "new", "release": "6.12.1", "series": "6.12"}, "guest": "g"}
     monkeypatch.setattr(commands_run, "today", lambda *about: new)
     commands_run._warn_stale(codel, result, KERNEL, ROOT)
     assert "was made with a different kernel (old against new); --again" in capsys.readouterr().err
