@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulation.config import remarks
-from emulation.config.catalogue import load
+from emulation.config.catalogue import load, select
 from emulation.config.own import load as load_own
 from emulation.config.ownfile import FILE
 from emulation.errors import ConfigError
@@ -52,6 +52,7 @@ def _report(name: str) -> dict[str, Any]:
         path, only = _file(name)
         if path.name == FILE.name:
             own = load_own(path)
+            own.check(studies.known())
             about = {"papers": list(own.papers), "qdiscs": list(own.qdiscs)}
             return {"file": str(path), "valid": True, **about}
         study = load(path)
@@ -60,6 +61,8 @@ def _report(name: str) -> dict[str, Any]:
             raise ConfigError(
                 f"has no experiment '{only}'", str(path), f"emulate list {path.parent}"
             )
+        for experiment in chosen:
+            select(experiment, seed=experiment.seeds[0])  # refuses what cannot run
     except ConfigError as error:
         fields = ("line", "key", "what", "todo")
         problems: list[dict[str, Any]] = [

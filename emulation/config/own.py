@@ -68,7 +68,7 @@ class Own:
         return file.model_copy(update=both), [*self.qdiscs, *self.controls]
 
     def check(self, studies: Iterable[str]) -> None:
-        """Raise `ConfigError` where the file names an unknown study."""
+        """Raise `ConfigError` where the file names an unknown one of the `studies`."""
         known = list(studies)
         for name in self.papers:
             if name not in known:

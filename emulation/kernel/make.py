@@ -76,7 +76,7 @@ _SYSTEM_FILES = (Path("/etc/ld.so.cache"), Path("/etc/alternatives"))
 _OF_COMPILERS = ("bin", "include", "lib", "lib64", "libexec", "*-linux-gnu*")
 
 _ERRORS = (
-    re.compile(r"(?:\berror:|\bfatal error:|undefined reference to|syntax error)"),
+    re.compile(r"(?:\berror:|\bfatal error:|^ERROR: |undefined reference to|syntax error)"),
     re.compile(r"\*\*\* "),
 )
 

@@ -225,6 +225,7 @@ def _compile(tree: Path, sources: list[Path], place: Path, failed_log: Path) -> 
     if status or len(built) != 1:
         shutil.copyfile(log, failed_log)
         fault = make.first_error(log.read_text()) or f"it made {len(built)} modules instead of 1"
+        fault = fault.replace(f"{place}/", "")  # a copy, which is gone by now
         raise KernelBuildError(
             what=f"the module does not build: {fault}", where=str(failed_log), todo="see the log"
         )

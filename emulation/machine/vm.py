@@ -426,7 +426,7 @@ def check_complaints(folder: Path, ending: Ending, may_crash: bool = False) -> N
                 raise GuestFailure(
                     what=f"the guest's kernel says: {line.strip()}",
                     where=f"{ending.virtual_s:.3f} s",
-                    todo="give it more `memory` in the experiment" if short else "see kernel.log",
+                    todo="give it more `memory` in the experiment" if short else f"see {name}",
                 )
 
 

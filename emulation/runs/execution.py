@@ -37,8 +37,9 @@ MEMORY = Size(384 * 2**20)
 #: Virtual time after which a command is stopped.
 TIMEOUT = Duration(3600 * 10**9)
 
-#: Keeps Python's byte code out of the folder, all of whose files are copied out.
-ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1"}
+#: Keeps Python's byte code out of the folder, all of whose files are copied out, and bash from
+#: warning of a locale that the guest does not have.
+ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C"}
 
 #: File name of the record of an execution.
 RECORD = "exec.json"

@@ -514,3 +514,9 @@ def test_kernel_of_the_project_builds() -> None:
 def test_a_kernel_of_the_cache_by_its_digest(tmp_path: Path) -> None:
     with pytest.raises(KernelBuildError, match="no kernel '0123456789abcdef' is in the cache"):
         builds.named("0123456789abcdef", cache=tmp_path)
+
+
+def test_a_symbol_that_there_is_not_is_the_error_not_what_make_says_of_it() -> None:
+    undefined = 'ERROR: modpost: "my_queue" [sch_mine.ko] undefined!'
+    log = f"  MODPOST Module.symvers\n{undefined}\nmake[2]: *** [Makefile:145] Error 1\n"
+    assert make.first_error(log) == undefined
