@@ -38,6 +38,7 @@ from emulation.model.units import Duration, UnitError
 from emulation.runs import campaign
 from emulation.runs.run import paths
 from emulation.study import studies
+from emulation.study.schema import unknown
 
 #: The types of the keywords of `OpenStudy.runs`, with an example of each.
 KINDS: Final[Mapping[str, tuple[type, str]]] = {
@@ -59,6 +60,10 @@ class Chosen(Sequence[Run]):
 
     all: tuple[Run, ...]
     data: Path  # the folder that they are or will be in
+
+    def __repr__(self) -> str:
+        there = len(self) - len(self.missing)
+        return f"<{len(self)} runs of {self.all[0].experiment.ref} in {self.data}, {there} there>"
 
     def __len__(self) -> int:
         return len(self.all)
@@ -215,10 +220,14 @@ def _several(value: Any) -> bool:
 
 
 def _checked(name: str, value: Any) -> Any:
-    """A value of `OpenStudy.runs`, or a list of them; `ConfigError` for one of another kind."""
+    """A value of `OpenStudy.runs`, or a list of them; `ConfigError` for one of another kind or of
+    another name."""
+    if name not in KINDS:
+        what, todo = unknown("option", name, KINDS)
+        raise ConfigError(what, "runs()", f"{todo}; an axis: settings={{{name!r}: …}}")
     several = _several(value) and name != "kernel"
     found = list(value) if several else [value]
-    kind, example = KINDS.get(name, (object, ""))
+    kind, example = KINDS[name]
     for one in found if value is not None else ():
         if not isinstance(one, kind) or isinstance(one, bool):
             raise ConfigError(f"is {one!r}", name, f"write e.g. {name}={example}")

@@ -6,6 +6,7 @@ experiment and what is not its default: `rrul`, `rrul@2014`, `rrul@2014@20s`. A 
 `.json` does: a data file alone is one that is being written, and is passed over.
 """
 
+import difflib
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -243,10 +244,20 @@ def find_runs(
             )  # fmt: skip
     if not found:
         which = " ".join([*sorted(links or ()), *sorted(qdiscs or ()), *([cc] if cc else [])])
-        raise DataError.of(
-            base, f"no run of {which or 'any cell'}", "Emulate the cells that the figure needs"
-        )
+        wrong = f"no run of {which or 'any cell'}{_instead(base)}"
+        raise DataError.of(base, wrong, "Emulate the cells that the figure needs")
     return found
+
+
+def _instead(base: Path) -> str:
+    """What there is runs of in the folder of an experiment, or experiments with a name like it."""
+    cells = [path.parts[-3:] for path in sorted(base.glob("*/*/*"))]
+    if cells:
+        links, qdiscs, ccs = (", ".join(dict.fromkeys(part)) for part in zip(*cells, strict=True))
+        return f"; there are {links.replace('-', '/')} with {qdiscs} and {ccs}"
+    names = [path.name for path in base.parent.iterdir()] if base.parent.is_dir() else []
+    near = difflib.get_close_matches(base.name, sorted(names), n=3)
+    return f"; there is {' or '.join(near)}" if near else ""
 
 
 def find_settings(

@@ -518,11 +518,14 @@ def _check(run: Run) -> None:
         suitable = [
             series for series in recipe.all_series() if not recipe.lacking(series, kinds, controls)
         ]
-        todo = "choose another qdisc"
+        hints = (own.own().outside(run.experiment.paper, name) for name in lacking)
         if suitable:
             todo = f"choose the kernel {' or '.join(suitable)}"
         elif controls.intersection(lacking):
             todo = f"choose from {', '.join(recipe.controls(run.kernel))}"
+        else:
+            todo = "choose another qdisc"
+        todo = next(filter(None, hints), todo)
         raise ConfigError(f"Linux {run.kernel} here has no {', '.join(lacking)}", where, todo)
     of_nodes = (settings.items() for settings in run.rig.node_sysctls.values())
     for settings in (run.rig.sysctls, *of_nodes):

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from emulation.config import parameter
+from emulation.config import own, parameter
 from emulation.config.studyfile import QdiscSection, StudyFile, options_of
 from emulation.config.sweep import BUILT_IN, NAMED, OPTIONAL, TEMPLATE, Sweep
 from emulation.kernel import module
@@ -157,7 +157,8 @@ class Points:
         name = chosen["qdisc"].text
         if name not in self.file.qdiscs and name not in TC_OPTIONS.keys() - RIG_KINDS:
             known = [*self.file.qdiscs, *sorted(TC_OPTIONS.keys() - RIG_KINDS)]
-            raise Flaws((("qdisc",), *unknown("qdisc", name, list(dict.fromkeys(known)))))
+            what, todo = unknown("qdisc", name, list(dict.fromkeys(known)))
+            raise Flaws((("qdisc",), what, own.own().outside(self.file.study, name) or todo))
         return name
 
     def _qdisc_section(self, name: str) -> QdiscSection:

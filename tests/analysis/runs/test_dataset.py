@@ -115,7 +115,7 @@ def test_runs_are_chosen_by_cell(tmp_path: Path) -> None:
     synthetic.write_tree(tmp_path, ("10-1", "10-10"), seeds=1, length_s=5)
     chosen = find_runs(tmp_path, "gbw2015", "rrul", link="10/1", qdiscs=["pie", "sfq"], cc="cubic")
     assert [(file.link, file.qdisc) for file in chosen] == [("10/1", "pie"), ("10/1", "sfq")]
-    with pytest.raises(DataError, match=r"no run of 100/100 cubic\. Emulate"):
+    with pytest.raises(DataError, match="no run of 100/100 cubic; there are 10/1, 10/10 with"):
         find_runs(tmp_path, "gbw2015", "rrul", link="100/100", cc="cubic")
 
 
@@ -265,3 +265,11 @@ def test_a_flow_to_an_address_that_the_rig_does_not_have(number: int) -> None:
     assert dataset._base_rtt_ms("TCP upload BE2 10.0.4.3", 50.0, [10.0, 20.0]) == 20.0
     with pytest.raises(DataError, match="its rig has 2 addresses"):
         dataset._base_rtt_ms(f"TCP upload BE{number} 10.0.4.3", 50.0, [10.0, 20.0])
+
+
+def test_what_there_is_instead_is_told() -> None:
+    data = ROOT / "data"
+    with pytest.raises(DataError, match="no run of any cell; there is rrul"):
+        find_runs(data, "gbw2015", "rul")
+    with pytest.raises(DataError, match=r"10/10 coddel; there are 10/1, 10/10, .*codel"):
+        find_runs(data, "gbw2015", "rrul", link="10/10", qdiscs=["coddel"])
