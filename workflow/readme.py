@@ -3,7 +3,8 @@
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`; everything else is left as it is.
 `figures` has a row per group of figures, `claims` counts the verdicts on what the papers state
 (`docs/results.md`), `verdicts` has those of the claims that `docs/conclusions.md` cites, and
-`today` what gbw2015 states on today's Linux (`docs/today.md`); the
+`today` what gbw2015 states on today's Linux (`docs/today.md`), and `metrics` are the names that
+claims have (`docs/claims.md`); the
 pictures of README and `docs/today.md` are figures. In a study's own README, where it has their
 markers, `values` has a row per published value and `disagreements` one a claim that does not agree.
 `--check` writes nothing and fails where a page has other tables.
@@ -22,12 +23,14 @@ from statistics import median
 from typing import Any
 
 from analysis.errors import DataError
+from analysis.measures.names import METRICS
 from analysis.site.gallery import Shown, collect
 from analysis.site.report import CLAIMS, claims_of
 
 RESULTS = Path("docs/results.md")
 TODAY = Path("docs/today.md")
 CONCLUSIONS = Path("docs/conclusions.md")
+STATED = Path("docs/claims.md")
 PICTURES = {Path("docs/fig2b.svg"): "gbw2015/fig2b", Path("docs/today.svg"): "gbw2015/today_rrulb"}
 STUDIES = Path("studies")
 
@@ -185,6 +188,12 @@ def cited_table(claims: list[dict[str, Any]], text: str) -> str:
     return "\n".join(lines)
 
 
+def metrics_table() -> str:
+    """A row per metric: its name, what it is, its unit."""
+    rows = (_row([f"`{name}`", one.title, one.unit or "–"]) for name, one in METRICS.items())
+    return "\n".join([_row(["metric", "what it is", "unit"]), _row(["---"] * 3), *rows])
+
+
 def disagreements_table(claims: list[dict[str, Any]]) -> str:
     """A row per claim that does not agree, with what was measured."""
     lines = [_row(("claim", "statement", "verdict", "era", "why")), _row(["---"] * 5)]
@@ -223,6 +232,7 @@ def main(arguments: list[str] | None = None) -> int:
         RESULTS: {"figures": figures_table(figures, claims), "claims": claims_table(claims)},
         CONCLUSIONS: {"verdicts": cited_table(claims, CONCLUSIONS.read_text(encoding="utf-8"))},
         TODAY: {"today": today_table([one for one in claims if one["paper"] == "gbw2015"])},
+        STATED: {"metrics": metrics_table()},
     }
     for page in sorted(STUDIES.glob("*/README.md")):
         study, text = page.parent.name, page.read_text(encoding="utf-8")

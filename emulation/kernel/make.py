@@ -50,7 +50,7 @@ PROFILE_FLAGS = (
 )
 
 #: Environment variables that a build gets; the user's CFLAGS or MAKEFLAGS would change it.
-_ENVIRONMENT = ("HOME", "PATH", "TMPDIR")
+_ENVIRONMENT = ("HOME", "PATH")
 
 #: Folders and files of a tree that a module's build reads, merged from the source and the build.
 _FOR_MODULES = (
@@ -238,8 +238,9 @@ def run(
     the host. It gets only a few environment variables.
     """
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    environment["TMPDIR"] = str(folder)  # so that what a killed compiler leaves goes with it
     if reach is not None:
-        environment |= {"HOME": str(folder), "TMPDIR": str(folder)}
+        environment["HOME"] = str(folder)
     with (
         confine.refusals(),
         log.open("a", errors="replace") as file,
