@@ -7,7 +7,6 @@ one, the provenance ships, with the SHA-256 of the data and the numbers that wer
 """
 
 import argparse
-import hashlib
 import json
 import math
 import os
@@ -23,6 +22,7 @@ from analysis.runs import study
 from analysis.runs.dataset import RunFile, read_record
 from analysis.runs.flentfile import RERUN
 from emulation.datafile import MEASURES
+from emulation.host.digest import sha256
 
 TABLES: Final = (drops.PROBE, startup.PROBE)
 WHOLE: Final = 3
@@ -36,7 +36,7 @@ def reduce(run: RunFile) -> None:
     where nothing could be kept of them.
     """
     record = read_record(run)
-    if not run.data.is_file() or _sha256(run.data) != record["data_sha256"]:
+    if not run.data.is_file() or sha256(run.data) != record["data_sha256"]:
         raise DataError.of(run.data, "is not what the provenance describes", RERUN)
     numbers = measure_run(run)
     if not numbers:
@@ -54,10 +54,6 @@ def reduce(run: RunFile) -> None:
     for path in run.provenance.parent.glob(f"{stem}.*"):
         if path.name not in stay:
             path.unlink()
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -24,7 +24,8 @@ from typing import IO, Any
 from emulation.errors import KernelBuildError
 from emulation.host import seal
 from emulation.host.cache import cache_dir, lock
-from emulation.kernel import builder, make, recipe as recipes, source as sources
+from emulation.host.digest import sha256
+from emulation.kernel import builder, make, recipe as recipes
 from emulation.kernel.builder import Kernel
 
 #: Bytes of an archive, and of what is in it; those of 6.12 have 12 and 50 million.
@@ -78,7 +79,7 @@ def pack(kernel: Kernel, file: Path) -> str:
         partial.replace(file)
     finally:
         partial.unlink(missing_ok=True)
-    return sources.sha256(file)
+    return sha256(file)
 
 
 def _add(tar: tarfile.TarFile, path: Path, name: str) -> None:
@@ -91,24 +92,24 @@ def _add(tar: tarfile.TarFile, path: Path, name: str) -> None:
 
 def fetch(
     place: str,
-    sha256: str,
+    expected: str,
     cache: Path | None = None,
     folder: Path = recipes.RECIPE_DIR,
 ) -> Kernel:
     """Return the kernel of the archive at `place`, a path or an address, from the cache.
 
     Raises `KernelBuildError`, and leaves the cache as it was, where the archive cannot be had, does
-    not have the digest `sha256`, holds anything but the files of a kernel, or a kernel that is not
+    not have the `expected` SHA-256, holds anything but the files of a kernel, or a kernel that is not
     of the recipe in `folder`.
     """
     cache = cache or cache_dir("kernel")
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as scratch:
         archive, result = Path(scratch) / "archive", Path(scratch) / "result"
         _copy(place, archive)
-        found = sources.sha256(archive)
-        if found != sha256.lower():
+        found = sha256(archive)
+        if found != expected.lower():
             todo = "take the file whose digest you were given"
-            raise KernelBuildError(f"has the SHA-256 {found}, not {sha256}", place, todo)
+            raise KernelBuildError(f"has the SHA-256 {found}, not {expected}", place, todo)
         try:
             _unpack(archive, result)
             record = _record(result, folder)
@@ -217,7 +218,7 @@ def _record(result: Path, folder: Path) -> dict[str, Any]:
     if not (_RELEASE.fullmatch(release) and release.startswith(f"{series}.")):
         raise _Unfit(f"a kernel of {series} that says to be {ascii(release)[:80]}")
     for name, file in (("binary_sha256", "linux"), ("full_config_sha256", "config")):
-        if told[name] != sources.sha256(result / file):
+        if told[name] != sha256(result / file):
             raise _Unfit(f"a kernel whose {file} is not what was built")
     source = {"file": "", "version": known[origin], "sha256": origin, "known": True}
     return {**{name: told[name] for name in _RECORD}, "inputs": wanted, "source": source}

@@ -20,6 +20,7 @@ from typing import Any
 from emulation.errors import DamagedCache, KernelBuildError
 from emulation.host import seal, storage
 from emulation.host.cache import cache_dir, lock
+from emulation.host.digest import sha256
 from emulation.kernel import make, recipe as recipes, source as sources
 from emulation.kernel.make import Progress
 from emulation.kernel.recipe import Recipe
@@ -71,7 +72,7 @@ def _recorded(folder: Path) -> Kernel | None:
 
 def _is_whole(kernel: Kernel) -> bool:
     try:
-        return bool(sources.sha256(kernel.path) == kernel.provenance["binary_sha256"])
+        return bool(sha256(kernel.path) == kernel.provenance["binary_sha256"])
     except (OSError, KeyError):
         return False
 
@@ -80,7 +81,7 @@ def check(binary: Path) -> None:
     """Raise `DamagedCache` if `binary` is a kernel of the cache and not the one that was built."""
     with suppress(OSError, ValueError, KeyError):  # not a kernel of the cache
         built = json.loads(binary.with_name("kernel.json").read_text())["binary_sha256"]
-        if sources.sha256(binary) != built:
+        if sha256(binary) != built:
             todo = "run it again: it is built anew"
             raise DamagedCache("is not as it was built", str(binary), todo)
 
@@ -249,8 +250,8 @@ def _build(
             "known": source.known,
         },
         "inputs": ingredients,
-        "full_config_sha256": sources.sha256(out / ".config"),
-        "binary_sha256": sources.sha256(result / "linux"),
+        "full_config_sha256": sha256(out / ".config"),
+        "binary_sha256": sha256(result / "linux"),
         "build_seconds": round(time.monotonic() - begin, 1),
     }
     if keep_source:

@@ -23,6 +23,7 @@ from typing import Any
 from emulation.errors import DamagedCache, KernelBuildError
 from emulation.host import confine, seal
 from emulation.host.cache import cache_dir, lock
+from emulation.host.digest import sha256
 from emulation.kernel import make
 from emulation.kernel.builder import Kernel
 from emulation.kernel.recipe import RECIPE_DIR
@@ -66,7 +67,7 @@ def source(folder: Path) -> ModuleSource:
     files = _sources(folder)
     total = hashlib.sha256()
     for path in files:
-        total.update(f"{path.name} {_sha256(path)}\n".encode())
+        total.update(f"{path.name} {sha256(path)}\n".encode())
     digest = total.hexdigest()[:16]
     if _is_plugged(folder):
         return ModuleSource(folder.name, folder, digest, plugin=True)
@@ -112,7 +113,7 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
         plugins = [
             _compile_plugin(path, cache / f"failed-{digest}.log") for path in _plugins(place)
         ]
-        digests = {path.name: _sha256(path) for path in sources}
+        digests = {path.name: sha256(path) for path in sources}
         record = {"kernel": kernel.digest, "sources": digests}
         (place / "module.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
         for path in place.iterdir():
@@ -163,12 +164,8 @@ def _sources(folder: Path) -> list[Path]:
 def _digest(kernel: Kernel, sources: list[Path]) -> str:
     total = hashlib.sha256(kernel.identity.encode())
     for path in sources:
-        total.update(f"{path.name} {_sha256(path)}\n".encode())
+        total.update(f"{path.name} {sha256(path)}\n".encode())
     return total.hexdigest()[:16]
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _find(place: Path, folder: Path) -> Module | None:

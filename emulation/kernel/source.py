@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import subprocess
@@ -14,6 +13,7 @@ from emulation.errors import KernelBuildError, MissingTool
 from emulation.host import lock
 from emulation.host.apt import PrivateApt
 from emulation.host.debs import PLACE, Deb, extract
+from emulation.host.digest import sha256
 from emulation.kernel.recipe import Origin
 
 
@@ -25,12 +25,6 @@ class Source:
     sha256: str
     version: str  # of the Debian package; empty for a file of the user
     known: bool  # whether the lock has this digest
-
-
-def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def of_file(path: Path) -> Source:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from emulation.config.job import job_of
+from emulation.host.digest import sha256
 from emulation.kernel import Kernel
 from emulation.machine import guestcode, vm
 from emulation.machine.rootfs import RootFs
@@ -28,11 +29,6 @@ FORMAT = 2
 def digest(content: bytes) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of `content`."""
     return hashlib.sha256(content).hexdigest()[:16]
-
-
-def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def guest_code_digest(job: dict[str, Any]) -> str:

@@ -7,7 +7,6 @@ system, the layers, the files, the command, the rig and the seed.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import shutil
@@ -19,6 +18,7 @@ from typing import Any
 from emulation.config.job import job_of, modules_of
 from emulation.errors import EmulationError
 from emulation.host import scratch, storage
+from emulation.host.digest import sha256
 from emulation.kernel import Kernel, module
 from emulation.machine import provenance, vm
 from emulation.machine.layer import Layer, names
@@ -175,7 +175,7 @@ def execute(
         "virtual_s": ending.virtual_s,
         "identity": _identity(wanted, job, machine, kernel, root),
         "warnings": list(warnings),
-        "outputs": {name: _sha256(target / name) for name in _names(target)},
+        "outputs": {name: sha256(target / name) for name in _names(target)},
     }
     (target / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
     return Outcome(target, status, record, ending)
@@ -193,7 +193,7 @@ def _identity(
         "guest": provenance.guest_code_digest(job),
         **({"modules": {m.name: m.digest for m in machine.modules}} if machine.modules else {}),
         "files": {
-            file.path: {"sha256": _sha256(file.source), "mode": oct(file.mode)}
+            file.path: {"sha256": sha256(file.source), "mode": oct(file.mode)}
             for file in wanted.files
         },
         "rig": None if wanted.rig is None else wanted.rig.id,
@@ -217,10 +217,6 @@ def _shell_status(about: dict[str, Any]) -> int:
 
 def _names(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def difference(one: Path, other: Path) -> str | None:

@@ -18,6 +18,7 @@ from emulation.captures import places
 from emulation.config.job import job_of, modules_of
 from emulation.errors import ConfigError, EmulationError, GuestFailure
 from emulation.host import scratch, storage
+from emulation.host.digest import sha256
 from emulation.kernel import Kernel, module
 from emulation.machine import layer, provenance, trace, vm
 from emulation.machine.rootfs import RootFs
@@ -112,7 +113,7 @@ def execute(
                 qdiscs = json.loads((out / "qdiscs.json").read_text()) if nodes else {}
                 told = provenance.record(run, identity, kernel, ending, qdiscs, *files)
                 told |= run.traffic.record(run, out, ending.steps, qdiscs)
-            if kept and told["data_sha256"] != provenance.sha256(target):
+            if kept and told["data_sha256"] != sha256(target):
                 what = "came out otherwise than the run that is there, of other code or tools"
                 raise ConfigError(what, str(target), "add --again to replace that one")
         except EmulationError as error:

@@ -36,7 +36,6 @@ data where they have a `time_s`.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -54,6 +53,7 @@ from pydantic import (
 
 from emulation import datafile
 from emulation.host.apt import NAME as PACKAGE
+from emulation.host.digest import sha256
 from emulation.model.topology import Topology
 from emulation.model.units import Duration
 from emulation.programs.taken import mode
@@ -412,7 +412,7 @@ class Programs(TrafficSection, StudySection):
             **packages,
             "programs": [_program(command, words, length_s) for command in commands],
             "files": [
-                {"path": name, "mode": mode(path), "sha256": _sha256(path)}
+                {"path": name, "mode": mode(path), "sha256": sha256(path)}
                 for name, path in self.sources()
             ],
         }
@@ -482,7 +482,3 @@ def _program(command: CommandSection, words: dict[str, str], length_s: float) ->
         "deadline_s": length_s + GRACE_S,
         "keeps": list(command.keeps),
     }
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

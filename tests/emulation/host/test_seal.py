@@ -14,7 +14,8 @@ import pytest
 
 from emulation.errors import DamagedCache
 from emulation.host import seal
-from emulation.kernel import builder, module
+from emulation.host.digest import sha256
+from emulation.kernel import module
 from emulation.machine import layer, rootfs
 from emulation.machine.rootfs import RootFs
 from emulation.machine.vm import Machine
@@ -176,7 +177,7 @@ def test_a_machine_boots_nothing_that_has_changed(folder: Path, tmp_path: Path) 
     binary = tmp_path / "kernel/linux"
     binary.parent.mkdir()
     binary.write_text("kernel")
-    digest = builder.sources.sha256(binary)
+    digest = sha256(binary)
     binary.with_name("kernel.json").write_text(f'{{"binary_sha256": "{digest}"}}')
     fine = tmp_path / "fine"
     fine.mkdir()

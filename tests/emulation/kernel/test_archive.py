@@ -22,7 +22,8 @@ from emulation.errors import DamagedCache, KernelBuildError
 from emulation.host import lock, seal
 from emulation.host.cache import cache_dir
 from emulation.host.debs import Deb
-from emulation.kernel import archive, builder, make, recipe as recipes, source as sources
+from emulation.host.digest import sha256
+from emulation.kernel import archive, builder, make, recipe as recipes
 
 SOURCE = "5" * 64
 
@@ -63,8 +64,8 @@ def built(tmp_path: Path, recipe_dir: Path) -> kernel.Kernel:
         "release": "6.12.7",
         "source": {"file": "a.deb", "version": "6.12.7-1", "sha256": SOURCE, "known": True},
         "inputs": inputs,
-        "full_config_sha256": sources.sha256(place / "config"),
-        "binary_sha256": sources.sha256(place / "linux"),
+        "full_config_sha256": sha256(place / "config"),
+        "binary_sha256": sha256(place / "linux"),
         "build_seconds": 480.0,
     }
     (place / "kernel.json").write_text(json.dumps(record))
@@ -91,7 +92,7 @@ def written(file: Path, entries: Mapping[str, bytes | tarfile.TarInfo]) -> str:
             text = content if isinstance(content, bytes) else b""
             member.size = len(text)
             tar.addfile(member, io.BytesIO(text))
-    return sources.sha256(file)
+    return sha256(file)
 
 
 def contents(file: Path) -> dict[str, bytes | tarfile.TarInfo]:
@@ -105,7 +106,7 @@ def test_packed_and_fetched_it_is_the_same_kernel(
 ) -> None:
     file = tmp_path / "kernel.tar.gz"
     digest = archive.pack(built, file)
-    assert digest == sources.sha256(file)
+    assert digest == sha256(file)
     got = archive.fetch(str(file), digest.upper(), cache, recipe_dir)
     assert (got.digest, got.identity, got.release) == (built.digest, built.identity, "6.12.7")
     assert got.path.read_bytes() == b"\x7fELF"
@@ -248,7 +249,7 @@ def test_what_is_no_archive_is_refused(
     file = tmp_path / "kernel.tar.gz"
     file.write_bytes(text)
     with pytest.raises(KernelBuildError, match="no packed kernel"):
-        archive.fetch(str(file), sources.sha256(file), cache, recipe_dir)
+        archive.fetch(str(file), sha256(file), cache, recipe_dir)
     with pytest.raises(KernelBuildError, match=r"cannot be read: No such file"):
         archive.fetch(f"{file}.not", "0", cache, recipe_dir)
 

@@ -15,6 +15,7 @@ import pytest
 from emulation.errors import DamagedCache, KernelBuildError, MissingTool
 from emulation.host import seal
 from emulation.host.debs import Deb
+from emulation.host.digest import sha256
 from emulation.kernel import builder as builds, make, recipe as recipes, source as sources
 from workflow import train
 
@@ -306,7 +307,7 @@ def test_missing_tools_are_named_with_their_packages() -> None:
 def test_known_digest_is_checked(tmp_path: Path) -> None:
     name = "linux-source-6.12"
     (tmp_path / "linux-source-6.12_6.12.7-1_all.deb").write_text("other bytes")
-    content = sources.sha256(tmp_path / "linux-source-6.12_6.12.7-1_all.deb")
+    content = sha256(tmp_path / "linux-source-6.12_6.12.7-1_all.deb")
     known = (Deb(name, "6.12.7-1", content), Deb(name, "6.12.7-1", "0" * 64))
     origin = recipes.Origin(name, (), known, 1)
     assert sources.fetch(origin, tmp_path).known
@@ -337,7 +338,7 @@ def test_build_and_find(recipe_dir: Path, tarball: Path, cache: Path) -> None:
     assert steps[-1] == "compile"
     provenance = json.loads((made.path.parent / "kernel.json").read_text())
     assert provenance == made.provenance
-    assert provenance["source"]["sha256"] == sources.sha256(tarball)
+    assert provenance["source"]["sha256"] == sha256(tarball)
     assert [patch["name"] for patch in provenance["inputs"]["patches"]] == ["one.patch"]
 
     steps.clear()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from emulation.config.catalogue import select
+from emulation.host.digest import sha256
 from emulation.model.run import Experiment, Run
 from emulation.probes.probe import Probe
 from emulation.runs import run as running
@@ -39,7 +40,7 @@ def guest(run: Run, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         return SimpleNamespace(virtual_s=1.0, wall_s=1.0, steps=[])
 
     def record(*given: Any) -> dict[str, Any]:
-        digest = running.provenance.sha256(given[5])
+        digest = sha256(given[5])
         return {"data_sha256": digest, "kernel_log_sha256": "0" * 64}
 
     for place, name, instead in (
