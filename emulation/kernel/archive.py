@@ -99,8 +99,8 @@ def fetch(
     """Return the kernel of the archive at `place`, a path or an address, from the cache.
 
     Raises `KernelBuildError`, and leaves the cache as it was, where the archive cannot be had, does
-    not have the `expected` SHA-256, holds anything but the files of a kernel, or a kernel that is not
-    of the recipe in `folder`.
+    not have the `expected` SHA-256, holds anything but the files of a kernel, or a kernel that is
+    not of the recipe in `folder`.
     """
     cache = cache or cache_dir("kernel")
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as scratch:
