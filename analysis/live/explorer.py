@@ -205,7 +205,7 @@ class Explorer:
         columns = {"published": printed, f"shipped, median of {number}": medians}
         self._columns = {label: values for label, values in columns.items() if values}
         self._beside = [
-            readings.Beside(label, values["latency"], values["download"], label == "published")
+            readings.Beside(label, values["latency"], values["upload"], label == "published")
             for label, values in self._columns.items()
         ]
 

@@ -69,7 +69,7 @@ class Beside(NamedTuple):
 
     label: str  # "published", "3 shipped runs, median"
     latency_ms: float
-    download_mbit_s: float
+    upload_mbit_s: float  # the direction of Fig. 2 of gbw2015
     hollow: bool
 
 
@@ -199,16 +199,16 @@ def _plane(
     axes: Axes, now: Numbers, palette: Palette, qdisc: str, beside: Sequence[Beside]
 ) -> None:
     color, marker = palette.color(qdisc), look(qdisc).marker
-    points = [*beside, Beside("this run", now.latency_ms, now.download_mbit_s, False)]
+    points = [*beside, Beside("this run", now.latency_ms, now.upload_mbit_s, False)]
     for number, one in enumerate(points):
         last = number == len(points) - 1
         axes.plot(
-            one.latency_ms, one.download_mbit_s, marker=marker, linestyle="none",
+            one.latency_ms, one.upload_mbit_s, marker=marker, linestyle="none",
             markersize=12 if last else 9, markeredgewidth=1.6, markeredgecolor=color,
             markerfacecolor=palette.paper if one.hollow else (color, 1 if last else 0.35),
             label=one.label,
         )  # fmt: skip
-    known = np.asarray([(p.latency_ms, p.download_mbit_s) for p in points], dtype=np.float64)
+    known = np.asarray([(p.latency_ms, p.upload_mbit_s) for p in points], dtype=np.float64)
     known = known[np.isfinite(known).all(axis=1)]
     if known.size:
         most, (low, high) = known[:, 0].max(), (known[:, 1].min(), known[:, 1].max())
@@ -216,6 +216,6 @@ def _plane(
         axes.set_xlim(1.15 * max(most, 1.0), min(known[:, 0].min(), 0) - 0.05 * max(most, 1.0))
         axes.set_ylim(low - margin, high + margin)
     axes.set_xlabel("Induced latency (ms), less is right")
-    axes.set_ylabel("Download goodput (Mbit/s)")
+    axes.set_ylabel("Upload goodput (Mbit/s)")
     axes.set_title("Means so far, as in Fig. 2", fontsize=11, color=palette.soft, loc="left")
     axes.legend(loc="best", labelspacing=0.9)

@@ -368,13 +368,12 @@ def test_a_killed_reproduce_all_leaves_nothing_at_work(ended_by: str, scratch: P
     ):  # fmt: skip
         os.close(its)
         try:
-            wait_for(
-                lambda: (
-                    not shown() and any("umid=guest" in command for command in at_work(scratch))
-                ),
-                process,
-                said,
-            )
+
+            def a_guest_runs() -> bool:
+                shown()
+                return any("umid=guest" in command for command in at_work(scratch))
+
+            wait_for(a_guest_runs, process, said)
             if ended_by == "kill":
                 process.terminate()
             else:

@@ -128,7 +128,6 @@ CASES: dict[str, tuple[str, type[EmulationError], str]] = {
                       GuestFailure, PAGE),
     "no loan": ("c = clock(); c[1] = 0; c[0] = 7; os.getpid()", GuestFailure, PAGE),
     "the end of time": ("clock()[0] = (1 << 63) - 1; os.getpid()", GuestFailure, PAGE),
-    "a fault": ("ctypes.string_at(0)", GuestFailure, "segfault at 0"),
 }  # fmt: skip
 
 #: Programs that cannot do what they want. They run one after the other, in one guest.
