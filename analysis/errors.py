@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from emulation.study.schema import unknown
+
 
 class DataError(Exception):
     """Data that cannot be used: the message names the file, what is wrong and what to do."""
@@ -20,9 +22,8 @@ def require_one(name: str, value: object, of: Iterable[str]) -> None:
     """Raise DataError where the option `name` has a value that is none of those that there are."""
     choices = list(of)
     if value not in choices:
-        *others, last = choices
-        there = f"{', '.join(others)} or {last}" if others else last
-        raise DataError.of(name, f"there is no {value!r}", f"It is {there}")
+        wrong, todo = unknown("value", str(value), choices)
+        raise DataError.of(name, wrong, todo)
 
 
 def brief(error: Exception) -> str:

@@ -19,10 +19,9 @@ from analysis.live import readings, reference
 from analysis.plots import style
 from emulation.config import explore, ownfile
 from emulation.config.explore import Choice
-from emulation.errors import ConfigError, EmulationError, Interrupted
+from emulation.errors import EmulationError, Interrupted
 from emulation.model.units import Duration, Rate, UnitError
 from emulation.runs.live import Live
-from emulation.study.schema import unknown
 
 LOOK_S: Final = 0.25  # between two looks at the run
 DRAW_SHARE: Final = 0.3  # of the time at most goes into drawing
@@ -31,6 +30,12 @@ QUANTITIES: Final = {
     "download": "download (Mbit/s)",
     "upload": "upload (Mbit/s)",
 }
+ERAS: Final = {
+    "2014c": "Linux of 2014",
+    "2014": "2014, losses as today",
+    "modern": "today's Linux",
+}
+CONTROLS: Final = {"cubic": "CUBIC", "reno": "New Reno", "bbr": "BBR"}
 _STYLE: Final = {"description_width": "8.5em"}
 _ERROR: Final = (
     '<div role="alert" style="border-left: 4px solid #b3261e; padding: .4em .8em; '
@@ -42,15 +47,11 @@ class Explorer:
     """Widgets to choose a run, and what it shows. `panel` is to be displayed.
 
     `data`: the shipped runs and published values; `output`: the folder that takes the runs' files;
-    `choice`: what is chosen at first. Raises `ConfigError` where it cannot be chosen.
+    `choice`: what is chosen at first; where it cannot be, the panel says so.
     """
 
     def __init__(self, data: Path, output: Path, choice: Choice | None = None) -> None:
         first = choice or Choice()
-        qdiscs = explore.qdiscs(first.experiment)
-        if first.qdisc not in qdiscs:
-            what, todo = unknown("qdisc", first.qdisc, qdiscs)
-            raise ConfigError(what, first.experiment, todo)
         self._failure: Exception | None = None
         self.data, self.output = data, output
         self.run: Live | None = None
@@ -236,24 +237,11 @@ class Explorer:
 def _inputs(first: Choice) -> dict[str, Any]:
     number = {"style": _STYLE, "layout": widgets.Layout(width="18em")}
     return {
-        "qdisc": widgets.Dropdown(
-            options=explore.qdiscs(first.experiment),
-            value=first.qdisc,
-            description="qdisc",
-            **number,
+        "qdisc": _dropdown(
+            "qdisc", first.qdisc, {name: name for name in explore.qdiscs(first.experiment)}
         ),
-        "era": widgets.Dropdown(
-            options=[
-                ("Linux of 2014", "2014c"),
-                ("2014, losses as today", "2014"),
-                ("today's Linux", "modern"),
-            ],
-            value=first.era, description="era", **number,
-        ),
-        "cc": widgets.Dropdown(
-            options=[("CUBIC", "cubic"), ("New Reno", "reno"), ("BBR", "bbr")],
-            value=first.cc, description="TCP", **number,
-        ),
+        "era": _dropdown("era", first.era, ERAS),
+        "cc": _dropdown("TCP", first.cc, CONTROLS),
         "down": widgets.FloatText(
             value=first.down.mbit_per_s, description="down, Mbit/s", **number
         ),
@@ -265,6 +253,15 @@ def _inputs(first: Choice) -> dict[str, Any]:
         ),
         "seed": widgets.IntText(value=first.seed, description="seed", **number),
     }  # fmt: skip
+
+
+def _dropdown(description: str, first: str, known: Mapping[str, str]) -> widgets.Dropdown:
+    """What is `known`, title by value, and what is chosen at first, known or not."""
+    options = [(title, value) for value, title in {**known, first: known.get(first, first)}.items()]
+    layout = widgets.Layout(width="18em")
+    return widgets.Dropdown(
+        options=options, value=first, description=description, style=_STYLE, layout=layout
+    )
 
 
 def _wrapping() -> widgets.Layout:

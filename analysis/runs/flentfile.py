@@ -209,7 +209,7 @@ def _transferred(meta: dict[str, Any], kind: str, steps: Floats) -> float:
     """netperf's own throughput in Mbit/s, from its counters because it prints two decimals only.
 
     Bytes are those that the client's end counts: sent for an upload, received for a download. iperf
-    leaves no counters; the mean of its `steps` of equal length is the same.
+    leaves no counters; the mean of its `steps` stands for them.
     """
     if kind not in TCP_KINDS:
         return float("nan")

@@ -106,7 +106,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 def _patience(text: str) -> float:
     """Wall seconds, with or without the unit."""
     try:
-        seconds = Duration.parse(text if text.strip().endswith("s") else f"{text} s").seconds
+        seconds = Duration.parse(text if text.strip()[-1:].isalpha() else f"{text} s").seconds
     except UnitError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     if seconds <= 0:

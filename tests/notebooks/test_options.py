@@ -8,6 +8,10 @@ from pathlib import Path
 import papermill
 import pytest
 
+from analysis.errors import DataError
+from analysis.site.execute import execute
+from analysis.site.figurefile import read_figure
+from emulation.study import template
 from tests import ROOT
 
 NOTEBOOKS = ROOT / "notebooks"
@@ -16,15 +20,27 @@ NOTEBOOKS = ROOT / "notebooks"
 @pytest.mark.parametrize(
     ("notebook", "parameters", "said"),
     [
-        ("rrul", {"window": "load"}, "window: there is no 'load'. It is loaded or full"),
-        ("rrul", {"directions": ["up"]}, "directions: there is no 'up'. It is download or upload"),
+        (
+            "rrul",
+            {"window": "load"},
+            "window: unknown value 'load'. did you mean 'loaded'",
+        ),
+        ("rrul", {"directions": ["up"]}, "directions: unknown value 'up'. valid: download, upload"),
         (
             "rrul",
             {"link": "100/100"},
             "its figure '2b' is of 10/10, not of 100/100. Write figure = \"2a\"",
         ),
-        ("ecn", {"show": "ratios"}, "show: there is no 'ratios'. It is rtt, goodput or ratio"),
-        ("timeline", {"view": "mean"}, "view: there is no 'mean'. It is time or means"),
+        (
+            "ecn",
+            {"show": "ratios"},
+            "show: unknown value 'ratios'. did you mean 'ratio'",
+        ),
+        (
+            "timeline",
+            {"view": "mean"},
+            "view: unknown value 'mean'. did you mean 'means'",
+        ),
     ],
 )
 def test_a_misspelled_option_stops_the_notebook(
@@ -35,3 +51,12 @@ def test_a_misspelled_option_stops_the_notebook(
             str(NOTEBOOKS / f"{notebook}.ipynb"), str(tmp_path / "out.ipynb"), parameters,
             cwd=str(NOTEBOOKS), kernel_name="python3", progress_bar=False,
         )  # fmt: skip
+
+
+def test_a_parameter_that_a_notebook_does_not_have_is_refused(tmp_path: Path) -> None:
+    template.make(tmp_path / "own")
+    path = tmp_path / "own/figures/latency.yaml"
+    path.write_text(path.read_text().rstrip() + "\n  windwo: loaded\n")
+    said = "unknown parameter 'windwo' of the notebook. did you mean 'window'"
+    with pytest.raises(DataError, match=said):
+        execute(read_figure(path), tmp_path, tmp_path / "results")

@@ -20,10 +20,7 @@ import yaml
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from analysis import sources
-from analysis.errors import DataError
 from analysis.site import pages, report
-from analysis.site.execute import execute
-from analysis.site.figurefile import read_figure
 from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 from emulation.study import template
@@ -595,12 +592,3 @@ def test_a_kernel_that_cannot_be_told_ends_nothing(
     touch_run(tmp_path, "gbw2015/rrul/10-10/codel/cubic/seed-001")
     reproduce.tell_stale(make_plan(config(data=str(tmp_path), figures=["gbw2015/fig2b"])))
     assert "cannot be told: patches/series: no version for 7.2" in capsys.readouterr().out
-
-
-def test_a_parameter_that_a_notebook_does_not_have_is_refused(tmp_path: Path) -> None:
-    template.make(tmp_path / "own")
-    path = tmp_path / "own/figures/latency.yaml"
-    path.write_text(path.read_text().rstrip() + "\n  windwo: loaded\n")
-    said = "unknown parameter 'windwo' of the notebook. did you mean 'window'"
-    with pytest.raises(DataError, match=said):
-        execute(read_figure(path), tmp_path, tmp_path / "results")

@@ -1,0 +1,108 @@
+"""`./reproduce-all` that is killed, or whose terminal is closed: nothing of it goes on."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from emulation.errors import INTERRUPTED
+from tests import ROOT
+from tests.emulate.waiting import wait_for
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    """A folder with the commands and all that they read, whose results are its own."""
+    place, venv = tmp_path / "scratch", Path(sys.prefix)
+    if not (venv / "pyvenv.cfg").is_file():
+        pytest.skip("this Python is of no virtual environment")
+    for folder, inside in ((ROOT, place), (venv, place / ".venv")):
+        inside.mkdir()
+        for path in folder.glob("[!.]*"):
+            if path.name != "reproduce-all" and not path.name.startswith(("results", "installed")):
+                (inside / path.name).symlink_to(path)
+    inputs = [(ROOT / name).read_bytes() for name in ("pyproject.toml", "workflow/constraints.txt")]
+    stamp = hashlib.sha256(b"".join(inputs)).hexdigest()
+    (place / ".venv/installed").write_text(stamp)  # nothing is to be installed from here
+    (place / "tmp").mkdir()
+    shutil.copy(ROOT / "reproduce-all", place)
+    return place
+
+
+def at_work(place: Path) -> list[str]:
+    """The command lines of what was started for the folder `place`, guests among them."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.fsencode(place / "tmp") in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:  # it has ended, or is another's
+            continue
+    return found
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("ended_by", ["kill", "closed terminal"])
+def test_a_killed_reproduce_all_leaves_nothing_at_work(ended_by: str, scratch: Path) -> None:
+    options = ["--emulate", "--scale", "smoke", "--figure", "gbw2015/fig2b", "--jobs", "1"]
+    environment = {**os.environ, "TMPDIR": str(scratch / "tmp")}
+    ours, its = pty.openpty()
+    os.set_blocking(ours, False)
+    said = scratch / "said"
+
+    def shown() -> bytes:
+        """What came on the terminal, which blocks where nobody looks."""
+        try:
+            return os.read(ours, 1 << 16)
+        except OSError:  # nothing, or closed
+            return b""
+
+    def own_terminal() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup's choice would be inherited
+        os.setsid()
+        fcntl.ioctl(its, termios.TIOCSCTTY, 0)
+
+    with (
+        said.open("wb") as stderr,
+        subprocess.Popen(
+            ["./reproduce-all", *options], cwd=scratch, env=environment, stdin=its, stdout=its,
+            stderr=stderr, preexec_fn=own_terminal,
+        ) as process,
+    ):  # fmt: skip
+        os.close(its)
+        try:
+
+            def a_guest_runs() -> bool:
+                shown()
+                return any("umid=guest" in command for command in at_work(scratch))
+
+            wait_for(a_guest_runs, process, said)
+            if ended_by == "kill":
+                process.terminate()
+            else:
+                os.close(ours)  # the kernel sends SIGHUP
+            deadline = time.monotonic() + 120
+            while process.poll() is None and time.monotonic() < deadline:
+                shown()
+                time.sleep(0.1)
+        finally:
+            process.kill()
+    assert process.returncode == INTERRUPTED
+    assert at_work(scratch) == []
+    assert f"==> stopped ({ended_by}), and nothing goes on; the same command continues" in (
+        said.read_text()
+    )
+    assert not [*scratch.glob("tmp/guest-*")]
+    left = {path.name.partition(".")[0] for path in scratch.glob("results/data/**/*.flent.gz")}
+    assert left == {path.stem for path in scratch.glob("results/data/**/seed-*.json")}
