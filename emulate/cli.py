@@ -89,7 +89,8 @@ def _terminable() -> Iterator[None]:
     """Raise `Terminated` at SIGTERM; only a process's main thread can."""
 
     def terminate(*_: object) -> NoReturn:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second one is not waited for
+        # timeout(1) sends it to the process and then to its group: the second must not end it.
+        signal.signal(signal.SIGTERM, lambda *_: None)
         raise Terminated
 
     if threading.current_thread() is not threading.main_thread():
