@@ -1,6 +1,9 @@
 """The one exception that `analysis` raises on purpose, and what it says of others."""
 
 from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
 
 from emulation.study.schema import unknown
 
@@ -27,6 +30,14 @@ def require_one(name: str, value: object, of: Iterable[str]) -> None:
 
 
 def brief(error: Exception) -> str:
-    """What an error of pandas or pandera says first, in a line."""
-    several = getattr(error, "schema_errors", None)
-    return str(several[0] if several else error).partition("\n")[0].rstrip(".:")
+    """What an error of pandas or pandera says first, in a line, and of which row of a table."""
+    first: Any = (getattr(error, "schema_errors", None) or (error,))[0]
+    said = str(first).partition("\n")[0].partition(" {")[0].rstrip(".:")
+    cases = getattr(first, "failure_cases", None)
+    if not isinstance(cases, pd.DataFrame) or cases["index"].isna().all():
+        return said
+    case = cases.dropna(subset="index").iloc[0]
+    wanted, column = getattr(first.check, "error", None), first.schema.name
+    if wanted:
+        said = f"{column} is {case['failure_case']!r}, not {wanted}" if column else wanted
+    return f"row {int(case['index']) + 1}: {said}"

@@ -25,6 +25,10 @@ CLAIMS: Final = pa.DataFrameSchema(
         "unit": pa.Column(str, nullable=True),
         "note": pa.Column(str, nullable=True),
     },
+    checks=pa.Check(
+        lambda table: ~(table["value_low"] > table["value_high"]),
+        error="value_low is larger than value_high",
+    ),
     unique=["id"],
     strict=True,
     ordered=True,

@@ -50,7 +50,12 @@ def test_damaged_statements_are_refused(tmp_path: Path) -> None:
     assert read_claims(study) == []
     text = open_study("battling2013").statements.read_text()
     study.statements.write_text(text.replace(",ratio,", ",rumour,"))
-    with pytest.raises(DataError, match=r"claims\.csv: not a table of claims .*kind"):
+    with pytest.raises(
+        DataError, match=r"claims\.csv: not a table of claims \(row [0-9]+: kind is 'rumour'"
+    ):
+        read_claims(study)
+    study.statements.write_text(text.replace(",2.2,2.2,", ",2.2,0.2,"))
+    with pytest.raises(DataError, match=r"\(row [0-9]+: value_low is larger than value_high\)"):
         read_claims(study)
     study.statements.write_text(text.replace("section,figure", "figure,section"))
     with pytest.raises(

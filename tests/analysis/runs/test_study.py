@@ -406,7 +406,7 @@ def test_axes_are_what_the_study_asks_for_and_names_mean_nothing(mine: Path) -> 
         (
             "",
             "interval",
-            r"axes\.csv: not a table of axes \(non-nullable .*\. Correct it, or restore",
+            r"axes\.csv: not a table of axes \(row 1: non-nullable .*\. Correct it, or restore",
         ),
         ("5 ms", "limit", r"pfifo_fast, 10/10: axis limit: is not known\. Say it in the options"),
     ],
