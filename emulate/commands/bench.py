@@ -16,7 +16,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from emulate.commands.arguments import positive
-from emulation import kernel
+from emulate.commands.kernel import named
 from emulation.checks import bench, ns3
 from emulation.checks.bench import QUANTITIES, Checkout
 from emulation.host import facts
@@ -47,6 +47,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--length", type=float, default=bench.LENGTH_S, help="of the load in s (default: 60)"
     )
+    parser.add_argument("--kernel", help="series or digest of the kernel (default: 6.12)")
     parser.add_argument(
         "--compare",
         metavar="KERNEL",
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         ns3.parameters(scenario.run(1, args.length))  # refused before anything is booted
     python = ns3.install() if args.against else None
     other = [bench.second(args.compare)] if args.compare else []
-    kernels: list[Kernel | Checkout] = [kernel.build(), *other]
+    kernels: list[Kernel | Checkout] = [named(args.kernel), *other]
     root = rootfs.build()
     entries: list[dict[str, Any]] = []
     compared: list[dict[str, Any]] = []

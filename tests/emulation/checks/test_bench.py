@@ -153,6 +153,11 @@ def test_the_report_in_lines() -> None:
     assert "\tsame data\t1.000" in ratios
 
 
+def test_the_kernel_is_the_one_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "--kernel", "9.9", "--scenario", "boot"]) != 0
+    assert "no source is known for 9.9" in capsys.readouterr().err
+
+
 @pytest.mark.kernel
 def test_short_scenarios(capfd: pytest.CaptureFixture[str]) -> None:
     words = ["bench", "--json", "--length", "3"]
