@@ -33,7 +33,10 @@ def brief(error: Exception) -> str:
     """What an error of pandas or pandera says first, in a line, and of which row of a table."""
     first: Any = (getattr(error, "schema_errors", None) or (error,))[0]
     said = str(first).partition("\n")[0].partition(" {")[0].rstrip(".:")
-    cases = getattr(first, "failure_cases", None)
+    rows = getattr(getattr(first, "data", None), "index", None)
+    if not isinstance(rows, pd.RangeIndex):  # labels from a column that the header does not name
+        return said
+    cases = first.failure_cases
     if not isinstance(cases, pd.DataFrame) or cases["index"].isna().all():
         return said
     case = cases.dropna(subset="index").iloc[0]

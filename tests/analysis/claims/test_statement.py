@@ -62,6 +62,10 @@ def test_damaged_statements_are_refused(tmp_path: Path) -> None:
         DataError, match=r"claims\.csv: not a table of claims .*out-of-order\)\. Cor"
     ):
         read_claims(study)
+    header, *lines = text.replace(",ratio,", ",rumour,").splitlines()
+    study.statements.write_text("\n".join([header, *(f"x,{line}" for line in lines)]))
+    with pytest.raises(DataError, match=r"claims\.csv: not a table of claims \((?!row)"):
+        read_claims(study)
     study.statements.write_text(text.replace("battling2013,", "gbw2015,"))
     with pytest.raises(DataError, match=r"claims\.csv: has claims of gbw2015"):
         read_claims(study)
