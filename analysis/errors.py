@@ -34,12 +34,14 @@ def brief(error: Exception) -> str:
     first: Any = (getattr(error, "schema_errors", None) or (error,))[0]
     said = str(first).partition("\n")[0].partition(" {")[0].rstrip(".:")
     rows = getattr(getattr(first, "data", None), "index", None)
-    if not isinstance(rows, pd.RangeIndex):  # labels from a column that the header does not name
+    cases = getattr(first, "failure_cases", None)
+    # Other labels come from a column that the header does not name.
+    if not isinstance(rows, pd.RangeIndex) or not isinstance(cases, pd.DataFrame):
         return said
-    cases = first.failure_cases
-    if not isinstance(cases, pd.DataFrame) or cases["index"].isna().all():
+    cases = cases.dropna(subset="index")
+    if cases.empty:
         return said
-    case = cases.dropna(subset="index").iloc[0]
+    case = cases.iloc[0]
     wanted, column = getattr(first.check, "error", None), first.schema.name
     if wanted:
         said = f"{column} is {case['failure_case']!r}, not {wanted}" if column else wanted
