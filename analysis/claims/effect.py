@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -31,7 +32,7 @@ class Effect:
             return float("nan"), float("nan")
         if self.error == 0:
             return self.value, self.value
-        reach = float(scipy.stats.t.ppf(1 - alpha / 2, self.seeds - self.strata)) * self.error
+        reach = _quantile(1 - alpha / 2, self.seeds - self.strata) * self.error
         if self.logarithmic:
             return self.value * float(np.exp(-reach)), self.value * float(np.exp(reach))
         return self.value - reach, self.value + reach
@@ -81,6 +82,12 @@ def effect(
     # rounding: equal values give a mean that differs in its last digits
     error = 0.0 if error <= 1e-12 * max(abs(value), 1e-300) else error
     return Effect(value, error, seeds, statistic.logarithmic, kinds)
+
+
+@cache
+def _quantile(probability: float, degrees: int) -> float:
+    """Of Student's t."""
+    return float(scipy.stats.t.ppf(probability, degrees))
 
 
 def number(value: float) -> str:

@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -30,6 +31,7 @@ from analysis.claims.check import (
     Quantity,
     Same,
     Some,
+    Statistic,
     checks,
 )
 from analysis.claims.effect import Effect, effect, number
@@ -233,12 +235,13 @@ def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
     seeds = sorted(set.intersection(*(set(found) for found in by_seed)))
     if not seeds:
         return Finding(check, None, None, ("seeds", f"{check.text}: no seed in common"))
-    samples: list[Floats] = [np.array([found[seed] for seed in seeds]) for found in by_seed]
+    values_of = tuple(tuple(found[seed] for seed in seeds) for found in by_seed)
+    samples: list[Floats] = list(map(np.array, values_of))
     try:
-        medians = [quantity.median for quantity in check.quantities]
+        medians = tuple(quantity.median for quantity in check.quantities)
         loads = values.loads.get(check.quantities[0].experiment, 1)
-        strata = [(seed - 1) % loads for seed in seeds]
-        found_effect = effect(samples, check.statistic, medians, strata)
+        strata = tuple((seed - 1) % loads for seed in seeds)
+        found_effect = _effect(values_of, check.statistic, medians, strata)
     except ValueError as error:
         return Finding(check, None, None, ("metric", f"{check.text}: {error}"))
     if isinstance(check, Printed):
@@ -255,6 +258,17 @@ def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
         near = at_bound(check, found_effect, max(sizes))
         lacks = ("distance" if near else "seeds", _open(check, found_effect))
     return Finding(check, found_effect, holds, lacks)
+
+
+@lru_cache(maxsize=2**14)
+def _effect(
+    values: tuple[tuple[float, ...], ...],
+    statistic: Statistic,
+    medians: tuple[bool, ...],
+    strata: tuple[int, ...],
+) -> Effect:
+    """`effect`, which the many judgements of a claim, of variations and eras, ask for again."""
+    return effect(list(map(np.array, values)), statistic, medians, strata)
 
 
 def agrees(check: Printed, found: Effect) -> bool | None:

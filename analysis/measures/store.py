@@ -10,7 +10,7 @@ Without a cache folder that can be written all is measured anew.
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -43,10 +43,20 @@ def code(kind: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def key(run: RunFile, how: str) -> str:
-    """What the numbers of a run are known by; `how` says how it is measured."""
+def keys(runs: Iterable[tuple[RunFile, str]]) -> Iterator[str]:
+    """What the numbers of each run of a study are known by, which has with it how it is
+    measured."""
+    unloaded_of: dict[tuple[str, ...], list[Path]] = {}
+    for run, how in runs:
+        cell = (run.variant, run.link, run.cc)
+        if cell not in unloaded_of:
+            unloaded_of[cell] = _unloaded(run)
+        yield _key((run.provenance, *unloaded_of[cell]), how)
+
+
+def _key(provenances: Iterable[Path], how: str) -> str:
     digest = hashlib.sha256(how.encode())
-    for provenance in (run.provenance, *_unloaded(run)):
+    for provenance in provenances:
         digest.update(provenance.read_bytes())
         for file in sorted(provenance.parent.glob(f"{provenance.stem}.*")):
             about = file.stat()

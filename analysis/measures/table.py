@@ -147,7 +147,8 @@ def _known_and_new(
         name: f"{_named(KINDS[kind])} {store.code(kind)} {described}"
         for name, kind in kinds.items()
     }
-    by_key = {store.key(run, how[run.experiment]): (era, run) for era, run in work}
+    keys = store.keys((run, how[run.experiment]) for _, run in work)
+    by_key = dict(zip(keys, work, strict=True))
     experiments = sorted({run.experiment for _, run in work})
     kept = {name: store.read(data, study.name, name) for name in experiments}
     known = {key for table in kept.values() for key in table["key"].unique()}

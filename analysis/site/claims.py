@@ -7,7 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from analysis.claims.assessed import assess_studies
+from analysis.claims.settled import assess_and_keep
 from analysis.errors import DataError
 from analysis.runs import study
 from analysis.site.claims_page import write_claims
@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         study.open_all(given.study)
-        found = assess_studies(given.data, jobs=given.jobs)
+        found = assess_and_keep(given.data, jobs=given.jobs)
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -39,12 +39,17 @@ def kept(kind: str, name: str, of: str, make: Callable[[], Any]) -> Any:
         if told["of"] == of:
             return told["value"]
     value = make()
+    keep(kind, name, of, value)
+    return value
+
+
+def keep(kind: str, name: str, of: str, value: Any) -> None:
+    """Keep `value` for `kept`."""
     with suppress(OSError):  # a full disk, or no folder that can be written
         target = cache_dir(kind) / f"{name}.json"
         partial = target.with_name(f".{target.name}.{os.getpid()}")
         partial.write_text(json.dumps({"of": of, "value": value}), encoding="utf-8")
         partial.replace(target)
-    return value
 
 
 def states(folder: Path, without: Collection[str] = ()) -> Iterator[str]:

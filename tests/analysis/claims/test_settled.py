@@ -11,27 +11,38 @@ from analysis.claims import assessed, settled
 from analysis.runs.study import Study
 from tests import ROOT
 
+NAMES = ("battling2013", "gbw2015")
+
 
 @pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
+def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Study]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    folder = tmp_path / "battling2013"
     left_out = shutil.ignore_patterns("data", "notebooks")
-    shutil.copytree(ROOT / "studies/battling2013", folder, ignore=left_out)
-    (tmp_path / "data/battling2013/one").mkdir(parents=True)
-    return Study(folder)
+    for name in NAMES:
+        shutil.copytree(ROOT / "studies" / name, tmp_path / name, ignore=left_out)
+        (tmp_path / "data" / name / "one").mkdir(parents=True)
+    return [Study(tmp_path / name) for name in NAMES]
 
 
-def test_claims_are_settled_once(
-    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[Path] = []
+@pytest.fixture
+def study(both: list[Study]) -> Study:
+    return both[0]
 
-    def assess(data: Path, *_: Any) -> list[Any]:
-        calls.append(data)
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The studies that were assessed."""
+    names: list[str] = []
+
+    def assess(study: Study, *_: Any, **__: Any) -> list[Any]:
+        names.append(study.name)
         return []
 
-    monkeypatch.setattr(assessed, "assess_studies", assess)
+    monkeypatch.setattr(assessed, "assess_study", assess)
+    return names
+
+
+def test_claims_are_settled_once(study: Study, tmp_path: Path, calls: list[str]) -> None:
     data = tmp_path / "data"
     run = data / "battling2013/one/seed-001.json"
     changes = [
@@ -50,6 +61,28 @@ def test_claims_are_settled_once(
         kept.write_text('{"of": 1')  # damaged
     settled.settle(data, [study])
     assert len(calls) == 5
+
+
+def test_what_the_pages_settled_is_kept_for_all(
+    both: list[Study], tmp_path: Path, calls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "data"
+    settled.assess_and_keep(data, both)
+    assert calls == [*NAMES]
+    monkeypatch.chdir(tmp_path)
+    assert settled.settle(Path("data"), both) == settled.settle(data, both[1:]) == []
+    assert calls == [*NAMES]
+    settled.assess_and_keep(data, both)  # whatever is kept
+    assert calls == [*NAMES, *NAMES]
+
+
+def test_a_change_of_one_study_settles_that_alone(
+    both: list[Study], tmp_path: Path, calls: list[str]
+) -> None:
+    settled.settle(tmp_path / "data", both)
+    both[1].statements.write_text("id\n")
+    settled.settle(tmp_path / "data", both)
+    assert calls == [*NAMES, "gbw2015"]
 
 
 def test_links_of_a_study_to_folders_are_not_followed(study: Study, tmp_path: Path) -> None:

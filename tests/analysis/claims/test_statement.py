@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.claims import check
-from analysis.claims.assessed import assess_studies
+from analysis.claims.assessed import assess_study
 from analysis.claims.verdict import Verdict
 from analysis.errors import DataError
 from analysis.runs.statement import CLAIMS, read_claims
@@ -94,4 +94,4 @@ def test_rules_without_a_claim_are_refused(tmp_path: Path) -> None:
     kept = [line for line in lines if not line.startswith("g038")]
     study.statements.write_text("\n".join(kept) + "\n")
     with pytest.raises(DataError, match=r"claims\.csv: lacks g038"):
-        assess_studies(tmp_path, [study])
+        assess_study(study, tmp_path)

@@ -18,8 +18,9 @@ import pytest
 import yaml
 
 from analysis import lab
-from analysis.claims.assessed import assess_studies
+from analysis.claims.assessed import assess_study
 from analysis.claims.plugin import rules_of
+from analysis.claims.settled import settle
 from analysis.claims.verdict import Verdict
 from analysis.errors import DataError
 from analysis.measures.kinds import KINDS
@@ -147,7 +148,7 @@ def test_one_folder_is_a_whole_study(mine: Path, tmp_path: Path) -> None:
     summary = json.loads((folder / "summary.json").read_text())
     assert (summary["paper"], summary["compared"], summary["agreeing"]) == ("mine", 1, 1)
 
-    found = assess_studies(ROOT / "data", [open_study("mine")])
+    found = assess_study(open_study("mine"), ROOT / "data")
     verdicts = {one.claim.id: one.headline.verdict for one in found}
     assert verdicts == {"mine001": Verdict.AGREES, "mine002": Verdict.DISAGREES}
 
@@ -212,7 +213,7 @@ def test_a_study_without_claims_and_figures_has_none(mine: Path) -> None:
     for name in ("claims.csv", "claims.py", "published/seen.csv", "figures/fig1.yaml"):
         (mine / name).unlink()
     study = open_study(mine)
-    assert (study.figures, study.rules, assess_studies(mine / "data", [study])) == ([], None, [])
+    assert (study.figures, study.rules, assess_study(study, mine / "data")) == ([], None, [])
     assert study in known()
     with pytest.raises(ConfigError, match="no figure of the study 'mine'"):
         plan(studies=["mine"])
@@ -267,7 +268,7 @@ def test_rules_that_make_nothing_say_where(mine: Path, made: str, message: str) 
     text = RULES.replace('near(of("codel"), claim.value, 1.1, 1)', made)
     (mine / "claims.py").write_text(text.replace("import ", "import within, "))
     with pytest.raises(DataError, match=message):
-        assess_studies(mine / "data", [open_study(mine)])
+        assess_study(open_study(mine), mine / "data")
 
 
 def test_rules_may_be_a_package(mine: Path) -> None:
@@ -307,7 +308,7 @@ def test_two_claims_with_one_id_are_refused(mine: Path) -> None:
     (mine / "claims.csv").write_text(CLAIMS.replace("mine001", "b001"))
     (mine / "claims.py").unlink()
     with pytest.raises(DataError, match="'b001' is a claim of battling2013 already"):
-        assess_studies(mine, [open_study("battling2013"), open_study(mine)])
+        settle(mine, [open_study("battling2013"), open_study(mine)])
 
 
 def test_studies_are_found_by_name_and_by_path(mine: Path) -> None:
