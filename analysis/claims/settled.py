@@ -7,7 +7,7 @@ can be written the claims are settled each time.
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -32,17 +32,23 @@ LIBRARIES: Final = ("numpy", "pandas", "pyarrow", "scipy")
 LEFT_OUT: Final = ("figures", "notebooks", "data", "README.md", "__pycache__")
 
 
-def settle(data: Path, studies: Iterable[Study] | None = None) -> list[dict[str, Any]]:
+def settle(
+    data: Path,
+    studies: Iterable[Study] | None = None,
+    anew: Callable[[Study], None] = lambda study: None,
+) -> list[dict[str, Any]]:
     """Every claim of `studies`, or of all that are known, on the runs below `data`, in the form of
     `summary.as_json`.
 
-    Raises DataError as `assess_study` does, and where claims of two studies have one id.
+    `anew` gets each study whose claims are not kept, before they are settled. Raises DataError as
+    `assess_study` does, and where claims of two studies have one id.
     """
 
     def make(study: Study) -> list[dict[str, Any]]:
         from analysis.claims.assessed import assess_study  # SciPy takes a second to import
         from analysis.claims.summary import as_json
 
+        anew(study)
         return as_json(assess_study(study, data))
 
     found: list[dict[str, Any]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import Counter
 from itertools import groupby
 from operator import itemgetter
@@ -16,6 +17,8 @@ from emulation.study import studies, trust
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
+
+    from analysis.runs.study import Study
 
 
 #: As they are given on the command line -> as they are named.
@@ -68,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         for place in {args.data} if of is None else {one.runs_root(args.data) for one in of}:
             if not place.is_dir():
                 raise ConfigError("no such folder", str(place), "name one with runs by --data")
-        found = settle(args.data, of)
+        found = settle(args.data, of, _say if sys.stderr.isatty() else lambda study: None)
     except DataError as error:
         raise EmulationError(str(error).rstrip(".")) from error
     wanted = {VERDICTS[name] for name in args.verdict or VERDICTS}
@@ -78,6 +81,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print_table(chosen)
     return 0
+
+
+def _say(study: Study) -> None:
+    """Tell who waits why: to measure all shipped runs for the first time takes a minute."""
+    print(f"{study.name}: reading its runs and settling its claims", file=sys.stderr)
 
 
 def _print_table(claims: list[dict[str, Any]]) -> None:
