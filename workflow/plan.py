@@ -212,8 +212,9 @@ class Plan:
     def _probes(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
         for figure in self.figures.values():
-            for run in self.runs(figure) if figure.probe and self.scale else ():
-                found[run.id] = (*found.get(run.id, ()), figure.probe)
+            for run in self.runs(figure) if figure.probes and self.scale else ():
+                both = (*found.get(run.id, ()), *figure.probes)
+                found[run.id] = tuple(dict.fromkeys(both))
         return found
 
     def batches(self) -> dict[str, tuple[Run, ...]]:

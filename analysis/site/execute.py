@@ -58,7 +58,9 @@ def execute(
     }
     about = open_study(figure.study)
     known = papermill.inspect_notebook(str(figure.notebook))
-    for name in figure.parameters.keys() - known.keys() - RUNS:  # those say which runs it needs
+    # what says which runs it needs it need not read, but for their length, which is their folder's
+    unread = RUNS - {"length"}
+    for name in figure.parameters.keys() - known.keys() - unread:
         wrong, todo = unknown("parameter", name, known)
         raise DataError.of(figure.path, f"{wrong} of the notebook", todo)
     if "study" in known:

@@ -15,11 +15,11 @@ these also say which runs the figure needs, the product of
 as cake of a kernel that had none, or a mapping of experiments to links.
 
 `length` is that of the load where it is not the experiments' own, or a mapping of experiments to
-lengths, and `probe` what is recorded beside the runs (`emulation.probes.probe`). `unloaded` names
-the experiment that gives what the others are divided by, with UNLOADED_QDISC, and `stations` one
-without a rig that is shown beside them, maybe of another study: `testbed/wifi_waiting`. A figure of
-measurements that are no runs has `paper` and `table`, a file of the study's folder or below the
-data root.
+lengths, and `probe`, a text or a list of several, what is recorded beside the runs
+(`emulation.probes.probe`). `unloaded` names the experiment that gives what the others are divided
+by, with UNLOADED_QDISC, and `stations` one without a rig that is shown beside them, maybe of
+another study: `testbed/wifi_waiting`. A figure of measurements that are no runs has `paper` and
+`table`, a file of the study's folder or below the data root.
 A list of several qdiscs is longer by those of the user's own (`qdisc/own.yaml`).
 """
 
@@ -43,9 +43,9 @@ from emulation.study.source import Source
 KEYS: Final = ("notebook", "title", "caption", "parameters")
 WITHOUT: Final = "without"
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
-TEXTS: Final = ("paper", "experiment", "link", "length", "probe", "unloaded", "table")
+TEXTS: Final = ("paper", "experiment", "link", "length", "unloaded", "table")
 LISTS: Final = ("experiments", "links", "qdiscs", "eras", "ccs", "beside")
-RUNS: Final = frozenset((*DATA_KEYS, *TEXTS, *LISTS, "stations"))
+RUNS: Final = frozenset((*DATA_KEYS, *TEXTS, *LISTS, "probe", "stations"))
 MAPPINGS: Final = ("experiments", "links", "qdiscs")  # that may be given by experiment instead
 SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
 SWITCHES: Final = "switches"
@@ -97,9 +97,10 @@ class FigureFile:
         return self.path.parents[1]
 
     @property
-    def probe(self) -> str:
-        """What is recorded beside its runs; empty: nothing."""
-        return str(self.parameters.get("probe", ""))
+    def probes(self) -> tuple[str, ...]:
+        """What is recorded beside its runs."""
+        given = self.parameters.get("probe", ())
+        return (given,) if isinstance(given, str) else tuple(given)
 
     @property
     def ablation(self) -> bool:
@@ -229,6 +230,8 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(texts.get("length"), dict):
         texts |= {f"length: {name}": one for name, one in texts.pop("length").items()}
     yield from (f"{key}: is {one!r}, no text" for key, one in texts.items() if not _text(one))
+    if not (_text(probe := parameters.get("probe", "-")) or _list(probe)):
+        yield f"probe: is {probe!r}, neither a text nor a list of texts"
     if not isinstance(stations := parameters.get("stations", ""), str):  # may be empty
         yield f"stations: is {stations!r}, no text"
     if not NAME.fullmatch(str(content["notebook"])):  # of a hidden folder nobody was asked about

@@ -17,7 +17,7 @@ from emulation.model.units import Duration
 LOADS = ("upload", "flood")
 
 STEP_MS = 100  # CoDel's interval: it drops for the first time when a queue is a step old
-STEPS = 300  # 30 s
+STEPS = 300  # 30 s, or the first half of a load that is shorter than a minute
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ def decided(packets: pd.DataFrame, at_head: bool) -> Ints:
 def bounds_ms(length: Duration) -> list[tuple[int, int]]:
     """Return begin and end of each step, and of the second half of the load."""
     whole = round(length.ms)
-    steps = [(STEP_MS * number, STEP_MS * (number + 1)) for number in range(STEPS)]
-    return [*steps, (whole // 2, whole)]
+    steps = range(min(STEPS, whole // 2 // STEP_MS))
+    return [*((STEP_MS * step, STEP_MS * (step + 1)) for step in steps), (whole // 2, whole)]
 
 
 def rows(sent: Sent, target: Duration, at_head: bool, length: Duration) -> Iterator[Row]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import nbclient
 import nbformat
+import papermill
 import pytest
 import yaml
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -149,6 +150,13 @@ def test_short_runs_are_read_from_their_own_folder() -> None:
     assert plan.data_files(figure)[0] == Path(
         "results/data/gbw2015/rrul@2014c@20s/10-10/pfifo_fast/cubic/seed-001.json"
     )
+
+
+@pytest.mark.parametrize("scale", ["smoke", "short"])
+def test_notebooks_are_told_that_runs_are_short(scale: str) -> None:
+    plan = make_plan(config(emulate=True, scale=scale))
+    notebooks = {figure.notebook for figure in plan.figures.values()}
+    assert [path for path in notebooks if "length" not in papermill.inspect_notebook(path)] == []
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,12 @@ def test_the_second_half_is_that_of_the_load() -> None:
     assert startup.bounds_ms(Duration.parse("140 s"))[-1] == (70_000, 140_000)
 
 
+def test_steps_end_where_the_second_half_of_a_short_load_begins() -> None:
+    *steps, half = startup.bounds_ms(Duration.parse("20 s"))
+    assert (steps[0], steps[-1], half) == ((0, 100), (9_900, 10_000), (10_000, 20_000))
+    assert startup.bounds_ms(Duration.parse("350 ms")) == [(0, 100), (175, 350)]
+
+
 def test_a_flood_of_udp_is_a_load() -> None:
     """Steps count from its first packet, which is 0.1 s after a probe's."""
     parts = packets([0], [1], "probe"), packets([100, 104], [112, None], "flood")
