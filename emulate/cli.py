@@ -88,19 +88,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _terminable() -> Iterator[None]:
     """Raise `Terminated` at SIGTERM; only a process's main thread can."""
 
-    def terminate(*_: object) -> NoReturn:
-        # timeout(1) sends it to the process and then to its group: the second must not end it.
+    def end(number: int, _: object) -> NoReturn:
+        # timeout(1) sends it to the process and then to its group, and who is interrupted may be
+        # told by who started it, too: SIGTERM must not end it once more.
         signal.signal(signal.SIGTERM, lambda *_: None)
-        raise Terminated
+        raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, terminate)
+    numbers = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
+        numbers.append(signal.SIGINT)
+    before = {number: signal.signal(number, end) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _main(arguments: list[str]) -> int:

@@ -1,14 +1,16 @@
-"""A process that has rehearsed what figures need; figures and kernels of notebooks fork it.
+"""A process that has rehearsed what figures and runs need; they and kernels of notebooks fork it.
 
-To import pandas, SciPy, matplotlib, papermill and IPython takes longer than many a figure. While
-`running` lasts, the environment has the address of a server, which rehearses at the first figure
-and then answers each request with a fork. `python -m workflow.forks WORK OPTION...` does one of
+To import pandas, SciPy, matplotlib, papermill and IPython takes longer than many a figure, and what
+`emulate run` reads first a quarter of a short run. While `running` lasts, the environment has the
+address of a server, which rehearses at the first figure, and less at the first run, and then
+answers each request with a fork. `python -m workflow.forks WORK OPTION...` does one of
 `WORK` in such a fork, and where there is none by itself: on another machine of a cluster, under
-plain Snakemake, or where there was no figure to rehearse for.
+plain Snakemake, or where there was nothing to rehearse for.
 
 A request is the descriptors of output and errors, and a line of JSON: `work`, `arguments`, `folder`
 and `environment`. The answer is a line with the fork's process id, and one with its exit status,
-negative where a signal ended it. A fork whose connection is closed by the other end is ended.
+negative where a signal ended it. A fork whose connection is closed by the other end, or whose
+server has ended, gets SIGTERM: the guest of a run goes with it.
 """
 
 from __future__ import annotations
@@ -23,10 +25,11 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -38,6 +41,9 @@ SERVE = "serve"
 
 #: The longest path of a socket in bytes, and what a kernel's adds to its folder's.
 LONGEST, ADDED = 107, len("/forks-12345678/") + 32 + len("-ipc-5")
+
+#: Seconds that forks have to end what they started and to clear away.
+GRACE_S = 20.0
 
 Work = Callable[[list[str]], int]
 
@@ -144,23 +150,32 @@ def _main_of(module: str, arguments: list[str]) -> int:
     return int(importlib.import_module(module).main(arguments))
 
 
+def _run(arguments: list[str]) -> int:
+    from emulate import cli
+
+    return cli.main(["run", *arguments])
+
+
 WORK: Mapping[str, Work] = {
     "figure": _figure,
     "kernel": _kernel,
+    "run": _run,
     "measures": partial(_main_of, "analysis.measures.__main__"),
     "claims": partial(_main_of, "analysis.site.claims"),
     "report": partial(_main_of, "analysis.site.report"),
 }
 
-#: Work that is worth rehearsing for; the rest is done in a fork where that has been.
-REHEARSED_FOR = ("figure", "kernel")
+#: Work that is worth rehearsing for -> what `workflow.rehearsal` does; the rest is done in a fork
+#: where any of it has been.
+REHEARSED_FOR = {"figure": "rehearse", "kernel": "rehearse", "run": "rehearse_runs"}
 
 
-def _prepare() -> None:
+@cache
+def _prepare(rehearse: str) -> None:
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as ipykernel does
     from workflow import rehearsal
 
-    rehearsal.rehearse()
+    getattr(rehearsal, rehearse)()
     gc.freeze()  # pages that all forks share
 
 
@@ -179,8 +194,7 @@ def serve(listener: socket.socket) -> None:
         while True:
             for key, _ in selector.select():
                 if key.fileobj is sys.stdin:
-                    for pid in forks:
-                        os.kill(pid, signal.SIGKILL)
+                    _end(forks)
                     return
                 if key.fileobj is listener:
                     connection, _ = listener.accept()
@@ -195,13 +209,26 @@ def serve(listener: socket.socket) -> None:
                     selector.unregister(key.fileobj)
                     for pid, connection in forks.items():
                         if connection is key.fileobj:
-                            os.kill(pid, signal.SIGKILL)
+                            os.kill(pid, signal.SIGTERM)
             for pid, status in _ended(forks):
                 connection = forks.pop(pid)
                 with suppress(KeyError):
                     selector.unregister(connection)
                 with closing(connection), suppress(OSError):
                     connection.sendall(f"{status}\n".encode())
+
+
+def _end(forks: dict[int, socket.socket]) -> None:
+    """End all forks, in `GRACE_S` at the latest."""
+    until_s = time.monotonic() + GRACE_S
+    for pid in forks:
+        os.kill(pid, signal.SIGTERM)
+    while forks and time.monotonic() < until_s:
+        for pid, _ in _ended(forks):
+            del forks[pid]
+        time.sleep(0.02)
+    for pid in forks:
+        os.kill(pid, signal.SIGKILL)
 
 
 def _ended(forks: Mapping[int, socket.socket]) -> Iterator[tuple[int, int]]:
@@ -223,15 +250,15 @@ def _answer(connection: socket.socket, listener: socket.socket) -> int | None:
             request = json.loads(connection.makefile("rb").readline())
         except (OSError, ValueError):
             return None
-        if "workflow.rehearsal" not in sys.modules:
-            if request["work"] not in REHEARSED_FOR:
-                return None
-            _prepare()
-        pid = os.fork()
+        if request["work"] in REHEARSED_FOR:
+            _prepare(REHEARSED_FOR[request["work"]])
+        elif not _prepare.cache_info().currsize:
+            return None
+        server, pid = os.getpid(), os.fork()
         if not pid:
             listener.close()
             connection.close()
-            _do(request, descriptors)
+            _do(request, descriptors, server)
         try:
             connection.sendall(f"{pid}\n".encode())
         except OSError:
@@ -241,10 +268,13 @@ def _answer(connection: socket.socket, listener: socket.socket) -> int | None:
         return pid
 
 
-def _do(request: Mapping[str, Any], descriptors: Sequence[int]) -> NoReturn:
-    """Do what is asked for and end this process, which is a fork."""
+def _do(request: Mapping[str, Any], descriptors: Sequence[int], server: int) -> NoReturn:
+    """Do what is asked for and end this process, which is a fork of `server`."""
+    from emulation.host.pool import follow
+
     status = 1
     try:
+        follow(server, signal.SIGTERM)
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""What every figure does once, done before the first: imports, fonts, templates, digests of code.
+"""What every figure, or run, does once, done before the first: imports, fonts, templates, digests.
 
 A process that has rehearsed (`workflow.forks`) hands it all on to its forks, for which it is a
 fifth of what they would do.
@@ -54,8 +54,14 @@ IMPORTED = (
 PAGES = ("index.html", "paper.html", "runs.html", "variant.html")
 
 
+def rehearse_runs() -> None:
+    """What `emulate run` does first."""
+    importlib.import_module("emulate.commands.run")
+    _catalogues()
+
+
 def rehearse() -> None:
-    """Do it."""
+    """Do all of it."""
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # no word that nobody debugs
     for module in IMPORTED:
         importlib.import_module(module)

@@ -20,8 +20,8 @@ def workers(jobs: int | None = None) -> ProcessPoolExecutor:
     )
 
 
-def follow(parent: int) -> None:
-    """End this process when `parent`, which has just started it, ends (prctl(2))."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def follow(parent: int, by: signal.Signals = signal.SIGKILL) -> None:
+    """End this process `by` a signal when `parent`, which has just started it, ends (prctl(2))."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
     if os.getppid() != parent:  # it has ended before
         os._exit(1)
