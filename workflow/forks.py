@@ -283,6 +283,7 @@ def _do(request: Mapping[str, Any], descriptors: Sequence[int], server: int) -> 
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.environ.clear()
         os.environ.update(request["environment"])
+        tempfile.tempdir = None  # which may be another in that environment
         sys.pycache_prefix = os.environ.get("PYTHONPYCACHEPREFIX")
         os.chdir(request["folder"])
         status = WORK[request["work"]](request["arguments"])

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +110,32 @@ def test_interrupted_is_130(monkeypatch: pytest.MonkeyPatch, gbw2015: Path) -> N
 
     monkeypatch.setattr(check, "run", interrupt)
     assert cli.main(["check", str(gbw2015)]) == 130
+
+
+@pytest.mark.parametrize(
+    ("first", "status"),
+    [(signal.SIGINT, errors.INTERRUPTED), (signal.SIGTERM, errors.TERMINATED)],
+)
+def test_what_ends_a_command_lets_it_clear_away(
+    first: signal.Signals, status: int, gbw2015: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where SIGTERM follows, as timeout(1) and who has started it send it."""
+    cleared = []
+
+    def run(_: argparse.Namespace) -> int:
+        try:
+            os.kill(os.getpid(), first)
+            signal.sigtimedwait([], 10)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            cleared.append(True)
+        return 0
+
+    monkeypatch.setattr(check, "run", run)
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    assert cli.main(["check", str(gbw2015)]) == status
+    assert cleared
+    assert before == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 
 
 def test_each_cause_has_its_exit_status() -> None:

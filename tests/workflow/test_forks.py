@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from emulation.errors import ConfigError
 from tests import ROOT
 from workflow import forks
 
@@ -25,6 +26,10 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def request(work: str, *arguments: str) -> bytes:
     told = {"work": work, "arguments": arguments, "folder": str(ROOT), "environment": {}}
     return json.dumps(told).encode() + b"\n"
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def leave(address: str, sent: bytes) -> None:
@@ -48,8 +53,19 @@ def test_nobody_waits_for_a_server_that_has_ended(
     server: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     fork = forks.Fork("figure", ["no-such.yaml", "--data", "data", "--results", "none"])
-    parent = int(Path(f"/proc/{fork.pid}/stat").read_text().rpartition(")")[2].split()[1])
+    parent = parent_of(fork.pid)
     os.kill(parent, signal.SIGKILL)
     assert fork.wait() == -signal.SIGKILL
     with pytest.raises(OSError, match="no server of forks"):
         forks.Fork("figure", [])
+
+
+def test_runs_are_rehearsed_for_alone(server: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """What only figures need is not imported for them."""
+    assert forks.main(["run", "gbw2015/rrull"]) == ConfigError.exit_status
+    assert "did you mean 'gbw2015/rrul'" in capfd.readouterr().err
+    fork = forks.Fork("run", ["gbw2015/rrul", "--dry-run", "--link", "10/10"])
+    parent = parent_of(fork.pid)
+    assert "matplotlib" not in Path(f"/proc/{parent}/maps").read_text()
+    assert fork.wait() == 0
+    assert "gbw2015/rrul" in capfd.readouterr().out

@@ -33,6 +33,7 @@ from emulation.model.run import Experiment, Run
 from emulation.model.units import Duration, Size
 from emulation.runs.execution import Execution
 from emulation.runs.run import execute, guest_packages, kernel_log
+from workflow import forks
 
 pytestmark = pytest.mark.kernel
 
@@ -149,11 +150,29 @@ def test_a_qdisc_that_cannot_be_installed_stops_the_run(
     assert not files(tmp_path)
 
 
-def test_a_killed_run_leaves_no_guest_and_no_data(
-    short: Run, built: Kernel, tmp_path: Path
+def test_a_killed_run_leaves_no_guest_and_no_data(built: Kernel, tmp_path: Path) -> None:
+    killed = kill_in_traffic("emulate.cli", built, tmp_path)
+    assert not left(*killed)
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_run_ends_and_clears_away_where_who_asked_a_server_for_it_is_killed(
+    built: Kernel, tmp_path: Path
 ) -> None:
+    with forks.running():
+        processes, folder = kill_in_traffic("workflow.forks", built, tmp_path)
+        assert not left(processes, folder)
+        deadline = time.monotonic() + 20
+        while folder.exists():
+            assert time.monotonic() < deadline, f"{folder} is left"
+            time.sleep(0.05)
+    assert not (tmp_path / "data").exists()
+
+
+def kill_in_traffic(module: str, built: Kernel, tmp_path: Path) -> tuple[set[int], Path]:
+    """Kill a run that `module` was asked for as it has traffic; return its processes and folder."""
     before = guests(built.path)
-    command = [sys.executable, "-m", "emulate.cli", "run", "gbw2015/rrul"]
+    command = [sys.executable, "-m", module, "run", "gbw2015/rrul"]
     command += ["--link", "10/10", "--qdisc", "codel", "--cc", "cubic", "--seed", "1"]
     command += ["--length", "60", "--output", str(tmp_path / "data")]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
@@ -172,8 +191,7 @@ def test_a_killed_run_leaves_no_guest_and_no_data(
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    assert not left(mine, folder)
-    assert not (tmp_path / "data").exists()
+    return mine, folder
 
 
 def left(processes: set[int], folder: Path) -> set[int]:
