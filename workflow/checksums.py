@@ -1,14 +1,17 @@
 """Write `SHA256SUMS` anew, after runs came into the data: `python -m workflow.checksums`.
 
-A line is a digest and a path, as sha256sum(1) writes and checks them.
+A line is a digest and a path, as sha256sum(1) writes and checks them. Logs of kernels that no run
+names any more, as after `emulate verify --renew`, are removed before.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from pathlib import Path
 
+from emulation.runs.run import kernel_log
 from emulation.study import studies
 
 NAME = "SHA256SUMS"
@@ -28,8 +31,19 @@ def text(data: Path) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def without_run(data: Path) -> list[Path]:
+    """The logs of kernels below `data` that no run of the shipped studies names."""
+    runs = (
+        path for name in studies.shipped() for path in (data / name).glob("*/*/*/*/seed-*.json")
+    )
+    named = {data / kernel_log(json.loads(path.read_text())["kernel_log_sha256"]) for path in runs}
+    return sorted({*(data / kernel_log("")).parent.iterdir()} - named)
+
+
 def main() -> int:
     """The command line."""
+    for path in without_run(DATA):
+        path.unlink()
     (DATA / NAME).write_text(text(DATA))
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import json
 import subprocess
@@ -38,6 +39,19 @@ def test_every_file_has_its_checksum(data: Path) -> None:
     assert (data / checksums.NAME).read_text() == checksums.text(data), (
         "python -m workflow.checksums"
     )
+
+
+def test_each_log_is_of_a_run_and_each_run_has_one(data: Path) -> None:
+    assert checksums.without_run(data) == [], "python -m workflow.checksums"
+    named = [
+        json.loads(path.read_text())["kernel_log_sha256"]
+        for path in data.glob("*/*/*/*/*/seed-*.json")
+    ]
+    logs = {path.name: path for path in (data / "kernel-logs").iterdir()}
+    assert {f"{sha256[:16]}.log.gz" for sha256 in named} == {*logs}
+    for sha256 in set(named):
+        log = gzip.decompress(logs[f"{sha256[:16]}.log.gz"].read_bytes())
+        assert hashlib.sha256(log).hexdigest() == sha256
 
 
 def test_what_the_papers_say_has_its_checksum(root: Path) -> None:
