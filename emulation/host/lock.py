@@ -9,6 +9,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from emulation.errors import ConfigError
@@ -46,19 +47,24 @@ def load(file: Path | None = None) -> Lock:
     """Return the lock; raise `ConfigError` if it cannot be read."""
     file = file or FILE
     try:
-        table = tomllib.loads(file.read_text())
-        return Lock(
-            guest=tuple(Deb(name, **entry) for name, entry in table["guest"].items()),
-            tools=tuple(Deb(name, **entry) for name, entry in table["tools"].items()),
-            kernels={
-                series: tuple(Deb(**entry) for entry in entries)
-                for series, entries in table["kernel"].items()
-            },
-            mirrors=tuple(table["sources"]["mirrors"]),
-            archive=str(table["sources"]["archive"]),
-        )
+        return _parsed(file.read_text())
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise ConfigError(f"cannot be read: {error}", str(file), "restore it from git") from error
+
+
+@lru_cache(maxsize=2)  # a run asks for it three times
+def _parsed(text: str) -> Lock:
+    table = tomllib.loads(text)
+    return Lock(
+        guest=tuple(Deb(name, **entry) for name, entry in table["guest"].items()),
+        tools=tuple(Deb(name, **entry) for name, entry in table["tools"].items()),
+        kernels={
+            series: tuple(Deb(**entry) for entry in entries)
+            for series, entries in table["kernel"].items()
+        },
+        mirrors=tuple(table["sources"]["mirrors"]),
+        archive=str(table["sources"]["archive"]),
+    )
 
 
 def save(lock: Lock, file: Path | None = None) -> None:
