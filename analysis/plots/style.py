@@ -5,6 +5,7 @@ yellow, which is too pale on paper; each qdisc has a marker and a dash pattern a
 figure depends on colour alone.
 """
 
+import colorsys
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import matplotlib as mpl
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from emulation.config.ownfile import drawn
@@ -54,6 +56,9 @@ TODAY: Final[dict[str, Look]] = {
 """Kinds that came after the papers, by the names that they have without a study's own; Paul Tol's
 muted colours, darker or lighter where one of the seven is near."""
 
+LEAST_CONTRAST: Final = 3.0
+"""Of what is drawn with what it is drawn on (WCAG 2.2, 1.4.11)."""
+
 OWN_DASHES: Final = (8, 1.5, 2, 1.5)
 OTHER: Final = Look("#666666", "#aaaaaa", "h", (1, 1))
 
@@ -88,8 +93,32 @@ def look(qdisc: str) -> Look:
     if qdisc in LOOKS:
         return LOOKS[qdisc]
     if mine := drawn().get(qdisc):
-        return Look(mine.color, mine.dark_color, mine.marker, OWN_DASHES)
+        return Look(mine.color, mine.dark_color or on_dark(mine.color), mine.marker, OWN_DASHES)
     return TODAY.get(qdisc, OTHER)
+
+
+def on_dark(color: str) -> str:
+    """`color`, lighter if it takes that to have LEAST_CONTRAST on the dark page."""
+    hue, lightness, saturation = colorsys.rgb_to_hls(*to_rgb(color))
+    while contrast(color, _INK["dark"]["paper"]) < LEAST_CONTRAST:
+        lightness = min(lightness + 0.02, 1)
+        color = to_hex(colorsys.hls_to_rgb(hue, lightness, saturation))
+    return color
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours, 1 to 21 (WCAG 2.2, "contrast ratio")."""
+
+    def luminance(color: str) -> float:
+        linear = (
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+            for part in to_rgb(color)
+        )
+        red, green, blue = linear
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
 
 
 @contextmanager

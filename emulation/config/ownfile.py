@@ -25,7 +25,7 @@ class Drawn:
     """How a qdisc of the file is drawn."""
 
     color: str  # on white
-    dark_color: str  # on a dark page
+    dark_color: str | None  # on a dark page; None where the file gives the other alone
     marker: str
 
 
@@ -66,9 +66,8 @@ def _read(file: Path, changed: int) -> tuple[list[str], dict[str, Drawn]]:
 
 def _drawn(place: int, section: dict[str, str]) -> Drawn:
     light, dark = COLORS[place % len(COLORS)]
-    color = section.get("color", light)
     return Drawn(
-        color,
-        section.get("dark_color", section.get("color", dark)),
+        section.get("color", light),
+        section.get("dark_color", None if "color" in section else dark),
         section.get("marker", MARKERS[place % len(MARKERS)]),
     )

@@ -18,6 +18,7 @@ from analysis.plots import panels, rrul, style
 from analysis.runs.order import QDISC_ORDER, in_order
 from analysis.runs.published import read_published
 from analysis.runs.settings import Setting
+from emulation.config import ownfile
 from tests import ROOT
 
 FIGURE_2 = ROOT / "studies/gbw2015/published/fig2.csv"
@@ -185,6 +186,32 @@ def test_new_qdiscs_come_last_and_have_a_look() -> None:
     assert in_order(["mine", "fq_codel", "ared", "fq_codel"]) == ["ared", "fq_codel", "mine"]
     assert style.look("mine") == style.OTHER
     assert style.look("cake") == style.TODAY["cake"]
+
+
+@pytest.mark.parametrize("color", ["#000000", "#110022", "#882255", "#0000ff", "#ffffff"])
+def test_a_colour_of_ones_own_is_seen_on_the_dark_page_too(
+    color: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(f'papers: [gbw2015]\nqdiscs:\n  mine: {{kind: codel, color: "{color}"}}\n')
+    monkeypatch.setenv(ownfile.VARIABLE, str(own))
+    look = style.look("mine")
+    assert look.color == color
+    with style.styled("dark") as palette:
+        seen = style.contrast(look.dark_color, palette.paper)
+        assert look.dark_color == color or 3 <= seen < 3.5
+        assert style.contrast(color, palette.paper) >= 3 or look.dark_color != color
+    other = tmp_path / "other.yaml"
+    other.write_text(own.read_text().replace("}", ', dark_color: "#123456"}'))
+    monkeypatch.setenv(ownfile.VARIABLE, str(other))
+    assert style.look("mine").dark_color == "#123456"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_looks_are_seen_on_their_page(theme: style.Theme) -> None:
+    with style.styled(theme) as palette:
+        for name in ALL_LOOKS:
+            assert style.contrast(palette.color(name), palette.paper) > 2, name
 
 
 def test_saved_files_repeat_byte_for_byte(tmp_path: Path) -> None:
