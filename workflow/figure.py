@@ -21,7 +21,11 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m workflow.forks figure", description=__doc__)
     parser.add_argument("figure", type=Path, help="parameter file of the figure")
-    parser.add_argument("--length", default="", help="of the runs: 20s (default: the paper's)")
+    parser.add_argument(
+        "--length", action="append", default=[],
+        help="of the runs: 20s; of those of some experiments: rrul=20s, for each (default: the "
+        "paper's)",
+    )  # fmt: skip
     parser.add_argument("--data", type=Path, required=True, help="root of the runs")
     parser.add_argument("--results", type=Path, required=True, help="where results go")
     return parser.parse_args(arguments)
@@ -35,6 +39,13 @@ def _was_written(page: Path, figure: Path) -> bool:
     return False
 
 
+def _length(given: list[str]) -> dict[str, str | dict[str, str]]:
+    """The notebook's parameter `length`, if it is given."""
+    if given and "=" in given[0]:
+        return {"length": dict(one.split("=") for one in given)}
+    return {"length": given[0]} if given else {}
+
+
 def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
     """Draw it, with a kernel of the manager `kernels`; returns the exit status."""
     from analysis.errors import DataError  # these take seconds, which a fork does not need
@@ -45,8 +56,7 @@ def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
 
     try:
         figure = read_figure(given.figure)
-        chosen = {**figure.parameters, **({"length": given.length} if given.length else {})}
-        figure = replace(figure, parameters=chosen)
+        figure = replace(figure, parameters={**figure.parameters, **_length(given.length)})
         made = execute(figure, given.data, given.results, kernels=kernels)
         print(made)
         if not _was_written(given.results / pages.INDEX, made / PAGE):

@@ -144,7 +144,7 @@ class Plan:
     step does, 0 where each is a step of its own; `settles` is whether the page of all claims is
     made, which takes every run of every paper; `thin` is whether the first run of a cell that has
     none yet stands for all of them, which is enough to say what would be done; `left_out` are the
-    figures that nothing can be drawn of.
+    figures that nothing can be drawn of, and `without` the runs, by their ids, that are not made.
     """
 
     figures: Mapping[str, FigureFile]  # by name: `gbw2015/fig2a`
@@ -155,6 +155,7 @@ class Plan:
     settles: bool = True
     thin: bool = False
     left_out: tuple[str, ...] = ()
+    without: frozenset[str] = frozenset()
 
     @property
     def pages(self) -> Path:
@@ -185,6 +186,7 @@ class Plan:
             for cell in figure.cells()
             if scale.has(cell) and not (figure.ablation and scale.eras is not None)
             for run in _runs(cell, self.scale.seeds, self.scale.length)
+            if run.id not in self.without
         )
 
     def all_runs(self) -> dict[str, Run]:
@@ -343,10 +345,16 @@ class Plan:
         files = (path for one in self.figures.values() for path in self.data_files(one))
         return sorted({path for path in files if path.suffix == ".json"})
 
-    def length(self) -> str:
-        """How folders of runs name the scale's length: `20s`; empty where it is the paper's."""
-        length = self.scale.length if self.scale is not None else None
-        return str(length).replace(" ", "") if length else ""
+    def lengths(self, figure: FigureFile) -> list[str]:
+        """How the folders of a figure's runs name the scale's length: `20s`, or `rrul=20s` of each
+        experiment of another length where some have that length themselves; nothing where the scale
+        has the paper's."""
+        if self.scale is None or self.scale.length is None:
+            return []
+        named = {run.point.label: run.other_length for run in self.runs(figure)}
+        if len(texts := set(named.values())) > 1:
+            return [f"{label}={length}" for label, length in named.items() if length]
+        return [text for text in texts if text or "length" in figure.parameters]
 
     def code_files(self, figure: FigureFile) -> list[Path]:
         """What draws `figure`: its parameters and notebook, the code that they need, and tables.
@@ -539,6 +547,7 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
         # Who asks for a figure, or for a study that states nothing, waits for what that needs.
         settles=not config["figures"] and _states(config["studies"]),
         thin=thin,
+        without=frozenset(config["without"]),
     )
     drawn = {
         name: figure for name, figure in everything.figures.items() if everything.data_files(figure)

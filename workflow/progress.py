@@ -91,6 +91,10 @@ class Work:
         """A step for people: `figure gbw2015/fig2a`."""
         return " ".join(self.steps.get(job, ())).strip()
 
+    def failed(self, rule: str) -> list[str]:
+        """The names of the steps by this rule that have failed."""
+        return [one.removeprefix(f"{rule} ") for one in self.failures if one.startswith(f"{rule} ")]
+
     @property
     def messages(self) -> list[str]:
         """What went wrong, in the words of the steps that failed; where none did, Snakemake's."""

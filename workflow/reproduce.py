@@ -7,12 +7,14 @@ would be done and why.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,7 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
 from analysis.words import duration
 from emulation import kernel
-from emulation.errors import INTERRUPTED, EmulationError
+from emulation.errors import INTERRUPTED, ConfigError, EmulationError
 from workflow import cluster, forks, progress, stale
 from workflow.progress import LogHandler, Work
 
@@ -214,6 +216,24 @@ def snakemake(arguments: list[str], work: Work) -> int:
     return 0
 
 
+def draw_without(
+    failed: list[str], settings: list[str], work: Work, call: Callable[[Work], int]
+) -> int:
+    """Draw the figures of runs that `failed` with the others, under `settings`, by `call`; add what
+    fails to `work`, and return the exit status."""
+    try:
+        plan_of(settings)
+    except ConfigError:  # nothing remains to draw
+        return 0
+    which = ", ".join(failed[:MOST_NAMED]) + ", …" * (len(failed) > MOST_NAMED)
+    print(f"==> drawing without what failed: {which} ({len(failed)})", flush=True)
+    rest = Work(work.cores, work.step_s)
+    status = call(rest)
+    work.failures += [one for one in rest.failures if one not in work.failures]
+    work.logs += [line for line in rest.logs if line not in work.logs]
+    return status
+
+
 def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemake) -> int:
     """The command line: Snakemake's, behind the name of a profile. Returns its exit status."""
     profile, *arguments = arguments
@@ -256,6 +276,10 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
         tell_stale(plan)
     with nullcontext() if slurm else forks.running():
         status = call(arguments, work)
+        if status != INTERRUPTED and (failed := work.failed("run")):
+            without = f"without={json.dumps(failed)}"
+            some = [*arguments, *([] if settings else ["--config"]), without]
+            status = draw_without(failed, [*settings, without], work, partial(call, some)) or status
     if status == INTERRUPTED:  # reproduce-all says it, when all has ended
         return status
     if status:

@@ -21,7 +21,7 @@ from analysis.runs.flentfile import RERUN, TCP_KINDS, FlentFile, Floats, read_fl
 
 BEFORE_S: Final = (0.0, 4.5)
 #: Length of the load in s -> its seconds that most numbers are about.
-WINDOWS: Final = {60.0: (10.0, 55.0), 40.0: (5.0, 40.0), 10.0: (0.0, 10.0)}
+WINDOWS: Final = {60.0: (10.0, 55.0), 40.0: (5.0, 40.0), 20.0: (5.0, 20.0), 10.0: (0.0, 10.0)}
 DIRECTIONS: Final = dict(zip(TCP_KINDS, ("down", "up"), strict=True))
 ROUTER: Final = "box"  # the node with the queues under test
 TOWARDS: Final = {"client": "down", "near": "down", "delay": "up", "far": "up", "server": "up"}
@@ -32,18 +32,24 @@ _NUMBERED: Final = re.compile(r"TCP (download|upload) BE(\d) [0-9.]+")
 def measure(run: RunFile) -> dict[str, float]:
     """Metrics of one run by their names in `METRICS`; raises DataError when it cannot be used."""
     flent = read_flent(run.data)
-    if flent.length_s not in WINDOWS:
-        lengths = ", ".join(f"{length:g}" for length in WINDOWS)
-        what = f"a load of {flent.length_s:g} s, and windows for {lengths} s alone"
-        raise DataError.of(run.data, what, "Add one to WINDOWS of analysis/measures/bench.py")
-    begin, end = (flent.delay_s + second for second in WINDOWS[flent.length_s])
-    window, load = (begin, end), (flent.delay_s, flent.delay_s + flent.length_s)
+    window, load = window_of(flent, run), (flent.delay_s, flent.delay_s + flent.length_s)
     return {
         **latencies(flent, window, load),
         **goodputs(flent, window, load),
         **_queues(run, window),
         **_connections(run, window),
     }
+
+
+def window_of(flent: FlentFile, run: RunFile) -> tuple[float, float]:
+    """Begin and end of what most numbers of the run are about, in flent's time; DataError for a
+    length of which nobody has said."""
+    if flent.length_s not in WINDOWS:
+        lengths = ", ".join(f"{length:g}" for length in WINDOWS)
+        what = f"a load of {flent.length_s:g} s, and windows for {lengths} s alone"
+        raise DataError.of(run.data, what, "Add one to WINDOWS of analysis/measures/bench.py")
+    begin, end = WINDOWS[flent.length_s]
+    return flent.delay_s + begin, flent.delay_s + end
 
 
 def latencies(

@@ -13,6 +13,7 @@ from analysis.errors import DataError
 from analysis.measures import bench
 from analysis.runs.axes import axes
 from analysis.runs.dataset import RunFile
+from analysis.runs.flentfile import read_flent
 
 QUANTITIES: Final = ("icmp_induced_mean_ms", "largest_kb", "marks_and_drops", "up_goodput_mbit_s")
 """Columns of `per_run` that are shown: largest_kb is the greatest mean size of the packets that
@@ -21,8 +22,6 @@ Most that waits are acknowledgments, whose size a mean over time would tell."""
 
 SIZES: Final = ("single", "superpackets", "large")
 """The words of the study's axis `packets`, from small to large."""
-
-WINDOW_S: Final = (15.0, 60.0)  # of flent's time
 
 
 def per_run(runs: Sequence[RunFile]) -> pd.DataFrame:
@@ -37,7 +36,8 @@ def per_run(runs: Sequence[RunFile]) -> pd.DataFrame:
 def _row(run: RunFile) -> dict[str, object]:
     found = bench.measure(run)
     inside = upstream(run)
-    inside = inside[inside["time_s"].between(*WINDOW_S) & (inside["backlog_packets"] > 0)]
+    window = bench.window_of(read_flent(run.data), run)
+    inside = inside[inside["time_s"].between(*window) & (inside["backlog_packets"] > 0)]
     words = axes(run.run)
     return {
         "run": run.run,

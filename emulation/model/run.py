@@ -192,9 +192,12 @@ class Run:
         parts = [self.point.label]
         parts += [self.era] if self.era != DEFAULT_ERA else []
         parts += [f"linux-{self.kernel}"] if self.kernel != DEFAULT_KERNEL else []
-        if self.length != self.traffic.length:
-            parts.append(str(self.length).replace(" ", ""))
-        return "@".join(parts)
+        return "@".join([*parts, *filter(None, [self.other_length])])
+
+    @property
+    def other_length(self) -> str:
+        """Return how folders name the length, `20s`; nothing where it is that of the traffic."""
+        return "" if self.length == self.traffic.length else str(self.length).replace(" ", "")
 
     @property
     def id(self) -> str:

@@ -335,6 +335,50 @@ def test_what_failed_is_named_and_the_rest_goes_on(
     ]
 
 
+@pytest.mark.parametrize(("drawing", "status"), [(0, 1), (1, 1), (INTERRUPTED, INTERRUPTED)])
+def test_figures_are_drawn_without_a_run_that_failed(
+    drawing: int, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    run = "gbw2015/rrul@2014c@20s/10-10/codel/cubic/seed-001"
+    calls = []
+
+    def fail(arguments: list[str], work: progress.Work) -> int:
+        calls.append(arguments)
+        if len(calls) == 1:
+            work.failures.append(f"run {run}")
+            work.logs.append("emulate: error: no data moved")
+            return 1
+        return drawing
+
+    settings = ["emulate=True", "scale=smoke", "figures=[gbw2015/fig2b]"]
+    arguments = ["local", "--cores", "1", "--config", *settings]
+    assert reproduce.main(arguments, fail) == status
+    first, second = calls
+    assert second == [*first, f'without=["{run}"]']
+    assert f"==> drawing without what failed: {run} (1)" in capsys.readouterr().out
+    whole, rest = reproduce.plan_of(settings), reproduce.plan_of([*settings, f"without=['{run}']"])
+    assert whole.all_runs().keys() - rest.all_runs().keys() == {run}
+    assert set(whole.figures) == set(rest.figures)
+
+
+def test_where_all_runs_failed_nothing_is_drawn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    settings = ["emulate=True", "scale=smoke", "figures=[gbw2015/fig2b]"]
+    calls = []
+
+    def fail(arguments: list[str], work: progress.Work) -> int:
+        calls.append(arguments)
+        work.failures += [f"run {run}" for run in reproduce.plan_of(settings).all_runs()]
+        return 1
+
+    assert reproduce.main(["local", "--cores", "1", "--config", *settings], fail) == 1
+    assert len(calls) == 1
+    assert "drawing without" not in capsys.readouterr().out
+
+
 # --- a tool that is missing
 
 

@@ -25,6 +25,7 @@ from emulation import kernel
 from emulation.errors import MissingTool
 from emulation.machine import rootfs
 from tests import ROOT
+from tests.workflow.plans import config
 from workflow import cluster
 from workflow.plan import make_plan
 from workflow.progress import STEP_S
@@ -308,10 +309,6 @@ def cluster_jobs(slurm: Slurm) -> list[str]:
     return [
         line for line in slurm.ask("squeue", "-h", "-o", "%j").splitlines() if "qdisc-lab" in line
     ]
-
-
-def config(**changes: object) -> dict[str, object]:
-    return {**yaml.safe_load((ROOT / "workflow/config.yaml").read_text()), **changes}
 
 
 def test_batches_hold_seeds_of_one_cell(monkeypatch: pytest.MonkeyPatch) -> None:

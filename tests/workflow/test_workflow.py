@@ -8,16 +8,13 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import nbclient
 import nbformat
-import papermill
 import pytest
-import yaml
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from analysis import sources
@@ -26,6 +23,7 @@ from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 from emulation.study import template
 from tests import ROOT
+from tests.workflow.plans import config, touch_run
 from workflow import determinism, figure, forks, kernels, plan, reproduce
 from workflow.plan import figure_files, make_plan
 from workflow.progress import LogHandler, Work
@@ -54,18 +52,6 @@ def in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def config(**changes: Any) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load((ROOT / "workflow/config.yaml").read_text())
-    return {**loaded, **changes}
-
-
-def touch_run(data: Path, run: str) -> None:
-    for end in (".json", ".flent.gz"):
-        path = data / f"{run}{end}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-
-
 def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
     touch_run(tmp_path, "gbw2015/rrul/10-10/codel/cubic/seed-001")
     plan = make_plan(config(data=str(tmp_path)))
@@ -83,80 +69,6 @@ def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
     assert plan.records() == [tmp_path / "gbw2015/rrul/10-10/codel/cubic/seed-001.json"]
     with pytest.raises(ConfigError, match="no run of gbw2015/fig2a"):
         make_plan(config(data=str(tmp_path), figures=["gbw2015/fig2a"]))
-
-
-@pytest.mark.parametrize(
-    ("scale", "figures", "runs"),
-    [
-        ("smoke", 12, 8 * 3 + 2),
-        ("quick", 33, 8 * 21 + 2 * 3),
-        ("paper", 33, (8 * 21 + 2 * 3) * 2 * 30),
-    ],
-)
-def test_scales(scale: str, figures: int, runs: int) -> None:
-    wired = [f"gbw2015/{name}" for name in (*(f"fig{n}" for n in range(2, 8)), "spread", "table2")]
-    plan = make_plan(config(emulate=True, scale=scale, figures=wired))
-    assert len(plan.figures) == figures
-    assert len(plan.all_runs()) == runs
-    slow = set() if scale == "smoke" else {"2014c-host_noise"}  # of 10/1
-    assert {run.era for run in plan.all_runs().values()} == {"2014c", *slow}
-    assert plan.pages == Path(f"results/emulated-{scale}")
-
-
-def test_the_readme_says_how_much_the_smoke_scale_is() -> None:
-    plan = make_plan(config(emulate=True, scale="smoke"))
-    said = f"{len(plan.all_runs())} short runs of your own, and the {len(plan.figures)} figures"
-    assert said in (ROOT / "README.md").read_text()
-
-
-def test_of_a_cell_without_runs_one_stands_for_all_in_a_thin_plan(tmp_path: Path) -> None:
-    asked = {"emulate": True, "scale": "paper", "figures": ["gbw2015/fig2b"]}
-    whole = make_plan(config(**asked, results=str(tmp_path)))
-    thin = make_plan(config(**asked, results=str(tmp_path), thin=True))
-    assert len(whole.steps) == len(whole.all_runs()) > 5 * len(thin.steps)
-    assert sum(len(runs) for runs in thin.steps.values()) == len(whole.steps)
-    assert {path.stem for path in thin.provenances()} == {"seed-001"}
-    there = next(iter(thin.steps))
-    touch_run(tmp_path / "data", there)
-    some = make_plan(config(**asked, results=str(tmp_path), thin=True))
-    assert some.steps[there] == (whole.all_runs()[there],)
-    assert len(some.steps) == len(thin.steps) + len(thin.steps[there]) - 1
-
-
-def test_each_load_of_a_design_is_run_as_often() -> None:
-    plan = make_plan(config(emulate=True, scale="quick", figures=["codel2012/fig5"]))
-    # 5 RTTs, 4 rates, 2 qdiscs and 6 loads, once.
-    assert len(plan.all_runs()) == 5 * 4 * 2 * 6
-    assert (
-        Counter(run.traffic.load(run.seed).name for run in plan.all_runs().values())["bulk_20"]
-        == 40
-    )
-    plan = make_plan(config(emulate=True, scale="paper", figures=["codel2012/fig5"]))
-    assert len(plan.all_runs()) == 5 * 4 * 2 * 48
-
-
-def test_an_ablation_is_run_whole_or_not_at_all() -> None:
-    with pytest.raises(ConfigError, match="has no run of gbw2015/switchesb"):
-        make_plan(config(emulate=True, scale="paper", figures=["gbw2015/switchesb"]))
-    plan = make_plan(config(emulate=True, scale="all", figures=["gbw2015/switchesb"]))
-    eras = {run.era for run in plan.all_runs().values()}
-    assert {"modern", "2014", "modern+no_gso", "2014-no_gso"} <= eras
-
-
-def test_short_runs_are_read_from_their_own_folder() -> None:
-    plan = make_plan(config(emulate=True, scale="smoke"))
-    figure = plan.figures["gbw2015/fig2b"]
-    assert plan.length() == "20s"
-    assert plan.data_files(figure)[0] == Path(
-        "results/data/gbw2015/rrul@2014c@20s/10-10/pfifo_fast/cubic/seed-001.json"
-    )
-
-
-@pytest.mark.parametrize("scale", ["smoke", "short"])
-def test_notebooks_are_told_that_runs_are_short(scale: str) -> None:
-    plan = make_plan(config(emulate=True, scale=scale))
-    notebooks = {figure.notebook for figure in plan.figures.values()}
-    assert [path for path in notebooks if "length" not in papermill.inspect_notebook(path)] == []
 
 
 @pytest.mark.parametrize(

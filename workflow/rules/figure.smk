@@ -11,7 +11,11 @@ rule figure:
         PLAN.pages / "logs/figure/{figure}.log",
     params:
         file=lambda wildcards: PLAN.figures[wildcards.figure].path,
-        length=["--length", str(PLAN.length())] if PLAN.length() else [],
+        length=lambda wildcards: [
+            word
+            for length in PLAN.lengths(PLAN.figures[wildcards.figure])
+            for word in ("--length", length)
+        ],
         data=lambda wildcards: PLAN.root_of(PLAN.figures[wildcards.figure]),
         results=PLAN.pages,
         shipped=lambda wildcards: PLAN.shipped(PLAN.figures[wildcards.figure]),

@@ -104,8 +104,8 @@ def test_pings_without_an_answer_are_losses(tmp_path: Path) -> None:
 
 
 def test_a_length_without_a_window_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="a load of 20 s, and windows for 60, 40, 10 s alone"):
-        bench.measure(run_of(tmp_path, content(20.0)))
+    with pytest.raises(DataError, match="a load of 30 s, and windows for 60, 40, 20, 10 s alone"):
+        bench.measure(run_of(tmp_path, content(30.0)))
 
 
 @pytest.mark.parametrize(
