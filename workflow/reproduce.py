@@ -289,6 +289,8 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
         for line in work.messages:
             print(f"    {line}", file=sys.stderr)
         print(f"reproduce-all: Snakemake's output is in {progress.LOG}", file=sys.stderr)
+        if (page := plan.pages / "index.html").is_file():
+            print(f"==> what could be drawn: {page}", flush=True)
     elif not any(work.total.values()):
         print("==> nothing to do: every figure is up to date")
     return status
