@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     from emulation.model.units import Duration
     from workflow.plan import Plan
 
-#: Seconds of a run that do not depend on its length: Python, the boot, flent's pauses.
-AROUND_RUN_S = 2.5
+#: Seconds of a step beside its run, which is predicted whole: Snakemake's and its process's.
+AROUND_RUN_S = 0.5
+
+#: Seconds of one core in which a run is read and measured.
+MEASURED_S = 0.025
 
 #: Seconds of one core that a kernel takes which the cache lacks.
 KERNEL_S = 480.0
@@ -216,6 +219,14 @@ def snakemake(arguments: list[str], work: Work) -> int:
     return 0
 
 
+def failed_runs(plan: Plan, work: Work) -> list[str]:
+    """The ids of the runs that failed, alone or in a batch."""
+    batches, failed = plan.batches(), work.failed("batch")
+    inside = (run.id for name in failed for run in batches[name])
+    missing = [one for one in inside if not (plan.runs_root / f"{one}.json").is_file()]
+    return [*work.failed("run"), *missing]
+
+
 def draw_without(
     failed: list[str], settings: list[str], work: Work, call: Callable[[Work], int]
 ) -> int:
@@ -247,6 +258,7 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
     try:
         plan = plan_of(settings)
         work.step_s["run"] = run_seconds(plan)
+        work.step_s["measured"] += MEASURED_S * (len(plan.all_runs()) or len(plan.records()))
         if batches := plan.batches():
             work.step_s["batch"] = work.step_s["run"] * len(plan.all_runs()) / len(batches)
         if kernel.find() is None:
@@ -276,7 +288,7 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
         tell_stale(plan)
     with nullcontext() if slurm else forks.running():
         status = call(arguments, work)
-        if status != INTERRUPTED and (failed := work.failed("run")):
+        if status != INTERRUPTED and (failed := failed_runs(plan, work)):
             without = f"without={json.dumps(failed)}"
             some = [*arguments, *([] if settings else ["--config"]), without]
             status = draw_without(failed, [*settings, without], work, partial(call, some)) or status

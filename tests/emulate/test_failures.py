@@ -362,6 +362,20 @@ def test_figures_are_drawn_without_a_run_that_failed(
     assert set(whole.figures) == set(rest.figures)
 
 
+def test_of_a_batch_that_failed_those_runs_are_left_out_that_are_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    settings = ["emulate=True", "scale=paper", "figures=[gbw2015/fig2b]", "batch=10"]
+    plan = reproduce.plan_of([*settings, f"results={tmp_path}"])
+    name, (first, *others) = next(iter(plan.batches().items()))
+    made = tmp_path / "data" / f"{first.id}.json"
+    made.parent.mkdir(parents=True)
+    made.touch()
+    work = progress.Work(1, failures=[f"batch {name}", "run gbw2015/x", "figure gbw2015/fig2b"])
+    assert reproduce.failed_runs(plan, work) == ["gbw2015/x", *(one.id for one in others)]
+
+
 def test_where_all_runs_failed_nothing_is_drawn(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
