@@ -40,3 +40,24 @@ def test_nothing_is_left_to_import_for_a_notebook_and_nothing_is_said(tmp_path, 
     assert json.loads(done.stdout) == {"imported": [], "digests made anew": 0, "exporters": 1}
     assert done.stderr == ""
     assert list(tmp_path.iterdir()) == []
+
+
+REHEARSED_RUNS = """
+import sys
+from workflow import rehearsal
+
+rehearsal.rehearse_runs()
+known = set(sys.modules)
+from emulate import cli
+
+status = cli.main(["run", "gbw2015/rrul", "--link", "10/10", "--seed", "1", "--dry-run"])
+ours = ("emulate.cli", "emulation", "emulate.commands", "analysis", "pydantic", "yaml")
+print([status, *(name for name in sys.modules if name not in known and name.startswith(ours))])
+"""
+
+
+def test_nothing_is_left_to_import_for_a_run():
+    done = subprocess.run(
+        [sys.executable, "-c", REHEARSED_RUNS], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[0, 'emulate.cli']"
