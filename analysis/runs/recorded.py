@@ -25,9 +25,19 @@ def schema(columns: Mapping[str, pa.Column], rows: str) -> pa.DataFrameSchema:
 
 
 def find(data: Path, study: str, probe: str) -> list[RunFile]:
-    """The runs of a study below the folder `data` beside which the `probe` left its table."""
-    tables = sorted((data / study).glob(f"*/*/*/*/seed-*.{probe}.csv"))
-    return [RunFile.at(data, path.with_name(f"{path.name.split('.')[0]}.json")) for path in tables]
+    """The runs of a study below the folder `data` beside which the `probe` left its table; of runs
+    that differ in their length alone the longest."""
+    found: dict[tuple[object, ...], RunFile] = {}
+    for path in sorted((data / study).glob(f"*/*/*/*/seed-*.{probe}.csv")):
+        run = RunFile.at(data, path.with_name(f"{path.name.split('.')[0]}.json"))
+        key = tuple(getattr(run, name) for name in KEY)
+        found[key] = max(found[key], run, key=_length_s) if key in found else run
+    return list(found.values())
+
+
+def _length_s(run: RunFile) -> float:
+    with usable(run):
+        return float(read_record(run)["length_s"])
 
 
 def beside(runs: Iterable[RunFile], probe: str) -> list[RunFile]:

@@ -1,5 +1,7 @@
 """How the upload's queue starts: what is made of its steps."""
 
+import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from analysis.errors import DataError
 from analysis.measures import startup
 from analysis.plots import startup as figures_startup, style
+from analysis.runs import recorded
 from tests.data.synthetic_recorded import recorded_runs
 
 ABOUT = {"experiment": "rrul", "era": "2014", "link": "10/1", "qdisc": "codel", "cc": "cubic"}
@@ -167,3 +170,17 @@ def test_another_table_is_refused(tmp_path: Path) -> None:
     runs = recorded_runs(tmp_path, startup.PROBE, run_of([1] * 300).drop(columns="target_ms"))
     with pytest.raises(DataError, match="not a table of the probe 'startup'"):
         startup.read_steps(runs)
+
+
+@pytest.mark.parametrize("length_s", [20.0, 600.0])
+def test_of_runs_that_differ_in_length_the_longest_counts(tmp_path: Path, length_s: float) -> None:
+    (own,) = recorded_runs(tmp_path, startup.PROBE, run_of([1] * 300))
+    folder = tmp_path / own.paper / own.variant
+    other = folder.with_name(f"{folder.name}@{length_s:g}s")
+    shutil.copytree(folder, other)
+    (path,) = other.rglob("*.json")
+    run = str(path.relative_to(tmp_path).with_suffix(""))
+    path.write_text(json.dumps({"run": run, "length_s": length_s}))
+    (found,) = recorded.find(tmp_path, own.paper, startup.PROBE)
+    assert found.provenance == (path if length_s > 60 else own.provenance)
+    assert len(startup.read_steps([found])) == len(run_of([1] * 300))
