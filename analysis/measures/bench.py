@@ -31,7 +31,11 @@ _NUMBERED: Final = re.compile(r"TCP (download|upload) BE(\d) [0-9.]+")
 
 def measure(run: RunFile) -> dict[str, float]:
     """Metrics of one run by their names in `METRICS`; raises DataError when it cannot be used."""
-    flent = read_flent(run.data)
+    return measure_flent(read_flent(run.data), run)
+
+
+def measure_flent(flent: FlentFile, run: RunFile) -> dict[str, float]:
+    """As `measure`, of what has been read of the run."""
     window, load = window_of(flent, run), (flent.delay_s, flent.delay_s + flent.length_s)
     return {
         **latencies(flent, window, load),

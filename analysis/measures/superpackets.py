@@ -34,9 +34,9 @@ def per_run(runs: Sequence[RunFile]) -> pd.DataFrame:
 
 
 def _row(run: RunFile) -> dict[str, object]:
-    found = bench.measure(run)
+    flent = read_flent(run.data)
+    found, window = bench.measure_flent(flent, run), bench.window_of(flent, run)
     inside = upstream(run)
-    window = bench.window_of(read_flent(run.data), run)
     inside = inside[inside["time_s"].between(*window) & (inside["backlog_packets"] > 0)]
     words = axes(run.run)
     return {
