@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from emulation import kernel
+from emulation.errors import GuestFailure
+from emulation.kernel import module
 from emulation.kernel.recipe import RECIPE_DIR
 from emulation.machine import rootfs, vm
 from tests.kernels import TODAY, needs_today
@@ -161,6 +163,69 @@ def test_the_oldest_way_to_read_the_clock_reads_the_guests(tmp_path: Path) -> No
     else:
         assert seen["ended"] == signal.SIGSEGV
         assert "[vsyscall]" not in Path("/proc/self/maps").read_text()
+
+
+#: RDTSC, and its two halves as one number.
+COUNTER = """
+import ctypes, mmap, time
+status('booted')
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(bytes.fromhex('0f31 48c1e220 4809d0 c3'))
+place = ctypes.addressof(ctypes.c_char.from_buffer(code))
+counter = ctypes.CFUNCTYPE(ctypes.c_ulonglong)(place)
+began, first = time.monotonic_ns(), counter()
+time.sleep(1)
+status('counter', passed_ns=time.monotonic_ns() - began, counted=counter() - first)
+"""
+
+#: What a driver might do.
+READS_IT = """
+#include <linux/module.h>
+static int __init reads_init(void)
+{
+	u32 low, high;
+
+	asm volatile("rdtsc" : "=a"(low), "=d"(high));
+	pr_info("counter: %u %u\\n", low, high);
+	return 0;
+}
+module_init(reads_init);
+MODULE_LICENSE("GPL");
+"""
+
+LOAD = """
+import ctypes
+status('booted')
+libc = ctypes.CDLL(None, use_errno=True)
+with open('/job/modules/reads.ko', 'rb') as file:
+    status('loaded', error=libc.syscall(313, file.fileno(), b'', 0) and ctypes.get_errno())
+"""
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("series", EACH)
+def test_the_time_stamp_counter_is_the_guests(tmp_path: Path, series: str) -> None:
+    machine = vm.Machine(kernel.build(series=series).path, rootfs.build().path, seed=1)
+    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=COUNTER)
+    seen = vm.run(machine, tmp_path).step("counter")
+    assert seen["passed_ns"] == pytest.approx(1e9, rel=1e-3)
+    assert seen["counted"] == pytest.approx(seen["passed_ns"], rel=1e-4)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("series", EACH)
+def test_a_kernel_that_reads_the_hosts_time_ends(tmp_path: Path, series: str) -> None:
+    """As user processes may not: a switch between two that differ in that is slow on some hosts."""
+    built, root = kernel.build(series=series), rootfs.build()
+    source, folder = tmp_path / "reads", tmp_path / "guest"
+    for place in (source, folder):
+        place.mkdir()
+    (source / "Kbuild").write_text("obj-m := reads.o\n")
+    (source / "reads.c").write_text(READS_IT)
+    reads = module.build(built, source, tmp_path)
+    vm.prepare(folder, root.path, {"work": "script"}, [reads], script=LOAD)
+    with pytest.raises(GuestFailure, match="Kernel mode fault"):
+        vm.run(vm.Machine(built.path, root.path, 1), folder)
 
 
 #: Each thread has a rounding mode, which is part of the floating-point registers; a child has
