@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -84,9 +84,15 @@ def verdicts(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def render_index(
-    figures: list[Shown], claims: Claims, there: set[str], *, earlier: bool = False
+    figures: list[Shown],
+    claims: Claims,
+    there: set[str],
+    failed: Sequence[str] = (),
+    *,
+    earlier: bool = False,
 ) -> str:
-    """The HTML of the page that leads to all others; `there` are those beside it.
+    """The HTML of the page that leads to all others; `there` are those beside it, `failed` the ids
+    of the runs that figures lack.
 
     `earlier`: the claims are as an earlier call left them.
     """
@@ -106,7 +112,7 @@ def render_index(
     return pages.render(
         "index.html", here=pages.INDEX, there=there, papers=papers, figures=len(figures),
         of_papers=sum(one.of_paper for one in figures), verdicts=verdicts(claims.values()),
-        earlier=earlier, looks=LOOKS, **totals(figures),
+        earlier=earlier, failed=failed, looks=LOOKS, **totals(figures),
     )  # fmt: skip
 
 
@@ -116,10 +122,12 @@ def render_paper(
     claims: Claims,
     there: set[str],
     ran: Iterable[Variant] = (),
+    failed: Sequence[str] = (),
     *,
     earlier: bool = False,
 ) -> str:
-    """The HTML of the page of a paper, or of what is of none; `ran` has pages of its own.
+    """The HTML of the page of a paper, or of what is of none; `ran` has pages of its own, `failed`
+    are the ids of the runs, of any paper, that figures lack.
 
     `earlier`: the claims are as an earlier call left them.
     """
@@ -139,7 +147,8 @@ def render_paper(
         figures=shown,
         groups=[(group, [(one.group[1], one) for one in own]) for group, own in groups],
         verdicts=verdicts(one for one in claims.values() if one["paper"] == name), earlier=earlier,
-        variants={variant.name for variant in ran}, **totals(figures),
+        variants={variant.name for variant in ran},
+        failed=[one for one in failed if one.startswith(f"{name}/")], **totals(figures),
     )  # fmt: skip
 
 
@@ -175,12 +184,14 @@ def _notes(shown: Shown, notes: Mapping[tuple[str, str, str, str], tuple[str, ..
     return [f"{'; '.join(dict.fromkeys(cells))}: {note}" for note, cells in about.items()]
 
 
-def write_report(results: Path, data: Path, *, earlier: bool = False) -> list[Path]:
+def write_report(
+    results: Path, data: Path, failed: Sequence[str] = (), *, earlier: bool = False
+) -> list[Path]:
     """Write all pages but that of the claims into `results`, and return their paths.
 
-    `data` is the folder that the figures' runs are in; `earlier`: the claims were not settled along
-    with these figures, and the pages say so. Raises DataError where there is no figure, and for a
-    file that cannot be used.
+    `data` is the folder that the figures' runs are in, `failed` the ids of those that they lack;
+    `earlier`: the claims were not settled along with these figures. The pages say both. Raises
+    DataError where there is no figure, and for a file that cannot be used.
     """
     figures = collect(results)
     claims = read_claims(results)
@@ -189,7 +200,7 @@ def write_report(results: Path, data: Path, *, earlier: bool = False) -> list[Pa
     there |= {pages.RUNS_PAGE} if ran else set()
     there |= {pages.CLAIMS_PAGE} if (results / pages.CLAIMS_PAGE).is_file() else set()
     runs = write_runs(ran, results, there)
-    return [*_write(results, figures, claims, there, ran, earlier=earlier), *runs]
+    return [*_write(results, figures, claims, there, ran, failed, earlier=earlier), *runs]
 
 
 def grow(results: Path) -> None:
@@ -209,14 +220,15 @@ def _write(
     claims: Claims,
     there: set[str],
     ran: Iterable[Variant] = (),
+    failed: Sequence[str] = (),
     *,
     earlier: bool,
 ) -> list[Path]:
     """Write the pages that show figures, each in one step; their paths."""
-    html = {results / pages.INDEX: render_index(figures, claims, there, earlier=earlier)}
+    html = {results / pages.INDEX: render_index(figures, claims, there, failed, earlier=earlier)}
     for name, group in groupby(figures, key=lambda shown: shown.summary.paper):
         page = results / name / pages.INDEX
-        html[page] = render_paper(name, [*group], claims, there, ran, earlier=earlier)
+        html[page] = render_paper(name, [*group], claims, there, ran, failed, earlier=earlier)
     for page, text in html.items():
         partial = page.with_name(f".{page.name}.{os.getpid()}")
         partial.write_text(text, encoding="utf-8")
@@ -260,10 +272,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--earlier-claims", action="store_true", help="the claims, if any, are of an earlier call"
     )
+    parser.add_argument("--failed", nargs="*", default=[], metavar="RUN", help="figures lack it")
     given = parser.parse_args(arguments)
     try:
         study.open_all(given.study)
-        print(write_report(given.results, given.data, earlier=given.earlier_claims)[0])
+        told = write_report(given.results, given.data, given.failed, earlier=given.earlier_claims)
+        print(told[0])
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

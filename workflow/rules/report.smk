@@ -56,7 +56,8 @@ rule report:
         data=PLAN.runs_root,
         results=PLAN.pages,
         claims="" if PLAN.settles else "--earlier-claims",
+        failed=sorted(PLAN.without),
         shipped=PLAN.all_shipped(),
     shell:
         "{PYTHON:q} -m workflow.forks report --data {params.data:q} --results {params.results:q}"
-        " {params.claims} >{log:q} 2>&1"
+        " {params.claims} --failed {params.failed:q} >{log:q} 2>&1"

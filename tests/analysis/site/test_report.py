@@ -121,6 +121,21 @@ def test_paper_shows_the_claims_that_a_notebook_ends_with(results: Path) -> None
     assert "claims.html?paper=gbw2015" in index.links
 
 
+def test_pages_say_which_runs_failed(results: Path, data: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "results"
+    shutil.copytree(results, copy)
+    arguments = ["--results", str(copy), "--data", str(data), "--failed"]
+    mine = [f"gbw2015/rrul/10-1/pie/cubic/seed-{seed:03}" for seed in range(12)]
+    assert report.main([*arguments, *mine, "other/x/10-1/pie/cubic/seed-001"]) == 0
+    told = Page((copy / "gbw2015/index.html").read_text()).text
+    assert "Drawn without 12 runs that failed: gbw2015/rrul/10-1/pie/cubic/seed-000, " in told
+    assert "seed-009 and 2 more" in told
+    assert "Drawn without 13 runs" in Page((copy / "index.html").read_text()).text
+    assert report.main(arguments) == 0
+    for name in ("index.html", "gbw2015/index.html"):
+        assert "that failed" not in Page((copy / name).read_text()).text
+
+
 def test_pages_say_that_claims_are_of_an_earlier_call(
     results: Path, data: Path, tmp_path: Path
 ) -> None:
