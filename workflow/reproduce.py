@@ -163,13 +163,14 @@ def tell_left_out(plan: Plan) -> None:
             print(f"==> {name} does not show {', '.join(qdiscs)}: there is no run", flush=True)
 
 
-def show_figures(plan: Plan) -> None:
-    """Have the page show the figures that there are, which the last step does where none fails."""
+def show_figures(plan: Plan, failed: list[str]) -> None:
+    """Have the page show the figures that there are, and which runs `failed`; the last step does
+    that where it is reached."""
     from analysis.errors import DataError
     from analysis.site import report
 
     with suppress(DataError, OSError):
-        report.grow(plan.pages)
+        report.grow(plan.pages, failed)
 
 
 def memory_mb() -> int:
@@ -287,15 +288,18 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
     if kernel.find() is not None:  # otherwise nothing can be told
         tell_stale(plan)
     with nullcontext() if slurm else forks.running():
-        status = call(arguments, work)
-        if status != INTERRUPTED and (failed := failed_runs(plan, work)):
+        status = last = call(arguments, work)
+        failed = failed_runs(plan, work) if status != INTERRUPTED else []
+        if failed:
             without = f"without={json.dumps(failed)}"
             some = [*arguments, *([] if settings else ["--config"]), without]
-            status = draw_without(failed, [*settings, without], work, partial(call, some)) or status
+            last = draw_without(failed, [*settings, without], work, partial(call, some))
+            status = last or status
     if status == INTERRUPTED:  # reproduce-all says it, when all has ended
         return status
     if status:
-        show_figures(plan)
+        if last:
+            show_figures(plan, failed)
         for failure in work.failures:
             print(f"reproduce-all: failed: {failure}", file=sys.stderr)
         for line in work.messages:

@@ -203,15 +203,16 @@ def write_report(
     return [*_write(results, figures, claims, there, ran, failed, earlier=earlier), *runs]
 
 
-def grow(results: Path) -> None:
-    """Write the pages that show figures, of those that are there by now, while others are drawn.
+def grow(results: Path, failed: Sequence[str] = ()) -> None:
+    """Write the pages that show figures, of those that are there by now, while others are drawn;
+    `failed` as in `write_report`.
 
     Raises DataError as `write_report` does.
     """
     there = {pages.INDEX} | {
         name for name in (pages.CLAIMS_PAGE, pages.RUNS_PAGE) if (results / name).is_file()
     }
-    _write(results, collect(results), read_claims(results), there, earlier=True)
+    _write(results, collect(results), read_claims(results), there, failed=failed, earlier=True)
 
 
 def _write(

@@ -341,7 +341,8 @@ def test_figures_are_drawn_without_a_run_that_failed(
 ) -> None:
     monkeypatch.chdir(ROOT)
     run = "gbw2015/rrul@2014c@20s/10-10/codel/cubic/seed-001"
-    calls = []
+    calls, shown = [], []
+    monkeypatch.setattr(reproduce, "show_figures", lambda plan, failed: shown.append(failed))
 
     def fail(arguments: list[str], work: progress.Work) -> int:
         calls.append(arguments)
@@ -356,6 +357,7 @@ def test_figures_are_drawn_without_a_run_that_failed(
     assert reproduce.main(arguments, fail) == status
     first, second = calls
     assert second == [*first, f'without=["{run}"]']
+    assert shown == ([[run]] if drawing == 1 else [])  # the last step shows them otherwise
     assert f"==> drawing without what failed: {run} (1)" in capsys.readouterr().out
     whole, rest = reproduce.plan_of(settings), reproduce.plan_of([*settings, f"without=['{run}']"])
     assert whole.all_runs().keys() - rest.all_runs().keys() == {run}

@@ -484,10 +484,10 @@ def test_the_page_that_grows_is_not_made_anew_for_each_figure(
         os.utime(page, (written_s, written_s))
         os.utime(drawn, (100 + figure.GROWS_S, 100 + figure.GROWS_S))
         assert figure._was_written(page, drawn) is just_now
-    grown: list[Path] = []
-    monkeypatch.setattr(report, "grow", grown.append)
-    reproduce.show_figures(replace(make_plan(config()), results=tmp_path))
-    assert grown == [tmp_path]
+    grown: list[tuple[Path, list[str]]] = []
+    monkeypatch.setattr(report, "grow", lambda *given: grown.append(given))
+    reproduce.show_figures(replace(make_plan(config()), results=tmp_path), ["a run"])
+    assert grown == [(tmp_path, ["a run"])]
 
 
 def test_what_is_not_shown_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
