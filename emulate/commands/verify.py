@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,6 +33,7 @@ from emulation.errors import (
     printable,
 )
 from emulation.host import seal
+from emulation.host.pool import workers
 from emulation.machine import rootfs
 from emulation.runs.run import today
 
@@ -162,15 +161,14 @@ def _verdicts(
         for one in runs:
             yield verify(one, kernels[one.series], root, measured, renewing=renewing)
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+    with workers(jobs, "spawn") as pool:
         again = partial(verify, root=root, measure=measured, renewing=renewing)
         waiting = [pool.submit(again, one, kernels[one.series]) for one in runs]
         try:
             for verdict in waiting:
                 yield verdict.result()
-        finally:  # the first error ends it
-            pool.shutdown(wait=False, cancel_futures=True)
+        finally:  # the first error ends it, once the guests at work have ended
+            pool.shutdown(cancel_futures=True)
 
 
 def summary(verdicts: list[Verdict]) -> str:

@@ -23,14 +23,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import multiprocessing
 import os
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +41,7 @@ from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError, GuestFailure
 from emulation.host import confine, facts, scratch
+from emulation.host.pool import workers
 from emulation.kernel import Kernel, module
 from emulation.machine import vm
 from emulation.machine.rootfs import RootFs
@@ -272,8 +271,7 @@ def measure(scenario: Scenario, length_s: float, built: Kernel, root: RootFs) ->
     began = time.monotonic()
     if scenario.everywhere:
         cores = int(facts.about()["cpus"])
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(cores, mp_context=context) as pool:
+        with workers(cores, "spawn") as pool:
             waiting = [
                 pool.submit(guest, scenario, seed, length_s, built, root)
                 for seed in range(1, cores + 1)

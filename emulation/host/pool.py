@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
 import signal
 from concurrent.futures import ProcessPoolExecutor
@@ -10,13 +11,18 @@ from concurrent.futures import ProcessPoolExecutor
 _PR_SET_PDEATHSIG = 1
 
 
-def workers(jobs: int | None = None) -> ProcessPoolExecutor:
-    """Return a pool of `jobs` processes, by default one a core.
+def workers(jobs: int | None = None, start: str | None = None) -> ProcessPoolExecutor:
+    """Return a pool of `jobs` processes, by default one a core, with the `start` method of
+    multiprocessing.
 
-    Without `follow`, those of a process that is killed wait for their next work for ever.
+    Without `follow`, those of a process that is killed do what they have been given, and then wait
+    for more for ever.
     """
     return ProcessPoolExecutor(
-        jobs or len(os.sched_getaffinity(0)), initializer=follow, initargs=(os.getpid(),)
+        jobs or len(os.sched_getaffinity(0)),
+        multiprocessing.get_context(start),
+        initializer=follow,
+        initargs=(os.getpid(),),
     )
 
 

@@ -1,0 +1,49 @@
+"""`emulate verify` with several guests at once that is interrupted or killed: none goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from emulation.errors import INTERRUPTED
+from tests import ROOT
+from tests.emulate.test_killed import at_work
+from tests.emulate.waiting import wait_for
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_no_guest_goes_on(number: signal.Signals, tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    words = [sys.executable, "-m", "emulate.cli", "verify", "40", "--jobs", "2"]
+    only = ["--only", "gbw2015/rrul@2014c/10-"]  # some 40 x 3 s
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    said = tmp_path / "said"
+    with (
+        said.open("wb") as output,
+        subprocess.Popen(
+            [*words, *only], cwd=ROOT, env=environment, stdout=output, stderr=output
+        ) as process,
+    ):
+        try:
+
+            def a_guest_runs() -> bool:
+                return any("umid=guest" in command for command in at_work(tmp_path))
+
+            wait_for(a_guest_runs, process, said)
+            process.send_signal(number)  # to it alone
+            process.wait(timeout=60)
+        finally:
+            process.kill()
+    if number == signal.SIGINT:
+        assert process.returncode == INTERRUPTED
+    deadline = time.monotonic() + 5
+    while at_work(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert at_work(tmp_path) == []
