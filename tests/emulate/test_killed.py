@@ -18,7 +18,7 @@ import pytest
 
 from emulation.errors import INTERRUPTED
 from tests import ROOT
-from tests.emulate.waiting import wait_for
+from tests.emulate.waiting import at_work, wait_for
 
 
 @pytest.fixture
@@ -38,18 +38,6 @@ def scratch(tmp_path: Path) -> Path:
     (place / "tmp").mkdir()
     shutil.copy(ROOT / "reproduce-all", place)
     return place
-
-
-def at_work(place: Path) -> list[str]:
-    """The command lines of what was started for the folder `place`, guests among them."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if os.fsencode(place / "tmp") in (process / "environ").read_bytes():
-                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:  # it has ended, or is another's
-            continue
-    return found
 
 
 @pytest.mark.kernel

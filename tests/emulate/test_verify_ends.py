@@ -13,8 +13,7 @@ import pytest
 
 from emulation.errors import INTERRUPTED
 from tests import ROOT
-from tests.emulate.test_killed import at_work
-from tests.emulate.waiting import wait_for
+from tests.emulate.waiting import at_work, wait_for
 
 
 @pytest.mark.kernel

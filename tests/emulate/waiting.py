@@ -1,7 +1,8 @@
-"""Wait for what a process is to do."""
+"""Wait for what a process is to do, and see what of it is at work."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -17,3 +18,15 @@ def wait_for(
         assert process.poll() is None, f"it has ended: {said.read_text() if said else ''}"
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def at_work(place: Path) -> list[str]:
+    """The command lines of what was started for the folder `place`, guests among them."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.fsencode(place / "tmp") in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:  # it has ended, or is another's
+            continue
+    return found

@@ -27,6 +27,7 @@ from emulation.kernel import make, module
 from emulation.machine import rootfs, vm
 from emulation.programs import executables
 from emulation.runs import execution
+from tests.kernels import LOAD
 
 WALLS = ("landlock", "namespaces")
 
@@ -152,14 +153,6 @@ module_init(hostile_init);
 MODULE_LICENSE("GPL");
 """
 
-INSIDE = """
-import ctypes
-status('booted')
-libc = ctypes.CDLL(None, use_errno=True)
-with open('/job/modules/hostile.ko', 'rb') as file:
-    status('loaded', error=libc.syscall(313, file.fileno(), b'', 0) and ctypes.get_errno())
-"""
-
 
 @pytest.fixture
 def victim() -> Iterator[subprocess.Popen[bytes]]:
@@ -211,7 +204,7 @@ def test_a_module_reaches_nothing_of_the_host(
     (source / "Kbuild").write_text("obj-m := hostile.o\n")
     (source / "hostile.c").write_text(SOURCE.replace("TRIES", "\n".join(lines)))
     hostile = module.build(built, source, tmp_path)
-    vm.prepare(folder, root.path, {"work": "script"}, [hostile], script=INSIDE)
+    vm.prepare(folder, root.path, {"work": "script"}, [hostile], script=LOAD)
     if wall == "none":
         monkeypatch.setattr(vm, "tame", lambda folder: None)
     ending = vm.run(vm.Machine(built.path, root.path, 1), folder)

@@ -16,7 +16,7 @@ from emulation.errors import GuestFailure
 from emulation.kernel import module
 from emulation.kernel.recipe import RECIPE_DIR
 from emulation.machine import rootfs, vm
-from tests.kernels import TODAY, needs_today
+from tests.kernels import LOAD, TODAY, needs_today
 
 PATCHES = RECIPE_DIR / "patches"
 SERIES = [
@@ -191,14 +191,6 @@ static int __init reads_init(void)
 }
 module_init(reads_init);
 MODULE_LICENSE("GPL");
-"""
-
-LOAD = """
-import ctypes
-status('booted')
-libc = ctypes.CDLL(None, use_errno=True)
-with open('/job/modules/reads.ko', 'rb') as file:
-    status('loaded', error=libc.syscall(313, file.fileno(), b'', 0) and ctypes.get_errno())
 """
 
 
