@@ -31,6 +31,7 @@ from unittest import mock
 from emulation import kernel
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of, modules_of
+from emulation.errors import EmulationError
 from emulation.host import confine
 from emulation.kernel import Kernel, module
 from emulation.machine import guestcode, rootfs, vm
@@ -219,6 +220,7 @@ def _child(run: Run, conditions: Conditions, stage: Stage, folder: Path) -> None
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Formatter)
+    parser.add_argument("--kernel", metavar="SERIES", help="its series (default: the default one)")
     parser.add_argument("--runs", type=int, default=100, help="boots in all [100]")
     parser.add_argument("--jobs", type=int, default=1, help="boots at a time [1]")
     parser.add_argument(
@@ -234,7 +236,10 @@ def main() -> int:
     options = parser.parse_args()
     options.output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="stage-") as place:
-        stage = Stage.build()
+        try:
+            stage = Stage.build(options.kernel)
+        except EmulationError as error:
+            parser.error(str(error))
         if os.getuid() == 0:
             stage = stage.copied(Path(place))
         # What changes in the checkout meanwhile changes nothing here.
