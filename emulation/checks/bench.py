@@ -195,8 +195,8 @@ class Watch:
         if now - self.looked >= _LOOK_S:
             self.looked = now
             with suppress(OSError):
-                rollup = Path(f"/proc/{confine.program_of(pid)}/smaps_rollup").read_text()
-                self.memory_kib = max(self.memory_kib, resident_kib(rollup))
+                status = Path(f"/proc/{confine.program_of(pid)}/status").read_text()
+                self.memory_kib = max(self.memory_kib, peak_kib(status))
 
     def factor(self, begin_s: float, end_s: float) -> float | None:
         """Return virtual per wall seconds between two virtual times; None for too few lines."""
@@ -206,10 +206,13 @@ class Watch:
         return (inside[-1][1] - inside[0][1]) / (inside[-1][0] - inside[0][0])
 
 
-def resident_kib(smaps_rollup: str) -> int:
-    """Return `Rss` from the text of /proc/PID/smaps_rollup."""
-    for line in smaps_rollup.splitlines():
-        if line.startswith("Rss:"):
+def peak_kib(status: str) -> int:
+    """Return the most that a process had resident so far, of the text of /proc/PID/status.
+
+    The host counts it anyway; /proc/PID/smaps_rollup would walk all of the guest's pages for it.
+    """
+    for line in status.splitlines():
+        if line.startswith("VmHWM:"):
             return int(line.split()[1])
     return 0
 

@@ -77,8 +77,8 @@ def test_the_load_is_between_two_virtual_instants() -> None:
 
 
 def test_memory_of_a_process() -> None:
-    assert bench.resident_kib("6000 [rollup]\nRss:   2048 kB\nPss:  1 kB\n") == 2048
-    assert bench.resident_kib("") == 0
+    assert bench.peak_kib("Name:\tlinux\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n") == 2048
+    assert bench.peak_kib("") == 0
 
 
 def test_a_kernel_by_path_or_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
