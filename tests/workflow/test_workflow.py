@@ -473,6 +473,17 @@ def test_a_part_that_is_none_is_refused(text: str) -> None:
         determinism.part(text)
 
 
+def test_the_conditions_are_not_tried_on_a_series_that_nobody_can_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["determinism", "--kernel", "9.9", "--output", str(tmp_path / "boots.jsonl")]
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit, match="2"):
+        determinism.main()
+    assert "KERNEL.toml: no source is known for 9.9" in capsys.readouterr().err
+    assert not (tmp_path / "boots.jsonl").exists()
+
+
 def test_the_page_that_grows_is_not_made_anew_for_each_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
