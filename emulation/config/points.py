@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path as FilePath
@@ -74,7 +75,11 @@ class Points:
     def _controls(self) -> tuple[Control, ...]:
         """Return the study's own congestion controls."""
         return tuple(
-            Control(name, module.source(self.folder / section.module), section.parameters)
+            Control(
+                name,
+                replace(module.source(self.folder / section.module), control=name),
+                section.parameters,
+            )
             for name, section in self.file.controls.items()
         )
 

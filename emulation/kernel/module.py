@@ -133,11 +133,23 @@ def needed(
 ) -> tuple[Module, ...]:
     """Build the drivers of the links of `job` and the modules of its qdiscs' `sources`.
 
-    Most jobs need none. Raises what `build` raises.
+    Most jobs need none. Raises what `build` raises, and `KernelBuildError` for a module that cannot
+    register the congestion control that it was named for.
     """
-    folders = [SOURCES / name for name in job.get("drivers", ())]
-    folders += [module.folder for module in sources]
-    return tuple(build(kernel, folder) for folder in folders)
+    drivers = [build(kernel, SOURCES / name) for name in job.get("drivers", ())]
+    return (*drivers, *(_with_control(build(kernel, one.folder), one) for one in sources))
+
+
+def _with_control(module: Module, source: ModuleSource) -> Module:
+    """Return `module`, in which the name of its congestion control has to be."""
+    text = module.path.read_bytes() if module.path else b""
+    if source.control and f"{source.control}\0".encode() not in text:
+        raise KernelBuildError(
+            what=f"registers no congestion control '{source.control}'",
+            where=str(source.folder),
+            todo="call it as its struct tcp_congestion_ops does, under `controls:` and with --cc",
+        )
+    return module
 
 
 def put(modules: Iterable[Module], job: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from emulation.model.units import Duration, Packets, Rate, Size
@@ -293,12 +293,13 @@ INPUTS = ("Kbuild", "*.c", "*.h")
 
 @dataclass(frozen=True)
 class ModuleSource:
-    """The source of a kernel module that provides a kind of qdisc."""
+    """The source of a kernel module that provides a kind of qdisc or a congestion control."""
 
     name: str  # in the guest's kernel: `sch_ramp`
     folder: Path  # with its Kbuild and C files
     digest: str  # of these files
     plugin: bool = False  # for `tc` alone: the kernel has the qdisc
+    control: str = field(default="", compare=False)  # the congestion control that it has to have
 
 
 @dataclass(frozen=True)

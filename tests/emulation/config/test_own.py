@@ -13,7 +13,7 @@ from analysis.site.figurefile import read_figure
 from emulation import kernel
 from emulation.config import catalogue, own, ownfile
 from emulation.config.job import job_of, modules_of
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, KernelBuildError
 from emulation.kernel import module
 from emulation.machine import guestcode, provenance, rootfs
 from emulation.model.run import Run
@@ -171,12 +171,29 @@ def test_the_example_is_built_and_runs(ramp: Path, tmp_path: Path) -> None:
     assert seen["overlimit"] == seen["backlog"] == seen["qlen"] == 0
 
 
-def test_a_congestion_control_of_ones_own_comes_with_its_module_and_parameters(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def aimd(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The example of a congestion control is the user's own; the file that says so."""
     folder = root / "qdisc/src/aimd"
     text = (folder / "own.yaml").read_text().replace("src/aimd", str(folder))
-    monkeypatch.setenv(ownfile.VARIABLE, str(written(tmp_path, text)))
+    path = written(tmp_path, text)
+    monkeypatch.setenv(ownfile.VARIABLE, str(path))
+    return path
+
+
+@pytest.mark.kernel
+def test_a_control_that_its_module_does_not_have_is_refused_before_a_boot(aimd: Path) -> None:
+    run = one_run(qdisc="codel", cc="aimd")
+    assert [one.name for one in module.needed(kernel.build(), job_of(run), modules_of(run))] == [
+        "tcp_aimd"
+    ]
+    aimd.write_text(aimd.read_text().replace("\n  aimd:", "\n  aimmd:"))
+    run = one_run(qdisc="codel", cc="aimmd")
+    with pytest.raises(KernelBuildError, match="registers no congestion control 'aimmd'"):
+        module.needed(kernel.build(), job_of(run), modules_of(run))
+
+
+def test_a_congestion_control_of_ones_own_comes_with_its_module_and_parameters(aimd: Path) -> None:
     job = job_of(one_run(qdisc="codel", cc="aimd"))
     assert job["sysctls"]["client"]["net.ipv4.tcp_congestion_control"] == "aimd"
     assert [module["name"] for module in job["modules"]] == ["tcp_aimd"]
