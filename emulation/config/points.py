@@ -74,14 +74,13 @@ class Points:
     @cached_property
     def _controls(self) -> tuple[Control, ...]:
         """Return the study's own congestion controls."""
-        return tuple(
-            Control(
-                name,
-                replace(module.source(self.folder / section.module), control=name),
-                section.parameters,
-            )
-            for name, section in self.file.controls.items()
-        )
+        sections = self.file.controls.items()
+        found = []
+        for name, section in sections:
+            together = tuple(other for other, of in sections if of.module == section.module)
+            source = replace(module.source(self.folder / section.module), controls=together)
+            found.append(Control(name, source, section.parameters))
+        return tuple(found)
 
     def point(self, values: Sequence[Value]) -> Point:
         """Make the point of these values.

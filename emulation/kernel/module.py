@@ -134,21 +134,22 @@ def needed(
     """Build the drivers of the links of `job` and the modules of its qdiscs' `sources`.
 
     Most jobs need none. Raises what `build` raises, and `KernelBuildError` for a module that cannot
-    register the congestion control that it was named for.
+    register a congestion control that it was named for.
     """
     drivers = [build(kernel, SOURCES / name) for name in job.get("drivers", ())]
-    return (*drivers, *(_with_control(build(kernel, one.folder), one) for one in sources))
+    return (*drivers, *(_with_controls(build(kernel, one.folder), one) for one in sources))
 
 
-def _with_control(module: Module, source: ModuleSource) -> Module:
-    """Return `module`, in which the name of its congestion control has to be."""
+def _with_controls(module: Module, source: ModuleSource) -> Module:
+    """Return `module`, in which the names of its congestion controls have to be."""
     text = module.path.read_bytes() if module.path else b""
-    if source.control and f"{source.control}\0".encode() not in text:
-        raise KernelBuildError(
-            what=f"registers no congestion control '{source.control}'",
-            where=str(source.folder),
-            todo="call it as its struct tcp_congestion_ops does, under `controls:` and with --cc",
-        )
+    for name in source.controls:
+        if f"{name}\0".encode() not in text:
+            raise KernelBuildError(
+                what=f"registers no congestion control '{name}'",
+                where=str(source.folder),
+                todo="call it as its struct tcp_congestion_ops does, under `controls:` and by --cc",
+            )
     return module
 
 

@@ -299,7 +299,7 @@ class ModuleSource:
     folder: Path  # with its Kbuild and C files
     digest: str  # of these files
     plugin: bool = False  # for `tc` alone: the kernel has the qdisc
-    control: str = field(default="", compare=False)  # the congestion control that it has to have
+    controls: tuple[str, ...] = field(default=(), compare=False)  # that a study says it registers
 
 
 @dataclass(frozen=True)

@@ -182,15 +182,20 @@ def aimd(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.kernel
-def test_a_control_that_its_module_does_not_have_is_refused_before_a_boot(aimd: Path) -> None:
+def test_a_control_that_its_module_does_not_have_is_refused_before_a_boot(
+    root: Path, aimd: Path
+) -> None:
     run = one_run(qdisc="codel", cc="aimd")
     assert [one.name for one in module.needed(kernel.build(), job_of(run), modules_of(run))] == [
         "tcp_aimd"
     ]
-    aimd.write_text(aimd.read_text().replace("\n  aimd:", "\n  aimmd:"))
-    run = one_run(qdisc="codel", cc="aimmd")
-    with pytest.raises(KernelBuildError, match="registers no congestion control 'aimmd'"):
-        module.needed(kernel.build(), job_of(run), modules_of(run))
+    text = aimd.read_text()
+    two = f"{text}  aimmd: {{module: {root}/qdisc/src/aimd}}\n"  # both of one module
+    for wrong, cc in ((text.replace("\n  aimd:", "\n  aimmd:"), "aimmd"), (two, "aimd")):
+        aimd.write_text(wrong)
+        run = one_run(qdisc="codel", cc=cc)
+        with pytest.raises(KernelBuildError, match="registers no congestion control 'aimmd'"):
+            module.needed(kernel.build(), job_of(run), modules_of(run))
 
 
 def test_a_congestion_control_of_ones_own_comes_with_its_module_and_parameters(aimd: Path) -> None:
