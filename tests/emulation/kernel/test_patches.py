@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 import time
 from contextlib import suppress
 from email import message_from_string
@@ -13,7 +14,8 @@ import pytest
 
 from emulation import kernel
 from emulation.errors import GuestFailure
-from emulation.kernel import module
+from emulation.host.cache import cache_dir
+from emulation.kernel import make, module, recipe as recipes, source as sources
 from emulation.kernel.recipe import RECIPE_DIR
 from emulation.machine import rootfs, vm
 from tests.kernels import LOAD, TODAY, needs_today
@@ -64,6 +66,20 @@ with open('/proc/cpuinfo') as file:
 
 def test_every_file_is_in_the_series() -> None:
     assert {str(path.relative_to(PATCHES)) for path in PATCHES.glob("*/*.patch")} == set(FILES)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(
+    "series", [one for one in recipes.all_series() if kernel.find(one) is None]
+)
+def test_a_series_that_is_not_built_takes_its_patches(series: str) -> None:
+    """One that is built has shown it."""
+    recipe = recipes.load(series)
+    assert recipe.origin is not None
+    with tempfile.TemporaryDirectory() as place:  # 1.5 GB, which pytest would keep
+        found = sources.fetch(recipe.origin, cache_dir("kernel") / "sources")
+        tree = sources.unpack(found, Path(place))
+        make.apply_patches(recipe, tree, Path(place) / "log")
 
 
 @pytest.mark.parametrize("name", FILES)
