@@ -75,6 +75,9 @@ PINNED = (
     "PYTHONHASHSEED=0",
 )
 
+#: For the kernel's own C library: else the host writes to its memory at each change of process.
+NO_RSEQ = {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
+
 #: Wall seconds without a line of status after which a guest counts as hung (`patience`).
 HANG_S = 120.0
 
@@ -271,7 +274,7 @@ def run(
             stdout=None if machine.terminal else console,
             stderr=console,
             cwd=folder,
-            env={"TMPDIR": str(memory), "HOME": str(folder)},
+            env={"TMPDIR": str(memory), "HOME": str(folder), **NO_RSEQ},
             start_new_session=True,
             preexec_fn=lambda: _before_boot(cpu, enter),
         )

@@ -346,7 +346,7 @@ def test_root_of_a_guest_reaches_nothing_of_the_host(
     assert (plain.st_mode & 0o7777, plain.st_size, plain.st_mtime) == (0o755, 3, 1)
     if wall != "namespaces":
         assert {line.split("=")[0] for line in looked["environ"].split("\0") if line} == {
-            "HOME", "TMPDIR",
+            "GLIBC_TUNABLES", "HOME", "TMPDIR",
         }  # fmt: skip
         assert str(home) not in looked["fds"]
         state = dict(re.findall(r"^(\w+):\t(.*)$", looked["status"], re.M))
