@@ -277,6 +277,80 @@ def test_each_thread_keeps_its_floating_point_registers(tmp_path: Path, series: 
     assert [pair for pair in seen["forked"] if pair[0] != pair[1]] == []
 
 
+#: A child rounds up and stops; its debugger, which rounds to the nearest, has it round down.
+DEBUGGED = """
+import ctypes, os, signal
+status('booted')
+libm, libc = ctypes.CDLL('libm.so.6'), ctypes.CDLL(None)
+TRACEME, CONT, GETFPREGS, SETFPREGS, DOWN, UP = 0, 7, 14, 15, 0x400, 0x800
+if not (child := os.fork()):
+    libc.ptrace(TRACEME, 0, None, None)
+    libm.fesetround(UP)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    os._exit(libm.fegetround() >> 10)
+os.waitpid(child, 0)
+registers = (ctypes.c_uint16 * 256)()
+read = libc.ptrace(GETFPREGS, child, None, registers)
+found = registers[0] & 0xc00
+registers[0] ^= UP ^ DOWN
+written = libc.ptrace(SETFPREGS, child, None, registers)
+libc.ptrace(CONT, child, None, None)
+rounds = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) << 10
+status('debugged', calls=[read, written], found=found, rounds=rounds)
+"""
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("series", EACH)
+def test_a_debugger_has_the_floating_point_registers_of_its_process(
+    tmp_path: Path, series: str
+) -> None:
+    """It had those of the process that had run last, its own as a rule."""
+    machine = vm.Machine(kernel.build(series=series).path, rootfs.build().path, seed=1)
+    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=DEBUGGED)
+    seen = vm.run(machine, tmp_path).step("debugged")
+    assert (seen["calls"], seen["found"], seen["rounds"]) == ([0, 0], 0x800, 0x400)
+
+
+#: WRGSBASE and RDGSBASE: what they write no system call tells.
+BASES = """
+import ctypes, mmap, os, threading
+status('booted')
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(bytes.fromhex('f3480faedf c3 f3480faec8 c3'))
+place = ctypes.addressof(ctypes.c_char.from_buffer(code))
+write = ctypes.CFUNCTYPE(None, ctypes.c_ulong)(place)
+read = ctypes.CFUNCTYPE(ctypes.c_ulong)(place + 6)
+wrong, turns = [], []
+
+def work(base):
+    write(base)
+    for _ in range(200):
+        os.sched_yield()
+        turns.append(base)
+        if read() != base:
+            wrong.append(base)
+
+threads = [threading.Thread(target=work, args=(0x1000 * number,)) for number in range(1, 4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+status('based', wrong=wrong, changes=sum(a != b for a, b in zip(turns, turns[1:])))
+"""
+
+
+@pytest.mark.kernel
+def test_each_thread_keeps_the_bases_of_its_segments(tmp_path: Path) -> None:
+    if "fsgsbase" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("this machine has no instruction for it")
+    machine = vm.Machine(kernel.build().path, rootfs.build().path, seed=1)
+    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=BASES)
+    seen = vm.run(machine, tmp_path).step("based")
+    assert seen["wrong"] == []
+    assert seen["changes"] > 2
+
+
 FORKS = """
 import subprocess
 status('booted')
