@@ -59,9 +59,6 @@ EXPERIMENT = "gbw2015/rrul"
 WIFI_EXPERIMENT = "gbw2015/wifi_rrul"
 LENGTH_S = 60.0  # of the load
 
-#: Wall seconds between two looks at the memory.
-_LOOK_S = 0.1
-
 
 @dataclass(frozen=True)
 class Scenario:
@@ -183,20 +180,16 @@ class Watch:
     began: float = field(default_factory=time.monotonic)
     steps: list[tuple[float, float]] = field(default_factory=list)  # (wall, virtual), s
     memory_kib: int = 0
-    looked: float = 0.0
 
     def step(self, line: dict[str, Any]) -> None:
         """Note the time of a line of status."""
         self.steps.append((time.monotonic() - self.began, float(line["virtual_s"])))
 
     def poll(self, pid: int) -> None:
-        """Look at the guest's memory, at most once per `_LOOK_S`."""
-        now = time.monotonic()
-        if now - self.looked >= _LOOK_S:
-            self.looked = now
-            with suppress(OSError):
-                status = Path(f"/proc/{confine.program_of(pid)}/status").read_text()
-                self.memory_kib = max(self.memory_kib, peak_kib(status))
+        """Look at the guest's memory."""
+        with suppress(OSError):
+            status = Path(f"/proc/{confine.program_of(pid)}/status").read_text()
+            self.memory_kib = max(self.memory_kib, peak_kib(status))
 
     def factor(self, begin_s: float, end_s: float) -> float | None:
         """Return virtual per wall seconds between two virtual times; None for too few lines."""
