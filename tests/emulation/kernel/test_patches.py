@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from contextlib import suppress
+from dataclasses import replace
 from email import message_from_string
 from pathlib import Path
 
@@ -349,6 +350,28 @@ def test_each_thread_keeps_the_bases_of_its_segments(tmp_path: Path) -> None:
     seen = vm.run(machine, tmp_path).step("based")
     assert seen["wrong"] == []
     assert seen["changes"] > 2
+
+
+#: A system call of 32-bit code, for which the wall around guests ends a process.
+OLD_CALL = """
+import ctypes, mmap, os
+status('booted')
+if not (child := os.fork()):
+    code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    code.write(bytes.fromhex('b814000000 cd80 c3'))
+    ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
+    os._exit(0)
+status('called', ended=os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("series", EACH)
+def test_a_process_that_the_host_ends_ends_alone(tmp_path: Path, series: str) -> None:
+    machine = vm.Machine(kernel.build(series=series).path, rootfs.build().path, seed=1)
+    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=OLD_CALL)
+    seen = vm.run(replace(machine, may_crash=True), tmp_path).step("called")
+    assert seen["ended"] == signal.SIGSEGV
 
 
 FORKS = """
