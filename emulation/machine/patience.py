@@ -20,7 +20,7 @@ class Patience:
 
     def __init__(self, pid: int, proc: Path = _PROC) -> None:
         self._pid, self._proc = pid, proc
-        self._delays_s: dict[int, float] = {}  # at the last look
+        self._used: dict[int, tuple[float, float]] = {}  # at the last look
         self.heard()
 
     def heard(self) -> None:
@@ -35,23 +35,28 @@ class Patience:
         """Return seconds since `heard`; looks at the host at most once per `MOST_S`."""
         passed_s = time.monotonic() - self._looked
         if passed_s >= MOST_S:
-            delays_s = self._delays()
-            delayed_s = sum(now_s - self._delays_s.get(pid, 0.0) for pid, now_s in delays_s.items())
+            used, ran_s, delayed_s = self._use(), 0.0, 0.0
+            for pid, (ran, delayed) in used.items():
+                ran_before, delayed_before = self._used.get(pid, (0.0, 0.0))
+                ran_s += ran - ran_before
+                delayed_s += delayed - delayed_before
+            # The kernel and a user process that yield to each other wait in turn, and one runs.
+            delayed_s = min(delayed_s, max(0.0, passed_s - ran_s))
             self._waited_s += max(0.0, min(passed_s, MOST_S) - delayed_s)
-            self._looked, self._delays_s = time.monotonic(), delays_s
+            self._looked, self._used = time.monotonic(), used
         return self._waited_s
 
-    def _delays(self) -> dict[int, float]:
-        """Return the seconds for which each process of the guest has waited for a processor."""
-        delays_s, pids = {}, [self._pid]
+    def _use(self) -> dict[int, tuple[float, float]]:
+        """Return for how many seconds each process of the guest ran, and waited for a processor."""
+        used, pids = {}, [self._pid]
         while pids:
             pid = pids.pop()
             try:
                 # "time on a processor, time in wait of one, slices" (kernel, sched-stats.rst).
-                text = (self._proc / str(pid) / "schedstat").read_text()
-                delays_s[pid] = int(text.split()[1]) / 1e9
+                ran, delayed, _ = (self._proc / str(pid) / "schedstat").read_text().split()
+                used[pid] = (int(ran) / 1e9, int(delayed) / 1e9)
                 children = self._proc / str(pid) / "task" / str(pid) / "children"
                 pids += [int(word) for word in children.read_text().split()]
-            except (OSError, IndexError):  # it has ended, or the host does not say
+            except (OSError, ValueError):  # it has ended, or the host does not say
                 continue
-        return delays_s
+        return used

@@ -18,10 +18,14 @@ class Host:
         self.process(1, children=[2])
         self.process(2)
 
-    def process(self, pid: int, delayed_s: float = 0.0, children: list[int] | None = None) -> None:
+    def process(
+        self, pid: int, delayed_s: float = 0, children: list[int] | None = None, ran_s: float = 0
+    ) -> None:
         task = self.proc / str(pid) / "task" / str(pid)
         task.mkdir(parents=True, exist_ok=True)
-        (self.proc / str(pid) / "schedstat").write_text(f"5 {round(delayed_s * 1e9)} 3\n")
+        (self.proc / str(pid) / "schedstat").write_text(
+            f"{round(ran_s * 1e9)} {round(delayed_s * 1e9)} 3\n"
+        )
         (task / "children").write_text(" ".join(map(str, children or [])))
 
 
@@ -56,6 +60,16 @@ def test_time_without_a_processor_does_not_count(host: Host) -> None:
     host.process(2, 10.5)  # more than has passed
     assert pass_(host, waiting, 1) == pytest.approx(0.25)
     assert pass_(host, waiting, 2) == pytest.approx(2.25)
+
+
+def test_processes_that_yield_to_each_other_have_a_processor(host: Host) -> None:
+    waiting = Patience(1, host.proc)
+    host.process(1, 0.7, [2], ran_s=0.3)
+    host.process(2, 0.3, ran_s=0.7)
+    assert pass_(host, waiting, 1) == pytest.approx(1)
+    host.process(1, 1.45, [2], ran_s=0.55)  # somebody else has half of it
+    host.process(2, 1.05, ran_s=0.95)
+    assert pass_(host, waiting, 1) == pytest.approx(1.5)
 
 
 def test_time_in_which_this_process_was_stopped_does_not_count(host: Host) -> None:
