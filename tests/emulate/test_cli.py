@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,15 @@ def test_interrupted_is_130(monkeypatch: pytest.MonkeyPatch, gbw2015: Path) -> N
     assert cli.main(["check", str(gbw2015)]) == 130
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Python's handler of SIGINT: a shell has what it runs in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(
     ("first", "status"),
     [(signal.SIGINT, errors.INTERRUPTED), (signal.SIGTERM, errors.TERMINATED)],
