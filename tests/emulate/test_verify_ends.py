@@ -27,7 +27,13 @@ def test_no_guest_goes_on(number: signal.Signals, tmp_path: Path) -> None:
     with (
         said.open("wb") as output,
         subprocess.Popen(
-            [*words, *only], cwd=ROOT, env=environment, stdout=output, stderr=output
+            [*words, *only],
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            # A shell has what it runs in the background ignore it, these tests as well.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         ) as process,
     ):
         try:
