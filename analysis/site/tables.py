@@ -203,8 +203,9 @@ def texts(table: pd.DataFrame) -> pd.DataFrame:
 
     Numbers have four significant digits, with their unit next to them or in the header, and a dash
     stands for a missing value. Tables of metrics.compare and metrics.transient_metrics get an
-    interval in place of two bounds, which needs two seeds, and the medians of other settings
-    (settings.beside) last; any other table keeps its columns.
+    interval in place of two bounds, which needs two seeds, no columns of published values where
+    there are none, and the medians of other settings (settings.beside) last; any other table keeps
+    its columns.
     """
     if not {"metric", "peak_ms"} & set(table.columns):
         return _plain(table)
@@ -230,6 +231,10 @@ def texts(table: pd.DataFrame) -> pd.DataFrame:
         )
         columns["allowed"] = table["allowed"].map(number)
         columns["agrees"] = table["agrees"].map(_yes)
+        if table["published"].isna().all():
+            columns = columns.drop(
+                columns=["published", "difference", "ratio", "allowed", "agrees"]
+            )
         if table["published_gap"].notna().any():
             columns["published_gap"] = table["published_gap"].map(_signed)
             columns["gap"] = table["gap"].map(_signed)

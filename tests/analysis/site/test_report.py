@@ -342,6 +342,20 @@ def test_seed_ranges() -> None:
     assert words.ranges([]) == "–"
 
 
+@pytest.mark.parametrize("published", [None, 12.0])
+def test_published_columns_need_published_values(published: float | None) -> None:
+    row = {
+        "qdisc": "cake", "metric": "goodput", "direction": "download", "published": published,
+        "reading_error": 0.5, "ours": 11.5, "difference": None, "ratio": None, "unit": "Mbit/s",
+        "agrees": None, "n_seeds": 2, "ci_low": 11.0, "ci_high": 12.0, "allowed": None,
+        "published_gap": None, "gap": None,
+    }  # fmt: skip
+    headers = list(tables.texts(pd.DataFrame([row], dtype="object")))
+    theirs = ["Published", "Difference", "Ratio", "Allowed ±", "Agrees"]
+    assert [name for name in theirs if name in headers] == (theirs if published else [])
+    assert "Ours" in headers
+
+
 def test_a_notebook_shows_tables_whole() -> None:
     rows = pd.DataFrame({"qdisc": [f"q{number}" for number in range(200)], "text": "long " * 50})
     html = tables.readable(rows)._repr_html_()
