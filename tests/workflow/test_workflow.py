@@ -203,7 +203,6 @@ def test_readme_has_all_markers() -> None:
     for page, names in {
         "docs/results.md": ("figures", "claims"),
         "docs/claims.md": ("metrics",),
-        "docs/speed.md": ("speed",),
         "docs/today.md": ("today",),
         "studies/gbw2015/README.md": ("values", "disagreements"),
     }.items():
