@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from analysis.claims.plugin import rules_of
-from analysis.claims.verdict import Assessment, Design, assess
+from analysis.claims.verdict import ERAS, Assessment, Design, assess
 from analysis.errors import DataError
 from analysis.measures.table import measure_study
 from analysis.runs.statement import read_claims
 from analysis.runs.study import Study
+from emulation.config import ownfile
 
 
 def assess_study(study: Study, data: Path, *, jobs: int | None = None) -> list[Assessment]:
@@ -39,4 +40,11 @@ def design_of(study: Study) -> Design:
                 seeds[label] = fixed.repetitions[one.name]
             if one.name in fixed.seen:
                 seen[label] = fixed.seen[one.name]
-    return Design(loads, seeds, seen, *([fixed.eras] if fixed.eras else []))
+    joined = ownfile.names(study.name)
+    cells = frozenset(
+        (point.label, point.link.name, point.qdisc)
+        for one in study.about.experiments
+        for point in one.points
+        if point.qdisc not in joined
+    )
+    return Design(loads, seeds, seen, fixed.eras or ERAS, cells)

@@ -35,7 +35,7 @@ from analysis.claims.check import (
     checks,
 )
 from analysis.claims.effect import Effect, effect, number
-from analysis.claims.explanation import Variation
+from analysis.claims.explanation import Cell, Variation
 from analysis.errors import DataError
 from analysis.measures.names import METRICS
 from analysis.runs.flentfile import Floats
@@ -376,6 +376,7 @@ class Design:
     seeds: Mapping[str, int] = field(default_factory=dict)  # repetitions; others are not looked at
     seen: Mapping[str, int] = field(default_factory=dict)  # of them looked at before, at most
     eras: tuple[str, ...] = ERAS  # of the paper's kernel, in the order in which they decide
+    cells: frozenset[Cell] | None = None  # that the study itself has; None: whatever was run
 
 
 def assess(
@@ -415,7 +416,9 @@ def assess(
         found[context] = {id_: judge(rule, values) for id_, rule in conditions.items()}
         for variation in variations:
             if variation.era == values.era:
-                found[context] |= _explained(variation, found[context], conditions, values, table)
+                found[context] |= _explained(
+                    variation, found[context], conditions, values, table, design.cells
+                )
     for context in contexts:
         if context[0] in (DEFAULT_ERA, *others):
             then = [found[era, context[1]] for era in former if (era, context[1]) in found]
@@ -482,9 +485,13 @@ def _explained(
     conditions: Mapping[str, Condition],
     values: Values,
     table: pd.DataFrame,
+    known: frozenset[Cell] | None,
 ) -> dict[str, Judgement]:
-    """What becomes of the judgements on the experiments that `variation` changes."""
+    """What becomes of the judgements on the experiments that `variation` changes. Only cells that
+    are `known` have to be run: a qdisc of the reader's is none of the paper's."""
     wanted, there = variation.cells(table, values.cc)
+    if known is not None:
+        wanted, there = wanted & known, there & known
     if not there:
         return {}
     changed = replace(values, changed=Measured(variation.measured(table)))

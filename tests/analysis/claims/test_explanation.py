@@ -1,16 +1,19 @@
 """Which era counts, and what an era, a switch or another rig explains."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from analysis.claims import check, verdict
+from analysis.claims.assessed import design_of
 from analysis.claims.check import every
 from analysis.claims.explanation import Variation
 from analysis.claims.summary import count, why
 from analysis.claims.verdict import Design, Verdict, assess
 from analysis.errors import DataError
+from analysis.runs import study
 from tests.analysis.claims.cases import (
     CODEL,
     HIGH,
@@ -97,6 +100,25 @@ def test_a_variation_that_is_not_run_for_all_cells_explains_nothing() -> None:
     (one,) = assess([claim()], {"g038": rule}, pd.concat([table, switched]), [NO_RACK])
     assert one.headline.verdict == Verdict.DISAGREES
     assert "era 2014-no_rack, of which 1 of 2 cells are run" in why(one.headline)
+
+
+def test_a_variation_need_not_be_run_for_what_the_study_does_not_have() -> None:
+    rule = check.within(CODEL, high=2)
+    table = measured({CODEL: HIGH, PIE: HIGH}, era="2014")  # PIE stands for a qdisc of the reader's
+    switched = measured({CODEL: LOW}, era="2014-no_rack")
+    design = Design(cells=frozenset({(CODEL.experiment, CODEL.link, CODEL.qdisc)}))
+    (one,) = assess([claim()], {"g038": rule}, pd.concat([table, switched]), [NO_RACK], design)
+    assert one.headline.verdict == Verdict.EXPLAINED
+
+
+def test_the_cells_of_a_study_are_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("papers: [gbw2015]\nqdiscs: {mine: {kind: pfifo}}\n")
+    monkeypatch.setenv("QDISC_LAB_OWN", str(own))
+    cells = design_of(study.open_study("gbw2015")).cells
+    assert cells is not None
+    assert ("rrul", "10/10", "codel") in cells
+    assert not {qdisc for _, _, qdisc in cells} & {"mine", "cake"}
 
 
 def test_what_a_variation_makes_worse_is_beside_what_it_explains() -> None:
