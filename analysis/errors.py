@@ -29,20 +29,53 @@ def require_one(name: str, value: object, of: Iterable[str]) -> None:
         raise DataError.of(name, wrong, todo)
 
 
+#: Reason of pandera's -> how we say it, of a column.
+_COLUMNS = {
+    "COLUMN_NOT_IN_SCHEMA": "has a column '{}' too many",
+    "COLUMN_NOT_IN_DATAFRAME": "has no column '{}'",
+    "COLUMN_NOT_ORDERED": "has its column '{}' in another place",
+}
+
+#: Check of pandera's -> what it asks for, with what it was given; of another our own words tell.
+_WANTED = {
+    "isin": "one of {allowed_values}",
+    "str_matches": "of the form {pattern}",
+    "str_length": "{min_value} to {max_value} characters",
+    "in_range": "from {min_value} to {max_value}",
+    "greater_than": "above {min_value}",
+    "greater_than_or_equal_to": "at least {min_value}",
+}
+
+
 def brief(error: Exception) -> str:
     """What an error of pandas or pandera says first, in a line, and of which row of a table."""
     first: Any = (getattr(error, "schema_errors", None) or (error,))[0]
     said = str(first).partition("\n")[0].partition(" {")[0].rstrip(".:")
+    reason = getattr(getattr(first, "reason_code", None), "name", "")
     rows = getattr(getattr(first, "data", None), "index", None)
     cases = getattr(first, "failure_cases", None)
+    if reason in _COLUMNS:
+        return _COLUMNS[reason].format(cases)
     # Other labels come from a column that the header does not name.
     if not isinstance(rows, pd.RangeIndex) or not isinstance(cases, pd.DataFrame):
         return said
     cases = cases.dropna(subset="index")
     if cases.empty:
         return said
-    case = cases.iloc[0]
-    wanted, column = getattr(first.check, "error", None), first.schema.name
-    if wanted:
-        said = f"{column} is {case['failure_case']!r}, not {wanted}" if column else wanted
+    case = cases.iloc[-1 if reason == "DUPLICATES" else 0]
+    value = getattr(case["failure_case"], "item", lambda: case["failure_case"])()
+    if reason == "DUPLICATES":
+        said = f"{case['column']} {value!r} is there twice"
+    elif wanted := _wanted(first.check):
+        column = first.schema.name
+        said = f"{column} is {value!r}, not {wanted}" if column else wanted
     return f"row {int(case['index']) + 1}: {said}"
+
+
+def _wanted(check: Any) -> str:
+    given = {
+        name: ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+        for name, value in (getattr(check, "statistics", None) or {}).items()
+    }
+    known = _WANTED.get(getattr(check, "name", None) or "")
+    return known.format(**given) if known else getattr(check, "error", None) or ""

@@ -12,6 +12,8 @@ from analysis.runs.study import Study
 
 KINDS: Final = ("axis", "number", "ordering", "range", "ratio", "statement")
 
+FINITE: Final = pa.Check(lambda values: values.abs() < math.inf, error="a finite number")
+
 CLAIMS: Final = pa.DataFrameSchema(
     {
         "id": pa.Column(str, pa.Check.str_matches(r"^[a-z]+[0-9]{3}$")),
@@ -20,8 +22,8 @@ CLAIMS: Final = pa.DataFrameSchema(
         "figure": pa.Column(str, nullable=True),
         "kind": pa.Column(str, pa.Check.isin(KINDS)),
         "statement": pa.Column(str, pa.Check.str_length(10, 400)),
-        "value_low": pa.Column(float, nullable=True),
-        "value_high": pa.Column(float, nullable=True),
+        "value_low": pa.Column(float, FINITE, nullable=True),
+        "value_high": pa.Column(float, FINITE, nullable=True),
         "unit": pa.Column(str, nullable=True),
         "note": pa.Column(str, nullable=True),
     },

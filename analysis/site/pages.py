@@ -35,15 +35,11 @@ class Paper:
     address: str  # empty where there is none
 
 
-OWN: Final = Paper("The emulation itself", "Measurements of this project, of no paper", "")
-
-
 def of_paper(name: str) -> Paper:
-    """The paper of the study of that name; a study of none is introduced by its title alone."""
+    """The paper of the study of that name; a study of none is introduced by its title alone, and
+    one that this call does not know by its name."""
     about = _about(name)
-    if about is None or not about.title:
-        return OWN
-    return Paper(about.title, about.source, about.address)
+    return Paper(about.title, about.source, about.address) if about else Paper(name, "", "")
 
 
 def has_paper(name: str) -> bool:

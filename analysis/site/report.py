@@ -227,8 +227,11 @@ def _write(
 ) -> list[Path]:
     """Write the pages that show figures, each in one step; their paths."""
     html = {results / pages.INDEX: render_index(figures, claims, there, failed, earlier=earlier)}
+    known = {one.name for one in study.known()}
     for name, group in groupby(figures, key=lambda shown: shown.summary.paper):
         page = results / name / pages.INDEX
+        if name not in known and page.is_file():
+            continue  # of another call, which knew what the study says of itself
         html[page] = render_paper(name, [*group], claims, there, ran, failed, earlier=earlier)
     for page, text in html.items():
         partial = page.with_name(f".{page.name}.{os.getpid()}")

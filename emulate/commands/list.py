@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from emulate.commands.table import print_table
@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
     of_study = _experiments(args.experiment)
     if of_study is None:
         chosen = experiment(args.experiment)
-        rows = [_point_row(chosen, point) for point in chosen.points]
+        axes = dict.fromkeys(axis for point in chosen.points for axis, _ in point.axes)
+        rows = [_point_row(chosen, point, [*axes]) for point in chosen.points]
     else:
         rows = [_experiment_row(found) for found in of_study]
     if args.json:
@@ -92,14 +93,15 @@ def _experiment_row(found: Experiment) -> dict[str, Any]:
     }
 
 
-def _point_row(found: Experiment, point: Point) -> dict[str, Any]:
-    axes = {axis: value for axis, value in point.axes if axis not in ("link", "qdisc", "cc")}
+def _point_row(found: Experiment, point: Point, axes: Sequence[str]) -> dict[str, Any]:
+    """`axes`: all that vary in the experiment, of which the point may lack one."""
+    values = dict(point.axes)
     return {
         "label": point.label,
         "link": point.link.name,
         "qdisc": point.qdisc,
         "cc": point.cc,
-        **axes,
+        **{axis: values.get(axis, "") for axis in axes if axis not in ("link", "qdisc", "cc")},
         "up": _words(point.up) if point.link.name != NONE and point.queues else "",
         "down": _words(point.down) if point.link.name != NONE and point.queues else "",
         "virtual_s": point.traffic.length.seconds,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Collection, Sequence
+
+from emulation.errors import printable
 
 
 def print_table(
@@ -19,8 +22,10 @@ def print_table(
 
     At a terminal, columns named in `numbers` are aligned to the right and those in `whole` are not
     wrapped; `styles` has one of rich's styles per row, and `notes` are lines below the table, each
-    with its style. Elsewhere the rows alone are printed, for other programs to read.
+    with its style. Elsewhere the rows alone are printed, for other programs to read. A cell is one
+    line, in which nothing speaks to the terminal.
     """
+    rows = [[printable(" ".join(re.split(r"[\n\t]", cell))) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in (titles, *rows):
             print("\t".join(row))

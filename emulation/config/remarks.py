@@ -13,6 +13,12 @@ from emulation.model.run import Point, Run
 def of_point(point: Point) -> Iterator[str]:
     """Yield notes on the settings of a point's hosts, and on its rates."""
     yield from sysctls.notes(point.rig.sysctls, *point.rig.node_sysctls.values())
+    edge = getattr(point.rig, "edge_rate", None)
+    if edge is not None and point.queues and edge < max(point.link.up, point.link.down):
+        yield (
+            f"edge_rate, {edge}, is less than what the link {point.link.name} carries: the queue "
+            "under test is not at the bottleneck"
+        )
     for rate, taken in point.borrowed:
         yield (
             f"the study has no values of {point.qdisc} for {rate}: those for {taken} are taken; "

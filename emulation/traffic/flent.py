@@ -28,6 +28,7 @@ from pydantic import Field, field_validator
 
 from emulation.errors import TrafficFailure
 from emulation.model.topology import Link, Topology
+from emulation.model.units import Duration
 from emulation.rigs.base import RigSection
 from emulation.study.schema import Flaws, Settings, unknown
 from emulation.traffic.base import PER_MBIT, TrafficSection
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 #: The known servers; all but the first two are modules of `emulation.guest`.
 SERVERS = Literal["netserver", "irtt", "ditg", "web", "flood"]
+
+#: The guest's shell knows no longer pause before a flow (`guest/traffic.py`).
+MOST_JITTER = Duration(10**9)
 
 #: Flent's name for its runner of netperf.
 NETPERF = "NetperfDemoRunner"
@@ -63,6 +67,14 @@ class Flent(TrafficSection):
         if repeated:
             raise Flaws(((), f"'{repeated[0]}' is there twice", "remove one of the two"))
         return names
+
+    @field_validator("start_jitter")
+    @classmethod
+    def _below_a_second(cls, jitter: Duration) -> Duration:
+        if jitter > MOST_JITTER:
+            what = f"is more than {MOST_JITTER}, of which flent's flows start within"
+            raise Flaws(((), what, "shorten it"))
+        return jitter
 
     @field_validator("options")
     @classmethod

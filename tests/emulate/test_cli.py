@@ -14,6 +14,7 @@ import yaml
 
 from emulate import cli
 from emulate.commands import check
+from emulate.commands.table import print_table
 from emulation import errors
 from emulation.errors import ConfigError, EmulationError
 from emulation.study import studies
@@ -33,6 +34,21 @@ def test_list_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows["gbw2015/rrul"]["runs"] == 1260
     assert rows["gbw2015/rrul"]["virtual_s"] == 1260 * 140
     assert rows["gbw2015/rrul"]["wall_s"] > 0
+
+
+def test_list_cells_of_which_some_lack_an_axis(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["list", "khademi2013/wifi"]) == 0
+    titles, *rows = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+    assert {len(row) for row in rows} == {len(titles)}
+    targets = {row[titles.index("target")] for row in rows}
+    assert {"", "5 ms"} <= targets
+
+
+def test_a_cell_of_a_table_is_one_line_without_a_word_to_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_table(["a", "b"], [["one\ntwo\tthree", "\x1b[31mred\x07"]])
+    assert capsys.readouterr().out == "a\tb\none two three\t\\x1b[31mred\\x07\n"
 
 
 def test_list_the_cells_of_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,9 +57,12 @@ def test_damaged_statements_are_refused(tmp_path: Path) -> None:
     study.statements.write_text(text.replace(",2.2,2.2,", ",2.2,0.2,"))
     with pytest.raises(DataError, match=r"\(row [0-9]+: value_low is larger than value_high\)"):
         read_claims(study)
+    study.statements.write_text(text.replace(",2.2,2.2,", ",2.2,inf,"))
+    with pytest.raises(DataError, match=r"\(row [0-9]+: value_high is inf, not a finite number"):
+        read_claims(study)
     study.statements.write_text(text.replace("section,figure", "figure,section"))
     with pytest.raises(
-        DataError, match=r"claims\.csv: not a table of claims .*out-of-order\)\. Cor"
+        DataError, match=r"claims\.csv: not a table of claims .*in another place\)\. Cor"
     ):
         read_claims(study)
     header, *lines = text.replace(",ratio,", ",rumour,").splitlines()

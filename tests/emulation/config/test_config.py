@@ -304,6 +304,11 @@ def test_what_an_experiment_has_of_its_own_is_checked(
     assert found.startswith(f"{line}: experiments.rrul.{said}")
 
 
+def test_a_jitter_is_no_longer_than_the_guest_can_wait(tmp_path: Path) -> None:
+    (found,) = refusal(tmp_path, changed("start_jitter: 50 ms", "start_jitter: 2 s"))
+    assert "rrul.traffic.start_jitter: is more than 1 s, of which flent's flows start" in found
+
+
 def test_a_load_is_a_name(tmp_path: Path) -> None:
     text = changed(
         "{kind: flent, test: rrul_be,", "{kind: mix, test: mix, loads: [[a], b, {c: 1}],"

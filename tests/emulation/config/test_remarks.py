@@ -52,3 +52,12 @@ def test_ecn_that_comes_to_nothing_is_noted(asked: dict[str, Any], said: str) ->
 )
 def test_what_works_is_not_noted(asked: dict[str, Any]) -> None:
     assert of_ecn(**asked) == []
+
+
+@pytest.mark.parametrize(("edge_rate", "notes"), [("5Mbit/s", 1), ("10Mbit/s", 0)])
+def test_a_bottleneck_elsewhere_is_noted(edge_rate: str, notes: int) -> None:
+    asked = {"link": "10/10", "qdisc": "codel", "cc": "cubic", "seed": 1}
+    settings = {"rig.edge_rate": [edge_rate]}
+    (run,) = select(experiment("gbw2015/rrul"), **asked, settings=settings)
+    found = [note for note in remarks.of_run(run) if "is not at the bottleneck" in note]
+    assert len(found) == notes
