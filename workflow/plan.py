@@ -560,6 +560,8 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
             raise ConfigError(
                 f"the scale '{scale.name}' has no run of {', '.join(lacking)}", "", todo
             )
+        for cell in (cell for name in lacking for cell in everything.figures[name].cells()):
+            _runs(cell, 1, None)  # raises where the study has no such cell
         what = f"there is no run of {', '.join(lacking)}"
         searched = {str(everything.root_of(everything.figures[name])): None for name in lacking}
         raise ConfigError(what, ", ".join(searched), "make runs with --emulate")

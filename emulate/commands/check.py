@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulation.config import remarks
+from emulation.config import ownfile, remarks
 from emulation.config.catalogue import load, select
 from emulation.config.own import load as load_own
 from emulation.config.ownfile import FILE
@@ -47,13 +47,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(name: str) -> dict[str, Any]:
-    path = Path(name)
+    path, problems = Path(name), list[dict[str, Any]]()
     try:
         path, only = _file(name)
-        if path.name == FILE.name:
+        if path.name == FILE.name or path == ownfile.path():
             own = load_own(path)
             own.check(studies.known())
-            about = {"papers": list(own.papers), "qdiscs": list(own.qdiscs)}
+            about = {name: list(getattr(own, name)) for name in ("papers", "qdiscs", "controls")}
             return {"file": str(path), "valid": True, **about}
         study = load(path)
         chosen = [one for one in study.experiments if only in ("", one.name, *one.labels)]
@@ -63,9 +63,13 @@ def _report(name: str) -> dict[str, Any]:
             )
         for experiment in chosen:
             select(experiment, seed=experiment.seeds[0])  # refuses what cannot run
+        errors = _beside(path.parent) if not only and path.name == studies.FILE else []
+        if errors:
+            problems = [{"line": None, "key": "", "what": one, "todo": ""} for one in errors]
+            return {"file": str(path), "valid": False, "problems": problems, "errors": errors}
     except ConfigError as error:
         fields = ("line", "key", "what", "todo")
-        problems: list[dict[str, Any]] = [
+        problems = [
             {field: getattr(problem, field) for field in fields} for problem in error.problems
         ]
         if not problems:  # the file could not be read
@@ -88,6 +92,26 @@ def _report(name: str) -> dict[str, Any]:
     ]
     found = {"file": str(path), "valid": True, "experiments": experiments}
     return {**found, "notes": list(notes)} if notes else found
+
+
+def _beside(folder: Path) -> list[str]:
+    """What is wrong with the statements and figures of the study in `folder`, a line each."""
+    places = [folder / "claims.csv", *sorted(folder.glob("figures/*.yaml"))]
+    if not any(place.is_file() for place in places):
+        return []
+    # pandas takes half a second to import
+    from analysis.errors import DataError
+    from analysis.runs.statement import read_claims
+    from analysis.runs.study import open_study
+    from analysis.site.figurefile import read_figure
+
+    errors = []
+    for place in places:
+        try:
+            read_figure(place) if place.suffix == ".yaml" else read_claims(open_study(folder))
+        except DataError as error:
+            errors.append(str(error).rstrip("."))
+    return errors
 
 
 def _file(name: str) -> tuple[Path, str]:
@@ -113,7 +137,8 @@ def _print(report: dict[str, Any]) -> None:
             print(f"emulate: error: {line}", file=sys.stderr)
         return
     if "qdiscs" in report:
-        print(f"{report['file']}: {', '.join(report['qdiscs'])} in {', '.join(report['papers'])}")
+        names = ", ".join(report["qdiscs"] + report["controls"])
+        print(f"{report['file']}: {names} in {', '.join(report['papers'])}")
     for note in report.get("notes", ()):
         print(f"note: {note}", file=sys.stderr)
     for found in report.get("experiments", ()):

@@ -22,7 +22,7 @@ rig:
   base_rtt: 40 ms
   edge_rate: 1 Gbit/s           # of every port but the bottleneck's two
   sysctls:                      # of client and server
-    net.ipv4.tcp_ecn: 1
+    net.ipv4.tcp_ecn: 0         # nobody asks for marks, which not all qdiscs make
 
 memory: 256 MiB                 # of a guest
 
