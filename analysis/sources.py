@@ -12,6 +12,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from IPython.core.inputtransformer2 import TransformerManager
+
+from analysis.errors import DataError
+
 #: The packages of this project that notebooks import.
 PACKAGES = ("analysis", "emulation")
 
@@ -76,10 +80,20 @@ def _file(module: str, root: Path) -> Path | None:
     return None
 
 
+def check_notebook(path: Path) -> None:
+    """Raise DataError where `path` is no notebook with code of Python and a kernel to run it."""
+    _imports(path)
+    if "kernelspec" not in json.loads(path.read_text(encoding="utf-8")).get("metadata", {}):
+        raise DataError.of(path, "names no kernel", "Save it from JupyterLab")
+
+
 @cache
 def _imports(path: Path, function: str = "") -> tuple[str, ...]:
     """The modules that a notebook, a module or one `function` of a module names in imports."""
-    tree = ast.parse(_source(path))
+    try:
+        tree = ast.parse(_source(path))
+    except SyntaxError as error:
+        raise DataError.of(path, f"is no Python: {error.msg}", "Correct it") from error
     nodes = list(ast.walk(tree)) if not function else list(_reachable(tree, function))
     found = dict.fromkeys(module for node in nodes for module in _named(node))
     return tuple(found)
@@ -88,8 +102,13 @@ def _imports(path: Path, function: str = "") -> tuple[str, ...]:
 def _source(path: Path) -> str:
     if path.suffix != ".ipynb":
         return path.read_text(encoding="utf-8")
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError.of(path, "is no notebook", "Save it from JupyterLab") from error
+    # "%matplotlib inline" and its like become calls
+    return "\n".join(map(TransformerManager().transform_cell, code))
 
 
 def _named(node: ast.AST) -> Iterator[str]:

@@ -34,6 +34,7 @@ from analysis.errors import DataError
 from analysis.measures.ablation import ablation_eras
 from analysis.measures.unloaded import UNLOADED_QDISC
 from analysis.runs.dataset import variant_name
+from analysis.sources import check_notebook
 from emulation.config.ownfile import names
 from emulation.errors import ConfigError, printable
 from emulation.model.run import DEFAULT_ERA, NONE as NO_AXIS
@@ -170,7 +171,7 @@ def read_figure(path: Path) -> FigureFile:
     """Read a parameter file.
 
     Raises DataError when it is missing, not YAML, has unknown or lacks required keys or has values
-    of another kind, or names a notebook that does not exist.
+    of another kind, or names a notebook that does not exist or cannot be run.
     """
     remedy = "Compare it with the other files in its folder"
     if not path.exists():
@@ -210,6 +211,7 @@ def read_figure(path: Path) -> FigureFile:
     if notebook is None:
         wrong = f"names the notebook {content['notebook']}.ipynb, which does not exist"
         raise DataError.of(path, wrong, remedy)
+    check_notebook(notebook)
     return FigureFile(
         path, notebook, content["title"], content["caption"].strip(), _with_own(parameters),
         content.get(WITHOUT, {}),

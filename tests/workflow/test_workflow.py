@@ -18,6 +18,7 @@ import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from analysis import sources
+from analysis.errors import DataError
 from analysis.site import pages, report
 from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
@@ -463,6 +464,22 @@ def test_imports_are_followed_as_far_as_a_function_needs(
     assert names(sources.closure([], ["analysis.both:a"])) == {"both", "three"}
     assert names(sources.closure([], ["analysis.both:c"])) == {"both", "one", "two", "model"}
     assert names(sources.closure([start], (), ["analysis.two"])) == {"one", "model"}
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("junk", "is no notebook"),
+        ('{"cells": [{"source": []}]}', "is no notebook"),
+        ('{"cells": [{"cell_type": "code", "source": "if"}]}', "is no Python"),
+        ('{"cells": [{"cell_type": "code", "source": "%matplotlib inline"}]}', "names no kernel"),
+    ],
+)
+def test_what_is_no_notebook_is_refused(tmp_path: Path, text: str, wrong: str) -> None:
+    place = tmp_path / "mine.ipynb"
+    place.write_text(text)
+    with pytest.raises(DataError, match=f"{place}: {wrong}"):
+        sources.check_notebook(place)
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "1/0", "-1/3", "a/b"])
