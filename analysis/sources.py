@@ -108,7 +108,8 @@ def _source(path: Path) -> str:
     except (KeyError, TypeError, ValueError) as error:
         raise DataError.of(path, "is no notebook", "Save it from JupyterLab") from error
     # "%matplotlib inline" and its like become calls
-    return "\n".join(map(TransformerManager().transform_cell, code))
+    plain = TransformerManager().transform_cell  # type: ignore[no-untyped-call]
+    return "\n".join(map(plain, code))
 
 
 def _named(node: ast.AST) -> Iterator[str]:
