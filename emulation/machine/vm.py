@@ -373,7 +373,8 @@ def _watch(
                 raise GuestHung(
                     what=f"virtual time stands still at {now_s:.3f} s since {hang_s:g} s",
                     where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
-                    todo="run it again with the same --seed: a guest that hangs hangs every time",
+                    todo="run it again with the same --seed: a guest that hangs hangs every time; "
+                    "one of little `memory` may be out of it",
                 )
             on_poll(process.pid)
             end.poll(POLL_S * 1000)
