@@ -185,7 +185,8 @@ def _measured(
 
 def _values(run: RunFile, kind: str) -> Mapping[str, float]:
     try:
-        values = read_record(run)[MEASURES] if run.is_reduced else KINDS[kind](run)
+        record = read_record(run)  # which is that of this run
+        values = record[MEASURES] if run.is_reduced else KINDS[kind](run)
         numbers = {name: float(value) for name, value in values.items()}
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         wrong = f"cannot be measured as '{kind}' ({type(error).__name__}: {error})"

@@ -75,6 +75,10 @@ def test_runs_of_another_kernel_have_an_era_of_their_own(
 ) -> None:
     monkeypatch.setitem(KINDS, "rrul", seed_as_latency)
     shutil.copytree(GOLDEN / "gbw2015/rrul", tmp_path / "gbw2015" / folder)
+    with pytest.raises(DataError, match=r"describes the run 'gbw2015/rrul/"):
+        measure_study(open_study("gbw2015"), tmp_path, jobs=1)
+    for record in tmp_path.rglob("*.json"):
+        record.write_text(record.read_text().replace('"gbw2015/rrul/', f'"gbw2015/{folder}/'))
     assert set(measure_study(open_study("gbw2015"), tmp_path, jobs=1)["era"]) == {era}
 
 
