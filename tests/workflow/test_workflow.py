@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -241,6 +242,17 @@ def test_reproduce_all_refuses(arguments: list[str], message: str) -> None:
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stdout == ""
+
+
+def test_a_cluster_takes_no_folder_with_a_space(tmp_path: Path) -> None:
+    place = tmp_path / "my lab"
+    (place / "workflow").mkdir(parents=True)
+    for name in ("reproduce-all", "workflow/setup.sh"):
+        shutil.copy(ROOT / name, place / name)
+    command = [place / "reproduce-all", "--emulate", "--profile", "slurm"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"need a folder without spaces, not '{place}'" in done.stderr
 
 
 @pytest.mark.parametrize(
