@@ -353,7 +353,7 @@ def summarize(output: Path) -> int:
         print(f"  {conditions}: {name} differs in {number}")
     for line in failures:
         print(f"  {line['conditions']}: {line['work']}: {line['failure']}")
-    return int(equal != total or bool(failures))
+    return int(equal != total or not total or bool(failures))
 
 
 if __name__ == "__main__":

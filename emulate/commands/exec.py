@@ -233,6 +233,9 @@ def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
         what = f"cannot be read: {error}"
         raise ConfigError(what, f"--rig {args.rig}", "close the quotation") from None
     selected = parser.parse_args(words)
+    if selected.seed:
+        what = f"its --seed {selected.seed[0]} has no effect"
+        raise ConfigError(what, f"--rig {args.rig}", "give --seed to `emulate exec` itself")
     if args.kernel is not None:
         selected.kernel = args.kernel
     run = selection(selected)[0]

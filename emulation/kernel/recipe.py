@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -208,11 +208,17 @@ def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
     uncovered = sorted(name for name, is_covered in covered.items() if not is_covered)
     if uncovered:
         raise KernelBuildError(
-            what=f"no version for {series} of {', '.join(uncovered)}",
+            what=f"no version for {series} of {_some(uncovered)}",
             where=f"{folder.name}/series",
             todo=f"add one for {series}, or widen a range if the patch applies and boots",
         )
     return tuple(patches)
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of `names`, and how many more there are."""
+    more = f" and {len(names) - 3} more" if len(names) > 4 else ""
+    return ", ".join(names[:3] if more else names) + more
 
 
 def _table(folder: Path) -> dict[str, Any]:

@@ -27,8 +27,8 @@ class TakenFile:
 def taken(command: Sequence[str], named: Iterable[str], folder: Path) -> tuple[TakenFile, ...]:
     """Return the files that `command` takes along from the current `folder`, and those `named`.
 
-    A folder is taken only if it is `named`, and then as a whole. Raises `ConfigError` if a file
-    lies elsewhere or does not exist.
+    A folder is taken only if it is `named`, and then with all of its files. Raises `ConfigError` if
+    one lies elsewhere, also at the end of a link, does not exist, or is a link to a folder.
     """
     files: dict[str, TakenFile] = {}
     for word in command:
@@ -39,9 +39,19 @@ def taken(command: Sequence[str], named: Iterable[str], folder: Path) -> tuple[T
         if not os.path.exists(path):  # noqa: PTH110 - a name may be too long for `Path.exists`
             raise ConfigError("there is no such file or folder", f"--file {name}")
         for part in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if part.is_symlink() and path.is_dir():
+                _check_link(part, folder)
             if part.is_file():
                 _take(name, part, folder, files)
     return tuple(files[path] for path in sorted(files))
+
+
+def _check_link(link: Path, folder: Path) -> None:
+    """Raise `ConfigError` unless it leads to a file in `folder`, of which the guest gets a copy."""
+    target = link.resolve()
+    if not target.is_file() or not target.is_relative_to(folder.resolve()):
+        what = f"is a link to {os.readlink(link)}, which is no file in the current folder"  # noqa: PTH115
+        raise ConfigError(what, os.path.relpath(link, folder), "put what it leads to in its place")
 
 
 def _is_file(path: Path) -> bool:

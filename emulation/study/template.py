@@ -108,7 +108,7 @@ def probe(address, length_s):
         try:
             while client.recv(2048) != str(number).encode():
                 pass
-        except TimeoutError:
+        except (TimeoutError, ConnectionRefusedError):  # lost, or the load is over
             continue
         rtt_ms = round(1e3 * (time.monotonic() - sent), 3)
         print(json.dumps({"time_s": round(sent - began, 6), "rtt_ms": rtt_ms}), flush=True)

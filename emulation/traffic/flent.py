@@ -87,6 +87,7 @@ class Flent(TrafficSection):
 
     def check(self, rig: RigSection, topology: Topology) -> None:
         """Raise `Flaws` unless its nodes are two hosts that can reach each other."""
+        self.check_length(self.length)
         hosts = [node.name for node in topology.nodes if node.host]
         for key, name in (("client", self.client), ("server", self.server)):
             if name not in hosts:
@@ -101,6 +102,13 @@ class Flent(TrafficSection):
         if addresses != rtts:
             what = f"'{self.server}' has {addresses} addresses and the rig {rtts} base RTTs"
             raise Flaws((("server",), what, "give it one address, or each its base RTT"))
+
+    def check_length(self, length: Duration) -> None:
+        """Raise `Flaws` unless they are whole seconds, as flent takes no others."""
+        if length.nanoseconds % 10**9:
+            raise Flaws(
+                (("length",), f"'{length}' is no whole number of seconds", "write e.g. '20 s'")
+            )
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
         """Return flent's command, the servers, and the RTT of the idle path."""

@@ -228,6 +228,10 @@ def test_exec_leaves_folders_alone_that_are_not_its_own(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (
+            ("--rig", "gbw2015/rrul --seed 3"),
+            "--rig gbw2015/rrul --seed 3: its --seed 3 has",
+        ),
         (("--rig", "gbw2015/rrul 'x"), "--rig gbw2015/rrul 'x: cannot be read: No closing quotati"),
         (("--memory", "1 MiB"), "--memory: '1 MiB' is not a possible memory of a guest; give '64"),
     ],

@@ -309,6 +309,15 @@ def test_a_jitter_is_no_longer_than_the_guest_can_wait(tmp_path: Path) -> None:
     assert "rrul.traffic.start_jitter: is more than 1 s, of which flent's flows start" in found
 
 
+def test_flent_loads_for_whole_seconds(tmp_path: Path) -> None:
+    (found,) = refusal(tmp_path, changed("length: 20 s", "length: 2.5 s"))
+    assert (
+        "rrul.traffic.length: '2500 ms' is no whole number of seconds; write e.g. '20 s'" in found
+    )
+    with pytest.raises(ConfigError, match="'2500 ms' is no whole number of seconds"):
+        select(experiment("gbw2015/rrul"), length=Duration(2500 * MS))
+
+
 def test_a_load_is_a_name(tmp_path: Path) -> None:
     text = changed(
         "{kind: flent, test: rrul_be,", "{kind: mix, test: mix, loads: [[a], b, {c: 1}],"

@@ -208,3 +208,14 @@ def test_commands_of_the_guest_are_known(root: Path, monkeypatch: pytest.MonkeyP
     import commands
 
     assert set(COMMANDS) == {"on", *commands.ALTERNATIVES}
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "nowhere", "../other", "../../outside"])
+def test_a_link_in_a_folder_leads_to_a_file_of_the_current_one(here: Path, target: str) -> None:
+    (here / "other").mkdir()
+    (here / "sub/link").symlink_to(target)
+    with pytest.raises(ConfigError, match=f"sub/link: is a link to {target}, which is no file"):
+        taken([], ["sub"], here)
+    (here / "sub/link").unlink()
+    (here / "sub/link").symlink_to("b.txt")
+    assert "sub/link" in [file.path for file in taken([], ["sub"], here)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -236,6 +237,12 @@ def test_a_signal_is_told_as_a_shell_does() -> None:
 )
 def test_examples_of_mininet_unchanged(script: str, expected: str) -> None:
     assert expected in same_twice(*PACKAGES, "--", "python3", f"{EXAMPLES}/{script}.py")
+
+
+def test_ping_waits_between_packets() -> None:
+    said = same_twice("--", "ping", "-c", "3", "127.0.0.1")
+    (took_ms,) = re.findall(r"3 received, 0% packet loss, time (\d+)ms", said)
+    assert 2000 <= int(took_ms) < 2200
 
 
 def test_pingall_on_open_vswitch() -> None:
