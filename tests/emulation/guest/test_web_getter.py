@@ -160,10 +160,16 @@ def test_a_page_without_an_object_is_told_and_has_no_time(server: Server) -> Non
 
 def test_it_goes_on_after_a_page_that_failed(server: Server) -> None:
     server.paths[3] = "/gone"
-    timer = threading.Timer(0.7, server.paths.__setitem__, (3, "/3"))
-    timer.start()
+
+    def mend() -> None:
+        while not server.asked["/gone"]:
+            time.sleep(0.01)
+        server.paths[3] = "/3"
+
+    mending = threading.Thread(target=mend, daemon=True)
+    mending.start()
     done = run("-l", 2, "-i", 100, f"{server.url}/list")
-    timer.join()
+    mending.join(10)
     assert done.returncode == 1
     assert "page failed" in done.stderr
     assert SAMPLE.search(done.stdout) is not None
