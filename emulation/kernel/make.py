@@ -150,8 +150,9 @@ def use_profile(profile: Path, tree: Path) -> list[str]:
     The kernel's own code alone is compiled with them: not modules, nor what speaks to the host.
     Where a patch changed a function, the compiler leaves out its counts.
     """
+    safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.4 on
     with tarfile.open(profile) as counts:
-        counts.extractall(tree / "build", filter="data")
+        counts.extractall(tree / "build", **safe)  # type: ignore[arg-type]
     return [f"KBUILD_CFLAGS_KERNEL={' '.join(PROFILE_FLAGS)}"]
 
 
