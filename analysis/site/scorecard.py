@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.errors import DataError
 from analysis.measures.metrics import Interval
 from analysis.measures.score import NUMBERS, SCORES, Number, intervals
+from analysis.runs.published import read_table
 from analysis.site.pages import render
 
 #: A queue and the control of its flows.
@@ -128,9 +130,19 @@ def page(card: Card) -> str:
     )
 
 
+def recorded(path: Path) -> pd.DataFrame:
+    """The table SCORES at `path`, or an empty one where there is none; raises DataError where it
+    cannot be read, or its folder is not there."""
+    if path.exists():
+        return read_table(path, SCORES, "scores")
+    if not path.parent.is_dir():
+        raise DataError.of(path, "its folder does not exist", "Make it")
+    return pd.DataFrame(columns=list(SCORES.columns))
+
+
 def record(ours: pd.DataFrame, path: Path) -> None:
     """Put `ours` into the table at `path`, in the place of the same contestants' rows."""
-    old = SCORES.validate(pd.read_csv(path)) if path.exists() else ours.head(0)
+    old = recorded(path)
     keys = set(_contestants(ours))
     kept = old[[one not in keys for one in zip(old["qdisc"], old["cc"], strict=True)]]
     order = [number.id for number in NUMBERS]

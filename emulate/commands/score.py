@@ -60,8 +60,13 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do the runs, print the numbers and write the page."""
-    if not args.qdisc and not args.cc:
+    if not args.qdisc and args.cc is None:
         raise ConfigError("neither a qdisc nor --cc", "score", "write e.g. emulate score cake")
+    twice = [one for one in args.qdisc if args.qdisc.count(one) > 1]
+    if twice:
+        raise ConfigError(f"'{twice[0]}' is named twice", "score", "name each qdisc once")
+    if args.cc == "":
+        raise ConfigError("names no congestion control", "--cc", f"write e.g. --cc {CC}")
     contestants = [(qdisc, args.cc or CC) for qdisc in args.qdisc or QDISCS]
     # pandas takes a second to import
     from analysis.errors import DataError
@@ -69,11 +74,16 @@ def run(args: argparse.Namespace) -> int:
     from analysis.runs.study import open_study
     from analysis.site import scorecard
 
+    try:
+        known = score.known(open_study(score.STUDY).folder)
+        if args.record:
+            scorecard.recorded(args.record)  # which a mistake should not cost the runs
+    except DataError as error:
+        raise EmulationError(str(error).rstrip(".")) from error
     data = args.output / "data"
     results = _do(all_runs(contestants, args.kernel), data, args.jobs)
     try:
         ours = score.measured(data, [result.provenance for result in results])
-        known = ours.head(0) if args.record else score.known(open_study(score.STUDY).folder)
     except DataError as error:
         raise EmulationError(str(error).rstrip(".")) from error
     card = scorecard.compare(ours, known)
