@@ -104,8 +104,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("study", type=Path, help="the folder of the study")
     parser.add_argument("--data", type=Path, default=Path("data"), help="the folder of the runs")
+    parser.add_argument(
+        "--output", type=Path, help=f"where the table goes (default: {FILE} of the study)"
+    )
     options = parser.parse_args(arguments)
     path = options.study / FILE
+    output = options.output or path
     try:
         table = read(path)
         cells = dict.fromkeys(cell for cell in table["run"] if cell)
@@ -114,8 +118,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(f"prediction: error: {error}")
     for name in FILLED[:3]:
         done[name] = [f"{value:.6g}" if math.isfinite(value) else "" for value in done[name]]
-    done.to_csv(path, index=False, lineterminator="\n")
-    print(f"{path}: {len(done)} numbers of {done['cell'].nunique()} cells, {len(cells)} of ours")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    done.to_csv(output, index=False, lineterminator="\n")
+    print(f"{output}: {len(done)} numbers of {done['cell'].nunique()} cells, {len(cells)} of ours")
 
 
 if __name__ == "__main__":
