@@ -276,6 +276,18 @@ def test_the_compiler_gets_the_counts_of_its_own_release(
     assert (recipes.PROFILE in built.provenance["inputs"]) == fits
 
 
+def test_a_profile_is_unpacked_by_a_python_without_filters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Debian 12's 3.11.2 is."""
+    (profile,) = recipes.load("6.12").profiles.values()
+    unpack = tarfile.TarFile.extractall
+    monkeypatch.setattr(tarfile.TarFile, "extractall", lambda self, path: unpack(self, path))
+    monkeypatch.delattr(tarfile, "data_filter")
+    make.use_profile(profile.path, tmp_path)
+    assert any((tmp_path / "build").rglob("*.gcda"))
+
+
 def test_the_projects_profiles_hold_counts_and_nothing_else() -> None:
     found = [one for name in recipes.all_series() for one in recipes.load(name).profiles.items()]
     assert "12" in recipes.load(recipes.default_series()).profiles
