@@ -50,7 +50,8 @@ def _report(name: str) -> dict[str, Any]:
     path, problems = Path(name), list[dict[str, Any]]()
     try:
         path, only = _file(name)
-        if path.name == FILE.name or path == ownfile.path():
+        own_file = ownfile.path()
+        if path.name == FILE.name or (own_file and path.resolve() == own_file.resolve()):
             own = load_own(path)
             own.check(studies.known())
             about = {name: list(getattr(own, name)) for name in ("papers", "qdiscs", "controls")}

@@ -41,3 +41,34 @@ def test_own_ones_that_do_not_join_a_study_are_said_to_be_there(
     assert main(["run", "rfc7928/capacity", "--qdisc", "x", "--dry-run"]) == ConfigError.exit_status
     said = capsys.readouterr().err
     assert f"'x' of {own} can be used where its `papers` have rfc7928" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("claims.csv", "rubbish\n", "claims.csv: not a table of claims"),
+        ("figures/latency.yaml", "a: b\n", "latency.yaml: has the keys ['a'], not"),
+        ("notebooks/rrul.ipynb", "junk", "rrul.ipynb: is no notebook"),
+    ],
+)
+def test_statements_figures_and_notebooks_are_checked(
+    name: str, text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template.make(tmp_path / "mine")
+    assert main(["check", str(tmp_path / "mine")]) == 0
+    place = tmp_path / "mine" / name
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(text)
+    assert main(["check", str(tmp_path / "mine")]) == ConfigError.exit_status
+    assert said in capsys.readouterr().err
+
+
+def test_own_ones_are_known_by_the_variable_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "other.yaml"
+    place.write_text("papers: [rfc7928]\nqdiscs: {mine: {kind: pfifo}}\n")
+    monkeypatch.setenv("QDISC_LAB_OWN", str(place))
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "other.yaml"]) == 0
+    assert capsys.readouterr().out == "other.yaml: mine in rfc7928\n"
