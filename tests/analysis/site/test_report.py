@@ -342,6 +342,20 @@ def test_seed_ranges() -> None:
     assert words.ranges([]) == "–"
 
 
+def test_a_study_that_a_call_does_not_know_keeps_its_page(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = write_results(tmp_path, data)
+    before = (results / "gbw2015/index.html").read_text()
+    others = [one for one in study.known() if one.name != "gbw2015"]
+    monkeypatch.setattr(study, "known", lambda: others)
+    report.write_report(results, data)
+    assert (results / "gbw2015/index.html").read_text() == before
+    index = (results / "index.html").read_text()
+    assert "gbw2015" in index
+    assert "The Good, the Bad" not in index
+
+
 @pytest.mark.parametrize("published", [None, 12.0])
 def test_published_columns_need_published_values(published: float | None) -> None:
     row = {
