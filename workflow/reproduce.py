@@ -22,8 +22,9 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
 from analysis.words import duration
 from emulation import kernel
+from emulation.checks import stale
 from emulation.errors import INTERRUPTED, ConfigError, EmulationError
-from workflow import cluster, forks, progress, stale
+from workflow import cluster, forks, progress
 from workflow.progress import LogHandler, Work
 
 if TYPE_CHECKING:

@@ -124,6 +124,7 @@ def as_json(assessments: Sequence[Assessment]) -> list[dict[str, Any]]:
             "lacks": one.headline.lacks[0] if one.headline.lacks else None,
             "same_as": one.same or None,
             "in_sample": one.in_sample,
+            "experiments": sorted(one.headline.experiments),
             "why": why(one.headline),
             "judgements": [_judgement(judgement) for judgement in one.judgements],
         }

@@ -112,6 +112,11 @@ class Judgement:
     partly: str = ""  # a variation that makes it agree, but is not run for all cells
 
     @property
+    def experiments(self) -> frozenset[str]:
+        """Those whose runs its checks look at."""
+        return frozenset(one.experiment for f in self.findings for one in f.check.quantities)
+
+    @property
     def complete(self) -> bool:
         """Whether everything was measured that it needs."""
         return self.lacks is None or self.lacks[0] in OPEN
@@ -542,5 +547,4 @@ def _agreeing_then(
 
 def _in_sample(judgement: Judgement, design: Design) -> bool:
     """Whether it rests on runs that were looked at before the rules were fixed."""
-    looked_at = {one.experiment for found in judgement.findings for one in found.check.quantities}
-    return any(design.seen.get(experiment, 0) > 0 for experiment in looked_at)
+    return any(design.seen.get(experiment, 0) > 0 for experiment in judgement.experiments)

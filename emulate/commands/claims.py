@@ -72,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
             if not place.is_dir():
                 raise ConfigError("no such folder", str(place), "name one with runs by --data")
         found = settle(args.data, of, _say if sys.stderr.isatty() else lambda study: None)
+        _tell_stale(found, of or study.known(), args.data)
     except DataError as error:
         raise EmulationError(str(error).rstrip(".")) from error
     wanted = {VERDICTS[name] for name in args.verdict or VERDICTS}
@@ -86,6 +87,31 @@ def run(args: argparse.Namespace) -> int:
 def _say(study: Study) -> None:
     """Tell who waits why: to measure all shipped runs for the first time takes a minute."""
     print(f"{study.name}: reading its runs and settling its claims", file=sys.stderr)
+
+
+def _tell_stale(claims: list[dict[str, Any]], studies: list[Study], data: Path) -> None:
+    """Say where runs that verdicts rest on are not what they would be today."""
+    from emulation.checks import stale  # NumPy takes long to import
+
+    judged = {(one["paper"], experiment) for one in claims for experiment in one["experiments"]}
+    files = [
+        path
+        for study in studies
+        for path in sorted((study.runs_root(data) / study.name).glob("*/*/*/*/seed-*.json"))
+        if (study.name, path.parents[3].name.partition("@")[0]) in judged
+    ]
+    try:
+        counted = stale.causes(files)
+    except EmulationError as error:
+        print(f"note: which runs are stale cannot be told: {error}", file=sys.stderr)
+        return
+    if found := {why: counted[part] for part, why in stale.STALE.items() if counted[part]}:
+        whys = ", ".join(f"{count}: {why}" for why, count in found.items())
+        print(
+            f"note: {sum(found.values())} of {counted.total()} runs that verdicts rest on are stale"
+            f" ({whys}); 'emulate run STUDY/EXPERIMENT --again' makes them anew",
+            file=sys.stderr,
+        )
 
 
 def _print_table(claims: list[dict[str, Any]]) -> None:

@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 
+from analysis.claims import settled
+from emulate.cli import main as emulate
 from emulation import kernel
+from emulation.checks import stale
 from emulation.config.catalogue import select
 from emulation.kernel import Kernel
 from emulation.machine import guestcode, provenance, rootfs, vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Experiment
-from workflow import stale
+from workflow.stale import main
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
 ROOT = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))
@@ -102,7 +105,7 @@ def test_each_part_is_told(
 def test_the_command_counts(
     made: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert stale.main([str(tmp_path)]) == 0
+    assert main([str(tmp_path)]) == 0
     assert capsys.readouterr().out == "3 runs, none of them stale\n"
 
 
@@ -130,3 +133,26 @@ def test_what_came_out_is_kept_until_something_changes(
     monkeypatch.setattr(rootfs, "find", lambda: None)
     assert stale.causes(made) == {"job": 1, stale.UNKNOWN: 2}
     assert len(counted) == 3
+
+
+def test_claims_tell_of_stale_runs(
+    made: list[Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def say() -> str:
+        assert emulate(["claims", "--study", "gbw2015", "--data", str(tmp_path), "--json"]) == 0
+        return capsys.readouterr().err
+
+    claim = {"paper": "gbw2015", "verdict": "agrees", "experiments": ["rrul"]}
+    monkeypatch.setattr(settled, "settle", lambda *_: [claim])
+    assert say() == ""
+    other_job(made[0])
+    change(made[1], qdisc="tail_drop")
+    assert say() == (
+        "note: 2 of 3 runs that verdicts rest on are stale (1: the experiment changed, 1: there is "
+        "no such point any more); 'emulate run STUDY/EXPERIMENT --again' makes them anew\n"
+    )
+    monkeypatch.setattr(settled, "settle", lambda *_: [claim | {"experiments": ["voip"]}])
+    assert say() == ""

@@ -1,0 +1,160 @@
+"""Which runs are no longer what would be made today, and why.
+
+A run is stale where the kernel, the guest's tools, the code in the guest or what the guest is told
+to do have changed since: its provenance names what it was made of. Stale runs are data like others;
+figures and claims show what they measured.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import emulation
+from emulation import datafile, kernel
+from emulation.config import ownfile
+from emulation.config.catalogue import all_labels, experiments, recorded
+from emulation.config.job import jobs_of
+from emulation.errors import ConfigError, DamagedData
+from emulation.host.cache import cache_dir, kept, state, states
+from emulation.kernel.recipe import RECIPE_DIR
+from emulation.machine import provenance, rootfs
+from emulation.machine.rootfs import RootFs
+from emulation.study import studies
+
+#: Part of a run's identity -> how people call it.
+PARTS = {
+    "kernel": "the kernel or its patches",
+    "tools": "the guest's tools",
+    "guest": "the code in the guest",
+    "job": "the experiment",
+}
+
+#: Why a run is stale.
+STALE = {part: f"{what} changed" for part, what in PARTS.items()} | {
+    "gone": "there is no such point any more"
+}
+
+#: What else a cell of runs is told apart by in their provenances.
+CELL = ("paper", "experiment", "link", "qdisc", "cc", "length_s", "era", "settings", "axes")
+
+#: The code that says what a run is made of, and the folder of the cache that keeps what came out.
+SOURCE = Path(emulation.__file__).parent
+FOLDER = "stale"
+LIBRARIES = ("numpy", "pydantic", "PyYAML")
+
+#: Where nothing that is known has changed, and the kernel or the guest's tools are not built here.
+UNKNOWN = "unknown"
+
+#: Where all of PARTS is the same, and the guest's Debian got another package beside the tools.
+MENDED = "root"
+
+
+def causes(files: Iterable[Path]) -> Counter[str]:
+    """How many of the runs with these provenances are stale for which reason.
+
+    The keys are those of `PARTS`, `MENDED`, `UNKNOWN`, "gone" for a run of a point that there is no
+    longer, and "current". A run counts once, for the first reason. What came out is kept until a
+    run, the code, a study, a kernel or the guest's tools change.
+    """
+    paths, found = list(files), rootfs.find()
+    kernels = {series: _identity(series) for series in kernel.all_series()}
+    of = [str(kernels), str(found), *map(metadata.version, LIBRARIES), *map(state, paths)]
+    for folder in (SOURCE, RECIPE_DIR, *studies.known().values()):
+        of += sorted(states(folder, ("__pycache__", studies.DATA)))
+    of += map(state, sorted(cache_dir("kernel").glob("*/kernel.json")))
+    of += [state(own) for own in [ownfile.path()] if own]
+    name = hashlib.sha256("\0".join(map(str, paths)).encode()).hexdigest()[:16]
+    now = hashlib.sha256("\0".join(of).encode(errors="surrogateescape")).hexdigest()
+    return Counter(kept(FOLDER, name, now, lambda: _count(paths, found, kernels)))
+
+
+def _count(
+    paths: Iterable[Path], found: RootFs | None, kernels: dict[str, str | None]
+) -> Counter[str]:
+    known = all_labels(experiments())
+    counted: Counter[str] = Counter()
+    cells: dict[str, list[dict[str, Any]]] = {}
+    for path in paths:
+        try:
+            told = datafile.read_json(path)
+        except DamagedData:
+            counted["gone"] += 1
+            continue
+        cells.setdefault(_cell(told), []).append(told)
+    for cell in cells.values():
+        try:
+            run = recorded(cell[0], known)
+        except ConfigError:
+            counted["gone"] += len(cell)
+            continue
+        here = [told for told in cell if told["run"] == replace(run, seed=told["seed"]).id]
+        counted["gone"] += len(cell) - len(here)
+        jobs = jobs_of(run, (told["seed"] for told in here))
+        for told, job in zip(here, jobs, strict=True):
+            if run.kernel not in kernels:  # a series of the user's own
+                kernels[run.kernel] = _identity(run.kernel)
+            now = _today(job, kernels[run.kernel], found)
+            then = _made_of(told["identity"])
+            known_parts = [part for part in (*PARTS, MENDED) if now[part] is not None]
+            differs = (part for part in known_parts if now[part] != then[part])
+            rest = "current" if len(known_parts) > len(PARTS) else UNKNOWN
+            counted[next(differs, rest)] += 1
+    return +counted
+
+
+def _cell(told: Any) -> str:
+    """What runs have in common that differ in their seed alone; of what is no run, all it says."""
+    try:
+        about = [told["run"].rpartition("/")[0], told["identity"]["kernel"]["series"]]
+        about += [isinstance(told["seed"], int), *(told.get(name) for name in CELL)]
+    except (AttributeError, LookupError, TypeError):
+        about = [told]
+    return json.dumps(about, sort_keys=True)
+
+
+def sentences(counted: Counter[str], where: Path) -> list[str]:
+    """What to tell the user: a sentence per reason; none where all runs are current."""
+    total = counted.total()
+    said = {part: f"are stale: {why}" for part, why in STALE.items()} | {
+        UNKNOWN: "cannot be told: the kernel or the guest's tools are not built here"
+        " (./reproduce-all --setup-only)",
+        MENDED: "had the same tools among other packages of Debian: 'emulate verify' compares",
+    }
+    return [
+        f"{count} of {total} runs in {where} {said[part]}"
+        for part, count in counted.items()
+        if part != "current"
+    ]
+
+
+def _identity(series: str) -> str | None:
+    """That of today's kernel of `series`; None where it is not built."""
+    built = kernel.find(series)
+    return built.identity if built else None
+
+
+def _today(job: dict[str, Any], kernel_digest: str | None, root: RootFs | None) -> dict[str, Any]:
+    """By part what a run would be made of, as a digest or versions; None where that is not built
+    yet."""
+    return {
+        "kernel": kernel_digest,
+        "tools": {one: root.packages[one] for one in provenance.SPELLED_OUT} if root else None,
+        "root": root.digest if root else None,
+        "guest": provenance.guest_code_digest(job),
+        "job": provenance.digest(json.dumps(job, sort_keys=True).encode()),
+    }
+
+
+def _made_of(identity: dict[str, Any]) -> dict[str, Any]:
+    """The same of a run that was made, from its provenance."""
+    root = {"tools": identity["root"]["tools"], "root": identity["root"]["digest"]}
+    return {"kernel": identity["kernel"]["digest"], **root} | {
+        part: identity[part] for part in ("guest", "job")
+    }
