@@ -348,7 +348,8 @@ def _open(check: Check, found: Effect) -> str:
 def _no_value(quantity: Quantity, values: Values) -> tuple[Missing, str]:
     cell = f"{quantity.experiment}, {quantity.link}, {quantity.qdisc}, {quantity.cc or values.cc}"
     if values.has_runs(quantity):
-        return "metric", f"{METRICS[quantity.metric].title} of {cell}"
+        what = METRICS[quantity.metric].title
+        return "metric", f"{what}, which the runs of {cell}, era {values.era}, do not have"
     return "data", f"runs of {cell}, era {values.era}"
 
 

@@ -5,6 +5,7 @@ which returns numbers by names that `METRICS` has.
 """
 
 import hashlib
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ from emulation.host.pool import workers
 from emulation.model.run import DEFAULT_ERA
 from emulation.study.studies import FILE
 
-#: In place of a metric, of a run that has none.
+#: In place of a metric, of a run that was measured and has none.
 NOTHING: Final = ""
 
 LENGTH: Final = re.compile(r"[0-9.]+(ms|s|min)")
@@ -39,13 +40,13 @@ MEASURED: Final = pa.DataFrameSchema(
         "qdisc": pa.Column(str),
         "cc": pa.Column(str),
         "seed": pa.Column(int, pa.Check.ge(0)),
-        "metric": pa.Column(str, pa.Check.isin(list(METRICS))),
+        "metric": pa.Column(str, pa.Check.isin([NOTHING, *METRICS])),
         "value": pa.Column(float),
     },
     unique=["era", "experiment", "link", "qdisc", "cc", "seed", "metric"],
     strict=True,
 )
-"""One row per run and metric, in the metric's unit."""
+"""One row per run and metric, in the metric's unit, or one of NOTHING."""
 
 
 def measure_study(
@@ -170,7 +171,7 @@ def _known_and_new(
     rows = pd.concat([one for one in found if len(one)] or [_table([])])
     places = {key: place for place, key in enumerate(by_key)}
     rows = rows.iloc[rows["key"].map(places).argsort(kind="stable")]
-    return rows[rows["metric"] != NOTHING].reset_index(drop=True)
+    return rows.reset_index(drop=True)
 
 
 def _measured(
@@ -200,7 +201,8 @@ def _values(run: RunFile, kind: str) -> Mapping[str, float]:
 
 def _rows(era: str, run: RunFile, key: str, values: Mapping[str, float]) -> list[tuple[Any, ...]]:
     cell = (era, run.experiment, run.link, run.qdisc, run.cc, run.seed)
-    return [(*cell, name, value, key) for name, value in (values or {NOTHING: 0.0}).items()]
+    known = {name: value for name, value in values.items() if not math.isnan(value)}
+    return [(*cell, name, value, key) for name, value in (known or {NOTHING: 0.0}).items()]
 
 
 def _table(rows: Iterable[list[tuple[Any, ...]]]) -> pd.DataFrame:

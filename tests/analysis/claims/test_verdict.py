@@ -161,9 +161,11 @@ def test_one_of_many_has_to_fail_more_clearly() -> None:
 def test_what_is_missing_is_said() -> None:
     table = measured({CODEL: LOW})
     goodput = Quantity("goodput_upload_mbit_s", "rrul", "10/10", "codel")
+    cell = "rrul, 10/10, codel, cubic, era modern"
+    none = f"upload goodput, which the runs of {cell}, do not have"
     for rule, kind, text in (
         (check.less(CODEL, PIE), "data", "runs of rrul, 10/10, pie, cubic, era modern"),
-        (check.within(goodput, low=1), "metric", "upload goodput of rrul, 10/10, codel, cubic"),
+        (check.within(goodput, low=1), "metric", none),
         (check.Lacking("a capture"), "data", "a capture"),
         (check.setting("a default"), "setting", "a default"),
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import re
 import shutil
@@ -269,6 +270,22 @@ def test_rules_that_make_nothing_say_where(mine: Path, made: str, message: str) 
     (mine / "claims.py").write_text(text.replace("import ", "import within, "))
     with pytest.raises(DataError, match=message):
         assess_study(open_study(mine), mine / "data")
+
+
+@pytest.mark.parametrize(
+    "values", [{}, {"induced_latency_ms": math.nan}, {"jain_index": 1.0}], ids=str
+)
+def test_runs_that_lack_what_is_asked_for_are_not_missing(
+    mine: Path, values: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(KINDS, "rrul", lambda run: values)
+    first, _ = assess_study(open_study(mine), mine / "data", jobs=1)
+    cell = "load, 10/10, codel, cubic, era modern"
+    what = f"mean induced latency, which the runs of {cell}, do not have"
+    assert first.headline.lacks == ("metric", what)
+    shutil.rmtree(mine / "data/mine/load/10-10/codel")
+    first, _ = assess_study(open_study(mine), mine / "data", jobs=1)
+    assert first.headline.lacks == ("data", f"runs of {cell}")
 
 
 def test_rules_may_be_a_package(mine: Path) -> None:
