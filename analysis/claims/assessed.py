@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from analysis.claims.plugin import rules_of
-from analysis.claims.verdict import ERAS, Assessment, Design, assess
+from analysis.claims.check import Same
+from analysis.claims.plugin import Rules, rules_of
+from analysis.claims.verdict import ERAS, Assessment, Design, assess, condition_of
 from analysis.errors import DataError
 from analysis.measures.table import measure_study
-from analysis.runs.statement import read_claims
+from analysis.runs.statement import Claim, read_claims
 from analysis.runs.study import Study
 from emulation.config import ownfile
 
@@ -14,18 +15,31 @@ from emulation.config import ownfile
 def assess_study(study: Study, data: Path, *, jobs: int | None = None) -> list[Assessment]:
     """Every claim of `study` on the runs below `data`.
 
-    `jobs` processes read the runs, by default one a core. Raises DataError for a file that cannot
-    be used, and where a rule has no claim.
+    `jobs` processes read the runs, by default one a core. Raises DataError as `read` does, and for
+    a run that cannot be used.
     """
-    claims, reading = read_claims(study), rules_of(study)
-    stray = sorted({*reading.rules} - {claim.id for claim in claims})
-    if stray:
-        what = f"lacks {', '.join(stray)}, of which {study.rules} has a rule"
-        raise DataError.of(study.statements, what, "Add the statement or remove the rule")
+    claims, reading = read(study)
     if not claims:
         return []
     table = measure_study(study, study.runs_root(data), jobs=jobs)
     return assess(claims, reading.rules, table, reading.variations, design_of(study))
+
+
+def read(study: Study) -> tuple[list[Claim], Rules]:
+    """The claims of `study` and what they mean.
+
+    Raises DataError for a file that cannot be used, where a rule has no claim or is the same as one
+    that there is not, and where it asks for what there is not.
+    """
+    claims, reading = read_claims(study), rules_of(study)
+    same = {rule.claim for rule in reading.rules.values() if isinstance(rule, Same)}
+    stray = sorted({*reading.rules, *same} - {claim.id for claim in claims})
+    if stray:
+        what = f"lacks {', '.join(stray)}, of which {study.rules} has a rule"
+        raise DataError.of(study.statements, what, "Add the statement or remove the rule")
+    for claim in claims:
+        condition_of(claim, claims, reading.rules)
+    return claims, reading
 
 
 def design_of(study: Study) -> Design:

@@ -4,7 +4,6 @@ It defines `RULES`, a condition by the id of a claim, and, where there are any, 
 experiments that may explain what disagrees.
 """
 
-import difflib
 import hashlib
 import importlib.util
 import sys
@@ -15,15 +14,18 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from analysis.claims.check import Check, Condition, Every, Lacking, Same, Some
+from analysis.claims.check import Check, Condition, Every, Lacking, Quantity, Same, Some
 from analysis.claims.explanation import Variation
 from analysis.claims.verdict import Rule
 from analysis.errors import DataError
 from analysis.measures.names import METRICS
+from analysis.measures.table import RECORDED
 from analysis.runs.statement import Claim
 from analysis.runs.study import Study
 from emulation.errors import ConfigError
+from emulation.model.run import Point
 from emulation.study import studies, trust
+from emulation.study.schema import unknown
 
 
 class Rules(NamedTuple):
@@ -41,7 +43,8 @@ def rules_of(study: Study) -> Rules:
     """The rules of a study; none where it has no such code.
 
     Raises DataError, with file and line, where the code fails, and where it defines something else
-    or asks for a metric that there is not; so do the rules that are functions as they are called.
+    or asks for a metric or a cell that there is not; so do the rules that are functions as they are
+    called.
     """
     if study.rules is None:
         return NONE
@@ -53,7 +56,7 @@ def rules_of(study: Study) -> Rules:
         raise DataError(str(error)) from error
     module = load(path.resolve())
     rules = {
-        claim: _making(path, claim, rule) if callable(rule) else _checked(path, claim, rule)
+        claim: _making(study, claim, rule) if callable(rule) else _checked(study, claim, rule)
         for claim, rule in _mapping(path, module, "RULES").items()
     }
     return Rules(rules, _variations(path, module))
@@ -79,8 +82,10 @@ def load(path: Path) -> ModuleType:
     return module
 
 
-def _making(path: Path, claim: str, rule: Callable[[Claim], Any]) -> Callable[[Claim], Condition]:
+def _making(study: Study, claim: str, rule: Callable[[Claim], Any]) -> Callable[[Claim], Condition]:
     """A rule that makes a condition of what its claim prints; the condition is checked."""
+    path = study.rules
+    assert path is not None
 
     def make(of: Claim) -> Condition:
         try:
@@ -88,16 +93,17 @@ def _making(path: Path, claim: str, rule: Callable[[Claim], Any]) -> Callable[[C
         except (Exception, SystemExit) as error:
             wrong = f"RULES[{claim!r}] fails: {_said(error)}"
             raise DataError.of(_place(path, error), wrong, REMEDY) from error
-        return _checked(path, claim, made)
+        return _checked(study, claim, made)
 
     return make
 
 
-def _checked(path: Path, claim: str, rule: Any) -> Condition:
-    """`rule`, a condition whose metrics all exist; raises DataError for others."""
-    wrong = next(_faults(rule), None)
-    if wrong is not None:
-        raise DataError.of(path, f"RULES[{claim!r}] {wrong}", REMEDY)
+def _checked(study: Study, claim: str, rule: Any) -> Condition:
+    """`rule`, a condition whose metrics and cells all exist; raises DataError for others."""
+    fault = next(_faults(rule, study), None)
+    if fault is not None:
+        wrong, todo = fault
+        raise DataError.of(study.rules, f"RULES[{claim!r}] {wrong}", todo[0].upper() + todo[1:])
     condition: Condition = rule
     return condition
 
@@ -117,23 +123,55 @@ def _variations(path: Path, module: ModuleType) -> tuple[Variation, ...]:
     return found
 
 
-def _faults(rule: Any) -> Iterator[str]:
+def _faults(rule: Any, study: Study) -> Iterator[tuple[str, str]]:
+    """What is wrong with a rule, each with what to do."""
     match rule:
         case Lacking() | Same():
             return
         case Check(quantities=quantities):
             for one in quantities:
-                if one.metric not in METRICS:
-                    close = difflib.get_close_matches(one.metric, METRICS, n=1)
-                    hint = f"; did you mean {close[0]!r}?" if close else ""
-                    yield f"asks for the metric {one.metric!r}, which there is not{hint}"
+                yield from _misnamed(one, study)
         case Every(parts=parts) | Some(parts=parts):
             if not parts:
-                yield "has no parts"
+                yield "has no parts", REMEDY
             for part in parts:
-                yield from _faults(part)
+                yield from _faults(part, study)
         case _:
-            yield f"is {rule!r}, no condition"
+            yield f"is {rule!r}, no condition", REMEDY
+
+
+def _misnamed(one: Quantity, study: Study) -> Iterator[tuple[str, str]]:
+    """What a quantity names that there is not. Only cells of the study count, as others are run for
+    nobody who does not ask for them."""
+    points = _points(study)
+    of = points.get(one.experiment, ())
+    names = [
+        ("metric", one.metric, METRICS, ""),
+        ("experiment", one.experiment, points, ""),
+        ("link", one.link, {point.link.name for point in of}, one.experiment),
+        ("qdisc", one.qdisc, {point.qdisc for point in of}, one.experiment),
+    ]
+    if one.cc:
+        controls = {point.cc for point in of}
+        names.append(("congestion control", one.cc, controls, one.experiment))
+    for noun, name, valid, where in names if points else names[:1]:
+        if name not in valid:
+            what, todo = unknown(noun, name, sorted(valid), look="see docs/claims.md")
+            yield f"names the {what}{where and f' of {where!r}'}", todo
+            return
+    experiment = study.experiments.get(one.experiment)
+    if experiment and not experiment.measure and one.metric not in RECORDED:
+        what = f"names the metric {one.metric!r} of {one.experiment!r}, which has no 'measure:'"
+        yield what, f"Give it one in {studies.FILE}"
+
+
+@cache
+def _points(study: Study) -> Mapping[str, Sequence[Point]]:
+    """The points of its experiments, by their labels."""
+    found: dict[str, list[Point]] = {}
+    for point in (point for one in study.about.experiments for point in one.points):
+        found.setdefault(point.label, []).append(point)
+    return found
 
 
 def _said(error: BaseException) -> str:

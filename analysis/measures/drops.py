@@ -139,7 +139,7 @@ def _with_all(table: pd.DataFrame) -> pd.DataFrame:
 QUEUES_A_FLOW: Final = ("sfq", "fq_nocodel", "fq_codel")
 
 #: metric of analysis.measures.table -> experiments, kind, column
-_CLAIMED: Final = {
+CLAIMED: Final = {
     "ack_drops_percent": (("rrul",), "acknowledgment", "dropped_percent"),
     "late_syn_percent": (("web_small_1up", "web_small_rrul"), "syn", "late_percent"),
     "timeouts_10ms": (("rtt_fairness",), f"{UPLOAD}10 ms", "timeouts"),
@@ -164,6 +164,6 @@ def measured(runs: Iterable[RunFile]) -> pd.DataFrame:
         .rename(columns={column: "value"})
         .assign(metric=metric)[columns]
         .dropna()
-        for metric, (experiments, kind, column) in _CLAIMED.items()
+        for metric, (experiments, kind, column) in CLAIMED.items()
     ]
     return pd.concat(parts, ignore_index=True)

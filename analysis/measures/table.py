@@ -30,6 +30,9 @@ from emulation.study.studies import FILE
 #: In place of a metric, of a run that was measured and has none.
 NOTHING: Final = ""
 
+#: What probes beside runs give, whatever `measure:` their experiment has.
+RECORDED: Final = frozenset((*drops.CLAIMED, *startup.METRICS))
+
 LENGTH: Final = re.compile(r"[0-9.]+(ms|s|min)")
 
 MEASURED: Final = pa.DataFrameSchema(

@@ -6,6 +6,8 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,20 +98,24 @@ def _report(name: str) -> dict[str, Any]:
 
 
 def _beside(folder: Path) -> list[str]:
-    """What is wrong with the statements and figures of the study in `folder`, a line each."""
-    places = [folder / "claims.csv", *sorted(folder.glob("figures/*.yaml"))]
-    if not any(place.is_file() for place in places):
-        return []
-    # pandas takes half a second to import
+    """What is wrong with the measures, statements, rules and figures of the study in `folder`, a
+    line each."""
+    # pandas takes half a second to import, SciPy one
     from analysis.errors import DataError
-    from analysis.runs.statement import read_claims
+    from analysis.measures.traffic import unfit
     from analysis.runs.study import open_study
     from analysis.site.figurefile import read_figure
 
-    errors = []
-    for place in places:
+    study = open_study(folder)
+    errors = [f"{folder / studies.FILE}: {fault}" for fault in unfit(study.about.experiments)]
+    steps: list[Callable[[], object]] = [partial(read_figure, path) for path in study.figures]
+    if study.statements.is_file() or study.rules:
+        from analysis.claims.assessed import read
+
+        steps.append(partial(read, study))
+    for step in steps:
         try:
-            read_figure(place) if place.suffix == ".yaml" else read_claims(open_study(folder))
+            step()
         except DataError as error:
             errors.append(str(error).rstrip("."))
     return errors

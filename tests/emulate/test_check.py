@@ -63,6 +63,50 @@ def test_statements_figures_and_notebooks_are_checked(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("{}", "{'mine001': within(of('first', 'codel'), high=50)}", ""),
+        (
+            "{}",
+            "{'mine001': lambda claim: within(of('first', 'codle'))}",
+            "qdisc 'codle' of 'first'",
+        ),
+        (
+            "{}",
+            "{'mine001': lambda claim: within(of('first', 'codel'), hihg=1)}",
+            "argument 'hihg'",
+        ),
+        ("{}", "{'mine001': within(of('command', 'fifo'))}", "'command', which has no 'measure:'"),
+        ("{}", "{'mine001': Same('mine002')}", "lacks mine002, of which"),
+        (
+            "rrul  ",
+            "voip  ",
+            "first.measure: 'voip' makes no numbers of flent, test rrul_be; valid: ",
+        ),
+    ],
+)
+def test_rules_and_measures_are_checked(
+    old: str, new: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template.make(tmp_path / "mine")
+    rules = tmp_path / "mine/claims.py"
+    rules.write_text(
+        "from analysis.claims.check import Quantity, Same, within\n\n\n"
+        "def of(experiment, qdisc):\n"
+        "    return Quantity('induced_latency_ms', experiment, '20/5', qdisc)\n\n\n"
+        "RULES = {}\n"
+    )
+    (tmp_path / "mine/claims.csv").write_text(
+        "id,paper,section,figure,kind,statement,value_low,value_high,unit,note\n"
+        "mine001,mine,1,,ordering,CoDel has little latency.,,,,\n"
+    )
+    for path in (rules, tmp_path / "mine/study.yaml"):
+        path.write_text(path.read_text().replace(old, new))
+    assert main(["check", str(tmp_path / "mine")]) == (ConfigError.exit_status if said else 0)
+    assert said in capsys.readouterr().err
+
+
 def test_own_ones_are_known_by_the_variable_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

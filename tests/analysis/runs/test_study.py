@@ -25,6 +25,7 @@ from analysis.claims.settled import settle
 from analysis.claims.verdict import Verdict
 from analysis.errors import DataError
 from analysis.measures.kinds import KINDS
+from analysis.measures.traffic import FITS, unfit
 from analysis.runs import axes
 from analysis.runs.study import Study, known, open_study
 from analysis.site import claims_page, pages, report
@@ -239,7 +240,23 @@ def test_who_a_study_is_of_is_said_by_its_file(mine: Path) -> None:
         ("raise SystemExit('no')\n", r"claims\.py:1: SystemExit: no"),
         (
             RULES.replace('"induced_latency_ms"', '"induced_latency"'),
-            r"asks for the metric 'induced_latency', which there is not; did you mean 'induced",
+            r"'mine001'\] names the unknown metric 'induced_latency'\. Did you mean 'induced_",
+        ),
+        (
+            RULES.replace('"load"', '"laod"'),
+            r"names the unknown experiment 'laod'\. Did you mean 'load'\?",
+        ),
+        (
+            RULES.replace("10/10", "10/100"),
+            r"names the unknown link '10/100' of 'load'\. Did you mean '10/10'\?",
+        ),
+        (
+            RULES.replace('of("codel")', 'of("code")'),
+            r"names the unknown qdisc 'code' of 'load'\. Did you mean 'codel'\?",
+        ),
+        (
+            RULES.replace("qdisc)\n", "qdisc, cc='cubi')\n"),
+            r"names the unknown congestion control 'cubi' of 'load'\. Did you mean 'cubic'\?",
         ),
         (
             "from analysis.claims.check import every\nRULES = {'mine001': every()}\n",
@@ -261,7 +278,7 @@ def test_rules_that_fail_say_where(mine: Path, text: str, message: str) -> None:
         ("500", r"claims\.py: RULES\['mine002'\] is 500, no condition"),
         (
             "within(Quantity('delay', '', '', ''))",
-            "asks for the metric 'delay', which there is not",
+            r"RULES\['mine002'\] names the unknown metric 'delay'",
         ),
     ],
 )
@@ -349,7 +366,11 @@ def test_studies_are_found_by_name_and_by_path(mine: Path) -> None:
 
 
 def test_every_kind_of_measure_has_its_function() -> None:
-    assert set(KINDS) == set(get_args(studyfile.Measure))
+    assert set(KINDS) == set(get_args(studyfile.Measure)) == set(FITS)
+
+
+def test_shipped_measures_fit_their_traffic() -> None:
+    assert [*unfit(one for study in known() for one in study.about.experiments)] == []
 
 
 def test_a_figure_belongs_to_the_study_that_it_lies_in(mine: Path) -> None:
