@@ -1,6 +1,7 @@
 """The claims that some experiments settle, for the end of a notebook."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -10,8 +11,8 @@ from IPython.display import display
 from analysis.claims.assessed import design_of
 from analysis.claims.check import Check, checks
 from analysis.claims.plugin import rules_of
-from analysis.claims.summary import printed, why
-from analysis.claims.verdict import assess, condition_of
+from analysis.claims.summary import era_text, printed, why
+from analysis.claims.verdict import Design, assess, condition_of
 from analysis.measures.table import measure_study
 from analysis.runs.dataset import Dataset
 from analysis.runs.statement import Claim, read_claims
@@ -20,7 +21,7 @@ from analysis.site.outputs import CLAIMS
 from analysis.site.tables import readable
 
 NONE: Final = "No statement rests on these runs alone; the page of all claims has the others."
-COLUMNS: Final = ["Claim", "Statement", "Printed", "Verdict", "Why"]
+COLUMNS: Final = ["Claim", "Statement", "Printed", "Verdict", "Era", "Why"]
 
 
 def of_runs(
@@ -30,23 +31,34 @@ def of_runs(
     experiments: Collection[str],
     places: Collection[str],
 ) -> pd.DataFrame:
-    """One row per claim: id, statement, printed, verdict, why.
+    """One row per claim: id, statement, printed, verdict, by which era and control, why.
 
     Those statements of the study in the folder `study` that stand in one of `places` (a section, or
     the begin of a figure's or table's name) and whose rules look at `experiments` and at nothing
     else, judged on the runs below `data_root` of the first era and congestion control in `data`.
-    Claims about both congestion controls are on the page of all claims.
+    Where that is an era of the paper's, its other eras fill in for runs that this one lacks, so
+    that the verdict is that of the page of all claims. Nothing else that the notebook shows counts,
+    and claims about both congestion controls are on the page.
     """
     about = open_study(study)
     first = data.runs.iloc[0]
     era, cc = (str(first[name]) for name in ("era", "cc"))
+    design = design_of(about)
+    eras, varied = [era], set[str]()
+    if era in design.eras:
+        eras += [one for one in design.eras if one != era]
+        for one in rules_of(about).variations:
+            if one.experiments.keys() & set(experiments):
+                varied |= {one.instead, *one.experiments, *one.experiments.values()}
     chosen = []
     for claim, looked_at in _looked_at(about):
         found = {one.experiment for check in looked_at for one in check.quantities}
         if found and found <= set(experiments) and _stands_in(claim, places):
             chosen.append(claim)
-    table = measure_study(about, data_root, experiments=experiments, eras=[era], ccs=[cc])
-    return _judged(chosen, about, table)
+    table = measure_study(
+        about, data_root, experiments=varied.union(experiments), eras=varied.union(eras), ccs=[cc]
+    )
+    return _judged(chosen, about, table, replace(design, eras=tuple(eras)))
 
 
 def of_table(study: str | Path, table: pd.DataFrame) -> pd.DataFrame:
@@ -58,7 +70,7 @@ def of_table(study: str | Path, table: pd.DataFrame) -> pd.DataFrame:
         metrics = {one.metric for check in looked_at for one in check.quantities}
         if metrics and metrics <= known:
             chosen.append(claim)
-    return _judged(chosen, about, table)
+    return _judged(chosen, about, table, design_of(about))
 
 
 def _looked_at(study: Study) -> list[tuple[Claim, list[Check]]]:
@@ -68,7 +80,7 @@ def _looked_at(study: Study) -> list[tuple[Claim, list[Check]]]:
     return [(claim, [*checks(condition_of(claim, claims, rules))]) for claim in claims]
 
 
-def _judged(claims: list[Claim], study: Study, table: pd.DataFrame) -> pd.DataFrame:
+def _judged(claims: list[Claim], study: Study, table: pd.DataFrame, design: Design) -> pd.DataFrame:
     rules, variations = rules_of(study)
     wanted = {claim.id for claim in claims}
     rows = [
@@ -77,9 +89,10 @@ def _judged(claims: list[Claim], study: Study, table: pd.DataFrame) -> pd.DataFr
             one.claim.statement,
             printed(one),
             str(one.headline.verdict),
+            era_text(one.headline),
             why(one.headline),
         )
-        for one in assess(read_claims(study), rules, table, variations, design_of(study))
+        for one in assess(read_claims(study), rules, table, variations, design)
         if one.claim.id in wanted
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
