@@ -106,7 +106,10 @@ def _beside(folder: Path) -> list[str]:
     from analysis.runs.study import open_study
     from analysis.site.figurefile import read_figure
 
-    study = open_study(folder)
+    try:
+        study = open_study(folder)
+    except DataError as error:  # another study has its name
+        return [str(error).rstrip(".")]
     errors = [f"{folder / studies.FILE}: {fault}" for fault in unfit(study.about.experiments)]
     steps: list[Callable[[], object]] = [partial(read_figure, path) for path in study.figures]
     if study.statements.is_file() or study.rules:
