@@ -127,7 +127,8 @@ SCORES: Final = pa.DataFrameSchema(
         "seed": pa.Column(int, pa.Check.ge(0)),
         "value": pa.Column(float),
         "kernel": pa.Column(str),  # identities of what the run was made of
-        "guest": pa.Column(str),
+        "guest": pa.Column(str),  # its root file system
+        "code": pa.Column(str),  # what of ours runs in the guest
         "job": pa.Column(str),
         "data_sha256": pa.Column(str),
     },
@@ -160,6 +161,7 @@ def measured(root: Path, provenances: Iterable[Path]) -> pd.DataFrame:
                 "value": round(number.take(found), 6),
                 "kernel": told["identity"]["kernel"]["digest"],
                 "guest": told["identity"]["root"]["digest"],
+                "code": told["identity"]["guest"],
                 "job": told["identity"]["job"],
                 "data_sha256": told["data_sha256"],
             }

@@ -12,7 +12,7 @@ from emulation import kernel
 from emulation.config.job import job_of
 from emulation.datafile import read_json
 from emulation.machine import rootfs
-from emulation.machine.provenance import digest
+from emulation.machine.provenance import digest, guest_code_digest
 from emulation.runs.run import execute
 
 
@@ -56,10 +56,18 @@ def test_the_known_ones_are_of_the_study_as_it_is() -> None:
     table = numbers.known(Path("studies") / numbers.STUDY)
     labels = {number.id: number.label for number in numbers.NUMBERS}
     known = {
-        (labels[row.number], row.qdisc, row.cc, row.seed, row.job) for row in table.itertuples()
+        (labels[row.number], row.qdisc, row.cc, row.seed, row.code, row.job)
+        for row in table.itertuples()
     }
     now = {
-        (label, qdisc, cc, run.seed, digest(json.dumps(job_of(run), sort_keys=True).encode()))
+        (
+            label,
+            qdisc,
+            cc,
+            run.seed,
+            guest_code_digest(job := job_of(run)),
+            digest(json.dumps(job, sort_keys=True).encode()),
+        )
         for qdisc, cc in table[["qdisc", "cc"]].drop_duplicates().itertuples(index=False)
         for label in numbers.LABELS
         for run in score.runs_of(qdisc, cc, None, (label,))

@@ -100,7 +100,7 @@ def test_the_known_ones_are_whole() -> None:
 
 
 def test_a_damaged_table_is_named(tmp_path: Path) -> None:
-    table = pd.DataFrame([["pie", "cubic", "speed", 1, 1.0, "k", "g", "j", "d"]],
+    table = pd.DataFrame([["pie", "cubic", "speed", 1, 1.0, "k", "g", "c", "j", "d"]],
                          columns=list(score.SCORES.columns))  # fmt: skip
     table.to_csv(tmp_path / "known.csv", index=False)
     with pytest.raises(DataError, match=r"known\.csv"):

@@ -11,7 +11,7 @@ from analysis.site import scorecard
 
 def scores(qdisc: str, cc: str, value: float, numbers: int = 2) -> pd.DataFrame:
     """Three seeds of the first numbers, a hundredth apart."""
-    made_of = ("kernel", "guest", "job")
+    made_of = ("kernel", "guest", "code", "job")
     rows = [
         (qdisc, cc, number.id, seed, value + (seed - 2) / 100, *made_of, f"d{seed:063}")
         for number in NUMBERS[:numbers]
