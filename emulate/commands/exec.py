@@ -222,7 +222,7 @@ def asked(args: argparse.Namespace) -> tuple[Execution, str]:
 def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
     """The run whose rig is wanted, and the kernel."""
     if args.rig is None:
-        return None, args.kernel or DEFAULT_KERNEL
+        return None, DEFAULT_KERNEL if args.kernel is None else args.kernel
     from emulate.commands.run import add_selection, selection
 
     parser = argparse.ArgumentParser(prog="emulate exec --rig", add_help=False)

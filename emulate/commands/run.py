@@ -16,7 +16,7 @@ from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError, EmulationError
 from emulation.host.cache import cache_dir
-from emulation.kernel import Kernel
+from emulation.kernel import Kernel, check_named
 from emulation.machine import rootfs
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
@@ -144,6 +144,8 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def selection(args: argparse.Namespace) -> tuple[Run, ...]:
     """The runs that the options of `add_selection` select."""
+    if args.kernel is not None:
+        check_named(args.kernel)
     trust.ask(args.experiment, args.trust)
     return select(
         experiment(args.experiment),

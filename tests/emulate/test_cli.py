@@ -16,7 +16,7 @@ from emulate import cli
 from emulate.commands import check
 from emulate.commands.table import print_table
 from emulation import errors
-from emulation.errors import ConfigError, EmulationError
+from emulation.errors import ConfigError, EmulationError, KernelBuildError
 from emulation.study import studies
 
 
@@ -238,6 +238,33 @@ def test_exec_leaves_folders_alone_that_are_not_its_own(
 )
 def test_what_exec_cannot_do_is_refused(words: tuple[str, ...], said: str) -> None:
     assert refused_exec(*words).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [
+        ("9.9", "no source is known for 9.9; choose from 6.12, "),
+        ("6.12.5", "'6.12.5' is not a kernel series; name one without an update, of those here: 6"),
+        ("", "'' is not a kernel series; "),
+        ("0123456789abcdef", "no kernel '0123456789abcdef' is in the cache; "),
+    ],
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "gbw2015/rrul", "--dry-run"),
+        ("shell", "gbw2015/rrul", "--command", "true"),
+        ("exec", "--rig", "gbw2015/rrul", "--", "true"),
+        ("exec", "--", "true"),
+    ],
+)
+def test_a_kernel_that_nobody_can_build_is_refused(
+    words: tuple[str, ...], kernel: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([words[0], "--kernel", kernel, *words[1:]]) == KernelBuildError.exit_status
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert said in captured.err
 
 
 @pytest.mark.parametrize("name", ["~nosuchuser/x", "x" * 300, f"{'x' * 300}/y", f"a/{'x' * 300}"])
