@@ -6,8 +6,10 @@ import argparse
 import os
 import shlex
 import shutil
+import stat
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -38,6 +40,12 @@ MOST_FILES = 0.4
 _HUNG = (
     "something computes without sleeping, or sends over a link without a rate (docs/exec.md); "
     "--patience waits longer"
+)
+
+
+_INPUT = (
+    "standard input is not passed to the command; put it into a file: "
+    "--file FILE -- sh -c 'COMMAND < FILE'"
 )
 
 
@@ -117,6 +125,8 @@ def _patience(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Do it; the exit status of the command."""
     wanted, series = asked(args)
+    if _has_input():
+        print(f"warning: {_INPUT}", file=sys.stderr, flush=True)
     built, root = named(series), rootfs.build()
     layers = (layer.build(root, args.package),) if args.package else ()
     wanted = replace(wanted, layers=layers)
@@ -151,6 +161,15 @@ def run(args: argparse.Namespace) -> int:
         if place is not None:
             _replace(outcome.folder, place)
     return outcome.status
+
+
+def _has_input() -> bool:
+    """Whether something is piped in, or a file that has not been read to its end."""
+    with suppress(OSError):  # it is closed
+        found = os.fstat(0)
+        of_file = stat.S_ISREG(found.st_mode) and os.lseek(0, 0, os.SEEK_CUR) < found.st_size
+        return of_file or stat.S_ISFIFO(found.st_mode)
+    return False
 
 
 def _replace(folder: Path, place: Path) -> None:
@@ -203,12 +222,16 @@ def asked(args: argparse.Namespace) -> tuple[Execution, str]:
     if not words:
         raise ConfigError("no command is given", "emulate exec", "write it behind '--'")
     rig, series = _rig(args)
+    if words[0] == "on":  # in the guest, what comes of it would be told by another program
+        _node(" ".join(words[1:2]), rig, "on")
+        if len(words) == 2:
+            raise ConfigError("no command is given", f"on {words[1]}", "write it behind the node")
     wanted = Execution(
         command=tuple(words),
         seed=args.seed,
         files=taken(words, args.file, Path.cwd()),
         rig=rig,
-        node=_node(args.node, rig),
+        node=None if args.node is None else _node(args.node, rig, "--node"),
         memory=_memory(args.memory),
         timeout=_quantity(Duration, args.timeout, "--timeout") or execution.TIMEOUT,
     )
@@ -249,11 +272,11 @@ def with_rig(run: Run) -> Run:
     return run
 
 
-def _node(name: str | None, rig: Run | None) -> str | None:
+def _node(name: str, rig: Run | None, where: str) -> str:
     nodes = [] if rig is None else [node.name for node in rig.topology.nodes]
-    if name is not None and name not in nodes:
+    if name not in nodes:
         known = f"there are: {', '.join(nodes)}" if nodes else "name a rig with --rig"
-        raise ConfigError("there is no such node", f"--node {name}", known)
+        raise ConfigError("there is no such node", f"{where} {name}".strip(), known)
     return name
 
 

@@ -193,8 +193,9 @@ def test_an_error_says_where_what_and_what_to_do() -> None:
 def refused_exec(*words: str) -> str:
     """Why `emulate exec` refuses these words before it looks for a kernel."""
     parser = cli.build_parser("exec")
+    command = () if "--" in words else ("--", "true")
     with pytest.raises(ConfigError) as caught:
-        cli.command_module("exec").asked(parser.parse_args(["exec", *words, "--", "true"]))
+        cli.command_module("exec").asked(parser.parse_args(["exec", *words, *command]))
     return str(caught.value)
 
 
@@ -233,6 +234,12 @@ def test_exec_leaves_folders_alone_that_are_not_its_own(
             "--rig gbw2015/rrul --seed 3: its --seed 3 has",
         ),
         (("--rig", "gbw2015/rrul 'x"), "--rig gbw2015/rrul 'x: cannot be read: No closing quotati"),
+        (("--rig", "gbw2015/rrul", "--", "on", "client"), "on client: no command is given; "),
+        (
+            ("--rig", "gbw2015/rrul", "--", "on", "us", "true"),
+            "on us: there is no such node; there",
+        ),
+        (("--", "on", "client", "true"), "on client: there is no such node; name a rig with --rig"),
         (("--memory", "1 MiB"), "--memory: '1 MiB' is not a possible memory of a guest; give '64"),
     ],
 )
