@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from emulation.host import confine
+from emulation.model.units import Duration, UnitError
 
 
 def positive(text: str) -> int:
@@ -18,6 +19,17 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
     return number
+
+
+def seconds(text: str) -> float:
+    """A time above 0 in seconds, with or without its unit; an `argparse` error for others."""
+    try:
+        found = Duration.of_seconds(text).seconds
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if not found:
+        raise argparse.ArgumentTypeError(f"'{text}' is not above 0; write e.g. '20 s'")
+    return found
 
 
 def add_unconfined(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from emulate.commands.arguments import positive
+from emulate.commands.arguments import positive, seconds
 from emulate.commands.kernel import named
 from emulation.checks import bench, ns3
 from emulation.checks.bench import QUANTITIES, Checkout
@@ -45,7 +45,10 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="(default: 1)")
     parser.add_argument(
-        "--length", type=float, default=bench.LENGTH_S, help="of the load in s (default: 60)"
+        "--length",
+        type=seconds,
+        default=bench.LENGTH_S,
+        help="of the load: 20 (seconds) or '20 s' (default: %(default)g)",
     )
     parser.add_argument("--kernel", help="series or digest of the kernel (default: 6.12)")
     parser.add_argument(

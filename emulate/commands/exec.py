@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from emulate.commands.arguments import add_unconfined
+from emulate.commands.arguments import add_unconfined, seconds
 from emulate.commands.kernel import named
 from emulation.errors import ConfigError, EmulationError, GuestHung, NotReproduced
 from emulation.host import cpus, seal
@@ -27,7 +27,7 @@ from emulation.programs.guest_root import GuestRoot
 from emulation.programs.taken import taken
 from emulation.runs import execution
 from emulation.runs.execution import Execution, Outcome
-from emulation.study.schema import LEAST_MEMORY
+from emulation.study.schema import LEAST_MEMORY, MEMORY
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -95,7 +95,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--patience",
-        type=_patience,
+        type=seconds,
         default=vm.HANG_S,
         metavar="SECONDS",
         help="wall time that the command may compute without sleeping (default: %(default)g)",
@@ -109,17 +109,6 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     add_unconfined(parser)
     parser.add_argument("command_line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-
-
-def _patience(text: str) -> float:
-    """Wall seconds, with or without the unit."""
-    try:
-        seconds = Duration.parse(text if text.strip()[-1:].isalpha() else f"{text} s").seconds
-    except UnitError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-    if seconds <= 0:
-        raise argparse.ArgumentTypeError(f"{text} is no time to wait; give more than 0")
-    return seconds
 
 
 def run(args: argparse.Namespace) -> int:
@@ -233,7 +222,7 @@ def asked(args: argparse.Namespace) -> tuple[Execution, str]:
         rig=rig,
         node=None if args.node is None else _node(args.node, rig, "--node"),
         memory=_memory(args.memory),
-        timeout=_quantity(Duration, args.timeout, "--timeout") or execution.TIMEOUT,
+        timeout=_timeout(args.timeout),
     )
     _check_output(args.output)
     _check_room(wanted)
@@ -280,15 +269,22 @@ def _node(name: str, rig: Run | None, where: str) -> str:
     return name
 
 
-def _quantity(kind: type[Q], text: str | None, option: str) -> Q | None:
+def _quantity(kind: type[Q], text: str | None, option: str, example: str) -> Q | None:
     try:
-        return None if text is None else kind.parse(text)
+        return None if text is None else kind.parse(text, example)
     except UnitError as error:
         raise ConfigError(str(error), option) from error
 
 
+def _timeout(text: str | None) -> Duration:
+    timeout = _quantity(Duration, text, "--timeout", "10 min")
+    if timeout is not None and not timeout.nanoseconds:
+        raise ConfigError("a timeout of 0 leaves no time", "--timeout", "give more than 0")
+    return execution.TIMEOUT if timeout is None else timeout
+
+
 def _memory(text: str | None) -> Size | None:
-    size = _quantity(Size, text, "--memory")
+    size = _quantity(Size, text, "--memory", MEMORY)
     if size is not None and size < LEAST_MEMORY:
         what = f"'{size}' is not a possible memory of a guest"
         raise ConfigError(what, "--memory", f"give '{LEAST_MEMORY}' or more")

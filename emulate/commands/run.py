@@ -188,7 +188,7 @@ def _length(text: str | None) -> Duration | None:
     if text is None:
         return None
     try:
-        return Duration.parse(f"{text} s" if text.replace(".", "", 1).isdigit() else text)
+        return Duration.of_seconds(text)
     except UnitError as error:
         raise ConfigError(str(error), "--length") from error
 

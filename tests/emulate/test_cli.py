@@ -240,6 +240,9 @@ def test_exec_leaves_folders_alone_that_are_not_its_own(
             "on us: there is no such node; there",
         ),
         (("--", "on", "client", "true"), "on client: there is no such node; name a rig with --rig"),
+        (("--memory", "256"), "--memory: '256': a bare number has no unit; write e.g. '256 MiB'"),
+        (("--timeout", "5"), "--timeout: '5': a bare number has no unit; write e.g. '10 min'"),
+        (("--timeout", "0 s"), "--timeout: a timeout of 0 leaves no time; give more than 0"),
         (("--memory", "1 MiB"), "--memory: '1 MiB' is not a possible memory of a guest; give '64"),
     ],
 )
