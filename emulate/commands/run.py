@@ -48,7 +48,8 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--output",
         type=Path,
-        help="folder of the data (default: data, or that of the study's folder)",
+        help="folder of the data (default: data, where the shipped runs are, or that of the "
+        "study's folder); results/data keeps yours apart",
     )
     parser.add_argument(
         "--jobs",
