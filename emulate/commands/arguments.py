@@ -10,12 +10,17 @@ from emulation.host import confine
 from emulation.model.units import Duration, UnitError
 
 
+def whole(text: str) -> int:
+    """A whole number; an `argparse` error, which says what it is, for others."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a whole number") from None
+
+
 def positive(text: str) -> int:
     """A whole number of 1 or more; an `argparse` error, which says what it is, for others."""
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
+    number = whole(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
     return number
@@ -30,6 +35,21 @@ def seconds(text: str) -> float:
     if not found:
         raise argparse.ArgumentTypeError(f"'{text}' is not above 0; write e.g. '20 s'")
     return found
+
+
+class Once(argparse.Action):
+    """Of an option that can be given once: of two values one would be dropped without a word."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, "is given twice; leave one of them out")
+        setattr(namespace, self.dest, values)
 
 
 def add_unconfined(parser: argparse.ArgumentParser) -> None:

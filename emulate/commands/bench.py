@@ -41,9 +41,15 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "'load_factor' the same while the load runs.",
     )
     parser.add_argument(
-        "--scenario", action="append", metavar="NAME", help=", ".join(bench.SCENARIOS)
+        "--scenario",
+        action="append",
+        metavar="NAME",
+        help=f"{', '.join(bench.SCENARIOS)} (default: all, with --against "
+        f"{', '.join(_AGAINST)}); can be given more than once",
     )
-    parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="(default: 1)")
+    parser.add_argument(
+        "--repeat", type=positive, default=1, metavar="N", help="of each scenario (default: 1)"
+    )
     parser.add_argument(
         "--length",
         type=seconds,

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from emulate.commands.arguments import add_unconfined, seconds
+from emulate.commands.arguments import add_unconfined, seconds, whole
 from emulate.commands.kernel import named
 from emulation.errors import ConfigError, EmulationError, GuestHung, NotReproduced
 from emulation.host import cpus, seal
@@ -67,7 +67,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "'gbw2015/rrul --link 10/1 --qdisc codel'; 'on NODE COMMAND' then runs something on a node",
     )
     parser.add_argument("--node", help="of the rig, to run the command on (default: outside)")
-    parser.add_argument("--seed", type=int, default=1, help="of all random numbers (default: 1)")
+    parser.add_argument("--seed", type=whole, default=1, help="of all random numbers (default: 1)")
     parser.add_argument(
         "--output",
         type=Path,
@@ -80,14 +80,16 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a Debian package that the guest has besides, with what it needs",
+        help="a Debian package that the guest has besides, with what it needs; can be given "
+        "more than once",
     )
     parser.add_argument(
         "--file",
         action="append",
         default=[],
         metavar="PATH",
-        help="a file or folder below the current one that is copied besides",
+        help="a file or folder below the current one that is copied besides; can be given "
+        "more than once",
     )
     parser.add_argument("--memory", help="of the guest (default: the rig's, or '384 MiB')")
     parser.add_argument(
@@ -98,9 +100,11 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         type=seconds,
         default=vm.HANG_S,
         metavar="SECONDS",
-        help="wall time that the command may compute without sleeping (default: %(default)g)",
+        help="wall time in s that the command may compute without sleeping (default: %(default)g)",
     )
-    parser.add_argument("--kernel", help="series or digest of the kernel (default: the rig's)")
+    parser.add_argument(
+        "--kernel", help=f"series or digest of the kernel (default: the rig's, or {DEFAULT_KERNEL})"
+    )
     parser.add_argument(
         "--check",
         action="store_true",

@@ -277,6 +277,26 @@ def test_a_kernel_that_nobody_can_build_is_refused(
     assert said in captured.err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--era", "2014", "--era", "2013"),
+            "argument --era: is given twice; leave one of them out",
+        ),
+        (("--kernel", "6.12", "--kernel", "7.2"), "argument --kernel: is given twice; leave one"),
+        (("--length", "20", "--length", "30"), "argument --length: is given twice; leave one"),
+        (("--seed", "1.5"), "argument --seed: '1.5' is not a whole number"),
+    ],
+)
+def test_what_run_cannot_take_is_refused(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["run", "gbw2015/rrul", "--dry-run", *words])
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["~nosuchuser/x", "x" * 300, f"{'x' * 300}/y", f"a/{'x' * 300}"])
 @pytest.mark.parametrize("command", ["list", "check", "run"])
 def test_what_is_no_study_is_an_error_of_two_lines_at_most(
