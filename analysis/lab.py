@@ -235,9 +235,8 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _duration(length: str | float) -> Duration:
-    text = str(length)
     try:
-        return Duration.parse(f"{text} s" if text.replace(".", "", 1).isdigit() else text)
+        return Duration.of_seconds(str(length))
     except UnitError as error:
         raise ConfigError(str(error), "length") from error
 

@@ -7,17 +7,49 @@ from collections.abc import Sequence
 from typing import Any
 
 from emulation.host import confine
+from emulation.model.units import Duration, UnitError
+
+
+def whole(text: str) -> int:
+    """A whole number; an `argparse` error, which says what it is, for others."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a whole number") from None
 
 
 def positive(text: str) -> int:
     """A whole number of 1 or more; an `argparse` error, which says what it is, for others."""
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
+    number = whole(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
     return number
+
+
+def seconds(text: str) -> float:
+    """A time above 0 in seconds, with or without its unit; an `argparse` error for others."""
+    try:
+        found = Duration.of_seconds(text).seconds
+    except UnitError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if not found:
+        raise argparse.ArgumentTypeError(f"'{text}' is not above 0; write e.g. '20 s'")
+    return found
+
+
+class Once(argparse.Action):
+    """Of an option that can be given once: of two values one would be dropped without a word."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, "is given twice; leave one of them out")
+        setattr(namespace, self.dest, values)
 
 
 def add_unconfined(parser: argparse.ArgumentParser) -> None:

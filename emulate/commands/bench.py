@@ -15,7 +15,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from emulate.commands.arguments import positive
+from emulate.commands.arguments import positive, seconds
 from emulate.commands.kernel import named
 from emulation.checks import bench, ns3
 from emulation.checks.bench import QUANTITIES, Checkout
@@ -41,11 +41,20 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "'load_factor' the same while the load runs.",
     )
     parser.add_argument(
-        "--scenario", action="append", metavar="NAME", help=", ".join(bench.SCENARIOS)
+        "--scenario",
+        action="append",
+        metavar="NAME",
+        help=f"{', '.join(bench.SCENARIOS)} (default: all, with --against "
+        f"{', '.join(_AGAINST)}); can be given more than once",
     )
-    parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="(default: 1)")
     parser.add_argument(
-        "--length", type=float, default=bench.LENGTH_S, help="of the load in s (default: 60)"
+        "--repeat", type=positive, default=1, metavar="N", help="of each scenario (default: 1)"
+    )
+    parser.add_argument(
+        "--length",
+        type=seconds,
+        default=bench.LENGTH_S,
+        help="of the load: 20 (seconds) or '20 s' (default: %(default)g)",
     )
     parser.add_argument("--kernel", help="series or digest of the kernel (default: 6.12)")
     parser.add_argument(

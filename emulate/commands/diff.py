@@ -1,4 +1,4 @@
-"""`emulate diff RUN RUN`: the first thing in which two runs differ."""
+"""`emulate diff RUN RUN`: in what two runs differ, and where first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulation.checks.compare import Comparison, compare, load
+from emulation.checks.compare import Comparison, Difference, compare, load
 from emulation.errors import printable
 from emulation.kernel import find
 from emulation.machine.trace import Symbols
@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 #: Exit status of two runs that differ, as of diff(1).
 DIFFERENT = 1
 
-#: Counters that are printed one by one.
+#: Counters, and parts of a job, that are printed one by one.
 _SHOWN = 8
+
+#: Digests, and a number, that differ wherever settings do.
+_OF_SETTINGS = ("job", "boot.digest", "boot.seed")
 
 
 def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of `emulate diff`."""
     parser = subparsers.add_parser(
         "diff",
-        description="Print the first difference between two runs: the first packet where both "
-        "were run with --capture, the first sample, qdisc counters, what they were made of. Exit "
-        "status: 0 where they are equal, 1 where they differ.",
+        description="Print where two runs differ: in settings and what the guest was told, in the "
+        "first packet where both were run with --capture, the first sample, qdisc counters, what "
+        "they were made of. Exit status: 0 where they are equal, 1 where they differ.",
     )
     parser.add_argument(
         "left", type=Path, metavar="RUN", help="data/.../seed-001, or a kept folder"
@@ -53,7 +56,8 @@ def report(found: Comparison) -> list[str]:
     if found.equal:
         compared = "data, counters and packets" if found.packets_compared else "data and counters"
         return [f"equal: {compared}"]
-    lines = []
+    lines = [f"setting: {one}" for one in found.settings]
+    lines += _first("job", found.job)
     if found.packet is not None:
         place = f"first packet that differs: at {found.packet.time_ns} ns, {found.packet.where}"
         lines += [place, f"  < {found.packet.left}", f"  > {found.packet.right}"]
@@ -73,8 +77,14 @@ def report(found: Comparison) -> list[str]:
         lines.append(f"samples: equal; first of the metadata that differs: {found.metadata}")
     else:
         lines.append("data: equal values, other bytes")
-    lines += [f"counter: {counter}" for counter in found.counters[:_SHOWN]]
-    if len(found.counters) > _SHOWN:
-        lines.append(f"counter: {len(found.counters) - _SHOWN} more differ")
-    lines += [f"identity: {one}" for one in found.identity]
+    lines += _first("counter", found.counters)
+    told = _OF_SETTINGS if found.settings or found.job else ()
+    lines += [f"identity: {one}" for one in found.identity if one.where not in told]
+    return lines
+
+
+def _first(noun: str, differences: list[Difference]) -> list[str]:
+    lines = [f"{noun}: {one}" for one in differences[:_SHOWN]]
+    if len(differences) > _SHOWN:
+        lines.append(f"{noun}: {len(differences) - _SHOWN} more differ")
     return lines

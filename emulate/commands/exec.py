@@ -6,13 +6,15 @@ import argparse
 import os
 import shlex
 import shutil
+import stat
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from emulate.commands.arguments import add_unconfined
+from emulate.commands.arguments import add_unconfined, seconds, whole
 from emulate.commands.kernel import named
 from emulation.errors import ConfigError, EmulationError, GuestHung, NotReproduced
 from emulation.host import cpus, seal
@@ -25,7 +27,7 @@ from emulation.programs.guest_root import GuestRoot
 from emulation.programs.taken import taken
 from emulation.runs import execution
 from emulation.runs.execution import Execution, Outcome
-from emulation.study.schema import LEAST_MEMORY
+from emulation.study.schema import LEAST_MEMORY, MEMORY
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -38,6 +40,12 @@ MOST_FILES = 0.4
 _HUNG = (
     "something computes without sleeping, or sends over a link without a rate (docs/exec.md); "
     "--patience waits longer"
+)
+
+
+_INPUT = (
+    "standard input is not passed to the command; put it into a file: "
+    "--file FILE -- sh -c 'COMMAND < FILE'"
 )
 
 
@@ -59,7 +67,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "'gbw2015/rrul --link 10/1 --qdisc codel'; 'on NODE COMMAND' then runs something on a node",
     )
     parser.add_argument("--node", help="of the rig, to run the command on (default: outside)")
-    parser.add_argument("--seed", type=int, default=1, help="of all random numbers (default: 1)")
+    parser.add_argument("--seed", type=whole, default=1, help="of all random numbers (default: 1)")
     parser.add_argument(
         "--output",
         type=Path,
@@ -72,14 +80,16 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a Debian package that the guest has besides, with what it needs",
+        help="a Debian package that the guest has besides, with what it needs; can be given "
+        "more than once",
     )
     parser.add_argument(
         "--file",
         action="append",
         default=[],
         metavar="PATH",
-        help="a file or folder below the current one that is copied besides",
+        help="a file or folder below the current one that is copied besides; can be given "
+        "more than once",
     )
     parser.add_argument("--memory", help="of the guest (default: the rig's, or '384 MiB')")
     parser.add_argument(
@@ -87,12 +97,14 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--patience",
-        type=_patience,
+        type=seconds,
         default=vm.HANG_S,
         metavar="SECONDS",
-        help="wall time that the command may compute without sleeping (default: %(default)g)",
+        help="wall time in s that the command may compute without sleeping (default: %(default)g)",
     )
-    parser.add_argument("--kernel", help="series or digest of the kernel (default: the rig's)")
+    parser.add_argument(
+        "--kernel", help=f"series or digest of the kernel (default: the rig's, or {DEFAULT_KERNEL})"
+    )
     parser.add_argument(
         "--check",
         action="store_true",
@@ -103,20 +115,11 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("command_line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
-def _patience(text: str) -> float:
-    """Wall seconds, with or without the unit."""
-    try:
-        seconds = Duration.parse(text if text.strip()[-1:].isalpha() else f"{text} s").seconds
-    except UnitError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-    if seconds <= 0:
-        raise argparse.ArgumentTypeError(f"{text} is no time to wait; give more than 0")
-    return seconds
-
-
 def run(args: argparse.Namespace) -> int:
     """Do it; the exit status of the command."""
     wanted, series = asked(args)
+    if _has_input():
+        print(f"warning: {_INPUT}", file=sys.stderr, flush=True)
     built, root = named(series), rootfs.build()
     layers = (layer.build(root, args.package),) if args.package else ()
     wanted = replace(wanted, layers=layers)
@@ -151,6 +154,15 @@ def run(args: argparse.Namespace) -> int:
         if place is not None:
             _replace(outcome.folder, place)
     return outcome.status
+
+
+def _has_input() -> bool:
+    """Whether something is piped in, or a file that has not been read to its end."""
+    with suppress(OSError):  # it is closed
+        found = os.fstat(0)
+        of_file = stat.S_ISREG(found.st_mode) and os.lseek(0, 0, os.SEEK_CUR) < found.st_size
+        return of_file or stat.S_ISFIFO(found.st_mode)
+    return False
 
 
 def _replace(folder: Path, place: Path) -> None:
@@ -203,14 +215,18 @@ def asked(args: argparse.Namespace) -> tuple[Execution, str]:
     if not words:
         raise ConfigError("no command is given", "emulate exec", "write it behind '--'")
     rig, series = _rig(args)
+    if words[0] == "on":  # in the guest, what comes of it would be told by another program
+        _node(" ".join(words[1:2]), rig, "on")
+        if len(words) == 2:
+            raise ConfigError("no command is given", f"on {words[1]}", "write it behind the node")
     wanted = Execution(
         command=tuple(words),
         seed=args.seed,
         files=taken(words, args.file, Path.cwd()),
         rig=rig,
-        node=_node(args.node, rig),
+        node=None if args.node is None else _node(args.node, rig, "--node"),
         memory=_memory(args.memory),
-        timeout=_quantity(Duration, args.timeout, "--timeout") or execution.TIMEOUT,
+        timeout=_timeout(args.timeout),
     )
     _check_output(args.output)
     _check_room(wanted)
@@ -222,7 +238,7 @@ def asked(args: argparse.Namespace) -> tuple[Execution, str]:
 def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
     """The run whose rig is wanted, and the kernel."""
     if args.rig is None:
-        return None, args.kernel or DEFAULT_KERNEL
+        return None, DEFAULT_KERNEL if args.kernel is None else args.kernel
     from emulate.commands.run import add_selection, selection
 
     parser = argparse.ArgumentParser(prog="emulate exec --rig", add_help=False)
@@ -249,23 +265,30 @@ def with_rig(run: Run) -> Run:
     return run
 
 
-def _node(name: str | None, rig: Run | None) -> str | None:
+def _node(name: str, rig: Run | None, where: str) -> str:
     nodes = [] if rig is None else [node.name for node in rig.topology.nodes]
-    if name is not None and name not in nodes:
+    if name not in nodes:
         known = f"there are: {', '.join(nodes)}" if nodes else "name a rig with --rig"
-        raise ConfigError("there is no such node", f"--node {name}", known)
+        raise ConfigError("there is no such node", f"{where} {name}".strip(), known)
     return name
 
 
-def _quantity(kind: type[Q], text: str | None, option: str) -> Q | None:
+def _quantity(kind: type[Q], text: str | None, option: str, example: str) -> Q | None:
     try:
-        return None if text is None else kind.parse(text)
+        return None if text is None else kind.parse(text, example)
     except UnitError as error:
         raise ConfigError(str(error), option) from error
 
 
+def _timeout(text: str | None) -> Duration:
+    timeout = _quantity(Duration, text, "--timeout", "10 min")
+    if timeout is not None and not timeout.nanoseconds:
+        raise ConfigError("a timeout of 0 leaves no time", "--timeout", "give more than 0")
+    return execution.TIMEOUT if timeout is None else timeout
+
+
 def _memory(text: str | None) -> Size | None:
-    size = _quantity(Size, text, "--memory")
+    size = _quantity(Size, text, "--memory", MEMORY)
     if size is not None and size < LEAST_MEMORY:
         what = f"'{size}' is not a possible memory of a guest"
         raise ConfigError(what, "--memory", f"give '{LEAST_MEMORY}' or more")

@@ -21,20 +21,21 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand `kernel` to those of `emulate`."""
+    listed = f"{', '.join(kernel.all_series())} (default: {kernel.default_series()})"
     parser = subparsers.add_parser("kernel", help="build the guest's kernel, pack or list it")
     actions = parser.add_subparsers(dest="action", required=True)
     build = actions.add_parser("build", help="build a kernel, if the cache lacks it")
-    build.add_argument("--series", help="series of releases, as 6.12 (default: see KERNEL.toml)")
+    build.add_argument("--series", help=f"of releases, {listed}")
     build.add_argument("--source", type=Path, help="a tarball or .deb instead of Debian's package")
     build.add_argument("--jobs", type=positive, help="processes (default: one a processor)")
     build.add_argument("--keep-source", action="store_true", help="keep the patched source")
     build.add_argument("--json", action="store_true", help="print what went into the kernel")
     own = actions.add_parser("module", help="build a module, as a qdisc of your own")
     own.add_argument("folder", type=Path, help="its C files and its Kbuild")
-    own.add_argument("--series", help="the kernel to build it for (default: see KERNEL.toml)")
+    own.add_argument("--series", help=f"of the kernel to build it for, {listed}")
     pack = actions.add_parser("pack", help="write a kernel as one file, and print its SHA-256")
     pack.add_argument("file", type=Path, help="the file to write, as kernel.tar.gz")
-    pack.add_argument("--series", help="of the kernel (default: see KERNEL.toml)")
+    pack.add_argument("--series", help=f"of the kernel, {listed}")
     fetch = actions.add_parser("fetch", help="use a kernel that somebody else has built and packed")
     fetch.add_argument("place", metavar="URL|FILE", help="where the packed kernel is")
     fetch.add_argument(

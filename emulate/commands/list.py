@@ -24,12 +24,13 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of `emulate list`."""
     parser = subparsers.add_parser(
         "list",
-        description="List the shipped experiments, or the points of one. Nothing is run.",
+        description="List the experiments of the shipped studies, or of one, or the points of one "
+        "experiment, with the virtual and wall time of their runs. Nothing is run.",
     )
     parser.add_argument(
         "experiment",
         nargs="?",
-        help="a study, or an experiment whose points are listed: gbw2015/rrul",
+        help="a study or its folder, or an experiment whose points are listed: gbw2015/rrul",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
     trust.add_option(parser)

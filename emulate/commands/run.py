@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulate.commands.arguments import add_unconfined, positive
+from emulate.commands.arguments import Once, add_unconfined, positive, whole
 from emulate.commands.kernel import named
 from emulation.config import remarks
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError, EmulationError
 from emulation.host.cache import cache_dir
-from emulation.kernel import Kernel
+from emulation.kernel import Kernel, check_named
 from emulation.machine import rootfs
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
@@ -41,14 +41,16 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of `emulate run`."""
     parser = subparsers.add_parser(
         "run",
-        description="Run an experiment, or the part of it that the options select; each option can "
-        "be given more than once. A run that the output folder has already is not done again.",
+        description="Run an experiment, or the part of it that the options select; without an "
+        "option, all that the study has of it. --link, --qdisc, --cc, --seed and --set can be "
+        "given more than once. A run that the output folder has already is not done again.",
     )
     add_selection(parser)
     parser.add_argument(
         "--output",
         type=Path,
-        help="folder of the data (default: data, or that of the study's folder)",
+        help="folder of the data (default: data, where the shipped runs are, or that of the "
+        "study's folder); results/data keeps yours apart",
     )
     parser.add_argument(
         "--jobs",
@@ -120,7 +122,10 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cc", action="append", help="congestion control: cubic, reno, bbr")
     parser.add_argument(
-        "--seed", action="append", type=int, help="a repetition, any number (default: the study's)"
+        "--seed",
+        action="append",
+        type=whole,
+        help="a repetition, from 1 to 999999 (default: the study's)",
     )
     parser.add_argument(
         "--set",
@@ -132,11 +137,17 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         "traffic.flows=8; several values of one make a sweep",
     )
     parser.add_argument(
-        "--length", help="of the load: 20 (seconds) or '20 s' (default: the study's)"
+        "--length", action=Once, help="of the load: 20 (seconds) or '20 s' (default: the study's)"
     )
-    parser.add_argument("--era", help="behaviour of the kernel: modern (the default), 2014, 2013")
+    parser.add_argument(
+        "--era",
+        action=Once,
+        help="behaviour of the kernel: modern, 2014c, 2013c, or with a switch more or less: "
+        "2014c-host_noise (docs/eras.md; default: the study's, or else modern)",
+    )
     parser.add_argument(
         "--kernel",
+        action=Once,
         help="series of the kernel, 6.12, or the digest of one that 'emulate kernel list' shows "
         "(default: the study's)",
     )
@@ -144,6 +155,8 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def selection(args: argparse.Namespace) -> tuple[Run, ...]:
     """The runs that the options of `add_selection` select."""
+    if args.kernel is not None:
+        check_named(args.kernel)
     trust.ask(args.experiment, args.trust)
     return select(
         experiment(args.experiment),
@@ -186,7 +199,7 @@ def _length(text: str | None) -> Duration | None:
     if text is None:
         return None
     try:
-        return Duration.parse(f"{text} s" if text.replace(".", "", 1).isdigit() else text)
+        return Duration.of_seconds(text)
     except UnitError as error:
         raise ConfigError(str(error), "--length") from error
 

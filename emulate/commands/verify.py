@@ -62,7 +62,10 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         f"{NotCompatible.exit_status} values outside the spread, "
         f"{DamagedData.exit_status} a data file that is not the recorded one.",
     )
-    parser.add_argument("number", nargs="?", type=positive, default=DEFAULT, metavar="N")
+    parser.add_argument(
+        "number", nargs="?", type=positive, default=DEFAULT, metavar="N",
+        help="how many runs (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="every run")
     parser.add_argument(
         "--only", action="append", default=[], metavar="RUN",

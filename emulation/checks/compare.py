@@ -1,8 +1,10 @@
-"""Where two runs first differ: in a packet, a sample, a counter or their identity."""
+"""Where two runs first differ: in what was asked for, a packet, a sample, a counter or their
+identity."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
@@ -11,10 +13,15 @@ from typing import Any
 
 from emulation import datafile
 from emulation.captures import pcap, places
-from emulation.errors import ConfigError, DamagedData
-from emulation.machine import trace
+from emulation.config.catalogue import recorded
+from emulation.config.job import job_of
+from emulation.errors import ConfigError, DamagedData, EmulationError
+from emulation.machine import provenance, trace
 
 _ABSENT = "(absent)"
+
+#: Keys of a provenance that say what was asked for, beside its axes.
+_ASKED = ("paper", "experiment", "link", "qdisc", "cc", "seed", "era", "length_s")
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,8 @@ class Comparison:
     """The differences between two runs. `packet` is also None if one of them has no captures."""
 
     same_bytes: bool
+    settings: list[Difference] = field(default_factory=list)
+    job: list[Difference] = field(default_factory=list)  # of what the guest is told
     packets_compared: bool = False
     packet: Difference | None = None
     parting: trace.Parting | None = None
@@ -77,6 +86,8 @@ class Comparison:
         return {
             "equal": self.equal,
             "same_bytes": self.same_bytes,
+            "settings": [as_dict(difference) for difference in self.settings],
+            "job": [as_dict(difference) for difference in self.job],
             "packets_compared": self.packets_compared,
             "packet": as_dict(self.packet),
             "parting": None if self.parting is None else asdict(self.parting),
@@ -149,10 +160,49 @@ def compare(left: Side, right: Side) -> Comparison:
     if left.qdiscs and right.qdiscs:
         result.counters = list(differences(left.qdiscs, right.qdiscs))
     if left.provenance and right.provenance:
+        result.settings = list(differences(_asked(left.provenance), _asked(right.provenance)))
+        result.job = job_differences(left.provenance, right.provenance)
         result.identity = list(
             differences(left.provenance.get("identity"), right.provenance.get("identity"))
         )
     return result
+
+
+def _asked(record: dict[str, Any]) -> dict[str, Any]:
+    axes = record.get("axes")
+    asked = {key: record[key] for key in _ASKED if key in record}
+    return {**axes, **asked} if isinstance(axes, dict) else asked
+
+
+def job_differences(left: dict[str, Any], right: dict[str, Any]) -> list[Difference]:
+    """Return what differs in what the guests of two provenances were told, but for the seed.
+
+    Empty where the studies that this checkout knows do not make those jobs.
+    """
+    jobs: list[dict[str, Any]] = []
+    for record in (left, right):
+        try:
+            job = job_of(recorded(record))
+        except EmulationError:
+            return []
+        if record["identity"].get("job") != provenance.job_digest(job):
+            return []
+        jobs.append(_readable(json.loads(json.dumps(job))))
+    return list(differences(jobs[0], jobs[1]))
+
+
+def _readable(job: dict[str, Any]) -> dict[str, Any]:
+    """Return a job by port, with each qdisc as `tc` gets it, without what follows from it."""
+    ports = {
+        f"{port['node']} {port['interface']}": {**port, "qdiscs": [*map(_tc, port["qdiscs"])]}
+        for port in (port for wire in job.pop("wires", ()) for port in wire)
+    }
+    job["traffic"] = {**job.get("traffic", {}), "title": None}
+    return {**job, "seed": None, **ports}
+
+
+def _tc(qdisc: dict[str, Any]) -> str:
+    return " ".join((qdisc["kind"], *qdisc["arguments"]))
 
 
 def first_packet(

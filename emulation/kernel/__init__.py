@@ -1,10 +1,20 @@
 """The guest's kernel: fetched, patched, configured, checked, built and cached by content.
 
 `build` returns a kernel, from the cache if it is there; `find` looks only in the cache; `named`
-takes a series or the digest of a cached kernel; `archive` has kernels as files.
+takes a series or the digest of a cached kernel, `check_named` says whether there is one;
+`archive` has kernels as files.
 """
 
-from emulation.kernel.builder import Kernel, build, find, kernels, named
+from emulation.kernel.builder import Kernel, build, check_named, find, kernels, named
 from emulation.kernel.recipe import all_series, default_series
 
-__all__ = ["Kernel", "all_series", "build", "default_series", "find", "kernels", "named"]
+__all__ = [
+    "Kernel",
+    "all_series",
+    "build",
+    "check_named",
+    "default_series",
+    "find",
+    "kernels",
+    "named",
+]

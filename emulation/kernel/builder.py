@@ -117,6 +117,14 @@ def named(name: str, progress: Progress = _quiet, cache: Path | None = None) -> 
     )
 
 
+def check_named(name: str) -> None:
+    """Raise `KernelBuildError` where `named` would neither find a kernel nor know its source."""
+    if _DIGEST.fullmatch(name):
+        named(name)
+    elif not recipes.is_series(name) and find(name) is None:
+        raise _no_source(name, recipes.RECIPE_DIR)
+
+
 def find(
     series: str | None = None,
     source: Path | None = None,
@@ -128,7 +136,7 @@ def find(
     On a machine without a compiler, a kernel of any compiler is accepted; so is one that was
     fetched.
     """
-    recipe = recipes.load(series or recipes.default_series(folder), folder)
+    recipe = recipes.load(recipes.default_series(folder) if series is None else series, folder)
     given = sources.of_file(source) if source else None
     return _find(recipe, given, cache or cache_dir("kernel"))
 
@@ -163,19 +171,14 @@ def build(
     `source` is a tarball or .deb to use instead of the package of KERNEL.toml. Raises `MissingTool`
     and `KernelBuildError`; a build that fails or is interrupted leaves no kernel.
     """
-    recipe = recipes.load(series or recipes.default_series(folder), folder)
+    recipe = recipes.load(recipes.default_series(folder) if series is None else series, folder)
     cache = cache or cache_dir("kernel")
     given = sources.of_file(source) if source else None
     found = _find(recipe, given, cache)
     if found and not keep_source:
         return found
     if given is None and recipe.origin is None:
-        raise KernelBuildError(
-            what=f"no source is known for {recipe.series}",
-            where="KERNEL.toml",
-            todo=f"choose from {', '.join(recipes.all_series(folder))}, or build it from a"
-            f" tarball: emulate kernel build --series {recipe.series} --source FILE",
-        )
+        raise _no_source(recipe.series, folder)
     make.check_tools()
     with lock(cache, lambda: progress("wait for another build", 0)):
         found = _find(recipe, given, cache)  # another process may have built it while we waited
@@ -189,6 +192,15 @@ def build(
             storage.remove(stale)
         with tempfile.TemporaryDirectory(prefix=".build-", dir=_buildable(cache)) as scratch:
             return _build(recipe, given, Path(scratch), cache, jobs, progress, keep_source)
+
+
+def _no_source(series: str, folder: Path) -> KernelBuildError:
+    return KernelBuildError(
+        what=f"no source is known for {series}",
+        where="KERNEL.toml",
+        todo=f"choose from {', '.join(recipes.all_series(folder))}, or build it from a"
+        f" tarball: emulate kernel build --series {series} --source FILE",
+    )
 
 
 def _buildable(cache: Path) -> Path | None:

@@ -37,7 +37,8 @@ def parse_series(text: str) -> tuple[int, int]:
     """Parse `6.12` as (6, 12); raise `KernelBuildError` for anything else."""
     if not re.fullmatch(r"\d+\.\d+", text):
         raise KernelBuildError(
-            what=f"{text!r} is not a kernel series", todo="name one such as 6.12, without an update"
+            what=f"{text!r} is not a kernel series",
+            todo=f"name one without an update, of those here: {', '.join(all_series())}",
         )
     major, minor = text.split(".")
     return int(major), int(minor)

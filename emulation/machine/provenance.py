@@ -31,6 +31,11 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
+def job_digest(job: dict[str, Any]) -> str:
+    """Return a digest of a job, in which the order of keys does not count."""
+    return digest(json.dumps(job, sort_keys=True).encode())
+
+
 def guest_code_digest(job: dict[str, Any]) -> str:
     """Return a digest of the guest code that `job` runs."""
     files = guestcode.files(job)
@@ -56,7 +61,7 @@ def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: RootFs) -> dic
         "guest": guest_code_digest(job),
         **({"modules": {m.name: m.digest for m in machine.modules}} if machine.modules else {}),
         **({"layers": [layer.about for layer in machine.layers]} if machine.layers else {}),
-        "job": digest(json.dumps(job, sort_keys=True).encode()),
+        "job": job_digest(job),
         "boot": {
             "memory_mib": machine.memory_mib,
             "seed": machine.seed,

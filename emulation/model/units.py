@@ -55,27 +55,35 @@ class Quantity:
         return next(iter(cls.UNITS))
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read `text`, a number and a unit; raise `UnitError` where it is not exactly that."""
+    def parse(cls, text: str, example: str = "") -> Self:
+        """Read `text`, a number and a unit; raise `UnitError` where it is not exactly that.
+
+        `example`: what the error has users write, where EXAMPLE is no value of its kind.
+        """
+        try:
+            return cls._read(text)
+        except UnitError as error:
+            raise UnitError(f"{error}; write e.g. '{example or cls.EXAMPLE}'") from None
+
+    @classmethod
+    def _read(cls, text: str) -> Self:
         match = NUMBER_AND_UNIT.fullmatch(text.strip())
         if match is None:
-            raise UnitError(f"'{text}': is not a number and a unit; write e.g. '{cls.EXAMPLE}'")
+            raise UnitError(f"'{text}': is not a number and a unit")
         number, unit = match["number"], match["unit"]
         if unit is None:
-            raise UnitError(f"'{text}': a bare number has no unit; write e.g. '{cls.EXAMPLE}'")
+            raise UnitError(f"'{text}': a bare number has no unit")
         if unit not in cls.UNITS:
-            raise UnitError(f"'{text}': {cls._unknown(unit)}; write e.g. '{cls.EXAMPLE}'")
+            raise UnitError(f"'{text}': {cls._unknown(unit)}")
         if number.startswith("-"):
-            raise UnitError(f"'{text}': is negative; write e.g. '{cls.EXAMPLE}'")
+            raise UnitError(f"'{text}': is negative")
         if len(number) > LONGEST_NUMBER:
-            raise UnitError(f"'{text[:40]}': has too many digits; write e.g. '{cls.EXAMPLE}'")
+            raise UnitError(f"'{text[:40]}': has too many digits")
         value = Fraction(number) * cls.UNITS[unit]
         if value.denominator != 1:
-            raise UnitError(
-                f"'{text}': is not a whole number of {cls.unit()}; write e.g. '{cls.EXAMPLE}'"
-            )
+            raise UnitError(f"'{text}': is not a whole number of {cls.unit()}")
         if value >= MOST:
-            raise UnitError(f"'{text}': is too large; write e.g. '{cls.EXAMPLE}'")
+            raise UnitError(f"'{text}': is too large")
         return cls(value.numerator)  # type: ignore[call-arg]  # the field of the subclass
 
     @classmethod
@@ -124,6 +132,13 @@ class Duration(Quantity):
     EXAMPLE = "50 ms"
 
     nanoseconds: int  # ns
+
+    @classmethod
+    def of_seconds(cls, text: str) -> Self:
+        """Read `text` as `parse` does; a number without a unit is of seconds."""
+        match = NUMBER_AND_UNIT.fullmatch(text.strip())
+        bare = match is not None and match["unit"] is None
+        return cls.parse(f"{text} s" if bare else text, "20 s")
 
     @property
     def us(self) -> float:

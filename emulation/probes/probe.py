@@ -236,7 +236,7 @@ def _followed(run: Run) -> tuple[tuple[str, str], ...]:
 
 def _interval(text: str, whole: str) -> Duration:
     try:
-        interval = Duration.parse(text)
+        interval = Duration.parse(text, "10 ms")
     except UnitError as error:
         raise ConfigError(str(error), _where(whole)) from error
     if not interval.nanoseconds:

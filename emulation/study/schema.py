@@ -34,6 +34,7 @@ ADDRESSES = 16  # of a server: the number of bands of a prio qdisc
 MOST_LISTED = 20  # names in an error; of a longer list, the nearest three
 MOST_FLOWS = 256  # of iperf; each takes a process of the guest
 LEAST_MEMORY = Size(64 * 2**20)  # a little more than a guest needs to boot
+MEMORY = "256 MiB"  # an example
 LEAST_MTU, MOST_MTU = Size(68), Size(1500)  # RFC 791, Ethernet
 #: Kinds of the rig itself, not for a queue under test.
 RIG_KINDS = frozenset({"drr", "hfsc", "htb", "netem", "prio", "tbf"})
@@ -74,16 +75,17 @@ def unknown(noun: str, word: str, valid: Iterable[str], look: str = "") -> tuple
 Q = TypeVar("Q", bound=Quantity)
 
 
-def _parser(quantity: type[Q]) -> Callable[[Any], Q]:
-    """Return a validator that reads a `quantity` from text."""
+def _parser(quantity: type[Q], example: str = "") -> Callable[[Any], Q]:
+    """Return a validator that reads a `quantity` from text, such as the `example`."""
+    example = example or quantity.EXAMPLE
 
     def parse(value: Any) -> Q:
         if isinstance(value, quantity):  # read already
             return value
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise Flaws(((), f"must be text with a unit, not {value!r}", _example(quantity)))
+            raise Flaws(((), f"must be text with a unit, not {value!r}", f"write e.g. '{example}'"))
         try:
-            return quantity.parse(str(value))
+            return quantity.parse(str(value), example)
         except UnitError as error:
             what, _, todo = str(error).rpartition("; ")
             raise Flaws(((), what, todo)) from None
@@ -91,13 +93,9 @@ def _parser(quantity: type[Q]) -> Callable[[Any], Q]:
     return parse
 
 
-def _example(quantity: type[Quantity]) -> str:
-    return f"write e.g. '{quantity.EXAMPLE}'"
-
-
 def _positive(value: Q) -> Q:
     if not value.base:
-        raise Flaws(((), f"'{value}' must be above zero", _example(type(value))))
+        raise Flaws(((), f"'{value}' must be above zero", f"write e.g. '{value.EXAMPLE}'"))
     return value
 
 
@@ -185,14 +183,14 @@ def _of_network(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ..
     return pairs
 
 
-def _written(noun: str, quantity: type[Quantity]) -> WithJsonSchema:
+def _written(noun: str, quantity: type[Quantity], example: str = "") -> WithJsonSchema:
     """Return the JSON Schema of a quantity, for editors."""
     units = "|".join(map(re.escape, quantity.UNITS))
     return WithJsonSchema(
         {
             "type": "string",
             "pattern": rf"^\d+(\.\d+)?\s*({units})$",
-            "description": f"{noun}, e.g. {quantity.EXAMPLE}",
+            "description": f"{noun}, e.g. {example or quantity.EXAMPLE}",
         }
     )
 
@@ -214,8 +212,17 @@ Spans = Annotated[
     PlainValidator(_durations),
     WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}}),
 ]
+Length = Annotated[
+    Duration,
+    PlainValidator(_parser(Duration, "60 s")),
+    AfterValidator(_positive),
+    _written("a time", Duration, "60 s"),
+]
 Memory = Annotated[
-    Size, PlainValidator(_parser(Size)), AfterValidator(_bootable), _written("a size", Size)
+    Size,
+    PlainValidator(_parser(Size, MEMORY)),
+    AfterValidator(_bootable),
+    _written("a size", Size, MEMORY),
 ]
 TestName = Annotated[str, AfterValidator(_test_name)]
 Setting = Annotated[str, BeforeValidator(_setting)]
@@ -226,7 +233,10 @@ Settings = Annotated[
 ]
 Sysctls = Annotated[Settings, AfterValidator(_of_network)]
 Mtu = Annotated[
-    Size, PlainValidator(_parser(Size)), AfterValidator(_carried), _written("an MTU", Size)
+    Size,
+    PlainValidator(_parser(Size, "1500 B")),
+    AfterValidator(_carried),
+    _written("an MTU", Size, "1500 B"),
 ]
 Bytes = Annotated[
     Size, PlainValidator(_parser(Size)), AfterValidator(_positive), _written("a size", Size)

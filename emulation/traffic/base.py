@@ -13,7 +13,7 @@ from emulation.captures import flent
 from emulation.model.topology import Link, Topology
 from emulation.model.units import Duration
 from emulation.rigs.base import RigSection
-from emulation.study.schema import Flaws, Section, Span, TestName
+from emulation.study.schema import Flaws, Length, Section, Span, TestName
 
 if TYPE_CHECKING:
     from emulation.model.run import Run
@@ -31,7 +31,7 @@ class TrafficSection(Section):
     data_end: ClassVar[str] = datafile.FLENT
 
     test: TestName  # name of flent's test whose form the data have
-    length: Span  # of the load
+    length: Length  # of the load
     step: Span  # between two samples
     start_jitter: Span  # each TCP flow starts up to this much later, as the seed says
 

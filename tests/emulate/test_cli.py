@@ -16,7 +16,7 @@ from emulate import cli
 from emulate.commands import check
 from emulate.commands.table import print_table
 from emulation import errors
-from emulation.errors import ConfigError, EmulationError
+from emulation.errors import ConfigError, EmulationError, KernelBuildError
 from emulation.study import studies
 
 
@@ -193,8 +193,9 @@ def test_an_error_says_where_what_and_what_to_do() -> None:
 def refused_exec(*words: str) -> str:
     """Why `emulate exec` refuses these words before it looks for a kernel."""
     parser = cli.build_parser("exec")
+    command = () if "--" in words else ("--", "true")
     with pytest.raises(ConfigError) as caught:
-        cli.command_module("exec").asked(parser.parse_args(["exec", *words, "--", "true"]))
+        cli.command_module("exec").asked(parser.parse_args(["exec", *words, *command]))
     return str(caught.value)
 
 
@@ -233,11 +234,67 @@ def test_exec_leaves_folders_alone_that_are_not_its_own(
             "--rig gbw2015/rrul --seed 3: its --seed 3 has",
         ),
         (("--rig", "gbw2015/rrul 'x"), "--rig gbw2015/rrul 'x: cannot be read: No closing quotati"),
+        (("--rig", "gbw2015/rrul", "--", "on", "client"), "on client: no command is given; "),
+        (
+            ("--rig", "gbw2015/rrul", "--", "on", "us", "true"),
+            "on us: there is no such node; there",
+        ),
+        (("--", "on", "client", "true"), "on client: there is no such node; name a rig with --rig"),
+        (("--memory", "256"), "--memory: '256': a bare number has no unit; write e.g. '256 MiB'"),
+        (("--timeout", "5"), "--timeout: '5': a bare number has no unit; write e.g. '10 min'"),
+        (("--timeout", "0 s"), "--timeout: a timeout of 0 leaves no time; give more than 0"),
         (("--memory", "1 MiB"), "--memory: '1 MiB' is not a possible memory of a guest; give '64"),
     ],
 )
 def test_what_exec_cannot_do_is_refused(words: tuple[str, ...], said: str) -> None:
     assert refused_exec(*words).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [
+        ("9.9", "no source is known for 9.9; choose from 6.12, "),
+        ("6.12.5", "'6.12.5' is not a kernel series; name one without an update, of those here: 6"),
+        ("", "'' is not a kernel series; "),
+        ("0123456789abcdef", "no kernel '0123456789abcdef' is in the cache; "),
+    ],
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "gbw2015/rrul", "--dry-run"),
+        ("shell", "gbw2015/rrul", "--command", "true"),
+        ("exec", "--rig", "gbw2015/rrul", "--", "true"),
+        ("exec", "--", "true"),
+    ],
+)
+def test_a_kernel_that_nobody_can_build_is_refused(
+    words: tuple[str, ...], kernel: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([words[0], "--kernel", kernel, *words[1:]]) == KernelBuildError.exit_status
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert said in captured.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("--era", "2014", "--era", "2013"),
+            "argument --era: is given twice; leave one of them out",
+        ),
+        (("--kernel", "6.12", "--kernel", "7.2"), "argument --kernel: is given twice; leave one"),
+        (("--length", "20", "--length", "30"), "argument --length: is given twice; leave one"),
+        (("--seed", "1.5"), "argument --seed: '1.5' is not a whole number"),
+    ],
+)
+def test_what_run_cannot_take_is_refused(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["run", "gbw2015/rrul", "--dry-run", *words])
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["~nosuchuser/x", "x" * 300, f"{'x' * 300}/y", f"a/{'x' * 300}"])

@@ -445,8 +445,8 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def reproduce_all(checkout: Path) -> subprocess.CompletedProcess[str]:
-    command = ["./reproduce-all", "--setup-only"]
+def reproduce_all(checkout: Path, word: str = "--setup-only") -> subprocess.CompletedProcess[str]:
+    command = ["./reproduce-all", word]
     return subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=60)
 
 
@@ -470,6 +470,18 @@ def test_results_that_cannot_be_written_are_told(checkout: Path) -> None:
     done = reproduce_all(checkout)
     assert done.returncode == 1
     assert "results cannot be written by" in done.stderr
+
+
+@pytest.mark.parametrize("word", ["--setup-only", "--dry-run"])
+@pytest.mark.parametrize("place", ["results", ".snakemake"])
+def test_what_is_no_folder_to_write_to_is_told(checkout: Path, place: str, word: str) -> None:
+    (checkout / ".venv/bin").mkdir(parents=True)
+    fake_kernel(checkout / ".venv/bin/python", "exit 0")
+    (checkout / place).touch()
+    done = reproduce_all(checkout, word)
+    assert done.returncode == 1
+    assert f"{place} cannot be written by" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_results_without_room_are_told(checkout: Path) -> None:

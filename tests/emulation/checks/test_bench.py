@@ -134,6 +134,15 @@ def test_a_command_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert words[words.index("--kernel") + 1] == "0123456789abcdef"
 
 
+@pytest.mark.parametrize("length", ["-5", "0", "nan", "inf", "abc"])
+def test_a_length_is_a_time_above_0(length: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["bench", "--scenario", "boot", f"--length={length}", "--kernel", "9.9"])
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("emulate bench: error: argument --length: ")
+    assert error.endswith("; write e.g. '20 s'")
+
+
 def test_an_unknown_scenario_is_refused() -> None:
     assert [one.name for one in bench.scenarios(None)][:2] == ["boot", "rrul-10"]
     with pytest.raises(ConfigError, match="rul-10"):

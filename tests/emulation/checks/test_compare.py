@@ -12,7 +12,10 @@ import pytest
 
 from emulate import cli
 from emulation.checks.compare import compare, differences, load
+from emulation.config.catalogue import experiment, select
+from emulation.config.job import job_of
 from emulation.errors import ConfigError
+from emulation.machine.provenance import job_digest, origin
 
 FRAME = bytes(12) + b"\x08\x00" + bytes.fromhex("450000540001400040060000 0a000101 0a000402")
 TCP = struct.pack("!HHIIBBH", 1000, 12865, 7, 9, 0x50, 0x18, 512)
@@ -65,6 +68,29 @@ def test_first_sample_counters_and_identity(
     assert "counter: r1.qdiscs[0].drops: 0 against 3" in out
     assert "identity: kernel.digest: k against o" in out
     assert "run both with --capture" in out
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_was_asked_for_is_named_with_both_values(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], known: bool
+) -> None:
+    rrul = experiment("gbw2015/rrul")
+    for ping, qdisc, settings in ((50.0, "codel", {}), (20.0, "pie", {"rig.base_rtt": ["20ms"]})):
+        (run,) = select(rrul, link="10/1", qdisc=qdisc, cc="cubic", seed=1, settings=settings)
+        job = job_digest(job_of(run)) if known else qdisc
+        identity = {"job": job, "kernel": {"series": "6.12"}}
+        record = {"paper": "gbw2015", "run": run.id, **origin(run), "identity": identity}
+        record |= {"link": "10/1", "qdisc": qdisc, "cc": "cubic", "axes": dict(run.point.axes)}
+        record |= {"seed": 1, "era": "modern", "length_s": 140.0}
+        place = write_run(tmp_path / qdisc, [ping]).with_suffix(".json")
+        place.write_text(json.dumps(record))
+    _, out = diff(capsys, tmp_path / "codel/seed-001", tmp_path / "pie/seed-001")
+    assert (
+        "setting: qdisc: codel against pie\nsetting: rig.base_rtt: (absent) against 20ms\n" in out
+    )
+    delay = "netem delay 25000us rate 1000000000bit limit 100000 against netem delay 10000us rate "
+    assert (f"job: delay delay-r1.qdiscs[0]: {delay}" in out) is known
+    assert "identity: job" not in out
 
 
 def test_metadata_alone_may_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

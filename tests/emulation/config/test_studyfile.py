@@ -132,6 +132,23 @@ def test_each_mistake_has_its_line_and_key(refusal: Refusal, old: str, new: str,
     assert all("; " in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "example"),
+    [
+        ("study: mine", "study: mine\nmemory: 256", "256 MiB"),
+        ("length: 20 s", "length: 20", "60 s"),
+        ("length: 20 s", "length: null", "60 s"),
+        ("step: 200 ms", "step: 200", "50 ms"),
+        ("limit: 100 packets", "limit: 100", "127 packets"),
+    ],
+)
+def test_an_example_is_of_the_kind_of_the_value(
+    refusal: Refusal, old: str, new: str, example: str
+) -> None:
+    (line,) = refusal(changed(old, new))
+    assert line.endswith(f"; write e.g. '{example}'")
+
+
 def test_no_experiment_is_no_study(refusal: Refusal) -> None:
     text = f"{STUDY[: STUDY.index('experiments:')]}experiments: {{}}\n"
     assert refusal(text) == ["14: experiments: is empty; add at least one entry"]

@@ -61,6 +61,20 @@ def test_parse_refuses(kind: type[Quantity], text: str, what: str) -> None:
     assert isinstance(caught.value, ValueError)
 
 
+@pytest.mark.parametrize(
+    ("text", "base"), [("20", 20 * 10**9), ("0.5", 5 * 10**8), ("2 min", 120 * 10**9)]
+)
+def test_a_number_of_seconds_needs_no_unit(text: str, base: int) -> None:
+    assert Duration.of_seconds(text) == Duration(base)
+
+
+@pytest.mark.parametrize("text", ["-5", "nan", "inf", "abc", "1e3", "5 m", ""])
+def test_what_is_no_number_of_seconds_is_told_with_some(text: str) -> None:
+    with pytest.raises(UnitError, match=r"; write e\.g\. '20 s'$") as caught:
+        Duration.of_seconds(text)
+    assert "bare number" not in str(caught.value)
+
+
 @pytest.mark.parametrize("kind", [Rate, Duration, Size, Packets])
 def test_the_example_of_each_kind_is_valid(kind: type[Quantity]) -> None:
     assert str(kind.parse(kind.EXAMPLE)) == kind.EXAMPLE

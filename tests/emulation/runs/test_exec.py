@@ -198,6 +198,20 @@ def test_status_streams_and_files_come_out(capfdbinary: pytest.CaptureFixture[by
     assert set(record["outputs"]) == left - {"exec.json"}
 
 
+@pytest.mark.parametrize(
+    ("feed", "said"),
+    [("echo hi |", 1), ("< lines", 1), ("< empty", 0), ("< /dev/null", 0), ("<&-", 0)],
+)
+def test_what_is_piped_in_is_said_to_stay_outside(folder: Path, feed: str, said: int) -> None:
+    (folder / "lines").write_text("hi\n")
+    (folder / "empty").touch()
+    emulate = f"{sys.executable} -m emulate.cli exec -- cat"
+    text = f"{feed} {emulate}" if "|" in feed else f"{emulate} {feed}"
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+    assert done.stderr.count("warning: standard input is not passed to the command; ") == said
+
+
 def test_time_is_virtual_and_chance_is_the_seeds() -> None:
     code = "import os, time; print(time.time(), os.urandom(4).hex()); time.sleep(1800)"
     code += "; print(time.time())"
