@@ -104,12 +104,18 @@ def _beside(folder: Path) -> list[str]:
     from analysis.errors import DataError
     from analysis.runs.statement import read_claims
     from analysis.runs.study import open_study
-    from analysis.site.figurefile import read_figure
+    from analysis.site.figurefile import check_values, read_figure
 
     errors = []
     for place in places:
         try:
-            read_figure(place) if place.suffix == ".yaml" else read_claims(open_study(folder))
+            if place.suffix == ".yaml":
+                check_values(
+                    read_figure(place),
+                    open_study(folder).runs_root(studies.SHIPPED.parent / studies.DATA),
+                )
+            else:
+                read_claims(open_study(folder))
         except DataError as error:
             errors.append(str(error).rstrip("."))
     return errors
