@@ -212,7 +212,9 @@ def test_colours_are_told_apart_by_all_eyes(theme: str, eye: Any) -> None:
 
 def test_new_qdiscs_come_last_and_have_a_look() -> None:
     assert in_order(["mine", "fq_codel", "ared", "fq_codel"]) == ["ared", "fq_codel", "mine"]
-    assert style.look("mine") == style.OTHER
+    looks = [style.look(name) for name in ("mine", "yours", "fifo")]
+    assert len({look.color for look in looks}) == len({look.marker for look in looks}) == 3
+    assert looks == [style.look(name) for name in ("mine", "yours", "fifo")]
     assert style.look("cake") == style.TODAY["cake"]
 
 
