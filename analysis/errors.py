@@ -1,7 +1,8 @@
 """The one exception that `analysis` raises on purpose, and what it says of others."""
 
-from collections.abc import Iterable
-from typing import Any
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, TypeGuard
 
 import pandas as pd
 
@@ -21,12 +22,50 @@ class OnlyMeasures(DataError):
     """Runs that are asked for ship as their measures, without their data."""
 
 
-def require_one(name: str, value: object, of: Iterable[str]) -> None:
+def require_one(name: str, value: object, of: Iterable[object]) -> None:
     """Raise DataError where the option `name` has a value that is none of those that there are."""
     choices = list(of)
     if value not in choices:
-        wrong, todo = unknown("value", str(value), choices)
+        wrong, todo = unknown("value", str(value), map(str, choices))
         raise DataError.of(name, wrong, todo)
+
+
+def require_several(name: str, values: object, of: Iterable[object]) -> None:
+    """Raise DataError where the option `name` is no list, is empty, or has a value that there is
+    none of."""
+    choices = list(of)
+    if not _is_list(values):
+        raise DataError.of(name, f"is {values!r}, no list of values", _listed(choices))
+    for one in values:
+        require_one(name, one, choices)
+
+
+def require_texts(name: str, values: object) -> None:
+    """Raise DataError where the option `name` is no list of texts, or an empty one."""
+    if not (_is_list(values) and all(isinstance(one, str) for one in values)):
+        raise DataError.of(name, f"is {values!r}, no list of texts", f'Write e.g. {name} = ["…"]')
+
+
+def require_text(name: str, value: object) -> None:
+    """Raise DataError where the option `name` is no text."""
+    if not isinstance(value, str):
+        raise DataError.of(name, f"is {value!r}, no text", f'Write e.g. {name} = "…"')
+
+
+def require_positive(name: str, value: object) -> None:
+    """Raise DataError where the option `name` is no number above zero."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise DataError.of(name, f"is {value!r}, no number above 0", f"Write e.g. {name} = 10")
+
+
+def _is_list(values: object) -> TypeGuard[Collection[object]]:
+    return (
+        isinstance(values, Collection) and not isinstance(values, str | Mapping) and len(values) > 0
+    )
+
+
+def _listed(choices: Iterable[object]) -> str:
+    return f"Choose from {', '.join(map(str, choices))}"
 
 
 #: Reason of pandera's -> how we say it, of a column.

@@ -1,11 +1,13 @@
-"""What a campaign of all papers costs: `python -m workflow.cost` prints docs/campaigns.md's table.
+"""What a campaign of all papers costs: `python -m workflow.cost DATA` prints docs/campaigns.md's
+table.
 
-Seconds of a core are the means of the runs in data/ by experiment and link (`cpu_s` of their
-provenance); for what was never run, those that `emulate list` expects.
+Seconds of a core are the means of the runs in the folder DATA by experiment and link (`cpu_s` of
+their provenance); for what was never run, those that `emulate list` expects.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterable
@@ -65,11 +67,21 @@ def costs(known: dict[tuple[str, str, str], float], of: Iterable[Experiment]) ->
     return list(found.values())
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m workflow.cost")
+    parser.add_argument(
+        "data",
+        type=Path,
+        help="folder of runs whose seconds count: of one machine, kernel and day, as those in data/"
+        " are of many",
+    )
+    data = parser.parse_args(arguments).data
+    if not (known := measured(data)):
+        parser.error(f"{data}: has no runs; make some with 'emulate run … --output {data}'")
     print("| paper | points | runs | load | core hours | a run | measured |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for cost in costs(measured(Path("data")), experiments()):
+    for cost in costs(known, experiments()):
         print(cost.row)
     return 0
 

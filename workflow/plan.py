@@ -13,7 +13,7 @@ from analysis.errors import DataError
 from analysis.measures.kinds import KINDS
 from analysis.runs import study
 from analysis.runs.dataset import era_and_kernel, variant_name
-from analysis.site.figurefile import Cell, FigureFile, read_figure
+from analysis.site.figurefile import Cell, FigureFile, check_values, read_figure
 from analysis.sources import closure
 from emulation.config import ownfile
 from emulation.config.catalogue import all_labels, experiment, experiments, select
@@ -549,6 +549,11 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
         thin=thin,
         without=frozenset(config["without"]),
     )
+    try:
+        for figure in found:
+            check_values(figure, everything.root_of(figure))
+    except DataError as error:
+        raise ConfigError(str(error).rstrip(".")) from error
     drawn = {
         name: figure for name, figure in everything.figures.items() if everything.data_files(figure)
     }
@@ -560,8 +565,6 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
             raise ConfigError(
                 f"the scale '{scale.name}' has no run of {', '.join(lacking)}", "", todo
             )
-        for cell in (cell for name in lacking for cell in everything.figures[name].cells()):
-            _runs(cell, 1, None)  # raises where the study has no such cell
         what = f"there is no run of {', '.join(lacking)}"
         searched = {str(everything.root_of(everything.figures[name])): None for name in lacking}
         raise ConfigError(what, ", ".join(searched), "make runs with --emulate")

@@ -69,7 +69,7 @@ def figures_table(figures: list[Shown], claims: list[dict[str, Any]]) -> str:
         errors = [error for shown in group for error in shown.summary.errors_percent]
         own = {one["id"]: one["verdict"] for shown in group for one in claims_of(shown, known)}
         said = Counter(VERDICTS.get(verdict, "open") for verdict in own.values())
-        names = [shown.summary.figure for shown in group]
+        names = list(dict.fromkeys(shown.summary.figure for shown in group))
         lines.append(
             _row(
                 (

@@ -12,6 +12,7 @@ from typing import Final
 
 import pandas as pd
 
+from analysis.errors import require_texts
 from analysis.measures.metrics import CELL, GOODPUT, INDUCED, confidence_interval
 from analysis.runs.dataset import RunFile, find_settings, gathered
 from analysis.words import intervals
@@ -65,6 +66,7 @@ def find_ablation(
     length: str = "",
 ) -> list[RunFile]:
     """The runs of `ablation_eras`, whole or as their measures; DataError if there is none."""
+    require_texts("qdiscs", qdiscs)
     return gathered(
         partial(
             find_settings, root, paper, experiment, eras=ablation_eras(qdisc), ccs=ccs,

@@ -13,7 +13,7 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike
 
-from analysis.errors import DataError, require_one
+from analysis.errors import DataError, require_one, require_positive
 from analysis.measures import agreement
 from analysis.runs.dataset import Dataset
 from analysis.runs.flentfile import PING_KINDS, TCP_KINDS, Floats
@@ -254,6 +254,7 @@ def latency_over_time(
     flent's grid, where the steps of all runs coincide. Intervals are Student's t a point, NaN
     where one run has a value.
     """
+    require_positive("until_s", until_s)
     chosen = samples[(samples["kind"] == probe) & (samples["time_s"] <= until_s)]
     # several probes of one kind (UDP) count as one value per run
     one = chosen.groupby([*RUN, "time_s"], observed=True)["rtt_ms"].mean().reset_index()

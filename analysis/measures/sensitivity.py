@@ -12,7 +12,7 @@ from typing import Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import DataError
+from analysis.errors import DataError, require_several
 from analysis.measures.metrics import confidence_interval
 from analysis.runs.axes import axes, span_ms
 from analysis.runs.dataset import RunFile
@@ -66,6 +66,7 @@ def boxes(per_run: pd.DataFrame, x: Sequence[str], series: Sequence[str]) -> pd.
     several are joined.
     """
     table = with_axes(per_run)
+    require_several("x", x, [*AXES, "aqm", "ecn"])
     order = [*x, *series]
     keys = ["era", "cc", *order, "quantity"]
     table = table.sort_values(order, key=_rank)

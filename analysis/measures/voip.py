@@ -174,6 +174,7 @@ def read_losses(path: Path, names: Iterable[str], over: str = "wired") -> pd.Dat
     """
     numbers = {"loss_percent": float, "reading_error": float}
     table = read_table(path, LOSSES, "losses", numbers)
+    require_one("path", over, dict.fromkeys(table["path"]))
     chosen = table[table["path"] == over]
     called = dict(zip(("tcp", "rrul"), names, strict=True))
     return chosen.assign(beside=chosen["cross_traffic"].map(called))[

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from analysis.errors import require_several
 from analysis.measures.ablation import ALL
 from analysis.measures.metrics import GOODPUT, INDUCED
 from analysis.plots.panels import DASHED, qdisc_legend
@@ -33,6 +34,7 @@ def switch_effects(effects: pd.DataFrame, palette: Palette, quantities: Sequence
     `effects` is from ablation.effects, `quantities` are columns of it. A filled marker is the
     switch added to today's Linux, a hollow one the switch within or on top of that of 2014.
     """
+    require_several("quantities", quantities, LABELS)
     names = [one for one in (ALL, *(s.name for s in SWITCHES)) if one in set(effects["switch"])]
     qdiscs = in_order(list(effects["qdisc"].astype(str)))
     figure = Figure(figsize=(WIDTH_INCH, 1.6 + ROW_INCH * len(names)), layout="constrained")

@@ -151,8 +151,11 @@ def _value(axes: Axes, x: float, mean: float, std: float, top: float, palette: P
     """The bar's value above it; of a bar that goes beyond the axis, inside it with an arrow."""
     above = mean + (std if np.isfinite(std) else 0) + 0.012 * top
     text = f"{mean:.2f}" if mean < 10 else f"{mean:.1f}"
+    behind = None
     if mean > 0.94 * top:
         above, text = 0.94 * top, f"{text} ↑"
+        behind = {"facecolor": palette.paper, "linewidth": 0, "pad": 1}  # the bar may be dark
     axes.text(
-        x, min(above, 0.95 * top), text, ha="center", va="bottom", fontsize=9, color=palette.ink
-    )
+        x, min(above, 0.95 * top), text, ha="center", va="bottom", fontsize=9, color=palette.ink,
+        bbox=behind,
+    )  # fmt: skip

@@ -70,7 +70,10 @@ def _bars(axes: Axes, cells: pd.DataFrame, palette: Palette) -> None:
     handles = [
         Patch(facecolor=(palette.soft, float(shade)), edgecolor=palette.soft) for shade in shades
     ]
-    axes.legend(handles, [_title(group) for group in groups], fontsize=9, loc="upper right")
+    axes.legend(
+        handles, [_title(group) for group in groups], fontsize=9, loc="upper right",
+        ncols=2 if len(groups) > 2 else 1,  # no higher than the room for it
+    )  # fmt: skip
 
 
 def _title(group: str) -> str:

@@ -37,8 +37,8 @@ def place_beside(
 
     `obstacles` are points in data coordinates that names must not cover (all markers, and points
     along drawn lines). Limits of the axes must be final, and the figure laid out. Names that cannot
-    stay near get a thin line to their point. Where no clear place exists, the place with the least
-    overlap is taken.
+    stay near get a thin line to their point, which is kept clear in the same way. Where no clear
+    place exists, the place with the least overlap is taken.
     """
     renderer = _renderer(axes)
     dots = axes.transData.transform(np.asarray(obstacles, dtype=np.float64).reshape(-1, 2))
@@ -57,16 +57,22 @@ def place_beside(
         best = min(
             _candidates(box.width / pixel_per_pt, box.height / pixel_per_pt),
             key=lambda c: (
-                _cost(_moved(box, anchor, c, pixel_per_pt), taken, dots, frame, pixel_per_pt),
+                _cost(
+                    _moved(box, anchor, c, pixel_per_pt), anchor, taken, dots, frame, pixel_per_pt
+                ),
                 float(np.hypot(*c)),
             ),
         )
         where = _moved(box, anchor, best, pixel_per_pt)
         taken.append(where.padded(1))
         note.set_position(best)
-        gap = _gap_pt(where, anchor, pixel_per_pt)
-        if gap > LEADER_FROM_PT:
-            _leader(axes, label, where)
+        way = _way(where, anchor, pixel_per_pt)
+        if len(way):
+            axes.plot(
+                *axes.transData.inverted().transform(way[[0, -1]]).T,
+                color=label.color, linewidth=0.7, alpha=0.7, zorder=1.5,
+            )  # fmt: skip
+            dots = np.vstack([dots, way])
         placed.append(note)
     return placed
 
@@ -128,7 +134,12 @@ def _moved(box: Bbox, anchor: Floats, centre: tuple[float, float], pixel_per_pt:
 
 
 def _cost(
-    box: Bbox, taken: Sequence[Bbox], dots: Floats, frame: Bbox, pixel_per_pt: float
+    box: Bbox,
+    anchor: Floats,
+    taken: Sequence[Bbox],
+    dots: Floats,
+    frame: Bbox,
+    pixel_per_pt: float,
 ) -> float:
     grown = box.padded(MARKER_PT * pixel_per_pt)
     inside = (
@@ -139,22 +150,24 @@ def _cost(
     outside = not (
         frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1
     )
-    return 3.0 * float(inside.sum()) + 10.0 * overlap + 50.0 * outside
+    way = _way(box, anchor, pixel_per_pt)
+    crossed = 0
+    if len(way):  # but for what is at the point itself
+        through = sum(1 for other in taken if other.count_contains(way))
+        crossed = 3 * through
+        away = dots[np.hypot(*(dots - anchor).T) > MARKER_PT * pixel_per_pt]
+        apart = np.hypot(*(away[:, None] - way[None]).T)
+        crossed += int((apart.min(axis=0, initial=np.inf) < MARKER_PT * pixel_per_pt).sum())
+    return 3.0 * float(inside.sum()) + 40.0 * overlap + 50.0 * outside + 3.0 * crossed
 
 
-def _gap_pt(box: Bbox, anchor: Floats, pixel_per_pt: float) -> float:
-    across = max(box.x0 - anchor[0], 0.0, anchor[0] - box.x1)
-    up = max(box.y0 - anchor[1], 0.0, anchor[1] - box.y1)
-    return float(np.hypot(across, up)) / pixel_per_pt
-
-
-def _leader(axes: Axes, label: Label, box: Bbox) -> None:
-    point = axes.transData.transform((label.x, label.y))
-    end = (float(np.clip(point[0], box.x0, box.x1)), float(np.clip(point[1], box.y0, box.y1)))
-    (x0, x1), (y0, y1) = np.transpose(
-        [(label.x, label.y), axes.transData.inverted().transform(end)]
-    )
-    axes.plot([x0, x1], [y0, y1], color=label.color, linewidth=0.7, alpha=0.7, zorder=1.5)
+def _way(box: Bbox, anchor: Floats, pixel_per_pt: float) -> Floats:
+    """Pixels along the line from a point to its name; none where the name is near."""
+    end = np.clip(anchor, box.min, box.max)
+    gap_pt = float(np.hypot(*(end - anchor))) / pixel_per_pt
+    if gap_pt <= LEADER_FROM_PT:
+        return np.empty((0, 2))
+    return np.linspace(anchor, end, 2 + int(gap_pt / MARKER_PT))
 
 
 def _spread(wanted: Floats, height: float, low: float, high: float) -> Floats:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from analysis.errors import require_several
 from analysis.measures.metrics import GOODPUT, INDUCED
 from analysis.measures.noise import factor
 from analysis.plots.panels import qdisc_legend
@@ -29,6 +30,7 @@ def paths(table: pd.DataFrame, palette: Palette, quantities: Sequence[str]) -> F
 
     `table` is from noise.by_path.
     """
+    require_several("quantities", quantities, LABELS)
     names = in_path_order(table)
     qdiscs = in_order(list(table["qdisc"].astype(str)))
     figure = Figure(figsize=(5.6 * len(quantities), 4.6), layout="constrained")

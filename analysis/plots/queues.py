@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from analysis.errors import require_several
 from analysis.measures.queues import ALIKE, NAMES
 from analysis.plots.style import Palette
 
@@ -44,6 +45,7 @@ def boxes(
     A box has the quartiles and the median, its whiskers reach the last run within 1.5 of its
     height (Tukey), the others are dots.
     """
+    require_several("values", values, table)
     there = set(table["family"])
     qdiscs = [name for name in ORDER if name in there] + sorted(there - set(ORDER))
     figure = Figure(figsize=(8.2, 2.7 * len(values) + 0.6), layout="constrained")

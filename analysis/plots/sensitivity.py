@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from analysis.errors import require_positive
 from analysis.plots.panels import DASHED, grid
 from analysis.plots.style import Palette
 from analysis.runs.packets import QUANTITIES
@@ -98,6 +99,7 @@ def round_trips(
 
     `samples` has time_s, rtt_ms, qdisc, aqm and flows.
     """
+    require_positive("until_s", until_s)
     figure = Figure(figsize=(7.6, 2.0 + 1.6 * len(loads)), layout="constrained")
     panels = figure.subplots(len(loads), 1, sharex=True, squeeze=False)
     aqms = list(dict.fromkeys(samples["aqm"]))

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
 
+from analysis.errors import require_positive
 from analysis.plots.style import Palette, look
 from analysis.runs.flentfile import Floats
 from analysis.runs.order import in_order
@@ -29,6 +30,7 @@ def seed_spread(
     The tables are from `spread.pairs`, `lock_step`, `flow_starts` and `spread_of_means`;
     `jitter_ms` is the declared start jitter.
     """
+    require_positive("jitter_ms", jitter_ms)
     figure = Figure(figsize=SIZE_INCH, layout="constrained")
     grid = figure.subplots(2, 2)
     qdiscs = in_order(list(means["qdisc"].astype(str)))

@@ -5,6 +5,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -24,7 +25,8 @@ from analysis.plots.style import Palette, look
 from analysis.runs.order import in_order
 
 SIZE_INCH: Final = (11.4, 9.6)
-FLOOD: Final[dict[str, Any]] = {"linewidth": 5.0, "alpha": 0.35}  # behind RRUL and the law
+FLOOD: Final[dict[str, Any]] = {"linewidth": 5.0}  # behind RRUL and the law
+FLOOD_SHARE: Final = 0.4  # of CoDel's colour, the rest is paper: runs cover each other
 SHOWN_S: Final = 25.0  # as Fig. 7 of gbw2015
 LABELS: Final = (
     "Wait in the queue (ms)",
@@ -64,13 +66,20 @@ def start(table: pd.DataFrame, palette: Palette) -> Figure:
         Line2D([], [], color=palette.color(name), linewidth=1.4, marker=look(name).marker)
         for name in names
     ]
-    handles.append(Line2D([], [], color=palette.color(CODEL), **FLOOD))
+    handles.append(Line2D([], [], color=_flood(palette), **FLOOD))
     handles.append(Line2D([], [], color=palette.ink, linewidth=1.4, linestyle=DASHED))
     others = [f"{CODEL}, UDP above the link's rate", "CoDel's control law"]
     figure.legend(
         handles, [*names, *others], loc="outside upper left", ncols=len(handles)
     )  # fmt: skip
     return figure
+
+
+def _flood(palette: Palette) -> str:
+    """The colour of runs under UDP."""
+    pair = zip(to_rgb(palette.color(CODEL)), to_rgb(palette.paper), strict=True)
+    red, green, blue = (FLOOD_SHARE * one + (1 - FLOOD_SHARE) * other for one, other in pair)
+    return to_hex((red, green, blue))
 
 
 def _upload(link: str) -> float:
@@ -96,15 +105,19 @@ def _beside_law(axes: Axes, rows: pd.DataFrame, palette: Palette) -> None:
         state = dropping_state(run.sort_values("from_s"))
         if not state.empty:
             time_s, drops = growth(state)
-            width = {"linewidth": 1.2, "alpha": 0.8} if experiment == RRUL else FLOOD
-            axes.plot(time_s, drops, color=palette.color(CODEL), **width)
+            drawn: dict[str, Any] = {"color": _flood(palette), **FLOOD}
+            if experiment == RRUL:
+                drawn = {"color": palette.color(CODEL), "linewidth": 1.2, "zorder": 2.5}
+            axes.plot(time_s, drops, **drawn)
             longest = max(longest, float(time_s[-1]))
             of_rrul |= experiment == RRUL
     if not of_rrul:
-        text = f"no dropping state of RRUL's has {FEWEST} drops"
-        axes.text(0.97, 0.06, text, color=palette.soft, transform=axes.transAxes, ha="right")
+        text = f"no dropping state of\nRRUL's has {FEWEST} drops"
+        axes.text(
+            0.03, 0.96, text, color=palette.soft, transform=axes.transAxes, va="top"
+        )  # where the law does not pass
     time_s = np.geomspace(INTERVAL_S, longest or 1, 100)
-    axes.plot(time_s, law(time_s), color=palette.ink, linewidth=1.4, linestyle=DASHED)
+    axes.plot(time_s, law(time_s), color=palette.ink, linewidth=1.4, linestyle=DASHED, zorder=3)
     axes.set_xscale("log")
     axes.set_yscale("log")
 

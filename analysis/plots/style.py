@@ -10,9 +10,11 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any, Final, Literal
+from zlib import crc32
 
 import matplotlib as mpl
 from matplotlib.colors import to_hex, to_rgb
@@ -43,7 +45,7 @@ LOOKS: Final[dict[str, Look]] = {
     "fq_codel": Look("#009E73", "#2cc598", "X", ()),
 }
 """In the order in which gbw2015 introduces them; the user's own qdiscs define their look, others
-get OTHER."""
+get one of OTHERS."""
 
 TODAY: Final[dict[str, Look]] = {
     "cake": Look("#332288", "#9884ef", "8", ()),
@@ -60,7 +62,13 @@ LEAST_CONTRAST: Final = 3.0
 """Of what is drawn with what it is drawn on (WCAG 2.2, 1.4.11)."""
 
 OWN_DASHES: Final = (8, 1.5, 2, 1.5)
-OTHER: Final = Look("#666666", "#aaaaaa", "h", (1, 1))
+OTHERS: Final = (
+    Look("#666666", "#aaaaaa", "h", (1, 1)),
+    Look("#8c6d31", "#c9a45c", "p", (5, 1.5)),
+    Look("#8a5cd1", "#b79be8", "d", (2, 1)),
+    Look("#c2255c", "#f06595", "^", (6, 1.5, 2, 1.5)),
+)
+"""Of names that only a study has: each name has its place, or the next that no other took."""
 
 _SIZE: Final = re.compile(r'width="([\d.]+)pt" height="[\d.]+pt"')
 WIDE_PT: Final = 675.0
@@ -94,7 +102,22 @@ def look(qdisc: str) -> Look:
         return LOOKS[qdisc]
     if mine := drawn().get(qdisc):
         return Look(mine.color, mine.dark_color or on_dark(mine.color), mine.marker, OWN_DASHES)
-    return TODAY.get(qdisc, OTHER)
+    return TODAY.get(qdisc) or _other(qdisc)
+
+
+@cache
+def _taken() -> dict[str, int]:
+    return {}
+
+
+def _other(qdisc: str) -> Look:
+    """The look of a name that is new, the same while this process lasts."""
+    taken = _taken()
+    if qdisc not in taken:
+        first = crc32(qdisc.encode())
+        places = [(first + step) % len(OTHERS) for step in range(len(OTHERS))]
+        taken[qdisc] = min(places, key=[*taken.values()].count)
+    return OTHERS[taken[qdisc]]
 
 
 def on_dark(color: str) -> str:

@@ -11,6 +11,7 @@ from analysis.plots.panels import hollow
 from analysis.plots.style import Palette, look
 from analysis.runs.order import in_order
 
+HEADROOM: Final = 1.06  # times the highest mean
 LABELS: Final = dict(
     zip(
         QUANTITIES,
@@ -48,8 +49,7 @@ def cells(table: pd.DataFrame, palette: Palette) -> Figure:
                     hollow(axes, x, mean, marker, color, palette)
         axes.set_xticks(range(len(qdiscs)), qdiscs, rotation=20)
         axes.set_xlim(-0.5, len(qdiscs) - 0.5)
-        axes.margins(y=0.06)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, HEADROOM * float(here["mean"].max()))
         axes.set_ylabel(LABELS[quantity])
     return figure
 
@@ -61,8 +61,8 @@ def sizes(waiting: Mapping[str, pd.DataFrame], palette: Palette) -> Figure:
     """
     figure = Figure(figsize=(7.6, 2.6), layout="constrained")
     axes = figure.subplots()
-    colors = palette.soft, palette.ink, palette.color("codel")
-    for (name, table), color in zip(waiting.items(), colors, strict=True):
+    colors = map(palette.color, ("ared", "fq_codel", "codel"))  # three that differ most
+    for (name, table), color in zip(waiting.items(), colors, strict=False):
         busy = table[table["backlog_packets"] > 0]
         size_kb = busy["backlog_bytes"] / busy["backlog_packets"] / 1e3
         axes.plot(busy["time_s"], size_kb, color=color, linewidth=0.7, label=name)

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.errors import require_one
+from analysis.errors import require_positive, require_several
 from analysis.measures import timeline
 from analysis.plots.panels import DASHED
 from analysis.plots.style import Palette
@@ -38,8 +38,9 @@ def over_time(
     each half second, the mean of their windows. The dashed line is the link's rate, where a program
     changes it. `until_s` ends the axis of time. Raises DataError for another quantity.
     """
-    for quantity in quantities:
-        require_one("quantities", quantity, LABELS)
+    require_several("quantities", quantities, LABELS)
+    if until_s is not None:
+        require_positive("until_s", until_s)
     size = (1 + PANEL_INCH[0] * len(runs), 0.7 + PANEL_INCH[1] * len(quantities))
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(

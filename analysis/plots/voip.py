@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from analysis.errors import require_positive
 from analysis.measures.voip import INDUCED, cumulative
 from analysis.plots.panels import PANEL_INCH, grid, qdisc_legend
 from analysis.plots.style import Palette, look
@@ -32,6 +33,8 @@ def delay_cdf(
     if until_ms is None:
         by = ["era", "cc", "qdisc"]
         until_ms = float(delays.groupby(by, observed=True)[INDUCED].quantile(0.995).max())
+    else:
+        require_positive("until_ms", until_ms)
 
     def draw(axes: Axes, setting: Setting) -> None:
         here = of_setting(delays, setting)

@@ -22,7 +22,13 @@ import pandas as pd
 import pandera.pandas as pa
 from pandas.api.types import is_string_dtype
 
-from analysis.errors import DataError, OnlyMeasures
+from analysis.errors import (
+    DataError,
+    OnlyMeasures,
+    require_several,
+    require_text,
+    require_texts,
+)
 from analysis.runs import files as readers
 from analysis.runs.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
 from emulation import datafile
@@ -220,6 +226,10 @@ def find_runs(
     from the notebooks' folder. Raises DataError when there is none, and for a file whose name is
     not that of a run; OnlyMeasures where a cell has none with its data, unless `reduced`.
     """
+    require_text("paper", paper)
+    for name, values in (("link", [link] if isinstance(link, str) else link), ("qdiscs", qdiscs)):
+        if values is not None:
+            require_texts(name, values)
     if not root.exists():
         root = NOTEBOOKS / root
     base = root / paper / variant
@@ -277,6 +287,10 @@ def find_settings(
     Raises DataError, that of the first era and congestion control, where there is none at all, and
     OnlyMeasures as `find_runs`.
     """
+    require_text("experiment", experiment)
+    require_text("length", length)
+    for name, values in (("eras", eras), ("ccs", ccs)):
+        require_texts(name, values)
     return gathered(
         partial(
             find_runs, root, paper, variant_name(experiment, era, length),
@@ -303,14 +317,18 @@ def find_several(
     `qdiscs` and `length` are mappings where they differ between experiments. Experiments without
     any run are left out; raises DataError, that of the first, where there is none at all.
     """
+    names = [*experiments] if not isinstance(experiments, str) else experiments
+    require_texts("experiments", names)
+    if isinstance(qdiscs, Mapping):
+        require_several("experiments", names, qdiscs)
     return gathered(
         partial(
             find_settings, root, paper, experiment, eras=eras, ccs=ccs,
-            length=length if isinstance(length, str) else length.get(experiment, ""),
+            length=length.get(experiment, "") if isinstance(length, Mapping) else length,
             qdiscs=qdiscs[experiment] if isinstance(qdiscs, Mapping) else qdiscs,
             link=links or None, reduced=reduced,
         )
-        for experiment in experiments
+        for experiment in names
     )  # fmt: skip
 
 
@@ -327,7 +345,7 @@ def gathered(searches: Iterable[Callable[[], list[RunFile]]]) -> list[RunFile]:
         except DataError as error:
             lacking.append(error)
     if not found:
-        raise lacking[0]
+        raise lacking[0] if lacking else DataError("no link, qdisc or experiment is asked for.")
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
+from analysis.errors import DataError, require_several
 from analysis.runs.dataset import FEW_RUNS, Dataset, RunFile, facts, read_record, runs_alone, usable
 from analysis.runs.files import read_json, told
 from analysis.runs.flentfile import RERUN, Floats
@@ -159,6 +159,7 @@ def run_quantiles(
     """
     if not files:
         raise ValueError("no runs to read")
+    require_several("quantity", quantities, QUANTITIES)
     wanted = tuple(quantities)
     if len(files) < FEW_RUNS or jobs == 1:
         parts = [_quantiles(file, wanted) for file in files]

@@ -16,7 +16,7 @@ import papermill
 from analysis.errors import DataError
 from analysis.runs.study import open_study
 from analysis.site import notebookpage
-from analysis.site.figurefile import RUNS, FigureFile, read_figure
+from analysis.site.figurefile import RUNS, FigureFile, check_values, read_figure
 from analysis.site.outputs import SUMMARY, read_summary
 from emulation.errors import ConfigError
 from emulation.study import trust
@@ -46,6 +46,7 @@ def execute(
             trust.require(figure.study)
         except ConfigError as error:
             raise DataError(str(error)) from error
+    check_values(figure, data_root)
     folder = (results / figure.name).resolve()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

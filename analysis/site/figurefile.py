@@ -33,18 +33,22 @@ from typing import Any, Final, NamedTuple
 from analysis.errors import DataError
 from analysis.measures.ablation import ablation_eras
 from analysis.measures.unloaded import UNLOADED_QDISC
-from analysis.runs.dataset import variant_name
+from analysis.runs.dataset import era_and_kernel, variant_name
+from analysis.runs.study import open_study
 from analysis.sources import check_notebook
+from emulation.config.catalogue import select
 from emulation.config.ownfile import names
 from emulation.errors import ConfigError, printable
-from emulation.model.run import DEFAULT_ERA, NONE as NO_AXIS
+from emulation.model.run import DEFAULT_ERA, NONE as NO_AXIS, Experiment
 from emulation.study import studies
+from emulation.study.schema import unknown
 from emulation.study.source import Source
 
 KEYS: Final = ("notebook", "title", "caption", "parameters")
 WITHOUT: Final = "without"
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
 TEXTS: Final = ("paper", "experiment", "link", "length", "unloaded", "table")
+AXES: Final = ("link", "qdisc", "era", "cc")
 LISTS: Final = ("experiments", "links", "qdiscs", "eras", "ccs", "beside")
 RUNS: Final = frozenset((*DATA_KEYS, *TEXTS, *LISTS, "probe", "stations"))
 MAPPINGS: Final = ("experiments", "links", "qdiscs")  # that may be given by experiment instead
@@ -216,6 +220,43 @@ def read_figure(path: Path) -> FigureFile:
         path, notebook, content["title"], content["caption"].strip(), _with_own(parameters),
         content.get(WITHOUT, {}),
     )  # fmt: skip
+
+
+def check_values(figure: FigureFile, root: Path) -> None:
+    """Raise DataError for an experiment, link, qdisc, era or congestion control that the study of
+    `figure` does not know and that no run below `root` has.
+
+    Of what there is, a cell may have no run, and is left out of the figure.
+    """
+    seen: set[tuple[str, str, str]] = set()
+    for cell in figure.cells():
+        values = {(cell.experiment, axis, getattr(cell, axis)) for axis in AXES}
+        # `20-5` is no link, but the folder of one
+        there = "-" not in cell.link and any((root / cell.folder).glob("seed-*"))
+        if there or values <= seen:
+            seen |= values
+            continue
+        own = cell.paper == figure.study.name
+        known = open_study(figure.study if own else cell.paper).experiments
+        if known and (flaw := _flaw(cell, known)):
+            raise DataError.of(figure.path, *flaw)
+        seen |= values
+
+
+def _flaw(cell: Cell, experiments: Mapping[str, Experiment]) -> tuple[str, str] | None:
+    """What of `cell` its study does not know, and what to do; None where it knows all of it."""
+    if cell.experiment not in experiments:
+        return unknown("experiment", cell.experiment, experiments)
+    source = experiments[cell.experiment]
+    links = dict.fromkeys(point.link.name for point in source.points)
+    if cell.link not in links:  # any two rates make one
+        return unknown("link", cell.link, links)
+    era, kernel = era_and_kernel(cell.era)
+    try:
+        select(source, link=cell.link, qdisc=cell.qdisc, cc=cell.cc, seed=1, era=era, kernel=kernel)
+    except ConfigError as error:
+        return error.what, error.todo
+    return None
 
 
 def _faults(content: Mapping[str, Any]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from analysis.runs.order import in_order
 from analysis.runs.settings import Setting
 from analysis.site import pages
 from analysis.site.execute import NOTEBOOK, PAGE
-from analysis.site.notebookpage import claims_in
+from analysis.site.notebookpage import claims_in, data_root
 from analysis.site.outputs import FIGURE, SUMMARY, TABLE, Summary, read_summary
 from analysis.site.tables import texts
 from analysis.words import ranges
@@ -106,13 +106,17 @@ class Shown:
 
 
 def collect(results: Path) -> list[Shown]:
-    """The figures below `results`, in the order of papers and figures.
+    """The figures below `results`, in the order of papers and figures, without those of studies
+    that are not known and whose data are no longer there.
 
     Raises DataError when there is none.
     """
     found = []
+    known = {one.name for one in study.known()}
     for path in sorted(results.glob(f"*/*/{SUMMARY}")):
         summary = read_summary(path)
+        if summary.paper not in known and _gone(path.with_name(NOTEBOOK)):
+            continue
         table = texts(_table(path.with_name(TABLE)))
         notebook = path.with_name(NOTEBOOK)
         found.append(
@@ -133,6 +137,11 @@ def collect(results: Path) -> list[Shown]:
         )
     order = study.in_order({one.summary.paper for one in found})
     return sorted(found, key=lambda one: (order.index(one.summary.paper), _natural(one.name)))
+
+
+def _gone(notebook: Path) -> bool:
+    """Whether the folder is no longer there that an executed notebook read its runs from."""
+    return bool(root := data_root(notebook)) and not Path(root).exists()
 
 
 def _table(path: Path) -> pd.DataFrame:

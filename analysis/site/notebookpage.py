@@ -113,3 +113,12 @@ def claims_in(notebook: Path) -> list[str]:
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise DataError.of(notebook, f"no notebook ({error})", "Make the figure again") from error
     return list(dict.fromkeys(ids))
+
+
+def data_root(notebook: Path) -> str:
+    """Where an executed notebook read its runs from; empty where it does not say."""
+    try:
+        about = json.loads(notebook.read_text(encoding="utf-8"))["metadata"]
+        return str(about["papermill"]["parameters"]["data_root"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return ""

@@ -249,8 +249,10 @@ def _agreement(figures: Iterable[Shown]) -> dict[str, int]:
 
 
 def totals(figures: list[Shown]) -> dict[str, Any]:
-    """Facts over all figures of papers; figures that share runs count them once."""
+    """Facts over all figures of papers, or over all where none is; figures that share runs count
+    them once."""
     summaries = [shown.summary for shown in figures if shown.of_paper]
+    summaries = summaries or [shown.summary for shown in figures]
     key = ("experiment", "era", "link", "qdisc", "cc")
     cells = {
         (one.paper, tuple(one.lengths_s), *(cell[name] for name in key)): cell

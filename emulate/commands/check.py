@@ -104,14 +104,19 @@ def _beside(folder: Path) -> list[str]:
     from analysis.errors import DataError
     from analysis.measures.traffic import unfit
     from analysis.runs.study import open_study
-    from analysis.site.figurefile import read_figure
+    from analysis.site.figurefile import check_values, read_figure
 
     try:
         study = open_study(folder)
     except DataError as error:  # another study has its name
         return [str(error).rstrip(".")]
     errors = [f"{folder / studies.FILE}: {fault}" for fault in unfit(study.about.experiments)]
-    steps: list[Callable[[], object]] = [partial(read_figure, path) for path in study.figures]
+    runs = study.runs_root(studies.SHIPPED.parent / studies.DATA)
+
+    def check_figure(path: Path) -> None:
+        check_values(read_figure(path), runs)
+
+    steps: list[Callable[[], object]] = [partial(check_figure, path) for path in study.figures]
     if study.statements.is_file() or study.rules:
         from analysis.claims.assessed import read
 

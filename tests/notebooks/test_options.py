@@ -41,6 +41,18 @@ NOTEBOOKS = ROOT / "notebooks"
             {"view": "mean"},
             "view: unknown value 'mean'. did you mean 'means'",
         ),
+        ("dynamic", {"seed": 77}, "seed: unknown value '77'. valid: 1"),
+        ("transient", {"until_s": 0}, "until_s: is 0, no number above 0"),
+        ("modem", {"upstream_mbit_s": "many"}, "upstream_mbit_s: is 'many', no number above 0"),
+        ("sensitivity", {"quantity": "rrt"}, "quantity: unknown value 'rrt'. did you mean 'rtt'"),
+        ("sensitivity", {"link": "10/1"}, "no run of 10/1"),
+        ("ablation", {"eras": "switch"}, "eras: unknown value 'switch'. did you mean 'switches'"),
+        ("loss", {"path": "wire"}, "path: unknown value 'wire'. did you mean 'wired'"),
+        ("noise", {"quantities": []}, "quantities: is [], no list of values. Choose from induced_"),
+        ("ablation", {"quantities": ["latency"]}, "quantities: unknown value 'latency'"),
+        ("edge", {"qdiscs": "codel"}, "qdiscs: is 'codel', no list of texts"),
+        ("web", {"eras": []}, "eras: is [], no list of texts"),
+        ("voip", {"until_ms": -3}, "until_ms: is -3, no number above 0"),
     ],
 )
 def test_a_misspelled_option_stops_the_notebook(

@@ -9,7 +9,7 @@ import pytest
 
 from emulation.config.catalogue import experiments
 from emulation.model.run import Experiment
-from workflow.cost import costs, measured
+from workflow.cost import costs, main, measured
 
 
 def test_hours_add_up(rrul: Experiment) -> None:
@@ -36,6 +36,19 @@ def test_means_are_by_link(tmp_path: Path) -> None:
     assert measured(tmp_path) == {
         ("gbw2015", "rrul", "10/1"): 5.0, ("gbw2015", "rrul", "10/10"): 7.0,
     }  # fmt: skip
+
+
+def test_runs_of_another_folder_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([str(tmp_path)])
+    assert "has no runs" in capsys.readouterr().err
+    path = tmp_path / "gbw2015/rrul/10-10/pie/cubic/seed-001.json"
+    path.parent.mkdir(parents=True)
+    told = {"paper": "gbw2015", "experiment": "rrul", "link": "10/10", "cpu_s": 36000}
+    path.write_text(json.dumps(told))
+    assert main([str(tmp_path)]) == 0
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if "gbw2015" in line)
+    assert float(row.split(" | ")[4]) > 4200  # 14 cells of 30 repetitions, 10 h each
 
 
 def test_the_page_has_the_counts_of_the_studies(root: Path) -> None:

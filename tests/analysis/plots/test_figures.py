@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from matplotlib.text import Annotation, Text
 
-from analysis.plots import panels, rrul, style
+from analysis.plots import bars, labels, panels, rrul, style
 from analysis.runs.order import QDISC_ORDER, in_order
 from analysis.runs.published import read_published
 from analysis.runs.settings import Setting
@@ -90,6 +90,34 @@ def test_names_are_apart_and_off_the_markers(figure: str, seeds: int) -> None:
         )
         assert len(names(drawn.axes[0])) == 7 * len(directions)
         assert_names_are_apart(drawn)
+
+
+@pytest.mark.parametrize("seed", [1, 4, 6])
+def test_no_line_to_a_point_crosses_a_name(seed: int) -> None:
+    figure = Figure(figsize=(6, 4))
+    axes = figure.add_subplot()
+    axes.set(xlim=(0, 100), ylim=(0, 10))
+    points = np.random.default_rng(seed).normal((80, 7), (1.5, 0.3), (5, 2))
+    axes.plot(*points.T, "o")
+    names = [labels.Label(f"fq_{number:04d}", x, y, "k") for number, (x, y) in enumerate(points)]
+    notes = labels.place_beside(axes, names, [(x, y) for x, y in points], 9.5)
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    boxes = [note.get_window_extent(renderer) for note in notes]
+    ways = [axes.transData.transform(line.get_xydata()) for line in axes.lines[1:]]
+    for way in ways:
+        between = np.linspace(*way, 50)[:-2]
+        assert not sum(box.padded(-1).count_contains(between) for box in boxes)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_value_of_a_bar_beyond_the_axis_is_on_paper(theme: style.Theme) -> None:
+    with style.styled(theme) as palette:
+        axes = Figure().add_subplot()
+        bars._value(axes, 0, 20, 1, 10, palette)
+        bars._value(axes, 1, 5, 1, 10, palette)
+        beyond, within = (text.get_bbox_patch() for text in axes.texts)
+    assert within is None
+    assert beyond.get_facecolor()[:3] == to_rgb(palette.paper)
 
 
 def test_better_is_up_and_to_the_right() -> None:
@@ -184,7 +212,9 @@ def test_colours_are_told_apart_by_all_eyes(theme: str, eye: Any) -> None:
 
 def test_new_qdiscs_come_last_and_have_a_look() -> None:
     assert in_order(["mine", "fq_codel", "ared", "fq_codel"]) == ["ared", "fq_codel", "mine"]
-    assert style.look("mine") == style.OTHER
+    looks = [style.look(name) for name in ("mine", "yours", "fifo")]
+    assert len({look.color for look in looks}) == len({look.marker for look in looks}) == 3
+    assert looks == [style.look(name) for name in ("mine", "yours", "fifo")]
     assert style.look("cake") == style.TODAY["cake"]
 
 

@@ -30,7 +30,7 @@ from analysis.runs import axes
 from analysis.runs.study import Study, known, open_study
 from analysis.site import claims_page, pages, report
 from analysis.site.execute import execute
-from analysis.site.figurefile import read_figure
+from analysis.site.figurefile import check_values, read_figure
 from emulate import cli
 from emulation.config import studyfile
 from emulation.config.catalogue import experiment, load
@@ -417,6 +417,43 @@ def test_a_figure_with_values_of_another_kind_says_which(
     path.write_text(FIGURE.replace(old, new))
     with pytest.raises(DataError, match=rf"fig1\.yaml: {message}"):
         read_figure(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("experiment: load", "experiment: laod", "unknown experiment 'laod'. did you mean 'load'?"),
+        ("link: 10/10", "links: [10/10, 10/1]", "unknown link '10/1'. did you mean '10/10'?"),
+        ("link: 10/10", "link: 10-10", "unknown link '10-10'. did you mean '10/10'?"),
+        ("codel]", "codle]", "unknown qdisc 'codle'. did you mean 'codel'?"),
+        ("[modern]", "[modern, '2104']", "unknown era '2104'. valid: modern, 2014"),
+        ("[cubic]", "[cubic, rneo]", "Linux 6.12 here has no rneo. choose from bbr, bic"),
+    ],
+)
+def test_what_the_study_does_not_know_is_not_left_out_of_a_figure(
+    mine: Path, old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = mine / "figures/fig1.yaml"
+    assert old in FIGURE
+    path.write_text(FIGURE.replace(old, new))
+    with pytest.raises(ConfigError, match=re.escape(f"{path}: {said}")):
+        plan(studies=[str(mine)])
+    with pytest.raises(DataError, match=re.escape(f"{path}: {said}")):
+        execute(read_figure(path), mine / "data", mine)
+    assert cli.main(["check", "--trust", str(mine)]) == 2
+    assert f"{path}: {said}" in capsys.readouterr().err
+
+
+def test_a_figure_may_name_what_has_no_run_and_what_only_a_run_has(mine: Path) -> None:
+    path = mine / "figures/fig1.yaml"
+    path.write_text(
+        FIGURE.replace("codel]", "codel, pie, cake]").replace("[cubic]", "[cubic, bbr]")
+    )
+    check_values(read_figure(path), mine / "data")
+    path.write_text(FIGURE.replace("codel]", "codel_100ms]"))
+    made = mine / "data/mine/load/10-10/codel"
+    made.rename(made.with_name("codel_100ms"))
+    check_values(read_figure(path), mine / "data")
 
 
 def test_axes_are_what_the_study_asks_for_and_names_mean_nothing(mine: Path) -> None:

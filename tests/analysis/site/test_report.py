@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +25,7 @@ from emulation.config import remarks
 from emulation.config.catalogue import experiment, select
 from tests.data import synthetic
 from tests.data.synthetic_results import write_data, write_notebook, write_results
+from workflow.readme import figures_table
 
 
 class Page(HTMLParser):
@@ -354,6 +356,41 @@ def test_a_study_that_a_call_does_not_know_keeps_its_page(
     index = (results / "index.html").read_text()
     assert "gbw2015" in index
     assert "The Good, the Bad" not in index
+
+
+def test_a_study_whose_data_are_gone_is_no_longer_shown(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = write_results(tmp_path / "results", data)
+    others = [one for one in study.known() if one.name != "gbw2015"]
+    monkeypatch.setattr(study, "known", lambda: others)
+    kept = len(gallery.collect(results))
+    (tmp_path / "mine").mkdir()
+    about = {"papermill": {"parameters": {"data_root": str(tmp_path / "mine")}}}
+    (notebook,) = results.glob(f"gbw2015/*/{gallery.NOTEBOOK}")
+    notebook.write_text(json.dumps({"cells": [], "metadata": about}))
+    assert len(gallery.collect(results)) == kept  # another call's, which this one does not know
+    (tmp_path / "mine").rmdir()
+    assert len(gallery.collect(results)) == kept - 1
+
+
+def test_figures_that_share_a_name_are_named_once(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = gallery.collect(write_results(tmp_path, data))[0]
+    today = replace(shown, summary=replace(shown.summary, figure="RRUL today"))
+    row = figures_table([today, today], []).splitlines()[-1]
+    assert row.startswith("| gbw2015 | RRUL today | ")
+
+
+def test_the_index_of_figures_of_ones_own_speaks_of_no_papers(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report.pages, "has_paper", lambda name: False)
+    report.write_report(write_results(tmp_path, data), data)
+    page = Page((tmp_path / "index.html").read_text())
+    assert "papers" not in page.text.lower()
+    assert re.search(r"Figures of your own.*Runs\s*[1-9]", page.text, re.DOTALL)
 
 
 @pytest.mark.parametrize("published", [None, 12.0])
