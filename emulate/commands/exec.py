@@ -143,6 +143,8 @@ def run(args: argparse.Namespace) -> int:
             show(keep / "job" / "out" / "programs" / execution.NAME)
             raise
         show(outcome.folder)
+        for note in outcome.ending.notes:
+            print(f"note: {note}", file=sys.stderr)
         if place is None and outcome.files:
             _tell_files(outcome.files)
         if args.check:

@@ -268,6 +268,8 @@ def _warn_stale(run: Run, result: Result, built: Kernel, root: RootFs) -> None:
 
 def _print(run: Run, result: Result, as_json: bool) -> None:
     ending = result.ending
+    for note in ending.notes if ending else ():
+        print(f"note: {run.id}: {note}", file=sys.stderr, flush=True)
     if as_json:
         told: dict[str, Any] = {"run": run.id, "data": str(result.data), "cached": ending is None}
         if ending is not None:

@@ -232,6 +232,7 @@ def verify(
         result = execute(run, kernel, root, Path(scratch), on_step, probes=probes, raw=raw)
         again = Shipped.at(result.provenance)
         verdict = judge(old, again, measure)
+        verdict.notes += result.ending.notes if result.ending else []
         if renewing and again.record["identity"] != old.record["identity"]:
             verdict.notes.append(renew(old, again, measure))
     if old.raw.exists():

@@ -62,6 +62,9 @@ COMPLAINTS = (
     "child stopped with signal",  # the host stopped or signalled a user process of the guest
 )
 
+#: The kernel's message when it begins to reclaim memory (`mm-tell-reclaim`).
+SHORT_OF_MEMORY = "free memory is short"
+
 #: The kernel's message when its first process has ended.
 NO_INIT = "Attempted to kill init"
 
@@ -152,12 +155,14 @@ CAUSES: dict[str, type[EmulationError]] = {"rig": RigMismatch, "traffic": Traffi
 class Ending:
     """How a guest ended.
 
-    `steps`: the lines of its status; `wall_s`, `cpu_s`: seconds on the host.
+    `steps`: the lines of its status; `wall_s`, `cpu_s`: seconds on the host; `notes`: what somebody
+    who uses its results should know.
     """
 
     steps: list[dict[str, Any]] = field(default_factory=list)
     wall_s: float = 0.0
     cpu_s: float = 0.0
+    notes: list[str] = field(default_factory=list)
 
     @property
     def virtual_s(self) -> float:
@@ -290,6 +295,10 @@ def run(
     check(folder, machine.trace)
     ending.wall_s = time.monotonic() - began
     _verdict(folder, ending, process.returncode, machine.may_crash)
+    if _short_of_memory(folder):
+        ending.notes.append(
+            "its guest was short of memory, on which results can depend; give it more `memory`"
+        )
     return ending
 
 
@@ -373,8 +382,9 @@ def _watch(
                 raise GuestHung(
                     what=f"virtual time stands still at {now_s:.3f} s since {hang_s:g} s",
                     where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
-                    todo="run it again with the same --seed: a guest that hangs hangs every time; "
-                    "one of little `memory` may be out of it",
+                    todo="it is short of memory: give it more `memory`"
+                    if _short_of_memory(folder)
+                    else "run it again with the same --seed: a guest that hangs hangs every time",
                 )
             on_poll(process.pid)
             end.poll(POLL_S * 1000)
@@ -432,6 +442,11 @@ def check_complaints(folder: Path, ending: Ending, may_crash: bool = False) -> N
                     where=f"{ending.virtual_s:.3f} s",
                     todo="give it more `memory` in the experiment" if short else f"see {name}",
                 )
+
+
+def _short_of_memory(folder: Path) -> bool:
+    """Whether the guest's kernel had to reclaim memory."""
+    return SHORT_OF_MEMORY in read_text(folder / "console")
 
 
 def _verdict(folder: Path, ending: Ending, status: int, may_crash: bool = False) -> None:

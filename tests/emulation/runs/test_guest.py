@@ -40,6 +40,13 @@ pytestmark = pytest.mark.kernel
 SHORT = Duration.parse("5 s")
 NOBODY = 65534
 SPIN = "while True: pass"  # with time-travel=inf-cpu the clock stands still
+READ_ALL = """
+import os
+for place, _, names in os.walk('/usr'):
+    for path in (os.path.join(place, name) for name in names):
+        if os.path.isfile(path):
+            open(path, 'rb').read()
+"""  # more than the guest has room for
 
 
 @pytest.fixture(scope="module")
@@ -219,6 +226,27 @@ def test_a_guest_that_spins_is_reported(laid_out: tuple[vm.Machine, Path]) -> No
     with pytest.raises(GuestHung, match=r"stands still at 0\.\d+ s since 2 s"):
         vm.run(machine, folder, hang_s=2)
     assert not left(guests(machine.kernel), folder)
+
+
+@pytest.mark.parametrize("then", ["", SPIN])
+def test_a_guest_that_is_short_of_memory_says_so(
+    laid_out: tuple[vm.Machine, Path], then: str
+) -> None:
+    machine, folder = laid_out
+    (folder / "job/script.py").write_text(f"status('booted')\n{READ_ALL}{then}")
+    (folder / "job/job.json").write_text(json.dumps({"work": "script"}))
+    if then == SPIN:
+        with pytest.raises(GuestHung, match="short of memory: give it more"):
+            vm.run(machine, folder, hang_s=2)
+    else:
+        assert any("short of memory" in note for note in vm.run(machine, folder).notes)
+
+
+def test_a_guest_with_memory_enough_says_nothing(laid_out: tuple[vm.Machine, Path]) -> None:
+    machine, folder = laid_out
+    (folder / "job/script.py").write_text("status('booted')")
+    (folder / "job/job.json").write_text(json.dumps({"work": "script"}))
+    assert not vm.run(machine, folder).notes
 
 
 def test_a_guest_that_never_reports_is_reported(laid_out: tuple[vm.Machine, Path]) -> None:
