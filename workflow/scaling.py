@@ -4,7 +4,7 @@
 
 The machine should do nothing else; `others_cpus` says what it did. A row is one measurement, added
 when it is done, so that a second call goes on where the first one stopped. A rig that a guest could
-not run leaves a row with a `problem`, and is tried again with more memory.
+not run leaves a row with a `problem`.
 
 What is run are the experiments `scaling_rate`, `scaling_flows` and `scaling_hosts` of
 `studies/testbed`; `guests` has runs of the first side by side.
@@ -42,7 +42,6 @@ from emulation.traffic import Iperf
 SWEEPS = ("rate", "flows", "hosts")  # of the study
 GUESTS_RATES = (10, 100)  # Mbit/s, of guests side by side
 RRUL_FLOWS = 8
-MORE_MIB = 1024  # of a guest's memory, where the study's is too little
 
 
 @dataclass(frozen=True)
@@ -65,14 +64,6 @@ class Point:
             "hosts": 2 * max(1, len(run.topology.pairs)),  # beside routers and switches
             "guest_memory_mib": run.memory_mib,
         }
-
-    def larger(self) -> Point:
-        """The same in guests with more memory."""
-        run = self.runs[0]
-        memory = {"memory": [f"{MORE_MIB} MiB"]}
-        seeds = [one.seed for one in self.runs]
-        about = experiment(run.experiment_id)
-        return replace(self, runs=select(about, link=run.link.name, seed=seeds, settings=memory))
 
 
 @dataclass(frozen=True)
@@ -175,32 +166,16 @@ def busy_s(stat: Path = Path("/proc/stat")) -> float:
 
 
 def missing(rows: list[dict[str, str]], cpu_model: str, digest: str, cpus: int) -> Iterator[Point]:
-    """The points without a row of this machine and kernel; larger guests where a row failed.
-
-    Where a guest was too small for fewer flows, no more flows are tried with it.
-    """
+    """The points without a row of this machine and kernel."""
     todo = points(cpus)
-    done: dict[tuple[str, ...], str] = {
-        tuple(row[name] for name in todo[0].key): row["problem"]
+    done = {
+        tuple(row[name] for name in todo[0].key)
         for row in rows
         if (row["cpu_model"], row["cpus"], row["kernel"]) == (cpu_model, str(cpus), digest)
     }
-    failed = {
-        (row["sweep"], row["rate_mbit_s"], row["guest_memory_mib"]): int(row["flows"])
-        for row in rows
-        if row["problem"]
-    }
     for point in todo:
-        for tried in (point, point.larger()):
-            key = tried.key
-            place = (tried.sweep, str(key["rate_mbit_s"]), str(key["guest_memory_mib"]))
-            if failed.get(place, key["flows"]) < key["flows"]:
-                continue
-            problem = done.get(tuple(str(value) for value in key.values()))
-            if problem is None:
-                yield tried
-            if not problem:
-                break
+        if tuple(str(value) for value in point.key.values()) not in done:
+            yield point
 
 
 def read(path: Path) -> list[dict[str, str]]:

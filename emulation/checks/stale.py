@@ -12,6 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -60,44 +61,57 @@ def causes(files: Iterable[Path]) -> Counter[str]:
     """How many of the runs with these provenances are stale for which reason.
 
     The keys are those of `PARTS`, `MENDED`, `UNKNOWN`, "gone" for a run of a point that there is no
-    longer, and "current". A run counts once, for the first reason. What came out is kept until a
-    run, the code, a study, a kernel or the guest's tools change.
+    longer, and "current". A run counts once, for the first reason. What came out for all runs of a
+    study is kept until one of them, the code, a study, a kernel or the guest's tools change.
     """
-    paths, found = list(files), rootfs.find()
+    found = rootfs.find()
     kernels = {series: _identity(series) for series in kernel.all_series()}
-    of = [str(kernels), str(found), *map(metadata.version, LIBRARIES), *map(state, paths)]
+    of = [str(kernels), str(found), *map(metadata.version, LIBRARIES)]
     for folder in (SOURCE, RECIPE_DIR, *studies.known().values()):
         of += sorted(states(folder, ("__pycache__", studies.DATA)))
     of += map(state, sorted(cache_dir("kernel").glob("*/kernel.json")))
     of += [state(own) for own in [ownfile.path()] if own]
-    name = hashlib.sha256("\0".join(map(str, paths)).encode()).hexdigest()[:16]
-    now = hashlib.sha256("\0".join(of).encode(errors="surrogateescape")).hexdigest()
-    return Counter(kept(FOLDER, name, now, lambda: _count(paths, found, kernels)))
-
-
-def _count(
-    paths: Iterable[Path], found: RootFs | None, kernels: dict[str, str | None]
-) -> Counter[str]:
-    known = all_labels(experiments())
+    by_study: dict[Path, list[Path]] = {}
+    for path in files:
+        by_study.setdefault(path.parents[4], []).append(path)
     counted: Counter[str] = Counter()
-    cells: dict[str, list[dict[str, Any]]] = {}
+    for folder, paths in by_study.items():
+        runs = sorted(folder.glob("*/*/*/*/seed-*.json"))
+        name = hashlib.sha256(str(folder.absolute()).encode()).hexdigest()[:16]
+        text = "\0".join([*of, *map(str, runs), *map(state, runs)])
+        now = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+        known = kept(FOLDER, name, now, partial(_causes, runs, found, kernels))
+        counted.update(known.get(_place(path), "gone") for path in paths)
+    return counted
+
+
+def _place(path: Path) -> str:
+    """A run within the folder of its study."""
+    return "/".join(path.parts[-5:])
+
+
+def _causes(
+    paths: Iterable[Path], found: RootFs | None, kernels: dict[str, str | None]
+) -> dict[str, str]:
+    """The first reason for which each run is stale, or `current`."""
+    known = all_labels(experiments())
+    causes: dict[str, str] = {}
+    cells: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     for path in paths:
+        causes[_place(path)] = "gone"
         try:
             told = datafile.read_json(path)
         except DamagedData:
-            counted["gone"] += 1
             continue
-        cells.setdefault(_cell(told), []).append(told)
+        cells.setdefault(_cell(told), []).append((_place(path), told))
     for cell in cells.values():
         try:
-            run = recorded(cell[0], known)
+            run = recorded(cell[0][1], known)
         except ConfigError:
-            counted["gone"] += len(cell)
             continue
-        here = [told for told in cell if told["run"] == replace(run, seed=told["seed"]).id]
-        counted["gone"] += len(cell) - len(here)
-        jobs = jobs_of(run, (told["seed"] for told in here))
-        for told, job in zip(here, jobs, strict=True):
+        here = [one for one in cell if one[1]["run"] == replace(run, seed=one[1]["seed"]).id]
+        jobs = jobs_of(run, (told["seed"] for _, told in here))
+        for (place, told), job in zip(here, jobs, strict=True):
             if run.kernel not in kernels:  # a series of the user's own
                 kernels[run.kernel] = _identity(run.kernel)
             now = _today(job, kernels[run.kernel], found)
@@ -105,8 +119,8 @@ def _count(
             known_parts = [part for part in (*PARTS, MENDED) if now[part] is not None]
             differs = (part for part in known_parts if now[part] != then[part])
             rest = "current" if len(known_parts) > len(PARTS) else UNKNOWN
-            counted[next(differs, rest)] += 1
-    return +counted
+            causes[place] = next(differs, rest)
+    return causes
 
 
 def _cell(told: Any) -> str:
