@@ -250,7 +250,7 @@ def _agreement(figures: Iterable[Shown]) -> dict[str, int]:
 
 def totals(figures: list[Shown]) -> dict[str, Any]:
     """Facts over all figures of papers, or over all where none is; figures that share runs count
-    them once."""
+    them once, and a table of measurements, whose cells have no times, none."""
     summaries = [shown.summary for shown in figures if shown.of_paper]
     summaries = summaries or [shown.summary for shown in figures]
     key = ("experiment", "era", "link", "qdisc", "cc")
@@ -258,6 +258,7 @@ def totals(figures: list[Shown]) -> dict[str, Any]:
         (one.paper, tuple(one.lengths_s), *(cell[name] for name in key)): cell
         for one in summaries
         for cell in one.cells
+        if "virtual_s" in cell
     }.values()
     releases = {k["release"] for one in summaries for k in one.kernels}  # of several builds each
     return {

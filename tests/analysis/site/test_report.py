@@ -457,3 +457,14 @@ def test_a_release_is_named_once_however_many_builds_of_it_ran() -> None:
 
     found = report.totals([shown(("6.12", "a"), ("7.2", "c")), shown(("6.12", "b"))])
     assert found["releases"] == ["6.12", "7.2"]
+
+
+def test_a_table_of_measurements_has_no_runs_among_those_of_figures() -> None:
+    cell = {name: "a" for name in ("experiment", "era", "link", "qdisc", "cc")} | {"seeds": [1, 2]}
+    timed = {**cell, "link": "b", "virtual_s": 20.0, "wall_s": 2.0}
+    summary = SimpleNamespace(
+        kernels=[], cells=[cell, timed], paper="testbed", lengths_s=[], compared=0, agreeing=0
+    )
+    shown: Any = SimpleNamespace(summary=summary, of_paper=False)
+    found = report.totals([shown])
+    assert (found["runs"], found["virtual_s"], found["wall_s"]) == (2, 20.0, 2.0)
