@@ -460,7 +460,7 @@ def test_a_release_is_named_once_however_many_builds_of_it_ran() -> None:
 
 
 def test_a_table_of_measurements_has_no_runs_among_those_of_figures() -> None:
-    cell = {name: "a" for name in ("experiment", "era", "link", "qdisc", "cc")} | {"seeds": [1, 2]}
+    cell = dict.fromkeys(("experiment", "era", "link", "qdisc", "cc"), "a") | {"seeds": [1, 2]}
     timed = {**cell, "link": "b", "virtual_s": 20.0, "wall_s": 2.0}
     summary = SimpleNamespace(
         kernels=[], cells=[cell, timed], paper="testbed", lengths_s=[], compared=0, agreeing=0
