@@ -138,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             outcome = execute("outcome")
         except EmulationError as error:
-            if isinstance(error, GuestHung):
+            if isinstance(error, GuestHung) and vm.MORE_MEMORY not in error.todo:
                 error.todo = _HUNG
             show(keep / "job" / "out" / "programs" / execution.NAME)
             raise

@@ -64,6 +64,7 @@ COMPLAINTS = (
 
 #: The kernel's message when it begins to reclaim memory (`mm-tell-reclaim`).
 SHORT_OF_MEMORY = "free memory is short"
+MORE_MEMORY = "it is short of memory: give it more `memory`"
 
 #: The kernel's message when its first process has ended.
 NO_INIT = "Attempted to kill init"
@@ -382,7 +383,7 @@ def _watch(
                 raise GuestHung(
                     what=f"virtual time stands still at {now_s:.3f} s since {hang_s:g} s",
                     where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
-                    todo="it is short of memory: give it more `memory`"
+                    todo=MORE_MEMORY
                     if _short_of_memory(folder)
                     else "run it again with the same --seed: a guest that hangs hangs every time",
                 )

@@ -235,6 +235,15 @@ def test_a_command_that_only_computes(capfd: pytest.CaptureFixture[str]) -> None
     assert "--patience waits longer" in capfd.readouterr().err
 
 
+def test_a_command_that_hangs_short_of_memory_is_told_of_that(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    reads = "find /usr -type f -exec cat {} + > /dev/null; while :; do :; done"
+    words = ["--memory", "128 MiB", "--patience", "2", "--", "sh", "-c", reads]
+    assert cli.main(["exec", *words]) == 8
+    assert "short of memory: give it more `memory`" in capfd.readouterr().err
+
+
 def test_a_signal_is_told_as_a_shell_does() -> None:
     assert cli.main(["exec", "--", "sh", "-c", "kill -KILL $$"]) == 137
 
