@@ -10,7 +10,6 @@ line is an input of its random number generator.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import resource
@@ -35,6 +34,7 @@ from emulation.errors import (
 )
 from emulation.host import confine, scratch, seal
 from emulation.host.cpus import claim
+from emulation.host.pool import follow
 from emulation.host.scratch import check, read_text, tame
 from emulation.kernel import builder, module
 from emulation.machine import guestcode
@@ -105,8 +105,6 @@ NULL = Path("/dev/null")
 #: may have in addition to the guest's memory.
 MOST_FILE = 64 * 2**30
 MOST_BESIDES = 64 * 2**30
-
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -274,6 +272,7 @@ def run(
         (folder / "console").open("wb") as console,
     ):
         enter = confine.confined(_reach(machine, folder, memory), _limits(machine))
+        parent = os.getpid()
         process = subprocess.Popen(
             command(machine),
             stdin=None if machine.terminal else subprocess.DEVNULL,
@@ -282,7 +281,7 @@ def run(
             cwd=folder,
             env={"TMPDIR": str(memory), "HOME": str(folder), **NO_RSEQ},
             start_new_session=True,
-            preexec_fn=lambda: _before_boot(cpu, enter),
+            preexec_fn=lambda: _before_boot(cpu, parent, enter),
         )
         try:
             on_poll(process.pid)  # a short guest may end before the next line does
@@ -339,12 +338,12 @@ def _limits(machine: Machine) -> confine.Limits:
     return confine.Limits(MOST_FILE, (machine.memory_mib << 20) + MOST_BESIDES)
 
 
-def _before_boot(cpu: int, enter: Callable[[], None]) -> None:
+def _before_boot(cpu: int, parent: int, enter: Callable[[], None]) -> None:
     os.sched_setaffinity(0, {cpu})
     # hostfs keeps a file open as long as the guest remembers its inode.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    follow(parent)
     enter()
 
 

@@ -1,4 +1,4 @@
-"""Pools of processes: that no worker outlives the process that started it."""
+"""Processes that end with the one that started them: workers of a pool, and guests."""
 
 from __future__ import annotations
 
@@ -22,6 +22,18 @@ with workers(2) as pool:
     time.sleep(1000)
 """
 
+STARTS_LATE = """
+import os, subprocess, sys, time
+from emulation.machine import vm
+
+def before_boot(parent=os.getpid()):
+    print(os.getpid(), flush=True)
+    time.sleep(1)  # in which the parent is killed
+    vm._before_boot(0, parent, lambda: None)
+
+subprocess.Popen(["sleep", "1000"], preexec_fn=before_boot)
+"""
+
 
 def test_a_pool_works() -> None:
     with workers(2) as pool:
@@ -38,6 +50,18 @@ def test_workers_end_with_a_process_that_is_killed() -> None:
     deadline = time.monotonic() + 30
     while any(map(is_there, pids)):
         assert time.monotonic() < deadline, "a worker is still there"
+        time.sleep(0.05)
+
+
+def test_no_guest_starts_whose_parent_was_killed_before() -> None:
+    program = [sys.executable, "-c", STARTS_LATE]
+    with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        guest = int(process.stdout.readline())
+        process.kill()
+    deadline = time.monotonic() + 30
+    while is_there(guest):
+        assert time.monotonic() < deadline, "it has started"
         time.sleep(0.05)
 
 
