@@ -29,5 +29,5 @@ def workers(jobs: int | None = None, start: str | None = None) -> ProcessPoolExe
 def follow(parent: int, by: signal.Signals = signal.SIGKILL) -> None:
     """End this process `by` a signal when `parent`, which has just started it, ends (prctl(2))."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
-    if os.getppid() != parent:  # it has ended before
+    if os.getppid() not in (parent, 0):  # it has ended before; 0 is one of another PID namespace
         os._exit(1)
