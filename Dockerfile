@@ -28,8 +28,9 @@ WORKDIR /qdisc-lab
 RUN sed -i "s#http://deb.debian.org#$MIRROR#" /etc/apt/sources.list.d/debian.sources \
  && apt-get -qq update
 
-# --- the guest's kernel
+# --- the guest's kernels: of all the series that the studies run
 FROM builder AS kernel
+ARG SERIES="6.12 7.2"
 RUN DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
         make gcc binutils flex bison bc xz-utils patch perl libc6-dev >/dev/null
 COPY qdisc qdisc
@@ -39,14 +40,19 @@ COPY emulation/host emulation/host
 COPY emulation/machine/__init__.py emulation/machine/rootfs.py emulation/machine/
 COPY emulation/kernel emulation/kernel
 COPY emulation/guest/init.sh emulation/guest/
-RUN python3 -m workflow.ready kernel /cache/kernel.json \
+RUN for series in $SERIES; do \
+        python3 -m workflow.ready kernel /cache/kernel.json --series $series || exit 1; \
+    done \
  && rm -rf /cache/kernel.json /cache/qdisc-lab/kernel/sources /cache/qdisc-lab/kernel/lock \
  && chmod -R a+rX /cache && chmod 1777 /cache/qdisc-lab/kernel
 
 # --- the modules of WiFi links, eras and qdiscs: what is shipped has no compiler
 FROM kernel AS modules
+ARG SERIES="6.12 7.2"
 COPY emulation/model emulation/model
-RUN python3 -m workflow.ready modules /cache/modules.json \
+RUN for series in $SERIES; do \
+        python3 -m workflow.ready modules /cache/modules.json --series $series || exit 1; \
+    done \
  && chmod -R a+rX /cache && chmod 1777 /cache/qdisc-lab/module
 
 # --- the guest's root file system

@@ -7,11 +7,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from emulation import kernel
-from emulation.kernel import module
+from emulation.errors import KernelBuildError
+from emulation.kernel import module, recipe
 from emulation.kernel.make import TOOLS
 from workflow import ready
 
@@ -96,6 +99,37 @@ def test_results_that_cannot_be_written_are_told(root: Path, tmp_path: Path) -> 
     done = container(root, tmp_path)
     assert done.returncode == 1
     assert "cannot be written by user" in done.stderr
+
+
+def test_the_image_has_the_kernels_of_all_runs_that_ship(
+    root: Path, stages: dict[str, str]
+) -> None:
+    named = {path.name.rpartition("@linux-")[2] for path in root.glob("data/*/*@linux-*")}
+    series = {recipe.default_series(), *named}
+    for stage in ("kernel", "modules"):
+        (built,) = re.findall(r'^ARG SERIES="(.+)"$', stages[stage], re.MULTILINE)
+        assert set(built.split()) == series
+    (built,) = re.findall(r"for series in (.+); do", (root / "apptainer.def").read_text())
+    assert set(built.split()) == series
+
+
+@pytest.mark.kernel
+def test_modules_that_do_not_fit_another_kernel_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def build(kernel: kernel.Kernel, folder: Path) -> Any:
+        if folder.name == "quickack":
+            raise KernelBuildError("the module does not build")
+        return SimpleNamespace(digest="0")
+
+    monkeypatch.setattr(module, "build", build)
+    with pytest.raises(KernelBuildError):
+        ready.identity("modules", None)
+    series = recipe.default_series()
+    monkeypatch.setattr(recipe, "default_series", lambda: "another")
+    found = ready.identity("modules", series)
+    assert "wifi" in found and "quickack" not in found
+    assert "quickack: the module does not build" in capsys.readouterr().err
 
 
 @pytest.mark.kernel
