@@ -284,6 +284,16 @@ def test_spread_writes_a_row_a_qdisc(data: Path, tmp_path: Path) -> None:
     assert "Hash collisions" in (folder / "notebook.html").read_text()
 
 
+def test_a_setting_without_ecn_has_no_panel_beside_one_that_compares(
+    root: Path, tmp_path: Path
+) -> None:
+    folder = execute(
+        read_figure(STUDIES / "khademi2013/figures/fig14.yaml"), root / "data", tmp_path
+    )
+    assert "modern" in read_summary(folder / "summary.json").eras
+    assert "today's Linux" not in (folder / "figure.svg").read_text()
+
+
 @pytest.mark.parametrize("name", ["battling2013/links", "battling2013/settings", "codel2012/fig9"])
 def test_what_the_smallest_scale_runs_is_enough(root: Path, name: str, tmp_path: Path) -> None:
     """Figures that compare links or qdiscs, of which that scale has one and three."""
