@@ -46,7 +46,8 @@ def over_time(
     blocks = -(-len(runs) // ACROSS)
     across, rows = -(-len(runs) // blocks), blocks * len(quantities)
     size = (1 + PANEL_INCH[0] * across, 0.7 + PANEL_INCH[1] * rows)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=size)
+    figure.set_layout_engine("constrained", wspace=0.04)  # the ends of two axes are two numbers
     grid = figure.subplots(rows, across, sharex=True, sharey="row", squeeze=False)
     panels = grid.reshape(blocks, len(quantities), across)
     for place, (name, run) in enumerate(runs.items()):

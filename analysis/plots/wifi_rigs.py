@@ -35,7 +35,8 @@ def rigs(
     require_several("quantities", quantities, [one for one in labels if one in there])
     qdiscs = in_order(list(table["qdisc"]))
     size = (2.2 + PANEL_INCH * len(quantities), 1.7 + ROW_INCH * len(names))
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=size)
+    figure.set_layout_engine("constrained", wspace=0.04)  # the ends of two axes are two numbers
     panels = figure.subplots(1, len(quantities), sharey=True, squeeze=False)[0]
     for axes, quantity in zip(panels, quantities, strict=True):
         here = table[table["quantity"] == quantity]
@@ -83,6 +84,7 @@ def _row(
         axes.plot(
             mean, y, marker=look(qdisc).marker, markersize=6, linestyle="none", zorder=3,
             markerfacecolor=color, markeredgecolor=palette.paper, markeredgewidth=0.6,
+            clip_on=False,  # at zero it lies on the axis
         )  # fmt: skip
 
 
