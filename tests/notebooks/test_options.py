@@ -45,7 +45,7 @@ NOTEBOOKS = ROOT / "notebooks"
         ),
         ("dynamic", {"seed": 77}, "seed: unknown value '77'. valid: 1"),
         ("transient", {"until_s": 0}, "until_s: is 0, no number above 0"),
-        ("modem", {"upstream_mbit_s": "many"}, "upstream_mbit_s: is 'many', no number above 0"),
+        ("modem", {"upstream_mbit_s": -2}, "upstream_mbit_s: is -2, no number above 0"),
         ("sensitivity", {"quantity": "rrt"}, "quantity: unknown value 'rrt'. did you mean 'rtt'"),
         ("sensitivity", {"link": "10/1"}, "no run of 10/1"),
         ("ablation", {"eras": "switch"}, "eras: unknown value 'switch'. did you mean 'switches'"),
