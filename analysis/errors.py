@@ -2,11 +2,18 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, TypeGuard
+from typing import Any, Final, TypeGuard
 
 import pandas as pd
 
 from emulation.study.schema import unknown
+
+#: Options that are one or several, or given by experiment, whatever kind their default is of.
+KINDS: Final = {
+    "length": ("text", "mapping to texts"),
+    "probe": ("text", "list of texts"),
+    "qdiscs": ("list of texts", "mapping to lists of texts"),
+}
 
 
 class DataError(Exception):
@@ -50,6 +57,40 @@ def require_text(name: str, value: object) -> None:
     """Raise DataError where the option `name` is no text."""
     if not isinstance(value, str):
         raise DataError.of(name, f"is {value!r}, no text", f'Write e.g. {name} = "…"')
+
+
+def require_kind(name: str, value: object, default: object) -> None:
+    """Raise DataError where the option `name` has a value of another kind than its `default`."""
+    kinds, given = KINDS.get(name, (_kind(default),)), _kind(value)
+    # An empty list is one of texts and of numbers, too.
+    if not any(given == kind or given in kind.split() or kind in given.split() for kind in kinds):
+        wrong = f"is {value!r}, no {' or '.join(kinds)}"
+        raise DataError.of(name, wrong, f"Write e.g. {name} = {_example(default)}")
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, Mapping):
+        return " to ".join(["mapping", *_kinds(value.values())])
+    if isinstance(value, list | tuple):
+        return " of ".join(["list", *_kinds(value)])
+    if isinstance(value, bool):
+        return "boolean"
+    if value is None or isinstance(value, int | float):  # None: a number that is left out
+        return "number"
+    return "text" if isinstance(value, str) else type(value).__name__
+
+
+def _kinds(values: Iterable[object]) -> list[str]:
+    """In the plural, what the kinds of `values` are called: one name, or none of no values."""
+    kinds = {" ".join([f"{first}s", *rest]) for first, *rest in (_kind(v).split() for v in values)}
+    return [" and ".join(sorted(kinds))] if kinds else []
+
+
+def _example(default: object) -> str:
+    """`default` as it is written, of several values the first."""
+    if isinstance(default, Mapping):
+        default = dict(list(default.items())[:1])
+    return repr(default[:1] if isinstance(default, list) else default)
 
 
 def require_positive(name: str, value: object) -> None:

@@ -204,7 +204,7 @@ def _plane(
         last = number == len(points) - 1
         axes.plot(
             one.latency_ms, one.upload_mbit_s, marker=marker, linestyle="none",
-            markersize=12 if last else 9, markeredgewidth=1.6, markeredgecolor=color,
+            markersize=13 if last else 11, markeredgewidth=1.2, markeredgecolor=color,
             markerfacecolor=palette.paper if one.hollow else (color, 1 if last else 0.35),
             label=one.label,
         )  # fmt: skip

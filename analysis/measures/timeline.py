@@ -107,16 +107,27 @@ def per_run(runs: Sequence[RunFile]) -> pd.DataFrame:
     return pd.DataFrame([_row(run) for run in runs])
 
 
+def called(row: str, experiment: str, qdisc: str, cc: str) -> str:
+    """What the template `row` calls a run: it has `{experiment}`, `{qdisc}` and `{cc}`, or some.
+
+    Raises DataError where it has another name in braces, or these are not closed."""
+    try:
+        return row.format(experiment=experiment, qdisc=qdisc, cc=cc)
+    except (AttributeError, LookupError, ValueError) as error:
+        wrong = f"is {row!r}, of which no name can be made ({error})"
+        raise DataError.of("row", wrong, "Use {experiment}, {qdisc} and {cc}") from error
+
+
 def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFrame:
     """Means over seeds with their 95 % intervals: rig, qdisc, quantity, mean, ci_low, ci_high.
 
     `table` is from per_run. `names` has what experiments are called, and `row` is a template of a
-    row's name with `{experiment}`, `{qdisc}` and `{cc}`.
+    row's name, as `called` reads it.
     """
     found = []
     known = [quantity for quantity in QUANTITIES if quantity in table]
     for (name, qdisc, cc), of in table.groupby(["experiment", "qdisc", "cc"], sort=False):
-        title = row.format(experiment=names.get(str(name), str(name)), qdisc=qdisc, cc=cc)
+        title = called(row, names.get(str(name), str(name)), str(qdisc), str(cc))
         for quantity in known:
             values = of[quantity].dropna()
             if len(values):

@@ -17,6 +17,7 @@ from analysis.runs.settings import Setting, of_setting
 
 Families = Mapping[str, tuple[str, int]]
 
+LINE: Final = 21  # letters of a title that a panel has room for
 AXES: Final = {
     LATENCY: "Round trip under load (ms)",
     TOTAL: "Goodput, both directions (Mbit/s)",
@@ -184,9 +185,11 @@ def _said(axes: Axes, low: float, high: float, palette: Palette) -> None:
 
 
 def _wrapped(title: str) -> str:
-    """In two lines, so that titles of neighbours keep apart."""
+    """In two lines, so that titles of neighbours keep apart; the second is empty where one has room
+    for all."""
     words = title.split()
-    half = next(n for n in range(len(words)) if len(" ".join(words[: n + 1])) >= len(title) / 2)
+    least = max(len(title) / 2, min(len(title), LINE))
+    half = next(n for n in range(len(words)) if len(" ".join(words[: n + 1])) >= least)
     return " ".join(words[: half + 1]) + "\n" + " ".join(words[half + 1 :])
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from analysis.plots.style import Palette, look
 
@@ -30,6 +31,11 @@ def scatter(table: pd.DataFrame, palette: Palette) -> Figure:
                 markersize=4.5, linewidth=0.8, color=palette.color(str(qdisc)), label=str(qdisc),
             )  # fmt: skip
         axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter("{x:g}")
+            if ends[1] < 10 * ends[0]:  # of one power of ten there is no scale
+                axis.set_major_locator(MaxNLocator(4))
+                axis.set_minor_locator(NullLocator())
         unit = part["unit"].iloc[0]
         unit = "" if unit in ("index", "1") else f" ({unit})"
         axes.set_title(f"{source}: {quantity}{unit}", fontsize=10, color=palette.soft, loc="left")

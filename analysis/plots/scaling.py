@@ -65,5 +65,5 @@ def _line(axes: Axes, x: pd.Series, y: pd.Series, color: str, label: str = "") -
 def _labels(axes: Axes, x: str, y: str) -> None:
     axes.set_xlabel(x, fontsize=10)
     axes.set_ylabel(y, fontsize=10)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.05 * axes.dataLim.ymax)  # the highest mark whole
     axes.tick_params(labelsize=9)

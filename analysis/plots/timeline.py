@@ -14,6 +14,7 @@ from analysis.plots.style import Palette
 from analysis.runs.dataset import RunFile
 
 PANEL_INCH: Final = (3.2, 1.9)
+ACROSS: Final = 4  # runs side by side: a page shrinks what is wider
 BIN_S: Final = 0.5  # of a goodput
 
 LABELS: Final = {
@@ -32,7 +33,8 @@ def over_time(
     palette: Palette,
     until_s: float | None = None,
 ) -> Figure:
-    """A column per run, by its name, and a row per quantity of LABELS.
+    """A column per run, by its name, and a row per quantity of LABELS; of more runs than ACROSS
+    some are below the others, with the same axes.
 
     Connections of one congestion control at one host are one line: the sum of their goodputs in
     each half second, the mean of their windows. The dashed line is the link's rate, where a program
@@ -41,15 +43,18 @@ def over_time(
     require_several("quantities", quantities, LABELS)
     if until_s is not None:
         require_positive("until_s", until_s)
-    size = (1 + PANEL_INCH[0] * len(runs), 0.7 + PANEL_INCH[1] * len(quantities))
-    figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(
-        len(quantities), len(runs), sharex=True, sharey="row", squeeze=False
-    )  # fmt: skip
-    for column, (name, run) in enumerate(runs.items()):
+    blocks = -(-len(runs) // ACROSS)
+    across, rows = -(-len(runs) // blocks), blocks * len(quantities)
+    size = (1 + PANEL_INCH[0] * across, 0.7 + PANEL_INCH[1] * rows)
+    figure = Figure(figsize=size)
+    figure.set_layout_engine("constrained", wspace=0.04)  # the ends of two axes are two numbers
+    grid = figure.subplots(rows, across, sharex=True, sharey="row", squeeze=False)
+    panels = grid.reshape(blocks, len(quantities), across)
+    for place, (name, run) in enumerate(runs.items()):
+        block, column = divmod(place, across)
         replies, flows, link = timeline.pings(run), timeline.connections(run), timeline.link(run)
-        panels[0][column].set_title(name, fontsize=11, color=palette.soft, loc="left")
-        for axes, quantity in zip(panels[:, column], quantities, strict=True):
+        panels[block, 0, column].set_title(name, fontsize=11, color=palette.soft, loc="left")
+        for axes, quantity in zip(panels[block, :, column], quantities, strict=True):
             if quantity == "rtt_ms":
                 _lines(axes, replies.groupby("program"), quantity, palette, None)
             else:
@@ -63,12 +68,18 @@ def over_time(
                     linestyle=DASHED, linewidth=0.8, zorder=1,
                 )  # fmt: skip
             axes.set_xlim(0, until_s)
-        panels[-1][column].set_xlabel("Time (s)")
-    for axes, quantity in zip(panels[:, 0], quantities, strict=True):
-        axes.set_ylim(bottom=0)  # of its row, once all of it is drawn
-        axes.set_ylabel(LABELS[quantity], fontsize=10)
-        if len(axes.get_legend_handles_labels()[1]) > 1:
-            axes.legend(fontsize=8, frameon=False, loc="best")
+        panels[block, -1, column].set_xlabel("Time (s)")
+        panels[block, -1, column].tick_params(labelbottom=True)
+    for axes in panels[-1, :, column + 1 :].flat:  # behind the last run
+        axes.set_visible(False)
+    for row, quantity in enumerate(quantities):
+        top = max(axes.get_ylim()[1] for axes in panels[:, row, 0])  # once all of it is drawn
+        for axes in panels[:, row, 0]:
+            axes.set_ylim(0, top)
+            axes.set_ylabel(LABELS[quantity], fontsize=10)
+        first = panels[0, row, 0]
+        if len(first.get_legend_handles_labels()[1]) > 1:
+            first.legend(fontsize=8, frameon=False, loc="best")
     return figure
 
 

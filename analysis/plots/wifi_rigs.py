@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.errors import require_one
+from analysis.errors import require_several
 from analysis.measures.metrics import GOODPUT, INDUCED
 from analysis.measures.wifi_rigs import QUANTITIES
 from analysis.plots.panels import qdisc_legend
@@ -31,11 +31,12 @@ def rigs(
     `table` is from wifi_rigs.cells or timeline.cells; `labels` has the names of its quantities.
     Raises DataError for a quantity that `table` has nothing of.
     """
-    for quantity in quantities:
-        require_one("quantities", quantity, [one for one in labels if one in {*table["quantity"]}])
+    there = {*table["quantity"]}
+    require_several("quantities", quantities, [one for one in labels if one in there])
     qdiscs = in_order(list(table["qdisc"]))
     size = (2.2 + PANEL_INCH * len(quantities), 1.7 + ROW_INCH * len(names))
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=size)
+    figure.set_layout_engine("constrained", wspace=0.04)  # the ends of two axes are two numbers
     panels = figure.subplots(1, len(quantities), sharey=True, squeeze=False)[0]
     for axes, quantity in zip(panels, quantities, strict=True):
         here = table[table["quantity"] == quantity]
@@ -83,6 +84,7 @@ def _row(
         axes.plot(
             mean, y, marker=look(qdisc).marker, markersize=6, linestyle="none", zorder=3,
             markerfacecolor=color, markeredgecolor=palette.paper, markeredgewidth=0.6,
+            clip_on=False,  # at zero it lies on the axis
         )  # fmt: skip
 
 

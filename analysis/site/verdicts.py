@@ -13,6 +13,7 @@ from analysis.claims.check import Check, checks
 from analysis.claims.plugin import rules_of
 from analysis.claims.summary import era_text, printed, why
 from analysis.claims.verdict import Design, assess, condition_of
+from analysis.errors import require_one
 from analysis.measures.table import measure_study
 from analysis.runs.dataset import Dataset
 from analysis.runs.statement import Claim, read_claims
@@ -22,6 +23,23 @@ from analysis.site.tables import readable
 
 NONE: Final = "No statement rests on these runs alone; the page of all claims has the others."
 COLUMNS: Final = ["Claim", "Statement", "Printed", "Verdict", "Era", "Why"]
+
+
+def require_claimed(
+    study: str | Path, *, beside: Collection[str] = (), **places: Collection[str]
+) -> None:
+    """Raise DataError for an option that says which claims are asked for and means none there is:
+    `beside` an experiment of the study in the folder `study`, any other a section or the begin of
+    a figure's or table's name. Of a study without claims no place is refused."""
+    about = open_study(study)
+    for experiment in beside:
+        require_one("beside", experiment, about.experiments)
+    claims = read_claims(about)
+    known = dict.fromkeys(name for one in claims for name in (one.section, one.figure) if name)
+    for option, asked in places.items():
+        for place in asked:
+            if claims and not any(_stands_in(one, [place]) for one in claims):
+                require_one(option, place, known)
 
 
 def of_runs(

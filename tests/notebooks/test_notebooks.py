@@ -3,7 +3,6 @@
 import ast
 import json
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from analysis.runs.order import QDISC_ORDER
 from analysis.site.execute import execute, main
 from analysis.site.figurefile import Cell, read_figure
 from analysis.site.outputs import read_summary
+from analysis.site.parameters import defaults, require_kinds
 from emulation import datafile
 from emulation.config import catalogue
 from emulation.config.catalogue import select
@@ -64,9 +64,7 @@ def test_a_notebook_that_is_opened_has_runs() -> None:
     """Of each experiment of its parameters an era that is not there for comparison only."""
     lacking = []
     for path in NOTEBOOKS.glob("*.ipynb"):
-        cells = nbformat.read(path, as_version=4).cells
-        (first,) = (cell for cell in cells if "parameters" in cell.metadata.get("tags", []))
-        given = default_parameters(first.source)
+        given = defaults(path)
         if not isinstance(given.get("eras"), list):
             continue
         shown = given.get("experiments") or [given["experiment"]]
@@ -116,16 +114,6 @@ def test_a_figure_finds_its_runs(path: Path, monkeypatch: pytest.MonkeyPatch) ->
         exec(compile(ast.Module(wanted, []), str(path), "exec"), names)  # noqa: S102
 
 
-def default_parameters(source: str) -> dict[str, Any]:
-    """What a cell assigns; a value that is not a literal is left out."""
-    given = {}
-    for line in ast.parse(source).body:
-        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
-            with suppress(ValueError):
-                given[line.targets[0].id] = ast.literal_eval(line.value)
-    return given
-
-
 def test_a_figure_may_show_runs_of_another_study_beside_its_own() -> None:
     cells = read_figure(STUDIES / "gbw2015/figures/wifi_bounded.yaml").cells()
     assert Cell("testbed", "wifi_waiting", "modern", "-", "-", "-") in cells
@@ -135,11 +123,9 @@ def test_a_figure_may_show_runs_of_another_study_beside_its_own() -> None:
 @pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.stem)
 def test_parameter_files_name_known_parameters(path: Path) -> None:
     figure = read_figure(path)
-    notebook = nbformat.read(figure.notebook, as_version=4)
-    (cell,) = (c for c in notebook.cells if "parameters" in c.metadata.get("tags", []))
-    declared: dict[str, object] = {}
-    exec(cell.source, declared)  # noqa: S102 - our own cell of assignments
+    declared = defaults(figure.notebook)
     assert set(figure.parameters) <= set(declared)
+    require_kinds(figure.notebook.stem, declared | figure.parameters)
     if "table" in figure.parameters:  # drawn from measurements, not from runs
         assert figure.cells() == []
         return
@@ -296,6 +282,16 @@ def test_spread_writes_a_row_a_qdisc(data: Path, tmp_path: Path) -> None:
     assert list(table.index) == list(QDISC_ORDER)
     assert set(table["distinct"]) == {SEEDS}
     assert "Hash collisions" in (folder / "notebook.html").read_text()
+
+
+def test_a_setting_without_ecn_has_no_panel_beside_one_that_compares(
+    root: Path, tmp_path: Path
+) -> None:
+    folder = execute(
+        read_figure(STUDIES / "khademi2013/figures/fig14.yaml"), root / "data", tmp_path
+    )
+    assert "modern" in read_summary(folder / "summary.json").eras
+    assert "today's Linux" not in (folder / "figure.svg").read_text()
 
 
 @pytest.mark.parametrize("name", ["battling2013/links", "battling2013/settings", "codel2012/fig9"])

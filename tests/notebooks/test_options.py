@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import nbformat
 import papermill
 import pytest
 
 from analysis.errors import DataError
 from analysis.site.execute import execute
 from analysis.site.figurefile import read_figure
+from analysis.site.parameters import defaults, require_kinds
 from emulation.study import template
 from tests import ROOT
 
@@ -43,7 +45,7 @@ NOTEBOOKS = ROOT / "notebooks"
         ),
         ("dynamic", {"seed": 77}, "seed: unknown value '77'. valid: 1"),
         ("transient", {"until_s": 0}, "until_s: is 0, no number above 0"),
-        ("modem", {"upstream_mbit_s": "many"}, "upstream_mbit_s: is 'many', no number above 0"),
+        ("modem", {"upstream_mbit_s": -2}, "upstream_mbit_s: is -2, no number above 0"),
         ("sensitivity", {"quantity": "rrt"}, "quantity: unknown value 'rrt'. did you mean 'rtt'"),
         ("sensitivity", {"link": "10/1"}, "no run of 10/1"),
         ("ablation", {"eras": "switch"}, "eras: unknown value 'switch'. did you mean 'switches'"),
@@ -53,6 +55,31 @@ NOTEBOOKS = ROOT / "notebooks"
         ("edge", {"qdiscs": "codel"}, "qdiscs: is 'codel', no list of texts"),
         ("web", {"eras": []}, "eras: is [], no list of texts"),
         ("voip", {"until_ms": -3}, "until_ms: is -3, no number above 0"),
+        (
+            "facts",
+            {"study": 5},
+            "study: is 5, no text. Write e.g. study = '../studies",
+        ),
+        ("timeline", {"row": "{link}"}, "row: is '{link}', of which no name can be made ('link')"),
+        (
+            "dynamic",
+            {"buffers": {"83": "83"}},
+            "buffers: unknown value '83'. did you mean '830'",
+        ),
+        ("rrul", {"directions": []}, "directions: is [], no list of values"),
+        ("distance", {"experiments": []}, "experiments: is [], no list of values"),
+        ("wifi_rigs", {"quantities": []}, "quantities: is [], no list of values"),
+        (
+            "boxes",
+            {"sections": ["Static Link Rate"]},
+            "sections: unknown value 'Static Link Rate'. did you mean 'Static Link Rates'",
+        ),
+        (
+            "window",
+            {"beside": ["window_2"]},
+            "beside: unknown value 'window_2'. did you mean 'window_25'",
+        ),
+        ("voip", {"claims_in": ["5.2.2"]}, "claims_in: unknown value '5.2.2'. did you mean '"),
     ],
 )
 def test_a_misspelled_option_stops_the_notebook(
@@ -63,6 +90,41 @@ def test_a_misspelled_option_stops_the_notebook(
             str(NOTEBOOKS / f"{notebook}.ipynb"), str(tmp_path / "out.ipynb"), parameters,
             cwd=str(NOTEBOOKS), kernel_name="python3", progress_bar=False,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("notebook", "name", "value", "said"),
+    [
+        ("facts", "table", 5, "is 5, no text"),
+        ("rrul", "published_values", 5, "is 5, no text"),
+        ("wifi_rigs", "stations", None, "is None, no text"),
+        ("timeline", "experiments", "bogus", "is 'bogus', no mapping to texts. Write e.g. exper"),
+        ("timeline", "probe", 5, "is 5, no text or list of texts"),
+        ("timeline", "row", 5, "is 5, no text"),
+        ("window", "moments_ms", 5, "is 5, no list of numbers. Write e.g. moments_ms = [232]"),
+        ("window", "moments_ms", [5, "x"], "is [5, 'x'], no list of numbers"),
+        ("dynamic", "buffers", ["830"], "is ['830'], no mapping to texts"),
+        ("battling", "claimed", "false", "is 'false', no boolean. Write e.g. claimed = True"),
+        ("isolation", "seed", True, "is True, no number. Write e.g. seed = 1"),
+        ("edge", "beside", "edge_down", "is 'edge_down', no list. Write e.g. beside = []"),
+        ("boxes", "qdiscs", {"low": "red"}, "no list of texts or mapping to lists of texts"),
+        ("edge", "links", [1.5], "is [1.5], no list of texts"),
+    ],
+)
+def test_a_parameter_has_the_kind_of_its_default(
+    notebook: str, name: str, value: object, said: str
+) -> None:
+    given = {**defaults(NOTEBOOKS / f"{notebook}.ipynb"), name: value}
+    with pytest.raises(DataError, match=re.escape(f"{name}: ") + ".*" + re.escape(said)):
+        require_kinds(notebook, given)
+
+
+@pytest.mark.parametrize("path", [*NOTEBOOKS.glob("*.ipynb")], ids=lambda path: path.stem)
+def test_a_notebook_looks_at_the_kinds_of_its_own_parameters(path: Path) -> None:
+    require_kinds(path.stem, defaults(path))
+    called = f'require_kinds("{path.stem}", globals())'
+    code = [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+    assert called in code[1]
 
 
 def test_a_parameter_that_a_notebook_does_not_have_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,18 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from matplotlib.text import Annotation, Text
 
-from analysis.plots import bars, labels, panels, rrul, style
+from analysis.measures import scaling
+from analysis.plots import (
+    bars,
+    battling,
+    distance,
+    labels,
+    panels,
+    rrul,
+    scaling as scaling_plot,
+    style,
+    wifi_rigs,
+)
 from analysis.runs.order import QDISC_ORDER, in_order
 from analysis.runs.published import read_published
 from analysis.runs.settings import Setting
@@ -302,3 +313,36 @@ def test_qdiscs_have_their_colours_on_a_panel_of_the_upper_row() -> None:
         drawn.draw_without_rendering()
     colors = [tick.label1.get_color() for tick in drawn.axes[1].xaxis.get_major_ticks()]
     assert colors == [palette.color("ared"), palette.color("pie")]
+
+
+def test_marks_at_the_ends_of_an_axis_are_whole() -> None:
+    cell = {"rig": "one", "quantity": "drops", "mean": 0.0, "ci_low": np.nan, "ci_high": np.nan}
+    table = pd.DataFrame([cell | {"qdisc": "codel"}, cell | {"qdisc": "pie", "mean": 9.0}])
+    measured = scaling.read_scaling(ROOT / "data/rig/scaling.csv")
+    with style.styled() as palette:
+        (dots,) = wifi_rigs.rigs(table, ["one"], ["drops"], palette, {"drops": "Drops"}).axes
+        lines = scaling_plot.scaling(measured, scaling.fit_cost(measured), palette)
+    assert not any(line.get_clip_on() for line in dots.lines)
+    for axes in lines.axes:
+        assert axes.get_ylim()[1] > 1.04 * max(max(line.get_ydata()) for line in axes.lines)
+
+
+def test_an_index_has_plain_numbers_on_its_axes() -> None:
+    shares = [("codel", 0.55, 0.6), ("pie", 0.98, 0.9)]
+    columns = ["qdisc", "published", "ours"]
+    table = pd.DataFrame(shares, columns=columns).assign(
+        source="Fig. 6", quantity="Jain's index", unit="index", error=0.1, reading_error=0.01,
+        ci_low=np.nan, ci_high=np.nan,
+    )  # fmt: skip
+    with style.styled() as palette:
+        figure = distance.scatter(table, palette)
+    figure.draw_without_rendering()
+    names = [one.get_text() for one in figure.axes[0].get_xticklabels(which="both")]
+    assert {float(one) for one in names if one} >= {0.6, 1}  # no powers of ten
+
+
+def test_a_short_title_stays_in_a_line() -> None:
+    titles = ["Latency of fq_codel", "Latency of pfifo_fast", "Latency that fq_codel saves"]
+    assert [battling._wrapped(one).partition("\n")[0] for one in titles] == [
+        "Latency of fq_codel", "Latency of pfifo_fast", "Latency that fq_codel",
+    ]  # fmt: skip

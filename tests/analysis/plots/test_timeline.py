@@ -1,5 +1,7 @@
 """Figures of programs over time."""
 
+from matplotlib.axes import Axes
+
 from analysis.plots import style, timeline
 from analysis.runs.dataset import find_several
 from tests import ROOT
@@ -17,3 +19,15 @@ def test_the_rate_of_a_link_is_drawn_to_the_end_of_the_run() -> None:
     assert rate.get_xdata()[-1] > 59
     assert rtt.get_ylim()[0] == 0
     assert len(rtt.get_lines()) == 1
+
+
+def test_many_runs_are_drawn_in_rows_with_the_same_axes() -> None:
+    runs = find_several(ROOT / "data", "links", ["lte"], eras=["modern"], ccs=["cubic", "bbr"])
+    named = {f"{run.qdisc}, {run.cc}": run for run in runs if run.seed == 1}
+    with style.styled() as palette:
+        figure = timeline.over_time(dict([*named.items()][:5]), ["rtt_ms"], palette, 30)
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    places = [(one.rowspan.start, one.colspan.start) for one in map(Axes.get_subplotspec, shown)]
+    assert places == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
+    assert len({axes.get_ylim() for axes in shown}) == 1
+    assert all(axes.get_xlabel() for axes in shown)
