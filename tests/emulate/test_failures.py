@@ -291,6 +291,23 @@ def test_interrupted_snakemake_says_so(tmp_path: Path, monkeypatch: pytest.Monke
     assert [*(tmp_path / ".snakemake/incomplete").iterdir()]
 
 
+def test_what_nobody_expected_ends_after_a_step_that_failed(tmp_path: Path) -> None:
+    """With a traceback; Snakemake's alarm of an hour is not waited for."""
+    (tmp_path / "Snakefile").write_text('rule figure:\n    output: "a"\n    shell: "false"\n')
+    code = (
+        "from workflow import progress, reproduce; "
+        "options = ['--cores', '1', '--max-jobs-per-timespan', reproduce.SELDOM]; "
+        "reproduce.leave(lambda: [][reproduce.snakemake(options, progress.Work(1))])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
+    assert ended.returncode == 1
+    assert ended.stderr.endswith("IndexError: list index out of range\n")
+
+
 @pytest.mark.parametrize("shielded", [False, True])
 def test_a_reproduce_all_that_sets_up_ends_what_it_does(checkout: Path, shielded: bool) -> None:
     """Also where it was started by a script's `&`, for which SIGINT is ignored."""
