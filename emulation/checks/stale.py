@@ -20,7 +20,7 @@ from typing import Any
 import emulation
 from emulation import datafile, kernel
 from emulation.config import ownfile
-from emulation.config.catalogue import all_labels, experiments, recorded
+from emulation.config.catalogue import OtherLength, all_labels, experiments, recorded
 from emulation.config.job import jobs_of
 from emulation.errors import ConfigError, DamagedData
 from emulation.host.cache import cache_dir, kept, state, states
@@ -107,6 +107,9 @@ def _causes(
     for cell in cells.values():
         try:
             run = recorded(cell[0][1], known)
+        except OtherLength:
+            causes |= {place: "job" for place, _ in cell}
+            continue
         except ConfigError:
             continue
         here = [one for one in cell if one[1]["run"] == replace(run, seed=one[1]["seed"]).id]

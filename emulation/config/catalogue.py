@@ -350,11 +350,15 @@ def select(
     return tuple(runs.values())
 
 
+class OtherLength(ConfigError):
+    """A run of the length that its experiment had by default, which is another today."""
+
+
 def recorded(provenance: Mapping[str, Any], known: Mapping[str, Experiment] | None = None) -> Run:
     """Return the run that `provenance` describes, as today's studies define it.
 
     `known` has experiments by id (`all_labels`), to save reading them again. Raises `ConfigError`
-    where the studies have no such run any more.
+    where the studies have no such run any more, `OtherLength` where its length alone differs.
     """
     try:
         return _recorded(provenance, known)
@@ -386,6 +390,10 @@ def _recorded(provenance: Mapping[str, Any], known: Mapping[str, Experiment] | N
     for run in runs:
         if run.id == provenance["run"]:
             return run
+        usual = run.traffic.length
+        if replace(run, length=usual).id == provenance["run"]:
+            what = f"its experiment takes {usual} today, and took {run.length}"
+            raise OtherLength(what, provenance["run"], "write the length back, or do it again")
     raise ConfigError("no experiment has this run any more", provenance["run"], "do it again")
 
 

@@ -91,6 +91,8 @@ def test_each_part_is_told(
     change(made[0], qdisc="tail_drop")
     other_job(made[1])
     assert stale.causes(made) == {"gone": 1, "job": 1, "current": 1}
+    change(made[0], qdisc="codel", length_s=20.0)  # as long as runs were by default
+    assert stale.causes(made) == {"job": 2, "current": 1}
     code = tmp_path / "guest"
     code.mkdir()
     for path in guestcode.FOLDER.iterdir():
