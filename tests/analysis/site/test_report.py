@@ -365,12 +365,13 @@ def test_a_study_whose_data_are_gone_is_no_longer_shown(
     others = [one for one in study.known() if one.name != "gbw2015"]
     monkeypatch.setattr(study, "known", lambda: others)
     kept = len(gallery.collect(results))
-    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/gbw2015").mkdir(parents=True)
+    (tmp_path / "mine/other").mkdir()  # as in results/data
     about = {"papermill": {"parameters": {"data_root": str(tmp_path / "mine")}}}
     (notebook,) = results.glob(f"gbw2015/*/{gallery.NOTEBOOK}")
     notebook.write_text(json.dumps({"cells": [], "metadata": about}))
     assert len(gallery.collect(results)) == kept  # another call's, which this one does not know
-    (tmp_path / "mine").rmdir()
+    (tmp_path / "mine/gbw2015").rmdir()
     assert len(gallery.collect(results)) == kept - 1
 
 
