@@ -255,9 +255,16 @@ def experiment(name: str) -> Experiment:
     this label: `khademi2013/flows_4`. Raises `ConfigError` where there is no such experiment.
     """
     if (named_study := _study_called(name)) is not None:
-        listed = f"write {name}/{named_study.experiments[0].name}; 'emulate list {name}' shows all"
+        plain = name.rstrip("/")
+        listed = (
+            f"write {plain}/{named_study.experiments[0].name}; 'emulate list {plain}' shows all"
+        )
         raise ConfigError(f"'{name}' is a study, not an experiment", todo=listed)
     place, _, last = name.rpartition("/")
+    if last.startswith("seed-") and len(parts := place.split("/")) >= 5:
+        one = "/".join((*parts[:-4], parts[-4].partition("@")[0]))
+        todo = f"write {one} and choose by --link, --qdisc, --cc and --seed"
+        raise ConfigError(f"'{name}' is a run, not an experiment", todo=todo)
     if not place:
         known = [f"{study}/…" for study in studies.known()]
         what, todo = unknown("experiment", name, known)

@@ -146,6 +146,13 @@ def test_a_folder_of_somebody_else_is_told(codel: Run, guest: list[str], tmp_pat
     assert guest == []
 
 
+def test_a_file_in_place_of_a_folder_is_told(codel: Run, guest: list[str], tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    with pytest.raises(StorageError, match="data: not a directory; name another path"):
+        run.execute(codel, KERNEL, TOOLS, tmp_path / "data")
+    assert guest == []
+
+
 def test_a_read_only_folder_is_told(
     codel: Run, guest: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +173,7 @@ def test_a_read_only_folder_is_told(
         (errno.EACCES, "permission denied; make it writable"),
         (errno.ENAMETOOLONG, "file name too long; name another path"),
         (errno.ENOTDIR, "not a directory; name another path"),
+        (errno.EEXIST, "file exists; name another path"),
     ],
 )
 def test_commands_tell_it_without_a_traceback(
