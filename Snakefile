@@ -20,6 +20,7 @@ PLAN = make_plan(config)
 PYTHON = sys.executable
 
 
+include: "workflow/rules/job.smk"
 include: "workflow/rules/setup.smk"
 include: "workflow/rules/run.smk"
 include: "workflow/rules/batch.smk"

@@ -115,7 +115,10 @@ def _main(arguments: list[str]) -> int:
     exists = first in COMMANDS and importlib.util.find_spec(f"emulate.commands.{first}")
     try:
         parser = build_parser(first if exists else None)
-        args = parser.parse_args(arguments)
+        args, others = parser.parse_known_args(arguments)
+        if others:
+            help_of = f"emulate {args.command}" if args.command else "emulate"
+            parser.error(f"unrecognized arguments: {' '.join(others)}; see '{help_of} --help'")
         if args.version:
             print(f"emulate {_version()}")
             return 0

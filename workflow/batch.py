@@ -14,7 +14,7 @@ import os
 import sys
 from pathlib import Path
 
-from emulate.commands.run import add_probes, add_selection, selection
+from emulate.commands.run import add_length, add_probes, add_selection, selection
 from emulation import kernel
 from emulation.errors import EmulationError
 from emulation.host import storage
@@ -75,6 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.batch", description=__doc__)
     parser.add_argument("stamp", type=Path, help="what is written when all runs are there")
     add_selection(parser)
+    add_length(parser)
     add_probes(parser)
     parser.add_argument("--data", type=Path, required=True, help="root of the runs")
     parser.add_argument("--keep", type=Path, required=True, help="for what a failed guest leaves")

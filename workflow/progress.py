@@ -24,8 +24,9 @@ from analysis.words import duration
 #: As Snakemake's option --logger has it.
 NAME = "progress"
 
-#: Where Snakemake's own words go.
+#: Where Snakemake's own words go, and those of a dry run, as the last work's are still asked for.
 LOG = Path("results/logs/snakemake.log")
+DRY_LOG = LOG.with_name("dry-run.log")
 
 #: Seconds on one core of a step of each rule; of a run, see `reproduce.run_seconds`. The kernel and
 #: the root file system are in the cache by then; where they are not, see `reproduce.KERNEL_S`.
@@ -144,6 +145,7 @@ class LogHandler(LogHandlerBase):
     """Shows `work`, and keeps Snakemake's own words in LOG."""
 
     work: ClassVar[Work]  # set before Snakemake starts
+    log_mode: ClassVar[str] = "w"  # of this process's first call; what failed in it is kept
     writes_to_stream = True  # in place of what Snakemake prints
     writes_to_file = has_filter = has_formatter = needs_rulegraph = False
 
@@ -151,7 +153,8 @@ class LogHandler(LogHandlerBase):
         self._began = time.monotonic()
         self._announced = self.common_settings.dryrun  # when all that is said comes at the end
         LOG.parent.mkdir(parents=True, exist_ok=True)
-        self._log = LOG.open("w")
+        self._log = (DRY_LOG if self.common_settings.dryrun else LOG).open(self.log_mode)
+        LogHandler.log_mode = "a"
         columns = (
             MofNCompleteColumn(),  # which knows what to show before there is a total
             BarColumn(),

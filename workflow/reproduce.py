@@ -12,11 +12,12 @@ import os
 import re
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
@@ -313,8 +314,22 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
     return status
 
 
+def leave(work: Callable[[], int]) -> NoReturn:
+    """Do `work` and end this process, also where that raises what nobody expected: Snakemake's
+    alarms, threads that sleep for up to an hour, would be waited for."""
+    status = 1
+    try:
+        status = work()
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with suppress(OSError):  # of a terminal that is closed
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+
+
 if __name__ == "__main__":
-    exit_status = main(sys.argv[1:])
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(exit_status)  # Snakemake's alarms would be waited for
+    leave(partial(main, sys.argv[1:]))

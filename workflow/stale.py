@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 from emulation.checks.stale import causes, sentences
+from emulation.errors import EmulationError
+from emulation.study import studies
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -15,7 +17,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.stale", description=__doc__)
     parser.add_argument("data", type=Path, nargs="?", default=Path("data"))
     given = parser.parse_args(arguments)
-    counted = causes(sorted(given.data.glob("*/*/*/*/*/seed-*.json")))
+    folder = given.data.absolute().parent  # of a study of one's own, which has its runs in it
+    try:
+        if (folder / studies.FILE).is_file():
+            studies.add(folder)
+        counted = causes(sorted(given.data.glob("*/*/*/*/*/seed-*.json")))
+    except EmulationError as error:
+        print(f"workflow.stale: error: {error}", file=sys.stderr)
+        return error.exit_status
     for line in sentences(counted, given.data) or [f"{counted.total()} runs, none of them stale"]:
         print(line)
     return 0

@@ -107,7 +107,7 @@ class Shown:
 
 def collect(results: Path) -> list[Shown]:
     """The figures below `results`, in the order of papers and figures, without those of studies
-    that are not known and whose data are no longer there.
+    that are not known and whose runs are no longer there.
 
     Raises DataError when there is none.
     """
@@ -115,7 +115,8 @@ def collect(results: Path) -> list[Shown]:
     known = {one.name for one in study.known()}
     for path in sorted(results.glob(f"*/*/{SUMMARY}")):
         summary = read_summary(path)
-        if summary.paper not in known and _gone(path.with_name(NOTEBOOK)):
+        of = summary.paper if summary.cells else ""  # others need no runs, but a folder
+        if summary.paper not in known and _gone(path.with_name(NOTEBOOK), of):
             continue
         table = texts(_table(path.with_name(TABLE)))
         notebook = path.with_name(NOTEBOOK)
@@ -139,9 +140,10 @@ def collect(results: Path) -> list[Shown]:
     return sorted(found, key=lambda one: (order.index(one.summary.paper), _natural(one.name)))
 
 
-def _gone(notebook: Path) -> bool:
-    """Whether the folder is no longer there that an executed notebook read its runs from."""
-    return bool(root := data_root(notebook)) and not Path(root).exists()
+def _gone(notebook: Path, of: str) -> bool:
+    """Whether what an executed notebook read its runs from is no longer there: the folder of the
+    study `of`, as several may share a root, or the root."""
+    return bool(root := data_root(notebook)) and not Path(root, of).exists()
 
 
 def _table(path: Path) -> pd.DataFrame:

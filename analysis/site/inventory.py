@@ -46,7 +46,7 @@ class Row:
     release: str
     tools: tuple[tuple[str, str], ...]  # name, version
     verdict: str
-    notes: tuple[str, ...]  # on settings that do not do what they seem to
+    notes: tuple[str, ...]  # on settings that do not do what they seem to, and on its guest
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _row(file: RunFile, told: Mapping[str, Any], notes: tuple[str, ...]) -> Row:
             release=str(identity["kernel"]["release"]),
             tools=tuple(sorted(identity["root"]["tools"].items())),
             verdict=clean if same else "data damaged",
-            notes=notes,
+            notes=(*notes, *told.get("notes", ())),
         )
     except (
         DataError, OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError,

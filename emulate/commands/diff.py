@@ -54,8 +54,8 @@ def run(args: argparse.Namespace) -> int:
 def report(found: Comparison) -> list[str]:
     """The comparison as text, the earliest cause first."""
     if found.equal:
-        compared = "data, counters and packets" if found.packets_compared else "data and counters"
-        return [f"equal: {compared}"]
+        packets = ("packets",) if found.packets_compared else ()
+        return [f"equal: {', '.join(found.what + packets)}"]
     lines = [f"setting: {one}" for one in found.settings]
     lines += _first("job", found.job)
     if found.packet is not None:

@@ -46,6 +46,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "given more than once. A run that the output folder has already is not done again.",
     )
     add_selection(parser)
+    add_length(parser)
     parser.add_argument(
         "--output",
         type=Path,
@@ -137,9 +138,6 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         "traffic.flows=8; several values of one make a sweep",
     )
     parser.add_argument(
-        "--length", action=Once, help="of the load: 20 (seconds) or '20 s' (default: the study's)"
-    )
-    parser.add_argument(
         "--era",
         action=Once,
         help="behaviour of the kernel: modern, 2014c, 2013c, or with a switch more or less: "
@@ -153,8 +151,15 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_length(parser: argparse.ArgumentParser) -> None:
+    """Add `--length`, of runs that have a load."""
+    parser.add_argument(
+        "--length", action=Once, help="of the load: 20 (seconds) or '20 s' (default: the study's)"
+    )
+
+
 def selection(args: argparse.Namespace) -> tuple[Run, ...]:
-    """The runs that the options of `add_selection` select."""
+    """The runs that the options of `add_selection` select, and `add_length` where it is there."""
     if args.kernel is not None:
         check_named(args.kernel)
     trust.ask(args.experiment, args.trust)
@@ -164,7 +169,7 @@ def selection(args: argparse.Namespace) -> tuple[Run, ...]:
         qdisc=args.qdisc,
         cc=args.cc,
         seed=args.seed,
-        length=_length(args.length),
+        length=_length(getattr(args, "length", None)),
         era=args.era,
         kernel=args.kernel,
         settings=settings(args.settings),

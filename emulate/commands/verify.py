@@ -60,7 +60,8 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "runs with this kernel and guest, if there are any. Exit "
         f"status: {NotReproduced.exit_status} other bytes from the same ingredients, "
         f"{NotCompatible.exit_status} values outside the spread, "
-        f"{DamagedData.exit_status} a data file that is not the recorded one.",
+        f"{DamagedData.exit_status} a data file that is not the recorded one, "
+        f"{ConfigError.exit_status} a run that the studies do not have any more.",
     )
     parser.add_argument(
         "number", nargs="?", type=positive, default=DEFAULT, metavar="N",
@@ -124,11 +125,14 @@ def _outdated(runs: list[Shipped], root: RootFs) -> list[Shipped]:
     """Those of `runs` that would be made of something else today; `ConfigError` where none is."""
     known = all_labels(experiments())
     kernels = {name: kernel.build(series=name) for name in {one.series for one in runs}}
-    found = [
-        one
-        for one in runs
-        if one.record["identity"] != today(one.run(known), kernels[one.series], root)
-    ]
+
+    def is_outdated(one: Shipped) -> bool:
+        try:
+            return bool(one.record["identity"] != today(one.run(known), kernels[one.series], root))
+        except ConfigError:  # which its verdict tells
+            return True
+
+    found = [one for one in runs if is_outdated(one)]
     if not found:
         raise ConfigError("nothing to renew: each run is of today's kernel, guest and job")
     return found
@@ -181,8 +185,10 @@ def summary(verdicts: list[Verdict]) -> str:
         group = [one for one in verdicts if one.how == how]
         if group:
             parts.append(f"{sum(one.equal for one in group)} of {len(group)} {words}")
-    damaged = sum(one.how == "damaged" for one in verdicts)
-    return ", ".join(parts + ([f"{damaged} damaged"] if damaged else []))
+    for how, words in (("damaged", "damaged"), ("gone", "not run")):
+        if number := sum(one.how == how for one in verdicts):
+            parts.append(f"{number} {words}")
+    return ", ".join(parts)
 
 
 def worst(verdicts: list[Verdict]) -> EmulationError | None:
@@ -191,6 +197,7 @@ def worst(verdicts: list[Verdict]) -> EmulationError | None:
         ("damaged", DamagedData, "not the recorded data", "restore the file, or do the run again"),
         ("bytes", NotReproduced, "other bytes from the same ingredients", "see 'emulate diff'"),
         ("statistics", NotCompatible, "values outside the spread of the shipped seeds", ""),
+        ("gone", ConfigError, "not as the studies have it today", "do it again, or remove it"),
     )
     for how, kind, what, todo in kinds:
         bad = [one.run for one in verdicts if one.how == how and not one.equal]

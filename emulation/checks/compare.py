@@ -62,6 +62,7 @@ class Comparison:
     """The differences between two runs. `packet` is also None if one of them has no captures."""
 
     same_bytes: bool
+    what: tuple[str, ...] = ()  # has been compared
     settings: list[Difference] = field(default_factory=list)
     job: list[Difference] = field(default_factory=list)  # of what the guest is told
     packets_compared: bool = False
@@ -157,7 +158,9 @@ def compare(left: Side, right: Side) -> Comparison:
         a, b = _flent(left.data), _flent(right.data)
         result.sample = first_sample(a, b)
         result.metadata = next(differences(a.get("metadata"), b.get("metadata"), "metadata"), None)
+    result.what = (f"data (SHA-256 {left.sha256()[:16]})",)
     if left.qdiscs and right.qdiscs:
+        result.what += (f"counters of {len(left.qdiscs)} interfaces",)
         result.counters = list(differences(left.qdiscs, right.qdiscs))
     if left.provenance and right.provenance:
         result.settings = list(differences(_asked(left.provenance), _asked(right.provenance)))

@@ -20,7 +20,7 @@ from typing import Any
 import emulation
 from emulation import datafile, kernel
 from emulation.config import ownfile
-from emulation.config.catalogue import all_labels, experiments, recorded
+from emulation.config.catalogue import OtherLength, all_labels, experiments, recorded
 from emulation.config.job import jobs_of
 from emulation.errors import ConfigError, DamagedData
 from emulation.host.cache import cache_dir, kept, state, states
@@ -39,7 +39,8 @@ PARTS = {
 
 #: Why a run is stale.
 STALE = {part: f"{what} changed" for part, what in PARTS.items()} | {
-    "gone": "there is no such point any more"
+    "gone": "there is no such point any more",
+    "study": f"there is no study of that name here; {studies.VARIABLE} can name its folder",
 }
 
 #: What else a cell of runs is told apart by in their provenances.
@@ -60,9 +61,9 @@ MENDED = "root"
 def causes(files: Iterable[Path]) -> Counter[str]:
     """How many of the runs with these provenances are stale for which reason.
 
-    The keys are those of `PARTS`, `MENDED`, `UNKNOWN`, "gone" for a run of a point that there is no
-    longer, and "current". A run counts once, for the first reason. What came out for all runs of a
-    study is kept until one of them, the code, a study, a kernel or the guest's tools change.
+    The keys are those of `STALE`, `MENDED`, `UNKNOWN` and "current". A run counts once, for the
+    first reason. What came out for all runs of a study is kept until one of them, the code, a
+    study, a kernel or the guest's tools change.
     """
     found = rootfs.find()
     kernels = {series: _identity(series) for series in kernel.all_series()}
@@ -107,6 +108,12 @@ def _causes(
     for cell in cells.values():
         try:
             run = recorded(cell[0][1], known)
+        except OtherLength:
+            causes |= {place: "job" for place, _ in cell}
+            continue
+        except studies.NoStudy:
+            causes |= {place: "study" for place, _ in cell}
+            continue
         except ConfigError:
             continue
         here = [one for one in cell if one[1]["run"] == replace(run, seed=one[1]["seed"]).id]

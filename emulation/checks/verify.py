@@ -76,6 +76,10 @@ _NOUNS = (
 )
 
 
+#: How runs are compared.
+COMPARED = ("bytes", "statistics")
+
+
 @dataclass(frozen=True)
 class Shipped:
     """A run of the data folder."""
@@ -147,7 +151,8 @@ class Shipped:
 
 @dataclass
 class Verdict:
-    """The result for one run. `how` is `bytes`, `statistics` or, if it was not run, `damaged`."""
+    """The result for one run. `how` is one of `COMPARED` or, if it was not run, `damaged`, or
+    `gone` where the studies do not have it any more."""
 
     run: str
     how: str
@@ -163,6 +168,7 @@ class Verdict:
             ("statistics", True): "statistically compatible",
             ("statistics", False): "NOT COMPATIBLE",
             ("damaged", False): "DAMAGED DATA",
+            ("gone", False): "NOT RUN",
         }
         return f"{self.run}: {'; '.join([words[self.how, self.equal], *self.notes])}"
 
@@ -225,7 +231,10 @@ def verify(
         return Verdict(
             old.id, "damaged", False, [f"{old.data.name} is not what {old.raw.name} gives"]
         )
-    run = old.run()
+    try:
+        run = old.run()
+    except ConfigError as error:
+        return Verdict(old.id, "gone", False, [error.what, error.todo])
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
         probes = tuple(Probe(kind) for kind, _ in tables(old))
         raw = renewing and old.raw.exists()
@@ -446,10 +455,10 @@ def shipped_cell(run: Shipped) -> list[Shipped]:
 
 
 def add_evidence(file: Path, verdicts: Iterable[Verdict]) -> None:
-    """Append one line per kernel and way of comparing to `file`; damaged data is no evidence."""
+    """Append one line per kernel and way of comparing to `file`, of what was compared."""
     groups: dict[tuple[str, str, str], list[Verdict]] = {}
     for verdict in verdicts:
-        if verdict.how != "damaged":
+        if verdict.how in COMPARED:
             key = (verdict.kernel_digest, verdict.rootfs_digest, verdict.how)
             groups.setdefault(key, []).append(verdict)
     about, new = facts.about(), not file.exists()

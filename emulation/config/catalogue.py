@@ -255,9 +255,16 @@ def experiment(name: str) -> Experiment:
     this label: `khademi2013/flows_4`. Raises `ConfigError` where there is no such experiment.
     """
     if (named_study := _study_called(name)) is not None:
-        listed = f"write {name}/{named_study.experiments[0].name}; 'emulate list {name}' shows all"
+        plain = name.rstrip("/")
+        listed = (
+            f"write {plain}/{named_study.experiments[0].name}; 'emulate list {plain}' shows all"
+        )
         raise ConfigError(f"'{name}' is a study, not an experiment", todo=listed)
     place, _, last = name.rpartition("/")
+    if last.startswith("seed-") and len(parts := place.split("/")) >= 5:
+        one = "/".join((*parts[:-4], parts[-4].partition("@")[0]))
+        todo = f"write {one} and choose by --link, --qdisc, --cc and --seed"
+        raise ConfigError(f"'{name}' is a run, not an experiment", todo=todo)
     if not place:
         known = [f"{study}/…" for study in studies.known()]
         what, todo = unknown("experiment", name, known)
@@ -350,11 +357,15 @@ def select(
     return tuple(runs.values())
 
 
+class OtherLength(ConfigError):
+    """A run of the length that its experiment had by default, which is another today."""
+
+
 def recorded(provenance: Mapping[str, Any], known: Mapping[str, Experiment] | None = None) -> Run:
     """Return the run that `provenance` describes, as today's studies define it.
 
     `known` has experiments by id (`all_labels`), to save reading them again. Raises `ConfigError`
-    where the studies have no such run any more.
+    where the studies have no such run any more, `OtherLength` where its length alone differs.
     """
     try:
         return _recorded(provenance, known)
@@ -386,6 +397,10 @@ def _recorded(provenance: Mapping[str, Any], known: Mapping[str, Experiment] | N
     for run in runs:
         if run.id == provenance["run"]:
             return run
+        usual = run.traffic.length
+        if replace(run, length=usual).id == provenance["run"]:
+            what = f"its experiment takes {usual} today, and took {run.length}"
+            raise OtherLength(what, provenance["run"], "write the length back, or do it again")
     raise ConfigError("no experiment has this run any more", provenance["run"], "do it again")
 
 

@@ -23,7 +23,14 @@ TODO = {
     errno.EPERM: "make it writable for this user, or name another folder",
     errno.EIO: "look at the host's kernel log: the disk fails",
     **dict.fromkeys(
-        (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP),
+        (
+            errno.EEXIST,
+            errno.ENOENT,
+            errno.ENOTDIR,
+            errno.EISDIR,
+            errno.ENAMETOOLONG,
+            errno.ELOOP,
+        ),
         "name another path",
     ),
 }
@@ -37,7 +44,9 @@ def require_room(folder: Path) -> None:
     about = os.statvfs(existing)
     if about.f_flag & os.ST_RDONLY:
         raise of(OSError(errno.EROFS, os.strerror(errno.EROFS), str(folder)))
-    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+    if not existing.is_dir():
+        raise of(OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(existing)))
+    if not os.access(existing, os.W_OK | os.X_OK):
         raise of(OSError(errno.EACCES, os.strerror(errno.EACCES), str(folder)))
     room_mib = about.f_bavail * about.f_frsize >> 20
     if room_mib < ROOM_MIB:

@@ -103,6 +103,7 @@ def record(
         "virtual_s": ending.virtual_s,
         "wall_s": round(ending.wall_s, 3),
         "cpu_s": round(ending.cpu_s, 3),
+        **({"notes": ending.notes} if ending.notes else {}),
         "kernel_log": "clean",
         "kernel_log_sha256": sha256(log),
         "qdiscs": qdiscs,

@@ -89,8 +89,10 @@ class Quantity:
     @classmethod
     def _unknown(cls, unit: str) -> str:
         known = {name.casefold(): name for name in cls.UNITS}
-        close = difflib.get_close_matches(unit.casefold(), known, n=1)
-        hint = f", did you mean '{known[close[0]]}'?" if close else ""
+        close = [name for name in known if name.startswith(unit.casefold())]  # m: ms or min
+        close = close or difflib.get_close_matches(unit.casefold(), known, n=1)
+        names = " or ".join(f"'{known[name]}'" for name in close)
+        hint = f", did you mean {names}?" if close else ""
         return f"unknown unit '{unit}'{hint} (known: {', '.join(cls.UNITS)})"
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path as FolderPath
 from typing import Annotated, Any, TypeVar
 
@@ -93,9 +94,10 @@ def _parser(quantity: type[Q], example: str = "") -> Callable[[Any], Q]:
     return parse
 
 
-def _positive(value: Q) -> Q:
+def _positive(value: Q, example: str = "") -> Q:
     if not value.base:
-        raise Flaws(((), f"'{value}' must be above zero", f"write e.g. '{value.EXAMPLE}'"))
+        todo = f"write e.g. '{example or value.EXAMPLE}'"
+        raise Flaws(((), f"'{value}' must be above zero", todo))
     return value
 
 
@@ -215,7 +217,7 @@ Spans = Annotated[
 Length = Annotated[
     Duration,
     PlainValidator(_parser(Duration, "60 s")),
-    AfterValidator(_positive),
+    AfterValidator(partial(_positive, example="60 s")),
     _written("a time", Duration, "60 s"),
 ]
 Memory = Annotated[

@@ -56,6 +56,7 @@ def find(name_or_path: str | Path) -> Path:
     is no such study, with the nearest names, and for a folder whose name another study has.
     """
     text = str(name_or_path)
+    text = text.rstrip("/") or text  # as shells complete a folder
     names = known() | {path.parent.name: path.parent for path in SHIPPED.glob("*/figures")}
     if text in names:
         return names[text]

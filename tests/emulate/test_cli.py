@@ -332,3 +332,24 @@ def test_a_new_study_is_right_whatever_its_name(tmp_path: Path, name: str) -> No
     assert cli.main(["check", str(tmp_path / name)]) == 0
     figure = yaml.safe_load((tmp_path / name / "figures/latency.yaml").read_text())
     assert figure["parameters"]["paper"] == name
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "gbw2015/"], "is a study, not an experiment; write gbw2015/rrul; "),
+        (
+            ["list", "gbw2015/rrul@2014/10-10/codel/cubic/seed-001"],
+            "is a run, not an experiment; write gbw2015/rrul and choose by --link, --qdisc, ",
+        ),
+        (["list", "--kernel"], "unrecognized arguments: --kernel; see 'emulate list --help'"),
+    ],
+)
+def test_what_is_near_an_experiment_is_told(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        assert cli.main(words) == ConfigError.exit_status
+    except SystemExit as ended:
+        assert ended.code == ConfigError.exit_status
+    assert said in capsys.readouterr().err

@@ -146,6 +146,13 @@ def test_a_folder_of_somebody_else_is_told(codel: Run, guest: list[str], tmp_pat
     assert guest == []
 
 
+def test_a_file_in_place_of_a_folder_is_told(codel: Run, guest: list[str], tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    with pytest.raises(StorageError, match="data: not a directory; name another path"):
+        run.execute(codel, KERNEL, TOOLS, tmp_path / "data")
+    assert guest == []
+
+
 def test_a_read_only_folder_is_told(
     codel: Run, guest: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +173,7 @@ def test_a_read_only_folder_is_told(
         (errno.EACCES, "permission denied; make it writable"),
         (errno.ENAMETOOLONG, "file name too long; name another path"),
         (errno.ENOTDIR, "not a directory; name another path"),
+        (errno.EEXIST, "file exists; name another path"),
     ],
 )
 def test_commands_tell_it_without_a_traceback(
@@ -289,6 +297,23 @@ def test_interrupted_snakemake_says_so(tmp_path: Path, monkeypatch: pytest.Monke
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(timeout=120) == INTERRUPTED
     assert [*(tmp_path / ".snakemake/incomplete").iterdir()]
+
+
+def test_what_nobody_expected_ends_after_a_step_that_failed(tmp_path: Path) -> None:
+    """With a traceback; Snakemake's alarm of an hour is not waited for."""
+    (tmp_path / "Snakefile").write_text('rule figure:\n    output: "a"\n    shell: "false"\n')
+    code = (
+        "from workflow import progress, reproduce; "
+        "options = ['--cores', '1', '--max-jobs-per-timespan', reproduce.SELDOM]; "
+        "reproduce.leave(lambda: [][reproduce.snakemake(options, progress.Work(1))])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
+    assert ended.returncode == 1
+    assert ended.stderr.endswith("IndexError: list index out of range\n")
 
 
 @pytest.mark.parametrize("shielded", [False, True])

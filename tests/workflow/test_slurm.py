@@ -337,6 +337,19 @@ def test_jobs_are_long_but_leave_none_idle() -> None:
     assert cluster.batches_a_job(batches=10, batch_s=7200, jobs=1) == 1
 
 
+def test_what_works_in_a_job_ends_with_the_jobs_script(tmp_path: Path) -> None:
+    rule = 'rule figure:\n    output: "a"\n    shell: "echo $PPID >pid; exec sleep 30"\n'
+    job = ROOT / "workflow/rules/job.smk"
+    (tmp_path / "Snakefile").write_text(f'include: "{job}"\n{rule}')
+    inner = f"{sys.executable} -m snakemake --cores 1 --mode remote --executor local --nolock"
+    with subprocess.Popen(["sh", "-c", f"{inner}; :"], cwd=tmp_path) as script:
+        pid = tmp_path / "pid"
+        wait_for("the step", lambda: pid.is_file() and pid.read_text().endswith("\n"), 60)
+        script.terminate()
+    ended = Path("/proc", pid.read_text().strip())
+    wait_for("Snakemake's end", lambda: not ended.exists(), 20)
+
+
 def fake(folder: Path, name: str, text: str) -> None:
     path = folder / name
     path.write_text(f"#!/bin/sh\n{text}\n")

@@ -130,12 +130,16 @@ def test_snakemake_runs_with_the_plugin(
     assert re.search(r"^\[1/2\] figure a, about .* left$", said, re.MULTILINE)
     assert work.failures == ["figure b"]
     assert work.messages == ["words of b"]
-    log = (tmp_path / "results/logs/snakemake.log").read_text()
-    assert "Error in rule figure" in log  # Snakemake's own words
+    log = tmp_path / "results/logs/snakemake.log"
+    said = log.read_text()
+    assert "Error in rule figure" in said  # Snakemake's own words
     again = Work(cores=1)
     assert reproduce.snakemake(["--cores", "1", "--dry-run"], again) == 0
     assert {*again.steps.values()} == {("figure", "b"), ("all", "")}
     assert [one for one in again.reasons.values() if "Missing output files: b" in one]
+    assert log.read_text() == said  # a dry run has a log of its own
+    assert reproduce.snakemake(["--cores", "1", "a"], Work(cores=1)) == 0
+    assert log.read_text().startswith(said)  # what failed before the rest was drawn
 
 
 def test_figures_are_forks_of_one_process(

@@ -216,6 +216,7 @@ def test_pages_repeat_the_notes_of_the_console(tmp_path: Path) -> None:
     told = json.loads(plain.with_name("seed-001.json").read_text())
     told |= {"run": run.id, "cc": "dctcp", "length_s": run.length.seconds}
     told["identity"]["kernel"]["series"] = run.kernel
+    told["notes"] = ["its guest was short of memory"]
     noted = tmp_path / "data" / f"{run.id}.flent.gz"
     noted.parent.mkdir()
     shutil.copy(plain, noted)
@@ -229,9 +230,10 @@ def test_pages_repeat_the_notes_of_the_console(tmp_path: Path) -> None:
     table = pd.DataFrame({"qdisc": ["codel"]})
     outputs.publish(None, table, source, figure="9", title="t", caption="c", output=str(figure))
     report.write_report(tmp_path / "results", tmp_path / "data")
-    assert note in Page((tmp_path / "results/runs/gbw2015/rrul.html").read_text()).text
+    runs = Page((tmp_path / "results/runs/gbw2015/rrul.html").read_text()).text
+    assert note in runs and told["notes"][0] in runs
     page = Page((tmp_path / "results/gbw2015/index.html").read_text()).text
-    assert f"codel, dctcp: {note}" in page
+    assert f"codel, dctcp: {note}" in page and f"codel, dctcp: {told['notes'][0]}" in page
     assert "codel, cubic" not in page
 
 
@@ -365,12 +367,13 @@ def test_a_study_whose_data_are_gone_is_no_longer_shown(
     others = [one for one in study.known() if one.name != "gbw2015"]
     monkeypatch.setattr(study, "known", lambda: others)
     kept = len(gallery.collect(results))
-    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/gbw2015").mkdir(parents=True)
+    (tmp_path / "mine/other").mkdir()  # as in results/data
     about = {"papermill": {"parameters": {"data_root": str(tmp_path / "mine")}}}
     (notebook,) = results.glob(f"gbw2015/*/{gallery.NOTEBOOK}")
     notebook.write_text(json.dumps({"cells": [], "metadata": about}))
     assert len(gallery.collect(results)) == kept  # another call's, which this one does not know
-    (tmp_path / "mine").rmdir()
+    (tmp_path / "mine/gbw2015").rmdir()
     assert len(gallery.collect(results)) == kept - 1
 
 

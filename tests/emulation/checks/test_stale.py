@@ -19,6 +19,7 @@ from emulation.kernel import Kernel
 from emulation.machine import guestcode, provenance, rootfs, vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Experiment
+from emulation.study import studies
 from workflow.stale import main
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
@@ -91,6 +92,8 @@ def test_each_part_is_told(
     change(made[0], qdisc="tail_drop")
     other_job(made[1])
     assert stale.causes(made) == {"gone": 1, "job": 1, "current": 1}
+    change(made[0], qdisc="codel", length_s=20.0)  # as long as runs were by default
+    assert stale.causes(made) == {"job": 2, "current": 1}
     code = tmp_path / "guest"
     code.mkdir()
     for path in guestcode.FOLDER.iterdir():
@@ -108,6 +111,24 @@ def test_the_command_counts(
 ) -> None:
     assert main([str(tmp_path)]) == 0
     assert capsys.readouterr().out == "3 runs, none of them stale\n"
+
+
+def test_the_command_finds_the_study_that_the_runs_are_in(
+    made: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv(studies.VARIABLE, "")
+    study = tmp_path / "mine"
+    assert emulate(["new", str(study)]) == 0
+    (study / "data").mkdir()
+    (tmp_path / "gbw2015").rename(study / "data/mine")
+    runs = sorted((study / "data").rglob("seed-*.json"))
+    for path in runs:
+        change(path, paper="mine", experiment="first")
+    assert stale.causes(runs) == {"study": 3}
+    assert main([str(study / "data")]) == 0
+    assert "3 of 3 runs in" in (out := capsys.readouterr().out)
+    assert "are stale: there is no such point any more" in out  # of that study, now known
 
 
 def test_seeds_of_a_cell_are_told_apart(made: list[Path]) -> None:

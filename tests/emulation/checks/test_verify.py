@@ -24,6 +24,7 @@ from emulation.checks import verify
 from emulation.checks.verify import Measured, Shipped, Verdict
 from emulation.config.catalogue import select
 from emulation.errors import ConfigError
+from emulation.host import seal
 from emulation.machine import rootfs
 from emulation.model.run import Experiment
 from emulation.model.units import Duration
@@ -390,6 +391,34 @@ def test_what_was_compared_before_an_interrupt_is_kept(
         cli.main(["verify", "--all", "--data", str(tmp_path), "--record"])
     (line,) = (tmp_path / "verified.csv").read_text().splitlines()[1:]
     assert line.endswith(",1,1,bytes")
+
+
+def test_a_run_that_cannot_be_renewed_is_told_and_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(kernel, "build", lambda series: None)
+    monkeypatch.setattr(rootfs, "build", lambda: rootfs.RootFs(tmp_path, "", {}))
+    monkeypatch.setattr(seal, "check", lambda *_, **__: None)
+    point = {"experiment": "rrul", "link": "10/1", "era": "2014", "length_s": 20.0}
+    for seed, qdisc in ((1, "codel"), (2, "codel"), (3, "tail_drop")):
+        record = write_run(tmp_path, seed).provenance
+        told = json.loads(record.read_text()) | {**point, "cc": "cubic", "qdisc": qdisc}
+        told |= {"run": f"gbw2015/rrul@2014/10-1/codel/cubic/seed-00{seed}", "seed": seed}
+        record.write_text(json.dumps(told))
+    arguments = ["verify", "--all", "--renew", "--record", "--data", str(tmp_path)]
+    assert cli.main(arguments) == ConfigError.exit_status
+    out, err = capsys.readouterr()
+    first, second, third = out.splitlines()
+    assert first.endswith(
+        "cubic/seed-001: NOT RUN; its experiment takes 140 s today, and took 20 s; write the "
+        "length back, or do it again"
+    )
+    assert second == first.replace("001", "002")
+    assert "NOT RUN; unknown qdisc 'tail_drop'; valid: " in third
+    assert err.startswith(
+        "3 not run\nemulate: error: gbw2015/rrul@2014/10-1/codel/cubic/seed-001, "
+    )
+    assert len((tmp_path / "verified.csv").read_text().splitlines()) == 1
 
 
 @pytest.mark.kernel

@@ -218,7 +218,7 @@ def test_load_a_small_file(tmp_path: Path) -> None:
         (
             "length: 20 s",
             "length: 0 s",
-            "20: experiments.rrul.traffic.length: '0 ns' must be above",
+            "20: experiments.rrul.traffic.length: '0 ns' must be above zero; write e.g. '60 s'",
         ),
         ("target: 13 ms", "targt: 13 ms", "11: qdiscs.codel.rates.1 Mbit/s.targt: unknown option"),
         ("1000 packets", "1000", "9: qdiscs.codel.options.limit: '1000': a bare number"),

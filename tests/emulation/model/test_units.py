@@ -40,6 +40,8 @@ def test_parse(kind: type[Quantity], text: str, base: int) -> None:
         (Duration, "0", "a bare number has no unit"),
         (Rate, "10 mbit/s", "unknown unit 'mbit/s', did you mean 'Mbit/s'?"),
         (Rate, "10 Mbit", "unknown unit 'Mbit'"),
+        (Duration, "5 m", "unknown unit 'm', did you mean 'ms' or 'min'? ("),
+        (Size, "5 K", "unknown unit 'K', did you mean 'kB' or 'KiB'? ("),
         (Duration, "10 parsecs", "unknown unit 'parsecs'"),
         (Size, "12 packets", "unknown unit 'packets'"),
         (Rate, "-1 Mbit/s", "is negative"),

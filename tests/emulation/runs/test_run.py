@@ -167,6 +167,10 @@ def test_provenance_has_what_the_analysis_reads(codel: Run, tmp_path: Path) -> N
     assert told["kernel_log_sha256"].startswith("a1fce4363854ff88")  # of "y"
     assert told["identity"]["boot"]["memory_mib"] == 192
     assert told["kernel_build"] == "k" * 16
+    assert "notes" not in told
+    short = vm.Ending(steps, notes=["short of memory"])
+    told = provenance.record(codel, identity, KERNEL, short, {}, data, log)
+    assert told["notes"] == ["short of memory"]
 
 
 def test_a_kernel_log_is_kept_once(tmp_path: Path) -> None:

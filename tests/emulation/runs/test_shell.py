@@ -50,6 +50,16 @@ def test_a_terminal_has_the_hosts_clock() -> None:
     assert not any(word.startswith("time-travel") for word in words)
 
 
+def test_what_has_no_load_has_no_length(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (
+        [*ASKED, "--length", "5"],
+        ["exec", "--rig", "gbw2015/rrul --length 5", "--", "a"],
+    ):
+        with pytest.raises(SystemExit):
+            cli.main(words)
+        assert "unrecognized arguments: --length" in capsys.readouterr().err
+
+
 @pytest.mark.kernel
 def test_a_command_in_the_rig(capfd: pytest.CaptureFixture[str]) -> None:
     text = "on client ping -c 2 10.0.4.2; on router_up tc qdisc show dev r1-delay; on x y; exit 3"
