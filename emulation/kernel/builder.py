@@ -121,12 +121,8 @@ def check_named(name: str) -> None:
     """Raise `KernelBuildError` where `named` would neither find a kernel nor know its source."""
     if _DIGEST.fullmatch(name):
         named(name)
-    elif not recipes.is_series(name):
-        found = None
-        with suppress(KernelBuildError):  # that its patches are missing is for who builds it
-            found = find(name)
-        if found is None:
-            raise _no_source(name, recipes.RECIPE_DIR)
+    elif not recipes.is_series(name) and find(name) is None:
+        raise _no_source(name, recipes.RECIPE_DIR)
 
 
 def find(

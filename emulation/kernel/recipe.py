@@ -211,7 +211,8 @@ def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
         raise KernelBuildError(
             what=f"no version for {series} of {_some(uncovered)}",
             where=f"{folder.name}/series",
-            todo=f"add one for {series}, or widen a range if the patch applies and boots",
+            todo=f"choose from {', '.join(all_series())}; to build {series}, add one, or widen"
+            " a range if the patch applies and boots",
         )
     return tuple(patches)
 
