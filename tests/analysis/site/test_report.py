@@ -123,6 +123,21 @@ def test_paper_shows_the_claims_that_a_notebook_ends_with(results: Path) -> None
     assert "claims.html?paper=gbw2015" in index.links
 
 
+def test_printed_values_that_are_not_judged_are_not_denied(
+    results: Path, data: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "results"
+    shutil.copytree(results, copy)
+    folder = copy / "gbw2015/fig2b"
+    summary = json.loads((folder / "summary.json").read_text())
+    (folder / "summary.json").write_text(json.dumps(summary | {"compared": 0, "agreeing": 0}))
+    (folder / "table.csv").write_text("qdisc,published,ours\ncodel,1,2\n")
+    assert report.main(["--results", str(copy), "--data", str(data)]) == 0
+    text = (copy / "gbw2015/index.html").read_text()
+    assert "No printed value is counted as agreeing or not." in text
+    assert "no column of printed" not in text
+
+
 def test_pages_say_which_runs_failed(results: Path, data: Path, tmp_path: Path) -> None:
     copy = tmp_path / "results"
     shutil.copytree(results, copy)
