@@ -19,10 +19,10 @@ from emulation import kernel
 from emulation.errors import EmulationError
 from emulation.host import storage
 from emulation.kernel import Kernel
+from emulation.kinds.probes.probe import Probe
 from emulation.machine import rootfs
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
-from emulation.probes.probe import Probe
 from emulation.runs.run import execute, paths, today
 
 

@@ -34,10 +34,10 @@ from emulation.config.job import job_of, modules_of
 from emulation.errors import EmulationError
 from emulation.host import confine
 from emulation.kernel import Kernel, module
+from emulation.kinds.traffic.flent import check_flows
 from emulation.machine import guestcode, rootfs, vm
 from emulation.model.run import Run
 from emulation.model.units import Duration
-from emulation.traffic.flent import check_flows
 from workflow.conditions import (
     CPUS,
     MATRIX,

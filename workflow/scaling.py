@@ -32,12 +32,12 @@ from emulation.config.catalogue import experiment, select
 from emulation.errors import EmulationError
 from emulation.host import facts, scratch
 from emulation.kernel import Kernel
+from emulation.kinds.traffic import Iperf
 from emulation.machine import rootfs
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
 from emulation.runs import speed
 from emulation.runs.run import boot, machine_of
-from emulation.traffic import Iperf
 
 SWEEPS = ("rate", "flows", "hosts")  # of the study
 GUESTS_RATES = (10, 100)  # Mbit/s, of guests side by side

@@ -16,11 +16,11 @@ as cake of a kernel that had none, or a mapping of experiments to links.
 
 `length` is that of the load where it is not the experiments' own, or a mapping of experiments to
 lengths, and `probe`, a text or a list of several, what is recorded beside the runs
-(`emulation.probes.probe`). `unloaded` names the experiment that gives what the others are divided
-by, with UNLOADED_QDISC, and `stations` one without a rig that is shown beside them, maybe of
-another study: `testbed/wifi_waiting`. A figure of measurements that are no runs has `paper` and
-`table`, a file of the study's folder or below the data root.
-A list of several qdiscs is longer by those of the user's own (`qdisc/own.yaml`).
+(`emulation.kinds.probes.probe`). `unloaded` names the experiment that gives what the others are
+divided by, with UNLOADED_QDISC, and `stations` one without a rig that is shown beside them, maybe
+of another study: `testbed/wifi_waiting`. A figure of measurements that are no runs has `paper` and
+`table`, a file of the study's folder or below the data root. A list of several qdiscs is longer by
+those of the user's own (`qdisc/own.yaml`).
 """
 
 import re

@@ -17,11 +17,11 @@ from emulation.config.job import job_of
 from emulation.errors import ConfigError, EmulationError
 from emulation.host.cache import cache_dir
 from emulation.kernel import Kernel, check_named
+from emulation.kinds.probes.probe import FORMS, Probe, check
 from emulation.machine import rootfs
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
 from emulation.model.units import Duration, UnitError
-from emulation.probes.probe import FORMS, Probe, check
 from emulation.runs import campaign
 from emulation.runs.run import Result, require_flent, today
 from emulation.study import studies, trust

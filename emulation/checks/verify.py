@@ -30,10 +30,10 @@ from emulation.config.catalogue import recorded
 from emulation.errors import ConfigError, DamagedData
 from emulation.host import facts
 from emulation.kernel import Kernel
+from emulation.kinds.probes.probe import FOLLOWED, Probe
 from emulation.machine import guestcode
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Experiment, Run
-from emulation.probes.probe import FOLLOWED, Probe
 from emulation.runs.run import execute, guest_packages, kernel_log
 
 #: Least number of seeds from which a spread is estimated.

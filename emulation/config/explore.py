@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from emulation.config import catalogue
 from emulation.errors import ConfigError
+from emulation.kinds.traffic import Flent
 from emulation.model.run import DEFAULT_ERA, Point, Run
 from emulation.model.topology import Link
 from emulation.model.units import Duration, Rate
-from emulation.traffic import Flent
 
 SOURCE = "gbw2015/rrul"  # whose rig and load are used, unless another experiment is named
 FLOWS, FLOWS_TEST = 4, "rrul_be"  # each way; the test whose number of flows can be chosen

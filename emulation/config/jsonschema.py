@@ -17,8 +17,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from emulation.config.studyfile import StudyFile
-from emulation.rigs import RIG
-from emulation.traffic import TRAFFIC
+from emulation.kinds.rigs import RIG
+from emulation.kinds.traffic import TRAFFIC
 
 TEMPLATE = "#/$defs/{model}"
 

@@ -18,6 +18,8 @@ from emulation.config import own, parameter
 from emulation.config.studyfile import QdiscSection, StudyFile, options_of
 from emulation.config.sweep import BUILT_IN, NAMED, OPTIONAL, TEMPLATE, Sweep
 from emulation.kernel import module
+from emulation.kinds.rigs import RIG, Rig, RigSection
+from emulation.kinds.traffic import TRAFFIC, Traffic, TrafficSection
 from emulation.model import era as eras
 from emulation.model.axis import Value, digest
 from emulation.model.control import Control
@@ -26,11 +28,9 @@ from emulation.model.run import DEFAULT_MEMORY, NO_LINK, NONE, Point
 from emulation.model.topology import Link
 from emulation.model.units import Packets, Rate
 from emulation.model.wifi import Wifi, options
-from emulation.rigs import RIG, Rig, RigSection
 from emulation.study.problems import read
 from emulation.study.schema import FASTEST, RIG_KINDS, Flaw, Flaws, Memory, unknown
 from emulation.study.source import Path
-from emulation.traffic import TRAFFIC, Traffic, TrafficSection
 
 _MEMORY: TypeAdapter[Any] = TypeAdapter(Memory)
 LONGEST_LABEL = 180  # a file system takes 255 bytes; the era, kernel and length are appended

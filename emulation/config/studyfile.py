@@ -1,7 +1,7 @@
 """The form of a study file, `study.yaml`: sections and their keys.
 
-The forms of rigs and traffic are in `emulation.rigs` and `emulation.traffic`; sections are compared
-with each other, and points made of them, in `emulation.config.points`.
+The forms of rigs and traffic are in `emulation.kinds.rigs` and `emulation.kinds.traffic`; sections
+are compared with each other, and points made of them, in `emulation.config.points`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from emulation.kernel import recipe
+from emulation.kinds.traffic.mix import LoadSection
 from emulation.model.era import NAMES as SWITCHES, switches
 from emulation.model.qdisc import TC_OPTIONS, Option
 from emulation.model.units import Duration, Packets, Quantity, Rate, Size, UnitError
@@ -37,7 +38,6 @@ from emulation.study.schema import (
     read_options,
     unknown,
 )
-from emulation.traffic.mix import LoadSection
 
 FORMAT = 1  # of study files
 MARKERS = "pd<>*h"  # of matplotlib, for qdiscs without a marker in the figures

@@ -116,7 +116,7 @@ class Machine:
     input and output of this process and its clock the host's, for a person to type at; `trace`:
     whether it leaves a trace of simulated time in `job/out/trace` (`emulation.machine.trace`);
     `modules`: those that its kernel loads; `layers`: packages over the root; `probe`: the module
-    that records (`emulation.probes.probe`); `may_crash`: whether a program that crashes is a
+    that records (`emulation.kinds.probes.probe`); `may_crash`: whether a program that crashes is a
     result like any other.
     """
 

@@ -1,7 +1,7 @@
 """The nouns of a study: point, experiment, study, run. Frozen values, no I/O.
 
-Kinds of rigs are in `emulation.rigs`, of traffic in `emulation.traffic`; `emulation.config.job`
-turns a run into the job that its guest builds and starts.
+Kinds of rigs are in `emulation.kinds.rigs`, of traffic in `emulation.kinds.traffic`;
+`emulation.config.job` turns a run into the job that its guest builds and starts.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from emulation.model.topology import Link, Topology
 from emulation.model.units import Duration, Rate, Size
 
 if TYPE_CHECKING:
-    from emulation.rigs.base import RigSection
-    from emulation.traffic.base import TrafficSection
+    from emulation.kinds.rigs.base import RigSection
+    from emulation.kinds.traffic.base import TrafficSection
 
 DEFAULT_ERA = eras.MODERN
 DEFAULT_MEMORY = Size(192 * 2**20)

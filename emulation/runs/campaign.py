@@ -17,9 +17,9 @@ from typing import Any
 
 from emulation.errors import EmulationError, Interrupted
 from emulation.kernel import Kernel
+from emulation.kinds.probes.probe import Probe
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
-from emulation.probes.probe import Probe
 from emulation.runs.run import Result, execute
 from emulation.runs.speed import AROUND_LOAD_S
 

@@ -20,14 +20,14 @@ from emulation.errors import ConfigError, EmulationError, GuestFailure
 from emulation.host import scratch, storage
 from emulation.host.digest import sha256
 from emulation.kernel import Kernel, module
+from emulation.kinds.probes import probe
+from emulation.kinds.probes.probe import Probe
+from emulation.kinds.traffic import flent
 from emulation.machine import layer, provenance, trace, vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
-from emulation.probes import probe
-from emulation.probes.probe import Probe
 from emulation.runs import speed
 from emulation.study import trust
-from emulation.traffic import flent
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from typing import Any
 
 from emulation.host import facts
 from emulation.host.cache import cache_dir
+from emulation.kinds.traffic import TrafficSection
 from emulation.model.run import Experiment, Point
 from emulation.model.topology import Link
-from emulation.traffic import TrafficSection
 
 #: Virtual seconds of a guest before and after its load: flent's pauses, setting up and ending.
 AROUND_LOAD_S = 20.0

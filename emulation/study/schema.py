@@ -1,7 +1,8 @@
 """The types of values in a study file: names, quantities, options of qdiscs.
 
 Each check here sees a single value and says what is wrong with it and what to do. The sections of
-the values are in `emulation.config.studyfile`, `emulation.rigs` and `emulation.traffic`.
+the values are in `emulation.config.studyfile`, `emulation.kinds.rigs` and
+`emulation.kinds.traffic`.
 """
 
 from __future__ import annotations

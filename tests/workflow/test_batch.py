@@ -10,9 +10,9 @@ import pytest
 
 from emulation.config.catalogue import select
 from emulation.errors import ConfigError
+from emulation.kinds.probes.probe import Probe
 from emulation.machine import vm
 from emulation.model.run import Experiment, Run
-from emulation.probes.probe import Probe
 from emulation.runs.run import Result, paths
 from workflow import batch
 

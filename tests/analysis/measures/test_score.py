@@ -12,7 +12,7 @@ from analysis.measures import joined, score, shares
 from analysis.measures.kinds import KINDS
 from analysis.runs.dataset import RunFile
 from emulation.config.catalogue import experiment
-from emulation.traffic.programs import IperfSection, Programs
+from emulation.kinds.traffic.programs import IperfSection, Programs
 
 
 def run_of(folder: Path, **printed: str) -> RunFile:

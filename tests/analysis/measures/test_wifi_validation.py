@@ -21,8 +21,8 @@ from emulation import datafile
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of, modules_of
 from emulation.errors import ConfigError
-from emulation.traffic import saturation
-from emulation.traffic.saturation import Case, Counted, cases, quantities, waits
+from emulation.kinds.traffic import saturation
+from emulation.kinds.traffic.saturation import Case, Counted, cases, quantities, waits
 
 G = Phy(rate_mbit_s=54)
 

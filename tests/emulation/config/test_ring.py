@@ -14,14 +14,14 @@ from emulation.captures import pcap
 from emulation.config.catalogue import experiment, load, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError
+from emulation.kinds.probes.probe import Probe
+from emulation.kinds.rigs.dumbbell import dumbbell
 from emulation.machine import rootfs
 from emulation.machine.provenance import digest
 from emulation.model.egress import Hierarchy
 from emulation.model.qdisc import Qdisc
 from emulation.model.topology import Link
 from emulation.model.units import Duration, Rate
-from emulation.probes.probe import Probe
-from emulation.rigs.dumbbell import dumbbell
 from emulation.runs.run import Result, execute
 
 PARAMETERS = "/sys/module/sch_ring/parameters/"

@@ -10,12 +10,12 @@ import pytest
 
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
+from emulation.kinds.rigs.daisy_chain import daisy_chain
 from emulation.model.egress import Delay, Delays, Shaper
 from emulation.model.qdisc import Qdisc
 from emulation.model.run import DEFAULT_MEMORY, Experiment, Run
 from emulation.model.topology import Link, Node, Port, Route, Topology, Wire
 from emulation.model.units import Duration, Packets, Rate, Size
-from emulation.rigs.daisy_chain import daisy_chain
 
 EDGE = Shaper(Rate.parse("1 Gbit/s"), Size(65536), Size(1_000_000))
 

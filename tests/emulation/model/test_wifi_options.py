@@ -11,9 +11,9 @@ import pytest
 
 from emulation.config.catalogue import load
 from emulation.errors import ConfigError
+from emulation.kinds.rigs import DaisyChain
 from emulation.machine import guestcode
 from emulation.model.wifi import CHANNEL, DEVICE, MEDIUM, flaws, for_json, options
-from emulation.rigs import DaisyChain
 
 FILE = """\
 format: 1

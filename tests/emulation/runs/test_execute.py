@@ -10,8 +10,8 @@ import pytest
 
 from emulation.config.catalogue import select
 from emulation.host.digest import sha256
+from emulation.kinds.probes.probe import Probe
 from emulation.model.run import Experiment, Run
-from emulation.probes.probe import Probe
 from emulation.runs import run as running
 
 KERNEL: Any = SimpleNamespace(digest="kernel")

@@ -14,8 +14,8 @@ import pytest
 
 from analysis.lab import open_study
 from emulation import kernel
+from emulation.kinds.probes.probe import Probe
 from emulation.machine import rootfs
-from emulation.probes.probe import Probe
 from emulation.runs.run import execute
 from emulation.study import studies
 

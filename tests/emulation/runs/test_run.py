@@ -17,11 +17,11 @@ from emulation.config.catalogue import experiment as find_experiment, select
 from emulation.config.job import job_of
 from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
 from emulation.kernel import Kernel
+from emulation.kinds.traffic.flent import NETPERF, check_flows
 from emulation.machine import guestcode, provenance, vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Experiment, Run
 from emulation.runs import run
-from emulation.traffic.flent import NETPERF, check_flows
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
 ROOT = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))

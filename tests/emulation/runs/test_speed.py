@@ -13,11 +13,11 @@ import pytest
 from emulate.commands.list import wall_seconds
 from emulation.config.catalogue import all_labels, experiments
 from emulation.host import facts
+from emulation.kinds.traffic.base import PER_MBIT
 from emulation.model.run import Experiment, Point
 from emulation.model.units import Duration
 from emulation.runs import speed
 from emulation.runs.speed import PRIOR, Measured, Model
-from emulation.traffic.base import PER_MBIT
 from tests import ROOT
 
 #: Share by which a prediction may be wrong.

@@ -14,10 +14,10 @@ from analysis.runs.files import read_json
 from emulation import kernel
 from emulation.config.catalogue import experiment, load, select
 from emulation.kernel import recipe
+from emulation.kinds.probes.probe import Probe
 from emulation.machine import rootfs
 from emulation.model.run import Run
 from emulation.model.units import Duration
-from emulation.probes.probe import Probe
 from emulation.runs.run import execute
 from tests import ROOT
 from tests.kernels import TODAY, needs_today

@@ -1,0 +1,272 @@
+"""Probes: what is recorded in addition to the programs' output, and where.
+
+A module of the guest's kernel (`qdisc/src/probe`) records, which does not affect the run
+(docs/probes.md).
+"""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from emulation.errors import ConfigError, GuestFailure
+from emulation.model.run import Run
+from emulation.model.topology import Topology
+from emulation.model.units import Duration, UnitError
+
+QDISC, SOCKETS, CAPTURE = "qdisc", "sockets", "capture"
+
+#: Kind of probe -> its syntax.
+FORMS = {
+    QDISC: "qdisc[:INTERVAL][:NODE INTERFACE]",
+    SOCKETS: "sockets[:INTERVAL][:NODE]",
+    CAPTURE: "capture[:NODE INTERFACE]",
+    "drops": "drops",
+    "startup": "startup",
+}
+#: Kinds that are tables, made of captures on the way of the sender's packets.
+FOLLOWED = ("drops", "startup")
+#: The module that records, a folder of `qdisc/src`, and the library that loads it in the guest.
+MODULE, LIBRARY = "probe", "/job/modules/preload_probe.so"
+#: Files that the module reads (in the folder of the job) and writes (in its `out`).
+PLACES, SAMPLES, PACKETS = "probe.places", "probe.samples", "probe.{}.pcap"
+DEFAULT_INTERVAL = Duration(10_000_000)
+#: The most ports and nodes that a guest records (qdisc/src/probe).
+MOST_PLACES = 128
+
+_PLACE = struct.Struct("<QII16s")  # struct place of qdisc/src/probe
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What is recorded; by default at the queues under test, of sockets at all hosts."""
+
+    kind: str  # a key of FORMS
+    interval: Duration | None = None  # between two samples; None for a capture
+    node: str | None = None
+    interface: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Probe:
+        """Parse e.g. `qdisc:10ms:router_up r1-delay`; raise `ConfigError` unless it is in FORMS."""
+        kind, *rest = (part.strip() for part in text.split(":"))
+        if kind not in FORMS:
+            close = difflib.get_close_matches(kind, FORMS, n=1)
+            hint = f", did you mean '{close[0]}'?" if close else ""
+            raise ConfigError(f"unknown kind '{kind}'{hint}", _where(text), _forms())
+        interval = DEFAULT_INTERVAL if kind in (QDISC, SOCKETS) else None
+        if rest and interval and rest[0][:1].isdigit():
+            interval = _interval(rest.pop(0), text)
+        place = rest.pop(0).split() if rest else []
+        sizes = {SOCKETS: (0, 1)}.get(kind, (0,) if kind in FOLLOWED else (0, 2))
+        if rest or len(place) not in sizes:
+            what = f"'{text}' is not a probe of kind '{kind}'"
+            raise ConfigError(what, _where(text), f"write {FORMS[kind]}")
+        node, interface = (*place, None, None)[:2]
+        return cls(kind, interval, node, interface)
+
+    def __str__(self) -> str:
+        place = " ".join(part for part in (self.node, self.interface) if part)
+        interval = str(self.interval).replace(" ", "") if self.interval else ""
+        return ":".join(part for part in (self.kind, interval, place) if part)
+
+    def places(self, run: Run) -> list[dict[str, Any]]:
+        """Return the probe's places in the rig of `run`, in the form of a job.
+
+        Raises `ConfigError` if the rig has no such place.
+        """
+        topology = run.topology
+        if self.kind in FOLLOWED:
+            places: list[tuple[str, str | None]] = [*_followed(run)]
+        elif self.node is None:
+            places = _hosts(topology) if self.kind == SOCKETS else _queues(topology)
+        else:
+            _check(topology, str(self), self.node, self.interface)
+            places = [(self.node, self.interface)]
+        interval = {"interval_ns": self.interval.nanoseconds} if self.interval else {}
+        kind = CAPTURE if self.kind in FOLLOWED else self.kind
+        return [
+            {"kind": kind, **interval, "node": node}
+            | ({"interface": interface} if interface else {})
+            for node, interface in places
+        ]
+
+
+def check(probes: tuple[Probe, ...], run: Run) -> None:
+    """Raise `ConfigError` if a probe has no place in `run` or cannot be used with it."""
+    if not probes:
+        return
+    if not run.topology.nodes:
+        raise ConfigError("has no rig", run.id, "leave --probe out")
+    places(probes, run)
+    for probe in probes:
+        if probe.kind in FOLLOWED:
+            from emulation.kinds.probes import upload
+
+            upload.check(probe.kind, run)
+        elif not probe.places(run):
+            what = f"the rig '{run.topology.name}' has no default place for this probe"
+            raise ConfigError(what, _where(str(probe)), f"name a place: {FORMS[probe.kind]}")
+
+
+def places(probes: tuple[Probe, ...], run: Run) -> list[dict[str, Any]]:
+    """Return the places of `probes`; raise `ConfigError` if one is unknown or named twice.
+
+    The captures that the kinds of `FOLLOWED` need are added unless they are asked for already.
+    """
+    named = [place for probe in _not_followed(probes) for place in probe.places(run)]
+    seen = set()
+    for place in named:
+        if (key := _key(place)) in seen:
+            where = " ".join(part for part in key[1:] if part)
+            raise ConfigError(f"two probes of {key[0]} at {where}", "--probe", "name each once")
+        seen.add(key)
+    more = {_key(place): place for probe in probes for place in probe.places(run)}
+    all_places = [*named, *(place for key, place in more.items() if key not in seen)]
+    if len(all_places) > MOST_PLACES:
+        what = f"{len(all_places)} places would be recorded, at most {MOST_PLACES} can be"
+        raise ConfigError(what, "--probe", "name the places that matter")
+    return all_places
+
+
+def _not_followed(probes: tuple[Probe, ...]) -> list[Probe]:
+    return [probe for probe in probes if probe.kind not in FOLLOWED]
+
+
+def _key(place: dict[str, Any]) -> tuple[str, ...]:
+    return place["kind"], place["node"], place.get("interface", "")
+
+
+def files(probes: tuple[Probe, ...], run: Run) -> dict[str, str]:
+    """Return the files that `reduce` makes -> their suffixes after the run's id in the data."""
+    ends = [f".{probe.kind}.csv" for probe in probes if probe.kind in FOLLOWED]
+    for place in (place for probe in _not_followed(probes) for place in probe.places(run)):
+        if place["kind"] == CAPTURE:
+            ends.append(f".{place['node']}.{place['interface']}.pcap.gz")
+        else:
+            ends.append(f".{place['kind']}.parquet")
+    return {f"probe{end}": end for end in ends}
+
+
+def check_there(probes: tuple[Probe, ...], run: Run, folder: Path) -> None:
+    """Raise `ConfigError` if `folder` has a series sampled at other places or intervals."""
+    for kind, wanted in _sampled_places(probes, run).items():
+        path = folder / f"{run.id}.{kind}.parquet"
+        if path.exists():
+            import pandas as pd
+
+            if (present := pd.read_parquet(path).attrs.get("places")) != wanted:
+                places = " and ".join(_describe(place) for place in present or ())
+                what = f"the existing series is of {places or 'unknown places'}"
+                raise ConfigError(what, str(path), "remove it, or choose another --output")
+
+
+def _sampled_places(probes: tuple[Probe, ...], run: Run) -> dict[str, list[dict[str, Any]]]:
+    """Return the places of each kind of series."""
+    by_kind: dict[str, list[dict[str, Any]]] = {}
+    for place in places(probes, run):
+        if place["kind"] != CAPTURE:
+            by_kind.setdefault(place["kind"], []).append(place)
+    return by_kind
+
+
+def _describe(place: dict[str, Any]) -> str:
+    where = " ".join(place[key] for key in ("node", "interface") if key in place)
+    return f"{place['kind']}:{Duration(place['interval_ns'])}:{where}"
+
+
+def for_module(probes: tuple[Probe, ...], run: Run) -> bytes:
+    """Return what the module reads: `struct place` of each place.
+
+    Each node but a switch has a network namespace, numbered in their order from 1; number 0 is that
+    of the guest's first process.
+    """
+    topology = run.topology
+    numbers = dict.fromkeys((node.name for node in topology.nodes if node.switches), 0)
+    own = (node.name for node in topology.nodes if not node.switches)
+    numbers |= {name: number for number, name in enumerate(own, 1)}
+    return b"".join(
+        _PLACE.pack(
+            place.get("interval_ns", 0),
+            list(FORMS).index(place["kind"]),
+            numbers[place["node"]],
+            place.get("interface", "").encode(),
+        )
+        for place in places(probes, run)
+    )
+
+
+def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
+    """Make `files` of what the module left in `out`; raise `GuestFailure` if it left nothing."""
+    if not (out / SAMPLES).exists():
+        what = "no probe could begin: the guest's first process never slept for long"
+        raise GuestFailure(what, todo="leave --probe out")
+    recorded = places(probes, run)
+    captures = {}
+    for number, place in enumerate(recorded):
+        if place["kind"] == CAPTURE:
+            raw = out / PACKETS.format(number)
+            packed = out / f"probe.{place['node']}.{place['interface']}.pcap.gz"
+            packed.write_bytes(gzip.compress(raw.read_bytes(), 6, mtime=0))
+            raw.unlink()
+            captures[place["node"], place["interface"]] = packed
+    for probe in probes:
+        if probe.kind in FOLLOWED:
+            from emulation.kinds.probes import upload
+
+            sender, queue = (captures[place] for place in upload.places(run))
+            upload.write(probe.kind, run, out, (sender, queue), out / f"probe.{probe.kind}.csv")
+    if sampled := _sampled_places(probes, run):
+        from emulation.kinds.probes import netlink
+
+        for kind, table in netlink.tables(recorded, (out / SAMPLES).read_bytes()).items():
+            table.attrs["places"] = sampled[kind]
+            table.to_parquet(out / f"probe.{kind}.parquet", index=False)
+
+
+def _followed(run: Run) -> tuple[tuple[str, str], ...]:
+    from emulation.kinds.probes import upload
+
+    return upload.places(run)
+
+
+def _interval(text: str, whole: str) -> Duration:
+    try:
+        interval = Duration.parse(text, "10 ms")
+    except UnitError as error:
+        raise ConfigError(str(error), _where(whole)) from error
+    if not interval.nanoseconds:
+        raise ConfigError("an interval of 0 never ends", _where(whole), "write e.g. '10 ms'")
+    return interval
+
+
+def _check(topology: Topology, text: str, node: str, interface: str | None) -> None:
+    """Raise `ConfigError` unless there is such a node, with such a port."""
+    nodes = [node.name for node in topology.nodes]
+    if node not in nodes:
+        raise ConfigError(f"no node '{node}'", _where(text), f"nodes: {', '.join(nodes)}")
+    ports = [port.interface for port in topology.ports() if port.node == node]
+    if interface is not None and interface not in ports:
+        todo = f"interfaces of {node}: {', '.join(ports)}"
+        raise ConfigError(f"no interface '{interface}'", _where(text), todo)
+
+
+def _queues(topology: Topology) -> list[tuple[str, str | None]]:
+    return [(port.node, port.interface) for port in topology.queues()]
+
+
+def _hosts(topology: Topology) -> list[tuple[str, str | None]]:
+    """Return the nodes that neither route nor switch: each sends, if only acknowledgments."""
+    return [(node.name, None) for node in topology.nodes if not (node.forwards or node.switches)]
+
+
+def _where(text: str) -> str:
+    return f"--probe {text}"
+
+
+def _forms() -> str:
+    return f"write {' or '.join(FORMS.values())}"

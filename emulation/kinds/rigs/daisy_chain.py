@@ -1,0 +1,195 @@
+"""The daisy chain of gbw2015: five computers in a row, the client wired or on WiFi.
+
+```yaml
+rig:
+  kind: daisy_chain
+  base_rtt: 50 ms        # or a list: the server has an address for each
+  edge_rate: 1 Gbit/s
+  split: symmetric       # or forward, backward: all of the delay on the way to or from the server
+  noise: 1               # by how many packet times of the bottleneck a delay varies; 0 in no era
+  wifi: nanostation      # the link between client and router_up, in place of the wire
+  air: {station: {retries: 7}}   # what is different about it (docs/wifi.md); or access_point
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from emulation.kinds.rigs.base import Noise, RigSection, WifiLink, halves
+from emulation.model.egress import (
+    BURST,
+    DELAY_LIMIT,
+    EDGE_BURST,
+    SHAPER_LIMIT,
+    Delay,
+    Delays,
+    Radio,
+    Shaper,
+)
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
+from emulation.model.units import Duration, Rate
+from emulation.model.wifi import Wifi, changed, flaws, options
+from emulation.study.schema import Flaws, LinkRate, Spans
+
+
+class DaisyChain(RigSection):
+    """client – router_up – delay – router_down – server."""
+
+    kind: Literal["daisy_chain"] = "daisy_chain"
+    edge_rate: LinkRate  # of every port but those of the bottleneck
+    base_rtt: Spans
+    split: Literal["symmetric", "forward", "backward"] = "symmetric"
+    noise: Noise = None
+    wifi: WifiLink | None = None
+    air: Mapping[Literal["access_point", "station"], dict[str, Any]] = Field(default_factory=dict)
+
+    @field_validator("wifi")
+    @classmethod
+    def _one_station(cls, wifi: Wifi | None) -> Wifi | None:
+        if wifi is not None and len(wifi.stations) != 1:
+            what = f"'{wifi.name}' has {len(wifi.stations)} stations, a daisy chain has one client"
+            raise Flaws(((), what, "write 1"))
+        return wifi
+
+    @model_validator(mode="after")
+    def _right_options(self) -> Self:
+        if not self.air:
+            return self
+        if self.wifi is None:
+            raise Flaws((("air",), "differs from no link", "name one: wifi"))
+        access_point, station = changed(self.wifi, self.air)
+        names = {"stations": "station"}
+        found = [
+            (("air", *(names.get(str(step), step) for step in path if step != 0)), what, todo)
+            for path, what, todo in flaws(access_point, [station])
+        ]
+        if found:
+            raise Flaws(*found)
+        return self
+
+    @property
+    def radio(self) -> Wifi | None:
+        """Return the WiFi link with the differences of `air`."""
+        if self.wifi is None or not self.air:
+            return self.wifi
+        access_point, station = changed(self.wifi, self.air)
+        return Wifi(self.wifi.name, options(access_point), (options(station),))
+
+    @property
+    def host_noise(self) -> float | None:
+        """Return the noise of the delays."""
+        return self.noise
+
+    @property
+    def base_rtts(self) -> tuple[Duration, ...]:
+        """Return the base RTT of each address of the server."""
+        return self.base_rtt
+
+    def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
+        """Build the chain around `link`."""
+        assert link is not None
+        up, down = queues[link.up], queues[link.down]
+        chain = daisy_chain(link, up, down, self.base_rtt, self.edge_rate, self.split)
+        radio = self.radio
+        return chain if radio is None else over_wifi(chain, radio, up, down)
+
+
+def daisy_chain(
+    link: Link,
+    up_qdisc: Qdisc,
+    down_qdisc: Qdisc,
+    base_rtts: tuple[Duration, ...],
+    edge_rate: Rate,
+    split: str = "symmetric",
+) -> Topology:
+    """Build the wired testbed of gbw2015 (Fig. 1, Sec. 3): five computers in a row.
+
+    client – router_up – delay – router_down – server. `router_up` limits the way to the server and
+    `router_down` the way back, each with a token bucket around the qdisc under test;
+    `delay` adds the base round-trip time, divided as `split` says; everything else has `edge_rate`.
+    The server has an address for each of `base_rtts` (Sec. 6.1 has four).
+    """
+    edge = Shaper(edge_rate, EDGE_BURST, SHAPER_LIMIT)
+    ways = ([halves(rtt, split)[way] for rtt in base_rtts] for way in (0, 1))
+    first, *more = (f"10.0.4.{host}/24" for host in range(2, 2 + len(base_rtts)))
+    server = Port("server", "server-r2", first, edge, tuple(more))
+    there, back = (
+        _delay(server, delays, match, edge_rate, bottleneck)
+        for delays, match, bottleneck in zip(
+            ways, ("dst", "src"), (link.up, link.down), strict=True
+        )
+    )
+    nodes = (
+        Node("client", forwards=False),
+        Node("router_up", forwards=True),
+        Node("delay", forwards=True),
+        Node("router_down", forwards=True),
+        Node("server", forwards=False),
+    )
+    wires = (
+        Wire(
+            Port("client", "client-r1", "10.0.1.1/24", edge),
+            Port("router_up", "r1-client", "10.0.1.2/24", edge),
+        ),
+        Wire(
+            Port(
+                "router_up",
+                "r1-delay",
+                "10.0.2.1/24",
+                Shaper(link.up, BURST, SHAPER_LIMIT, up_qdisc),
+            ),
+            Port("delay", "delay-r1", "10.0.2.2/24", back),
+        ),
+        Wire(
+            Port("delay", "delay-r2", "10.0.3.1/24", there),
+            Port(
+                "router_down",
+                "r2-delay",
+                "10.0.3.2/24",
+                Shaper(link.down, BURST, SHAPER_LIMIT, down_qdisc),
+            ),
+        ),
+        Wire(Port("router_down", "r2-server", "10.0.4.1/24", edge), server),
+    )
+    return Topology("daisy_chain", nodes, wires)
+
+
+def _delay(
+    server: Port, delays: list[Duration], match: str, rate: Rate, bottleneck: Rate
+) -> Delay | Delays:
+    """Return the delay of packets that cross `bottleneck`, for each address of `server` its own."""
+    if len(delays) == 1:
+        return Delay(delays[0], rate, DELAY_LIMIT, bottleneck)
+    of_addresses = tuple(zip(server.ips, delays, strict=True))
+    return Delays(of_addresses, match, rate, DELAY_LIMIT, bottleneck)
+
+
+#: The access point. Mininet takes a switch's number from the digit in its name.
+ACCESS_POINT = "ap1"
+
+
+def over_wifi(chain: Topology, wifi: Wifi, up_qdisc: Qdisc, down_qdisc: Qdisc) -> Topology:
+    """Replace the wire between the client and `router_up` of `chain` by a WiFi link.
+
+    client (station) – access point – router_up: the access point is a bridge, as such devices are,
+    so that addresses and routes stay. The qdisc under test is on both sides of the WiFi link, and
+    at the bottleneck as before. Raises `ValueError` unless `wifi` has exactly one station.
+    """
+    if len(wifi.stations) != 1:
+        raise ValueError(f"{wifi.name} has {len(wifi.stations)} stations, the chain one client")
+    cable, *wires = chain.wires
+    client, router = cable.a, cable.b
+    medium = Medium(
+        Port(ACCESS_POINT, "ap1-client", "", Radio(down_qdisc, wifi.access_point)),
+        (replace(client, interface="client-ap1", egress=Radio(up_qdisc, wifi.stations[0])),),
+    )
+    wire = Wire(Port(ACCESS_POINT, "ap1-r1", "", client.egress), router)
+    host, *nodes = chain.nodes
+    bridge = Node(ACCESS_POINT, forwards=False, switches=True)
+    return replace(chain, nodes=(host, bridge, *nodes), wires=(wire, *wires), media=(medium,))

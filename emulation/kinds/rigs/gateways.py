@@ -1,0 +1,161 @@
+"""The network of codel2012: two gateways with the bottleneck between them.
+
+As in `codel.tcl`, the script that its authors published (v120513, in the ns-2 tree of
+github.com/dtaht/ns2): senders on one side, receivers on the other, the queue under test in both
+gateways. The round-trip times of the bulk senders differ a little there, as they do here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import gcd
+from typing import Any, Literal
+
+from pydantic import field_validator
+
+from emulation.kernel.module import SOURCES, source
+from emulation.kinds.rigs.base import RigSection
+from emulation.kinds.rigs.dumbbell import EDGE_BURST
+from emulation.model.egress import DELAY_LIMIT, SHAPER_LIMIT, Delay, Hierarchy, Shaper
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import Link, Node, Port, Topology, Wire
+from emulation.model.units import Duration, Rate, Size
+from emulation.study.schema import Flaws, LinkRate, Mtu, Section, Span
+
+BULK_PAIRS = 4
+#: A bulk pair's round trip is longer than the base RTT by its number, from 1, times this part of
+#: it. codel.tcl: 2 ms more from sender to sender, at 100 ms.
+RTT_STEP = 50
+OTHERS = ("servers", "clients")  # the ends of web sessions, constant bit rate and uploads
+LEAST_BURST = Size(64)  # a link of ns-2 has no bucket: it sends packet after packet
+LEFT, RIGHT = ("left", "left-right"), ("right", "right-left")  # the queues under test
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the rate of both directions, `at` a time since the load began."""
+
+    at: Duration
+    rate: Rate
+
+
+class ChangeSection(Section):
+    """A change of the rate in the file."""
+
+    at: Span
+    rate: LinkRate
+
+
+class Gateways(RigSection):
+    """Five senders – left – right – five receivers."""
+
+    kind: Literal["gateways"] = "gateways"
+    edge_rate: LinkRate  # of every port but those of the bottleneck
+    base_rtt: Span
+    mtu: Mtu | None = None
+    schedule: tuple[ChangeSection, ...] = ()
+
+    @field_validator("schedule", mode="before")
+    @classmethod
+    def _a_list(cls, changes: Any) -> Any:
+        if not isinstance(changes, list | tuple):
+            raise Flaws(((), "is not a list", "write [value, value]"))
+        return tuple(changes)
+
+    @field_validator("schedule")
+    @classmethod
+    def _in_order(cls, changes: tuple[ChangeSection, ...]) -> tuple[ChangeSection, ...]:
+        moments = [change.at for change in changes]
+        if moments != sorted(set(moments)):
+            what = f"moments {', '.join(map(str, moments))} do not rise"
+            raise Flaws(((), what, "write them in rising order"))
+        return changes
+
+    @property
+    def base_rtts(self) -> tuple[Duration, ...]:
+        """Return the base RTT of the last pair; the others have a little more (`base_rtts`)."""
+        return (self.base_rtt,)
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """Return the changes of the rate of the link, in order of time."""
+        return tuple(Change(change.at, change.rate) for change in self.schedule)
+
+    def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
+        """Build the gateways around `link`, whose `up` rate is that towards the receivers."""
+        assert link is not None
+        up, down = queues[link.up], queues[link.down]
+        return gateways(link, up, down, self.base_rtt, self.edge_rate)
+
+
+def gateways(
+    link: Link, forward: Qdisc, reverse: Qdisc, base_rtt: Duration, edge_rate: Rate
+) -> Topology:
+    """Build five senders – `left` – `right` – five receivers, each on a wire of its own.
+
+    `left` sends to `right` at the link's `up` rate with the qdisc `forward`, `right` to `left` at
+    its `down` rate with `reverse`. The round-trip time is added between `right` and the receivers,
+    half in each direction. The n-th sender sends to the n-th receiver; the last pair are `OTHERS`.
+    """
+    edge = Shaper(edge_rate, EDGE_BURST, SHAPER_LIMIT)
+    numbers = range(1, BULK_PAIRS + 1)
+    pairs = (*((f"sender{number}", f"receiver{number}") for number in numbers), OTHERS)
+    wires = [
+        Wire(
+            Port(*LEFT, "10.0.0.1/24", _limited(link.up, forward)),
+            Port(*RIGHT, "10.0.0.2/24", _limited(link.down, reverse)),
+        )
+    ]
+    for number, ((sender, receiver), rtt) in enumerate(
+        zip(pairs, base_rtts(base_rtt), strict=True), start=1
+    ):
+        there = Duration(rtt.nanoseconds // 2)
+        back = Duration(rtt.nanoseconds - there.nanoseconds)
+        wires += [
+            Wire(
+                Port(sender, "eth0", f"10.1.{number}.2/24", edge),
+                Port("left", f"left-{number}", f"10.1.{number}.1/24", edge),
+            ),
+            Wire(
+                Port(
+                    "right",
+                    f"right-{number}",
+                    f"10.2.{number}.1/24",
+                    Delay(there, edge_rate, DELAY_LIMIT),
+                ),
+                Port(receiver, "eth0", f"10.2.{number}.2/24", Delay(back, edge_rate, DELAY_LIMIT)),
+            ),
+        ]
+    nodes = (
+        *(Node(sender, forwards=False) for sender, _ in pairs),
+        Node("left", forwards=True),
+        Node("right", forwards=True),
+        *(Node(receiver, forwards=False) for _, receiver in pairs),
+    )
+    return Topology("gateways", nodes, tuple(wires), pairs=pairs)
+
+
+def base_rtts(base_rtt: Duration) -> tuple[Duration, ...]:
+    """Return the base RTT of each pair; that of the last pair is `base_rtt`."""
+    bulk = (
+        Duration(base_rtt.nanoseconds + number * base_rtt.nanoseconds // RTT_STEP)
+        for number in range(1, BULK_PAIRS + 1)
+    )
+    return (*bulk, base_rtt)
+
+
+def _limited(rate: Rate, qdisc: Qdisc) -> Hierarchy:
+    """Limit `qdisc` to `rate`; without a qdisc between RED would never be idle (qdisc/src/idle)."""
+    between = Qdisc("idle", "idle", module=source(SOURCES / "idle"))
+    return Hierarchy(rate, burst(rate), qdisc, between if qdisc.kind == "red" else None)
+
+
+def burst(rate: Rate) -> Size:
+    """Return the smallest bucket of at least `LEAST_BURST` that is read back without rounding.
+
+    The kernel keeps the time that it takes at `rate` in units of 64 ns (PSCHED_SHIFT), tc shows
+    whole microseconds of it: both are whole for a multiple of 8 us.
+    """
+    step = rate.bits_per_second // gcd(rate.bits_per_second, 1_000_000)
+    return Size(-(-LEAST_BURST.bytes // step) * step)

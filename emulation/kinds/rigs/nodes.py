@@ -1,0 +1,308 @@
+"""A rig written out: nodes, and links between them, with what each end does to what it sends.
+
+```yaml
+rig:
+  kind: nodes
+  edge_rate: 1 Gbit/s            # of every port without settings of its own
+  nodes:
+    client: {}
+    r1: {forwards: true}         # a router
+    s1: {switches: true}         # a switch: Mininet wants a digit in its name
+    server: {sysctls: {net.ipv4.tcp_ecn: 1}}
+  links:
+    - {from: client, to: r1}
+    - from: r1
+      to: s1
+      there: {rate: up, queue: tested}              # the sweep's link and qdisc
+      back: {delay: 20 ms}
+    - {from: s1, to: server, back: {rate: 5 Mbit/s, queue: {kind: fq_codel}}}
+```
+
+`there` is what `from` does to what it sends, `back` what `to` does: a `rate`, which may be `up` or
+`down` of the sweep's link, around its own FIFO or a `queue`; or a `delay`; or a `tree` of qdiscs,
+classes and filters, and as `ingress` one for what arrives (`emulation.kinds.rigs.tree`). Addresses
+are given in the order of the links, 10.0.1.1 and so on, a subnet for each link or switch; routes
+take the fewest links. With `offloads: true` a link's ports have TSO, GSO and GRO: what a sender or
+an earlier port joined crosses it as one superpacket, which a queue counts as one packet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from emulation.kinds.rigs.base import RigSection
+from emulation.kinds.rigs.queue import OF_LINK, TESTED, AnyRate, Queue, QueueSection, rate_of
+from emulation.kinds.rigs.tree import EntrySection, build, check, uses_sweep
+from emulation.model.egress import (
+    BURST,
+    DELAY_LIMIT,
+    EDGE_BURST,
+    SHAPER_LIMIT,
+    Delay,
+    Egress,
+    Shaper,
+)
+from emulation.model.qdisc import Qdisc
+from emulation.model.topology import Link, Node, Port, Topology, Wire
+from emulation.model.tree import LEAST_BURST
+from emulation.model.units import Rate
+from emulation.study.schema import Bytes, Flaws, LinkRate, Section, Span, Sysctls, unknown
+
+MOST_SUBNETS, MOST_HOSTS = 254, 250  # of 10.0.0.0/16, and of each
+LONGEST_NAME = 15  # of an interface (the kernel's IFNAMSIZ)
+
+_PORT = re.compile(rf"\w[\w.-]{{,{LONGEST_NAME - 1}}}", re.ASCII)
+
+
+class EgressSection(Section):
+    """What one end of a link does to the packets that it sends."""
+
+    rate: AnyRate = None  # a `Rate`, `up` or `down`
+    burst: Bytes | None = None  # the bucket of the rate
+    queue: Queue = None  # `tested` or a QueueSection
+    delay: Span | None = None
+    tree: list[EntrySection] | None = None  # in place of the others (`emulation.kinds.rigs.tree`)
+    ingress: list[EntrySection] | None = None  # the tree for arriving packets
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.tree is not None:
+            for name in ("rate", "burst", "queue", "delay"):
+                if getattr(self, name) is not None:
+                    raise Flaws(((name,), "excludes a tree", "write it into the tree"))
+            check(self.tree, self.ingress)
+            return self
+        if self.ingress is not None:
+            raise Flaws((("ingress",), "needs a tree", "add 'tree:'"))
+        if self.delay is not None and (self.queue is not None or self.burst is not None):
+            todo = "put the delay on the port of another link"
+            raise Flaws((("delay",), "excludes a queue and a burst", todo))
+        if self.burst is not None and self.burst < LEAST_BURST:
+            what = f"'{self.burst}' lets no whole frame through"
+            raise Flaws((("burst",), what, f"write {LEAST_BURST} or more"))
+        if self.queue is not None and self.rate is None:
+            raise Flaws(((), "a queue without a rate never fills", "add e.g. 'rate: 10 Mbit/s'"))
+        if self.rate is None and self.delay is None:
+            raise Flaws(((), "has no effect", "write a rate, a delay or a tree"))
+        return self
+
+    @property
+    def uses_sweep(self) -> bool:
+        """Whether it has the queue under test or a rate of the sweep's link."""
+        return self.queue == TESTED or self.rate in OF_LINK or uses_sweep(self.tree, self.ingress)
+
+    def tested_rate(self, link: Link | None) -> Rate | None:
+        """Return the rate around the queue under test; None where the queue is elsewhere."""
+        if self.queue == TESTED:
+            return rate_of(self.rate, link)
+        if any(entry.qdisc == TESTED for entry in self.tree or ()):
+            return build(self.tree or (), None, link, {}).rate_around_tested()
+        return None
+
+
+class WireSection(Section):
+    """A link and its two ends."""
+
+    from_: str = Field(alias="from")
+    to: str
+    there: EgressSection | None = None
+    back: EgressSection | None = None
+    ports: tuple[str, str] | None = None  # names of the interfaces, of `from` and of `to`
+    offloads: bool = Field(default=False, strict=True)  # TSO, GSO and GRO at both ends
+
+
+class NodeSection(Section):
+    """A node: a host unless it forwards or switches."""
+
+    forwards: bool = Field(default=False, strict=True)
+    switches: bool = Field(default=False, strict=True)
+    sysctls: Sysctls = ()
+
+    @model_validator(mode="after")
+    def _not_both(self) -> Self:
+        if self.forwards and self.switches:
+            raise Flaws(((), "forwards and switches", "choose one: a router or a switch"))
+        return self
+
+
+class Nodes(RigSection):
+    """Nodes and links, written out in the file."""
+
+    kind: Literal["nodes"]
+    edge_rate: LinkRate = Rate(10**9)
+    nodes: dict[str, NodeSection] = Field(min_length=2)
+    links: list[WireSection] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _one_network(self) -> Self:
+        flaws = [*self._names(), *self._ends()]
+        if not flaws:
+            flaws = [*self._cycles()] or [*self._size()]
+        if flaws:
+            raise Flaws(*flaws)
+        return self
+
+    @property
+    def node_sysctls(self) -> dict[str, dict[str, str]]:
+        """Map nodes with settings of their own to these."""
+        own = {name: dict(node.sysctls) for name, node in self.nodes.items() if node.sysctls}
+        return {**own, **{name: dict(settings) for name, settings in self.hosts}}
+
+    def _names(self) -> Iterator[Any]:
+        for name, node in self.nodes.items():
+            if not name.isidentifier() or not name.isascii() or len(name) > LONGEST_NAME:
+                todo = f"write up to {LONGEST_NAME} letters, digits and _"
+                yield ("nodes", name), f"'{name}' is not the name of a node", todo
+            elif node.switches and not any(letter.isdigit() for letter in name):
+                what = f"the switch '{name}' has no digit in its name"
+                yield ("nodes", name), what, f"write e.g. '{name}1': Mininet numbers it by that"
+
+    def _ends(self) -> Iterator[Any]:
+        seen: dict[tuple[str, str], int] = {}
+        for number, link in enumerate(self.links):
+            for key, node in (("from", link.from_), ("to", link.to)):
+                if node not in self.nodes:
+                    yield ("links", number, key), *unknown("node", node, self.nodes)
+            if link.from_ == link.to:
+                yield ("links", number), f"leads from '{link.to}' to itself", "name two nodes"
+                continue
+            for port in zip((link.from_, link.to), _interfaces(link), strict=True):
+                if not _PORT.fullmatch(port[1]) or port[1] == "lo":
+                    todo = (
+                        f"write 'ports: [a, b]' with up to {LONGEST_NAME} letters, digits, _ and -"
+                    )
+                    yield ("links", number), f"'{port[1]}' is not the name of a port", todo
+                if port in seen:
+                    what = f"the port '{port[1]}' of '{port[0]}' is there twice"
+                    todo = f"first in links[{seen[port]}]; write other names: 'ports: [a, b]'"
+                    yield ("links", number), what, todo
+                seen.setdefault(port, number)
+        for name in self.nodes:
+            if not any(name in (link.from_, link.to) for link in self.links):
+                yield ("nodes", name), f"no link leads to '{name}'", "add one, or remove the node"
+
+    def _cycles(self) -> Iterator[Any]:
+        """Yield links that close a cycle, nodes that cannot be reached, and hosts in between."""
+        group = {name: name for name in self.nodes}
+
+        def root(name: str) -> str:
+            while group[name] != name:
+                name = group[name]
+            return name
+
+        for number, link in enumerate(self.links):
+            a, b = root(link.from_), root(link.to)
+            if a == b and link.from_ != link.to:
+                what = f"closes a cycle: '{link.from_}' and '{link.to}' are connected already"
+                yield ("links", number), what, "remove a link, so that there is one path"
+            group[a] = b
+        first = root(next(iter(self.nodes)))
+        for name in self.nodes:
+            if root(name) != first:
+                what = f"there is no path from '{next(iter(self.nodes))}' to '{name}'"
+                yield ("nodes", name), what, "add a link"
+        for name, node in self.nodes.items():
+            ends = sum(name in (link.from_, link.to) for link in self.links)
+            if ends > 1 and not (node.forwards or node.switches):
+                what = f"'{name}' has {ends} links and forwards nothing"
+                yield ("nodes", name), what, "write 'forwards: true', or 'switches: true'"
+
+    def _size(self) -> Iterator[Any]:
+        subnets = self._subnets()
+        if len(set(subnets.values())) > MOST_SUBNETS:
+            yield ("links",), f"there are more than {MOST_SUBNETS} subnets", "remove some"
+
+    @property
+    def tested(self) -> bool:
+        """Whether a port holds the queue under test or has the rate of the sweep's link."""
+        return any(end.uses_sweep for end in self._egresses())
+
+    def tested_rates(self, link: Link | None) -> tuple[Rate, ...]:
+        """Return the rates at which the queue under test is needed."""
+        rates = (end.tested_rate(link) for end in self._egresses())
+        return tuple(dict.fromkeys(rate for rate in rates if rate is not None))
+
+    def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
+        """Build the nodes and wires, with addresses; `queues` maps rates to tested qdiscs."""
+        subnets = self._subnets()
+        taken: dict[int, int] = {}
+        wires = []
+        for number, section in enumerate(self.links):
+            ports = []
+            ends = zip(
+                (section.from_, section.to),
+                _interfaces(section),
+                (section.there, section.back),
+                strict=True,
+            )
+            for node, interface, end in ends:
+                address = ""
+                if not self.nodes[node].switches:
+                    subnet = subnets[number]
+                    taken[subnet] = taken.get(subnet, 0) + 1
+                    address = f"10.0.{subnet}.{taken[subnet]}/24"
+                egress = self._egress(end, link, queues)
+                ports.append(Port(node, interface, address, egress, offloads=section.offloads))
+            wires.append(Wire(*ports))
+        nodes = (Node(name, node.forwards, node.switches) for name, node in self.nodes.items())
+        return Topology("nodes", tuple(nodes), tuple(wires))
+
+    def _egress(
+        self, end: EgressSection | None, link: Link | None, queues: Mapping[Rate, Qdisc]
+    ) -> Egress:
+        if end is None:
+            return Shaper(self.edge_rate, EDGE_BURST, SHAPER_LIMIT)
+        if end.tree is not None:
+            return build(end.tree, end.ingress, link, queues)
+        if end.delay is not None:
+            rate = self.edge_rate if end.rate is None else rate_of(end.rate, link)
+            return Delay(end.delay, rate, DELAY_LIMIT)
+        rate = rate_of(end.rate, link)
+        if end.queue is None:
+            return Shaper(rate, end.burst or EDGE_BURST, SHAPER_LIMIT)
+        qdisc = end.queue.qdisc() if isinstance(end.queue, QueueSection) else queues[rate]
+        return Shaper(rate, end.burst or BURST, SHAPER_LIMIT, qdisc)
+
+    def _egresses(self) -> Iterator[EgressSection]:
+        for link in self.links:
+            yield from (end for end in (link.there, link.back) if end is not None)
+
+    def _subnets(self) -> dict[int, int]:
+        """Map each link to its subnet, counted from 1; links joined by switches share a subnet."""
+        subnet: dict[int, int] = {}
+        of_switch: dict[str, int] = {}
+        pending = list(enumerate(self.links))
+        switches = {name for name, node in self.nodes.items() if node.switches}
+        segments = _segments(self.links, switches)
+        for number, _ in pending:
+            name = segments[number]
+            subnet[number] = of_switch.setdefault(name, len(of_switch) + 1)
+        return subnet
+
+
+def _segments(links: list[WireSection], switches: set[str]) -> dict[int, str]:
+    """Map each link to the name of its segment: the first of connected switches, else the link."""
+    group = {name: name for name in switches}
+
+    def root(name: str) -> str:
+        while group[name] != name:
+            name = group[name]
+        return name
+
+    for link in links:
+        if link.from_ in switches and link.to in switches:
+            group[root(link.to)] = root(link.from_)
+    return {
+        number: next(
+            (root(end) for end in (link.from_, link.to) if end in switches), f"link {number}"
+        )
+        for number, link in enumerate(links)
+    }
+
+
+def _interfaces(link: WireSection) -> tuple[str, str]:
+    return link.ports or (f"{link.from_}-{link.to}", f"{link.to}-{link.from_}")

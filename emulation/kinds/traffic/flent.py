@@ -1,0 +1,187 @@
+"""A test of flent, from one node to another: netperf's flows, probes, calls, pages.
+
+```yaml
+traffic:
+  kind: flent
+  test: rrul_be                  # any test of flent
+  length: 140 s
+  step: 200 ms                   # between two samples
+  start_jitter: 50 ms            # each TCP flow starts up to this much later, as the seed says
+  servers: [netserver, irtt]     # also ditg, web, flood
+  options: {test-parameter: "upload_streams=8"}    # further options of flent
+  client: client                 # the nodes
+  server: server
+```
+
+The data are flent's own file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, field_validator
+
+from emulation.errors import TrafficFailure
+from emulation.kinds.rigs.base import RigSection
+from emulation.kinds.traffic.base import PER_MBIT, TrafficSection
+from emulation.model.topology import Link, Topology
+from emulation.model.units import Duration
+from emulation.study.schema import Flaws, Settings, unknown
+
+if TYPE_CHECKING:
+    from emulation.model.run import Run
+
+#: The known servers; all but the first two are modules of `emulation.guest`.
+SERVERS = Literal["netserver", "irtt", "ditg", "web", "flood"]
+
+#: The guest's shell knows no longer pause before a flow (`guest/traffic.py`).
+MOST_JITTER = Duration(10**9)
+
+#: Flent's name for its runner of netperf.
+NETPERF = "NetperfDemoRunner"
+
+
+#: What flent wrote, in the folder of what a guest leaves, where it is to be kept. All that was
+#: measured is measured by then, so the data stay the same.
+RAW = "raw.flent.gz"
+
+
+class Flent(TrafficSection):
+    """A test of flent."""
+
+    kind: Literal["flent"]
+    servers: tuple[SERVERS, ...] = Field(default=("netserver", "irtt"), min_length=1)
+    options: Settings = ()
+    client: str = "client"
+    server: str = "server"
+
+    @field_validator("servers")
+    @classmethod
+    def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        repeated = [name for index, name in enumerate(names) if name in names[:index]]
+        if repeated:
+            raise Flaws(((), f"'{repeated[0]}' is there twice", "remove one of the two"))
+        return names
+
+    @field_validator("start_jitter")
+    @classmethod
+    def _below_a_second(cls, jitter: Duration) -> Duration:
+        if jitter > MOST_JITTER:
+            what = f"is more than {MOST_JITTER}, of which flent's flows start within"
+            raise Flaws(((), what, "shorten it"))
+        return jitter
+
+    @field_validator("options")
+    @classmethod
+    def _names_of_options(cls, options: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        wrong = [name for name, _ in options if not re.fullmatch(r"[a-z][a-z0-9-]*", name)]
+        if wrong:
+            what = f"'{wrong[0]}' is not the name of an option"
+            raise Flaws(((wrong[0],), what, "write lower-case letters, digits and -"))
+        return options
+
+    def check(self, rig: RigSection, topology: Topology) -> None:
+        """Raise `Flaws` unless its nodes are two hosts that can reach each other."""
+        self.check_length(self.length)
+        hosts = [node.name for node in topology.nodes if node.host]
+        for key, name in (("client", self.client), ("server", self.server)):
+            if name not in hosts:
+                raise Flaws(((key,), *unknown("host", name, hosts)))
+        if self.client == self.server:
+            raise Flaws((("server",), f"'{self.server}' is the client, too", "name another host"))
+        try:
+            topology.path(self.client, self.server)
+        except ValueError as error:
+            raise Flaws((("server",), str(error), "add a wire to the rig")) from None
+        addresses, rtts = len(topology.port(self.server).ips), len(rig.base_rtts) or 1
+        if addresses != rtts:
+            what = f"'{self.server}' has {addresses} addresses and the rig {rtts} base RTTs"
+            raise Flaws((("server",), what, "give it one address, or each its base RTT"))
+
+    def check_length(self, length: Duration) -> None:
+        """Raise `Flaws` unless they are whole seconds, as flent takes no others."""
+        if length.nanoseconds % 10**9:
+            raise Flaws(
+                (("length",), f"'{length}' is no whole number of seconds", "write e.g. '20 s'")
+            )
+
+    def job(self, run: Run, topology: Topology) -> dict[str, Any]:
+        """Return flent's command, the servers, and the RTT of the idle path."""
+        return {
+            "tool": "live" if run.watched else "flent",
+            "test": self.test,
+            "length_s": run.length.seconds,
+            "step_s": self.step.seconds,
+            "start_jitter_us": round(self.start_jitter.us),
+            "title": run.id,
+            "client": self.client,
+            "server": self.server,
+            "servers": list(self.servers),
+            "options": dict(self.options),
+            "hosts": [
+                {"address": address, "base_rtt_ms": rtt.ms}
+                for address, rtt in zip(topology.port(self.server).ips, run.base_rtts, strict=True)
+            ],
+        }
+
+    def record(
+        self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the number of pages that failed, which fetch times do not show."""
+        failures = (step["failures"] for step in steps if step["step"] == "fetched")
+        return {"page_failures": next(failures)} if "web" in self.servers else {}
+
+    def ends(self, topology: Topology) -> tuple[str, str] | None:
+        """Return its two nodes."""
+        return self.client, self.server
+
+    def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
+        """Map the two nodes to their settings."""
+        return {host: run.sysctls(host) for host in (self.client, self.server)}
+
+    def reduce(self, run: Run, out: Path, raw: bool) -> None:
+        """Check that each flow moved data; flent's own file is the data."""
+        check_flows(out / "data.flent.gz")
+
+    def expected_packets(self, link: Link, length_s: float) -> float:
+        """Estimate the packets of TCP that fills the directions in the name of the test."""
+        up = "up" in self.test or "rrul" in self.test
+        down = "down" in self.test or "rrul" in self.test
+        return PER_MBIT * length_s * (up * link.up.mbit_per_s + down * link.down.mbit_per_s)
+
+
+def check_flows(file: Path) -> None:
+    """Raise `TrafficFailure` where a flow of the flent `file` moved no data or lacks its result."""
+    with gzip.open(file) as stream:
+        content = json.load(stream)
+    results, reports = content["results"], content.get("metadata", {}).get("SERIES_META", {})
+    idle = sorted(
+        name
+        for name, samples in results.items()
+        if not name.endswith("::loss") and not name.endswith("::induced_delay")  # may well be 0
+        # flent drops the samples of a flow that starves at first, but keeps netperf's own count.
+        if not any(sample for sample in samples if sample is not None)
+        and not reports.get(name, {}).get("BYTES_RECVD")
+    )
+    if idle or not results:
+        raise TrafficFailure(
+            what="no data moved in " + (", ".join(idle) or "any flow"),
+            where=file.name,
+            todo="look at flent.log",
+        )
+    unfinished = sorted(
+        name
+        for name, about in reports.items()
+        if name.startswith("TCP") and about.get("RUNNER") == NETPERF and "ELAPSED_TIME" not in about
+    )
+    if unfinished:
+        raise TrafficFailure(
+            what="netperf ended without its result: " + ", ".join(unfinished),
+            where=file.name,
+            todo="look at flent.log; a flow that starves can lose netperf's control connection",
+        )

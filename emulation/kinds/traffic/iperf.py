@@ -1,0 +1,140 @@
+"""Bulk TCP flows of iperf 2 between the pairs of a rig; each of their packets is followed.
+
+```yaml
+traffic:
+  kind: iperf
+  test: tcp_nup                  # flent's test whose form the data have
+  flows: 16                      # which take the pairs in turn
+  both_ways: false               # as many flows from receivers to senders, over WiFi
+  ping_interval: 100 ms          # also send pings from the first sender
+  follow: true                   # false: no packet is captured, the data are iperf's readings
+  length: 60 s
+  step: 1 s
+  start_jitter: 1 s
+```
+
+The data are a file in flent's form and a table of packets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from emulation.kinds.rigs.base import RigSection
+from emulation.kinds.traffic.base import TrafficSection, need_pairs, sysctls_of_pairs
+from emulation.model.topology import Topology
+from emulation.study.schema import MOST_FLOWS, Flaws, Span
+
+if TYPE_CHECKING:
+    from emulation.model.run import Run
+
+#: The table of packets, and the counts made from it.
+TABLE, COUNTS = "run.packets.parquet", "packets.json"
+
+
+class Iperf(TrafficSection):
+    """Bulk flows."""
+
+    kind: Literal["iperf"]
+    flows: int = Field(ge=1, le=MOST_FLOWS, strict=True)
+    both_ways: bool = Field(default=False, strict=True)
+    ping_interval: Span | None = None
+    follow: bool = Field(default=True, strict=True)
+
+    def check(self, rig: RigSection, topology: Topology) -> None:
+        """Raise `Flaws` without pairs, for both directions without WiFi, and for pings with it."""
+        need_pairs(self.kind, topology)
+        if not topology.observed:
+            what = f"'{self.kind}' follows packets through a queue, '{topology.name}' names none"
+            raise Flaws((("kind",), what, "write 'kind: mix' for gateways"))
+        if self.both_ways and not topology.media:
+            what = "is for a rig with a WiFi link: only there are both directions followed"
+            raise Flaws((("both_ways",), what, "remove it"))
+        if self.ping_interval and topology.media:
+            raise Flaws((("ping_interval",), "is for a rig without a WiFi link", "remove it"))
+        if not self.follow and (topology.media or self.ping_interval):
+            what = "is for flows over a wire without pings"
+            raise Flaws((("follow",), what, "remove it"))
+
+    def job(self, run: Run, topology: Topology) -> dict[str, Any]:
+        """Return the flows, their pairs, and the places where packets are captured."""
+        interval = self.ping_interval
+        tool: dict[str, Any] = {"tool": "iperf"}
+        pairs, flows = list(topology.pairs), self.flows
+        if topology.media:
+            counted = [{"node": node, "interface": name} for node, name in topology.observed[1:2]]
+            tool = {"tool": "stations", "servers": ["iperf"], "counted": counted}
+        if self.both_ways:  # flows take the pairs in turn
+            pairs += [(receiver, sender) for sender, receiver in topology.pairs]
+            flows *= 2
+        return {
+            **tool,
+            "flows": flows,
+            "length_s": run.length.seconds,
+            "start_jitter_us": round(self.start_jitter.us),
+            "base_rtt_ms": run.base_rtts[0].ms,
+            **({"ping_interval_s": interval.seconds} if interval else {}),
+            "pairs": [
+                {"sender": sender, "receiver": receiver, "address": topology.port(receiver).ip}
+                for sender, receiver in pairs
+            ],
+            "captures": [
+                {"node": node, "interface": interface}
+                for node, interface in (topology.observed if self.follow else ())
+            ],
+        }
+
+    def record(
+        self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the counts of packets, and of the qdiscs only those of routers."""
+        if not self.follow:
+            return {"flows": self.flows}
+        routers = {node.name for node in run.topology.nodes if node.forwards}
+        return {
+            "flows": self.flows,
+            **({"both_ways": True} if self.both_ways else {}),
+            "packets": json.loads((out / COUNTS).read_text()),
+            "packets_sha256": hashlib.sha256((out / TABLE).read_bytes()).hexdigest(),
+            # Captures have what hosts and switches sent.
+            "qdiscs": {port: seen for port, seen in qdiscs.items() if port.split()[0] in routers},
+        }
+
+    @property
+    def leaves(self) -> dict[str, str]:
+        """Return the table of packets."""
+        return {TABLE: ".packets.parquet"} if self.follow else {}
+
+    def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
+        """Map nodes to settings of hosts and of neighbours."""
+        return sysctls_of_pairs(run, topology)
+
+    def reduce(self, run: Run, out: Path, raw: bool) -> None:
+        """Make a file in flent's form, the table of packets and its counts."""
+        # pyarrow and pandas take a second to import
+        from emulation.captures import bulk, flent, frames, places, series, stations, table
+
+        topology, base_rtt = run.topology, run.base_rtts[0]
+        test = self.flent_about(run)
+        if not self.follow:
+            flent.write(series.totals(test, out, self.flows), out / "data.flent.gz")
+            return
+        wireless = bool(topology.media)
+        if wireless:
+            reduced = stations.reduce(out, topology, test, self.flows, self.both_ways, base_rtt)
+        else:
+            has_pings = self.ping_interval is not None
+            reduced = bulk.reduce(out, topology, test, self.flows, base_rtt, has_pings)
+        table.write(reduced.packets, out / TABLE, self.flows if wireless else None)
+        (out / COUNTS).write_text(json.dumps(reduced.counts))
+        content = series.content(test, reduced, self.flows, base_rtt, wireless=wireless)
+        flent.write(content, out / "data.flent.gz")
+        for place in topology.observed if raw else ():
+            captured = places.frames(out, place)
+            name = captured.name.removesuffix(places.FRAMES)
+            frames.to_pcap(frames.read(captured), out / f"{name}{places.PCAP}")

@@ -1,0 +1,484 @@
+"""Programs of any kind: what runs on which node, when, and what it leaves.
+
+```yaml
+traffic:
+  kind: programs
+  length: 10 s                     # of the load
+  packages: [jq]                   # of Debian, in addition to the guest's
+  files: [sender.py]               # of the study's folder; every program finds them where it runs
+  programs:
+    - {kind: iperf3, from: client, to: server, options: [-P, "4"]}
+    - {kind: netperf, from: client, to: server, cc: bbr}    # of this flow; so have iperf and iperf3
+    - {kind: ping, from: client, to: server, interval: 100 ms}
+    - kind: command
+      name: receiver
+      node: server
+      command: [python3, receiver.py, "{server}", "9000"]
+      until: load                  # it is stopped when the load is over; `clients`: when all
+                                   # that end by themselves have; `end`: it ends by itself
+    - kind: command
+      node: client
+      command: [python3, sender.py, "{server}", "9000", "{seed}"]
+      after: {udp: 9000, on: server}
+      keeps: ["*.csv"]
+```
+
+Several clients of one kind share the server on their node; iperf3's has one client at a time.
+
+With `rig: {kind: none}` a command has no `node`: it runs outside of all nodes, like a Mininet
+script that makes its own.
+
+In a word of a command `{server}` is the address of the node `server`, `{seed}` the run's seed and
+`{length_s}` the length of the load in seconds. Output and files are stored as `.output.tar.gz` next
+to the data; lines of JSON become rows of `.rows.jsonl.gz`, and their numbers become series of the
+data where they have a `time_s`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    field_validator,
+    model_validator,
+)
+
+from emulation import datafile
+from emulation.host.apt import NAME as PACKAGE
+from emulation.host.digest import sha256
+from emulation.kinds.rigs.base import RigSection
+from emulation.kinds.traffic.base import TrafficSection
+from emulation.model.topology import Topology
+from emulation.model.units import Duration
+from emulation.programs.taken import mode
+from emulation.study.schema import (
+    Flaws,
+    Name,
+    Section,
+    Settings,
+    Span,
+    StudySection,
+    TestName,
+    unknown,
+)
+
+if TYPE_CHECKING:
+    from emulation.model.run import Run
+
+#: How much longer than the load a program that ends by itself may take.
+GRACE_S = 60.0
+
+#: Ports that servers listen on before their clients start.
+IPERF_PORT, IPERF3_PORT, NETPERF_PORT, IRTT_PORT = 5001, 5201, 12865, 2112
+
+WORDS = ("seed", "length_s")  # in braces in a command, like the names of nodes
+NO_JITTER = Duration(1)  # programs start at the times written
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of the environment
+
+
+def _inside(text: str) -> str:
+    path = PurePosixPath(text)
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise Flaws(((), f"'{text}' is not below the study's folder", "write a relative path"))
+    return text
+
+
+def _package(text: str) -> str:
+    if not PACKAGE.fullmatch(text):
+        raise Flaws(((), f"'{text}' is not the name of a Debian package", "write e.g. iperf3"))
+    return text
+
+
+def _words(value: Any) -> Any:
+    """Return the words of a command, with numbers as text."""
+    if isinstance(value, str):
+        raise Flaws(((), "is not a list", f"write e.g. [{', '.join(value.split())}]"))
+    if not isinstance(value, list):
+        return value  # pydantic refuses it
+    numbers = (int, float)
+    return [
+        str(word) if isinstance(word, numbers) and not isinstance(word, bool) else word
+        for word in value
+    ]
+
+
+def _variables(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    for name, _ in pairs:
+        if not _VARIABLE.fullmatch(name):
+            what = f"'{name}' is not the name of a variable"
+            raise Flaws(((name,), what, "write letters, digits and _"))
+    return pairs
+
+
+def _start(value: Any) -> Duration:
+    if isinstance(value, Duration):
+        return value
+    try:
+        return Duration.parse(str(value))
+    except ValueError as error:
+        what, _, todo = str(error).rpartition("; ")
+        raise Flaws(((), what, todo)) from None
+
+
+Start = Annotated[Duration, PlainValidator(_start)]
+Words = Annotated[list[str], BeforeValidator(_words)]
+Variables = Annotated[Settings, AfterValidator(_variables)]
+Inside = Annotated[str, AfterValidator(_inside)]
+Package = Annotated[str, AfterValidator(_package)]
+
+
+class AfterSection(Section):
+    """What a program waits for before it starts: exactly one of the first three."""
+
+    tcp: int | None = Field(default=None, ge=1, le=65535, strict=True)  # a port that is listened on
+    udp: int | None = Field(default=None, ge=1, le=65535, strict=True)
+    program: str | None = None  # whose end it waits for
+    on: str | None = None  # the node of the port; by default that of the program
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if sum(event is not None for event in (self.tcp, self.udp, self.program)) != 1:
+            todo = "write one of tcp, udp and program"
+            raise Flaws(((), "waits for nothing, or for several things", todo))
+        return self
+
+
+class CommandSection(Section):
+    """Any command on a node."""
+
+    kind: Literal["command"] = "command"
+    name: Name | None = None  # of its output; by default that of the program
+    node: str | None = None  # None: outside of all nodes, where the rig has none
+    command: Words = Field(min_length=1)
+    environment: Variables = ()
+    start: Start = Duration(0)
+    after: AfterSection | None = None
+    until: Literal["end", "load", "clients"] = "end"
+    status: int = Field(default=0, ge=0, le=255, strict=True)  # with which it must exit
+    keeps: list[Inside] = Field(default_factory=list)
+
+    def commands(self, length_s: float) -> Iterator[CommandSection]:
+        """Yield the command itself."""
+        yield self
+
+
+class ClientSection(Section):
+    """A client on one node and its server on another."""
+
+    several: ClassVar[bool] = True  # whether its server has several clients at a time
+    name: Name | None = None
+    from_: str = Field(alias="from")
+    to: str
+    start: Start = Duration(0)
+    options: Words = Field(default_factory=list)  # additional ones for the client
+
+    def _pair(
+        self,
+        server: list[str] | None,
+        client: list[str],
+        port: dict[str, int] | None = None,
+        after: AfterSection | None = None,
+    ) -> Iterator[CommandSection]:
+        """Yield the server and the client, which awaits it.
+
+        The server outlives the load: clients ask it for its part of their results at their end.
+        """
+        name = self.name or client[0]
+        if server is not None:
+            yield CommandSection(
+                name=f"{name}_server", node=self.to, command=server, until="clients"
+            )
+            after = AfterSection.model_validate({**(port or {}), "on": self.to})
+        yield CommandSection(
+            name=name,
+            node=self.from_,
+            command=[*client, *self.options],
+            start=self.start,
+            after=after,
+        )
+
+
+class IperfSection(ClientSection):
+    """iperf 2."""
+
+    kind: Literal["iperf"]
+    cc: Name | None = None  # its congestion control; by default that of the host
+
+    def commands(self, length_s: float) -> Iterator[CommandSection]:
+        """Yield a server and a client that sends as long as the load lasts."""
+        client = ["iperf", "-c", f"{{{self.to}}}", "-t", f"{length_s:g}", "-y", "C"]
+        client += ["-Z", self.cc] if self.cc else []
+        yield from self._pair(["iperf", "-s"], client, {"tcp": IPERF_PORT})
+
+
+class Iperf3Section(ClientSection):
+    """iperf 3."""
+
+    several: ClassVar[bool] = False
+    kind: Literal["iperf3"]
+    cc: Name | None = None
+
+    def commands(self, length_s: float) -> Iterator[CommandSection]:
+        """A server and a client, whose report is JSON."""
+        client = ["iperf3", "-c", f"{{{self.to}}}", "-t", f"{length_s:g}", "-J"]
+        client += ["-C", self.cc] if self.cc else []
+        yield from self._pair(["iperf3", "-s"], client, {"tcp": IPERF3_PORT})
+
+
+class NetperfSection(ClientSection):
+    """netperf alone."""
+
+    kind: Literal["netperf"]
+    test: str = "TCP_STREAM"
+    cc: Name | None = None  # of both ends
+
+    def commands(self, length_s: float) -> Iterator[CommandSection]:
+        """Yield netserver and a client."""
+        client = ["netperf", "-H", f"{{{self.to}}}", "-t", self.test, "-l", f"{length_s:g}"]
+        server, command = self._pair(["netserver", "-4", "-D"], client, {"tcp": NETPERF_PORT})
+        yield server
+        if self.cc:  # an option of the test, which come after `--`
+            mark = [] if "--" in self.options else ["--"]
+            words = [*command.command, *mark, "-K", f"{self.cc},{self.cc}"]
+            command = command.model_copy(update={"command": words})
+        yield command
+
+
+class IrttSection(ClientSection):
+    """irtt."""
+
+    kind: Literal["irtt"]
+    interval: Span = Duration(10**7)
+
+    def commands(self, length_s: float) -> Iterator[CommandSection]:
+        """A server and a client, whose report is JSON."""
+        client = ["irtt", "client", "-o", "-", "-i", f"{self.interval.us:g}us"]
+        client += ["-d", f"{length_s:g}s", f"{{{self.to}}}"]
+        server = ["irtt", "server", "-b", f"{{{self.to}}}:{IRTT_PORT}", "-i", "1ms"]
+        yield from self._pair(server, client, {"udp": IRTT_PORT})
+
+
+class PingSection(ClientSection):
+    """ping."""
+
+    kind: Literal["ping"]
+    interval: Span = Duration(10**8)
+
+    def commands(self, length_s: float) -> Iterator[CommandSection]:
+        """Yield a ping that lasts as long as the load."""
+        count = max(1, round(length_s / self.interval.seconds))
+        client = ["ping", "-n", "-D", "-i", f"{self.interval.seconds:g}", "-c", f"{count}"]
+        yield from self._pair(None, [*client, f"{{{self.to}}}"])
+
+
+class FlentSection(ClientSection):
+    """A test of flent among other programs; its data file is kept."""
+
+    kind: Literal["flent"]
+    test: TestName
+    step: Span = Duration(2 * 10**8)
+
+    def commands(self, length_s: float) -> Iterator[CommandSection]:
+        """Yield netserver and flent."""
+        client = ["flent", self.test, "-H", f"{{{self.to}}}", "-l", f"{length_s:g}"]
+        client += ["-s", f"{self.step.seconds:g}", "-D", "."]
+        server, command = self._pair(["netserver", "-4", "-D"], client, {"tcp": NETPERF_PORT})
+        yield server
+        yield command.model_copy(update={"keeps": ["*.flent.gz"]})
+
+
+Program = Annotated[
+    CommandSection
+    | IperfSection
+    | Iperf3Section
+    | NetperfSection
+    | IrttSection
+    | PingSection
+    | FlentSection,
+    Field(discriminator="kind"),
+]
+
+
+class Programs(TrafficSection, StudySection):
+    """A list of programs."""
+
+    kind: Literal["programs"]
+    test: TestName = "programs"
+    step: Span = Duration(2 * 10**8)
+    start_jitter: Span = NO_JITTER
+    packages: list[Package] = Field(default_factory=list)
+    files: list[Inside] = Field(default_factory=list)
+    programs: list[Program] = Field(min_length=1)
+
+    @field_validator("start_jitter")
+    @classmethod
+    def _is_default(cls, jitter: Duration) -> Duration:
+        if jitter != NO_JITTER:
+            what = "has no effect on programs"
+            raise Flaws(((), what, "remove it, and give programs a 'start'"))
+        return jitter
+
+    @model_validator(mode="after")
+    def _files_are_there(self) -> Self:
+        for number, name in enumerate(self.files if self.folder else ()):
+            path = (self.folder or Path()) / name
+            if name in self.files[:number]:
+                raise Flaws(
+                    (("files", number), f"'{name}' is there twice", "remove one of the two")
+                )
+            if not os.path.isfile(path):  # noqa: PTH113 - a name may be too long for `Path.is_file`
+                raise Flaws((("files", number), "there is no such file", f"put it at {path}"))
+            if not path.resolve().is_relative_to((self.folder or Path()).resolve()):
+                what = f"'{name}' leads out of the study's folder"
+                raise Flaws((("files", number), what, "copy it into the folder"))
+        return self
+
+    def commands(self, length_s: float) -> Iterator[tuple[int, CommandSection]]:
+        """Yield the commands of each program with its number; clients share a server of their kind.
+
+        Raise `Flaws` for a second client of a server that has one at a time.
+        """
+        servers = set()
+        for number, section in enumerate(self.programs):
+            for command in section.commands(length_s):
+                if isinstance(section, ClientSection) and command.until == "clients":
+                    server = (command.node, tuple(command.command))
+                    if server in servers and not section.several:
+                        what = f"{section.kind}'s server on '{command.node}' has another client"
+                        todo = "give that one the option -P, or use iperf or netperf"
+                        raise Flaws((("programs", number), what, todo))
+                    if server in servers:
+                        continue
+                    servers.add(server)
+                yield number, command
+
+    def check_length(self, length: Duration) -> None:
+        """Raise `Flaws` where a program does not start within the load."""
+        for number, command in self.commands(length.seconds):
+            if command.start >= length:
+                what = f"'{command.start}' is not within the load, '{length}'"
+                raise Flaws((("programs", number, "start"), what, "start it earlier"))
+
+    def check(self, rig: RigSection, topology: Topology) -> None:
+        """Raise `Flaws` where a program lacks a host, a name of its own or what it waits for."""
+        self.check_length(self.length)
+        nodes = [node.name for node in topology.nodes if not node.switches]
+        shadowed = sorted(set(nodes) & set(WORDS))
+        if shadowed:
+            what = f"a node is called '{shadowed[0]}', which has a meaning in commands"
+            raise Flaws((("kind",), what, f"give the node another name than {', '.join(WORDS)}"))
+        addressed = [name for name in nodes if _address(topology, name)]
+        seen: set[str] = set()
+        for number, command in self.commands(self.length.seconds):
+            section, where = self.programs[number], ("programs", number)
+            if isinstance(section, ClientSection) and section.to not in addressed:
+                raise Flaws(((*where, "to"), *unknown("node", section.to, addressed)))
+            if command.node is None and nodes:
+                valid = f"write one of: {', '.join(nodes)}"
+                raise Flaws(((*where, "node"), "is missing", valid))
+            if command.node is not None and command.node not in nodes:
+                raise Flaws((where, *unknown("node", command.node, nodes)))
+            name = _name(command)
+            if name in seen:
+                what = f"another program is called '{name}', too"
+                raise Flaws((where, what, "write another 'name'"))
+            after = command.after
+            if after and after.on is not None and after.on not in nodes:
+                raise Flaws(((*where, "after", "on"), *unknown("node", after.on, nodes)))
+            if after and after.program is not None and after.program not in seen:
+                known = unknown("program", after.program, sorted(seen))
+                raise Flaws(((*where, "after", "program"), *known))
+            seen.add(name)
+
+    def job(self, run: Run, topology: Topology) -> dict[str, Any]:
+        """Return what runs where and when, ready for the guest's module `programs`."""
+        length_s = run.length.seconds
+        words = {node.name: _address(topology, node.name) for node in topology.nodes}
+        words |= dict(zip(WORDS, (str(run.seed), f"{length_s:g}"), strict=True))
+        commands = [command for _, command in self.commands(length_s)]
+        packages = {"packages": list(self.debian)} if self.debian else {}
+        job = {
+            "tool": "programs",
+            "length_s": length_s,
+            **packages,
+            "programs": [_program(command, words, length_s) for command in commands],
+            "files": [
+                {"path": name, "mode": mode(path), "sha256": sha256(path)}
+                for name, path in self.sources()
+            ],
+        }
+        return job if topology.nodes else {"work": "programs", "traffic": job}
+
+    @property
+    def controls(self) -> frozenset[str]:
+        """Return the congestion controls that programs ask for."""
+        named = (getattr(program, "cc", None) for program in self.programs)
+        return frozenset(name for name in named if name is not None)
+
+    def sources(self) -> list[tuple[str, Path]]:
+        """Return the files of the study for the programs: (name in the guest, path)."""
+        return [(name, (self.folder or Path()) / name) for name in self.files]
+
+    @property
+    def debian(self) -> tuple[str, ...]:
+        """Return the Debian packages that it names, and those that kinds of programs need."""
+        kinds = ("iperf3" for program in self.programs if program.kind == "iperf3")
+        return tuple(sorted({*self.packages, *kinds}))
+
+    @property
+    def leaves(self) -> dict[str, str]:
+        """Return the archive of output and files, and the rows made from lines of JSON."""
+        return {"output.tar.gz": datafile.OUTPUT, "rows.jsonl.gz": datafile.ROWS}
+
+    def reduce(self, run: Run, out: Path, raw: bool) -> None:
+        """Make the archive of all output, the rows, and a file in flent's form of their numbers."""
+        from emulation.kinds.traffic import outputs
+
+        outputs.reduce(run, out)
+
+
+def _name(command: CommandSection) -> str:
+    return command.name or re.sub(r"\W", "_", PurePosixPath(command.command[0]).name).lower()
+
+
+def _address(topology: Topology, node: str) -> str:
+    """Return the first address of a node; empty for a switch."""
+    ports = (port for port in topology.ports() if port.node == node and port.address)
+    return next((port.ip for port in ports), "")
+
+
+def _filled(word: str, words: dict[str, str]) -> str:
+    """Replace the known names in braces in `word`; other braces stay."""
+    return re.sub(r"\{(\w+)\}", lambda match: words.get(match[1]) or match[0], word)
+
+
+def _program(command: CommandSection, words: dict[str, str], length_s: float) -> dict[str, Any]:
+    after: dict[str, Any] | None = None
+    if command.after is not None:
+        after = {
+            key: value
+            for key in ("tcp", "udp", "program")
+            if (value := getattr(command.after, key)) is not None
+        }
+    return {
+        "name": _name(command),
+        "node": command.node,
+        "command": [_filled(word, words) for word in command.command],
+        "environment": {name: _filled(value, words) for name, value in command.environment},
+        "start_s": command.start.seconds,
+        "after": after,
+        "after_node": (command.after.on or command.node) if command.after else command.node,
+        "until": command.until,
+        "statuses": [command.status],
+        "deadline_s": length_s + GRACE_S,
+        "keeps": list(command.keeps),
+    }
