@@ -58,8 +58,8 @@ def _experiments() -> dict[str, Experiment]:
 
 
 @cache  # to find one takes a look at the folders of all
-def _study(folder: Path) -> study.Study:
-    return study.open_study(folder)
+def _study(folder: Path) -> study.StudyFolder:
+    return study.study_at(folder)
 
 
 @cache  # several figures show a cell
@@ -508,7 +508,7 @@ def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[Fi
 
 def _states(of: Iterable[str]) -> bool:
     """Whether any of these studies states something; where none is named, all are meant."""
-    chosen = [study.open_study(one) for one in of]
+    chosen = [study.study_at(one) for one in of]
     return not chosen or any(one.statements.is_file() for one in chosen)
 
 

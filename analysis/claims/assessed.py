@@ -8,11 +8,11 @@ from analysis.claims.verdict import ERAS, Assessment, Design, assess, condition_
 from analysis.errors import DataError
 from analysis.measures.table import measure_study
 from analysis.runs.statement import Claim, read_claims
-from analysis.runs.study import Study
+from analysis.runs.study import StudyFolder
 from emulation.config import ownfile
 
 
-def assess_study(study: Study, data: Path, *, jobs: int | None = None) -> list[Assessment]:
+def assess_study(study: StudyFolder, data: Path, *, jobs: int | None = None) -> list[Assessment]:
     """Every claim of `study` on the runs below `data`.
 
     `jobs` processes read the runs, by default one a core. Raises DataError as `read` does, and for
@@ -25,7 +25,7 @@ def assess_study(study: Study, data: Path, *, jobs: int | None = None) -> list[A
     return assess(claims, reading.rules, table, reading.variations, design_of(study))
 
 
-def read(study: Study) -> tuple[list[Claim], Rules]:
+def read(study: StudyFolder) -> tuple[list[Claim], Rules]:
     """The claims of `study` and what they mean.
 
     Raises DataError for a file that cannot be used, where a rule has no claim or is the same as one
@@ -42,7 +42,7 @@ def read(study: Study) -> tuple[list[Claim], Rules]:
     return claims, reading
 
 
-def design_of(study: Study) -> Design:
+def design_of(study: StudyFolder) -> Design:
     """What the study's file fixes of its experiments, by the labels of their points."""
     loads, seeds, seen = {}, {}, {}
     fixed = study.about.fixed

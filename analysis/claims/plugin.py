@@ -21,7 +21,7 @@ from analysis.errors import DataError
 from analysis.measures.names import METRICS
 from analysis.measures.table import RECORDED
 from analysis.runs.statement import Claim
-from analysis.runs.study import Study
+from analysis.runs.study import StudyFolder
 from emulation.errors import ConfigError
 from emulation.model.run import Point
 from emulation.study import studies, trust
@@ -39,7 +39,7 @@ NONE: Final = Rules(MappingProxyType({}), ())
 REMEDY: Final = "Correct it; docs/claims.md says what belongs there"
 
 
-def rules_of(study: Study) -> Rules:
+def rules_of(study: StudyFolder) -> Rules:
     """The rules of a study; none where it has no such code.
 
     Raises DataError, with file and line, where the code fails, and where it defines something else
@@ -82,7 +82,9 @@ def load(path: Path) -> ModuleType:
     return module
 
 
-def _making(study: Study, claim: str, rule: Callable[[Claim], Any]) -> Callable[[Claim], Condition]:
+def _making(
+    study: StudyFolder, claim: str, rule: Callable[[Claim], Any]
+) -> Callable[[Claim], Condition]:
     """A rule that makes a condition of what its claim prints; the condition is checked."""
     path = study.rules
     assert path is not None
@@ -98,7 +100,7 @@ def _making(study: Study, claim: str, rule: Callable[[Claim], Any]) -> Callable[
     return make
 
 
-def _checked(study: Study, claim: str, rule: Any) -> Condition:
+def _checked(study: StudyFolder, claim: str, rule: Any) -> Condition:
     """`rule`, a condition whose metrics and cells all exist; raises DataError for others."""
     fault = next(_faults(rule, study), None)
     if fault is not None:
@@ -123,7 +125,7 @@ def _variations(path: Path, module: ModuleType) -> tuple[Variation, ...]:
     return found
 
 
-def _faults(rule: Any, study: Study) -> Iterator[tuple[str, str]]:
+def _faults(rule: Any, study: StudyFolder) -> Iterator[tuple[str, str]]:
     """What is wrong with a rule, each with what to do."""
     match rule:
         case Lacking() | Same():
@@ -140,7 +142,7 @@ def _faults(rule: Any, study: Study) -> Iterator[tuple[str, str]]:
             yield f"is {rule!r}, no condition", REMEDY
 
 
-def _misnamed(one: Quantity, study: Study) -> Iterator[tuple[str, str]]:
+def _misnamed(one: Quantity, study: StudyFolder) -> Iterator[tuple[str, str]]:
     """What a quantity names that there is not. Only cells of the study count, as others are run for
     nobody who does not ask for them."""
     points = _points(study)
@@ -166,7 +168,7 @@ def _misnamed(one: Quantity, study: Study) -> Iterator[tuple[str, str]]:
 
 
 @cache
-def _points(study: Study) -> Mapping[str, Sequence[Point]]:
+def _points(study: StudyFolder) -> Mapping[str, Sequence[Point]]:
     """The points of its experiments, by their labels."""
     found: dict[str, list[Point]] = {}
     for point in (point for one in study.about.experiments for point in one.points):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from analysis.errors import DataError
-from analysis.runs.study import Study, known
+from analysis.runs.study import StudyFolder, known
 from analysis.sources import closure
 from emulation.host.cache import keep, kept, states
 
@@ -34,8 +34,8 @@ LEFT_OUT: Final = ("figures", "notebooks", "data", "README.md", "__pycache__")
 
 def settle(
     data: Path,
-    studies: Iterable[Study] | None = None,
-    anew: Callable[[Study], None] = lambda study: None,
+    studies: Iterable[StudyFolder] | None = None,
+    anew: Callable[[StudyFolder], None] = lambda study: None,
 ) -> list[dict[str, Any]]:
     """Every claim of `studies`, or of all that are known, on the runs below `data`, in the form of
     `summary.as_json`.
@@ -44,7 +44,7 @@ def settle(
     `assess_study` does, and where claims of two studies have one id.
     """
 
-    def make(study: Study) -> list[dict[str, Any]]:
+    def make(study: StudyFolder) -> list[dict[str, Any]]:
         from analysis.claims.assessed import assess_study  # SciPy takes a second to import
         from analysis.claims.summary import as_json
 
@@ -60,7 +60,7 @@ def settle(
 
 
 def assess_and_keep(
-    data: Path, studies: Iterable[Study] | None = None, *, jobs: int | None = None
+    data: Path, studies: Iterable[StudyFolder] | None = None, *, jobs: int | None = None
 ) -> list["Assessment"]:
     """As `settle`, with all that pages show of the claims: they are assessed whatever is kept, and
     kept for `settle`. `jobs` processes read the runs, by default one a core."""
@@ -80,7 +80,7 @@ def assess_and_keep(
 
 
 def _distinct(
-    study: Study, claims: Iterable[Mapping[str, Any]], before: Iterable[Mapping[str, Any]]
+    study: StudyFolder, claims: Iterable[Mapping[str, Any]], before: Iterable[Mapping[str, Any]]
 ) -> None:
     """Raise DataError where a claim of `study` has the id of one `before`."""
     taken = {one["id"]: one["paper"] for one in before}
@@ -90,7 +90,9 @@ def _distinct(
             raise DataError.of(study.statements, wrong, "Begin its ids with other letters")
 
 
-def _digests(data: Path, studies: Iterable[Study] | None) -> Iterator[tuple[Study, str, str]]:
+def _digests(
+    data: Path, studies: Iterable[StudyFolder] | None
+) -> Iterator[tuple[StudyFolder, str, str]]:
     """Each study, or each that is known, with a name for its place and that of its runs, and a
     digest of all that its verdicts depend on."""
     package = ROOT / "analysis/claims"

@@ -8,7 +8,7 @@ from analysis.errors import DataError
 from analysis.measures import metrics
 from analysis.runs import dataset
 from analysis.runs.published import read_published
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from emulation.model.run import Point
 
 PAPER: Final = ("gbw2015", "rrul")
@@ -26,7 +26,7 @@ def published(cell: Point) -> Values:
     """
     if cell.cc != PUBLISHED_CC:
         return {}
-    table = read_published(open_study(PAPER[0]).published / PUBLISHED)
+    table = read_published(study_at(PAPER[0]).published / PUBLISHED)
     rows = table[(table["link"] == cell.link.name) & (table["qdisc"] == cell.qdisc)]
     # What the paper calls one direction is compared with the upload, as in Fig. 2a and 2b.
     names = rows["direction"].replace({"one": "upload", "round_trip": "latency"})

@@ -21,7 +21,7 @@ from analysis.measures.names import METRICS
 from analysis.runs import recorded
 from analysis.runs.dataset import FEW_RUNS, KERNEL, RunFile, find_runs, read_record
 from analysis.runs.flentfile import RERUN
-from analysis.runs.study import Study, of_run
+from analysis.runs.study import StudyFolder, of_run
 from emulation.datafile import MEASURES
 from emulation.host.pool import workers
 from emulation.model.run import DEFAULT_ERA
@@ -53,7 +53,7 @@ MEASURED: Final = pa.DataFrameSchema(
 
 
 def measure_study(
-    study: Study,
+    study: StudyFolder,
     data: Path,
     *,
     experiments: Collection[str] | None = None,
@@ -129,7 +129,7 @@ def _named(measure: Measure) -> str:
     return f"{measure.__module__}:{measure.__qualname__}"
 
 
-def _described(study: Study) -> str:
+def _described(study: StudyFolder) -> str:
     """Digest of what the study's files say of its experiments."""
     digest = hashlib.sha256()
     for path in (study.folder / FILE, study.axes):
@@ -138,7 +138,7 @@ def _described(study: Study) -> str:
 
 
 def _known_and_new(
-    study: Study,
+    study: StudyFolder,
     data: Path,
     kinds: Mapping[str, str],
     work: Sequence[tuple[str, RunFile]],

@@ -14,7 +14,7 @@ import pandera.pandas as pa
 from analysis.errors import DataError
 from analysis.runs.dataset import KERNEL
 from analysis.runs.published import read_table
-from analysis.runs.study import Study, open_study
+from analysis.runs.study import StudyFolder, study_at
 from emulation.config.catalogue import experiment, load, select
 from emulation.errors import ConfigError
 from emulation.model.qdisc import Qdisc
@@ -42,7 +42,7 @@ def axes(run_id: str) -> dict[str, str]:
     study does not have.
     """
     paper, variant, link, qdisc, cc, *_ = run_id.split("/")
-    study = open_study(paper)
+    study = study_at(paper)
     label = variant.partition("@")[0]
     point = load(study.folder).point(label, f"{link}/{qdisc}/{cc}")
     if point is None:
@@ -63,7 +63,7 @@ def axes(run_id: str) -> dict[str, str]:
 
 
 def _asked_for(
-    study: Study, label: str, link: str, qdisc: str, cc: str, kernel: str | None
+    study: StudyFolder, label: str, link: str, qdisc: str, cc: str, kernel: str | None
 ) -> Point:
     """The point of a run with a qdisc or control that the command line named, not the study."""
     try:
@@ -122,7 +122,7 @@ def _algorithm(qdisc: Qdisc) -> dict[str, str]:
 
 
 @cache
-def _said(study: Study) -> dict[str, dict[str, str]]:
+def _said(study: StudyFolder) -> dict[str, dict[str, str]]:
     """By qdisc what the study says of its axes beside the options."""
     if not study.axes.is_file():
         return {}

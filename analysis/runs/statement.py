@@ -8,7 +8,7 @@ import pandera.pandas as pa
 
 from analysis.errors import DataError, brief
 from analysis.runs.files import read_csv
-from analysis.runs.study import Study
+from analysis.runs.study import StudyFolder
 
 KINDS: Final = ("axis", "number", "ordering", "range", "ratio", "statement")
 
@@ -71,7 +71,7 @@ class Claim:
         return self.value_low
 
 
-def read_claims(study: Study) -> list[Claim]:
+def read_claims(study: StudyFolder) -> list[Claim]:
     """The claims of a study, in the order of the paper; none where there is no such file.
 
     Raises DataError when it does not fit the schema CLAIMS, or has claims of another paper.

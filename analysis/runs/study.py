@@ -22,16 +22,16 @@ from analysis.errors import DataError
 from analysis.runs.dataset import RunFile
 from emulation.config.catalogue import all_labels, load
 from emulation.errors import ConfigError
-from emulation.model.run import Experiment, Study as StudyFile
+from emulation.model.run import Experiment, Study
 from emulation.study import studies
 
 #: What there is of a study whose folder has figures only.
-NONE: Final = StudyFile("", "", "", ())
+NONE: Final = Study("", "", "", ())
 
 
 @dataclass(frozen=True)
-class Study:
-    """A folder; `open_study` and `known` find it."""
+class StudyFolder:
+    """A folder; `study_at` and `known` find it."""
 
     folder: Path
 
@@ -67,7 +67,7 @@ class Study:
         return sorted((self.folder / "figures").glob("*.yaml"))
 
     @cached_property
-    def about(self) -> StudyFile:
+    def about(self) -> Study:
         """What `study.yaml` says; DataError where it is wrong, or says another name."""
         path = self.folder / studies.FILE
         if not path.is_file():
@@ -106,17 +106,17 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def open_all(names_or_paths: Iterable[str | Path]) -> None:
-    """As `open_study`, each of them."""
+    """As `study_at`, each of them."""
     for one in names_or_paths:
-        open_study(one)
+        study_at(one)
 
 
 @cache
-def _at(folder: Path) -> Study:
-    return Study(folder)
+def _at(folder: Path) -> StudyFolder:
+    return StudyFolder(folder)
 
 
-def open_study(name_or_path: str | Path) -> Study:
+def study_at(name_or_path: str | Path) -> StudyFolder:
     """The study of that name or in that folder, whose runs are known by its name from then on.
 
     Raises DataError where there is none.
@@ -127,15 +127,15 @@ def open_study(name_or_path: str | Path) -> Study:
         raise DataError(str(error)) from error
 
 
-def known() -> list[Study]:
+def known() -> list[StudyFolder]:
     """The shipped studies and those that were opened, that with the most figures first."""
     found = [_at(folder) for folder in studies.known().values()]
     return sorted(found, key=lambda one: (-len(one.figures), one.name))
 
 
-def of_run(run: RunFile) -> Study:
+def of_run(run: RunFile) -> StudyFolder:
     """The study that a run is of; DataError where it is not known."""
-    return open_study(run.paper)
+    return study_at(run.paper)
 
 
 def in_order(names: Iterable[str]) -> list[str]:

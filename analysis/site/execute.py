@@ -14,7 +14,7 @@ from pathlib import Path
 import papermill
 
 from analysis.errors import DataError
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from analysis.site import notebookpage
 from analysis.site.figurefile import RUNS, FigureFile, check_values, read_figure
 from analysis.site.outputs import SUMMARY, read_summary
@@ -57,7 +57,7 @@ def execute(
         "data_root": str(data_root.resolve()),
         "output": str(folder),
     }
-    about = open_study(figure.study)
+    about = study_at(figure.study)
     known = papermill.inspect_notebook(str(figure.notebook))
     # what says which runs it needs it need not read, but for their length, which is their folder's
     unread = RUNS - {"length"}

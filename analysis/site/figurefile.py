@@ -34,7 +34,7 @@ from analysis.errors import DataError
 from analysis.measures.ablation import ablation_eras
 from analysis.measures.unloaded import UNLOADED_QDISC
 from analysis.runs.dataset import era_and_kernel, variant_name
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from analysis.sources import check_notebook
 from emulation.config.catalogue import select
 from emulation.config.ownfile import names
@@ -237,7 +237,7 @@ def check_values(figure: FigureFile, root: Path) -> None:
             seen |= values
             continue
         own = cell.paper == figure.study.name
-        known = open_study(figure.study if own else cell.paper).experiments
+        known = study_at(figure.study if own else cell.paper).experiments
         if known and (flaw := _flaw(cell, known)):
             raise DataError.of(figure.path, *flaw)
         seen |= values

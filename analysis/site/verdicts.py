@@ -17,7 +17,7 @@ from analysis.errors import require_one
 from analysis.measures.table import measure_study
 from analysis.runs.dataset import Dataset
 from analysis.runs.statement import Claim, read_claims
-from analysis.runs.study import Study, open_study
+from analysis.runs.study import StudyFolder, study_at
 from analysis.site.outputs import CLAIMS
 from analysis.site.tables import readable
 
@@ -31,7 +31,7 @@ def require_claimed(
     """Raise DataError for an option that says which claims are asked for and means none there is:
     `beside` an experiment of the study in the folder `study`, any other a section or the begin of
     a figure's or table's name. Of a study without claims no place is refused."""
-    about = open_study(study)
+    about = study_at(study)
     for experiment in beside:
         require_one("beside", experiment, about.experiments)
     claims = read_claims(about)
@@ -58,7 +58,7 @@ def of_runs(
     that the verdict is that of the page of all claims. Nothing else that the notebook shows counts,
     and claims about both congestion controls are on the page.
     """
-    about = open_study(study)
+    about = study_at(study)
     first = data.runs.iloc[0]
     era, cc = (str(first[name]) for name in ("era", "cc"))
     design = design_of(about)
@@ -81,7 +81,7 @@ def of_runs(
 
 def of_table(study: str | Path, table: pd.DataFrame) -> pd.DataFrame:
     """The same of the claims whose rules look at metrics in `table`, of MEASURED, and no others."""
-    about = open_study(study)
+    about = study_at(study)
     known = set(table["metric"])
     chosen = []
     for claim, looked_at in _looked_at(about):
@@ -91,14 +91,16 @@ def of_table(study: str | Path, table: pd.DataFrame) -> pd.DataFrame:
     return _judged(chosen, about, table, design_of(about))
 
 
-def _looked_at(study: Study) -> list[tuple[Claim, list[Check]]]:
+def _looked_at(study: StudyFolder) -> list[tuple[Claim, list[Check]]]:
     """Each claim of the study that has a rule, with the checks that this is made of."""
     rules = rules_of(study).rules
     claims = read_claims(study)
     return [(claim, [*checks(condition_of(claim, claims, rules))]) for claim in claims]
 
 
-def _judged(claims: list[Claim], study: Study, table: pd.DataFrame, design: Design) -> pd.DataFrame:
+def _judged(
+    claims: list[Claim], study: StudyFolder, table: pd.DataFrame, design: Design
+) -> pd.DataFrame:
     rules, variations = rules_of(study)
     wanted = {claim.id for claim in claims}
     rows = [

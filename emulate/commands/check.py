@@ -103,11 +103,11 @@ def _beside(folder: Path) -> list[str]:
     # pandas takes half a second to import, SciPy one
     from analysis.errors import DataError
     from analysis.measures.traffic import unfit
-    from analysis.runs.study import open_study
+    from analysis.runs.study import study_at
     from analysis.site.figurefile import check_values, read_figure
 
     try:
-        study = open_study(folder)
+        study = study_at(folder)
     except DataError as error:  # another study has its name
         return [str(error).rstrip(".")]
     errors = [f"{folder / studies.FILE}: {fault}" for fault in unfit(study.about.experiments)]

@@ -18,7 +18,7 @@ from emulation.study import studies, trust
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
-    from analysis.runs.study import Study
+    from analysis.runs.study import StudyFolder
 
 
 #: As they are given on the command line -> as they are named.
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         trust.ask(name, args.trust)
     chosen_studies = list(dict.fromkeys(map(studies.add, args.study or ())))
     try:
-        of = [study.open_study(folder) for folder in chosen_studies] or None
+        of = [study.study_at(folder) for folder in chosen_studies] or None
         for place in {args.data} if of is None else {one.runs_root(args.data) for one in of}:
             if not place.is_dir():
                 raise ConfigError("no such folder", str(place), "name one with runs by --data")
@@ -84,12 +84,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _say(study: Study) -> None:
+def _say(study: StudyFolder) -> None:
     """Tell who waits why: to measure all shipped runs for the first time takes a minute."""
     print(f"{study.name}: reading its runs and settling its claims", file=sys.stderr)
 
 
-def _tell_stale(claims: list[dict[str, Any]], studies: list[Study], data: Path) -> None:
+def _tell_stale(claims: list[dict[str, Any]], studies: list[StudyFolder], data: Path) -> None:
     """Say where runs that verdicts rest on are not what they would be today."""
     from emulation.checks import stale  # NumPy takes long to import
 

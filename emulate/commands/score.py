@@ -71,11 +71,11 @@ def run(args: argparse.Namespace) -> int:
     # pandas takes a second to import
     from analysis.errors import DataError
     from analysis.measures import score
-    from analysis.runs.study import open_study
+    from analysis.runs.study import study_at
     from analysis.site import scorecard
 
     try:
-        known = score.known(open_study(score.STUDY).folder)
+        known = score.known(study_at(score.STUDY).folder)
         if args.record:
             scorecard.recorded(args.record)  # which a mistake should not cost the runs
     except DataError as error:

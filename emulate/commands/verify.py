@@ -15,8 +15,8 @@ from emulate.commands.arguments import add_unconfined, positive
 from emulation import kernel
 from emulation.checks.verify import (
     Measured,
+    Repetition,
     Shipped,
-    Verdict,
     add_evidence,
     repeatable,
     sample,
@@ -162,7 +162,7 @@ def beginning(runs: list[Shipped], starts: list[str]) -> list[Shipped]:
 
 def _verdicts(
     runs: list[Shipped], kernels: dict[str, Kernel], root: RootFs, jobs: int, renewing: bool
-) -> Iterator[Verdict]:
+) -> Iterator[Repetition]:
     """The verdicts, in the order of `runs`, so many `jobs` at a time."""
     if jobs == 1:
         for one in runs:
@@ -178,7 +178,7 @@ def _verdicts(
             pool.shutdown(cancel_futures=True)
 
 
-def summary(verdicts: list[Verdict]) -> str:
+def summary(verdicts: list[Repetition]) -> str:
     """How many runs were found equal, and how."""
     parts = []
     for how, words in (("bytes", "the same bytes"), ("statistics", "statistically compatible")):
@@ -191,7 +191,7 @@ def summary(verdicts: list[Verdict]) -> str:
     return ", ".join(parts)
 
 
-def worst(verdicts: list[Verdict]) -> EmulationError | None:
+def worst(verdicts: list[Repetition]) -> EmulationError | None:
     """The error that the verdicts amount to, or None."""
     kinds: tuple[tuple[str, type[EmulationError], str, str], ...] = (
         ("damaged", DamagedData, "not the recorded data", "restore the file, or do the run again"),

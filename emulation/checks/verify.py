@@ -150,7 +150,7 @@ class Shipped:
 
 
 @dataclass
-class Verdict:
+class Repetition:
     """The result for one run. `how` is one of `COMPARED` or, if it was not run, `damaged`, or
     `gone` where the studies do not have it any more."""
 
@@ -219,22 +219,22 @@ def verify(
     measure: Measure,
     on_step: Callable[[dict[str, Any]], None] = lambda step: None,
     renewing: bool = False,
-) -> Verdict:
+) -> Repetition:
     """Repeat the run `old` in a scratch folder and compare the two.
 
     With `renewing` the new one takes the place of one that was made of something else, whatever
     came out: to keep the old one where they differ would choose by results.
     """
     if old.damaged:
-        return Verdict(old.id, "damaged", False, [f"{old.data.name} has another SHA-256"])
+        return Repetition(old.id, "damaged", False, [f"{old.data.name} has another SHA-256"])
     if not follows_from_raw(old):
-        return Verdict(
+        return Repetition(
             old.id, "damaged", False, [f"{old.data.name} is not what {old.raw.name} gives"]
         )
     try:
         run = old.run()
     except ConfigError as error:
-        return Verdict(old.id, "gone", False, [error.what, error.todo])
+        return Repetition(old.id, "gone", False, [error.what, error.todo])
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
         probes = tuple(Probe(kind) for kind, _ in tables(old))
         raw = renewing and old.raw.exists()
@@ -296,7 +296,7 @@ def follows_from_raw(run: Shipped) -> bool:
         return datafile.read(reduced) == datafile.read(run.data)
 
 
-def judge(old: Shipped, new: Shipped, measure: Measure) -> Verdict:
+def judge(old: Shipped, new: Shipped, measure: Measure) -> Repetition:
     """Compare two executions of a run; `measure` gives the numbers if bytes say nothing."""
     reasons = ", ".join(other_identity(old.record["identity"], new.record["identity"]))
     if old.reduced:
@@ -311,19 +311,19 @@ def judge(old: Shipped, new: Shipped, measure: Measure) -> Verdict:
         differ.append("another output of programs")
     same = comparison.equal and not differ
     if reasons and same:
-        return Verdict(old.id, "bytes", True, [f"in spite of a different {reasons}"])
+        return Repetition(old.id, "bytes", True, [f"in spite of a different {reasons}"])
     if reasons:
         equal, notes = compatible(old, new, measure)
         how = f"different {reasons}: comparing statistically"
-        return Verdict(old.id, "statistics", equal, [how, *notes])
+        return Repetition(old.id, "statistics", equal, [how, *notes])
     notes = differ
     if not comparison.equal:
         first = (comparison.sample, comparison.metadata, *comparison.counters[:1])
         notes = [str(difference) for difference in first if difference][:1]
-    return Verdict(old.id, "bytes", same, notes)
+    return Repetition(old.id, "bytes", same, notes)
 
 
-def _judge_reduced(old: Shipped, new: Shipped, reasons: str, measure: Measure) -> Verdict:
+def _judge_reduced(old: Shipped, new: Shipped, reasons: str, measure: Measure) -> Repetition:
     """Compare a run whose data are not shipped by their digest, and by what it measured."""
     notes = ["by the SHA-256 of its data"]
     parts = ("data_sha256", "qdiscs")
@@ -332,7 +332,7 @@ def _judge_reduced(old: Shipped, new: Shipped, reasons: str, measure: Measure) -
     if reasons and not same:
         equal, more = compatible(old, new, measure)
         how = f"different {reasons}: comparing statistically"
-        return Verdict(old.id, "statistics", equal, [how, *more])
+        return Repetition(old.id, "statistics", equal, [how, *more])
     if reasons:
         notes.append(f"in spite of a different {reasons}")
     if same:
@@ -343,7 +343,7 @@ def _judge_reduced(old: Shipped, new: Shipped, reasons: str, measure: Measure) -
             if recorded.get(name, (None, ""))[0] != value
         ]
         same, notes = not differ, notes + differ[:1]
-    return Verdict(old.id, "bytes", same, notes)
+    return Repetition(old.id, "bytes", same, notes)
 
 
 def tables(run: Shipped) -> list[tuple[str, str]]:
@@ -454,9 +454,9 @@ def shipped_cell(run: Shipped) -> list[Shipped]:
     return seeds
 
 
-def add_evidence(file: Path, verdicts: Iterable[Verdict]) -> None:
+def add_evidence(file: Path, verdicts: Iterable[Repetition]) -> None:
     """Append one line per kernel and way of comparing to `file`, of what was compared."""
-    groups: dict[tuple[str, str, str], list[Verdict]] = {}
+    groups: dict[tuple[str, str, str], list[Repetition]] = {}
     for verdict in verdicts:
         if verdict.how in COMPARED:
             key = (verdict.kernel_digest, verdict.rootfs_digest, verdict.how)

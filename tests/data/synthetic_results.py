@@ -14,7 +14,7 @@ from analysis.plots import rrul
 from analysis.runs.dataset import find_runs, read_runs
 from analysis.runs.published import read_published
 from analysis.runs.statement import read_claims
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from analysis.site import notebookpage, outputs, report
 from analysis.site.claims_page import write_claims
 from tests.data import synthetic
@@ -22,7 +22,7 @@ from tests.data import synthetic
 
 def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:
     data = read_runs(find_runs(data_root, "gbw2015", "rrul", link=link))
-    values = read_published(open_study("gbw2015").published / "fig2.csv", figure)
+    values = read_published(study_at("gbw2015").published / "fig2.csv", figure)
     per_run = metrics.run_metrics(data)
     folder = results / "gbw2015" / f"fig{figure}"
     outputs.publish(
@@ -76,7 +76,7 @@ def write_results(results: Path, data: Path) -> Path:
     (folder / "notebook.html").write_text(page)
     latency = Quantity("induced_latency_ms", "rrul", "10/10", "codel")
     rules = {"g038": check.within(latency, high=1000), "g039": check.within(latency, high=1)}
-    claims = read_claims(open_study("gbw2015"))
-    write_claims(results, assess(claims, rules, measure_study(open_study("gbw2015"), data, jobs=1)))
+    claims = read_claims(study_at("gbw2015"))
+    write_claims(results, assess(claims, rules, measure_study(study_at("gbw2015"), data, jobs=1)))
     report.write_report(results, data)
     return results

@@ -16,7 +16,7 @@ from analysis.runs.dataset import Dataset, RunFile, find_runs, read_runs
 from analysis.runs.flentfile import kind_of
 from analysis.runs.settings import Setting
 from analysis.runs.statement import read_claims
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from emulation.config.catalogue import experiment, load, select
 from emulation.config.job import job_of
 from emulation.machine import guestcode
@@ -85,15 +85,15 @@ def test_settings_compare_qdiscs_within_a_seed() -> None:
 
 
 def test_what_is_stated_has_the_unit_of_what_is_measured() -> None:
-    stated = battling.stated(read_claims(open_study("battling2013")))
+    stated = battling.stated(read_claims(study_at("battling2013")))
     assert stated["fifo_ms"] == (800, 1000)
     assert stated["gain_percent"] == (66, 66)
     assert np.isnan(stated["fq_codel_ms"][0]) and stated["fq_codel_ms"][1] == 20
 
 
 def test_every_claim_has_a_rule_on_cells_that_the_experiments_have() -> None:
-    claims = read_claims(open_study("battling2013"))
-    rules = rules_of(open_study("battling2013")).rules
+    claims = read_claims(study_at("battling2013"))
+    rules = rules_of(study_at("battling2013")).rules
     assert {claim.id for claim in claims} == set(rules)
     cells = {
         (cell.label, cell.link.name, cell.qdisc)

@@ -19,13 +19,13 @@ from analysis.measures.table import MEASURED
 from analysis.runs.dataset import Dataset
 from analysis.runs.published import read_published
 from analysis.runs.statement import read_claims
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from analysis.site.verdicts import of_runs
 from tests import ROOT
 
-RULES, VARIATIONS = rules_of(open_study("gbw2015"))
+RULES, VARIATIONS = rules_of(study_at("gbw2015"))
 LINKS = ("100/100", "10/10", "10/1")
-CLAIMS = {one.id: one for one in read_claims(open_study("gbw2015"))}
+CLAIMS = {one.id: one for one in read_claims(study_at("gbw2015"))}
 NOISE = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])  # of five seeds
 
 #: Settled by the values of Fig. 2.
@@ -47,14 +47,14 @@ def printed(change: Callable[[pd.DataFrame], pd.DataFrame] | None = None) -> pd.
     """What the paper prints as a table of MEASURED, of five seeds that differ by 0.05 %."""
     rows = []
     columns = {"one": "download", "download": "download", "upload": "upload"}
-    figure = read_published(open_study("gbw2015").published / "fig2.csv")
+    figure = read_published(study_at("gbw2015").published / "fig2.csv")
     for one in figure.itertuples(index=False):
         names = ["induced_latency_ms"]
         if one.metric == "goodput":
             names = [f"goodput_{columns[one.direction]}_mbit_s"]
             names += ["goodput_upload_mbit_s"] if one.direction == "one" else []
         rows += [("rrul", one.link, one.qdisc, name, one.value) for name in names]
-    voip = pd.read_csv(open_study("gbw2015").published / "voip-loss.csv")
+    voip = pd.read_csv(study_at("gbw2015").published / "voip-loss.csv")
     beside = {"tcp": "voip_1up", "rrul": "voip_rrul"}
     for one in voip[voip["path"] == "wired"].itertuples(index=False):
         cell = (beside[one.cross_traffic], one.link, one.qdisc)
@@ -121,7 +121,7 @@ def test_a_single_loss_is_not_zero() -> None:
 
 
 def test_cells_and_metrics_of_the_rules_exist() -> None:
-    known = open_study("gbw2015").experiments
+    known = study_at("gbw2015").experiments
     for number in RULES:
         for quantity in (q for one in rule_checks(number) for q in one.quantities):
             assert quantity.metric in METRICS, number
@@ -147,7 +147,7 @@ def test_cells_of_table_2_are_in_the_order_of_its_claims() -> None:
 def test_a_failing_cell_is_not_replaced_by_another_one() -> None:
     """A variation changes whole experiments, so that no claim picks its own."""
     for one in VARIATIONS:
-        assert set(one.experiments) <= set(open_study("gbw2015").experiments)
+        assert set(one.experiments) <= set(study_at("gbw2015").experiments)
         assert one.source
 
 

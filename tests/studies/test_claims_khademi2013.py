@@ -12,10 +12,10 @@ from analysis.claims.verdict import Verdict, assess
 from analysis.measures.names import METRICS
 from analysis.measures.table import MEASURED
 from analysis.runs.statement import read_claims
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from emulation.config.catalogue import experiments
 
-STUDY = open_study("khademi2013")
+STUDY = study_at("khademi2013")
 RULES, _ = rules_of(STUDY)
 CLAIMS = {one.id: one for one in read_claims(STUDY)}
 NOISE = np.array([-1.0, 0.0, 1.0])  # of three seeds
@@ -62,7 +62,7 @@ def verdict(number: str, *rows: tuple[str, str, str, float]) -> Verdict:
 
 
 def test_table_5_is_read_row_by_row() -> None:
-    printed = pd.read_csv(open_study("khademi2013").published / "table5.csv")
+    printed = pd.read_csv(study_at("khademi2013").published / "table5.csv")
     rules = import_module(f"{load(STUDY.rules).__name__}.ecn")
     assert len(printed) == len(rules.TABLE_5)
     for number, (flows, aqm, value) in zip(

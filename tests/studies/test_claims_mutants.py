@@ -15,7 +15,7 @@ from analysis.claims.verdict import Measured, Values, Verdict, condition_of, jud
 from analysis.measures.names import METRICS
 from analysis.measures.table import MEASURED
 from analysis.runs.statement import Claim, read_claims
-from analysis.runs.study import known, open_study
+from analysis.runs.study import known, study_at
 
 NOISE = np.array([-0.002, 0.0, 0.002])  # of three seeds, as a share
 MUTANTS = 24  # of shuffled values
@@ -25,7 +25,7 @@ Mutant = Callable[[Sequence[Quantity]], Sequence[float]]
 
 @cache
 def statements(study: str) -> tuple[Rules, tuple[Claim, ...]]:
-    found = open_study(study)
+    found = study_at(study)
     return rules_of(found), tuple(read_claims(found))
 
 

@@ -10,7 +10,7 @@ import pytest
 from analysis.measures.dynamic import steps
 from analysis.measures.table import measure_study
 from analysis.runs.dataset import find_runs, read_record
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from tests import ROOT
 
 ERA = "2014c-host_noise"
@@ -21,7 +21,7 @@ RTTS = ("10ms", "30ms", "100ms", "200ms", "500ms")
 @cache
 def measured() -> pd.DataFrame:
     """A row a run, a column a metric."""
-    table = measure_study(open_study("codel2012"), ROOT / "data", eras=[ERA], jobs=1)
+    table = measure_study(study_at("codel2012"), ROOT / "data", eras=[ERA], jobs=1)
     cells = ["experiment", "link", "qdisc", "seed"]
     wide = table.pivot_table(index=cells, columns="metric", values="value", observed=True)
     return wide.reset_index()

@@ -115,7 +115,7 @@ def test_the_cells_of_a_study_are_its_own(tmp_path: Path, monkeypatch: pytest.Mo
     own = tmp_path / "own.yaml"
     own.write_text("papers: [gbw2015]\nqdiscs: {mine: {kind: pfifo}}\n")
     monkeypatch.setenv("QDISC_LAB_OWN", str(own))
-    cells = design_of(study.open_study("gbw2015")).cells
+    cells = design_of(study.study_at("gbw2015")).cells
     assert cells is not None
     assert ("rrul", "10/10", "codel") in cells
     assert not {qdisc for _, _, qdisc in cells} & {"mine", "cake"}

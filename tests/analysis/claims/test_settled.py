@@ -8,24 +8,24 @@ from typing import Any
 import pytest
 
 from analysis.claims import assessed, settled
-from analysis.runs.study import Study
+from analysis.runs.study import StudyFolder
 from tests import ROOT
 
 NAMES = ("battling2013", "gbw2015")
 
 
 @pytest.fixture
-def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Study]:
+def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[StudyFolder]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     left_out = shutil.ignore_patterns("data", "notebooks")
     for name in NAMES:
         shutil.copytree(ROOT / "studies" / name, tmp_path / name, ignore=left_out)
         (tmp_path / "data" / name / "one").mkdir(parents=True)
-    return [Study(tmp_path / name) for name in NAMES]
+    return [StudyFolder(tmp_path / name) for name in NAMES]
 
 
 @pytest.fixture
-def study(both: list[Study]) -> Study:
+def study(both: list[StudyFolder]) -> StudyFolder:
     return both[0]
 
 
@@ -34,7 +34,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The studies that were assessed."""
     names: list[str] = []
 
-    def assess(study: Study, *_: Any, **__: Any) -> list[Any]:
+    def assess(study: StudyFolder, *_: Any, **__: Any) -> list[Any]:
         names.append(study.name)
         return []
 
@@ -42,7 +42,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_claims_are_settled_once(study: Study, tmp_path: Path, calls: list[str]) -> None:
+def test_claims_are_settled_once(study: StudyFolder, tmp_path: Path, calls: list[str]) -> None:
     data = tmp_path / "data"
     run = data / "battling2013/one/seed-001.json"
     changes = [
@@ -64,7 +64,7 @@ def test_claims_are_settled_once(study: Study, tmp_path: Path, calls: list[str])
 
 
 def test_what_the_pages_settled_is_kept_for_all(
-    both: list[Study], tmp_path: Path, calls: list[str], monkeypatch: pytest.MonkeyPatch
+    both: list[StudyFolder], tmp_path: Path, calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = tmp_path / "data"
     settled.assess_and_keep(data, both)
@@ -77,7 +77,7 @@ def test_what_the_pages_settled_is_kept_for_all(
 
 
 def test_a_change_of_one_study_settles_that_alone(
-    both: list[Study], tmp_path: Path, calls: list[str]
+    both: list[StudyFolder], tmp_path: Path, calls: list[str]
 ) -> None:
     settled.settle(tmp_path / "data", both)
     both[1].statements.write_text("id\n")
@@ -85,7 +85,7 @@ def test_a_change_of_one_study_settles_that_alone(
     assert calls == [*NAMES, "gbw2015"]
 
 
-def test_links_of_a_study_to_folders_are_not_followed(study: Study, tmp_path: Path) -> None:
+def test_links_of_a_study_to_folders_are_not_followed(study: StudyFolder, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (study.folder / name).symlink_to(".")
     settled.settle(tmp_path / "data", [study])

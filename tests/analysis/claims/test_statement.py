@@ -13,7 +13,7 @@ from analysis.claims.assessed import assess_study
 from analysis.claims.verdict import Verdict
 from analysis.errors import DataError
 from analysis.runs.statement import CLAIMS, read_claims
-from analysis.runs.study import Study, known, open_study
+from analysis.runs.study import StudyFolder, known, study_at
 from tests.analysis.claims.cases import CODEL, PIE, measured, verdict_of
 
 
@@ -35,7 +35,7 @@ def test_the_page_has_the_columns(root: Path) -> None:
 
 
 def test_a_statement_knows_its_place_and_value() -> None:
-    by_id = {one.id: one for one in read_claims(open_study("gbw2015"))}
+    by_id = {one.id: one for one in read_claims(study_at("gbw2015"))}
     assert by_id["g057"].place == "Sec. 5.2.1, Fig. 3f"
     assert by_id["g071"].place == "Table 2"
     assert by_id["g071"].value == 7.95
@@ -45,10 +45,10 @@ def test_a_statement_knows_its_place_and_value() -> None:
 
 
 def test_damaged_statements_are_refused(tmp_path: Path) -> None:
-    study = Study(tmp_path / "battling2013")
+    study = StudyFolder(tmp_path / "battling2013")
     study.folder.mkdir()
     assert read_claims(study) == []
-    text = open_study("battling2013").statements.read_text()
+    text = study_at("battling2013").statements.read_text()
     study.statements.write_text(text.replace(",ratio,", ",rumour,"))
     with pytest.raises(
         DataError, match=r"claims\.csv: not a table of claims \(row [0-9]+: kind is 'rumour'"
@@ -75,8 +75,8 @@ def test_damaged_statements_are_refused(tmp_path: Path) -> None:
 
 
 def test_losses_of_the_tables_are_those_of_the_statements() -> None:
-    table = pd.read_csv(open_study("gbw2015").published / "voip-loss.csv")
-    claims = {one.id: one for one in read_claims(open_study("gbw2015"))}
+    table = pd.read_csv(study_at("gbw2015").published / "voip-loss.csv")
+    claims = {one.id: one for one in read_claims(study_at("gbw2015"))}
     wired = [claims[f"g{number:03d}"].value for number in range(70, 112)]
     wifi = [claims[f"g{number:03d}"].value for number in range(192, 206)]
     assert table["loss_percent"].tolist() == wired + wifi
@@ -91,8 +91,8 @@ def test_a_study_with_another_congestion_control_is_judged() -> None:
 
 
 def test_rules_without_a_claim_are_refused(tmp_path: Path) -> None:
-    study = Study(tmp_path / "gbw2015")
-    shutil.copytree(open_study("gbw2015").folder, study.folder)
+    study = StudyFolder(tmp_path / "gbw2015")
+    shutil.copytree(study_at("gbw2015").folder, study.folder)
     lines = study.statements.read_text().splitlines()
     kept = [line for line in lines if not line.startswith("g038")]
     study.statements.write_text("\n".join(kept) + "\n")

@@ -16,7 +16,7 @@ from analysis.plots import edge as figures_edge, modem as figures_modem, queues 
 from analysis.plots.style import styled
 from analysis.runs.dataset import RunFile, find_runs, find_several
 from analysis.runs.statement import read_claims
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from emulation.config import ownfile
 
 KERNEL = {"release": "6.12", "digest": "0" * 16}
@@ -132,8 +132,8 @@ def test_measured_by_load(tmp_path: Path) -> None:
 
 
 def test_every_claim_from_the_simulator_on_has_a_rule() -> None:
-    claims = {one.id: one for one in read_claims(open_study("codel2012"))}
-    rules = rules_of(open_study("codel2012")).rules
+    claims = {one.id: one for one in read_claims(study_at("codel2012"))}
+    rules = rules_of(study_at("codel2012")).rules
     ours = [id_ for id_ in claims if id_ >= "c011"]
     assert set(ours) <= set(rules)
     for id_ in ours:

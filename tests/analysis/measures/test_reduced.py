@@ -12,7 +12,7 @@ from analysis.measures import reduced
 from analysis.measures.table import measure_study
 from analysis.runs import dataset
 from analysis.runs.dataset import RunFile
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from analysis.site import inventory
 from emulation import datafile
 from tests.data.synthetic import write_run
@@ -34,7 +34,7 @@ def run_of(data: Path, seed: int) -> RunFile:
 
 
 def test_claims_have_the_same_numbers_and_figures_the_runs_with_data(data: Path) -> None:
-    before = measure_study(open_study("gbw2015"), data, jobs=1)
+    before = measure_study(study_at("gbw2015"), data, jobs=1)
     (data / CELL / "seed-004.drops.csv").write_text("of a probe")
     assert reduced.main([CELL, "--data", str(data)]) == 0
     assert sorted(path.name for path in (data / CELL).glob("seed-004*")) == [
@@ -42,7 +42,7 @@ def test_claims_have_the_same_numbers_and_figures_the_runs_with_data(data: Path)
     ]  # fmt: skip
     assert [run_of(data, seed).is_reduced for seed in (1, 2, 3, 4, 5)] == [False] * 3 + [True] * 2
     (data / CELL / "seed-004.drops.csv").unlink()
-    after = measure_study(open_study("gbw2015"), data, jobs=1)
+    after = measure_study(study_at("gbw2015"), data, jobs=1)
     by = ["seed", "metric"]
     in_order = [table.sort_values(by, ignore_index=True) for table in (after, before)]
     assert in_order[0].equals(in_order[1])
@@ -113,7 +113,7 @@ def test_measures_of_somebody_else_are_checked(data: Path, measures: object, wha
     told = json.loads(run.provenance.read_text())
     run.provenance.write_text(json.dumps({**told, datafile.MEASURES: measures}))
     with pytest.raises(DataError, match=what):
-        measure_study(open_study("gbw2015"), data, jobs=1)
+        measure_study(study_at("gbw2015"), data, jobs=1)
 
 
 def test_a_run_without_data_and_measures_is_damaged_as_before(data: Path) -> None:

@@ -13,7 +13,7 @@ from analysis.plots import sensitivity as figures_sensitivity, style
 from analysis.runs import packets
 from analysis.runs.dataset import RunFile, find_runs, find_several
 from analysis.runs.settings import Setting
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from emulation.config import ownfile
 from tests.data import synthetic_packets as synthetic
 
@@ -148,7 +148,7 @@ def test_marks_are_divided_by_the_drops_of_the_same_seed_without_ecn(root: Path)
     per_seed = ecn.marks_by_drops(packets.dataset(files).runs)
     assert per_seed["ratio"].tolist() == [1.0, 1.0]
     assert set(per_seed["flows_per_sender"]) == {1}
-    published = ecn.read_ratios(open_study("khademi2013").published / "table5.csv")
+    published = ecn.read_ratios(study_at("khademi2013").published / "table5.csv")
     assert len(published) == 12
     compared = ecn.compare(per_seed, published, [Setting("2013", "reno")])
     codel = compared[(compared["flows_per_sender"] == 1) & (compared["aqm"] == "codel")].iloc[0]
@@ -236,7 +236,7 @@ def test_a_run_over_wifi_is_measured_by_direction(wireless: dict[str, RunFile]) 
 
 
 def test_printed_medians_stand_beside_their_boxes(wireless: dict[str, RunFile]) -> None:
-    printed = sensitivity.read_medians(open_study("khademi2013").published / "wifi.csv")
+    printed = sensitivity.read_medians(study_at("khademi2013").published / "wifi.csv")
     per_run = packets.run_quantiles([wireless["wifi_mixed_4"]], ["up_rtt", "up_goodput"])
     boxes = sensitivity.with_medians(sensitivity.boxes(per_run, ["flows"], ["aqm"]), printed)
     by_quantity = boxes.set_index("quantity")

@@ -13,7 +13,7 @@ from analysis.measures.__main__ import main
 from analysis.measures.kinds import KINDS
 from analysis.measures.table import MEASURED, measure_study
 from analysis.runs.dataset import RunFile, find_runs
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from analysis.sources import closure
 from tests import ROOT
 
@@ -41,17 +41,17 @@ def _key(run: RunFile, how: str) -> str:
 
 
 def test_a_run_is_measured_once(data: Path) -> None:
-    first = measure_study(open_study("gbw2015"), data, jobs=1)
+    first = measure_study(study_at("gbw2015"), data, jobs=1)
     count = len(CALLS)
     assert count > 0
-    again = measure_study(open_study("gbw2015"), data, jobs=1)
+    again = measure_study(study_at("gbw2015"), data, jobs=1)
     assert len(CALLS) == count
     assert again.equals(first)
     assert (first["value"] == first["seed"] + 0.1).all()
 
 
 def test_of_two_at_once_one_measures(data: Path) -> None:
-    study = open_study("gbw2015")
+    study = study_at("gbw2015")
     with ThreadPoolExecutor() as threads:
         with store.measuring(data, "gbw2015"):
             both = [threads.submit(measure_study, study, data, jobs=1) for _ in range(2)]
@@ -63,24 +63,24 @@ def test_of_two_at_once_one_measures(data: Path) -> None:
 
 
 def test_a_changed_run_is_measured_again(data: Path) -> None:
-    measure_study(open_study("gbw2015"), data, jobs=1)
+    measure_study(study_at("gbw2015"), data, jobs=1)
     count = len(CALLS)
     run = find_runs(data, "gbw2015", "rrul")[0]
     run.provenance.write_text(run.provenance.read_text() + " ")
-    measure_study(open_study("gbw2015"), data, jobs=1)
+    measure_study(study_at("gbw2015"), data, jobs=1)
     assert CALLS[count:] == [run.seed]
     os.utime(run.data, ns=(1, 1))
-    measure_study(open_study("gbw2015"), data, jobs=1)
+    measure_study(study_at("gbw2015"), data, jobs=1)
     assert CALLS[count:] == [run.seed] * 2
 
 
 def test_other_code_and_other_functions_measure_again(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measure_study(open_study("gbw2015"), data, jobs=1)
+    measure_study(study_at("gbw2015"), data, jobs=1)
     count = len(CALLS)
     monkeypatch.setattr(store, "code", lambda kind: "other")
-    measure_study(open_study("gbw2015"), data, jobs=1)
+    measure_study(study_at("gbw2015"), data, jobs=1)
     assert len(CALLS) == 2 * count
     run = find_runs(data, "gbw2015", "rrul")[0]
     assert _key(run, "a:b") != _key(run, "a:c")
@@ -109,19 +109,19 @@ def test_without_a_cache_runs_are_measured(data: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(store, "cache_dir", none)
     for _ in range(2):
-        assert not measure_study(open_study("gbw2015"), data, jobs=1).empty
+        assert not measure_study(study_at("gbw2015"), data, jobs=1).empty
     assert len(CALLS) == 2 * len(set(CALLS))
 
 
 def test_a_damaged_store_does_no_harm(data: Path) -> None:
-    first = measure_study(open_study("gbw2015"), data, jobs=1)
+    first = measure_study(study_at("gbw2015"), data, jobs=1)
     for table in (data.parent / "cache").rglob("*.parquet"):
         table.write_bytes(b"no table" * 500)
-    assert measure_study(open_study("gbw2015"), data, jobs=1).equals(first)
+    assert measure_study(study_at("gbw2015"), data, jobs=1).equals(first)
 
 
 def test_there_is_one_table_per_study_and_experiment(data: Path) -> None:
-    measured = measure_study(open_study("gbw2015"), data, jobs=1)
+    measured = measure_study(study_at("gbw2015"), data, jobs=1)
     for experiment in measured["experiment"].unique():
         table = store.read(data, "gbw2015", experiment)
         assert set(table["experiment"]) == {experiment}
@@ -131,7 +131,7 @@ def test_there_is_one_table_per_study_and_experiment(data: Path) -> None:
 def test_the_tables_can_be_written_for_others(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "measured"
     assert main(["--data", str(data), "--output", str(out), "--jobs", "1"]) == 0
-    measured = measure_study(open_study("gbw2015"), data, jobs=1)
+    measured = measure_study(study_at("gbw2015"), data, jobs=1)
     found = pd.concat(pd.read_parquet(path) for path in sorted((out / "gbw2015").glob("*.parquet")))
     keys = list(MEASURED.columns)
     assert found[keys].sort_values(keys).values.tolist() == (

@@ -13,7 +13,7 @@ from analysis.measures.metrics import run_metrics
 from analysis.measures.rrul import measure, startup
 from analysis.measures.table import measure_study
 from analysis.runs.dataset import RunFile, find_runs, read_runs
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from tests import ROOT
 
 GOLDEN = ROOT / "tests" / "data" / "golden"
@@ -55,7 +55,7 @@ def test_measures_of_a_real_run() -> None:
 
 def test_a_run_becomes_a_row_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KINDS, "rrul", seed_as_latency)
-    table = measure_study(open_study("gbw2015"), GOLDEN, jobs=1)
+    table = measure_study(study_at("gbw2015"), GOLDEN, jobs=1)
     assert table.to_dict("records") == [
         {"era": "modern", "experiment": "rrul", "link": "10/10", "qdisc": "codel", "cc": "cubic",
          "seed": 1, "metric": "induced_latency_ms", "value": 1.0}
@@ -76,25 +76,25 @@ def test_runs_of_another_kernel_have_an_era_of_their_own(
     monkeypatch.setitem(KINDS, "rrul", seed_as_latency)
     shutil.copytree(GOLDEN / "gbw2015/rrul", tmp_path / "gbw2015" / folder)
     with pytest.raises(DataError, match=r"describes the run 'gbw2015/rrul/"):
-        measure_study(open_study("gbw2015"), tmp_path, jobs=1)
+        measure_study(study_at("gbw2015"), tmp_path, jobs=1)
     for record in tmp_path.rglob("*.json"):
         record.write_text(record.read_text().replace('"gbw2015/rrul/', f'"gbw2015/{folder}/'))
-    assert set(measure_study(open_study("gbw2015"), tmp_path, jobs=1)["era"]) == {era}
+    assert set(measure_study(study_at("gbw2015"), tmp_path, jobs=1)["era"]) == {era}
 
 
 def test_runs_of_another_length_are_left_out(tmp_path: Path) -> None:
     for name in ("rrul@20s", "rrul@2014@20s", "rrul@linux-7.3@20s", "unheard"):
         (tmp_path / "gbw2015" / name).mkdir(parents=True)
-    assert measure_study(open_study("gbw2015"), tmp_path).empty
+    assert measure_study(study_at("gbw2015"), tmp_path).empty
     (tmp_path / "gbw2015" / "rrul@2014").mkdir()
     with pytest.raises(DataError, match=r"rrul@2014: no run"):
-        measure_study(open_study("gbw2015"), tmp_path)
+        measure_study(study_at("gbw2015"), tmp_path)
 
 
 def test_a_measure_may_not_invent_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KINDS, "rrul", invented)
     with pytest.raises(DataError, match="unknown metric latncy_ms"):
-        measure_study(open_study("gbw2015"), GOLDEN, jobs=1)
+        measure_study(study_at("gbw2015"), GOLDEN, jobs=1)
 
 
 def invented(run: RunFile) -> dict[str, float]:

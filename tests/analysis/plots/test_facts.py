@@ -7,13 +7,13 @@ import pytest
 from analysis.errors import DataError
 from analysis.plots import rig as figures_rig
 from analysis.runs.published import read_facts
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from emulation.config.catalogue import experiment
 
 
 @pytest.mark.parametrize("number", [1, 3, 4])
 def test_tables_of_khademi2013_are_whole(number: int) -> None:
-    table = read_facts(open_study("khademi2013").published / f"table{number}.csv")
+    table = read_facts(study_at("khademi2013").published / f"table{number}.csv")
     assert not table.map(str.strip).eq("").any().any()
     assert len(table.columns) >= 2
 

@@ -27,7 +27,7 @@ from analysis.errors import DataError
 from analysis.measures.kinds import KINDS
 from analysis.measures.traffic import FITS, unfit
 from analysis.runs import axes
-from analysis.runs.study import Study, known, open_study
+from analysis.runs.study import StudyFolder, known, study_at
 from analysis.site import claims_page, pages, report
 from analysis.site.execute import execute
 from analysis.site.figurefile import check_values, read_figure
@@ -150,7 +150,7 @@ def test_one_folder_is_a_whole_study(mine: Path, tmp_path: Path) -> None:
     summary = json.loads((folder / "summary.json").read_text())
     assert (summary["paper"], summary["compared"], summary["agreeing"]) == ("mine", 1, 1)
 
-    found = assess_study(open_study("mine"), ROOT / "data")
+    found = assess_study(study_at("mine"), ROOT / "data")
     verdicts = {one.claim.id: one.headline.verdict for one in found}
     assert verdicts == {"mine001": Verdict.AGREES, "mine002": Verdict.DISAGREES}
 
@@ -214,7 +214,7 @@ def test_the_commands_take_its_folder(
 def test_a_study_without_claims_and_figures_has_none(mine: Path) -> None:
     for name in ("claims.csv", "claims.py", "published/seen.csv", "figures/fig1.yaml"):
         (mine / name).unlink()
-    study = open_study(mine)
+    study = study_at(mine)
     assert (study.figures, study.rules, assess_study(study, mine / "data")) == ([], None, [])
     assert study in known()
     with pytest.raises(ConfigError, match="no figure of the study 'mine'"):
@@ -222,7 +222,7 @@ def test_a_study_without_claims_and_figures_has_none(mine: Path) -> None:
 
 
 def test_who_a_study_is_of_is_said_by_its_file(mine: Path) -> None:
-    open_study(mine)
+    study_at(mine)
     assert pages.of_paper("gbw2015").address == "https://doi.org/10.1016/j.comnet.2015.07.014"
     assert pages.has_paper("gbw2015")
     assert pages.of_paper("mine").title == "A question of mine: is one better?"
@@ -267,7 +267,7 @@ def test_who_a_study_is_of_is_said_by_its_file(mine: Path) -> None:
 def test_rules_that_fail_say_where(mine: Path, text: str, message: str) -> None:
     (mine / "claims.py").write_text(text)
     with pytest.raises(DataError, match=message):
-        rules_of(open_study(mine))
+        rules_of(study_at(mine))
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_rules_that_make_nothing_say_where(mine: Path, made: str, message: str) 
     text = RULES.replace('near(of("codel"), claim.value, 1.1, 1)', made)
     (mine / "claims.py").write_text(text.replace("import ", "import within, "))
     with pytest.raises(DataError, match=message):
-        assess_study(open_study(mine), mine / "data")
+        assess_study(study_at(mine), mine / "data")
 
 
 @pytest.mark.parametrize(
@@ -296,12 +296,12 @@ def test_runs_that_lack_what_is_asked_for_are_not_missing(
     mine: Path, values: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(KINDS, "rrul", lambda run: values)
-    first, _ = assess_study(open_study(mine), mine / "data", jobs=1)
+    first, _ = assess_study(study_at(mine), mine / "data", jobs=1)
     cell = "load, 10/10, codel, cubic, era modern"
     what = f"mean induced latency, which the runs of {cell}, do not have"
     assert first.headline.lacks == ("metric", what)
     shutil.rmtree(mine / "data/mine/load/10-10/codel")
-    first, _ = assess_study(open_study(mine), mine / "data", jobs=1)
+    first, _ = assess_study(study_at(mine), mine / "data", jobs=1)
     assert first.headline.lacks == ("data", f"runs of {cell}")
 
 
@@ -310,7 +310,7 @@ def test_rules_may_be_a_package(mine: Path) -> None:
     (mine / "claims").mkdir()
     (mine / "claims/words.py").write_text(RULES)
     (mine / "claims/__init__.py").write_text("from .words import RULES\n")
-    assert set(rules_of(open_study(mine)).rules) == {"mine001", "mine002"}
+    assert set(rules_of(study_at(mine)).rules) == {"mine001", "mine002"}
     again = textwrap.dedent("""\
         from .words import RULES
         from .more import nothing
@@ -320,7 +320,7 @@ def test_rules_may_be_a_package(mine: Path) -> None:
     other = mine.with_name("other")
     mine.rename(other)
     with pytest.raises(DataError, match=r"claims/more\.py:3: ValueError: why"):
-        rules_of(Study(other))
+        rules_of(StudyFolder(other))
 
 
 @pytest.mark.parametrize(
@@ -335,14 +335,14 @@ def test_rules_may_be_a_package(mine: Path) -> None:
 def test_what_is_wrong_with_its_file_is_said(mine: Path, old: str, new: str, message: str) -> None:
     (mine / "study.yaml").write_text(STUDY.replace(old, new))
     with pytest.raises((ConfigError, DataError), match=message):
-        _ = open_study(mine).about
+        _ = study_at(mine).about
 
 
 def test_two_claims_with_one_id_are_refused(mine: Path) -> None:
     (mine / "claims.csv").write_text(CLAIMS.replace("mine001", "b001"))
     (mine / "claims.py").unlink()
     with pytest.raises(DataError, match="'b001' is a claim of battling2013 already"):
-        settle(mine, [open_study("battling2013"), open_study(mine)])
+        settle(mine, [study_at("battling2013"), study_at(mine)])
 
 
 def test_studies_are_found_by_name_and_by_path(mine: Path) -> None:
@@ -460,7 +460,7 @@ def test_axes_are_what_the_study_asks_for_and_names_mean_nothing(mine: Path) -> 
     text = STUDY.replace("codel", "pie_1ms_ecn").replace("kind: pie_1ms_ecn", "kind: codel")
     (mine / "study.yaml").write_text(text)
     assert load(mine / "study.yaml").experiments[0].points
-    open_study(mine)
+    study_at(mine)
     assert experiment("mine/load").id == "mine/load"
     found = axes.axes("mine/load@2014@20s/10-10/pie_1ms_ecn/cubic/seed-001")
     assert found == {
@@ -493,7 +493,7 @@ def test_an_axis_that_is_none_says_where(
     text = STUDY.replace("interval: 100 ms, ", "").replace("txqueuelen: 127 packets", "")
     (mine / "study.yaml").write_text(text)
     (mine / "axes.csv").write_text(f"qdisc,axis,value\ncodel,interval,{said}\n")
-    open_study(mine)
+    study_at(mine)
 
     def found() -> float:
         qdisc = "codel" if name == "interval" else "pfifo_fast"

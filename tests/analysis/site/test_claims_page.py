@@ -15,7 +15,7 @@ from analysis.claims.verdict import Assessment, Verdict, assess
 from analysis.errors import DataError
 from analysis.measures.table import MEASURED
 from analysis.runs.statement import Claim, read_claims
-from analysis.runs.study import open_study
+from analysis.runs.study import study_at
 from analysis.site import report
 from analysis.site.claims_page import render, write_claims
 from emulate import cli
@@ -243,7 +243,7 @@ def test_command_prints_all_claims(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_command_filters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = ["--data", str(tmp_path)]
     assert cli.main(["claims", "--study", "codel2012", "--json", *where]) == 0
-    codel2012 = read_claims(open_study("codel2012"))
+    codel2012 = read_claims(study_at("codel2012"))
     assert len(json.loads(capsys.readouterr().out)) == len(codel2012)
     assert cli.main(["claims", "--paper", "codel2012", "--json", *where]) == 0
     assert len(json.loads(capsys.readouterr().out)) == len(codel2012)

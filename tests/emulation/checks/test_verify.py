@@ -21,7 +21,7 @@ from emulate.commands import verify as command
 from emulation import datafile, kernel
 from emulation.captures import table as packets_table
 from emulation.checks import verify
-from emulation.checks.verify import Measured, Shipped, Verdict
+from emulation.checks.verify import Measured, Repetition, Shipped
 from emulation.config.catalogue import select
 from emulation.errors import ConfigError
 from emulation.host import seal
@@ -97,7 +97,7 @@ def measured(run: Shipped, folder: Path) -> Measured:
     }
 
 
-def judge(old: Shipped, new: Shipped) -> Verdict:
+def judge(old: Shipped, new: Shipped) -> Repetition:
     return verify.judge(old, new, measured)
 
 
@@ -323,10 +323,10 @@ def test_a_folder_without_runs_is_an_error(tmp_path: Path) -> None:
 def test_evidence_is_a_line_a_kernel_and_way(tmp_path: Path) -> None:
     file = tmp_path / "verified.csv"
     verdicts = [
-        Verdict("a", "bytes", True, [], "k", "r"),
-        Verdict("b", "bytes", False, [], "k", "r"),
-        Verdict("c", "statistics", True, [], "k", "r"),
-        Verdict("d", "damaged", False),
+        Repetition("a", "bytes", True, [], "k", "r"),
+        Repetition("b", "bytes", False, [], "k", "r"),
+        Repetition("c", "statistics", True, [], "k", "r"),
+        Repetition("d", "damaged", False),
     ]
     verify.add_evidence(file, verdicts)
     verify.add_evidence(file, verdicts[:1])
@@ -343,15 +343,15 @@ def test_evidence_is_a_line_a_kernel_and_way(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("verdicts", "status"),
     [
-        ([Verdict("a", "bytes", True)], 0),
-        ([Verdict("a", "bytes", True), Verdict("b", "bytes", False)], 9),
-        ([Verdict("a", "damaged", False), Verdict("b", "bytes", False)], 10),
-        ([Verdict("a", "statistics", True)], 0),
-        ([Verdict("a", "statistics", False)], 11),
+        ([Repetition("a", "bytes", True)], 0),
+        ([Repetition("a", "bytes", True), Repetition("b", "bytes", False)], 9),
+        ([Repetition("a", "damaged", False), Repetition("b", "bytes", False)], 10),
+        ([Repetition("a", "statistics", True)], 0),
+        ([Repetition("a", "statistics", False)], 11),
     ],
 )
 def test_a_status_a_cause(
-    verdicts: list[Verdict],
+    verdicts: list[Repetition],
     status: int,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -377,10 +377,10 @@ def test_what_was_compared_before_an_interrupt_is_kept(
 ) -> None:
     from emulate.commands import verify as command
 
-    def first_only(one: Shipped, *_: object, **__: object) -> Verdict:
+    def first_only(one: Shipped, *_: object, **__: object) -> Repetition:
         if one.data.name != "seed-001.flent.gz":
             raise KeyboardInterrupt
-        return Verdict("a", "bytes", True)
+        return Repetition("a", "bytes", True)
 
     for number in (1, 2):
         write_run(tmp_path, number)

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.claims import plugin
 from analysis.errors import DataError
-from analysis.runs.study import Study
+from analysis.runs.study import StudyFolder
 from analysis.site.figurefile import read_figure
 from emulate.cli import main
 from emulation.config.catalogue import experiment, load
@@ -154,9 +154,9 @@ def test_claims_and_their_stale_bytecode(write: Write) -> None:
     folder = write()
     (folder / "claims.py").write_text("RULES = {}\n")
     with pytest.raises(DataError, match=r"not yet trusted; look at claims\.py"):
-        plugin.rules_of(Study(folder))
+        plugin.rules_of(StudyFolder(folder))
     trust.remember(folder)
-    assert plugin.rules_of(Study(folder)).rules == {}
+    assert plugin.rules_of(StudyFolder(folder)).rules == {}
     assert not (folder / "__pycache__").exists()  # nor is it read from there
 
 
