@@ -1,5 +1,5 @@
 """Queue disciplines under bufferbloat, emulated with the real Linux code in virtual time.
 
-`units` and `model` hold the nouns, `config` reads the experiment files into them, and the command
-`emulate` (`cli`, `commands`) runs them.
+`emulation.model` holds the nouns, `emulation.config` reads experiment files into them,
+`emulation.runs` executes them, and the command `emulate` is the way in.
 """

@@ -480,7 +480,7 @@ def report_code() -> list[Path]:
 def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[FigureFile]:
     """The figures of these studies, by name or path, and with these names, or all of them.
 
-    A name may lack what tells parts of a figure apart: `gbw2015/fig3` is `fig3a` to `fig3f`; its
+    A name may lack what tells parts of a figure apart: `gbw2015/fig3` means fig3a to fig3f; its
     study may be one in the working directory, as `emulate run` has it. Raises
     `ConfigError` for an unknown name and for a figure's file that cannot be used.
     """

@@ -3,9 +3,9 @@
     python -m workflow.train 6.12
 
 builds the kernel with `qdisc/profile/training.patch`, runs RRUL on it, and packs what it counted
-as `qdisc/profile/SERIES-gcc-MAJOR.tar.xz`. Builds with that release of gcc read it from then on,
-others go without. Kernels that differ in their profile alone have one identity and give the same
-bytes.
+as a `.tar.xz` there, named after the series and the compiler. Builds with that release of gcc read
+it from then on, others go without. Kernels that differ in their profile alone have one identity and
+give the same bytes.
 
 Make the counts anew when a patch changes code that matters under load: the compiler leaves out
 those of functions that changed. The kernel that counts writes beside its objects, so it runs

@@ -395,8 +395,8 @@ def assess(
     """Every claim in every era and congestion control of which `table` has anything, of another
     kernel than the default last.
 
-    `table` is of measure.MEASURED. A claim that disagrees or stays open is explained where one of
-    `variations`, run for all cells of its experiments, makes it agree; one that disagrees in
+    `table` has the columns of `table.MEASURED`. A claim that disagrees or stays open is explained
+    where one of `variations`, run for all cells of its experiments, makes it agree; one that disagrees in
     today's era also where it agrees in the papers'.
     """
     design = design or Design()

@@ -99,7 +99,7 @@ def _step_s(data: Dataset) -> float:
 
 
 def measure_flood(run: RunFile) -> dict[str, float]:
-    """Of one run of the UDP flood, by the names in `claims.measure.METRICS`."""
+    """Return the metrics of one run of the UDP flood by name."""
     row = run_numbers(read_runs([run], jobs=1)).iloc[0]
     return {name: float(row[name]) for name in (LATENCY, SILENT)}
 

@@ -1,8 +1,8 @@
 """How a run becomes numbers: the kinds of measure that `measure:` of an experiment names.
 
-Each function imports what it needs as it is called, so that a figure hangs on the code of those
-kinds alone that its runs are measured by. It takes a `dataset.RunFile` and returns numbers by names
-that `measure.METRICS` has, and raises DataError for a run that cannot be used.
+Each function imports what it needs when it is called, so that a figure depends only on the code of
+the kinds that measure its runs. It takes a `dataset.RunFile`, returns numbers by the names of
+`names.METRICS`, and raises DataError for a run that cannot be used.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
 """Runs between two gateways: what their queues did (codel2012).
 
 The provenance of such a run describes each queue whose packets were followed; its flent file has
-the delay, the rate and the drops of each step. `emulation.captures.gateways` makes both, and
+the delay, the rate and the drops of each step. `emulation.captures` makes both, and
 `data/README.md` describes them.
 """
 

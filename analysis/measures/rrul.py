@@ -17,7 +17,7 @@ QUEUES: Final = {"download": "router_down r2-delay", "upload": "router_up r1-del
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """Metrics of one run by their names in `measure.METRICS`.
+    """Return the metrics of one run by their names in `names.METRICS`.
 
     Latency is induced: round trips less the base path's. The mean is that of all probes over the
     whole test (gbw2015, Fig. 2); what is said of the start rests on ICMP under load (Fig. 7), and

@@ -32,7 +32,7 @@ class Number:
     title: str
     unit: str
     source: str  # who asks for it
-    label: str  # of the runs, `congestion_4`
+    label: str  # of the runs: congestion_4
     take: Take
     best: str  # "low", "high", or "1": a ratio that is equal there
 

@@ -82,7 +82,7 @@ def latest(went_in: Ints, came_out: Ints) -> Pairs:
 def in_order(went_in: Ints, came_out: Ints) -> Pairs:
     """Match the first packet that came out with the first that went in, and so on, as `latest`.
 
-    By this rule the last packets were dropped. The tables in `data/captures` are made this way.
+    By this rule the last packets were dropped.
     """
     return [(index, index if index < len(went_in) else -1) for index in range(len(came_out))]
 
