@@ -396,8 +396,8 @@ def assess(
     kernel than the default last.
 
     `table` has the columns of `table.MEASURED`. A claim that disagrees or stays open is explained
-    where one of `variations`, run for all cells of its experiments, makes it agree; one that disagrees in
-    today's era also where it agrees in the papers'.
+    where one of `variations`, run for all cells of its experiments, makes it agree; one that
+    disagrees in today's era also where it agrees in the papers'.
     """
     design = design or Design()
     if design.seeds and not table.empty:
