@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from analysis.claims.check import Same
-from analysis.claims.plugin import Rules, rules_of
+from analysis.claims.plugin import MODULE, Rules, rules_of
 from analysis.claims.verdict import ERAS, Assessment, Design, assess, condition_of
 from analysis.errors import DataError
 from analysis.measures.table import measure_study
@@ -35,7 +35,7 @@ def read(study: StudyFolder) -> tuple[list[Claim], Rules]:
     same = {rule.claim for rule in reading.rules.values() if isinstance(rule, Same)}
     stray = sorted({*reading.rules, *same} - {claim.id for claim in claims})
     if stray:
-        what = f"lacks {', '.join(stray)}, of which {study.rules} has a rule"
+        what = f"lacks {', '.join(stray)}, of which {study.path_of(MODULE)} has a rule"
         raise DataError.of(study.statements, what, "Add the statement or remove the rule")
     for claim in claims:
         condition_of(claim, claims, reading.rules)

@@ -1,13 +1,9 @@
-"""What a study's claims mean: its own code, `claims.py` or the package `claims/` of its folder.
+"""What a study's claims mean: its own code, the module or package `claims` of its folder.
 
 It defines `RULES`, a condition by the id of a claim, and, where there are any, `VARIATIONS` of its
 experiments that may explain what disagrees.
 """
 
-import hashlib
-import importlib.util
-import sys
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -21,10 +17,9 @@ from analysis.errors import DataError
 from analysis.measures.names import METRICS
 from analysis.measures.table import RECORDED
 from analysis.runs.statement import Claim
-from analysis.runs.study import StudyFolder
-from emulation.errors import ConfigError
+from analysis.runs.study import StudyFolder, as_data_error
 from emulation.model.run import Point
-from emulation.study import studies, trust
+from emulation.study import code, studies
 from emulation.study.schema import unknown
 
 
@@ -36,6 +31,7 @@ class Rules(NamedTuple):
 
 
 NONE: Final = Rules(MappingProxyType({}), ())
+MODULE: Final = "claims"
 REMEDY: Final = "Correct it; docs/claims.md says what belongs there"
 
 
@@ -46,66 +42,38 @@ def rules_of(study: StudyFolder) -> Rules:
     or asks for a metric or a cell that there is not; so do the rules that are functions as they are
     called.
     """
-    if study.rules is None:
+    path = study.path_of(MODULE)
+    if path is None:
         return NONE
-    path = study.rules
-    try:
-        studies.inside(study.folder, str(path.relative_to(study.folder)))
-        trust.require(study.folder)
-    except ConfigError as error:
-        raise DataError(str(error)) from error
-    module = load(path.resolve())
+    module = study.module(MODULE)
     rules = {
-        claim: _making(study, claim, rule) if callable(rule) else _checked(study, claim, rule)
+        claim: _making(study, path, claim, rule)
+        if callable(rule)
+        else _checked(study, path, claim, rule)
         for claim, rule in _mapping(path, module, "RULES").items()
     }
     return Rules(rules, _variations(path, module))
 
 
-@cache
-def load(path: Path) -> ModuleType:
-    """The module in a file, or the package whose `__init__.py` it is; DataError where it fails."""
-    digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
-    name = f"claims_{digest}"  # two studies may have the same name for different things
-    package = [str(path.parent)] if path.name == "__init__.py" else None
-    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=package)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # for what a package imports of itself
-    sys.pycache_prefix = trust.bytecode()
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        for one in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
-            del sys.modules[one]
-        raise DataError.of(_place(path, error), _said(error), REMEDY) from error
-    return module
-
-
 def _making(
-    study: StudyFolder, claim: str, rule: Callable[[Claim], Any]
+    study: StudyFolder, path: Path, claim: str, rule: Callable[[Claim], Any]
 ) -> Callable[[Claim], Condition]:
     """A rule that makes a condition of what its claim prints; the condition is checked."""
-    path = study.rules
-    assert path is not None
 
     def make(of: Claim) -> Condition:
-        try:
+        with as_data_error(), code.blamed(study.folder, f"RULES[{claim!r}] fails: ", path):
             made = rule(of)
-        except (Exception, SystemExit) as error:
-            wrong = f"RULES[{claim!r}] fails: {_said(error)}"
-            raise DataError.of(_place(path, error), wrong, REMEDY) from error
-        return _checked(study, claim, made)
+        return _checked(study, path, claim, made)
 
     return make
 
 
-def _checked(study: StudyFolder, claim: str, rule: Any) -> Condition:
+def _checked(study: StudyFolder, path: Path, claim: str, rule: Any) -> Condition:
     """`rule`, a condition whose metrics and cells all exist; raises DataError for others."""
     fault = next(_faults(rule, study), None)
     if fault is not None:
         wrong, todo = fault
-        raise DataError.of(study.rules, f"RULES[{claim!r}] {wrong}", todo[0].upper() + todo[1:])
+        raise DataError.of(path, f"RULES[{claim!r}] {wrong}", todo[0].upper() + todo[1:])
     condition: Condition = rule
     return condition
 
@@ -174,19 +142,6 @@ def _points(study: StudyFolder) -> Mapping[str, Sequence[Point]]:
     for point in (point for one in study.about.experiments for point in one.points):
         found.setdefault(point.label, []).append(point)
     return found
-
-
-def _said(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
-
-
-def _place(path: Path, error: BaseException) -> str:
-    """File and line of the study's own code where `error` came up."""
-    if isinstance(error, SyntaxError) and error.filename:
-        return f"{error.filename}:{error.lineno}"
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [one for one in frames if Path(one.filename).is_relative_to(path.parent)]
-    return f"{own[-1].filename}:{own[-1].lineno}" if own else str(path)
 
 
 def _mapping(path: Path, module: ModuleType, name: str) -> Mapping[str, Any]:

@@ -5,17 +5,22 @@
     published/*.csv what the paper prints or plots
     claims.csv      what the paper states (`analysis.runs.statement`)
     axes.csv        what the options of its qdiscs do not say (`analysis.runs.axes`)
-    claims.py       what each statement means (`analysis.claims.plugin`); or a package, `claims/`
+    claims.py       what each statement means (`analysis.claims.plugin`)
+    measures.py     how its runs become numbers (`analysis.measures`)
+    plots.py        how its figures are drawn
+    notebooks/      what computes and draws them
     data/           its runs, where the study does not ship
 
-Each of them may be missing.
+Each of them may be missing, and each module may be a package: `claims/`, `measures/`, `plots/`.
 """
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from analysis.errors import DataError
@@ -23,7 +28,7 @@ from analysis.runs.dataset import RunFile
 from emulation.config.catalogue import all_labels, load
 from emulation.errors import ConfigError
 from emulation.model.run import Experiment, Study
-from emulation.study import studies
+from emulation.study import code, studies
 
 #: What there is of a study whose folder has figures only.
 NONE: Final = Study("", "", "", ())
@@ -55,11 +60,17 @@ class StudyFolder:
         """The file of what the options of its qdiscs do not say (`analysis.runs.axes`)."""
         return self.folder / "axes.csv"
 
-    @property
-    def rules(self) -> Path | None:
-        """The module or package of what the statements mean; None where there is none."""
-        places = (self.folder / "claims.py", self.folder / "claims" / "__init__.py")
-        return next((path for path in places if path.is_file()), None)
+    def path_of(self, module: str) -> Path | None:
+        """The file of its own module or package `module`; None where there is none."""
+        with as_data_error():
+            return code.path_of(self.folder, module)
+
+    def module(self, name: str) -> ModuleType:
+        """Its own module or package, as `plots` or `plots.edge`; raises DataError where there is
+        none, where the user has not agreed to execute it, and, with file and line, where it fails.
+        """
+        with as_data_error():
+            return code.module(self.folder, name)
 
     @property
     def figures(self) -> list[Path]:
@@ -72,10 +83,8 @@ class StudyFolder:
         path = self.folder / studies.FILE
         if not path.is_file():
             return NONE
-        try:
+        with as_data_error():
             found = load(path)
-        except ConfigError as error:
-            raise DataError(str(error)) from error
         if found.name != self.name:
             wrong = f"names the study '{found.name}', its folder is '{self.name}'"
             raise DataError.of(path, wrong, "Give both one name")
@@ -91,6 +100,15 @@ class StudyFolder:
         """The folder that has its runs, below its name: `data`, or its own `data`."""
         shipped = self.folder.parent == studies.SHIPPED
         return data if shipped or (data / self.name).is_dir() else studies.data_folder(self.folder)
+
+
+@contextmanager
+def as_data_error() -> Iterator[None]:
+    """Inside, ConfigError becomes DataError."""
+    try:
+        yield
+    except ConfigError as error:
+        raise DataError(str(error)) from error
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
@@ -121,10 +139,8 @@ def study_at(name_or_path: str | Path) -> StudyFolder:
 
     Raises DataError where there is none.
     """
-    try:
+    with as_data_error():
         return _at(studies.add(name_or_path))
-    except ConfigError as error:
-        raise DataError(str(error)) from error
 
 
 def known() -> list[StudyFolder]:

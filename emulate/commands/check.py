@@ -117,7 +117,7 @@ def _beside(folder: Path) -> list[str]:
         check_values(read_figure(path), runs)
 
     steps: list[Callable[[], object]] = [partial(check_figure, path) for path in study.figures]
-    if study.statements.is_file() or study.rules:
+    if study.statements.is_file() or study.path_of("claims"):
         from analysis.claims.assessed import read
 
         steps.append(partial(read, study))

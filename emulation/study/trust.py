@@ -1,10 +1,10 @@
 """What a study from somebody else would execute, and whether the user has agreed to it.
 
-A study is more than numbers: `rigs.py`, `claims.py` and notebooks run as Python on this computer,
-a module's Kbuild is run by make, and programs run as root in a guest. Nothing of it is executed
-before the user has seen a list and agreed, at a prompt or by `--trust`; the answer holds as long as
-these files do not change. A study that `emulate new` made is the user's own and always trusted;
-shipped studies are part of the project.
+A study is more than numbers: its modules (`emulation.study.code`) and notebooks run as Python on
+this computer, a module's Kbuild is run by make, and programs run as root in a guest. Nothing of it
+is executed before the user has seen a list and agreed, at a prompt or by `--trust`; the answer
+holds as long as these files do not change. A study that `emulate new` made is the user's own and
+always trusted; shipped studies are part of the project.
 """
 
 from __future__ import annotations
@@ -33,8 +33,16 @@ HOST, GUEST = "this computer", "the guest"
 #: Suffixes of files that Python can execute, wherever in the study they are: notebooks import files
 #: next to them. Files in a `__pycache__` are never used (`bytecode`).
 _CODE = (".py", ".ipynb", ".pyc", ".so")
-#: Files and folders whose code this computer executes, even if a guest gets it, too.
-_OF_HOST = ("rigs.py", "claims.py", "claims", "notebooks")
+#: Modules and packages of a study, and when this computer executes them.
+_USES = {
+    "rigs": "when the study is read",
+    "kinds": "when the study is read",
+    "measures": "when its runs are measured",
+    "claims": "for its claims",
+    "plots": "when a figure is drawn",
+}
+#: Files and folders that this computer executes, even if a guest gets them, too.
+_OF_HOST = (*_USES, *(f"{name}.py" for name in _USES), "notebooks")
 #: A study from somebody else is refused when its folder has more files.
 MOST_FILES = 10_000
 LONGEST_LINE = 160  # characters of a command in the list for the user
@@ -220,10 +228,9 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _use(name: Path) -> str:
-    uses = {"rigs.py": "Python, when the study is read", "claims.py": "Python, for its claims"}
     if name.suffix == ".ipynb":
         return "a notebook, when a figure is drawn"
-    return uses.get(str(name), "Python, for the files beside it")
+    return f"Python, {_USES.get(name.parts[0].removesuffix('.py'), 'for the files beside it')}"
 
 
 def _names(items: tuple[Item, ...]) -> str:

@@ -1,13 +1,11 @@
 """The rules of khademi2013: against Table 5, and that each looks at cells which there are."""
 
-from importlib import import_module
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from analysis.claims.check import Check, checks
-from analysis.claims.plugin import load, rules_of
+from analysis.claims.plugin import rules_of
 from analysis.claims.verdict import Verdict, assess
 from analysis.measures.names import METRICS
 from analysis.measures.table import MEASURED
@@ -63,7 +61,7 @@ def verdict(number: str, *rows: tuple[str, str, str, float]) -> Verdict:
 
 def test_table_5_is_read_row_by_row() -> None:
     printed = pd.read_csv(study_at("khademi2013").published / "table5.csv")
-    rules = import_module(f"{load(STUDY.rules).__name__}.ecn")
+    rules = STUDY.module("claims.ecn")
     assert len(printed) == len(rules.TABLE_5)
     for number, (flows, aqm, value) in zip(
         rules.TABLE_5, printed.itertuples(index=False, name=None), strict=True

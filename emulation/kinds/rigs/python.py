@@ -23,10 +23,7 @@ def parking_lot(link, queues, hops, delay):
 
 from __future__ import annotations
 
-import runpy
-import traceback
 from collections.abc import Mapping
-from functools import lru_cache
 from inspect import isfunction
 from pathlib import Path
 from types import FunctionType
@@ -39,10 +36,11 @@ from emulation.kinds.rigs.base import RigSection
 from emulation.model.qdisc import Qdisc
 from emulation.model.topology import Link, Topology
 from emulation.model.units import Rate
-from emulation.study import studies, trust
+from emulation.study import code
 from emulation.study.schema import Flaws, StudySection, unknown
+from emulation.study.trust import Untrusted
 
-FILE = "rigs.py"
+MODULE = "rigs"
 
 
 class Python(RigSection, StudySection):
@@ -59,12 +57,15 @@ class Python(RigSection, StudySection):
         folder = (info.context or {}).get("folder")
         if folder is None:
             return name
-        path = folder / FILE
-        if not path.is_file():
-            raise Flaws(((), f"the study has no {FILE}", f"write '{name}' into {path}"))
-        studies.inside(folder, FILE)
-        trust.require(folder)
-        functions = _functions(path, path.stat().st_mtime_ns)
+        if code.path_of(folder, MODULE) is None:
+            file = f"{MODULE}.py"
+            raise Flaws(((), f"the study has no {file}", f"write '{name}' into {folder / file}"))
+        try:
+            functions = _functions(folder)
+        except Untrusted:
+            raise
+        except ConfigError as error:
+            raise Flaws(((), f"{error.where}: {error.what}", error.todo)) from error
         if name not in functions:
             raise Flaws(((), *unknown("function", name, functions)))
         return name
@@ -77,52 +78,26 @@ class Python(RigSection, StudySection):
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
         """Return what the function builds; raise `ConfigError` where it fails or returns no rig."""
         assert self.folder is not None
-        path = self.folder / FILE
-        function = _functions(path, path.stat().st_mtime_ns)[self.function]
-        first = function.__code__.co_firstlineno
-        try:
+        function = _functions(self.folder)[self.function]
+        place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        with code.blamed(self.folder, f"{self.function} fails: ", place):
             topology = function(link, dict(queues), **self.parameters)
-        except (Exception, SystemExit) as error:
-            line = _line(error, path, first)
-            what = f"{self.function} fails: {type(error).__name__}: {error}"
-            raise ConfigError(what, f"{path}:{line}", "correct it, or its parameters") from error
         if not isinstance(topology, Topology):
             what = f"{self.function} returns {type(topology).__name__}"
-            raise ConfigError(
-                what, f"{path}:{first}", "return an emulation.model.topology.Topology"
-            )
+            raise ConfigError(what, place, "return an emulation.model.topology.Topology")
         try:
             topology.check()
         except ValueError as error:
             what = f"{self.function} returns an invalid rig: {error}"
-            raise ConfigError(what, f"{path}:{first}", "correct it, or its parameters") from error
+            raise ConfigError(what, place, "correct it, or its parameters") from error
         return topology
 
 
-@lru_cache(maxsize=16)
-def _functions(path: Path, changed: int) -> dict[str, FunctionType]:
-    """Map the public functions of a file to their names; `Flaws` where it cannot be executed.
-
-    This is the only place that executes a study's rigs, in this process: confine them here, if
-    anywhere.
-    """
-    try:
-        names = runpy.run_path(str(path))
-    except SyntaxError as error:
-        where = f"{error.filename}:{error.lineno}"
-        raise Flaws(((), f"{where}: {type(error).__name__}: {error.msg}", "correct it")) from error
-    except (Exception, SystemExit) as error:
-        what = f"{path}:{_line(error, path, 1)}: {type(error).__name__}: {error}"
-        raise Flaws(((), what, "correct it")) from error
+def _functions(folder: Path) -> dict[str, FunctionType]:
+    """Map the public functions of the study's file to their names, as `code.module`."""
+    module = code.module(folder, MODULE)
     return {
         name: value
-        for name, value in names.items()
-        if isfunction(value) and value.__code__.co_filename == str(path) and name[0] != "_"
+        for name, value in vars(module).items()
+        if isfunction(value) and value.__module__ == module.__name__ and name[0] != "_"
     }
-
-
-def _line(error: BaseException, path: Path, otherwise: int) -> int:
-    """Return the line of `path` at which it failed; `otherwise` where it was not executed."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = (frame.lineno for frame in reversed(frames) if frame.filename == str(path))
-    return next(lines, None) or otherwise

@@ -215,7 +215,8 @@ def test_a_study_without_claims_and_figures_has_none(mine: Path) -> None:
     for name in ("claims.csv", "claims.py", "published/seen.csv", "figures/fig1.yaml"):
         (mine / name).unlink()
     study = study_at(mine)
-    assert (study.figures, study.rules, assess_study(study, mine / "data")) == ([], None, [])
+    assert (study.figures, assess_study(study, mine / "data")) == ([], [])
+    assert study.path_of("claims") is None
     assert study in known()
     with pytest.raises(ConfigError, match="no figure of the study 'mine'"):
         plan(studies=["mine"])
