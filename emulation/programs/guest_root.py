@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from os.path import exists, isfile, islink
 from pathlib import Path, PurePosixPath
 
 from emulation.programs.taken import TakenFile
@@ -17,7 +17,6 @@ WORK = PurePosixPath("/root/work")
 #: Commands that the guest has in addition (guest/commands.py).
 COMMANDS = ("on", "telnet")
 
-_LONGEST = 255  # bytes of a name, as Linux
 _MOST_LINKS = 40  # as Linux
 
 
@@ -47,8 +46,7 @@ class GuestRoot:
         return path.is_relative_to(self.folders[-1])
 
     def _find(self, parts: list[str], links: int) -> Path | None:
-        if any(len(os.fsencode(part)) > _LONGEST for part in parts):
-            return None
+        # Not by methods of `Path`: they raise if a name is too long or a folder is not the user's.
         done: list[str] = []
         for number, part in enumerate(parts):
             here = PurePosixPath("/", *done, part)
@@ -56,17 +54,17 @@ class GuestRoot:
                 return self._taken[here] if number == len(parts) - 1 else None
             for folder in self.folders:
                 path = folder / str(here)[1:]
-                if path.is_symlink():
+                if islink(path):  # noqa: PTH114
                     if not links:
                         return None
                     target = PurePosixPath("/", *done) / path.readlink()
                     return self._find([*_parts(target), *parts[number + 1 :]], links - 1)
-                if path.exists():
+                if exists(path):  # noqa: PTH110
                     break
             done.append(part)
         for folder in self.folders:
             path = folder.joinpath(*done)
-            if path.is_file():
+            if isfile(path):  # noqa: PTH113
                 return path
         return None
 

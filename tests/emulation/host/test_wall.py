@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -44,7 +45,8 @@ class Call:
     """A system call of the host that a module makes by itself.
 
     `code`: its number and arguments in C; SECRET, ROOT, VICTIM and OUT stand for a file of the
-    host's user, one in the guest's root file system, another process and the run's folder.
+    host's user, one in a layer over the guest's root file system, another process and the run's
+    folder.
     `landlock`, `namespaces`: the errors that stop it behind either wall.
     """
 
@@ -177,26 +179,25 @@ def test_a_module_reaches_nothing_of_the_host(
 ) -> None:
     forced(wall, monkeypatch)
     built, root = kernel.build(), rootfs.build()
-    home, folder, copy = tmp_path / "home", tmp_path / "guest", tmp_path / "root"
-    for place in (home, folder):
+    names = ("home", "guest", "layer", "kernel")
+    home, folder, layer, beside = (tmp_path / name for name in names)
+    for place in (home, folder, layer, beside):
         place.mkdir()
     (home / "secret").write_text("secret")
-    for name in ("old", "spare"):
-        (home / name).touch()
+    # Files of the user's own, with a mode that lets the user write: the wall alone refuses that.
+    for path in (home / "old", home / "spare", layer / "hostname", beside / "config"):
+        path.touch(0o600)
+    binary = Path(shutil.copy(built.path, beside))
     known = {
         "SECRET": quoted(home / "secret"),
         "HOME": quoted(home),
-        "ROOT": quoted(root.path / "etc/hostname"),
-        "KERNEL": quoted(built.path.parent / "config"),
+        "ROOT": quoted(layer / "hostname"),
+        "KERNEL": quoted(beside / "config"),
         "OUT": quoted(folder / "job/out"),
         "MEM": quoted(Path(f"/proc/{victim.pid}/mem")),
         "VICTIM": str(victim.pid),
         "RUNNER": str(os.getpid()),
     }
-    if wall == "none":  # nothing of the user's is tried on
-        copy.mkdir()
-        (copy / "hostname").touch()
-        known["ROOT"] = quoted(copy / "hostname")
     tries = (*CALLS, EXECUTE) if wall != "none" else CALLS
     lines = [f'\tTRY("{one.name}", {words(one.code, known)});' for one in tries]
     source = tmp_path / "hostile"
@@ -205,9 +206,10 @@ def test_a_module_reaches_nothing_of_the_host(
     (source / "hostile.c").write_text(SOURCE.replace("TRIES", "\n".join(lines)))
     hostile = module.build(built, source, tmp_path)
     vm.prepare(folder, root.path, {"work": "script"}, [hostile], script=LOAD)
+    (folder / "layer").symlink_to(layer)
     if wall == "none":
         monkeypatch.setattr(vm, "tame", lambda folder: None)
-    ending = vm.run(vm.Machine(built.path, root.path, 1), folder)
+    ending = vm.run(vm.Machine(binary, root.path, 1), folder)
     assert ending.step("loaded")["error"] == 0
     log = (folder / "job/out/kernel.log").read_text()
     found = {name: int(text) for name, text in re.findall(r"wall:([^:]+):(-?\d+)", log)}

@@ -134,8 +134,8 @@ def test_links_of_a_guest_lead_nowhere(
     (folder / "job/job.json").write_text("{}")
     script = "import os; os.chdir('job/out/sub'); os.mkfifo('pipe')\n"
     script += f"for at in 'one', '../two': os.symlink('{outside}', at)\n"
-    script += f"os.symlink('{outside}/secret', '../kernel.log'); os.chmod('.', 0)\n"
-    script += "os.chmod('file', 0o6755)\nraise SystemExit(3)"
+    script += f"os.symlink('{outside}/secret', '../kernel.log')\n"
+    script += "os.chmod('file', 0o6755); os.chmod('.', 0)\nraise SystemExit(3)"
     guest = [sys.executable, "-c", script]
     monkeypatch.setattr(vm, "command", lambda machine: guest)
     monkeypatch.setenv(confine.VARIABLE, "none")
