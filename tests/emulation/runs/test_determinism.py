@@ -1,6 +1,6 @@
 """The same seed gives the same bytes: each kind of traffic, under whatever conditions of the host.
 
-The conditions and the comparison are those of `workflow.determinism`, which does more of the same.
+The conditions and the comparison are those of `tests.host_conditions`, which does more of the same.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from emulation.machine import rootfs, vm
 from emulation.model.run import Run
 from emulation.model.units import Duration
 from emulation.runs.run import execute
-from workflow.conditions import ODD, PLAIN
-from workflow.determinism import Seen, Stage, observe
+from tests.host_conditions.conditions import ODD, PLAIN
+from tests.host_conditions.determinism import Seen, Stage, observe
 
 pytestmark = pytest.mark.kernel
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")

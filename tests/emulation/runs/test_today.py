@@ -20,9 +20,9 @@ from emulation.model.run import Run
 from emulation.model.units import Duration
 from emulation.runs.run import execute
 from tests import ROOT
+from tests.host_conditions.conditions import ODD, PLAIN
+from tests.host_conditions.determinism import Stage, observe
 from tests.kernels import TODAY, needs_today
-from workflow.conditions import ODD, PLAIN
-from workflow.determinism import Stage, observe
 
 pytestmark = pytest.mark.kernel
 

@@ -1,6 +1,6 @@
 """The same runs under many conditions of the host, compared byte for byte.
 
-    python -m workflow.determinism --runs 300 --jobs 2 --output results/determinism.jsonl
+    python -m tests.host_conditions.determinism --runs 300 --output results/determinism.jsonl
 
 Each line of the output is one boot: what was run, under which conditions, and a digest of each file
 that came of it. A second call goes on where the first one stopped. Where load is not to reach other
@@ -38,7 +38,7 @@ from emulation.kinds.traffic.flent import check_flows
 from emulation.machine import guestcode, rootfs, vm
 from emulation.model.run import Run
 from emulation.model.units import Duration
-from workflow.conditions import (
+from tests.host_conditions.conditions import (
     CPUS,
     MATRIX,
     NOBODY,

@@ -1,4 +1,4 @@
-"""What surrounds a guest on the host, as `workflow.determinism` varies it.
+"""What surrounds a guest on the host, as `tests.host_conditions.determinism` varies it.
 
 Nothing of it may reach a result.
 """
