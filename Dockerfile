@@ -39,6 +39,7 @@ COPY emulation/__init__.py emulation/errors.py emulation/
 COPY emulation/host emulation/host
 COPY emulation/machine/__init__.py emulation/machine/rootfs.py emulation/machine/
 COPY emulation/kernel emulation/kernel
+COPY emulation/model/__init__.py emulation/model/series.py emulation/model/
 COPY emulation/guest/init.sh emulation/guest/
 RUN for series in $SERIES; do \
         python3 -m workflow.ready kernel /cache/kernel.json --series $series || exit 1; \
@@ -62,6 +63,7 @@ COPY emulation/__init__.py emulation/errors.py emulation/
 COPY emulation/host emulation/host
 COPY emulation/machine/__init__.py emulation/machine/rootfs.py emulation/machine/
 COPY emulation/kernel emulation/kernel
+COPY emulation/model/__init__.py emulation/model/series.py emulation/model/
 COPY emulation/guest/init.sh emulation/guest/
 COPY qdisc/LOCK.toml qdisc/
 RUN python3 -m workflow.ready rootfs /cache/rootfs.json \

@@ -19,7 +19,8 @@ from emulation.config import ownfile
 from emulation.config.catalogue import all_labels, experiment, experiments, select
 from emulation.errors import ConfigError
 from emulation.host.cache import state
-from emulation.model.run import DEFAULT_KERNEL, Experiment, Run
+from emulation.model.run import Experiment, Run
+from emulation.model.series import DEFAULT_KERNEL
 from emulation.model.units import Duration
 from emulation.study import studies
 from emulation.study.schema import unknown
@@ -90,7 +91,8 @@ class Scale:
     """How much of a figure's sweep is run anew; None is all of it, or the paper's value."""
 
     name: str
-    eras: tuple[str, ...] | None = None
+    fixed: bool = False  # of eras those alone that a figure's study has fixed, if it shows any
+    eras: tuple[str, ...] | None = None  # of a figure, by `of_figure`
     ccs: tuple[str, ...] | None = None
     links: tuple[str, ...] | None = None
     qdiscs: tuple[str, ...] | None = None
@@ -106,9 +108,8 @@ class Scale:
         length = given.get("length")
         return cls(
             name,
-            **{
-                key: tuple(given[key]) for key in ("eras", "ccs", "links", "qdiscs") if key in given
-            },
+            **{key: tuple(given[key]) for key in ("ccs", "links", "qdiscs") if key in given},
+            fixed=given.get("eras") == "fixed",
             seeds=given.get("seeds"),
             length=Duration.parse(length) if length else None,
         )
@@ -118,10 +119,11 @@ class Scale:
         all of the figure's: what is shown with one alone is shown with it at every scale."""
         parameters = figure.parameters
         ccs, eras = parameters.get("ccs", ()), parameters.get("eras", ())
+        fixed = _study(figure.study).about.fixed.eras if self.fixed else ()
         return replace(
             self,
             ccs=self.ccs if set(ccs) & set(self.ccs or ()) else None,
-            eras=self.eras if figure.ablation or set(eras) & set(self.eras or ()) else None,
+            eras=fixed if self.fixed and (figure.ablation or set(eras) & set(fixed)) else None,
         )
 
     def has(self, cell: Cell) -> bool:

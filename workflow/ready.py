@@ -15,6 +15,7 @@ from pathlib import Path
 from emulation import kernel
 from emulation.errors import EmulationError, KernelBuildError
 from emulation.machine import rootfs
+from emulation.model.series import DEFAULT_KERNEL
 
 
 def identity(part: str, series: str | None) -> dict[str, str]:
@@ -25,14 +26,14 @@ def identity(part: str, series: str | None) -> dict[str, str]:
     built = kernel.build(series=series)
     if part == "kernel":
         return {"series": built.series, "release": built.release, "digest": built.digest}
-    from emulation.kernel import module, recipe  # takes more of this package than a kernel does
+    from emulation.kernel import module  # takes more of this package than a kernel does
 
     found = {}
     for folder in sorted(path for path in module.SOURCES.iterdir() if path.is_dir()):
         try:
             found[folder.name] = module.build(built, folder).digest
         except KernelBuildError as error:  # some parts of eras are code of the default kernel's
-            if built.series == recipe.default_series():
+            if built.series == DEFAULT_KERNEL:
                 raise
             print(f"left out for {built.series}: {folder.name}: {error}", file=sys.stderr)
     return found

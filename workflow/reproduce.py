@@ -133,7 +133,7 @@ _known_s: dict[tuple[str, tuple[str, ...], Duration], float] = {}
 
 def _seconds(run: Run) -> float:
     """Seconds on one core of a run; the same for all seeds of a point."""
-    from emulate.commands.list import wall_seconds
+    from emulation.runs.speed import wall_seconds
 
     key = (run.experiment.id, run.point.key, run.length)
     if key not in _known_s:

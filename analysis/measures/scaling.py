@@ -1,4 +1,4 @@
-"""How the cost of a guest grows with rate, flows and guests, from workflow/scaling.py's table."""
+"""How the cost of a guest grows with rate, flows and guests, from a table of measurements."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,8 +65,8 @@ def read_scaling(path: Path) -> pd.DataFrame:
         table["problem"] = table["problem"].astype(object).fillna("").astype(str)
         table = SCALING.validate(table.astype(dict.fromkeys(numbers, float)))
     except (ValueError, KeyError, pa.errors.SchemaError) as error:
-        remedy = "Measure with `python -m workflow.scaling`"
-        raise DataError.of(path, f"no table of measurements ({error})", remedy) from error
+        wrong = f"no table of measurements ({error})"
+        raise DataError.of(path, wrong, "Take the columns of data/rig/scaling.csv") from error
     last = table[_MACHINE].iloc[-1]
     table = table[(table[_MACHINE] == last).all(axis=1)].reset_index(drop=True)
     return table.assign(

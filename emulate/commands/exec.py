@@ -21,7 +21,8 @@ from emulation.host import cpus, seal
 from emulation.host.cache import cache_dir
 from emulation.machine import layer, rootfs, vm
 from emulation.machine.rootfs import RootFs
-from emulation.model.run import DEFAULT_KERNEL, Run
+from emulation.model.run import Run
+from emulation.model.series import DEFAULT_KERNEL
 from emulation.model.units import Duration, Quantity, Size, UnitError
 from emulation.programs.guest_root import GuestRoot
 from emulation.programs.taken import taken

@@ -14,6 +14,7 @@ from emulate.commands.arguments import positive
 from emulation import kernel
 from emulation.errors import KernelBuildError
 from emulation.kernel import archive, module
+from emulation.model.series import DEFAULT_KERNEL
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand `kernel` to those of `emulate`."""
-    listed = f"{', '.join(kernel.all_series())} (default: {kernel.default_series()})"
+    listed = f"{', '.join(kernel.all_series())} (default: {DEFAULT_KERNEL})"
     parser = subparsers.add_parser("kernel", help="build the guest's kernel, pack or list it")
     actions = parser.add_subparsers(dest="action", required=True)
     build = actions.add_parser("build", help="build a kernel, if the cache lacks it")

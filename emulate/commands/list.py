@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from emulate.commands.table import print_table
@@ -13,7 +13,7 @@ from emulation.config.catalogue import experiment, experiments, load
 from emulation.model.qdisc import Qdisc
 from emulation.model.run import NONE, Experiment, Point
 from emulation.model.units import Duration
-from emulation.runs import speed
+from emulation.runs.speed import wall_seconds
 from emulation.study import studies, trust
 
 if TYPE_CHECKING:
@@ -63,20 +63,6 @@ def _experiments(name: str | None) -> tuple[Experiment, ...] | None:
     except studies.NoStudy:
         return None
     return load(folder).experiments
-
-
-def wall_seconds(
-    experiment: Experiment, points: Iterable[Point], length: Duration | None = None
-) -> float:
-    """How long one repetition of `points` takes on one core of this machine, in seconds.
-
-    `length`: of the load, the traffic's own where None.
-    """
-    model = speed.model()
-    return sum(
-        model.predict(experiment, point, (length or point.traffic.length).seconds)
-        for point in points
-    )
 
 
 def _experiment_row(found: Experiment) -> dict[str, Any]:

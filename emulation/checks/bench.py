@@ -28,7 +28,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,7 +47,6 @@ from emulation.machine import vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
 from emulation.model.units import Duration
-from emulation.runs import speed
 from emulation.runs.run import boot
 from emulation.study import trust
 from emulation.study.schema import unknown
@@ -243,8 +242,8 @@ def _add_load(measured: Guest, run: Run, watch: Watch, out: Path) -> None:
     data = out / "data.flent.gz"
     ports = [f"{one['node']} {one['interface']}" for one in places.under_test(run.topology)]
     qdiscs = json.loads((out / "qdiscs.json").read_text())
-    measured.packets = speed.carried_packets(qdiscs, ports)
-    measured.hops = speed.carried_packets(qdiscs, qdiscs)  # each port sends over one link
+    measured.packets = carried_packets(qdiscs, ports)
+    measured.hops = carried_packets(qdiscs, qdiscs)  # each port sends over one link
     measured.data_sha256 = hashlib.sha256(data.read_bytes()).hexdigest()
     with gzip.open(data) as stream:
         content = json.load(stream)
@@ -258,6 +257,12 @@ def _add_load(measured: Guest, run: Run, watch: Watch, out: Path) -> None:
     measured.load_factor = watch.factor(begin_s, begin_s + run.length.seconds)
     if measured.load_factor:
         measured.load_s = run.length.seconds / measured.load_factor
+
+
+def carried_packets(qdiscs: dict[str, Any], ports: Iterable[str]) -> int:
+    """Return how many packets the root qdiscs of `ports` ("node interface") have sent."""
+    roots = (next(qdisc for qdisc in qdiscs[port]["qdiscs"] if qdisc.get("root")) for port in ports)
+    return sum(int(root["packets"]) for root in roots)
 
 
 def measure(scenario: Scenario, length_s: float, built: Kernel, root: RootFs) -> dict[str, Any]:

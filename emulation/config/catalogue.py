@@ -20,16 +20,8 @@ from emulation.errors import ConfigError, KernelBuildError
 from emulation.kernel import module, recipe
 from emulation.model import era as eras, sysctls
 from emulation.model.axis import Value
-from emulation.model.run import (
-    DEFAULT_ERA,
-    DEFAULT_KERNEL,
-    NONE,
-    Experiment,
-    Fixed,
-    Point,
-    Run,
-    Study,
-)
+from emulation.model.run import DEFAULT_ERA, NONE, Experiment, Fixed, Point, Run, Study
+from emulation.model.series import DEFAULT_KERNEL
 from emulation.model.units import Duration
 from emulation.study import studies
 from emulation.study.problems import validated

@@ -6,14 +6,13 @@ takes a series or the digest of a cached kernel, `check_named` says whether ther
 """
 
 from emulation.kernel.builder import Kernel, build, check_named, find, kernels, named
-from emulation.kernel.recipe import all_series, default_series
+from emulation.kernel.recipe import all_series
 
 __all__ = [
     "Kernel",
     "all_series",
     "build",
     "check_named",
-    "default_series",
     "find",
     "kernels",
     "named",

@@ -25,6 +25,7 @@ from emulation.kernel import make, recipe as recipes, source as sources
 from emulation.kernel.make import Progress
 from emulation.kernel.recipe import Recipe
 from emulation.kernel.source import Source
+from emulation.model.series import DEFAULT_KERNEL
 
 #: The option, and its value, of a kernel that takes modules.
 MODULES = ("CONFIG_MODULES", "y")
@@ -136,7 +137,7 @@ def find(
     On a machine without a compiler, a kernel of any compiler is accepted; so is one that was
     fetched.
     """
-    recipe = recipes.load(recipes.default_series(folder) if series is None else series, folder)
+    recipe = recipes.load(DEFAULT_KERNEL if series is None else series, folder)
     given = sources.of_file(source) if source else None
     return _find(recipe, given, cache or cache_dir("kernel"))
 
@@ -171,7 +172,7 @@ def build(
     `source` is a tarball or .deb to use instead of the package of KERNEL.toml. Raises `MissingTool`
     and `KernelBuildError`; a build that fails or is interrupted leaves no kernel.
     """
-    recipe = recipes.load(recipes.default_series(folder) if series is None else series, folder)
+    recipe = recipes.load(DEFAULT_KERNEL if series is None else series, folder)
     cache = cache or cache_dir("kernel")
     given = sources.of_file(source) if source else None
     found = _find(recipe, given, cache)

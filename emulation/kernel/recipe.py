@@ -236,11 +236,6 @@ def _parsed(path: Path, changed: int) -> dict[str, Any]:
     return tomllib.loads(path.read_text())
 
 
-def default_series(folder: Path = RECIPE_DIR) -> str:
-    """Return the series that is built if none is named."""
-    return str(_table(folder)["default"])
-
-
 def all_series(folder: Path = RECIPE_DIR) -> tuple[str, ...]:
     """Return the series with a source in KERNEL.toml."""
     return tuple(_table(folder)["series"])

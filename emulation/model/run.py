@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from emulation.model import era as eras
 from emulation.model.control import Control
 from emulation.model.qdisc import Qdisc
+from emulation.model.series import DEFAULT_KERNEL
 from emulation.model.sysctls import CONTROL
 from emulation.model.topology import Link, Topology
 from emulation.model.units import Duration, Rate, Size
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 DEFAULT_ERA = eras.MODERN
 DEFAULT_MEMORY = Size(192 * 2**20)
-DEFAULT_KERNEL = "6.12"  # series
 NONE = "-"  # in place of a link, qdisc or congestion control that a rig does not have
 NO_LINK = Link(NONE, Rate(0), Rate(0))
 

@@ -14,8 +14,9 @@ import pytest
 
 from emulation import kernel
 from emulation.errors import KernelBuildError
-from emulation.kernel import module, recipe
+from emulation.kernel import module
 from emulation.kernel.make import TOOLS
+from emulation.model.series import DEFAULT_KERNEL
 from workflow import ready
 
 
@@ -105,7 +106,7 @@ def test_the_image_has_the_kernels_of_all_runs_that_ship(
     root: Path, stages: dict[str, str]
 ) -> None:
     named = {path.name.rpartition("@linux-")[2] for path in root.glob("data/*/*@linux-*")}
-    series = {recipe.default_series(), *named}
+    series = {DEFAULT_KERNEL, *named}
     for stage in ("kernel", "modules"):
         (built,) = re.findall(r'^ARG SERIES="(.+)"$', stages[stage], re.MULTILINE)
         assert set(built.split()) == series
@@ -125,9 +126,8 @@ def test_modules_that_do_not_fit_another_kernel_are_named(
     monkeypatch.setattr(module, "build", build)
     with pytest.raises(KernelBuildError):
         ready.identity("modules", None)
-    series = recipe.default_series()
-    monkeypatch.setattr(recipe, "default_series", lambda: "another")
-    found = ready.identity("modules", series)
+    monkeypatch.setattr(ready, "DEFAULT_KERNEL", "another")
+    found = ready.identity("modules", DEFAULT_KERNEL)
     assert "wifi" in found and "quickack" not in found
     assert "quickack: the module does not build" in capsys.readouterr().err
 

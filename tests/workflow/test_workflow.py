@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
@@ -26,7 +25,7 @@ from emulation.kernel.make import TOOLS
 from emulation.study import template
 from tests import ROOT
 from tests.workflow.plans import config, touch_run
-from workflow import determinism, figure, forks, kernels, plan, reproduce
+from workflow import figure, forks, kernels, plan, reproduce
 from workflow.plan import figure_files, make_plan
 from workflow.progress import LogHandler, Work
 from workflow.readme import fill
@@ -496,24 +495,6 @@ def test_what_is_no_notebook_is_refused(tmp_path: Path, text: str, wrong: str) -
     place.write_text(text)
     with pytest.raises(DataError, match=f"{place}: {wrong}"):
         sources.check_notebook(place)
-
-
-@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "1/0", "-1/3", "a/b"])
-def test_a_part_that_is_none_is_refused(text: str) -> None:
-    assert determinism.part("2/3") == (2, 3)
-    with pytest.raises(argparse.ArgumentTypeError, match="no part"):
-        determinism.part(text)
-
-
-def test_the_conditions_are_not_tried_on_a_series_that_nobody_can_build(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["determinism", "--kernel", "9.9", "--output", str(tmp_path / "boots.jsonl")]
-    monkeypatch.setattr(sys, "argv", words)
-    with pytest.raises(SystemExit, match="2"):
-        determinism.main()
-    assert "KERNEL.toml: no source is known for 9.9" in capsys.readouterr().err
-    assert not (tmp_path / "boots.jsonl").exists()
 
 
 def test_the_page_that_grows_is_not_made_anew_for_each_figure(

@@ -2,7 +2,7 @@
 # The data are no output of Snakemake's here, since it removes those of a step that failed or is
 # repeated; what is done stays, and `workflow.batch` does the rest.
 
-from emulate.commands.list import wall_seconds
+from emulation.runs.speed import wall_seconds
 
 BATCHES = PLAN.batches()
 

@@ -11,15 +11,12 @@ from pydantic import model_validator
 from emulation import datafile
 from emulation.captures import flent
 from emulation.kinds.rigs.base import RigSection
-from emulation.model.topology import Link, Topology
+from emulation.model.topology import Topology
 from emulation.model.units import Duration
 from emulation.study.schema import Flaws, Length, Section, Span, TestName
 
 if TYPE_CHECKING:
     from emulation.model.run import Run
-
-#: Packets per Mbit in a loaded direction: full segments, and one acknowledgment for every two.
-PER_MBIT = 127.0
 
 KNOWN_NEIGHBOUR_MS = "36000000"  # no run is that long
 
@@ -117,10 +114,6 @@ class TrafficSection(Section):
     def parameters(self) -> dict[str, str]:
         """Map files of the guest's kernel to the text written to them before the rig is built."""
         return {}
-
-    def expected_packets(self, link: Link, length_s: float) -> float:
-        """Estimate the number of packets that leave the bottleneck `link`."""
-        return PER_MBIT * length_s * (link.up.mbit_per_s + link.down.mbit_per_s)
 
 
 def sysctls_of_pairs(run: Run, topology: Topology) -> dict[str, dict[str, str]]:

@@ -28,8 +28,8 @@ from pydantic import Field, field_validator
 
 from emulation.errors import TrafficFailure
 from emulation.kinds.rigs.base import RigSection
-from emulation.kinds.traffic.base import PER_MBIT, TrafficSection
-from emulation.model.topology import Link, Topology
+from emulation.kinds.traffic.base import TrafficSection
+from emulation.model.topology import Topology
 from emulation.model.units import Duration
 from emulation.study.schema import Flaws, Settings, unknown
 
@@ -147,12 +147,6 @@ class Flent(TrafficSection):
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
         """Check that each flow moved data; flent's own file is the data."""
         check_flows(out / "data.flent.gz")
-
-    def expected_packets(self, link: Link, length_s: float) -> float:
-        """Estimate the packets of TCP that fills the directions in the name of the test."""
-        up = "up" in self.test or "rrul" in self.test
-        down = "down" in self.test or "rrul" in self.test
-        return PER_MBIT * length_s * (up * link.up.mbit_per_s + down * link.down.mbit_per_s)
 
 
 def check_flows(file: Path) -> None:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from emulation import datafile
 from emulation.kinds.rigs.base import RigSection
-from emulation.kinds.traffic.base import PER_MBIT, TrafficSection
-from emulation.model.topology import Link, Topology
+from emulation.kinds.traffic.base import TrafficSection
+from emulation.model.topology import Topology
 from emulation.model.units import Duration
 from emulation.study.schema import Flaws, Span, TestName
 
@@ -94,10 +94,6 @@ class Saturation(TrafficSection):
             for sender, quantity, value in quantities(case, answer)
         )
         datafile.write_rows(rows, out / f"data{self.data_end}")
-
-    def expected_packets(self, link: Link, length_s: float) -> float:
-        """Estimate the packets on the air, about 25 Mbit/s in each case."""
-        return 25 * PER_MBIT * length_s * len(cases(self.set, length_s))
 
 
 @dataclass(frozen=True)

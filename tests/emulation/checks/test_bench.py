@@ -76,6 +76,12 @@ def test_the_load_is_between_two_virtual_instants() -> None:
     assert watch.factor(41.0, 50.0) is None
 
 
+def test_counters_of_the_root_count() -> None:
+    root = {"root": True, "packets": 700}
+    qdiscs = {"r1 p": {"qdiscs": [{"parent": "1:1", "packets": 5}, root]}}
+    assert bench.carried_packets(qdiscs, ["r1 p"]) == 700
+
+
 def test_memory_of_a_process() -> None:
     assert bench.peak_kib("Name:\tlinux\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n") == 2048
     assert bench.peak_kib("") == 0

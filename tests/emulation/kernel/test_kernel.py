@@ -17,6 +17,7 @@ from emulation.host import seal
 from emulation.host.debs import Deb
 from emulation.host.digest import sha256
 from emulation.kernel import builder as builds, make, recipe as recipes, source as sources
+from emulation.model.series import DEFAULT_KERNEL
 from workflow import train
 
 MAKEFILE = """\
@@ -62,7 +63,7 @@ def recipe_dir(tmp_path: Path) -> Path:
     folder = tmp_path / "qdisc"
     (folder / "config").mkdir(parents=True)
     (folder / "patches/6.12").mkdir(parents=True)
-    (folder / "KERNEL.toml").write_text('default = "6.12"\n[series]\n')
+    (folder / "KERNEL.toml").write_text("[series]\n")
     (folder / "config/a.config").write_text("# reason\nCONFIG_A=y\n")
     (folder / "patches/6.12/one.patch").write_text(PATCH)
     (folder / "patches/series").write_text("6.12..6.12 6.12/one.patch\n")
@@ -290,7 +291,7 @@ def test_a_profile_is_unpacked_by_a_python_without_filters(
 
 def test_the_projects_profiles_hold_counts_and_nothing_else() -> None:
     found = [one for name in recipes.all_series() for one in recipes.load(name).profiles.items()]
-    assert "12" in recipes.load(recipes.default_series()).profiles
+    assert "12" in recipes.load(DEFAULT_KERNEL).profiles
     for compiler, profile in found:
         assert compiler.isdigit()
         with tarfile.open(profile.path) as archive:
