@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any
 
-from emulation.config import own
+from emulation.config import kinds, own
 from emulation.config.job import clock
 from emulation.config.points import Points, context_of, link
 from emulation.config.studyfile import StudyFile
@@ -40,11 +40,13 @@ def load(path: FilePath) -> Study:
     except OSError as error:
         what = f"cannot be read: {error.strerror}"
         raise ConfigError(what, str(path), "name a readable study file") from None
-    return _load(path, changed, own.own())
+    return _load(path, changed, kinds.states(path.parent), own.own())
 
 
 @lru_cache(maxsize=32)
-def _load(path: FilePath, changed: int, user_qdiscs: own.Own) -> Study:
+def _load(path: FilePath, changed: int, states: tuple[str, ...], user_qdiscs: own.Own) -> Study:
+    if states:
+        kinds.add(path.parent)
     source = Source.of(path)
     file = validated(source, StudyFile, "format")
     study = None

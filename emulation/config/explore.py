@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from emulation.config import catalogue
 from emulation.errors import ConfigError
-from emulation.kinds.traffic import Flent
+from emulation.kinds.traffic.flent import Flent
 from emulation.model.run import DEFAULT_ERA, Point, Run
 from emulation.model.topology import Link
 from emulation.model.units import Duration, Rate

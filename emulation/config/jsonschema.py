@@ -17,8 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from emulation.config.studyfile import StudyFile
-from emulation.kinds.rigs import RIG
-from emulation.kinds.traffic import TRAFFIC
+from emulation.kinds import rigs, traffic
 
 TEMPLATE = "#/$defs/{model}"
 
@@ -41,8 +40,8 @@ def generate() -> dict[str, Any]:
     """Return the schema as a dictionary."""
     whole = _schema(TypeAdapter(StudyFile))
     definitions = whole["$defs"]
-    rig, traffic = _schema(RIG), _schema(TRAFFIC)
-    for schema in (rig, traffic):
+    rig, load = _schema(rigs.KINDS.adapter), _schema(traffic.KINDS.adapter)
+    for schema in (rig, load):
         definitions |= schema.pop("$defs")
     # A rig is merged from those of the file and of an experiment: neither need be complete.
     kinds = [reference["$ref"].rpartition("/")[2] for reference in rig["oneOf"]]
@@ -51,7 +50,7 @@ def generate() -> dict[str, Any]:
     common = {"anyOf": [{"$ref": TEMPLATE.format(model=name)} for name in kinds]}
     whole["properties"]["rig"] = common
     experiment = definitions["ExperimentSection"]["properties"]
-    experiment["rig"], experiment["traffic"] = common, traffic
+    experiment["rig"], experiment["traffic"] = common, load
     value = {"type": ["string", "number", "boolean", "array"]}
     block = {"type": "object", "additionalProperties": value}
     experiment["sweep"] = {"anyOf": [block, {"type": "array", "items": block}]}

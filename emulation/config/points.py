@@ -18,8 +18,9 @@ from emulation.config import own, parameter
 from emulation.config.studyfile import QdiscSection, StudyFile, options_of
 from emulation.config.sweep import BUILT_IN, NAMED, OPTIONAL, TEMPLATE, Sweep
 from emulation.kernel import module
-from emulation.kinds.rigs import RIG, Rig, RigSection
-from emulation.kinds.traffic import TRAFFIC, Traffic, TrafficSection
+from emulation.kinds import rigs, traffic as traffics
+from emulation.kinds.rigs.base import RigSection
+from emulation.kinds.traffic.base import TrafficSection
 from emulation.model import era as eras
 from emulation.model.axis import Value, digest
 from emulation.model.control import Control
@@ -225,9 +226,11 @@ class Points:
         """
         key = part + json.dumps(document, sort_keys=True, default=str)
         if key not in self._parts:
-            adapter, form = (RIG, Rig) if part == "rig" else (TRAFFIC, Traffic)
+            kinds: Any = rigs.KINDS if part == "rig" else traffics.KINDS
             try:
-                section: RigSection | TrafficSection = read(adapter, document, form, self.context)
+                section: RigSection | TrafficSection = read(
+                    kinds.adapter, document, kinds.form, self.context
+                )
             except Flaws as error:
                 raise Flaws(*(_at_axis(flaw, set_by) for flaw in error.below(part))) from None
             self._parts[key] = section

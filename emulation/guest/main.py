@@ -1,9 +1,10 @@
 """The first process of a guest: do the work that the job asks for, then switch the guest off.
 
-`/job/job.json` says what to do (`emulation.model` writes it), `/job/out/` takes what comes of it,
-`/job/status` takes a line of JSON a step, the last of them `done` or `failed`. The job's `work` is
-one of `WORKS`; a job without it is a run. Which files lie beside this one is decided by the host
-(`emulation.guestcode`), so that a work imports what it needs where it is done.
+`/job/job.json` says what to do (`emulation.config.job` writes it), `/job/out/` takes the results,
+`/job/status` takes a line of JSON per step, the last of them `done` or `failed`. The job's `work`
+is one of `WORKS`, or a module beside this one; a job without it is a run. The host decides which
+files lie beside this one (`emulation.machine.guestcode`), so that a work imports what it needs
+where it is done.
 """
 
 import ctypes
@@ -71,11 +72,6 @@ def boot(job, status):
     status("booted")
 
 
-def saturation(job, status):
-    """Saturate WiFi links, a case of the job after the other."""
-    importlib.import_module("wifi_saturation").run(job, status)
-
-
 def script(job, status):
     """Run the Python program that lies in the job; it has `job` and `status`."""
     with open(SCRIPT) as file:
@@ -93,7 +89,6 @@ WORKS = {
     "programs": programs,
     "shell": shell,
     "boot": boot,
-    "saturation": saturation,
     "script": script,
 }
 
@@ -126,8 +121,10 @@ def main():
             importlib.import_module("layers").mount(job["layers"])
         if "modules" in job:
             importlib.import_module("modules").load_all()
+        work = job.get("work", "run")
+        do = WORKS[work] if work in WORKS else importlib.import_module(work).run
         # To let go of what was made takes virtual time, with captures less: not before `done`.
-        kept = WORKS[job.get("work", "run")](job, status)  # noqa: F841
+        kept = do(job, status)  # noqa: F841
         status("done")
     except Exception as error:
         problems = getattr(error, "problems", [str(error)])

@@ -39,8 +39,14 @@ RTT_SLACK_MS = 2.0
 
 
 def run(rig, traffic, status):
-    """Run what `traffic` (the job's) asks for; the data goes to /job/out."""
-    TOOLS[traffic["tool"]](rig, traffic, status)
+    """Send what `traffic` (the job's) asks for; the data go to /job/out.
+
+    Its tool is flent, or a module of that name: only jobs that need it have it.
+    """
+    if traffic["tool"] == "flent":
+        run_flent(rig, traffic, status)
+    else:
+        importlib.import_module(traffic["tool"]).run(rig, traffic, status)
 
 
 def run_flent(rig, traffic, status):
@@ -48,7 +54,7 @@ def run_flent(rig, traffic, status):
     slack_ms = traffic.get("rtt_slack_ms", RTT_SLACK_MS)
     found = [check_base_rtt(rig, traffic["client"], host, slack_ms) for host in traffic["hosts"]]
     status("reached", base_rtt_ms=found[0], base_rtts_ms=found)
-    servers = [server for name in traffic["servers"] for server in SERVERS[name](rig, traffic)]
+    servers = [server for name in traffic["servers"] for server in start(name, rig, traffic)]
     status("serving", servers=len(servers))
     flent(rig, traffic, status)
     if "web" in traffic["servers"]:
@@ -70,6 +76,13 @@ def check_base_rtt(rig, client, host, slack_ms):
     if not asked <= measured <= asked + slack_ms:
         raise Failure("rig", f"the idle path to {address} takes {measured} ms, not {asked:g}")
     return measured
+
+
+def start(server, rig, traffic):
+    """Start a server of flent's, which listens on return: one of those here, or a module."""
+    if server in SERVERS:
+        return SERVERS[server](rig, traffic)
+    return importlib.import_module(server).start(rig, traffic)
 
 
 def start_netserver(rig, traffic):
@@ -175,23 +188,5 @@ def flent(rig, traffic, status):
     os.unlink(files[0])
 
 
-#: What sends: called with the rig, the job's traffic and the status. A module is imported where it
-#: is needed: only jobs that need it have its files (`emulation.guestcode`).
-TOOLS = {
-    "flent": run_flent,
-    "live": lambda *asked: importlib.import_module("live").run(*asked),
-    "iperf": lambda *asked: importlib.import_module("iperf").run(*asked),
-    "stations": lambda *asked: importlib.import_module("stations").run(*asked),
-    "mix": lambda *asked: importlib.import_module("mix").run(*asked),
-    "programs": lambda *asked: importlib.import_module("programs").run(*asked),
-    "window": lambda *asked: importlib.import_module("window").run(*asked),
-}
-
-#: What answers flent: called with the rig and the job's traffic, listening on return.
-SERVERS = {
-    "netserver": start_netserver,
-    "irtt": start_irtt,
-    "ditg": lambda *asked: importlib.import_module("ditg").start(*asked),
-    "web": lambda *asked: importlib.import_module("web").start(*asked),
-    "flood": lambda *asked: importlib.import_module("flood").start(*asked),
-}
+#: Servers of flent's that come with Debian.
+SERVERS = {"netserver": start_netserver, "irtt": start_irtt}

@@ -1,7 +1,8 @@
-"""Which files of `emulation/guest` a job needs: its guest gets no others.
+"""Which files a job needs: its guest gets no others.
 
-Each file is listed here, by what needs it. So the digest of a run's code changes only if a file
-changes that the run has, and a work, tool, server or feature that is not listed is refused.
+The files of a rig are listed here, by what needs them, those of a kind of traffic in its module. So
+the digest of a run's code changes only if a file changes that the run has, and a work, tool or
+feature that nobody has is refused.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from emulation.errors import ConfigError
+from emulation.kinds import traffic
+from emulation.kinds.traffic.flent import SERVER_FILES
 
 #: Where the files are.
 FOLDER = Path(__file__).parents[1] / "guest"
@@ -21,53 +24,13 @@ START = ("init.sh", "main.py")
 #: A rig, and the parts that all traffic has.
 RIG = ("capture.py", "flentdata.py", "namespace.py", "readback.py", "rig.py", "traffic.py")
 
-#: Commands for programs and for people in a shell, Open vSwitch among them.
-COMMANDS = ("commands.py", "switch.py")
-
-#: The kinds of work, by the job's key `work`; without that key it is a `run`.
+#: The kinds of work, by the job's key `work`; without that key it is a `run`. Others are tools of
+#: traffic that needs no rig.
 WORKS: Mapping[str, tuple[str, ...]] = {
     "run": RIG,
-    "programs": ("programs.py", *COMMANDS),
-    "shell": (*RIG, "shell.py", *COMMANDS),
+    "shell": (*RIG, "shell.py", "commands.py", "switch.py"),
     "boot": (),
-    "saturation": (
-        "modules.py",
-        "namespace.py",
-        "wifi.py",
-        "wifi_netlink.py",
-        "wifi_saturation.py",
-    ),
     "script": (),
-}
-
-#: The tools that send in a run.
-TOOLS: Mapping[str, tuple[str, ...]] = {
-    "flent": (),
-    "live": ("live.py",),
-    "iperf": ("iperf.py", "iperf_frames.py"),
-    "stations": ("iperf.py", "iperf_frames.py", "stations.py"),
-    "mix": ("iperf.py", "iperf_frames.py", "mix.py", "mix_peer.py"),
-    "programs": ("programs.py", *COMMANDS),
-    "window": (
-        "iperf.py",
-        "iperf_frames.py",
-        "mix.py",
-        "window.py",
-        "window_receiver.py",
-        "window_sender.py",
-    ),
-}
-
-#: The tools that the job's `servers` answer.
-ANSWERED = ("flent", "live")
-
-#: The servers.
-SERVERS: Mapping[str, tuple[str, ...]] = {
-    "netserver": (),
-    "irtt": (),
-    "ditg": ("ditg.py", "ditg_pickle.py"),
-    "web": ("web.py", "web_getter.py", "web_sites.py"),
-    "flood": ("flood.py",),
 }
 
 #: Features that a rig may have beyond wires, and that a script may ask for (the job's key `uses`).
@@ -78,26 +41,33 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "trees": ("namespace.py", "trees.py"),
     "layers": ("layers.py",),
     "rig": RIG,
-    "saturation": WORKS["saturation"],
-    "web": (*RIG, *SERVERS["web"]),
+    "web": (*RIG, *SERVER_FILES["web"]),
 }
 
 
 def files(job: dict[str, Any]) -> list[Path]:
     """Return the files that `job` needs, by name; raise `ConfigError` if it names unknown parts."""
-    return [FOLDER / name for name in sorted({*START, *_names(job)})]
+    paths: dict[str, Path] = {}
+    for name in (*START, *_names(job)):
+        path = FOLDER / name
+        if paths.setdefault(path.name, path) != path:
+            what = f"a guest has another file of this name, {paths[path.name]}"
+            raise ConfigError(what, str(path), "rename it")
+    return [paths[name] for name in sorted(paths)]
 
 
-def _names(job: dict[str, Any]) -> Iterator[str]:
+def _names(job: dict[str, Any]) -> Iterator[str | Path]:
     work = job.get("work", "run")
-    yield from _files_of("work", work, WORKS)
     for feature in (*features(job), *job.get("uses", ())):
-        yield from _files_of("feature", feature, FEATURES)
+        if feature in FEATURES:
+            yield from FEATURES[feature]
+        else:
+            yield from _of_traffic("feature", feature, {}, FEATURES)
+    yield from WORKS.get(work, ())
     if work == "run":
-        traffic = job["traffic"]
-        yield from _files_of("tool", traffic["tool"], TOOLS)
-        for server in traffic["servers"] if traffic["tool"] in ANSWERED else ():
-            yield from _files_of("server", server, SERVERS)
+        yield from _of_traffic("tool", job["traffic"]["tool"], job["traffic"], {})
+    elif work not in WORKS:
+        yield from _of_traffic("work", work, job.get("traffic", {}), WORKS)
 
 
 def features(job: dict[str, Any]) -> Iterator[str]:
@@ -114,8 +84,12 @@ def features(job: dict[str, Any]) -> Iterator[str]:
         yield "layers"
 
 
-def _files_of(noun: str, name: str, table: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    if name not in table:
-        valid = ", ".join(table)
-        raise ConfigError(f"unknown {noun} '{name}'", "the job of a guest", f"valid: {valid}")
-    return table[name]
+def _of_traffic(
+    noun: str, tool: str, load: Mapping[str, Any], others: Mapping[str, Any]
+) -> Iterator[str | Path]:
+    try:
+        yield from traffic.guest_files(tool, load)
+    except KeyError:
+        valid = ", ".join([*others, *traffic.tools()])
+        what = f"unknown {noun} '{tool}'"
+        raise ConfigError(what, "the job of a guest", f"valid: {valid}") from None

@@ -16,7 +16,7 @@ from emulation.captures import drops, startup
 from emulation.captures.drops import Rtts, Sent
 from emulation.captures.places import Place
 from emulation.errors import ConfigError
-from emulation.kinds.traffic import Flent
+from emulation.kinds.traffic.flent import Flent
 from emulation.model.run import Run
 from emulation.model.units import Duration
 

@@ -1,36 +1,33 @@
-"""Traffic: the programs of a run. Each kind is a module, with its schema and reducer.
+"""Traffic: the programs of a run.
 
-To add one, write a module with a subclass of `base.TrafficSection` and name it here.
+A kind is a module with a subclass of `base.TrafficSection`, here or in a study's folder `kinds`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
-from pydantic import Field, TypeAdapter
-
+from emulation.kinds.registry import Sections
 from emulation.kinds.traffic.base import TrafficSection
-from emulation.kinds.traffic.flent import Flent
-from emulation.kinds.traffic.iperf import Iperf
-from emulation.kinds.traffic.mix import Mix
-from emulation.kinds.traffic.programs import Programs
-from emulation.kinds.traffic.saturation import Saturation
-from emulation.kinds.traffic.window import Window
 
-Traffic = Annotated[
-    Flent | Iperf | Mix | Programs | Saturation | Window, Field(discriminator="kind")
-]
+KINDS = Sections("traffic", __name__, TrafficSection)  # type: ignore[type-abstract]
 
-TRAFFIC: TypeAdapter[Flent | Iperf | Mix | Programs | Saturation | Window] = TypeAdapter(Traffic)
 
-__all__ = [
-    "TRAFFIC",
-    "Flent",
-    "Iperf",
-    "Mix",
-    "Programs",
-    "Saturation",
-    "Traffic",
-    "TrafficSection",
-    "Window",
-]
+def guest_files(tool: str, traffic: Mapping[str, Any]) -> Iterator[str | Path]:
+    """Yield the files that a guest needs for the `traffic` of its job, which `tool` sends.
+
+    They are names in `emulation/guest`, or paths of a study's files. Raises `KeyError` where no
+    kind of traffic has the tool.
+    """
+    for kind in KINDS.values():
+        if tool in kind.tools:
+            yield from kind.guest_files(tool, traffic)
+            return
+    raise KeyError(tool)
+
+
+def tools() -> list[str]:
+    """Return the names of all tools that send."""
+    return [tool for kind in KINDS.values() for tool in kind.tools]

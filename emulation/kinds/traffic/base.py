@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -27,6 +28,11 @@ class TrafficSection(Section):
     #: The suffix of its data file, which `reduce` writes as `data` with this suffix.
     data_end: ClassVar[str] = datafile.FLENT
 
+    #: What sends: names of the guest's modules that a job can have as its `tool` (without a rig, as
+    #: its `work`), each with the files that it needs: names in `emulation/guest`, or paths of files
+    #: of the study.
+    tools: ClassVar[Mapping[str, tuple[str | Path, ...]]] = {}
+
     test: TestName  # name of flent's test whose form the data have
     length: Length  # of the load
     step: Span  # between two samples
@@ -38,6 +44,11 @@ class TrafficSection(Section):
             what = f"'{self.step}' is longer than the length, '{self.length}'"
             raise Flaws((("step",), what, "shorten the step or lengthen the run"))
         return self
+
+    @classmethod
+    def guest_files(cls, tool: str, traffic: Mapping[str, Any]) -> Iterator[str | Path]:
+        """Yield the files that the guest needs for the `traffic` of a job; as in `tools`."""
+        yield from cls.tools[tool]
 
     @abstractmethod
     def check(self, rig: RigSection, topology: Topology) -> None:

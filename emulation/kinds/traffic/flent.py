@@ -21,6 +21,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,8 +37,14 @@ from emulation.study.schema import Flaws, Settings, unknown
 if TYPE_CHECKING:
     from emulation.model.run import Run
 
-#: The known servers; all but the first two are modules of `emulation.guest`.
 SERVERS = Literal["netserver", "irtt", "ditg", "web", "flood"]
+
+#: The files in `emulation/guest` of those that do not come with Debian.
+SERVER_FILES: Mapping[str, tuple[str, ...]] = {
+    "ditg": ("ditg.py", "ditg_pickle.py"),
+    "web": ("web.py", "web_getter.py", "web_sites.py"),
+    "flood": ("flood.py",),
+}
 
 #: The guest's shell knows no longer pause before a flow (`guest/traffic.py`).
 MOST_JITTER = Duration(10**9)
@@ -53,6 +60,8 @@ RAW = "raw.flent.gz"
 
 class Flent(TrafficSection):
     """A test of flent."""
+
+    tools = {"flent": (), "live": ("live.py",)}
 
     kind: Literal["flent"]
     servers: tuple[SERVERS, ...] = Field(default=("netserver", "irtt"), min_length=1)
@@ -84,6 +93,13 @@ class Flent(TrafficSection):
             what = f"'{wrong[0]}' is not the name of an option"
             raise Flaws(((wrong[0],), what, "write lower-case letters, digits and -"))
         return options
+
+    @classmethod
+    def guest_files(cls, tool: str, traffic: Mapping[str, Any]) -> Iterator[str | Path]:
+        """Yield the files of its tool and of its servers."""
+        yield from super().guest_files(tool, traffic)
+        for server in traffic["servers"]:
+            yield from SERVER_FILES.get(server, ())
 
     def check(self, rig: RigSection, topology: Topology) -> None:
         """Raise `Flaws` unless its nodes are two hosts that can reach each other."""

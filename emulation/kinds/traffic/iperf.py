@@ -40,6 +40,11 @@ TABLE, COUNTS = "run.packets.parquet", "packets.json"
 class Iperf(TrafficSection):
     """Bulk flows."""
 
+    tools = {
+        "iperf": ("iperf.py", "iperf_frames.py"),
+        "stations": ("iperf.py", "iperf_frames.py", "stations.py"),
+    }
+
     kind: Literal["iperf"]
     flows: int = Field(ge=1, le=MOST_FLOWS, strict=True)
     both_ways: bool = Field(default=False, strict=True)

@@ -106,6 +106,8 @@ def _loads(value: Any, info: ValidationInfo) -> tuple[Load, ...]:
 class Mix(TrafficSection):
     """Loads between gateways."""
 
+    tools = {"mix": ("iperf.py", "iperf_frames.py", "mix.py", "mix_peer.py")}
+
     kind: Literal["mix"]
     loads: Annotated[tuple[Load, ...], PlainValidator(_loads)]
 

@@ -311,6 +311,8 @@ Program = Annotated[
 class Programs(TrafficSection, StudySection):
     """A list of programs."""
 
+    tools = {"programs": ("programs.py", "commands.py", "switch.py")}
+
     kind: Literal["programs"]
     test: TestName = "programs"
     step: Span = Duration(2 * 10**8)

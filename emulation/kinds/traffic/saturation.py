@@ -58,6 +58,13 @@ class Saturation(TrafficSection):
 
     data_end: ClassVar[str] = datafile.ROWS
 
+    tools = {
+        "saturation": (
+            *("modules.py", "namespace.py", "saturation.py"),
+            *("wifi.py", "wifi_netlink.py"),
+        )
+    }
+
     kind: Literal["saturation"]
     set: Set
     test: TestName = "saturation"
@@ -124,7 +131,7 @@ class Case:
     seconds: float = 5.0
 
     def job(self, poll_s: float = 0.1) -> dict[str, Any]:
-        """Return the parameters of the guest's `wifi_saturation.do`."""
+        """Return the parameters of the guest's `saturation.do`."""
         theory = self.set in ("saturation", "anomaly")
         device: dict[str, Any] = {} if self.rate_mbit_s == 0 else dict(G_DRIVER)
         device |= {"protection": self.protection, "cw_min": self.cw_min}

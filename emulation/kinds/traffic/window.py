@@ -39,6 +39,13 @@ ABSENT_HOST = 9  # in the receiver's subnet: our own receiver answers for this a
 class Window(TrafficSection):
     """A connection with a fixed window."""
 
+    tools = {
+        "window": (
+            *("iperf.py", "iperf_frames.py", "mix.py"),
+            *("window.py", "window_receiver.py", "window_sender.py"),
+        )
+    }
+
     kind: Literal["window"]
     window: int = Field(ge=1, le=MOST_PACKETS, strict=True)
     ack_every: int = Field(default=1, ge=1, le=MOST_PACKETS, strict=True)

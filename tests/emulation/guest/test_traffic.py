@@ -94,5 +94,5 @@ def test_a_server_of_its_own_module_is_started_by_it(traffic: ModuleType) -> Non
     module = mock.MagicMock()
     module.start.return_value = ["a process"]
     with mock.patch.dict(sys.modules, {"ditg": module}):
-        assert traffic.SERVERS["ditg"]("the rig", told) == ["a process"]
+        assert traffic.start("ditg", "the rig", told) == ["a process"]
     module.start.assert_called_once_with("the rig", told)

