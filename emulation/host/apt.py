@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -108,13 +108,32 @@ class PrivateApt:
 
     def look_up(self, names: Iterable[str]) -> list[Deb]:
         """Return what the lists say of packages, `name` or `name=version`, newest first each."""
-        debs = []
+        return [
+            Deb(*(fields[key] for key in ("Package", "Version", "SHA256", "Filename")))
+            for _, fields in self._stanzas(names)
+            if "Filename" in fields
+        ]
+
+    def _stanzas(self, names: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
+        """Yield text and fields of the entries of packages in the lists."""
         for stanza in self._call("apt-cache", "show", *names).stdout.strip().split("\n\n"):
-            fields = dict(re.findall(r"^([A-Z][\w-]*): (.*)$", stanza, re.MULTILINE))
-            if "Filename" in fields:
-                values = (fields[key] for key in ("Package", "Version", "SHA256", "Filename"))
-                debs.append(Deb(*values))
-        return debs
+            yield stanza, dict(re.findall(r"^([A-Z][\w-]*): (.*)$", stanza, re.MULTILINE))
+
+    def fetch_first(self, names: Iterable[str], folder: Path) -> Path:
+        """Download the first of the packages, `name` or `name=version`, that there is.
+
+        A list that cannot be read is passed over: another suite may have the package. Raises
+        `MissingTool` with the first error if there is none.
+        """
+        errors: list[MissingTool] = []
+        for arguments in (("update",), *(("download", name) for name in names)):
+            try:
+                self._run(*arguments, folder=folder)
+            except MissingTool as error:
+                errors.append(error)
+            for deb in folder.glob("*.deb"):
+                return deb
+        raise errors[0]
 
     def download(
         self, packages: tuple[str, ...], installed: Mapping[str, str] = MappingProxyType({})
@@ -138,10 +157,8 @@ class PrivateApt:
         """Return dpkg's status file for the packages `installed`."""
         if not installed:
             return ""
-        records = self._call("apt-cache", "show", *installed).stdout
         stanzas: dict[str, str] = {}
-        for stanza in records.strip().split("\n\n"):
-            fields = dict(re.findall(r"^([A-Z][\w-]*): (.*)$", stanza, re.MULTILINE))
+        for stanza, fields in self._stanzas(installed):
             name = fields.get("Package", "")
             # The registry may have gone on to another version, whose dependencies are close to it.
             if fields.get("Version") == installed.get(name) or name not in stanzas:
@@ -149,9 +166,10 @@ class PrivateApt:
                 stanzas[name] = f"Status: install ok installed\n{text}\n"
         return "\n".join(stanzas[name] for name in installed if name in stanzas)
 
-    def _call(self, *command: str) -> subprocess.CompletedProcess[str]:
+    def _call(self, *command: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command,
+            cwd=folder,
             env={
                 **{name: os.environ[name] for name in _PROXIES if name in os.environ},
                 "APT_CONFIG": str(self.folder / "apt.conf"),
@@ -162,8 +180,8 @@ class PrivateApt:
             text=True,
         )
 
-    def _run(self, *arguments: str) -> str:
-        result = self._call("apt-get", "-qq", *arguments)
+    def _run(self, *arguments: str, folder: Path | None = None) -> str:
+        result = self._call("apt-get", "-qq", *arguments, folder=folder)
         errors = [line for line in result.stderr.splitlines() if line.startswith("E: ")]
         if result.returncode or errors:
             raise MissingTool(

@@ -41,7 +41,7 @@ def of_file(path: Path) -> Source:
 def fetch(origin: Origin, folder: Path) -> Source:
     """Return the package of `origin` from `folder`, downloaded if it is not there.
 
-    The first known version is had from the sources of the lock. Where none has it, apt gets the
+    The sources of the lock are asked for the first known version. If none has it, apt gets the
     first known version that it finds, else whatever the suites offer. Raises `KernelBuildError` if
     no version is available, or the digest of a known version is wrong.
     """
@@ -54,58 +54,28 @@ def fetch(origin: Origin, folder: Path) -> Source:
     if first and not lock.load().sources().fetch(first, folder):
         return Source(folder / first[0].file, first[0].sha256, first[0].version, known=True)
     with tempfile.TemporaryDirectory(prefix=".apt-", dir=folder) as scratch:
+        names = [*(f"{origin.package}={deb.version}" for deb in origin.known), origin.package]
         try:
             apt = PrivateApt(Path(scratch) / "apt", suites=origin.suites)
-        except MissingTool as absent:
-            raise _unavailable(origin, absent.what) from absent
-        refused = _apt(apt.folder, folder, "update")
-        # Go on even if a suite is missing: another may have the package.
-        for version in [*(deb.version for deb in origin.known), ""]:
-            name = f"{origin.package}={version}" if version else origin.package
-            error = _apt(apt.folder, Path(scratch), "download", name)
-            if not error:
-                break
-        else:
-            raise _unavailable(origin, refused or error)
-        (came,) = Path(scratch).glob("*.deb")
-        version, digest = _version(came.name), sha256(came)
-        known = {known.version: known.sha256 for known in origin.known}
-        if digest != known.get(version, digest):
+            came = apt.fetch_first(names, Path(scratch))
+        except MissingTool as error:
+            wanted = ", ".join(map(str, origin.known[:1])) or origin.package
             raise KernelBuildError(
-                what=f"{came.name} has the digest {digest}, LOCK.toml says {known[version]}",
+                what=f"no source has {wanted}: {error.what}",
+                where="the sources of LOCK.toml and of /etc/apt",
+                todo="check that this machine reaches its Debian mirror, name a folder or address"
+                f" that has the package in {PLACE}, or name a tarball with --source",
+            ) from error
+        version, digest = came.name.split("_")[1].replace("%3a", ":"), sha256(came)
+        digests = {deb.version: deb.sha256 for deb in origin.known}
+        if digest != digests.get(version, digest):
+            raise KernelBuildError(
+                what=f"{came.name} has the digest {digest}, LOCK.toml says {digests[version]}",
                 todo="find out which of the two is wrong before building anything from it",
             )
         path = folder / Deb(origin.package, version, digest).file
         came.rename(path)
-    return Source(path, digest, version, known=version in known)
-
-
-def _unavailable(origin: Origin, reason: str) -> KernelBuildError:
-    return KernelBuildError(
-        what=f"no source has {', '.join(map(str, origin.known[:1])) or origin.package}: {reason}",
-        where="the sources of LOCK.toml and of /etc/apt",
-        todo="check that this machine reaches its Debian mirror, name a folder or address that has "
-        f"the package in {PLACE}, or name a tarball with --source",
-    )
-
-
-def _version(file_name: str) -> str:
-    return file_name.split("_")[1].replace("%3a", ":")
-
-
-def _apt(state: Path, folder: Path, *arguments: str) -> str:
-    """Run apt-get in `folder`; return its errors, or "" if it succeeded."""
-    result = subprocess.run(
-        ["apt-get", "-qq", *arguments],
-        cwd=folder,
-        env={**os.environ, "APT_CONFIG": str(state / "apt.conf"), "LC_ALL": "C.UTF-8"},
-        capture_output=True,
-        text=True,
-    )
-    if result.returncode == 0:
-        return ""
-    lines = [line[3:] for line in result.stderr.splitlines() if line.startswith("E: ")]
-    return "; ".join(lines) or result.stderr.strip() or f"exit status {result.returncode}"
+    return Source(path, digest, version, known=version in digests)
 
 
 def unpack(source: Source, folder: Path) -> Path:

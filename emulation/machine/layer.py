@@ -11,7 +11,6 @@ import json
 import re
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +20,14 @@ from emulation.host.apt import NAME, PrivateApt
 from emulation.host.cache import cache_dir, lock
 from emulation.host.debs import script
 from emulation.machine import rootfs
-from emulation.machine.rootfs import RootFs
+from emulation.machine.rootfs import RootFs, Unpacked
 
 #: Counts changes of how a layer is made; part of its digest.
 RECIPE = 1
 
 
-@dataclass(frozen=True)
-class Layer:
-    """Unpacked packages.
-
-    `path`: the folder; `digest`: SHA-256 over names, versions and digests of its packages;
-    `packages`: version by package name.
-    """
-
-    path: Path
-    digest: str
-    packages: dict[str, str]
+class Layer(Unpacked):
+    """Packages that a guest mounts over its root file system."""
 
     @property
     def about(self) -> dict[str, Any]:
@@ -65,11 +55,8 @@ def build(root: RootFs, names: Iterable[str]) -> Layer:
     cache = cache_dir("layer")
     with lock(cache):
         record = cache / f"{key}.json"
-        if record.exists():
-            known = json.loads(record.read_text())
-            layer = Layer(cache / known["digest"], known["digest"], known["packages"])
-            if seal.is_intact(layer.path):
-                return layer
+        if (cached := Layer.recorded(record)) is not None:
+            return cached
         with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as scratch:
             apt = PrivateApt(Path(scratch) / "apt", components=rootfs.COMPONENTS)
             debs = apt.download(wanted, installed=root.packages)
@@ -82,10 +69,7 @@ def build(root: RootFs, names: Iterable[str]) -> Layer:
             rootfs.strip_set_uid(place)
             if not seal.is_intact(layer.path):  # else other names have led to the same packages
                 seal.install(place, layer.path)
-            content = {"digest": digest, "packages": packages, "root": root.digest}
-            finished = Path(scratch) / "record.json"
-            finished.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
-            finished.rename(record)
+            layer.record(record, Path(scratch))
     return layer
 
 

@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from emulation.errors import MissingTool
 from emulation.host import lock as locks, seal
@@ -99,16 +100,37 @@ _MOUNT_POINTS = ("proc", "sys", "dev", "run", "tmp", "mnt", "job", "root")
 
 
 @dataclass(frozen=True)
-class RootFs:
-    """An unpacked root file system.
+class Unpacked:
+    """Debian packages in a folder of the cache.
 
-    `path`: the folder that the guest boots from; `digest`: SHA-256 over names, versions and digests
-    of its packages and the recipe; `packages`: version by package name.
+    `path`: the folder; `digest`: SHA-256 over names, versions and digests of the packages and the
+    recipe, which is also the folder's name; `packages`: version by package name.
     """
 
     path: Path
     digest: str
     packages: dict[str, str]
+
+    @classmethod
+    def recorded(cls, record: Path) -> Self | None:
+        """Return what the file `record`, beside the folder, tells of, if it is there and intact."""
+        try:
+            content = json.loads(record.read_text())
+        except FileNotFoundError:
+            return None
+        path = record.with_name(content["digest"])
+        return cls(path, content["digest"], content["packages"]) if seal.is_intact(path) else None
+
+    def record(self, record: Path, scratch: Path) -> None:
+        """Write the file `record` for `recorded`, by way of the folder `scratch`."""
+        content = {"digest": self.digest, "packages": self.packages}
+        partial = scratch / "record.json"
+        partial.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
+        partial.rename(record)
+
+
+class RootFs(Unpacked):
+    """A root file system, from which a guest boots."""
 
     def check(self) -> None:
         """Raise `MissingTool` with each tool of `TOOLS` that is missing, and its package."""
@@ -141,12 +163,7 @@ def find() -> RootFs | None:
     root = locked()
     if root.packages.keys() >= set(wanted()) and seal.is_intact(root.path):
         return root
-    try:
-        cached = json.loads(_record().read_text())
-    except FileNotFoundError:
-        return None
-    path = cache_dir("rootfs") / cached["digest"]
-    return RootFs(path, cached["digest"], cached["packages"]) if seal.is_intact(path) else None
+    return RootFs.recorded(_record())
 
 
 def build() -> RootFs:
@@ -164,18 +181,14 @@ def build() -> RootFs:
         with tempfile.TemporaryDirectory(dir=cache_dir("rootfs"), prefix="building-") as scratch:
             debs = _download(Path(scratch))
             packages, name = identity(debs, _recipe())
-            root = Path(scratch) / "root"
-            unpack(debs, root, _LEFT_OUT)
-            _furnish(root, _ldconfig(Path(scratch)))
-            RootFs(root, name, packages).check()
-            target = cache_dir("rootfs") / name
-            seal.install(root, target)
-            record = Path(scratch) / "record.json"
-            record.write_text(
-                json.dumps({"digest": name, "packages": packages}, indent=1, sort_keys=True)
-            )
-            record.rename(_record())
-    return RootFs(target, name, packages)
+            place = Path(scratch) / "root"
+            unpack(debs, place, _LEFT_OUT)
+            _furnish(place, _ldconfig(Path(scratch)))
+            RootFs(place, name, packages).check()
+            root = RootFs(cache_dir("rootfs") / name, name, packages)
+            seal.install(place, root.path)
+            root.record(_record(), Path(scratch))
+    return root
 
 
 def _download(scratch: Path) -> tuple[Path, ...]:
