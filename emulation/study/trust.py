@@ -3,8 +3,8 @@
 A study is more than numbers: its modules (`emulation.study.code`) and notebooks run as Python on
 this computer, a module's Kbuild is run by make, and programs run as root in a guest. Nothing of it
 is executed before the user has seen a list and agreed, at a prompt or by `--trust`; the answer
-holds as long as these files do not change. A study that `emulate new` made is the user's own and
-always trusted; shipped studies are part of the project.
+holds as long as no file of the study changes, but for its runs. A study that `emulate new` made is
+the user's own and always trusted; shipped studies are part of the project.
 """
 
 from __future__ import annotations
@@ -15,24 +15,23 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from emulation.errors import ConfigError, printable
 from emulation.host.cache import cache_dir
-from emulation.model.qdisc import INPUTS
+from emulation.host.digest import sha256
 from emulation.study import studies
 from emulation.study.source import Source
 
 #: Environment variable: folders, as in PATH, below which studies are trusted: for CI, containers.
 VARIABLE = "QDISC_LAB_TRUST"
 
-HOST, GUEST = "this computer", "the guest"
-
 #: Suffixes of files that Python can execute, wherever in the study they are: notebooks import files
 #: next to them. Files in a `__pycache__` are never used (`bytecode`).
 _CODE = (".py", ".ipynb", ".pyc", ".so")
+#: Folders in which git, Python and Jupyter keep files: nothing in them is executed.
+_KEPT_BY_TOOLS = frozenset({".git", "__pycache__", ".ipynb_checkpoints"})
 #: Modules and packages of a study, and when this computer executes them.
 _USES = {
     "rigs": "when the study is read",
@@ -41,43 +40,39 @@ _USES = {
     "claims": "for its claims",
     "plots": "when a figure is drawn",
 }
-#: Files and folders that this computer executes, even if a guest gets them, too.
-_OF_HOST = (*_USES, *(f"{name}.py" for name in _USES), "notebooks")
 #: A study from somebody else is refused when its folder has more files.
 MOST_FILES = 10_000
-LONGEST_LINE = 160  # characters of a command in the list for the user
+LONGEST_LINE = 160  # characters of a line of the list for the user
+SHOWN = 3  # lines of the list in an error
 
 
 class Untrusted(ConfigError):
     """A study would execute something that the user has not agreed to."""
 
 
-@dataclass(frozen=True)
-class Item:
-    """Something that a study executes."""
-
-    where: str  # HOST or GUEST
-    what: str
-    files: tuple[Path, ...] = ()  # whose content decides what is executed
-
-    def __str__(self) -> str:
-        return f"on {self.where}: {printable(self.what)[:LONGEST_LINE]}"
-
-
-def executes(folder: Path) -> tuple[Item, ...]:
+def executes(folder: Path) -> list[str]:
     """List what the study in `folder` would execute, without executing any of it.
 
     Raises `ConfigError` where the study cannot be read, and for files outside the folder.
     """
     file = folder / studies.FILE
-    value = Source.of(file).value if file.exists() else None
-    items = [*_programs(value, file), *_modules(value, folder)]
-    guest = {path for item in items if item.where == GUEST for path in item.files}
-    for path in _files(folder):
-        name = path.relative_to(folder)
-        if name.parts[0] in _OF_HOST or path not in guest:
-            items.append(Item(HOST, f"{name} ({_use(name)})", (path,)))
-    return tuple(sorted(items, key=lambda item: (item.where != HOST, item.what)))
+    values = list(_nested(Source.of(file).value)) if file.exists() else []
+    names = [path.relative_to(folder) for path in _files(folder) if path.suffix in _CODE]
+    lines = [f"on this computer: {name} ({_use(name)})" for name in names]
+    for section in (value for value in values if isinstance(value, dict)):
+        if isinstance(module := section.get("module"), str):
+            _check_place(folder, module)
+            what = f"make, with {module}/Kbuild; what comes of it is loaded into the guest's kernel"
+            lines.append(f"on this computer: {what}")
+        if "programs" not in values:  # the only kind of traffic with commands of the study
+            continue
+        for name in section["files"] if isinstance(section.get("files"), list) else ():
+            _check_place(folder, str(name))
+        if isinstance(command := section.get("command"), list):
+            lines.append(f"on the guest: {shlex.join(map(str, command))}")
+    if "programs" in values:  # an axis may set them, too
+        lines.append(f"on the guest: programs of {studies.FILE}, as root")
+    return [printable(line)[:LONGEST_LINE] for line in dict.fromkeys(lines)]
 
 
 def trusted(folder: Path) -> bool:
@@ -88,10 +83,7 @@ def trusted(folder: Path) -> bool:
     parents = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
     if any(place.is_relative_to(os.path.realpath(parent)) for parent in parents):
         return True
-    if _remembered(_folder_digest(place)):
-        return True
-    items = executes(place)
-    return not items or _remembered(_digest(items))
+    return _remembered(_folder_digest(place)) or not executes(place) or _remembered(_digest(place))
 
 
 def require(place: Path | str) -> None:
@@ -102,16 +94,16 @@ def require(place: Path | str) -> None:
     """
     folder = Path(place)
     if str(place) and not trusted(folder):
-        items = executes(folder)
-        places = " and on ".join(dict.fromkeys(item.where for item in items))
-        what = f"executes {len(items)} thing{'s' * (len(items) > 1)} on {places}, not yet trusted"
-        todo = f"look at {_names(items)}, then: emulate check --trust {shlex.quote(str(folder))}"
+        lines = executes(folder)
+        more = f" and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+        what = f"executes {'; '.join(lines[:SHOWN])}{more}, not yet trusted"
+        todo = f"look at that, then: emulate check --trust {shlex.quote(str(folder))}"
         raise Untrusted(what, str(folder), todo)
 
 
 def remember(folder: Path) -> None:
     """Trust what the study in `folder` executes now."""
-    (_store() / _digest(executes(Path(os.path.realpath(folder))))).touch()
+    (_store() / _digest(Path(os.path.realpath(folder)))).touch()
 
 
 def own(folder: Path) -> None:
@@ -155,44 +147,12 @@ def _says_yes(folder: Path) -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     print(f"{folder} is not a study of yours or of the project. It executes", file=sys.stderr)
-    for item in executes(folder):
-        print(f"  {item}", file=sys.stderr)
+    print(*(f"  {line}" for line in executes(folder)), sep="\n", file=sys.stderr)
     print("Trust it as long as that stays the same? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-# --- what there is ------------------------------------------------------------------------------
-
-
-def _programs(value: Any, file: Path) -> Iterator[Item]:
-    """Yield programs of the study, if the file names any: an axis may set them, too."""
-    values = list(_nested(value))
-    if "programs" not in values:  # the only kind of traffic with commands of the study
-        return
-    files = [file]
-    sections = [section for section in values if isinstance(section, dict)]
-    for section in sections:
-        if isinstance(section.get("files"), list):
-            files += [studies.inside(file.parent, str(name)) for name in section["files"]]
-    files = [path for path in files if path.is_file()]
-    for section in sections:
-        if isinstance(section.get("command"), list):
-            yield Item(GUEST, shlex.join(map(str, section["command"])), tuple(files))
-    yield Item(GUEST, f"programs of {file.name}, as root", tuple(files))
-
-
-def _modules(value: Any, folder: Path) -> Iterator[Item]:
-    both = [value.get(key) for key in ("qdiscs", "controls")] if isinstance(value, dict) else []
-    sections = [one for named in both if isinstance(named, dict) for one in named.values()]
-    for section in sections:
-        name = section.get("module") if isinstance(section, dict) else None
-        if isinstance(name, str):
-            place = studies.inside(folder, name)
-            names = [path.relative_to(folder) for glob in INPUTS for path in place.glob(glob)]
-            what = f"make, with {name}/Kbuild; what comes of it is loaded into the guest's kernel"
-            yield Item(
-                HOST, what, tuple(studies.inside(folder, str(path)) for path in sorted(names))
-            )
+# --- what a study has ---------------------------------------------------------------------------
 
 
 def _nested(value: Any) -> Iterator[Any]:
@@ -203,16 +163,23 @@ def _nested(value: Any) -> Iterator[Any]:
             yield from _nested(item)
 
 
+def _check_place(folder: Path, name: str) -> None:
+    """Raise `ConfigError` where a file that is executed would not be one of `_files`."""
+    parts = studies.inside(folder, name).relative_to(folder).parts
+    if parts[:1] == (studies.DATA,) or not _KEPT_BY_TOOLS.isdisjoint(parts):
+        what = f"'{printable(name)[:80]}' is in a folder of runs or of a tool"
+        raise ConfigError(what, str(folder), "move it to another folder of the study")
+
+
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield files with code, except in data and hidden folders.
+    """Yield all files but those of runs and those that tools keep for themselves.
 
     Raises `ConfigError` for links outside, and for links to folders, which nobody walks through.
     """
     seen = 0
     for place, folders, names in os.walk(folder):
-        data = [studies.DATA] if Path(place) == folder else []
-        skipped = [*data, "__pycache__"]
-        folders[:] = sorted(name for name in folders if name[0] != "." and name not in skipped)
+        skipped = _KEPT_BY_TOOLS | ({studies.DATA} if Path(place) == folder else set())
+        folders[:] = sorted(set(folders) - skipped)
         for name in folders:
             if os.path.islink(os.path.join(place, name)):  # noqa: PTH114, PTH118
                 what = f"'{printable(name)[:80]}' is a link to a folder"
@@ -222,21 +189,13 @@ def _files(folder: Path) -> Iterator[Path]:
             if seen > MOST_FILES:
                 todo = "move files that do not belong to the study elsewhere"
                 raise ConfigError(f"has more than {MOST_FILES} files", str(folder), todo)
-            path = Path(place) / name
-            if path.suffix in _CODE:
-                yield studies.inside(folder, str(path.relative_to(folder)))
+            yield studies.inside(folder, str(Path(place, name).relative_to(folder)))
 
 
 def _use(name: Path) -> str:
     if name.suffix == ".ipynb":
         return "a notebook, when a figure is drawn"
     return f"Python, {_USES.get(name.parts[0].removesuffix('.py'), 'for the files beside it')}"
-
-
-def _names(items: tuple[Item, ...]) -> str:
-    """Return the names of up to four of the files, as text."""
-    names = list(dict.fromkeys(path.name for item in items for path in item.files))
-    return printable(", ".join(names[:4])) + (" …" if len(names) > 4 else "")
 
 
 # --- what is remembered -------------------------------------------------------------------------
@@ -264,11 +223,10 @@ def _folder_digest(folder: Path) -> str:
     return hashlib.sha256(f"{folder}\0{about.st_dev}\0{about.st_ino}".encode()).hexdigest()
 
 
-def _digest(items: tuple[Item, ...]) -> str:
-    """Return a digest of everything that is executed, wherever the study lies."""
+def _digest(folder: Path) -> str:
+    """Return a digest of all files of a study but its runs, wherever the study lies."""
     total = hashlib.sha256()
-    for item in items:
-        total.update(f"{item.where}\0{item.what}\0{len(item.files)}\0".encode())
-        for path in item.files:
-            total.update(hashlib.sha256(path.read_bytes()).digest() + path.name.encode() + b"\0")
+    for path in _files(folder):
+        content = sha256(path) if path.is_file() else ""
+        total.update(f"{path.relative_to(folder)}\0{content}\0".encode())
     return total.hexdigest()

@@ -108,7 +108,7 @@ def test_nothing_is_executed_unasked(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     write("study.yaml", "format: 1\n")
     path = write("measures.py", "BASE = 40\n")
-    with pytest.raises(trust.Untrusted, match=r"look at measures\.py"):
+    with pytest.raises(trust.Untrusted, match=r"measures\.py .*not yet trusted"):
         code.module(study, "measures")
     trust.remember(study)
     assert code.module(study, "measures").BASE == 40

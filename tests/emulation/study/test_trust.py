@@ -63,7 +63,7 @@ def write(study: Path, tmp_path: Path) -> Write:
 
 
 def test_a_study_of_numbers_needs_nobody_to_agree(write: Write) -> None:
-    assert trust.executes(write()) == ()
+    assert trust.executes(write()) == []
     assert trust.trusted(write())
 
 
@@ -96,7 +96,7 @@ def test_rigs_are_not_executed_before_somebody_agrees(
     folder = write(rig="python, function: rig", code=True)
     assert main([command, str(folder)]) == ConfigError.exit_status
     said = capsys.readouterr().err
-    assert "executes 1 thing on this computer, not yet trusted; look at rigs.py" in said
+    assert "executes on this computer: rigs.py (Python, when the study is read), not yet" in said
     assert f"emulate check --trust {folder}" in said
     assert len(said.splitlines()) == 1
     assert not (tmp_path / "ran").exists()
@@ -133,13 +133,13 @@ def test_at_a_terminal_it_is_shown_and_asked(
 
 def test_programs_are_not_run_before_somebody_agrees(write: Write) -> None:
     folder = write(traffic=COMMAND)
-    (found,) = load(folder).experiments  # which executes nothing
-    (one,) = (run for run in _runs(folder))
+    (experiment,) = load(folder).experiments  # which executes nothing
+    (run,) = _runs(folder)
     with pytest.raises(trust.Untrusted, match="on the guest"):
-        running.machine_of(one, None, None)  # type: ignore[arg-type]
+        running.machine_of(run, None, None)  # type: ignore[arg-type]
     trust.ask(folder, True)
     assert trust.trusted(folder)
-    assert found.name == "first"
+    assert experiment.name == "first"
     (folder / "study.yaml").write_text((folder / "study.yaml").read_text().replace("a  b", "c"))
     assert not trust.trusted(folder)
 
@@ -153,19 +153,30 @@ def _runs(folder: Path) -> tuple[running.Run, ...]:
 def test_claims_and_their_stale_bytecode(write: Write) -> None:
     folder = write()
     (folder / "claims.py").write_text("RULES = {}\n")
-    with pytest.raises(DataError, match=r"not yet trusted; look at claims\.py"):
+    with pytest.raises(DataError, match=r"claims\.py \(.*\), not yet trusted"):
         plugin.rules_of(StudyFolder(folder))
     trust.remember(folder)
     assert plugin.rules_of(StudyFolder(folder)).rules == {}
     assert not (folder / "__pycache__").exists()  # nor is it read from there
 
 
-def test_files_of_the_host_are_shown_as_such_whoever_else_has_them(write: Write) -> None:
-    traffic = COMMAND.replace("length:", "files: [rigs.py, send.py]\n      length:")
-    folder = write(traffic=traffic, code=True)
-    (folder / "send.py").write_text("")
-    hosts = [item.what for item in trust.executes(folder) if item.where == trust.HOST]
-    assert hosts == ["rigs.py (Python, when the study is read)"]
+def test_a_change_of_any_file_asks_again_but_runs_do_not(write: Write) -> None:
+    folder = write(traffic=COMMAND)
+    (folder / "send").write_text("1")
+    trust.remember(folder)
+    for name in ("data/run.json", "__pycache__/rigs.pyc", ".git/HEAD"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("x")
+    assert trust.trusted(folder)
+    (folder / "send").write_text("2")
+    assert not trust.trusted(folder)
+
+
+@pytest.mark.parametrize("name", ["data/send", ".git/send", "a/__pycache__/send"])
+def test_a_program_among_runs_is_refused(name: str, write: Write) -> None:
+    folder = write(traffic=COMMAND.replace("length:", f"files: [{name}]\n      length:"))
+    with pytest.raises(ConfigError, match="is in a folder of runs or of a tool"):
+        trust.require(folder)
 
 
 def test_a_module_is_built_here(write: Write) -> None:
@@ -176,8 +187,8 @@ def test_a_module_is_built_here(write: Write) -> None:
     (folder / "study.yaml").write_text(
         text.replace("experiments:", "qdiscs: {mine: {kind: mine, module: mine}}\nexperiments:")
     )
-    assert [item.where for item in trust.executes(folder)] == [trust.HOST]
-    assert "make" in str(trust.executes(folder)[0])
+    (line,) = trust.executes(folder)
+    assert line.startswith("on this computer: make, with mine/Kbuild; ")
 
 
 @pytest.mark.parametrize("name", ["../out", "/etc", "link", "a/../../out"])
