@@ -80,6 +80,12 @@ def _file(module: str, root: Path) -> Path | None:
     return None
 
 
+def own_code(folder: Path, *names: str) -> list[Path]:
+    """The files of the modules or packages `names` of the study in `folder`."""
+    patterns = [f"{name}{end}" for name in names for end in (".py", "/*.py")]
+    return sorted(path for pattern in patterns for path in folder.glob(pattern))
+
+
 def check_notebook(path: Path) -> None:
     """Raise DataError where `path` is no notebook with code of Python and a kernel to run it."""
     _imports(path)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
-from analysis.measures.kinds import KINDS
+from analysis.measures.registry import Measure, measure_of, registry_of
 from analysis.runs import study
 from analysis.runs.dataset import era_and_kernel, variant_name
 from analysis.site.figurefile import Cell, FigureFile, check_values, read_figure
-from analysis.sources import closure
+from analysis.sources import closure, own_code
 from emulation.config import ownfile
 from emulation.config.catalogue import all_labels, experiment, experiments, select
 from emulation.errors import ConfigError
@@ -25,9 +25,9 @@ from emulation.model.units import Duration
 from emulation.study import studies
 from emulation.study.schema import unknown
 
-#: Where the shipped studies are, and the code of each kind of measure.
+#: Where the shipped studies are.
 STUDIES = Path("studies")
-KINDS_CODE = "analysis.measures.kinds"
+ROOT = studies.SHIPPED.parent
 
 #: What draws a figure beside its notebook, and what makes the pages of claims and results.
 EXECUTE = Path("analysis/site/execute.py")
@@ -373,18 +373,16 @@ class Plan:
 
     def _code_of(self, figure: FigureFile) -> list[Path]:
         about = _study(figure.study)
-        code = closure([figure.notebook], (), [KINDS_CODE])
+        start = [figure.notebook]
+        if figure.notebook.parent.parent == figure.study:
+            start += own_code(figure.study, "measures", "plots")
+        code = closure(start)
         if SETTLED in code:
-            known = about.experiments
-            kinds = {
-                known[one.experiment].measure for one in figure.cells() if one.experiment in known
-            }
-            measures = [f"{KINDS_CODE}:{one}" for one in sorted(filter(None, kinds))]
-            rules = _rules_code(figure.study)
-            code = [
-                *closure([figure.notebook, *rules], measures, [KINDS_CODE]),
-                *_said(figure.study),
-            ]
+            names = {cell.experiment for cell in figure.cells()}
+            measures = filter(None, (measure_of(about, name) for name in sorted(names)))
+            of_measures = (path for one in measures for path in _measure_code(figure.study, one))
+            rules = own_code(figure.study, "claims")
+            code = [*closure([*start, *rules, *of_measures]), *_said(figure.study)]
         # The parameter file, which it reads, is there as a file.
         code += closure([EXECUTE], (), ["analysis.site.figurefile"])
         code += [TEMPLATES / name for name in NOTEBOOK_TEMPLATES]
@@ -436,9 +434,10 @@ def _digest(texts: Iterable[str]) -> str:
 _state = cache(state)  # several figures read a file
 
 
-def _rules_code(folder: Path) -> list[Path]:
-    """The code of the rules of the study in a folder."""
-    return sorted([*folder.glob("claims.py"), *folder.glob("claims/*.py")])
+def _measure_code(folder: Path, measure: Measure) -> list[Path]:
+    """The files of a measure, below the working directory as they are named from there."""
+    files = measure.files(folder)
+    return [path.relative_to(ROOT) if path.is_relative_to(ROOT) else path for path in files]
 
 
 def _said(folder: Path) -> list[Path]:
@@ -458,20 +457,25 @@ def _folders() -> list[Path]:
 
 def statements() -> list[Path]:
     """The statements of all studies, and the rules that say what they mean."""
-    return [path for one in _folders() for path in (*_said(one), *_rules_code(one))]
+    return [path for one in _folders() for path in (*_said(one), *own_code(one, "claims"))]
 
 
 def measures_code() -> list[Path]:
     """What runs are measured by, and what studies say of their experiments."""
-    kinds = [f"{KINDS_CODE}:{one}" for one in KINDS]
+    kinds = {
+        path
+        for folder in _folders()
+        for measure in registry_of(_study(folder)).measures.values()
+        for path in _measure_code(folder, measure)
+    }
     said = (_said(one) for one in _folders())
     files = (path for paths in said for path in paths if path.name != "claims.csv")
-    return sorted({*closure([MEASURES], kinds), *files})
+    return sorted({*closure([MEASURES, *kinds]), *files})
 
 
 def claims_code() -> list[Path]:
     """What the page of the claims is made by, but for the studies' own."""
-    return sorted({*closure([CLAIMS], (), [KINDS_CODE]), *TEMPLATES.glob("*")})
+    return sorted({*closure([CLAIMS]), *TEMPLATES.glob("*")})
 
 
 def report_code() -> list[Path]:

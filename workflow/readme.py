@@ -23,9 +23,11 @@ from statistics import median
 from typing import Any
 
 from analysis.errors import DataError
-from analysis.measures.names import METRICS
+from analysis.measures.registry import metrics, registry_of
+from analysis.runs.study import study_at
 from analysis.site.gallery import Shown, collect
 from analysis.site.report import CLAIMS, claims_of
+from emulation.study import studies
 
 RESULTS = Path("docs/results.md")
 TODAY = Path("docs/today.md")
@@ -190,7 +192,12 @@ def cited_table(claims: list[dict[str, Any]], text: str) -> str:
 
 def metrics_table() -> str:
     """A row per metric: its name, what it is, its unit."""
-    rows = (_row([f"`{name}`", one.title, one.unit or "–"]) for name, one in METRICS.items())
+    for name in studies.shipped():
+        registry_of(study_at(name))
+    rows = (
+        _row([f"`{name}`", about.title, about.unit or "–"])
+        for name, about in sorted(metrics().items())
+    )
     return "\n".join([_row(["metric", "what it is", "unit"]), _row(["---"] * 3), *rows])
 
 

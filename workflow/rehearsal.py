@@ -77,15 +77,17 @@ def _notebooks() -> None:
     import pandas as pd
 
     from analysis import sources
-    from analysis.measures import kinds, store, table
+    from analysis.measures import registry, store, table
+    from analysis.runs import study
 
     notebooks = sorted(NOTEBOOKS.glob("*.ipynb"))
     for path in sources.closure(notebooks, without=["emulation"], root=ROOT):
         if path.suffix == ".py":
             parts = path.relative_to(ROOT).with_suffix("").parts
             importlib.import_module(".".join(parts).removesuffix(".__init__"))
-    for kind in kinds.KINDS:
-        store.code(kind)
+    for known in study.known():
+        for measure in registry.registry_of(known).measures.values():
+            store.code(known, measure)
     nothing = pd.DataFrame(columns=list(table.MEASURED.columns), dtype=str)
     table.MEASURED.validate(nothing.astype({"seed": int, "value": float}))
 

@@ -14,7 +14,7 @@ import scipy
 
 from analysis.measures import agreement
 from analysis.measures.agreement import REPETITIONS
-from analysis.measures.names import METRICS
+from analysis.measures.registry import metrics
 from analysis.runs.flentfile import Floats
 
 Missing = Literal[
@@ -30,7 +30,7 @@ measured is at so small a distance from the bound that more repetitions would te
 class Quantity:
     """A metric in a cell; its values are those of the cell's runs, one a seed."""
 
-    metric: str  # a key of measure.METRICS
+    metric: str  # of those that measures give
     experiment: str  # "rrul"
     link: str  # "10/1"
     qdisc: str
@@ -89,7 +89,7 @@ class Check:
     def unit(self) -> str:
         """Unit of the statistic: that of the metric, none of a ratio."""
         has_none = self.statistic in (RATIO, RANKS)
-        return "" if has_none else METRICS[self.quantities[0].metric].unit
+        return "" if has_none else metrics()[self.quantities[0].metric].unit
 
     @property
     def text(self) -> str:
@@ -112,7 +112,7 @@ class Check:
             to = other.link if other.experiment == first.experiment else _place(other)
             return f"{_where(first)} to {to}: {names[0]} − {names[1]}"
         if any(other.metric != first.metric for other in self.quantities):
-            titles = [METRICS[one.metric].title for one in self.quantities]
+            titles = [metrics()[one.metric].title for one in self.quantities]
             return f"{first.qdisc}, {_place(first)}: {' / '.join(titles)}"
         signs = {VALUE: "", FACTOR: "", DIFFERENCE: " − ", RATIO: " / "}
         joined = signs[self.statistic].join(names)
@@ -232,7 +232,7 @@ def read_back(what: str) -> Lacking:
 
 def within(quantity: Quantity, low: float = -np.inf, high: float = np.inf) -> Check:
     """The mean lies between `low` and `high`, in the metric's unit, bounds included."""
-    known = METRICS.get(quantity.metric)
+    known = metrics().get(quantity.metric)
     return Check(FACTOR if known and known.factor else VALUE, (quantity,), low, high)
 
 
@@ -322,7 +322,7 @@ def checks(condition: Condition) -> Iterator[Check]:
 
 
 def _where(quantity: Quantity) -> str:
-    return f"{METRICS[quantity.metric].title}, {_place(quantity)}"
+    return f"{metrics()[quantity.metric].title}, {_place(quantity)}"
 
 
 def _place(quantity: Quantity) -> str:

@@ -14,8 +14,7 @@ from analysis.claims.check import Check, Condition, Every, Lacking, Quantity, Sa
 from analysis.claims.explanation import Variation
 from analysis.claims.verdict import Rule
 from analysis.errors import DataError
-from analysis.measures.names import METRICS
-from analysis.measures.table import RECORDED
+from analysis.measures.registry import registry_of
 from analysis.runs.statement import Claim
 from analysis.runs.study import StudyFolder, as_data_error
 from emulation.model.run import Point
@@ -45,6 +44,7 @@ def rules_of(study: StudyFolder) -> Rules:
     path = study.path_of(MODULE)
     if path is None:
         return NONE
+    registry_of(study)  # rules name metrics of the study
     module = study.module(MODULE)
     rules = {
         claim: _making(study, path, claim, rule)
@@ -116,7 +116,7 @@ def _misnamed(one: Quantity, study: StudyFolder) -> Iterator[tuple[str, str]]:
     points = _points(study)
     of = points.get(one.experiment, ())
     names = [
-        ("metric", one.metric, METRICS, ""),
+        ("metric", one.metric, registry_of(study).metrics, ""),
         ("experiment", one.experiment, points, ""),
         ("link", one.link, {point.link.name for point in of}, one.experiment),
         ("qdisc", one.qdisc, {point.qdisc for point in of}, one.experiment),
@@ -130,7 +130,8 @@ def _misnamed(one: Quantity, study: StudyFolder) -> Iterator[tuple[str, str]]:
             yield f"names the {what}{where and f' of {where!r}'}", todo
             return
     experiment = study.experiments.get(one.experiment)
-    if experiment and not experiment.measure and one.metric not in RECORDED:
+    recorded = {name for part in registry_of(study).recorded for name in part.metrics}
+    if experiment and not experiment.measure and one.metric not in recorded:
         what = f"names the metric {one.metric!r} of {one.experiment!r}, which has no 'measure:'"
         yield what, f"Give it one in {studies.FILE}"
 

@@ -37,7 +37,7 @@ from analysis.claims.check import (
 from analysis.claims.effect import Effect, effect, number
 from analysis.claims.explanation import Cell, Variation
 from analysis.errors import DataError
-from analysis.measures.names import METRICS
+from analysis.measures.registry import metrics
 from analysis.runs.flentfile import Floats
 from analysis.runs.statement import Claim
 from emulation.model.run import DEFAULT_ERA
@@ -304,7 +304,7 @@ def decide(check: Check, found: Effect, hold: float = ALPHA, fail: float = ALPHA
 
 def _tie(check: Check, samples: Sequence[Floats]) -> bool:
     """Whether the answer changes where each mean is off by half of what its measure can tell."""
-    steps = [METRICS[quantity.metric].step for quantity in check.quantities]
+    steps = [metrics()[quantity.metric].step for quantity in check.quantities]
     if check.statistic.spread or not any(steps):
         return False
     reach = [(-step / 2, step / 2) if step else (0.0,) for step in steps]
@@ -348,7 +348,7 @@ def _open(check: Check, found: Effect) -> str:
 def _no_value(quantity: Quantity, values: Values) -> tuple[Missing, str]:
     cell = f"{quantity.experiment}, {quantity.link}, {quantity.qdisc}, {quantity.cc or values.cc}"
     if values.has_runs(quantity):
-        what = METRICS[quantity.metric].title
+        what = metrics()[quantity.metric].title
         return "metric", f"{what}, which the runs of {cell}, era {values.era}, do not have"
     return "data", f"runs of {cell}, era {values.era}"
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from analysis.errors import DataError
 from analysis.measures.metrics import RUN, confidence_interval, in_window
+from analysis.measures.registry import Measure, Metric
 from analysis.runs.axes import axes, packets
 from analysis.runs.dataset import Dataset, RunFile, read_runs
 from analysis.runs.flentfile import PING_KINDS, RERUN
@@ -44,6 +45,11 @@ STATED: Final = {
     "loss_percent": "b007",
 }
 """Column of `per_setting` -> the claim that states it."""
+
+
+METRICS: Final = {
+    "unanswered_percent": Metric("steps without an answer to a ping", "%"),
+}
 
 
 def probes_ms(data: Dataset) -> pd.Series:
@@ -195,3 +201,6 @@ def _range(low: float, high: float) -> str:
     if np.isnan(low) or np.isnan(high):
         return f"≤ {high:g}" if np.isnan(low) else f"≥ {low:g}"
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+MEASURES: Final = {"flood": Measure(measure_flood, traffic="flent", test="udp_flood.*")}

@@ -15,6 +15,7 @@ import pandas as pd
 
 from analysis.errors import DataError
 from analysis.measures.fairness import jain
+from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import RunFile, read_record
 from analysis.runs.files import read_json
 from analysis.runs.flentfile import RERUN, TCP_KINDS, FlentFile, Floats, read_flent
@@ -27,6 +28,45 @@ ROUTER: Final = "box"  # the node with the queues under test
 TOWARDS: Final = {"client": "down", "near": "down", "delay": "up", "far": "up", "server": "up"}
 _FLOW: Final = re.compile(r"TCP (download|upload) (\w+) BE")
 _NUMBERED: Final = re.compile(r"TCP (download|upload) BE(\d) [0-9.]+")
+
+
+METRICS: Final = {
+    "icmp_idle_median_ms": Metric("median round trip before the load", "ms"),
+    "icmp_induced_mean_ms": Metric("mean induced latency", "ms"),
+    "icmp_induced_p50_ms": Metric("median induced latency", "ms"),
+    "icmp_induced_p95_ms": Metric("95th percentile of the induced latency", "ms"),
+    "icmp_induced_p99_ms": Metric("99th percentile of the induced latency", "ms"),
+    "icmp_induced_max_ms": Metric("greatest induced latency", "ms"),
+    "icmp_induced_mean_load_ms": Metric("mean induced latency of the whole load", "ms"),
+    "icmp_mean_minus_min_ms": Metric("mean round trip above the least", "ms"),
+    "icmp_loss_percent": Metric("pings without an answer", "%"),
+    "tcp_rtt_mean_ms": Metric("mean smoothed RTT above the base", "ms"),
+    "tcp_rtt_p99_ms": Metric("99th percentile of the smoothed RTT above the base", "ms"),
+    "cwnd_mean_segments": Metric("mean congestion window", "segments"),
+    "retransmits": Metric("segments sent again", ""),
+    "sojourn_mean_ms": Metric("mean sojourn time", "ms"),
+    "sojourn_p99_ms": Metric("99th percentile of the sojourn time", "ms"),
+    **{
+        f"{direction}_{name}": Metric(f"{title}, {direction}", unit)
+        for direction in ("down", "up")
+        for name, title, unit in (
+            ("goodput_mbit_s", "goodput", "Mbit/s"),
+            ("goodput_load_mbit_s", "goodput of the whole load", "Mbit/s"),
+            ("jain", "Jain's index", ""),
+            ("drops", "packets dropped", ""),
+            ("marks", "packets marked", ""),
+            ("drop_percent", "packets dropped", "%"),
+            ("mark_percent", "packets marked", "%"),
+            ("backlog_kb", "mean backlog", "kB"),
+            ("pie_probability_percent", "PIE's mean probability", "%"),
+            ("cubic_be_mbit_s", "goodput of the flow of CUBIC", "Mbit/s"),
+            ("bbr_be_mbit_s", "goodput of the flow of BBR", "Mbit/s"),
+            ("reno_be_mbit_s", "goodput of the flow of Reno", "Mbit/s"),
+            ("westwood_be_mbit_s", "goodput of the flow of Westwood", "Mbit/s"),
+            *((f"flow_{n}_mbit_s", f"goodput of flow {n}", "Mbit/s") for n in range(1, 5)),
+        )
+    },
+}
 
 
 def measure(run: RunFile) -> dict[str, float]:
@@ -199,3 +239,6 @@ def samples(run: RunFile, probe: str) -> pd.DataFrame | None:
 
 def _inside(table: pd.DataFrame, window: tuple[float, float]) -> pd.Series:
     return (table["time_s"] >= window[0]) & (table["time_s"] < window[1])
+
+
+MEASURES: Final = {"bench": Measure(measure, traffic="flent")}

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from analysis.measures.registry import Measure, Metric
 from analysis.runs.axes import axes, span_ms
 from analysis.runs.dataset import RunFile, read_record
 from analysis.runs.packets import goodput_intervals, read_packets, run_quantiles
@@ -22,6 +23,36 @@ WIRELESS: Final = {
     "up_sojourn": "ack_wait",
 }
 """Quantity of a run over WiFi -> how the names of its metrics begin."""
+
+
+METRICS: Final = {
+    "queuing_p10_ms": Metric("10th percentile of the queuing delay", "ms", step=0.1),
+    "queuing_median_ms": Metric("median queuing delay", "ms", step=0.1),
+    "queuing_p90_ms": Metric("90th percentile of the queuing delay", "ms", step=0.1),
+    "queuing_tail_ms": Metric("queuing delay from the 10th to the 90th percentile", "ms"),
+    "queuing_most_ms": Metric("greatest queuing delay", "ms"),
+    "queuing_off_target_ms": Metric("median queuing delay off its target", "ms"),
+    "goodput_mean_mbit_s": Metric("mean goodput", "Mbit/s"),
+    "goodput_median_mbit_s": Metric("median goodput of 5 s", "Mbit/s"),
+    "packets_marked": Metric("packets marked", ""),
+    "packets_dropped": Metric("packets dropped", ""),
+    "sawtooth_kb": Metric("a flow's data in flight from the 10th to the 90th percentile", "kB"),
+    "converged_s": Metric("time until 90 % of the median goodput", "s", step=1.0),
+    "flow_median_ms": Metric("median queuing delay of one flow", "ms"),
+    "flow_tail_ms": Metric("queuing delay of one flow from the 10th to the 90th percentile", "ms"),
+    "rtt_p10_ms": Metric("10th percentile of the round trip", "ms"),
+    "rtt_median_ms": Metric("median round trip", "ms"),
+    "rtt_p90_ms": Metric("90th percentile of the round trip", "ms"),
+    "up_rtt_p10_ms": Metric("10th percentile of the uploads' round trip", "ms"),
+    "up_rtt_median_ms": Metric("median round trip of uploads", "ms"),
+    "up_rtt_p90_ms": Metric("90th percentile of the uploads' round trip", "ms"),
+    "ack_wait_p10_ms": Metric("10th percentile of the wait of uploads' acknowledgments", "ms"),
+    "ack_wait_median_ms": Metric("median wait of uploads' acknowledgments", "ms"),
+    "ack_wait_p90_ms": Metric("90th percentile of the wait of uploads' acknowledgments", "ms"),
+    "up_goodput_median_mbit_s": Metric("median goodput of uploads in 5 s", "Mbit/s"),
+    "packets_dropped_percent": Metric("packets of downloads dropped", "%"),
+    "acks_dropped_percent": Metric("acknowledgments of uploads dropped", "%"),
+}
 
 
 def measure_wireless(run: RunFile) -> Mapping[str, float]:
@@ -84,3 +115,9 @@ def measure(run: RunFile) -> Mapping[str, float]:
         "converged_s": 1.0 + float((each_second >= AVAILABLE * np.median(each_second)).argmax()),
         **(of_one if one_flow.size else {}),
     }
+
+
+MEASURES: Final = {
+    "packets": Measure(measure, traffic="iperf"),
+    "stations": Measure(measure_wireless, traffic="iperf"),
+}

@@ -12,6 +12,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.measures.metrics import confidence_interval
+from analysis.measures.registry import Metric, Recorded
 from analysis.runs import recorded
 from analysis.runs.dataset import RunFile
 
@@ -32,6 +33,23 @@ DROPS: Final = recorded.schema(
 """One row per run and kind of packets that the client sent; see emulation/captures/drops.py."""
 
 UPLOAD: Final = "upload, "  # of the kinds of four uploads, before their round trips
+
+
+METRICS: Final = {
+    "ack_drops_percent": Metric("acknowledgments of downloads dropped upstream", "%"),
+    "late_syn_percent": Metric("connections whose first SYN was dropped", "%"),
+    "timeouts_10ms": Metric("timeouts of the flow of 10 ms", ""),
+    "timeouts_10ms_in_a_row": Metric("timeouts of the flow of 10 ms in a row", ""),
+    "upload_wait_ms": Metric("wait of the uploads' own packets", "ms"),
+    "probe_behind_packets": Metric("full packets ahead of a probe, 99th percentile", "packets"),
+    "departure_interval_ms": Metric("mean time between packets that leave the queue", "ms"),
+    "first_congestions_10ms": Metric(
+        "congestion events in a row of the flow of 10 ms, from the first on", ""
+    ),
+    "drops_together_500ms": Metric(
+        "packets of the flow of 500 ms dropped within a round trip", "packets"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -167,3 +185,6 @@ def measured(runs: Iterable[RunFile]) -> pd.DataFrame:
         for metric, (experiments, kind, column) in CLAIMED.items()
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+RECORDED: Final = Recorded(PROBE, measured, frozenset(METRICS))

@@ -10,13 +10,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from analysis.measures.metrics import CELL, RUN, Metric, cell_metrics
+from analysis.measures.metrics import CELL, RUN, Column, cell_metrics
+from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import Dataset, RunFile, read_runs
 from analysis.runs.flentfile import TCP_KINDS
 from analysis.words import intervals
 
 JAIN: Final = "jain_index"
 TOTAL: Final = "goodput_total_mbit_s"
+
+
+METRICS: Final = {
+    "jain_index": Metric("Jain's index", ""),
+    "goodput_total_mbit_s": Metric("total goodput", "Mbit/s"),
+    "goodput_10ms_mbit_s": Metric("goodput of the flow of 10 ms", "Mbit/s"),
+    "goodput_50ms_mbit_s": Metric("goodput of the flow of 50 ms", "Mbit/s"),
+    "goodput_200ms_mbit_s": Metric("goodput of the flow of 200 ms", "Mbit/s"),
+    "goodput_500ms_mbit_s": Metric("goodput of the flow of 500 ms", "Mbit/s"),
+}
 
 
 class Shown(NamedTuple):
@@ -73,7 +84,7 @@ def cell_fairness(per_run: pd.DataFrame, rtts_ms: list[float], level: float = 0.
 
     metric is jain_index, goodput_total or goodput, direction of the latter "10 ms".
     """
-    metrics: list[Metric] = [
+    metrics: list[Column] = [
         (JAIN, "jain_index", "upload", ""),
         (TOTAL, "goodput_total", "upload", "Mbit/s"),
         *((flow_column(rtt), "goodput", f"{rtt:g} ms", "Mbit/s") for rtt in rtts_ms),
@@ -103,3 +114,6 @@ def measure(run: RunFile) -> dict[str, float]:
     row = run_fairness(data).iloc[0]
     flows = [flow_column(rtt) for rtt in round_trips(data)]
     return {name: float(row[name]) for name in (JAIN, TOTAL, *flows)}
+
+
+MEASURES: Final = {"fairness": Measure(measure, traffic="flent", test="rtt_fair.*")}

@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.errors import DataError
 from analysis.measures.dynamic import MOST_MS, below_percent, first_drop_ms, longest_ms, steps
 from analysis.measures.queues import read_run
+from analysis.measures.registry import Measure, Metric
 from analysis.runs.axes import axes, packets
 from analysis.runs.dataset import RunFile, read_record
 
@@ -28,6 +29,41 @@ NAMES: Final = {
     "jain": "drop_share_jain",
 }
 BACK: Final = {"mean_ms": "back_mean_ms", "dropped_percent": "back_dropped_percent"}
+
+
+METRICS: Final = {
+    "queue_median_ms": Metric("median packet delay", "ms"),
+    "queue_p75_ms": Metric("75th percentile of the packet delay", "ms"),
+    "queue_p95_ms": Metric("95th percentile of the packet delay", "ms"),
+    "queue_longest_ms": Metric("longest packet delay", "ms"),
+    "queue_mean_ms": Metric("mean packet delay", "ms"),
+    "bulk_median_ms": Metric("median packet delay, bulk transfers alone", "ms"),
+    "bursty_median_ms": Metric("median packet delay, with bursty traffic", "ms"),
+    "utilisation_percent": Metric("utilisation", "%"),
+    "queue_dropped_percent": Metric("packets dropped by the queue", "%"),
+    "used_dropped_percent": Metric("packets dropped where more than 60 % are used", "%"),
+    "queue_megabytes": Metric("sent by the queue", "MB"),
+    "drop_share_jain": Metric("Jain's index of drop shares", ""),
+    "back_mean_ms": Metric("mean packet delay, other direction", "ms"),
+    "back_dropped_percent": Metric("packets dropped by the queue, other direction", "%"),
+    "back_megabytes": Metric("sent by the queue, other direction", "MB"),
+    "below_90ms_percent": Metric("time with no delay of 90 ms or more", "%"),
+    "full_percent": Metric("time with the buffer at least half full", "%"),
+    "start_longest_ms": Metric("longest delay of the first 10 s", "ms"),
+    "fall_1_times": Metric(
+        "longest delay after the rate's first fall, by that before", "", factor=True
+    ),
+    "fall_2_times": Metric(
+        "longest delay after the rate's second fall, by that before", "", factor=True
+    ),
+    "fall_3_times": Metric(
+        "longest delay after the rate's third fall, by that before", "", factor=True
+    ),
+    "after_falls_ms": Metric("mean delay of the 10 s after the rate's falls", "ms"),
+    "first_drop_ms": Metric("until the first drop after a fall of the rate", "ms"),
+    "after_rises_megabytes": Metric("sent in the 10 s after the rate's rises", "MB"),
+    "elsewhere_megabytes": Metric("sent at other times", "MB"),
+}
 
 
 def measure(run: RunFile) -> Mapping[str, float]:
@@ -104,3 +140,9 @@ def _full_percent(table: pd.DataFrame, at: list[float], mbit_s: list[float], buf
     full_ms: Any = place.map(dict(enumerate(buffer * FRAME_BITS / (1e3 * rate) for rate in mbit_s)))
     settled = ~_inside(table, at)
     return 100 * float((table["longest_ms"] >= 0.5 * full_ms)[settled].mean())
+
+
+MEASURES: Final = {
+    "queues": Measure(measure, traffic="mix"),
+    "dynamic": Measure(measure_dynamic, traffic="mix"),
+}

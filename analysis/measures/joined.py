@@ -6,6 +6,7 @@ The pings of a run of programs tell; others join JOIN_S into the load and leave 
 from typing import Final
 
 from analysis.errors import DataError
+from analysis.measures.registry import Measure, Metric
 from analysis.measures.timeline import pings
 from analysis.runs.dataset import RunFile
 from analysis.runs.flentfile import RERUN
@@ -13,6 +14,12 @@ from analysis.runs.flentfile import RERUN
 JOIN_S: Final = 20.0
 LEAVE_S: Final = 40.0
 WINDOW_S: Final = 10.0
+
+
+METRICS: Final = {
+    "after_join_ms": Metric("mean delay of the 10 s after 31 flows join", "ms"),
+    "after_leave_ms": Metric("mean delay of the 10 s after they have gone", "ms"),
+}
 
 
 def measure(run: RunFile) -> dict[str, float]:
@@ -30,3 +37,6 @@ def measure(run: RunFile) -> dict[str, float]:
             raise DataError.of(run.provenance, what, RERUN)
         found[name] = float(within["rtt_ms"].mean()) - least
     return found
+
+
+MEASURES: Final = {"joined": Measure(measure, traffic="programs")}

@@ -27,8 +27,8 @@ CELL: Final = ("era", "link", "qdisc", "cc")
 RUN: Final = ("run", *CELL, "seed")
 GOODPUT: Final = {"download": "goodput_download_mbit_s", "upload": "goodput_upload_mbit_s"}
 INDUCED: Final = "induced_latency_ms"
-Metric = tuple[str, str, str, str]  # column of a table with a row per run, metric, direction, unit
-METRICS: Final[tuple[Metric, ...]] = (
+Column = tuple[str, str, str, str]  # column of a table with a row per run, metric, direction, unit
+COLUMNS: Final[tuple[Column, ...]] = (
     (INDUCED, "induced_latency", "round_trip", "ms"),
     (GOODPUT["download"], "goodput", "download", "Mbit/s"),
     (GOODPUT["upload"], "goodput", "upload", "Mbit/s"),
@@ -151,7 +151,7 @@ def confidence_interval(values: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def cell_metrics(
-    per_run: pd.DataFrame, metrics: Sequence[Metric] = METRICS, level: float = 0.95
+    per_run: pd.DataFrame, metrics: Sequence[Column] = COLUMNS, level: float = 0.95
 ) -> pd.DataFrame:
     """One row per cell and metric: era, link, qdisc, cc, metric, direction, unit, n_seeds, median,
     mean, std, mad, ci_low, ci_high. The median over runs is the paper's marker (gbw2015, Fig. 2);

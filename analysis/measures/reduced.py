@@ -21,7 +21,7 @@ from analysis.measures.table import measure_run
 from analysis.runs import study
 from analysis.runs.dataset import RunFile, read_record
 from analysis.runs.flentfile import RERUN
-from emulation.datafile import MEASURES
+from emulation import datafile
 from emulation.host.digest import sha256
 
 TABLES: Final = (drops.PROBE, startup.PROBE)
@@ -46,7 +46,7 @@ def reduce(run: RunFile) -> None:
     if wrong:
         raise DataError.of(run.data, f"has no value of {wrong[0]}", "Keep its data")
     partial = run.provenance.with_name(f".{run.provenance.name}.{os.getpid()}")
-    text = json.dumps({**record, MEASURES: dict(numbers)}, indent=1, sort_keys=True)
+    text = json.dumps({**record, datafile.MEASURES: dict(numbers)}, indent=1, sort_keys=True)
     partial.write_text(text + "\n", encoding="utf-8")
     partial.replace(run.provenance)  # the data are removed when the measures are there
     stem = run.provenance.stem

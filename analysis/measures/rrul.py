@@ -7,6 +7,7 @@ import pandas as pd
 
 from analysis.errors import DataError
 from analysis.measures import battling, metrics
+from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import Dataset, RunFile, read_record, read_runs
 from analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats
 
@@ -14,6 +15,21 @@ STARTUP_S: Final = 20.0  # of load: Fig. 7 of gbw2015 shows 25 s of the test, 5 
 SMOOTH_S: Final = 1.0  # a spike is one if a second of it, and not one sample, is high
 CONTROLLED: Final = 1.5  # times the steady latency
 QUEUES: Final = {"download": "router_down r2-delay", "upload": "router_up r1-delay"}
+
+
+METRICS: Final = {
+    "induced_latency_ms": Metric("mean induced latency", "ms"),
+    "steady_latency_ms": Metric("induced latency of the second half", "ms"),
+    "startup_latency_ms": Metric("induced latency of the first 20 s", "ms"),
+    "startup_peak_ms": Metric("peak at start-up", "ms"),
+    "control_s": Metric("time to control", "s"),
+    "goodput_download_mbit_s": Metric("download goodput", "Mbit/s"),
+    "goodput_upload_mbit_s": Metric("upload goodput", "Mbit/s"),
+    "drops_download_percent": Metric("packets dropped downstream", "%"),
+    "drops_upload_percent": Metric("packets dropped upstream", "%"),
+    "slowest_probe_ms": Metric("mean induced latency of the slowest probe", "ms"),
+    "probe_rtt_ms": Metric("mean round trip of all probes", "ms"),
+}
 
 
 def measure(run: RunFile) -> dict[str, float]:
@@ -91,3 +107,6 @@ def _drops(run: RunFile) -> dict[str, float]:
             raise DataError.of(run.provenance, f"no counters of {queue}", RERUN) from error
         shares[f"drops_{direction}_percent"] = 100 * dropped / (dropped + sent)
     return shares
+
+
+MEASURES: Final = {"rrul": Measure(measure, traffic="flent", test="(?!udp|ping|http$).*")}

@@ -9,11 +9,18 @@ from typing import Final
 
 from analysis.errors import DataError
 from analysis.measures.fairness import jain
+from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import RunFile
 from analysis.runs.flentfile import RERUN
 from emulation.datafile import OUTPUT
 
 FLOWS: Final = ("first", "second")
+
+
+METRICS: Final = {
+    "goodput_first_mbit_s": Metric("goodput of the first flow", "Mbit/s"),
+    "goodput_second_mbit_s": Metric("goodput of the second flow", "Mbit/s"),
+}
 
 
 def measure(run: RunFile) -> dict[str, float]:
@@ -37,3 +44,6 @@ def _printed(archive: tarfile.TarFile, name: str) -> float:
     if file is None:
         raise ValueError(f"{name}/stdout is no file")
     return float(file.read(64))
+
+
+MEASURES: Final = {"shares": Measure(measure, traffic="programs")}

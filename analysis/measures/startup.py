@@ -16,6 +16,7 @@ import pandera.pandas as pa
 
 from analysis.measures import rrul
 from analysis.measures.metrics import confidence_interval
+from analysis.measures.registry import Metric, Recorded
 from analysis.runs import recorded
 from analysis.runs.dataset import RunFile
 from analysis.runs.flentfile import Floats
@@ -42,12 +43,24 @@ FEWEST: Final = 10  # drops of a dropping state that a power of time is fitted t
 CODEL: Final = "codel"
 RRUL: Final = "rrul"  # of the experiments; the others are floods of UDP
 
-#: metric of analysis.measures.table -> what a table calls it
-METRICS: Final = {
+#: metric -> what a table calls it
+QUANTITIES: Final = {
     "uncontrolled_s": "from the first drop to control (s)",
     "late_drops_times": "share dropped late by early",
     "drop_power": "power of time",
     "drop_growth_percent_s": "growth of the share (points/s)",
+}
+
+
+METRICS: Final = {
+    "uncontrolled_s": Metric("time from the first drop until the wait is under control", "s"),
+    "late_drops_times": Metric(
+        "share dropped in the second half of the time until control, by that in the first", ""
+    ),
+    "drop_power": Metric("power of time in a dropping state of 10 drops and more", ""),
+    "drop_growth_percent_s": Metric(
+        "growth of the share dropped in a dropping state of 10 drops and more", "points/s"
+    ),
 }
 
 
@@ -153,7 +166,7 @@ def overview(table: pd.DataFrame) -> pd.DataFrame:
     found = []
     for (*cell, name), rows in values.groupby([*CELL, "metric"], sort=False):
         one = confidence_interval(rows["value"])
-        found.append((*cell, METRICS[str(name)], one.mean, one.low, one.high, one.n))
+        found.append((*cell, QUANTITIES[str(name)], one.mean, one.low, one.high, one.n))
     columns = [*CELL, "quantity", "mean", "ci_low", "ci_high", "n_seeds"]
     return pd.DataFrame(found, columns=columns)
 
@@ -171,3 +184,6 @@ def measure(table: pd.DataFrame) -> pd.DataFrame:
 def measured(runs: Iterable[RunFile]) -> pd.DataFrame:
     """`measure` of the tables beside `runs`; raises DataError for a table of another form."""
     return measure(read_steps(runs))
+
+
+RECORDED: Final = Recorded(PROBE, measured, frozenset(METRICS))

@@ -20,13 +20,14 @@ import pandas as pd
 import pyarrow as pa
 
 from analysis.errors import DataError
+from analysis.measures.registry import Measure
 from analysis.measures.unloaded import unloaded
 from analysis.runs.dataset import RunFile
+from analysis.runs.study import StudyFolder
 from analysis.sources import closure
 from emulation.host.cache import cache_dir
 
 ROOT: Final = Path(__file__).parents[2]
-KINDS: Final = "analysis.measures.kinds"
 FOLDER: Final = "measured"
 CELL: Final = ("era", "experiment", "link", "qdisc", "cc", "seed")
 COLUMNS: Final = (*CELL, "metric", "value", "key")
@@ -34,12 +35,18 @@ COLUMNS: Final = (*CELL, "metric", "value", "key")
 Values = Mapping[str, float]
 
 
+def code(study: StudyFolder, measure: Measure) -> str:
+    """Return a digest of the sources that numbers of `measure` may depend on."""
+    files = measure.files(study.folder)
+    return _digest(tuple((path, path.stat().st_mtime_ns) for path in files))
+
+
 @cache
-def code(kind: str) -> str:
-    """Digest of the sources that numbers of this kind of measure may depend on."""
+def _digest(start: tuple[tuple[Path, int], ...]) -> str:
     digest = hashlib.sha256()
-    for path in closure([], [f"{KINDS}:{kind}"], root=ROOT):
-        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+    for path in closure([path for path, _ in start], root=ROOT):
+        name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name
+        digest.update(f"{name}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

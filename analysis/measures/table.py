@@ -1,13 +1,14 @@
 """What each run measured, as numbers with names: one tidy table of all runs of a study.
 
-How a run becomes numbers its experiment says, `measure:` in the study's file: one of `kinds.KINDS`,
-which returns numbers by names that `METRICS` has.
+How a run becomes numbers its experiment says, `measure:` in the study's file: a measure that is
+registered (`registry`), which returns numbers by names of metrics that are.
 """
 
 import hashlib
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,23 +16,21 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.errors import DataError
-from analysis.measures import drops, startup, store
-from analysis.measures.kinds import KINDS, Measure
-from analysis.measures.names import METRICS
+from analysis.measures import store
+from analysis.measures.registry import Measure, measure_of, metrics, registry_of
 from analysis.runs import recorded
 from analysis.runs.dataset import FEW_RUNS, KERNEL, RunFile, find_runs, read_record
 from analysis.runs.flentfile import RERUN
-from analysis.runs.study import StudyFolder, of_run
-from emulation.datafile import MEASURES
+from analysis.runs.study import StudyFolder, as_data_error, of_run, study_at
+from emulation import datafile
 from emulation.host.pool import workers
 from emulation.model.run import DEFAULT_ERA
+from emulation.study import code
+from emulation.study.schema import unknown
 from emulation.study.studies import FILE
 
 #: In place of a metric, of a run that was measured and has none.
 NOTHING: Final = ""
-
-#: What probes beside runs give, whatever `measure:` their experiment has.
-RECORDED: Final = frozenset((*drops.CLAIMED, *startup.METRICS))
 
 LENGTH: Final = re.compile(r"[0-9.]+(ms|s|min)")
 
@@ -43,7 +42,7 @@ MEASURED: Final = pa.DataFrameSchema(
         "qdisc": pa.Column(str),
         "cc": pa.Column(str),
         "seed": pa.Column(int, pa.Check.ge(0)),
-        "metric": pa.Column(str, pa.Check.isin([NOTHING, *METRICS])),
+        "metric": pa.Column(str, pa.Check(lambda names: names.isin([NOTHING, *metrics()]))),
         "value": pa.Column(float),
     },
     unique=["era", "experiment", "link", "qdisc", "cc", "seed", "metric"],
@@ -70,11 +69,11 @@ def measure_study(
     is the number of processes, by default one per core. Raises DataError for a run that cannot be
     read.
     """
-    kinds = {name: one.measure for name, one in study.experiments.items() if one.measure}
+    measures = {name: measure for name in study.experiments if (measure := measure_of(study, name))}
     work: list[tuple[str, RunFile]] = []
     for folder in sorted((data / study.name).glob("*/")):
         experiment, *parts = folder.name.split("@")
-        if experiment not in kinds or any(map(LENGTH.fullmatch, parts)):
+        if experiment not in measures or any(map(LENGTH.fullmatch, parts)):
             continue
         if not parts or parts[0].startswith(KERNEL):
             parts.insert(0, DEFAULT_ERA)
@@ -84,30 +83,28 @@ def measure_study(
             found = find_runs(data, study.name, folder.name, reduced=True)
             work += [(era, run) for run in found if ccs is None or run.cc in ccs]
     with store.measuring(data, study.name):
-        rows = _known_and_new(study, data, kinds, work, jobs)
+        rows = _known_and_new(study, data, measures, work, jobs)
     table = rows[list(MEASURED.columns)]
     captured = []
-    for part in (drops, startup):
+    for part in registry_of(study).recorded:
         found = [
             run
-            for run in recorded.find(data, study.name, part.PROBE)
+            for run in recorded.find(data, study.name, part.probe)
             if (experiments is None or run.experiment in experiments)
             and (eras is None or run.era in eras)
             and (ccs is None or run.cc in ccs)
         ]
-        captured += [part.measured(found)] if found else []
+        captured += [part.of(found)] if found else []
     table = pd.concat([one for one in (table, *captured) if len(one)] or [table])
     types = dict.fromkeys(MEASURED.columns, str) | {"seed": int, "value": float}
     return MEASURED.validate(table.astype(types))
 
 
 def measure_run(run: RunFile) -> Mapping[str, float]:
-    """Numbers of METRICS of one run, measured as its experiment says; none where that names no
-    `measure`. Raises DataError for a run that cannot be read."""
-    experiment = of_run(run).experiments.get(run.experiment)
-    if experiment is None or experiment.measure is None:
-        return {}
-    return _values(run, experiment.measure)
+    """Numbers of one run by their metrics, measured as its experiment says; none where that names
+    no `measure`. Raises DataError for a run that cannot be read."""
+    measure = measure_of(of_run(run), run.experiment)
+    return {} if measure is None else _values(run, measure)
 
 
 def measure_runs(runs: Sequence[RunFile]) -> pd.DataFrame:
@@ -125,10 +122,6 @@ def contexts(table: pd.DataFrame) -> Sequence[tuple[str, str]]:
     return sorted((str(era), str(cc)) for era, cc in pairs.itertuples(index=False))
 
 
-def _named(measure: Measure) -> str:
-    return f"{measure.__module__}:{measure.__qualname__}"
-
-
 def _described(study: StudyFolder) -> str:
     """Digest of what the study's files say of its experiments."""
     digest = hashlib.sha256()
@@ -140,7 +133,7 @@ def _described(study: StudyFolder) -> str:
 def _known_and_new(
     study: StudyFolder,
     data: Path,
-    kinds: Mapping[str, str],
+    measures: Mapping[str, Measure],
     work: Sequence[tuple[str, RunFile]],
     jobs: int | None,
 ) -> pd.DataFrame:
@@ -148,8 +141,9 @@ def _known_and_new(
     and the others measured and kept."""
     described = _described(study)
     how = {
-        name: f"{_named(KINDS[kind])} {store.code(kind)} {described}"
-        for name, kind in kinds.items()
+        name: f"{measure.of.__module__}:{measure.of.__qualname__} {store.code(study, measure)} "
+        + described
+        for name, measure in measures.items()
     }
     keys = store.keys((run, how[run.experiment]) for _, run in work)
     by_key = dict(zip(keys, work, strict=True))
@@ -157,7 +151,7 @@ def _known_and_new(
     kept = {name: store.read(data, study.name, name) for name in experiments}
     known = {key for table in kept.values() for key in table["key"].unique()}
     todo = {key: one for key, one in by_key.items() if key not in known}
-    values = _measured([run for _, run in todo.values()], kinds, jobs)
+    values = _measured([run for _, run in todo.values()], measures, jobs)
     new = _table(
         _rows(era, run, key, numbers)
         for (key, (era, run)), numbers in zip(todo.items(), values, strict=True)
@@ -170,7 +164,11 @@ def _known_and_new(
             outdated = table.set_index(cells).index.isin(added.set_index(cells).index)
             table = pd.concat([one for one in (table[~outdated], added) if len(one)])
             store.write(table, data, study.name, name)
-        found.append(table[table["key"].isin(by_key)])
+        table = table[table["key"].isin(by_key)]
+        if measures[name].own and (table["metric"] == NOTHING).all():
+            what = f"has no number of any run of '{name}'"
+            raise DataError.of(measures[name].place, what, "Return numbers that are not NaN")
+        found.append(table)
     rows = pd.concat([one for one in found if len(one)] or [_table([])])
     places = {key: place for place, key in enumerate(by_key)}
     rows = rows.iloc[rows["key"].map(places).argsort(kind="stable")]
@@ -178,27 +176,44 @@ def _known_and_new(
 
 
 def _measured(
-    runs: Sequence[RunFile], kinds: Mapping[str, str], jobs: int | None
+    runs: Sequence[RunFile], measures: Mapping[str, Measure], jobs: int | None
 ) -> list[Mapping[str, float]]:
-    of = [kinds[run.experiment] for run in runs]
     if len(runs) < FEW_RUNS or jobs == 1:
-        return list(map(_values, runs, of))
+        return [_values(run, measures[run.experiment]) for run in runs]
     with workers(jobs) as pool:
-        return list(pool.map(_values, runs, of, chunksize=4))
+        return list(pool.map(_values_by_name, runs, chunksize=4))
 
 
-def _values(run: RunFile, kind: str) -> Mapping[str, float]:
+def _values_by_name(run: RunFile) -> Mapping[str, float]:
+    """As `_values`, in a process that has not loaded the run's study yet."""
+    measure = _measure(run.paper, run.experiment)
+    assert measure is not None
+    return _values(run, measure)
+
+
+@cache
+def _measure(study: str, experiment: str) -> Measure | None:
+    return measure_of(study_at(study), experiment)
+
+
+def _values(run: RunFile, measure: Measure) -> Mapping[str, float]:
     try:
         record = read_record(run)  # which is that of this run
-        values = record[MEASURES] if run.is_reduced else KINDS[kind](run)
+        values = record[datafile.MEASURES] if run.is_reduced else measure.of(run)
         numbers = {name: float(value) for name, value in values.items()}
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        wrong = f"cannot be measured as '{kind}' ({type(error).__name__}: {error})"
+    except DataError:
+        raise
+    except Exception as error:
+        if measure.own:
+            with as_data_error(), code.blamed(of_run(run).folder, f"of {run.run}: ", measure.place):
+                raise
+        wrong = f"cannot be measured ({type(error).__name__}: {error})"
         raise DataError.of(run.provenance, wrong, RERUN) from error
-    unknown = sorted(set(numbers) - set(METRICS))
-    if unknown:
-        wrong = f"the measure '{kind}' has the unknown metric {', '.join(unknown)}"
-        raise DataError.of(run.provenance, wrong, "Add it to METRICS of analysis/measures/names.py")
+    for name in numbers:
+        if name not in metrics():
+            wrong, todo = unknown("metric", name, metrics())
+            remedy = f"Add it to METRICS, or return another: {todo}"
+            raise DataError.of(measure.place, f"returns the {wrong}", remedy)
     return numbers
 
 

@@ -14,7 +14,8 @@ import pandera.pandas as pa
 
 from analysis.errors import DataError, require_one
 from analysis.measures import agreement
-from analysis.measures.metrics import CELL, RUN, Metric, cell_metrics
+from analysis.measures.metrics import CELL, RUN, Column, cell_metrics
+from analysis.measures.registry import Measure, Metric
 from analysis.measures.rrul import goodputs
 from analysis.runs.axes import axes
 from analysis.runs.dataset import Dataset, RunFile, find_settings, read_runs
@@ -27,7 +28,7 @@ Delay = Literal["minus_base", "span"]
 
 INDUCED: Final = "induced_delay_ms"
 LOSS: Final = "loss_percent"
-METRICS: Final[tuple[Metric, ...]] = (
+COLUMNS: Final[tuple[Column, ...]] = (
     ("delay_ms", "voip_delay", "upload", "ms"),
     ("delay_median_ms", "voip_delay_median", "upload", "ms"),
     ("delay_p99_ms", "voip_delay_p99", "upload", "ms"),
@@ -48,6 +49,14 @@ LOSSES: Final = pa.DataFrameSchema(
 )
 """One row per printed loss. The paper prints 0 as a dash, and rounds: `reading_error`, in points,
 is half of the last digit's unit."""
+
+
+METRICS: Final = {
+    "voip_delay_ms": Metric("mean induced one-way delay", "ms"),
+    "voip_delay_median_ms": Metric("median induced one-way delay", "ms"),
+    "voip_delay_p99_ms": Metric("99th percentile of the induced one-way delay", "ms"),
+    "voip_loss_percent": Metric("VoIP loss", "%"),
+}
 
 
 def induced_delays(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
@@ -94,7 +103,7 @@ def run_voip(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
 
 def cell_voip(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """One row per cell and metric; see metrics.cell_metrics. Table 2 has the mean over runs."""
-    return cell_metrics(per_run, METRICS, level)
+    return cell_metrics(per_run, COLUMNS, level)
 
 
 def pooled(delays: pd.DataFrame) -> pd.DataFrame:
@@ -215,3 +224,6 @@ def measure(run: RunFile) -> dict[str, float]:
         "voip_loss_percent": float(row[LOSS]),
         **goodputs(data),
     }
+
+
+MEASURES: Final = {"voip": Measure(measure, traffic="flent", test="voip.*")}

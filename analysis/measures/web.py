@@ -10,17 +10,24 @@ from typing import Final
 import pandas as pd
 
 from analysis.errors import DataError
-from analysis.measures.metrics import CELL, RUN, Metric, cell_metrics
+from analysis.measures.metrics import CELL, RUN, Column, cell_metrics
+from analysis.measures.registry import Measure, Metric
 from analysis.measures.unloaded import unloaded
 from analysis.runs.dataset import Dataset, RunFile, read_runs
 from analysis.words import intervals
 
 FETCH: Final = "fetch_s"
 NORMALISED: Final = "fetch_normalised"
-METRICS: Final[tuple[Metric, ...]] = (
+COLUMNS: Final[tuple[Column, ...]] = (
     (FETCH, "fetch", "round_trip", "s"),
     (NORMALISED, "fetch_normalised", "round_trip", ""),
 )
+
+
+METRICS: Final = {
+    "fetch_time_normalised": Metric("normalised fetch time", ""),
+    "fetch_time_sd_s": Metric("standard deviation of the fetch time", "s"),
+}
 
 
 def run_fetch(data: Dataset) -> pd.DataFrame:
@@ -68,7 +75,7 @@ def normalised(per_run: pd.DataFrame, unloaded: pd.DataFrame) -> pd.DataFrame:
 def cell_fetch(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """One row per cell and metric: mean and standard deviation over runs of the runs' averages, as
     the paper's bars (Sec. 5.3.1), and an interval; see metrics.cell_metrics."""
-    return cell_metrics(per_run, METRICS, level)
+    return cell_metrics(per_run, COLUMNS, level)
 
 
 def overview(per_run: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
@@ -107,3 +114,6 @@ def _idle(runs: tuple[tuple[RunFile, int], ...]) -> pd.DataFrame:
     """`run_fetch` of runs without load, each with when it changed: those of all qdiscs and seeds
     of a cell's link are compared with the same."""
     return run_fetch(read_runs([run for run, _ in runs], kinds=["page"], jobs=1))
+
+
+MEASURES: Final = {"web": Measure(measure, traffic="flent", test="http.*", unloaded=True)}

@@ -13,7 +13,8 @@ import pandas as pd
 
 from analysis.errors import DataError
 from analysis.measures import rrul
-from analysis.measures.metrics import GOODPUT, INDUCED, METRICS, confidence_interval, run_metrics
+from analysis.measures.metrics import COLUMNS, GOODPUT, INDUCED, confidence_interval, run_metrics
+from analysis.measures.registry import Measure, Metric
 from analysis.measures.wifi_validation import PLACES, read_wifi
 from analysis.runs.dataset import Dataset, RunFile
 from analysis.runs.files import read_json
@@ -50,6 +51,11 @@ PRINTED: Final = "printed"
 HALVES: Final = ("fitted", "held out")
 
 _BELOW: Final = ("ring", "aggregation", "air", "reorder")
+
+
+METRICS: Final = {
+    "below_qdiscs_ms": Metric("wait below the qdiscs", "ms"),
+}
 
 
 def read_below(run: RunFile) -> dict[str, float]:
@@ -128,7 +134,7 @@ def overview(table: pd.DataFrame, rigs: Sequence[str], quantities: Sequence[str]
 
 def printed_cells(values: pd.DataFrame) -> pd.DataFrame:
     """Values of `read_published` as rows of `cells`: the rig PRINTED, without runs or interval."""
-    columns = {(metric, direction): column for column, metric, direction, _ in METRICS}
+    columns = {(metric, direction): column for column, metric, direction, _ in COLUMNS}
     keys = zip(values["metric"], values["direction"], strict=True)
     return pd.DataFrame(
         {
@@ -208,3 +214,6 @@ def measure(run: RunFile) -> dict[str, float]:
     below = read_below(run)
     both = below["access_point_below_ms"] + below["station_below_ms"]
     return {**rrul.measure(run), "below_qdiscs_ms": both}
+
+
+MEASURES: Final = {"wifi": Measure(measure, traffic="flent", test="(?!udp|ping|http$).*")}

@@ -13,13 +13,27 @@ import numpy as np
 import pandas as pd
 
 from analysis.errors import DataError
-from analysis.measures.names import METRICS
+from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import RunFile
 from analysis.runs.files import read_json
 from analysis.runs.flentfile import RERUN, Floats
 
 DATA: Final = ("sent", "queued", "left", "received", "bytes")
 ACKS: Final = ("sent", "received", "packets")
+
+
+METRICS: Final = {
+    "second_waits_ms": Metric("how long the second packet waits", "ms"),
+    "third_waits_ms": Metric("how long the third packet waits", "ms"),
+    "pipe_packets": Metric("packets that fill the pipe", "packets"),
+    "excess_packets": Metric("packets more than fill the pipe", "packets"),
+    "queue_least_packets": Metric("least standing queue", "packets"),
+    "queue_most_packets": Metric("greatest standing queue", "packets"),
+    "queue_mean_packets": Metric("mean standing queue", "packets"),
+    "arrivals_by_departures": Metric("arrivals by departures of the queue", ""),
+    "busy_percent": Metric("time that the bottleneck sends", "%"),
+    "empty_percent": Metric("time that the queue is empty", "%"),
+}
 
 
 @dataclass(frozen=True)
@@ -114,7 +128,7 @@ def read_connection(path: Path) -> Connection:
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """The measurements of one run, by their names in `measures.names.METRICS`.
+    """The measurements of one run, by names of METRICS.
 
     The standing queue is measured after two round trips, when the initial burst has passed.
     """
@@ -147,3 +161,6 @@ def described(measured: pd.DataFrame) -> pd.DataFrame:
     """The results of `measure` with units: one row per quantity, one column per connection."""
     names = [f"{METRICS[name].title}, {METRICS[name].unit}".rstrip(", ") for name in measured.index]
     return measured.reset_index(drop=True).assign(quantity=names)[["quantity", *measured.columns]]
+
+
+MEASURES: Final = {"window": Measure(measure, traffic="window")}

@@ -13,7 +13,7 @@ from analysis.measures.startup import (
     CODEL,
     FEWEST,
     INTERVAL_S,
-    METRICS,
+    QUANTITIES,
     RRUL,
     dropping_state,
     growth,
@@ -131,6 +131,6 @@ def describe_start(table: pd.DataFrame) -> str:
             f"{row.experiment} {row.qdisc} {row.link} {row.mean:.3g}"
             for row in cells[cells["quantity"] == name].itertuples(index=False)
         )
-        for name in METRICS.values()
+        for name in QUANTITIES.values()
     ]
     return f"How CoDel and PIE start to drop, by link. {'; '.join(parts)}."

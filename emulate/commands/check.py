@@ -102,15 +102,15 @@ def _beside(folder: Path) -> list[str]:
     line each."""
     # pandas takes half a second to import, SciPy one
     from analysis.errors import DataError
-    from analysis.measures.traffic import unfit
+    from analysis.measures.registry import faults
     from analysis.runs.study import study_at
     from analysis.site.figurefile import check_values, read_figure
 
     try:
         study = study_at(folder)
-    except DataError as error:  # another study has its name
+        errors = list(faults(study))
+    except DataError as error:  # another study has its name, or its measures fail
         return [str(error).rstrip(".")]
-    errors = [f"{folder / studies.FILE}: {fault}" for fault in unfit(study.about.experiments)]
     runs = study.runs_root(studies.SHIPPED.parent / studies.DATA)
 
     def check_figure(path: Path) -> None:

@@ -140,12 +140,12 @@ def _outdated(runs: list[Shipped], root: RootFs) -> list[Shipped]:
 
 def measured(run: Shipped, folder: Path) -> Measured:
     """The numbers of a run that claims are about; `folder` has the runs that it is divided by."""
-    from analysis.measures.names import METRICS  # pandas takes a second to import
+    from analysis.measures.registry import metrics  # pandas takes a second to import
     from analysis.measures.table import measure_run
     from analysis.runs.dataset import RunFile
 
     file = replace(RunFile.at(run.folder, run.provenance), root=folder)
-    return {name: (value, METRICS[name].unit) for name, value in measure_run(file).items()}
+    return {name: (value, metrics()[name].unit) for name, value in measure_run(file).items()}
 
 
 def beginning(runs: list[Shipped], starts: list[str]) -> list[Shipped]:

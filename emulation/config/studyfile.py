@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -236,25 +236,6 @@ class AxisSection(Section):
         return self
 
 
-#: How runs become numbers; `analysis.measures.kinds` has a function for each name.
-Measure = Literal[
-    "bench",
-    "dynamic",
-    "fairness",
-    "flood",
-    "joined",
-    "packets",
-    "queues",
-    "rrul",
-    "shares",
-    "stations",
-    "voip",
-    "web",
-    "wifi",
-    "window",
-]
-
-
 def _series(value: Any) -> str | None:
     if value is not None and str(value) not in recipe.all_series():
         raise Flaws(((), *unknown("series of kernels", str(value), recipe.all_series())))
@@ -299,8 +280,8 @@ class ExperimentSection(Section):
     memory: Memory | None = None
     kernel: Series = None
     restores: list[str] = Field(default_factory=list)  # switches of `emulation.model.era`
-    measure: Measure | None = None
-    unloaded: Name | None = None  # the experiment that `web` divides fetch times by
+    measure: Name | None = None  # how its runs become numbers: one that the analysis knows
+    unloaded: Name | None = None  # the experiment without load that these are divided by
     sweep: Any = ({},)  # by default one point
     repetitions: int = Field(default=1, ge=1, le=999, strict=True)
 
@@ -315,14 +296,6 @@ class ExperimentSection(Section):
         if flaws:
             raise Flaws(*flaws)
         return names
-
-    @model_validator(mode="after")
-    def _measured_by_something(self) -> Self:
-        if (self.measure == "web") != (self.unloaded is not None):
-            what = "belongs to the measure 'web', which needs it"
-            todo = "name the experiment without load if the measure is 'web', and only then"
-            raise Flaws((("unloaded",), what, todo))
-        return self
 
     @field_validator("sweep")
     @classmethod

@@ -21,6 +21,8 @@ from types import ModuleType
 from emulation.errors import ConfigError
 from emulation.study import studies, trust
 
+#: Of the names of studies' packages.
+PREFIX = "study_"
 REMEDY = "correct it"
 
 #: Packages of studies -> the files of theirs that were executed, each as it was then.
@@ -92,7 +94,7 @@ def blamed(folder: Path, doing: str = "", otherwise: object = None) -> Iterator[
 def _package(folder: Path) -> str:
     """Return the name of the package of a study; modules are found in its folder."""
     place = os.path.realpath(folder)
-    name = f"study_{hashlib.sha256(os.fsencode(place)).hexdigest()[:8]}"
+    name = f"{PREFIX}{hashlib.sha256(os.fsencode(place)).hexdigest()[:8]}"
     if name not in sys.modules:
         package = ModuleType(name, f"The code of {place}.")
         package.__path__ = [place]

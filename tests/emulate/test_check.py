@@ -85,6 +85,9 @@ def test_statements_figures_and_notebooks_are_checked(
             "voip  ",
             "first.measure: 'voip' makes no numbers of flent, test rrul_be; valid: ",
         ),
+        ("rrul  ", "rrull ", "first.measure: unknown measure 'rrull'; did you mean 'rrul'? "),
+        ("measure: rrul", "unloaded: first", "first.unloaded: is for measures that divide by runs"),
+        ("measure: rrul", "measure: rrul\n    unloaded: first", "divide by runs without load: web"),
     ],
 )
 def test_rules_and_measures_are_checked(

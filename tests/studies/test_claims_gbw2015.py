@@ -14,7 +14,7 @@ from analysis.claims.check import Check, Lacking, Quantity, Same, checks
 from analysis.claims.plugin import rules_of
 from analysis.claims.verdict import Verdict, assess
 from analysis.measures.agreement import PACKET_PERCENT
-from analysis.measures.names import METRICS
+from analysis.measures.registry import metrics
 from analysis.measures.table import MEASURED
 from analysis.runs.dataset import Dataset
 from analysis.runs.published import read_published
@@ -124,7 +124,7 @@ def test_cells_and_metrics_of_the_rules_exist() -> None:
     known = study_at("gbw2015").experiments
     for number in RULES:
         for quantity in (q for one in rule_checks(number) for q in one.quantities):
-            assert quantity.metric in METRICS, number
+            assert quantity.metric in metrics(), number
             assert quantity.experiment in known, number
             assert quantity.link in LINKS, number
             swept = {one.qdisc for one in known[quantity.experiment].points}

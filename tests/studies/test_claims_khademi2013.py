@@ -7,7 +7,7 @@ import pytest
 from analysis.claims.check import Check, checks
 from analysis.claims.plugin import rules_of
 from analysis.claims.verdict import Verdict, assess
-from analysis.measures.names import METRICS
+from analysis.measures.registry import metrics
 from analysis.measures.table import MEASURED
 from analysis.runs.statement import read_claims
 from analysis.runs.study import study_at
@@ -39,7 +39,7 @@ def test_a_rule_looks_at_cells_that_are_run_and_at_metrics_that_are_measured(num
     for check in rule_checks(number):
         for one in check.quantities:
             assert (one.experiment, one.link, one.qdisc) in cells
-            assert one.metric in METRICS
+            assert one.metric in metrics()
             assert STUDY.experiments[one.experiment].measure
         assert check.low < check.high
 

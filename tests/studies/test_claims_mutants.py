@@ -12,7 +12,7 @@ from analysis.claims import check, effect
 from analysis.claims.check import Every, Quantity, checks
 from analysis.claims.plugin import Rules, rules_of
 from analysis.claims.verdict import Measured, Values, Verdict, condition_of, judge
-from analysis.measures.names import METRICS
+from analysis.measures.registry import metrics
 from analysis.measures.table import MEASURED
 from analysis.runs.statement import Claim, read_claims
 from analysis.runs.study import known, study_at
@@ -40,7 +40,7 @@ def ruled() -> Iterator[tuple[str, str]]:
 
 def most(quantity: Quantity) -> float:
     """The greatest value that the metric can have in its cell; 1000 where there is no such."""
-    unit = METRICS[quantity.metric].unit
+    unit = metrics()[quantity.metric].unit
     if "jain" in quantity.metric:
         return 1.0
     if unit == "%":

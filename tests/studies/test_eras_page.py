@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.measures import ablation, metrics, noise
-from analysis.measures.kinds import KINDS
+from analysis.measures.registry import shared
 from analysis.measures.table import measure_runs
 from analysis.runs import dataset, published
 from tests import ROOT
@@ -62,7 +62,7 @@ def calls(experiment: str, link: str) -> "pd.Series[float]":
     runs = dataset.find_settings(
         ROOT / "data", "gbw2015", experiment, eras=["2014c"], ccs=["cubic"], link=link
     )
-    lost = pd.Series([KINDS["voip"](run)["voip_loss_percent"] for run in runs])
+    lost = pd.Series([shared().measures["voip"].of(run)["voip_loss_percent"] for run in runs])
     return lost.groupby([run.qdisc for run in runs]).mean()
 
 
@@ -89,7 +89,7 @@ def test_flows_of_unlike_rtts(qdisc: str, page: str) -> None:
         ROOT / "data", "gbw2015", "rtt_fairness", eras=["2014c"], ccs=["cubic"], link="100/100",
         qdiscs=[qdisc],
     )  # fmt: skip
-    mean = pd.DataFrame([KINDS["fairness"](run) for run in runs]).mean()
+    mean = pd.DataFrame([shared().measures["fairness"].of(run) for run in runs]).mean()
     ours = ", ".join(f"{mean[f'goodput_{rtt}ms_mbit_s']:.1f}" for rtt in (10, 50, 200, 500))
     _, _, table = page.partition("| | published | 2014 | 2014c |")
     (line,) = (line for line in table.splitlines() if line.startswith(f"| {qdisc} |"))

@@ -10,7 +10,8 @@ from pathlib import Path
 from workflow import rehearsal
 
 rehearsal.rehearse()
-from analysis.measures import kinds, store
+from analysis.measures import registry, store
+from analysis.runs import study
 from analysis.site import notebookpage
 
 known = set(sys.modules)
@@ -20,12 +21,13 @@ for path in Path("notebooks").glob("*.ipynb"):
             for node in ast.parse("".join(cell["source"])).body:
                 if isinstance(node, ast.Import | ast.ImportFrom):
                     exec(ast.unparse(node))
-kept = store.code.cache_info().currsize
-for kind in kinds.KINDS:
-    store.code(kind)
+kept = store._digest.cache_info().currsize
+for folder in study.known():
+    for measure in registry.registry_of(folder).measures.values():
+        store.code(folder, measure)
 print(json.dumps({
     "imported": sorted(name for name in sys.modules if name not in known),
-    "digests made anew": store.code.cache_info().currsize - kept,
+    "digests made anew": store._digest.cache_info().currsize - kept,
     "exporters": notebookpage._exporter.cache_info().currsize,
 }))
 """

@@ -9,8 +9,9 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.measures import joined, score, shares
-from analysis.measures.kinds import KINDS
+from analysis.measures.registry import registry_of
 from analysis.runs.dataset import RunFile
+from analysis.runs.study import study_at
 from emulation.config.catalogue import experiment
 from emulation.kinds.traffic.programs import IperfSection, Programs
 
@@ -69,7 +70,7 @@ def test_flows_join_and_leave_when_the_study_says() -> None:
 def test_every_number_is_of_a_run_of_the_study_that_measures_it() -> None:
     for number in score.NUMBERS:
         of = experiment(f"{score.STUDY}/{number.label}")
-        assert of.measure in KINDS, number
+        assert of.measure in registry_of(study_at(score.STUDY)).measures, number
         assert len(of.seeds) == score.SEEDS
 
 

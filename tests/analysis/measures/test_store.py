@@ -10,7 +10,7 @@ import pytest
 
 from analysis.measures import store
 from analysis.measures.__main__ import main
-from analysis.measures.kinds import KINDS
+from analysis.measures.registry import Measure, registry_of
 from analysis.measures.table import MEASURED, measure_study
 from analysis.runs.dataset import RunFile, find_runs
 from analysis.runs.study import study_at
@@ -29,7 +29,7 @@ def seed_as_latency(run: RunFile) -> dict[str, float]:
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setitem(KINDS, "rrul", seed_as_latency)
+    monkeypatch.setitem(registry_of(study_at("gbw2015")).measures, "rrul", Measure(seed_as_latency))
     shutil.copytree(GOLDEN, tmp_path / "data")
     CALLS.clear()
     return tmp_path / "data"
@@ -79,7 +79,7 @@ def test_other_code_and_other_functions_measure_again(
 ) -> None:
     measure_study(study_at("gbw2015"), data, jobs=1)
     count = len(CALLS)
-    monkeypatch.setattr(store, "code", lambda kind: "other")
+    monkeypatch.setattr(store, "code", lambda study, measure: "other")
     measure_study(study_at("gbw2015"), data, jobs=1)
     assert len(CALLS) == 2 * count
     run = find_runs(data, "gbw2015", "rrul")[0]
@@ -142,13 +142,13 @@ def test_the_tables_can_be_written_for_others(data: Path, tmp_path: Path) -> Non
 
 def test_a_change_of_a_plot_measures_nothing_again() -> None:
     """And one of a measure does only what hangs on it."""
-    store.code.cache_clear()
+    study = study_at("gbw2015")
     files = {
         kind: {
             str(one.relative_to(store.ROOT))
-            for one in closure([], [f"{store.KINDS}:{kind}"], root=store.ROOT)
+            for one in closure(measure.files(study.folder), root=store.ROOT)
         }
-        for kind in KINDS
+        for kind, measure in registry_of(study).measures.items()
     }
     assert not [path for paths in files.values() for path in paths if "/plots/" in path]
     assert not [path for paths in files.values() for path in paths if "/site/" in path]

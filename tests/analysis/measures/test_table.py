@@ -2,14 +2,15 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from analysis.errors import DataError
-from analysis.measures.kinds import KINDS
 from analysis.measures.metrics import run_metrics
+from analysis.measures.registry import Measure, registry_of
 from analysis.measures.rrul import measure, startup
 from analysis.measures.table import measure_study
 from analysis.runs.dataset import RunFile, find_runs, read_runs
@@ -54,12 +55,19 @@ def test_measures_of_a_real_run() -> None:
 
 
 def test_a_run_becomes_a_row_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KINDS, "rrul", seed_as_latency)
+    measure_as(seed_as_latency, monkeypatch)
     table = measure_study(study_at("gbw2015"), GOLDEN, jobs=1)
     assert table.to_dict("records") == [
         {"era": "modern", "experiment": "rrul", "link": "10/10", "qdisc": "codel", "cc": "cubic",
          "seed": 1, "metric": "induced_latency_ms", "value": 1.0}
     ]  # fmt: skip
+
+
+def measure_as(
+    function: Callable[[RunFile], dict[str, float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measures = registry_of(study_at("gbw2015")).measures
+    monkeypatch.setitem(measures, "rrul", Measure(function))
 
 
 def seed_as_latency(run: RunFile) -> dict[str, float]:
@@ -73,7 +81,7 @@ def seed_as_latency(run: RunFile) -> dict[str, float]:
 def test_runs_of_another_kernel_have_an_era_of_their_own(
     folder: str, era: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(KINDS, "rrul", seed_as_latency)
+    measure_as(seed_as_latency, monkeypatch)
     shutil.copytree(GOLDEN / "gbw2015/rrul", tmp_path / "gbw2015" / folder)
     with pytest.raises(DataError, match=r"describes the run 'gbw2015/rrul/"):
         measure_study(study_at("gbw2015"), tmp_path, jobs=1)
@@ -92,8 +100,10 @@ def test_runs_of_another_length_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_measure_may_not_invent_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KINDS, "rrul", invented)
-    with pytest.raises(DataError, match="unknown metric latncy_ms"):
+    measure_as(invented, monkeypatch)
+    with pytest.raises(
+        DataError, match=r"test_table\.py:\d+: returns the unknown metric 'latncy_ms'"
+    ):
         measure_study(study_at("gbw2015"), GOLDEN, jobs=1)
 
 

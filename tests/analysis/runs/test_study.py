@@ -13,7 +13,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import yaml
@@ -24,15 +24,13 @@ from analysis.claims.plugin import rules_of
 from analysis.claims.settled import settle
 from analysis.claims.verdict import Verdict
 from analysis.errors import DataError
-from analysis.measures.kinds import KINDS
-from analysis.measures.traffic import FITS, unfit
+from analysis.measures.registry import Measure, faults, registry_of
 from analysis.runs import axes
 from analysis.runs.study import StudyFolder, known, study_at
 from analysis.site import claims_page, pages, report
 from analysis.site.execute import execute
 from analysis.site.figurefile import check_values, read_figure
 from emulate import cli
-from emulation.config import studyfile
 from emulation.config.catalogue import experiment, load
 from emulation.errors import ConfigError
 from emulation.study import studies
@@ -296,7 +294,8 @@ def test_rules_that_make_nothing_say_where(mine: Path, made: str, message: str) 
 def test_runs_that_lack_what_is_asked_for_are_not_missing(
     mine: Path, values: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(KINDS, "rrul", lambda run: values)
+    measures = registry_of(study_at(mine)).measures
+    monkeypatch.setitem(measures, "rrul", Measure(lambda run: values))
     first, _ = assess_study(study_at(mine), mine / "data", jobs=1)
     cell = "load, 10/10, codel, cubic, era modern"
     what = f"mean induced latency, which the runs of {cell}, do not have"
@@ -327,8 +326,6 @@ def test_rules_may_be_a_package(mine: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("measure: rrul", "measure: rrull", r"unknown measure 'rrull'; did you mean 'rrul'"),
-        ("measure: rrul", "measure: web", r"load.unloaded: belongs to the measure 'web'"),
         ("measure: rrul", "measure: web\n    unloaded: idle", "unknown experiment 'idle'"),
         ("study: mine", "study: yours", "'yours' lies in a folder called 'mine'; give both the"),
     ],
@@ -366,12 +363,8 @@ def test_studies_are_found_by_name_and_by_path(mine: Path) -> None:
         studies.find(namesake)
 
 
-def test_every_kind_of_measure_has_its_function() -> None:
-    assert set(KINDS) == set(get_args(studyfile.Measure)) == set(FITS)
-
-
 def test_shipped_measures_fit_their_traffic() -> None:
-    assert [*unfit(one for study in known() for one in study.about.experiments)] == []
+    assert [fault for study in known() for fault in faults(study)] == []
 
 
 def test_a_figure_belongs_to_the_study_that_it_lies_in(mine: Path) -> None:
