@@ -11,7 +11,7 @@ import pytest
 
 from emulation.config.catalogue import load
 from emulation.errors import ConfigError
-from emulation.kinds.rigs import DaisyChain
+from emulation.kinds.rigs.daisy_chain import DaisyChain
 from emulation.machine import guestcode
 from emulation.model.wifi import CHANNEL, DEVICE, MEDIUM, flaws, for_json, options
 
