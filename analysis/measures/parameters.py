@@ -9,9 +9,9 @@ import pandera.pandas as pa
 
 from analysis.runs.order import in_order
 from analysis.runs.published import read_table
-from emulation.model.qdisc import Option, Qdisc
+from emulation.model.qdisc import Qdisc
 from emulation.model.run import Point
-from emulation.model.units import Quantity, Rate
+from emulation.model.units import Option, Quantity, Rate
 
 PRINTED: Final = pa.DataFrameSchema(
     {

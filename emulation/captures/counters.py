@@ -10,6 +10,7 @@ from typing import Any
 from emulation.captures.follow import Followed
 from emulation.captures.places import Place
 from emulation.errors import GuestFailure
+from emulation.kinds.qdiscs import KINDS
 from emulation.model.egress import HANDLE
 
 Counters = dict[str, Any]
@@ -31,13 +32,11 @@ def read(out: Path, port: Place) -> list[Counters]:
 def marks(qdisc: Counters) -> int:
     """Return how many packets a qdisc has marked.
 
-    Most call that `ecn_mark`; red, choke and sfb `marked`, fq `ce_mark`, and CAKE counts by tin.
+    Kinds call that by several names, and CAKE counts by tin.
     """
-    if "tins" in qdisc:
-        return sum(tin["ecn_mark"] for tin in qdisc["tins"])
-    if qdisc.get("kind") == "fq":
-        return int(qdisc.get("ce_mark", 0))
-    return int(qdisc["ecn_mark"] if "ecn_mark" in qdisc else qdisc.get("marked", 0))
+    kind = KINDS.get(qdisc.get("kind", ""))
+    name = "ecn_mark" if kind is None else kind.mark_counter
+    return sum(int(part.get(name, 0)) for part in qdisc.get("tins", [qdisc]))
 
 
 def captured(queue: Followed) -> dict[str, int]:

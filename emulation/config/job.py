@@ -154,7 +154,7 @@ def modules_of(run: Run, topology: Topology | None = None) -> tuple[ModuleSource
     ]
     own = [qdisc.module for qdisc in qdiscs if qdisc.module is not None]
     own += [control.module for control in run.own_controls]
-    plugged = sorted({qdisc.kind for qdisc in qdiscs if qdisc.module is None} & module.PLUGGED)
+    plugged = sorted({qdisc.kind for qdisc in qdiscs if qdisc.about.needs_plugin})
     folders = (*eras.modules(run.switches), *run.traffic.modules, *plugged)
     named = (module.source(module.SOURCES / folder) for folder in folders)
     return tuple(dict.fromkeys((*own, *named)))

@@ -1,4 +1,4 @@
-"""The kinds of rigs and traffic that a study brings: the modules of its folder `kinds`."""
+"""The kinds of qdiscs, rigs and traffic that a study brings: the modules of its folder `kinds`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from emulation.errors import ConfigError
 from emulation.host.cache import state
-from emulation.kinds import rigs, traffic
+from emulation.kinds import qdiscs, rigs, traffic
 from emulation.kinds.registry import Registry
 from emulation.study import code
 
 FOLDER = "kinds"
 
-REGISTRIES: tuple[Registry[Any], ...] = (rigs.KINDS, traffic.KINDS)
+REGISTRIES: tuple[Registry[Any], ...] = (qdiscs.KINDS, rigs.KINDS, traffic.KINDS)
 
 
 def add(folder: Path) -> None:

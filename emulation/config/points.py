@@ -18,19 +18,19 @@ from emulation.config import own, parameter
 from emulation.config.studyfile import QdiscSection, StudyFile, options_of
 from emulation.config.sweep import BUILT_IN, NAMED, OPTIONAL, TEMPLATE, Sweep
 from emulation.kernel import module
-from emulation.kinds import rigs, traffic as traffics
+from emulation.kinds import qdiscs, rigs, traffic as traffics
 from emulation.kinds.rigs.base import RigSection
 from emulation.kinds.traffic.base import TrafficSection
 from emulation.model import era as eras
 from emulation.model.axis import Value, digest
 from emulation.model.control import Control
-from emulation.model.qdisc import TC_OPTIONS, Qdisc, flaws, missing
+from emulation.model.qdisc import Qdisc
 from emulation.model.run import DEFAULT_MEMORY, NO_LINK, NONE, Point
 from emulation.model.topology import Link
 from emulation.model.units import Packets, Rate
 from emulation.model.wifi import Wifi, options
 from emulation.study.problems import read
-from emulation.study.schema import FASTEST, RIG_KINDS, Flaw, Flaws, Memory, unknown
+from emulation.study.schema import FASTEST, Flaw, Flaws, Memory, unknown
 from emulation.study.source import Path
 
 _MEMORY: TypeAdapter[Any] = TypeAdapter(Memory)
@@ -160,8 +160,8 @@ class Points:
         if "qdisc" not in chosen:
             return NONE
         name = chosen["qdisc"].text
-        if name not in self.file.qdiscs and name not in TC_OPTIONS.keys() - RIG_KINDS:
-            known = [*self.file.qdiscs, *sorted(TC_OPTIONS.keys() - RIG_KINDS)]
+        if name not in self.file.qdiscs and name not in qdiscs.tested():
+            known = [*self.file.qdiscs, *qdiscs.tested()]
             what, todo = unknown("qdisc", name, list(dict.fromkeys(known)))
             raise Flaws((("qdisc",), what, own.own().outside(self.file.study, name) or todo))
         return name
@@ -183,9 +183,9 @@ class Points:
         options = {path: value for path, value in settings.items() if path.startswith("qdisc.")}
         if qdisc in self.joining:  # it comes with its own options
             return len(options) < len(settings) or not settings
-        if value.axis in section.by or section.kind not in TC_OPTIONS:
+        if value.axis in section.by or section.kind not in qdiscs.KINDS:
             return True
-        known = TC_OPTIONS[section.kind]
+        known = qdiscs.KINDS[section.kind].options
         return all(
             path.removeprefix("qdisc.") in known
             for path, value in options.items()
@@ -290,8 +290,8 @@ class Points:
                     options = _changed(options, options_of(section.kind, settings))
                 except Flaws as error:
                     raise Flaws(*error.below(axis)) from None
-            if section.kind in TC_OPTIONS:  # each option is valid; now all of them together
-                wrong = [*flaws(section.kind, options), *missing(section.kind, options)]
+            if kind := qdiscs.KINDS.get(section.kind):  # each is valid; now all of them together
+                wrong = [*kind.flaws(options), *kind.missing(options)]
                 if wrong:
                     raise Flaws(*((("qdisc", option), what, todo) for option, what, todo in wrong))
             txqueuelen = options.pop("txqueuelen", None)

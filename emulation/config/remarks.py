@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from emulation.model import sysctls
 from emulation.model.control import SENDS_ECT
-from emulation.model.qdisc import Qdisc, marks
+from emulation.model.qdisc import Qdisc
 from emulation.model.run import Point, Run
 
 
@@ -53,7 +53,7 @@ def _values_of_ecn(run: Run) -> set[str]:
 
 def _of_queue(qdisc: Qdisc, asking: list[str]) -> Iterator[str]:
     """Yield notes on a queue, and on what asks for ECN."""
-    if asking and marks(qdisc) is False:
+    if asking and qdisc.marks is False:
         yield (
             f"{asking[0]} sends packets that can be marked, {qdisc.name} marks none: it drops them;"
             " give it its option for marks, or choose another qdisc"

@@ -21,13 +21,12 @@ from pydantic import (
 )
 
 from emulation.kernel import recipe
+from emulation.kinds import qdiscs
 from emulation.kinds.traffic.mix import LoadSection
 from emulation.model.era import NAMES as SWITCHES, switches
-from emulation.model.qdisc import TC_OPTIONS, Option
-from emulation.model.units import Duration, Packets, Quantity, Rate, Size, UnitError
+from emulation.model.units import Duration, Option, Packets, Quantity, Rate, Size, UnitError
 from emulation.model.wifi import flaws as wifi_flaws
 from emulation.study.schema import (
-    RIG_KINDS,
     Flaw,
     Flaws,
     LinkRate,
@@ -82,22 +81,22 @@ class QdiscSection(Section):
     @field_validator("kind")
     @classmethod
     def _not_of_the_rig(cls, kind: str) -> str:
-        if kind in RIG_KINDS:
-            raise Flaws(((), *unknown("kind", kind, sorted(TC_OPTIONS.keys() - RIG_KINDS))))
+        if kind in qdiscs.KINDS and qdiscs.KINDS[kind].is_of_rig:
+            raise Flaws(((), *unknown("kind", kind, qdiscs.tested())))
         return kind
 
     @field_validator("module")
     @classmethod
     def _of_an_own_kind(cls, folder: str | None, info: ValidationInfo) -> str | None:
         kind = info.data.get("kind")
-        if folder and kind in TC_OPTIONS:
+        if folder and kind in qdiscs.KINDS:
             what = f"provides '{kind}', which the kernel already has"
             raise Flaws(((), what, "remove it, or give the kind of your module another name"))
         return folder
 
     @model_validator(mode="after")
     def _known_or_from_a_module(self) -> Self:
-        kinds = sorted(TC_OPTIONS.keys() - RIG_KINDS)
+        kinds = qdiscs.tested()
         if self.kind not in kinds and self.module is None:
             what, todo = unknown("kind", self.kind, kinds)
             raise Flaws((("kind",), what, f"name the folder of its module under 'module'; {todo}"))
@@ -181,7 +180,7 @@ def options_of(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """
     removed = {name: None for name, value in options.items() if value is None}
     texts = {name: value for name, value in options.items() if value is not None}
-    if kind in TC_OPTIONS:
+    if kind in qdiscs.KINDS:
         typed = read_options(kind, texts)
         return {name: typed.get(name) for name in options} if removed else typed
     flaws: list[Flaw] = []

@@ -4,8 +4,8 @@ A module is a folder with C files and a `Kbuild` file that names it (`obj-m := N
 drivers in `qdisc/src`, or a qdisc that somebody is writing. It is built once per kernel and
 sources, in a folder of the user's cache that is named by the digest of both. A file `q_<kind>.c`
 in it is a plugin that teaches the options of a qdisc to `tc`, and becomes `q_<kind>.so`; likewise,
-`preload_<name>.c` becomes a library for the guest's first process. Folders of PLUGGED have a plugin
-and no module.
+`preload_<name>.c` becomes a library for the guest's first process. Folders of `plugged`
+kinds have a plugin and no module.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from emulation.host.digest import sha256
 from emulation.kernel import make
 from emulation.kernel.builder import Kernel
 from emulation.kernel.recipe import RECIPE_DIR
+from emulation.kinds import qdiscs
 from emulation.model.qdisc import INPUTS, ModuleSource
 
 #: Where the product's own modules are, one folder each.
@@ -34,10 +35,6 @@ SOURCES = RECIPE_DIR / "src"
 
 #: Where the guest finds modules, below the folder of its job.
 PLACE = "modules"
-
-#: Kinds of qdiscs of the kernel that the guest's `tc` (iproute2 6.1) does not know: each has a
-#: folder with a plugin in SOURCES.
-PLUGGED = frozenset({"dualpi2"})
 
 _NAMED = re.compile(r"^obj-m\s*[:+]?=\s*([\w-]+)\.o\s*$", re.MULTILINE)
 KBUILD = "Kbuild"
@@ -193,7 +190,8 @@ def _find(place: Path, folder: Path) -> Module | None:
 
 def _is_plugged(folder: Path) -> bool:
     """Whether `folder` has the plugin for a qdisc of the kernel, and no module."""
-    return folder.name in PLUGGED and folder.resolve().parent == SOURCES
+    kind = qdiscs.KINDS.get(folder.name)
+    return kind is not None and kind.needs_plugin and folder.resolve().parent == SOURCES
 
 
 def _plugins(place: Path) -> list[Path]:

@@ -1,18 +1,19 @@
-"""Which files a job needs: its guest gets no others.
+"""Which code a job needs: its guest gets no other.
 
-The files of a rig are listed here, by what needs them, those of a kind of traffic in its module. So
-the digest of a run's code changes only if a file changes that the run has, and a work, tool or
-feature that nobody has is refused.
+The files of a rig are listed here, by what needs them, those of a kind of traffic in its module;
+how a kind of qdisc is read back comes from its module, too. So the digest of a run's code changes
+only if code changes that the run has, and a work, tool or feature that nobody has is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from emulation.errors import ConfigError
-from emulation.kinds import traffic
+from emulation.kinds import qdiscs, traffic
 from emulation.kinds.traffic.flent import SERVER_FILES
 
 #: Where the files are.
@@ -45,15 +46,55 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def files(job: dict[str, Any]) -> list[Path]:
-    """Return the files that `job` needs, by name; raise `ConfigError` if it names unknown parts."""
+#: The file to which the functions are added that read back the qdiscs of a job.
+READBACK = "readback.py"
+
+
+def files(job: dict[str, Any]) -> dict[str, bytes]:
+    """Return the content of each file that `job` needs, sorted by name.
+
+    Raises `ConfigError` if the job names unknown parts.
+    """
     paths: dict[str, Path] = {}
     for name in (*START, *_names(job)):
         path = FOLDER / name
         if paths.setdefault(path.name, path) != path:
             what = f"a guest has another file of this name, {paths[path.name]}"
             raise ConfigError(what, str(path), "rename it")
-    return [paths[name] for name in sorted(paths)]
+    code = {name: read(paths[name]) for name in sorted(paths)}
+    if READBACK in code:
+        code[READBACK] += read_back(_qdiscs(job))
+    return code
+
+
+def read(path: Path) -> bytes:
+    """Return the content of a file, read again where it has changed."""
+    about = path.stat()
+    return _content(path, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=256)
+def _content(path: Path, changed: int, size: int) -> bytes:
+    return path.read_bytes()
+
+
+def _qdiscs(job: dict[str, Any]) -> list[str]:
+    """Return the kinds of qdiscs in `job`, sorted."""
+    ports = [port for wire in job.get("wires", ()) for port in wire]
+    arriving = (port["tree"].get("ingress") for port in ports if "tree" in port)
+    places = [*ports, *(place for place in arriving if place is not None)]
+    return sorted({qdisc["kind"] for place in places for qdisc in place["qdiscs"]})
+
+
+def read_back(kinds: Iterable[str]) -> bytes:
+    """Return the code that reads back these kinds of qdiscs; some need none of their own."""
+    own = (qdiscs.KINDS[kind] for kind in kinds if kind in qdiscs.KINDS)
+    parts = (
+        f'\n\n{kind.guest_code}\n\nREAD_BACK["{kind.name}"] = read_back\n'
+        for kind in own
+        if kind.read_back is not None
+    )
+    return "".join(parts).encode()
 
 
 def _names(job: dict[str, Any]) -> Iterator[str | Path]:

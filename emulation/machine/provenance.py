@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +37,9 @@ def job_digest(job: dict[str, Any]) -> str:
 
 def guest_code_digest(job: dict[str, Any]) -> str:
     """Return a digest of the guest code that `job` runs."""
-    files = guestcode.files(job)
-    states = [path.stat() for path in files]
-    return _code_digest((*files,), tuple((one.st_mtime_ns, one.st_size) for one in states))
-
-
-@lru_cache(maxsize=64)  # a few combinations serve all jobs
-def _code_digest(files: tuple[Path, ...], states: tuple[tuple[int, int], ...]) -> str:
     total = hashlib.sha256()
-    for path in files:
-        total.update(path.name.encode() + b"\0" + path.read_bytes())
+    for name, content in guestcode.files(job).items():
+        total.update(name.encode() + b"\0" + content)
     return total.hexdigest()[:16]
 
 

@@ -205,8 +205,8 @@ def prepare(
     (folder / "root").symlink_to(root.resolve())  # hostfs follows one link and no more
     (folder / "uml").mkdir()
     (folder / "job" / "guest").mkdir(parents=True)
-    for path in guestcode.files(job):
-        shutil.copyfile(path, folder / "job" / "guest" / path.name)
+    for name, content in guestcode.files(job).items():
+        (folder / "job" / "guest" / name).write_bytes(content)
     module.put(modules, folder / "job")
     if script is not None:
         (folder / "job" / "script.py").write_text(script)

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from emulation.model.qdisc import Option, Qdisc
-from emulation.model.units import Duration, Packets
+from emulation.model.qdisc import Qdisc
+from emulation.model.units import Duration, Option, Packets
 
 MODERN = "modern"
 

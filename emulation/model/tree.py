@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from emulation.model.qdisc import Option, Qdisc
-from emulation.model.units import Duration, Rate, Size
+from emulation.model.qdisc import Qdisc
+from emulation.model.units import Duration, Option, Rate, Size
 
 #: Kinds of qdiscs whose classes must be written out, and the options of their classes.
 CLASS_OPTIONS = {
@@ -15,8 +15,6 @@ CLASS_OPTIONS = {
     "hfsc": ("sc", "rt", "ls", "ul"),
     "drr": ("quantum",),
 }
-#: The option of a qdisc that limits its rate, by kind.
-_SHAPING = {"tbf": "rate", "netem": "rate", "cake": "bandwidth"}
 LEAST_BURST = Size(1514)  # a longer packet than its bucket is dropped by tbf
 _INGRESS = "ffff:"  # the handle of the qdisc for arriving packets
 
@@ -283,8 +281,8 @@ def shaping(qdisc: Qdisc, rate: Rate) -> Qdisc:
 
     Raises `ValueError` for a kind without a shaper.
     """
-    option = _SHAPING.get(qdisc.kind)
-    if option is None:
+    option = qdisc.about.shaper
+    if not option:
         what = f"{qdisc.name} ({qdisc.kind}) has no shaper of its own, and nothing around it has"
         raise ValueError(f"{what} a rate; put it into a class of htb")
     if option in dict(qdisc.options):
@@ -293,7 +291,7 @@ def shaping(qdisc: Qdisc, rate: Rate) -> Qdisc:
 
 
 def _rate_of(qdisc: Qdisc) -> Rate | None:
-    value: Option | None = dict(qdisc.options).get(_SHAPING.get(qdisc.kind, ""))
+    value: Option | None = dict(qdisc.options).get(qdisc.about.shaper)
     return value if isinstance(value, Rate) else None
 
 

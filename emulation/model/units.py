@@ -186,3 +186,7 @@ class Packets(Quantity):
     EXAMPLE = "127 packets"
 
     count: int  # packets
+
+
+#: The value of a qdisc's option; `True` is a bare flag (`adaptive`, `noecn`).
+Option = Rate | Duration | Size | Packets | int | float | bool

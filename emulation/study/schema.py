@@ -26,9 +26,9 @@ from pydantic import (
     model_validator,
 )
 
+from emulation.kinds.qdiscs import KINDS
 from emulation.model import sysctls
-from emulation.model.qdisc import TC_OPTIONS, Option, flaws as flaws_of_qdisc
-from emulation.model.units import Duration, Packets, Quantity, Rate, Size, UnitError
+from emulation.model.units import Duration, Option, Packets, Quantity, Rate, Size, UnitError
 from emulation.study.source import Path
 
 FASTEST = Rate(100 * 10**9)  # a faster link is probably a mistake
@@ -38,8 +38,6 @@ MOST_FLOWS = 256  # of iperf; each takes a process of the guest
 LEAST_MEMORY = Size(64 * 2**20)  # a little more than a guest needs to boot
 MEMORY = "256 MiB"  # an example
 LEAST_MTU, MOST_MTU = Size(68), Size(1500)  # RFC 791, Ethernet
-#: Kinds of the rig itself, not for a queue under test.
-RIG_KINDS = frozenset({"drr", "hfsc", "htb", "netem", "prio", "tbf"})
 
 
 #: What is wrong with a value: (path below it, what, what to do).
@@ -273,7 +271,8 @@ class StudySection(Section):
 
 def read_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a `tc` kind and `txqueuelen` with their types; raise `Flaws`."""
-    types: dict[str, type] = {**TC_OPTIONS[kind], "txqueuelen": Packets}
+    own = {name: option.type for name, option in KINDS[kind].options.items()}
+    types: dict[str, type] = {**own, "txqueuelen": Packets}
     flaws: list[Flaw] = []
     read: dict[str, Any] = {}
     for name, value in options.items():
@@ -284,7 +283,7 @@ def read_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
             read[name] = _read_option(types[name], value)
         except Flaws as error:
             flaws += error.below(name)
-    flaws += [((name,), what, todo) for name, what, todo in flaws_of_qdisc(kind, read)]
+    flaws += [((name,), what, todo) for name, what, todo in KINDS[kind].flaws(read)]
     if flaws:
         raise Flaws(*flaws)
     return read

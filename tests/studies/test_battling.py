@@ -143,7 +143,7 @@ def test_a_flood_starves_a_ping_in_codel_and_not_in_fq_codel(tmp_path: Path) -> 
         (run,) = select(
             experiment("battling2013/udp_flood"), qdisc=qdisc, seed=1, length=Duration.parse("4 s")
         )
-        assert "flood.py" in {path.name for path in guestcode.files(job_of(run))}
+        assert "flood.py" in set(guestcode.files(job_of(run)))
         execute(run, kernel.find(), rootfs.find(), tmp_path)
         told = json.loads((tmp_path / f"{run.id}.json").read_text())
         (queue,) = [

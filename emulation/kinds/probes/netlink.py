@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ import pandas as pd
 
 from emulation.errors import ConfigError
 from emulation.kinds.probes.probe import QDISC, SOCKETS
+from emulation.kinds.qdiscs import KINDS
+from emulation.kinds.qdiscs.base import attributes
 
 _RECORD = struct.Struct("<QII")
 _HEADER = struct.Struct("<IHHII")  # struct nlmsghdr
@@ -29,75 +32,6 @@ _DIAG_INFO, _DIAG_VEGAS, _DIAG_CONG, _DIAG_DCTCP, _DIAG_BBR = 2, 3, 4, 9, 16  # 
 
 STATES = {1: "ESTAB", 2: "SYN-SENT", 3: "SYN-RECV", 4: "FIN-WAIT-1", 5: "FIN-WAIT-2"} | {
     7: "CLOSE", 8: "CLOSE-WAIT", 9: "LAST-ACK", 11: "CLOSING"
-}  # fmt: skip
-
-#: Kind of qdisc -> struct of its statistics (linux/pkt_sched.h): (column, type); "" is left out.
-XSTATS: dict[str, tuple[tuple[str, str], ...]] = {
-    "codel": (
-        ("max_packet_bytes", "u4"), ("count", "u4"), ("last_count", "u4"), ("delay_us", "u4"),
-        ("drop_next_us", "i4"), ("drop_overlimit", "u4"), ("ecn_mark", "u4"), ("dropping", "u4"),
-        ("ce_mark", "u4"),
-    ),
-    "fq_codel": (
-        ("", "u4"), ("max_packet_bytes", "u4"), ("drop_overlimit", "u4"), ("ecn_mark", "u4"),
-        ("new_flow_count", "u4"), ("new_flows", "u4"), ("old_flows", "u4"), ("ce_mark", "u4"),
-        ("memory_bytes", "u4"), ("drop_overmemory", "u4"),
-    ),
-    "pie": (
-        ("probability", "u8"), ("delay_us", "u4"), ("dequeue_rate_bytes_per_s", "u4"),
-        ("dequeue_rate_estimating", "u4"), ("packets_in", "u4"), ("dropped", "u4"),
-        ("overlimit", "u4"), ("max_queue_packets", "u4"), ("ecn_mark", "u4"),
-    ),
-    "fq_pie": (
-        ("packets_in", "u4"), ("dropped", "u4"), ("overlimit", "u4"), ("overmemory", "u4"),
-        ("ecn_mark", "u4"), ("new_flow_count", "u4"), ("new_flows", "u4"), ("old_flows", "u4"),
-        ("memory_bytes", "u4"),
-    ),
-    "red": (("early", "u4"), ("queue_limit", "u4"), ("other", "u4"), ("marked", "u4")),
-    "choke": (
-        ("early", "u4"), ("queue_limit", "u4"), ("other", "u4"), ("marked", "u4"),
-        ("matched", "u4"),
-    ),
-    "sfb": (
-        ("early", "u4"), ("penalty", "u4"), ("bucket", "u4"), ("queue", "u4"), ("child", "u4"),
-        ("marked", "u4"), ("max_queue_packets", "u4"), ("max_probability", "u4"),
-        ("average_probability", "u4"),
-    ),
-    "fq": (
-        ("gc_flows", "u8"), ("", "u8"), ("", "u8"), ("throttled", "u8"), ("flows_limit", "u8"),
-        ("too_long", "u8"), ("allocation_errors", "u8"), ("next_delayed_flow_ns", "i8"),
-        ("flows", "u4"), ("inactive_flows", "u4"), ("throttled_flows", "u4"),
-        ("unthrottle_latency_ns", "u4"), ("ce_mark", "u8"), ("horizon_drops", "u8"),
-        ("horizon_caps", "u8"), ("fastpath_packets", "u8"), ("band0_drops", "u8"),
-        ("band1_drops", "u8"), ("band2_drops", "u8"), ("band0_packets", "u4"),
-        ("band1_packets", "u4"), ("band2_packets", "u4"),
-    ),
-    "dualpi2": (
-        ("base_probability", "u4"), ("delay_c_us", "u4"), ("delay_l_us", "u4"),
-        ("packets_in_c", "u4"), ("packets_in_l", "u4"), ("max_queue_packets", "u4"),
-        ("ecn_mark", "u4"), ("step_mark", "u4"), ("credit", "i4"), ("memory_bytes", "u4"),
-        ("max_memory_bytes", "u4"), ("memory_limit_bytes", "u4"),
-    ),
-    "hhf": (
-        ("drop_overlimit", "u4"), ("heavy_overlimit", "u4"), ("heavy_total", "u4"),
-        ("heavy_now", "u4"),
-    ),
-}  # fmt: skip
-#: Columns that the kernel gives as parts of a whole -> number of parts.
-_SCALES = {"probability": 2.0**64, "base_probability": 2.0**32 - 1} | dict.fromkeys(
-    ("max_probability", "average_probability"), 0xFFFF
-)
-
-#: Attributes of CAKE (linux/pkt_sched.h): number -> column.
-_CAKE = {2: "capacity_estimate_bytes_per_s", 3: "memory_limit_bytes", 4: "memory_used_bytes"}
-_CAKE_TINS = 10
-_CAKE_TIN = {
-    2: "sent_packets", 3: "sent_bytes", 4: "dropped_packets", 6: "acks_dropped_packets",
-    8: "ecn_marked_packets", 11: "backlog_bytes", 12: "threshold_rate_bytes_per_s",
-    13: "target_us", 14: "interval_us", 15: "way_indirect_hits", 16: "way_misses",
-    17: "way_collisions", 18: "peak_delay_us", 19: "average_delay_us", 20: "base_delay_us",
-    21: "sparse_flows", 22: "bulk_flows", 23: "unresponsive_flows", 24: "max_packet_bytes",
-    25: "flow_quantum_bytes",
 }  # fmt: skip
 
 #: struct tcp_info (linux/tcp.h), up to the last field that becomes a column.
@@ -172,12 +106,23 @@ class _Rows:
         self._rows: list[tuple[Any, ...]] = []
         self._structs: dict[tuple[str, tuple[tuple[str, str], ...]], dict[int, bytes]] = {}
         self._values: dict[str, dict[int, int]] = {}
+        self._parts: dict[str, float] = {}
 
     def add(self, row: tuple[Any, ...]) -> None:
         self._rows.append(row)
 
-    def add_struct(self, prefix: str, fields: tuple[tuple[str, str], ...], content: bytes) -> None:
-        """Add the struct `content` to the last row; fields that an older kernel lacks are 0."""
+    def add_struct(
+        self,
+        prefix: str,
+        fields: tuple[tuple[str, str], ...],
+        content: bytes,
+        parts: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        """Add the struct `content` to the last row; fields that an older kernel lacks are 0.
+
+        `parts` has the fields that the kernel gives as parts of a whole, and how many.
+        """
+        self._parts |= {prefix + name: number for name, number in parts.items()}
         size = _dtype(fields).itemsize
         whole = content[:size].ljust(size, b"\0")
         self._structs.setdefault((prefix, fields), {})[len(self._rows) - 1] = whole
@@ -193,7 +138,8 @@ class _Rows:
             rows = np.fromiter(structs, np.int64)
             for name, _ in fields:
                 if name:
-                    new[prefix + name] = _column(name, array[name], rows, len(table))
+                    parts = self._parts.get(prefix + name, 0)
+                    new[prefix + name] = _column(name, array[name], rows, len(table), parts)
         for column, values in self._values.items():
             rows = np.fromiter(values, np.int64)
             array = np.fromiter(values.values(), np.float64)
@@ -208,14 +154,14 @@ def _dtype(fields: tuple[tuple[str, str], ...]) -> np.dtype[Any]:
     )
 
 
-def _column(name: str, values: Any, rows: Any, length: int) -> Any:
+def _column(name: str, values: Any, rows: Any, length: int, parts: float = 0) -> Any:
     """Return a column with `values`, in its unit, at `rows` and NaN elsewhere.
 
     Integers stay integers if every row has a value.
     """
     scaled = values
-    if name in _SCALES:
-        scaled = values / _SCALES[name]
+    if parts:
+        scaled = values / parts
     elif name.endswith("_gain"):
         scaled = values / _GAIN
     elif name == "ecn_mode":  # other bits are about options
@@ -243,49 +189,41 @@ _SOCKET_COLUMNS = (
 
 def _qdisc(rows: _Rows, place: tuple[Any, ...], body: bytes) -> None:
     _, _, handle, parent, _ = _TCMSG.unpack_from(body)
-    attributes = dict(_attributes(body[_TCMSG.size :]))
-    kind = _text(attributes[_TCA_KIND])
-    counted = dict(_attributes(attributes[_TCA_STATS2]))
+    answer = dict(attributes(body[_TCMSG.size :]))
+    kind = _text(answer[_TCA_KIND])
+    counted = dict(attributes(answer[_TCA_STATS2]))
     sent_bytes, packets = struct.unpack_from("<QI", counted[_BASIC])
     if _PACKETS64 in counted:
         (packets,) = struct.unpack("<Q", counted[_PACKETS64])
     queue = _QUEUE.unpack_from(counted[_QUEUED])
     names = (f"{handle >> 16:x}:", "root" if parent == 0xFFFFFFFF else _classid(parent))
     rows.add((*place, kind, *names, sent_bytes, packets, *queue))
-    if kind == "cake" and _APP in counted:
-        _cake(rows, counted[_APP])
-    elif kind in XSTATS and _APP in counted:
-        rows.add_struct(f"{kind}_", XSTATS[kind], counted[_APP])
-
-
-def _cake(rows: _Rows, stats: bytes) -> None:
-    for number, content in _attributes(stats):
-        if number in _CAKE:
-            rows.add_value(f"cake_{_CAKE[number]}", int.from_bytes(content, "little"))
-        elif number == _CAKE_TINS:
-            for tin, within in _attributes(content):
-                for statistic, value in _attributes(within):
-                    if statistic in _CAKE_TIN:
-                        column = f"cake_tin{tin - 1}_{_CAKE_TIN[statistic]}"
-                        rows.add_value(column, int.from_bytes(value, "little"))
+    about = KINDS.get(kind)
+    if about is None or _APP not in counted:
+        return
+    if about.decode is not None:
+        for column, value in about.decode(counted[_APP]):
+            rows.add_value(f"{kind}_{column}", value)
+    elif about.counters:
+        rows.add_struct(f"{kind}_", about.counters, counted[_APP], about.parts)
 
 
 def _socket(rows: _Rows, place: tuple[Any, ...], body: bytes) -> None:
     family, state, _, _, *rest = _DIAG.unpack_from(body)
     local_port, remote_port, local, remote, _, received, sent, _, inode = rest
-    attributes = dict(_attributes(body[_DIAG.size :]))
+    answer = dict(attributes(body[_DIAG.size :]))
     ends = []
     for address, port in ((local, local_port), (remote, remote_port)):
         ends += [_address(family, address), socket.ntohs(port)]
-    control = _text(attributes.get(_DIAG_CONG, b""))
+    control = _text(answer.get(_DIAG_CONG, b""))
     rows.add((*place, *ends, STATES.get(state, str(state)), control, received, sent, inode))
-    info = attributes[_DIAG_INFO]
+    info = answer[_DIAG_INFO]
     rows.add_struct("", _INFO, info)
     if len(info) >= _INFO_ECN_AT + _dtype(_INFO_ECN).itemsize:
         rows.add_struct("", _INFO_ECN, info[_INFO_ECN_AT:])
     for number, (prefix, fields) in _CONTROLS.items():
-        if number in attributes:
-            rows.add_struct(f"{prefix}_", fields, attributes[number])
+        if number in answer:
+            rows.add_struct(f"{prefix}_", fields, answer[number])
 
 
 def _address(family: int, content: bytes) -> str:
@@ -311,13 +249,4 @@ def _messages(content: bytes) -> Iterator[bytes]:
     while at + _HEADER.size <= len(content):
         (length,) = struct.unpack_from("<I", content, at)
         yield content[at + _HEADER.size : at + length]
-        at += -(-length // 4) * 4
-
-
-def _attributes(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, content) of each attribute."""
-    at = 0
-    while at + 4 <= len(content):
-        length, number = struct.unpack_from("<HH", content, at)
-        yield number & 0x3FFF, content[at + 4 : at + length]  # without NLA_F_NESTED
         at += -(-length // 4) * 4

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainValidator, TypeAdapter, model_validator
 
-from emulation.model.qdisc import TC_OPTIONS, Qdisc, missing
+from emulation.kinds.qdiscs import KINDS
+from emulation.model.qdisc import Qdisc
 from emulation.model.topology import Link
 from emulation.model.units import Rate
 from emulation.study.schema import Flaws, LinkRate, Section, read_options, unknown
@@ -25,11 +26,11 @@ class QueueSection(Section):
 
     @model_validator(mode="after")
     def _readable(self) -> Self:
-        if self.kind not in TC_OPTIONS:
-            raise Flaws((("kind",), *unknown("kind", self.kind, sorted(TC_OPTIONS))))
+        if self.kind not in KINDS:
+            raise Flaws((("kind",), *unknown("kind", self.kind, sorted(KINDS))))
         try:
             read = read_options(self.kind, self.options)
-            absent = [((name,), what, todo) for name, what, todo in missing(self.kind, read)]
+            absent = [((name,), what, todo) for name, what, todo in KINDS[self.kind].missing(read)]
             if absent:
                 raise Flaws(*absent)
         except Flaws as error:

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from analysis.measures import ablation
+from emulation.kinds.qdiscs import KINDS
 from emulation.model.era import SWITCHES, switches
-from emulation.model.qdisc import TC_OPTIONS
 
 
 def test_every_era_is_one_switch_from_a_whole_one() -> None:
@@ -27,7 +27,7 @@ def test_a_switch_of_another_qdisc_is_not_tried() -> None:
     assert ablation.matters(by_name["pie_rate"], "pie")
     assert not ablation.matters(by_name["pie_rate"], "codel")
     assert ablation.matters(by_name["no_rack"], "codel")
-    assert set(ablation.KINDS.values()) <= set(TC_OPTIONS)
+    assert set(ablation.KINDS.values()) <= set(KINDS)
 
 
 def per_run(values: dict[str, list[float]]) -> pd.DataFrame:

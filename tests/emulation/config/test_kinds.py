@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from emulation.config import kinds
 from emulation.config.catalogue import load, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError
-from emulation.kinds import rigs, traffic
 from emulation.machine import guestcode
 from emulation.study import trust
 
@@ -116,7 +116,7 @@ def run(rig, traffic, status):
 
 @pytest.fixture(autouse=True)
 def without_kinds_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    for registry in (rigs.KINDS, traffic.KINDS):
+    for registry in kinds.REGISTRIES:
         monkeypatch.setattr(
             registry, "_kinds", {name: (registry[name], registry.file(name)) for name in registry}
         )
@@ -141,8 +141,8 @@ def test_a_study_brings_a_rig_and_traffic_in_a_file_each(study: Path) -> None:
     job = job_of(run)
     assert [node["name"] for node in job["nodes"]] == ["client", "server"]
     assert job["traffic"] == {"tool": "burst", "address": "10.0.0.2", "datagrams": 9}
-    files = {path.name: path for path in guestcode.files(job)}
-    assert files["burst.py"] == study / "kinds/guest/burst.py"
+    files = guestcode.files(job)
+    assert files["burst.py"] == GUEST.encode()
     assert "iperf.py" not in files
 
 

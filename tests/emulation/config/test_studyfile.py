@@ -10,10 +10,10 @@ import pytest
 from emulation.config.catalogue import load, select
 from emulation.config.studyfile import FORMAT, options_of
 from emulation.errors import ConfigError
-from emulation.model.qdisc import REQUIRED, TC_OPTIONS
+from emulation.kinds import qdiscs
+from emulation.kinds.qdiscs import KINDS
 from emulation.model.run import Experiment
 from emulation.model.units import Duration, Packets, Rate, Size
-from emulation.study.schema import RIG_KINDS
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
@@ -154,7 +154,7 @@ def test_no_experiment_is_no_study(refusal: Refusal) -> None:
     assert refusal(text) == ["14: experiments: is empty; add at least one entry"]
 
 
-@pytest.mark.parametrize("kind", sorted(TC_OPTIONS.keys() - RIG_KINDS - REQUIRED.keys()))
+@pytest.mark.parametrize("kind", [name for name in qdiscs.tested() if not KINDS[name].required])
 def test_every_kind_that_tc_is_known_to_take_needs_no_section(first_of: Read, kind: str) -> None:
     text = STUDY.replace("[mine]", f"[{kind}]").replace(", rtt: [5 ms, 50 ms]", "")
     kernel = "7.2" if kind == "dualpi2" else "6.12"
@@ -163,10 +163,10 @@ def test_every_kind_that_tc_is_known_to_take_needs_no_section(first_of: Read, ki
     assert run.id.endswith(f"/10-1/{kind}/cubic/seed-001")
 
 
-@pytest.mark.parametrize("kind", sorted(REQUIRED.keys() - RIG_KINDS))
+@pytest.mark.parametrize("kind", [name for name in qdiscs.tested() if KINDS[name].required])
 def test_a_kind_that_tc_takes_with_options_alone_says_which(refusal: Refusal, kind: str) -> None:
     lines = refusal(STUDY.replace("[mine]", f"[{kind}]").replace(", rtt: [5 ms, 50 ms]", ""))
-    wanted = [f"'{name}' is missing, which {kind} needs" for name in REQUIRED[kind]]
+    wanted = [f"'{name}' is missing, which {kind} needs" for name in KINDS[kind].required]
     assert all(any(one in line for line in lines) for one in wanted)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import readback
+
+from tests.emulation.kinds.qdiscs.guest import readback
 
 TBF = {
     "kind": "tbf",

@@ -32,7 +32,7 @@ def run_job(tool: str = "flent", *servers: str, **more: Any) -> dict[str, Any]:
 
 
 def names(job: dict[str, Any]) -> set[str]:
-    return {path.name for path in guestcode.files(job)}
+    return set(guestcode.files(job))
 
 
 def every_job() -> Iterator[dict[str, Any]]:

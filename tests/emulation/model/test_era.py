@@ -7,9 +7,10 @@ import pytest
 from emulation.config.catalogue import select
 from emulation.config.job import job_of
 from emulation.kernel import module
+from emulation.kinds.qdiscs import KINDS
 from emulation.model import era
 from emulation.model.era import SWITCHES, Switch
-from emulation.model.qdisc import TC_OPTIONS, Qdisc
+from emulation.model.qdisc import Qdisc
 from emulation.model.run import Experiment
 from emulation.model.units import Packets
 
@@ -93,7 +94,7 @@ def test_every_switch_says_what_it_does_and_does_something() -> None:
         assert not switch.module or module.source(module.SOURCES / switch.module).name
         assert not set(switch.name) - set("abcdefghijklmnopqrstuvwxyz0123456789_")
         for kind, option, _ in switch.options:
-            assert option in TC_OPTIONS[kind]
+            assert option in KINDS[kind].options
         for path, value in switch.parameters:
             assert path.count(".") == 1
             assert isinstance(value, str)

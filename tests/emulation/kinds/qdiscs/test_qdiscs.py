@@ -1,4 +1,4 @@
-"""emulation.model.qdisc: what `tc` is told of each kind, and how the guest compares it."""
+"""emulation.kinds.qdiscs: what `tc` is told of each kind, and how the guest reads it back."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import readback
 
 from emulate import cli
 from emulation import kernel
 from emulation.config import job
 from emulation.config.catalogue import select
 from emulation.kernel import module, recipe
+from emulation.kinds.qdiscs import KINDS, cake
 from emulation.machine import rootfs, vm
-from emulation.model import qdisc as qdiscs
 from emulation.model.egress import BURST, SHAPER_LIMIT, Shaper
-from emulation.model.qdisc import CHOICES, NOT_READ_BACK, TC_OPTIONS, Qdisc, flaws, missing
+from emulation.model.qdisc import Qdisc
 from emulation.model.run import Experiment
 from emulation.model.topology import Node, Port, Topology, Wire
 from emulation.model.units import Rate
 from emulation.study.schema import Flaws, read_options
+from tests.emulation.kinds.qdiscs.guest import readback
 from tests.kernels import TODAY, needs_today
 
 #: Options as a study file has them, the words that follow the kind, and what tc 6.1 then shows.
@@ -226,7 +226,7 @@ def test_what_tc_is_told_and_shows(case: str) -> None:
 )
 def test_each_option_that_differs_is_found(case: str, option: str) -> None:
     qdisc, seen = made(case)
-    if option in NOT_READ_BACK.get(qdisc.kind, ()):
+    if not KINDS[qdisc.kind].options[option].is_read_back:
         return
     key, value = KEYS.get(qdisc.kind, {}).get(option, (option, None))
     old = seen["options"].pop(key, None)
@@ -241,13 +241,25 @@ def test_each_option_that_differs_is_found(case: str, option: str) -> None:
 def test_every_option_of_the_new_kinds_has_a_case() -> None:
     for kind in ("fq", "fq_pie", "sfb", "choke", "dualpi2", "pfifo_head_drop"):
         said = {option for of, options, *_ in CASES.values() if of == kind for option in options}
-        assert said == set(TC_OPTIONS[kind])
+        assert said == set(KINDS[kind].options)
     of_cake = {option for of, options, *_ in CASES.values() if of == "cake" for option in options}
-    choices = {flag for choice in CHOICES["cake"] for flag in choice}
-    assert set(TC_OPTIONS["cake"]) - choices <= of_cake
-    words = qdiscs._CAKE_RTTS.keys() | qdiscs._CAKE_LINKS.keys()
-    numbers = {"bandwidth", "rtt", "overhead", "mpu"}
-    assert choices - numbers - words <= set(readback._CAKE_FLAGS)
+    choices = {flag for choice in cake.CHOICES for flag in choice}
+    assert set(KINDS["cake"].options) - choices <= of_cake
+
+
+@pytest.mark.parametrize(
+    "flag", sorted({flag for choice in cake.CHOICES for flag in choice} - {"bandwidth", "rtt"})
+)
+def test_every_flag_of_cake_is_read_back(flag: str) -> None:
+    """Beside what tc shows of a CAKE as it is, one group of flags after the other changes."""
+    shown: dict[str, Any] = json.loads(CASES["cake as it is"][3])
+    values, _ = readback.in_si({"kind": "cake", "options": shown})
+    options = {flag: 40 if flag in ("overhead", "mpu") else True}
+    expected = Qdisc("cake", "cake", tuple(options.items())).expect()
+    default = {"triple-isolate", "diffserv3", "nonat", "nowash", "split-gso", "egress"}
+    default |= {"no-ack-filter", "unlimited", "noatm", "internet"}
+    is_as_asked = all(values.get(name) == value for name, value in expected.items())
+    assert is_as_asked is (flag in default)
 
 
 @pytest.mark.parametrize(
@@ -279,13 +291,15 @@ def test_what_tc_would_refuse_or_round_is_refused(
 
 
 def test_a_flag_that_is_false_chooses_nothing() -> None:
-    assert list(flaws("cake", {"flows": True, "hosts": False, "srchost": None})) == []
+    chosen = {"flows": True, "hosts": False, "srchost": None}
+    assert list(KINDS["cake"].flaws(chosen)) == []
 
 
 def test_what_tc_needs() -> None:
-    assert [name for name, *_ in missing("choke", {})] == ["limit", "bandwidth"]
-    assert list(missing("cake", {})) == []
-    assert list(missing("choke", read_options("choke", CASES["choke"][1]))) == []
+    choke = KINDS["choke"]
+    assert [name for name, *_ in choke.missing({})] == ["limit", "bandwidth"]
+    assert list(KINDS["cake"].missing({})) == []
+    assert list(choke.missing(read_options("choke", CASES["choke"][1]))) == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,31 @@
+"""Random early detection: drops with a probability that grows with the average queue.
+
+With `adaptive` it is ARED, whose probability adapts to the load.
+"""
+
+from emulation.kinds.qdiscs.base import QdiscKind, TcOption
+from emulation.model.units import Rate, Size
+
+#: Options that `tc` makes a table of, which is not shown.
+OF_TABLE = {
+    "avpkt": TcOption(Size, is_read_back=False),
+    "burst": TcOption(int, is_read_back=False),
+    "bandwidth": TcOption(Rate, is_read_back=False),
+}
+
+KIND = QdiscKind(
+    "red",
+    {
+        "limit": TcOption(Size, is_required=True),
+        "min": Size,
+        "max": Size,
+        **OF_TABLE,
+        "avpkt": TcOption(Size, is_read_back=False, is_required=True),
+        "probability": TcOption(float, is_read_back=False),
+        "adaptive": bool,
+        "harddrop": bool,
+        "ecn": bool,
+    },
+    mark_counter="marked",
+    counters=(("early", "u4"), ("queue_limit", "u4"), ("other", "u4"), ("marked", "u4")),
+)

@@ -1,0 +1,38 @@
+"""Stochastic fair blue: marks or drops by the queue of a flow's hash in each of several tables."""
+
+from typing import Any
+
+from emulation.kinds.qdiscs.base import MILLISECONDS, Look, QdiscKind, TcOption
+from emulation.model.units import Duration, Packets
+
+
+def read_back(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:
+    """Return times in us. The kernel has the steps as parts of 65535, and tc rounds up."""
+    values = {**options, **{f"{name}_us": options[name] for name in ("rehash", "db")}}
+    return values, dict.fromkeys(("increment", "decrement"), 1.01 / 65535)
+
+
+KIND = QdiscKind(
+    "sfb",
+    {
+        "rehash": TcOption(Duration, step=MILLISECONDS, is_bare=True),
+        "db": TcOption(Duration, step=MILLISECONDS, is_bare=True),
+        "limit": Packets,
+        "max": Packets,
+        "target": Packets,
+        "increment": float,
+        "decrement": float,
+        "penalty_rate": int,  # packets per second
+        "penalty_burst": Packets,
+    },
+    marks_by_default=True,
+    mark_counter="marked",
+    counters=(
+        *(("early", "u4"), ("penalty", "u4"), ("bucket", "u4"), ("queue", "u4"), ("child", "u4")),
+        *(("marked", "u4"), ("max_queue_packets", "u4"), ("max_probability", "u4")),
+        ("average_probability", "u4"),
+    ),
+    parts={"max_probability": 0xFFFF, "average_probability": 0xFFFF},
+    look=Look("#117733", "#82cd8f", "<", (3, 1)),
+    read_back=read_back,
+)

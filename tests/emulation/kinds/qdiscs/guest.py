@@ -1,0 +1,12 @@
+"""The guest's module `readback`, with the functions of all kinds of qdiscs."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from emulation.kinds import qdiscs
+from emulation.machine import guestcode
+
+readback = ModuleType("readback")
+source = guestcode.read(guestcode.FOLDER / guestcode.READBACK) + guestcode.read_back(qdiscs.KINDS)
+exec(compile(source, guestcode.READBACK, "exec"), vars(readback))  # noqa: S102
