@@ -57,20 +57,17 @@ class Label:
 
 
 def lint(record: RigRecord) -> list[Finding]:
-    """All findings about a file, the wrong ones first."""
+    """Return all findings about a file, the wrong ones first."""
     label = _turned(record, label_of(record))
-    found = [
-        *_tools(record),
-        *_qdisc(record, label),
-        *_rates(record, label),
-        *_rtt(record, label),
-        *_tcp(record, label),
-    ]
-    return sorted(found, key=lambda finding: (WRONG, UNKNOWN, NOTE).index(finding.level))
+    checks = (_tools, _qdisc, _rates, _rtt, _tcp)
+    findings = [finding for check in checks for finding in check(record, label)]
+    return sorted(findings, key=lambda finding: (WRONG, UNKNOWN, NOTE).index(finding.level))
 
 
 def label_of(record: RigRecord) -> Label:
-    """What title and file name say: flent-batch writes `qdisc:codel rtt:10ms rate:10Mbit/10Mbit`.
+    """Return what title and file name say.
+
+    flent-batch writes `qdisc:codel rtt:10ms rate:10Mbit/10Mbit`.
 
     Without such keys a qdisc is a whole word of the title or the file's name, `rrul-fq_codel-48ms`;
     the longest one counts, as `fq_codel` is no CoDel.
@@ -100,7 +97,7 @@ def _labelled_rates(text: str) -> tuple[float, float] | None:
 
 
 def _turned(record: RigRecord, label: Label) -> Label:
-    """The label with its two rates the other way round, where only that fits the file.
+    """Return the label, with its two rates the other way round where only that fits the file.
 
     Some write down/up, others up/down.
     """
@@ -108,7 +105,8 @@ def _turned(record: RigRecord, label: Label) -> Label:
         return label
     other = replace(label, rates_mbit_s=(label.rates_mbit_s[1], label.rates_mbit_s[0]))
     as_is, turned = (
-        [one for one in _rates(record, way) if one.level == WRONG] for way in (label, other)
+        [finding for finding in _rates(record, way) if finding.level == WRONG]
+        for way in (label, other)
     )
     return other if as_is and not turned else label
 
@@ -116,7 +114,7 @@ def _turned(record: RigRecord, label: Label) -> Label:
 # --- checks -------------------------------------------------------------------------------------
 
 
-def _tools(record: RigRecord) -> Iterator[Finding]:
+def _tools(record: RigRecord, _: Label) -> Iterator[Finding]:
     if record.failed:
         yield Finding(WRONG, "tools", f"flent says that {record.failed} of its tools failed")
     empty = [name for name, values in record.series.items() if not np.isfinite(values).any()]
@@ -126,7 +124,7 @@ def _tools(record: RigRecord) -> Iterator[Finding]:
 
 
 def _qdisc(record: RigRecord, label: Label) -> Iterator[Finding]:
-    """Whether the qdisc of the label is on the interface that is the bottleneck."""
+    """Compare the qdisc and offloads of the label with those of the bottleneck's interface."""
     both = (_bottleneck(record, direction, label) for direction in (DOWN, UP))
     bottlenecks = [interface for interface in both if interface is not None]
     kinds = CALLED.get(label.qdisc, frozenset({label.qdisc}))
@@ -184,7 +182,7 @@ def _rtt(record: RigRecord, label: Label) -> Iterator[Finding]:
 
 
 def _tcp(record: RigRecord, label: Label) -> Iterator[Finding]:
-    """Congestion control and ECN of the host that opens the connections."""
+    """Compare congestion control and ECN with those of the host that opens the connections."""
     own = record.sysctls.get("", {})
     used = record.parameters.get("tcp_cong_control", own.get("net.ipv4.tcp_congestion_control"))
     if label.cc and used and label.cc != used and "," not in str(used):
@@ -197,24 +195,26 @@ def _tcp(record: RigRecord, label: Label) -> Iterator[Finding]:
 
 
 def _bottleneck(record: RigRecord, direction: str, label: Label) -> Interface | None:
-    """The recorded interface that shapes packets of that direction most.
+    """Return the recorded interface that shapes packets of that direction most, if any.
 
     The shaper of a host that its flows do not half fill, such as its gigabit, is not the bottleneck
     unless the label has its rate.
     """
     shaping = [
-        (interface.rate_mbit_s, interface)
+        interface
         for interface in record.interfaces
         if interface.direction == direction and interface.rate_mbit_s is not None
     ]
-    rate, interface = min(shaping, key=lambda pair: pair[0], default=(0.0, None))
-    if interface is None or interface.host or rate in (label.rates_mbit_s or ()):
+    interface = min(shaping, key=lambda each: each.rate_mbit_s or 0.0, default=None)
+    if interface is None or interface.host:
         return interface
-    return interface if (_goodput(record, direction) or 0.0) >= LEAST_OF_RATE * rate else None
+    rate = interface.rate_mbit_s or 0.0
+    is_slow = (_goodput(record, direction) or 0.0) >= LEAST_OF_RATE * rate
+    return interface if is_slow or rate in (label.rates_mbit_s or ()) else None
 
 
 def _goodput(record: RigRecord, direction: str) -> float | None:
-    """Mbit/s of all TCP flows of a direction together, mean under load; None without a flow."""
+    """Return the goodput of all TCP flows of a direction in Mbit/s, mean under load, if any."""
     flows = [values[record.loaded] for values in record.flows(direction).values()]
     rates = [float(np.nanmean(values)) for values in flows if np.isfinite(values).any()]
     return sum(rates) if rates else None

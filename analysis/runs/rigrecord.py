@@ -7,7 +7,7 @@ format are read, of netperf-wrapper 0.x to flent 2.x.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -41,33 +41,15 @@ _SUPERPACKETS: Final = (
 
 
 @dataclass(frozen=True)
-class Queue:
-    """A qdisc of an interface."""
-
-    kind: str  # of tc: `fq_codel`
-    parent: str  # "root", "1:10"
-    rate_mbit_s: float | None  # that it or its classes shape to
-
-
-@dataclass(frozen=True)
 class Interface:
     """A network interface that flent looked at."""
 
     host: str  # "" for the one that flent ran on
     direction: str  # UP or DOWN: which flows of the test it sends
     name: str
-    queues: tuple[Queue, ...]
+    kinds: tuple[str, ...]  # of its qdiscs, as tc calls them, each once
+    rate_mbit_s: float | None  # the lowest that anything on it shapes to
     offloads: tuple[str, ...]  # of _SUPERPACKETS, those that are on
-
-    @property
-    def rate_mbit_s(self) -> float | None:
-        """The lowest rate that anything on it shapes to."""
-        return min((q.rate_mbit_s for q in self.queues if q.rate_mbit_s is not None), default=None)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of its qdiscs, each once."""
-        return tuple(dict.fromkeys(queue.kind for queue in self.queues))
 
     def __str__(self) -> str:
         return f"{self.name} of {self.host or 'the client'}"
@@ -75,9 +57,8 @@ class Interface:
 
 @dataclass(frozen=True)
 class RigRecord:
-    """What one file says of its rig, and the series that the rig can be held against."""
+    """What one file says of its rig, and the series that the rig is compared with."""
 
-    test: str  # flent's name of it
     title: str
     file_name: str  # under which flent wrote it
     interfaces: tuple[Interface, ...]
@@ -123,15 +104,17 @@ def read_rig(path: Path) -> RigRecord:
                 "Read it with a newer version of this project",
             )
         metadata = content["metadata"]
+        hosts = {"": metadata, **_mapping(metadata, "REMOTE_METADATA")}
         time_s = np.asarray(content["x_values"], dtype=np.float64)
         length_s = float(metadata["LENGTH"])
         total_s = float(metadata.get("TOTAL_LENGTH") or length_s)
         record = RigRecord(
-            test=str(metadata["NAME"]),
             title=str(metadata.get("TITLE") or ""),
             file_name=str(metadata.get("DATA_FILENAME") or path.name),
-            interfaces=tuple(_interfaces(metadata)),
-            sysctls=dict(_sysctls(metadata)),
+            interfaces=tuple(
+                interface for host, about in hosts.items() for interface in _interfaces(host, about)
+            ),
+            sysctls={host: _mapping(about, "SYSCTLS") for host, about in hosts.items()},
             parameters={str(k): str(v) for k, v in _mapping(metadata, "TEST_PARAMETERS").items()},
             failed=int(metadata.get("FAILED_RUNNERS") or 0),
             length_s=length_s,
@@ -154,65 +137,49 @@ def read_rig(path: Path) -> RigRecord:
 
 
 def rate_mbit_s(text: str) -> float | None:
-    """A rate as tc prints it, "110Mbit"; None for anything else."""
+    """Return a rate as tc prints it, "110Mbit"; None for anything else."""
     match = _RATE.fullmatch(text)
     return float(match[1]) * _RATES[match[2].lower()] if match else None
 
 
-def _mapping(told: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """A mapping of the metadata; flent writes null where it could not find out."""
-    found = told.get(key) or {}
-    if not isinstance(found, Mapping):
+def _mapping(metadata: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return a mapping of the metadata; flent writes null where it could not find out."""
+    value = metadata.get(key) or {}
+    if not isinstance(value, Mapping):
         raise TypeError(f"{key} is not a mapping")
-    return found
+    return value
 
 
-def _hosts(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    yield "", metadata
-    yield from _mapping(metadata, "REMOTE_METADATA").items()
+def _interfaces(host: str, metadata: Mapping[str, Any]) -> Iterator[Interface]:
+    for key, direction in (("EGRESS_INFO", UP), ("INGRESS_INFO", DOWN)):
+        if info := _mapping(metadata, key):
+            offloads = _mapping(info, "offloads")
+            yield Interface(
+                host=host,
+                direction=direction,
+                name=str(info.get("iface", "?")),
+                kinds=tuple(dict.fromkeys(str(qdisc["name"]) for qdisc in _list(info, "qdiscs"))),
+                rate_mbit_s=min(filter(None, map(rate_mbit_s, _rates(info))), default=None),
+                offloads=tuple(name for name in _SUPERPACKETS if offloads.get(name)),
+            )
 
 
-def _sysctls(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for host, told in _hosts(metadata):
-        yield host, _mapping(told, "SYSCTLS")
-
-
-def _interfaces(metadata: Mapping[str, Any]) -> Iterator[Interface]:
-    for host, told in _hosts(metadata):
-        for key, direction in (("EGRESS_INFO", UP), ("INGRESS_INFO", DOWN)):
-            info = _mapping(told, key)
-            if info:
-                offloads = _mapping(info, "offloads")
-                yield Interface(
-                    host=host,
-                    direction=direction,
-                    name=str(info.get("iface", "?")),
-                    queues=tuple(_queues(info)),
-                    offloads=tuple(name for name in _SUPERPACKETS if offloads.get(name)),
-                )
-
-
-def _queues(info: Mapping[str, Any]) -> Iterator[Queue]:
-    """The qdiscs of an interface, with the rates of their classes.
+def _rates(info: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the rates of the qdiscs of an interface and of their classes.
 
     flent splits a line of tc into pairs, which words without a value shift; the lines themselves
     are in `tc_stats_pre`, of which a rate is read where the pairs have none.
     """
-    lines = {
-        words[2]: words
-        for text in info.get("tc_stats_pre") or ()
-        if len(words := str(text).partition("\n")[0].split()) > 2
-    }
-    classes = info.get("classes") or ()
-    for qdisc in info.get("qdiscs") or ():
+    lines = [str(text).partition("\n")[0].split() for text in _list(info, "tc_stats_pre")]
+    for qdisc in _list(info, "qdiscs"):
         kind, major = str(qdisc["name"]), str(qdisc["id"])
-        words = lines.get(major, [])
+        words = [word for line in lines if line[2:3] == [major] for word in line]
         pairs = {**dict(pairwise(words)), **_mapping(qdisc, "params")}
-        rates = [rate_mbit_s(str(pairs.get(key, ""))) for key in ("rate", "bandwidth")]
-        rates += [
-            rate_mbit_s(str(_mapping(one, "params").get("rate", "")))
-            for one in classes
-            if str(one["name"]) == kind and str(one["id"]).startswith(major)
-        ]
-        shaped = [rate for rate in rates if rate]
-        yield Queue(kind, str(qdisc.get("parent", "")), min(shaped, default=None))
+        yield from (str(pairs.get(key, "")) for key in ("rate", "bandwidth"))
+        for part in _list(info, "classes"):
+            if str(part["name"]) == kind and str(part["id"]).startswith(major):
+                yield str(_mapping(part, "params").get("rate", ""))
+
+
+def _list(info: Mapping[str, Any], key: str) -> Sequence[Any]:
+    return info.get(key) or ()

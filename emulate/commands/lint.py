@@ -35,40 +35,25 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what was found in each file."""
-    status = 0
-    for file in args.files:
-        result = examine(file)
-        levels = {finding["level"] for finding in result.get("findings", [])}
-        if "error" in result or "wrong" in levels:
-            status = WRONG_STATUS
-        if args.json:
-            print(json.dumps(result), flush=True)
-            continue
-        for line in _lines(result):
-            print(printable(line), flush=True)
-    return status
-
-
-def _lines(result: dict[str, Any]) -> list[str]:
-    """The findings of a file for people; an error names the file itself."""
-    if "error" in result:
-        return [result["error"]]
-    if not result["findings"]:
-        return [f"{result['file']}: as its name says, as far as it is recorded"]
-    return [
-        f"{result['file']}: {finding['level']}: {finding['about']}: {finding['text']}"
-        for finding in result["findings"]
-    ]
-
-
-def examine(file: Path) -> dict[str, Any]:
-    """What `--json` prints of a file."""
+    """Print the findings about each file, and return the exit status."""
     from analysis.errors import DataError  # pandas takes a second to import
-    from analysis.measures.lint import lint
+    from analysis.measures.lint import WRONG, lint
     from analysis.runs.rigrecord import read_rig
 
-    try:
-        return {"file": str(file), "findings": [asdict(one) for one in lint(read_rig(file))]}
-    except DataError as error:
-        return {"file": str(file), "error": str(error)}
+    status = 0
+    for file in args.files:
+        result: dict[str, Any] = {"file": str(file)}
+        try:
+            findings = lint(read_rig(file))
+            result["findings"] = [asdict(finding) for finding in findings]
+            texts = [f"{finding.level}: {finding.about}: {finding.text}" for finding in findings]
+            texts = texts or ["as its name says, as far as it is recorded"]
+            lines = [f"{file}: {text}" for text in texts]
+            is_wrong = any(finding.level == WRONG for finding in findings)
+        except DataError as error:
+            result["error"], lines, is_wrong = str(error), [str(error)], True
+        if is_wrong:
+            status = WRONG_STATUS
+        for line in [json.dumps(result)] if args.json else map(printable, lines):
+            print(line, flush=True)
+    return status
