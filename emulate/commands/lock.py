@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from emulation import kernel
-from emulation.checks.verify import Shipped, shipped
 from emulation.host import lock as locks
 from emulation.host.apt import PrivateApt
-from emulation.host.debs import Deb
 from emulation.host.lock import Lock
 from emulation.kernel import recipe
 from emulation.machine import rootfs
@@ -35,62 +31,52 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--update",
         action="store_true",
-        help="move the lock to what the Debian mirrors of this machine have now, and count the "
-        "shipped runs that get another identity by it",
+        help="move the lock to what the Debian mirrors of this machine have now",
     )
-    parser.add_argument("--data", type=Path, default=Path("data"), help="folder (default: data)")
-    parser.add_argument("--json", action="store_true", help="print the lock as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show or move the lock; the exit status."""
+    """Show or move the lock, and return the exit status."""
     old = locks.load()
     if args.update:
         new = updated(old)
         print(*changes(old, new), sep="\n")
-        affected = moved(shipped(args.data), old, new)
-        for experiment, count in sorted(affected.items()):
-            print(f"{count:5} runs of {experiment} get another identity")
-        print(f"{affected.total()} shipped runs get another identity")
         locks.save(new)
-    elif args.json:
-        print(json.dumps(_record(old), indent=1))
-    else:
-        print(*state(old), sep="\n")
-        if note := _stand_in():
-            print(note, file=sys.stderr)
+        return 0
+    print(*state(old), sep="\n")
+    if note := _difference():
+        print(note, file=sys.stderr)
     return 0
 
 
 def state(lock: Lock) -> Iterator[str]:
     """Yield a line for the guest and one for each series of kernels."""
-    root, found = rootfs.locked(lock.guest), rootfs.find()
-    where = "not built" if found is None else "built"
-    if found is not None and found.digest != root.digest:
-        where = f"not built; {found.digest} stands for it"
-    yield f"guest  {root.digest}  {len(lock.guest)} packages  {where}"
+    locked, cached = rootfs.locked(lock.guest), rootfs.find()
+    where = "not built" if cached is None else "built"
+    if cached is not None and cached.digest != locked.digest:
+        where = f"not built; {cached.digest} stands for it"
+    yield f"guest  {locked.digest}  {len(lock.guest)} packages  {where}"
     for series, debs in lock.kernels.items():
-        built = kernel.find(series)
-        version = built.provenance["source"]["version"] if built else ""
-        where = "built" if version == debs[0].version else f"built from {version or 'a file'}"
-        yield f"kernel {series}  {debs[0].version}  {where if built else 'not built'}"
+        where = "not built"
+        if built := kernel.find(series):
+            version = built.provenance["source"]["version"]
+            other = f" from {version or 'a file'}" if version != debs[0].version else ""
+            where = f"built{other}"
+        yield f"kernel {series}  {debs[0].version}  {where}"
 
 
-def _stand_in() -> str:
+def _difference() -> str:
     """Return how the guest of this cache differs from the lock's, or ""."""
-    found, wanted = rootfs.find(), rootfs.locked()
-    if found is None or found.digest == wanted.digest:
+    cached, locked = rootfs.find(), rootfs.locked()
+    if cached is None or cached.digest == locked.digest:
         return ""
-    names = sorted(
-        name
-        for name in {*found.packages, *wanted.packages}
-        if found.packages.get(name) != wanted.packages.get(name)
+    names = sorted({*cached.packages, *locked.packages})
+    pairs = {name: (cached.packages.get(name), locked.packages.get(name)) for name in names}
+    return "the guest of this cache differs: " + ", ".join(
+        f"{name} {version or 'absent'} (locked: {wanted or 'none'})"
+        for name, (version, wanted) in pairs.items()
+        if version != wanted
     )
-    told = (
-        f"{name} {found.packages.get(name, 'absent')} (locked: {wanted.packages.get(name, 'none')})"
-        for name in names
-    )
-    return "the guest of this cache differs: " + ", ".join(told)
 
 
 def updated(old: Lock) -> Lock:
@@ -101,19 +87,15 @@ def updated(old: Lock) -> Lock:
         guest = tuple(apt.resolve(rootfs.wanted()))
         tools = tuple(apt.look_up([deb.package])[0] for deb in old.tools)
         kernels = {}
-        for series, known in old.kernels.items():
+        for series, debs in old.kernels.items():
             origin = recipe.load(series).origin
             assert origin is not None  # what is in the lock has an origin
             apt = PrivateApt(Path(scratch) / series, suites=origin.suites)
             apt.update()
-            kernels[series] = tuple(_with_first(known, apt.look_up([origin.package])))
+            newest = (apt.look_up([origin.package]) or debs)[0]
+            older = (deb for deb in debs if deb.version != newest.version)
+            kernels[series] = (newest, *older)
     return replace(old, guest=guest, tools=tools, kernels=kernels)
-
-
-def _with_first(known: tuple[Deb, ...], offered: list[Deb]) -> Iterable[Deb]:
-    """Return the newest that is `offered`, then what is `known` already."""
-    first = offered[:1] or known[:1]
-    return [*first, *(deb for deb in known if deb.version != first[0].version)]
 
 
 def changes(old: Lock, new: Lock) -> Iterator[str]:
@@ -126,31 +108,5 @@ def changes(old: Lock, new: Lock) -> Iterator[str]:
         for name in sorted({*was, *now}):
             if was.get(name) != now.get(name):
                 count += 1
-                left, right = (str(debs.get(name, "nothing")) for debs in (was, now))
-                yield f"{left} -> {right}"
+                yield f"{was.get(name, 'nothing')} -> {now.get(name, 'nothing')}"
     yield f"{count} packages differ"
-
-
-def moved(runs: Iterable[Shipped], old: Lock, new: Lock) -> Counter[str]:
-    """Count by experiment the runs that are of the `old` lock and not of the `new` one."""
-    before, after = (rootfs.locked(lock.guest).digest for lock in (old, new))
-    series = {name for name, debs in old.kernels.items() if debs[:1] != new.kernels[name][:1]}
-    counted: Counter[str] = Counter()
-    for one in runs:
-        identity = one.record["identity"]
-        of_old = identity["root"]["digest"] == before
-        if of_old and (before != after or identity["kernel"]["series"] in series):
-            counted["/".join(one.id.split("/")[:2])] += 1
-    return counted
-
-
-def _record(lock: Lock) -> dict[str, Any]:
-    def named(debs: Iterable[Deb]) -> list[dict[str, str]]:
-        return [vars(deb) for deb in debs]
-
-    return {
-        "root": rootfs.locked(lock.guest).digest,
-        "guest": named(lock.guest),
-        "tools": named(lock.tools),
-        "kernels": {series: named(debs) for series, debs in lock.kernels.items()},
-    }
