@@ -1,132 +1,130 @@
-"""Write the generated tables of the pages for people: `python -m workflow.readme`.
+"""Write the generated parts of the pages for people: `python -m workflow.readme`.
 
-A table stands between `<!-- NAME -->` and `<!-- /NAME -->`; everything else is left as it is.
-`figures` has a row per group of figures, `claims` counts the verdicts on what the papers state
-(`docs/results.md`), `verdicts` has those of the claims that `docs/conclusions.md` cites, and
-`today` what gbw2015 states on today's Linux (`docs/today.md`), and `metrics` are the names that
-claims have (`docs/claims.md`); the
-pictures of README and `docs/today.md` are figures. In a study's own README, where it has their
-markers, `values` has a row per published value and `disagreements` one a claim that does not agree.
-`--check` writes nothing and fails where a page has other tables.
+A generated part stands between `<!-- NAME -->` and `<!-- /NAME -->`; all else is left as it is.
+
+`figures` and `claims` count what was reproduced; `cited` has the verdicts of the claims that the
+page cites, and `today` the statements that today's Linux decides otherwise. In a study's pages
+`values` counts its published values that agree, and `disagreements` has a row per claim that does
+not. `<!-- table STUDY/FIGURE: COLUMN | COLUMN -->` is the table of a figure with these columns;
+`: COLUMN | COLUMN; CELL by NAME` has one column more for each value of the column NAME, with what
+the column CELL has there, and `where COLUMN = VALUE` at the end chooses rows.
+
+Two pictures are those of figures, and `values.csv` of a study has each published value beside ours.
+`--check` writes nothing and fails where any of it differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from analysis.errors import DataError
-from analysis.measures.registry import metrics, registry_of
-from analysis.runs.study import study_at
 from analysis.site.gallery import Shown, collect
 from analysis.site.report import CLAIMS, claims_of
-from emulation.study import studies
 
-RESULTS = Path("docs/results.md")
-TODAY = Path("docs/today.md")
-CONCLUSIONS = Path("docs/conclusions.md")
-STATED = Path("docs/claims.md")
-PICTURES = {Path("docs/fig2b.svg"): "gbw2015/fig2b", Path("docs/today.svg"): "gbw2015/today_rrulb"}
-STUDIES = Path("studies")
+PAGES: Final = ("docs/*.md", "studies/*/*.md", "studies/*/log/*.md")
+PICTURES: Final = {"docs/fig2b.svg": "gbw2015/fig2b", "docs/today.svg": "gbw2015/today_rrulb"}
 
 #: What came of a claim -> how the table of figures counts it; all others are open.
-VERDICTS = {
+VERDICTS: Final = {
     "agrees": "agree",
     "disagrees": "disagree",
     "explained": "explained",
     "as set": "as set",
 }
-COUNTED = (*VERDICTS.values(), "open")
+COUNTED: Final = (*VERDICTS.values(), "open")
 
 _LINK = re.compile(r",? [\d/]+ Mbit/s$")
+_PART = re.compile(r"(<!-- (\w+)(?: ([^>\n]+?))? -->\n).*?(<!-- /\2 -->)", re.DOTALL)
+_TABLE = re.compile(r"([\w/]+)(?:: (.+?)(?:; (.+?) by (.+?))?)?(?: where (.+?) = (.+))?")
+
+
+@dataclass(frozen=True)
+class Results:
+    """What pages are made of."""
+
+    figures: list[Shown]
+    claims: list[dict[str, Any]]
+
+    def of(self, study: str) -> Results:
+        """Return the figures and claims of one study."""
+        return Results(
+            [shown for shown in self.figures if shown.summary.paper == study],
+            [claim for claim in self.claims if claim["paper"] == study],
+        )
 
 
 def figures_table(figures: list[Shown], claims: list[dict[str, Any]]) -> str:
-    """Paper, figures, what they show, how much of what the paper says agrees, and the median
-    relative error of its numbers.
+    """Return a row per figure of a paper: what it shows, how many of the paper's values agree, the
+    median relative error of these, and what came of its claims.
 
-    The parts of a figure, `2a` to `2c`, are one row, as long as they are parts of one number.
+    The parts of a figure, `2a` to `2c`, are one row if they are parts of one number.
     """
-    known = {one["id"]: one for one in claims}
+    by_id = {claim["id"]: claim for claim in claims}
     groups: dict[tuple[str, str, str], list[Shown]] = {}
     for shown in figures:
-        one = shown.summary
-        number, rest = re.fullmatch(r"(\d*)(?:[a-z]\b)?(.*)", one.figure, re.DOTALL).groups()  # type: ignore[union-attr]
-        groups.setdefault((one.paper, number, rest), []).append(shown)
-    lines = [
-        "| paper | figure | shows | printed values that agree | median error | its claims |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
+        name = shown.summary.figure
+        number, rest = re.fullmatch(r"(\d*)(?:[a-z]\b)?(.*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
+        if shown.of_paper:
+            groups.setdefault((shown.summary.paper, number, rest), []).append(shown)
+    header = ("paper", "figure", "shows", "values that agree", "median error", "its claims")
+    rows = []
     for (paper, *_), group in groups.items():
-        titles = dict.fromkeys(_LINK.sub("", shown.summary.title) for shown in group)
         compared = sum(shown.summary.compared for shown in group)
         agreeing = sum(shown.summary.agreeing for shown in group)
         errors = [error for shown in group for error in shown.summary.errors_percent]
-        own = {one["id"]: one["verdict"] for shown in group for one in claims_of(shown, known)}
-        said = Counter(VERDICTS.get(verdict, "open") for verdict in own.values())
+        verdicts = {
+            claim["id"]: claim["verdict"] for shown in group for claim in claims_of(shown, by_id)
+        }
+        counts = Counter(VERDICTS.get(verdict, "open") for verdict in verdicts.values())
         names = list(dict.fromkeys(shown.summary.figure for shown in group))
-        lines.append(
-            _row(
-                (
-                    paper if group[0].of_paper else "–",
-                    names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}",
-                    "; ".join(titles),
-                    f"{agreeing} of {compared}" if compared else "–",
-                    f"{median(errors):.3g} %" if errors else "–",
-                    ", ".join(f"{said[name]} {name}" for name in COUNTED if name in said) or "–",
-                )
-            )
+        row = (
+            paper,
+            names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}",
+            "; ".join(dict.fromkeys(_LINK.sub("", shown.summary.title) for shown in group)),
+            f"{agreeing} of {compared}" if compared else "–",
+            f"{median(errors):.3g} %" if errors else "–",
+            ", ".join(f"{counts[name]} {name}" for name in COUNTED if name in counts) or "–",
         )
-    return "\n".join(lines)
-
-
-def values_table(figures: list[Shown]) -> str:
-    """Every published value beside ours, a table a kind of figure."""
-    lines: list[str] = []
-    before: list[str] = []
-    for shown in figures:
-        if not shown.summary.compared:
-            continue
-        columns = ["Paper", "Figure", *shown.headers]
-        if columns != before:
-            lines += ["", _row(columns), _row("---" for _ in columns)]
-        before = columns
-        lines += [_row((shown.summary.paper, shown.summary.figure, *row)) for row in shown.rows]
-    return "\n".join(lines[1:])
+        rows.append(row)
+    return _table(header, rows)
 
 
 #: Heading -> whether a claim of claims.json counts there.
-CLAIM_COLUMNS: dict[str, Callable[[dict[str, Any]], bool]] = {
-    "statements": lambda one: True,
-    "agree": lambda one: one["verdict"] == "agrees",
-    "disagree": lambda one: one["verdict"] == "disagrees",
-    "explained": lambda one: one["verdict"] == "explained",
-    "at the bound": lambda one: one["lacks"] in ("distance", "resolution"),
-    "need more seeds": lambda one: one["lacks"] == "seeds",
-    "not measured yet": lambda one: one["lacks"] in ("data", "metric", "rule"),
-    "as set": lambda one: one["verdict"] == "as set",
-    "not about a result": lambda one: one["lacks"] == "setting",
+CLAIM_COLUMNS: Final[dict[str, Callable[[dict[str, Any]], bool]]] = {
+    "statements": lambda claim: True,
+    "agree": lambda claim: claim["verdict"] == "agrees",
+    "disagree": lambda claim: claim["verdict"] == "disagrees",
+    "explained": lambda claim: claim["verdict"] == "explained",
+    "at the bound": lambda claim: claim["lacks"] in ("distance", "resolution"),
+    "need more seeds": lambda claim: claim["lacks"] == "seeds",
+    "not measured yet": lambda claim: claim["lacks"] in ("data", "metric", "rule"),
+    "as set": lambda claim: claim["verdict"] == "as set",
+    "not about a result": lambda claim: claim["lacks"] == "setting",
 }
 
 
 def claims_table(claims: list[dict[str, Any]]) -> str:
-    """How many claims of each paper have come to what; what is said twice counts once."""
-    lines = [_row(("paper", *CLAIM_COLUMNS)), _row("---" for _ in ("paper", *CLAIM_COLUMNS))]
-    for paper in dict.fromkeys(one["paper"] for one in claims):
-        own = [one for one in claims if one["paper"] == paper and not one["same_as"]]
-        lines.append(_row((paper, *(sum(map(of, own)) for of in CLAIM_COLUMNS.values()))))
-    return "\n".join(lines)
+    """Return how many claims of each paper came to what; what is stated twice counts once."""
+    rows = []
+    for paper in dict.fromkeys(claim["paper"] for claim in claims):
+        own = [claim for claim in claims if claim["paper"] == paper and not claim["same_as"]]
+        rows.append((paper, *(sum(map(counts, own)) for counts in CLAIM_COLUMNS.values())))
+    return _table(("paper", *CLAIM_COLUMNS), rows)
 
 
 #: Setting of `today_table` -> era and congestion control.
-SETTINGS = {
+SETTINGS: Final = {
     "Linux 6.12, CUBIC": ("modern", "cubic"),
     "Linux 7.2, CUBIC": ("modern@linux-7.2", "cubic"),
     "Linux 7.2, BBR": ("modern@linux-7.2", "bbr"),
@@ -135,31 +133,28 @@ SETTINGS = {
 
 
 def today_table(claims: list[dict[str, Any]]) -> str:
-    """Whether what a paper states holds in each of SETTINGS: a row per statement of which one has
-    all data, and above them a row of counts."""
+    """Return whether what a paper states holds in each of SETTINGS: counts, and a row per statement
+    that one of them decides otherwise than the paper's era."""
     rows = []
-    counts = {name: Counter[str]() for name in ("paper", *SETTINGS)}
-    for one in claims:
+    counts = {name: Counter[str]() for name in ("its era", *SETTINGS)}
+    for claim in claims:
         held = {
             name: _held(judgement)
             for name, context in SETTINGS.items()
-            for judgement in one["judgements"]
+            for judgement in claim["judgements"]
             if (judgement["era"], judgement["cc"]) == context
         }
-        words = [held.get(name, "–") for name in SETTINGS]
-        if one["same_as"] or not {"yes", "no"} & set(words):
+        then = _held({"verdict": claim["verdict"], "lacks": {"kind": claim["lacks"]}})
+        words = [then, *(held.get(name, "–") for name in SETTINGS)]
+        if claim["same_as"] or not {"yes", "no"} & set(words[1:]):
             continue
-        then = _held({"verdict": one["verdict"], "lacks": {"kind": one["lacks"]}})
-        rows.append((one["id"], one["statement"], then, *words))
-        for name, word in zip(counts, (then, *words), strict=True):
+        for name, word in zip(counts, words, strict=True):
             counts[name][word] += 1
+        if {"yes", "no"} & set(words[1:]) - {then}:
+            rows.append((claim["id"], claim["statement"], *words))
     of = [f"{count['yes']} of {count['yes'] + count['no']}" for count in counts.values()]
-    lines = [
-        _row(("claim", "statement", "its era", *SETTINGS)),
-        _row(["---"] * (3 + len(SETTINGS))),
-    ]
-    lines.append(_row(("", "**hold**, of those that the runs decide", *of)))
-    return "\n".join([*lines, *map(_row, rows)])
+    total = ("", "**hold**, of all that the runs decide", *of)
+    return _table(("claim", "statement", *counts), [total, *rows])
 
 
 def _held(judgement: dict[str, Any]) -> str:
@@ -172,98 +167,194 @@ def _held(judgement: dict[str, Any]) -> str:
 
 
 def cited_table(claims: list[dict[str, Any]], text: str) -> str:
-    """A row per claim that `text` cites before its table, with ranges as `c001 to c007`."""
-    prose = text.partition("<!-- verdicts -->")[0]
-    ids = [one["id"] for one in claims]
-    cited: dict[str, None] = {}
+    """Return which of the claims that `text` cites came to what, by paper and verdict.
+
+    `c001 to c007` cites all that stand between them. Raises ValueError for one that does not exist.
+    """
+    prose = _PART.sub("", text)
+    ids = [claim["id"] for claim in claims]
+    cited: set[str] = set()
     for first, last in re.findall(r"\b([a-z]\d{3})\b(?: to ([a-z]\d{3})\b)?", prose):
-        of = (first, last or first)
-        unknown = [name for name in of if name not in ids]
-        if unknown:
-            raise ValueError(f"{CONCLUSIONS}: no claim {unknown[0]}")
-        cited |= dict.fromkeys(ids[ids.index(of[0]) : ids.index(of[1]) + 1])
-    lines = [_row(("claim", "statement", "verdict", "era")), _row(["---"] * 4)]
-    for one in claims:
-        if one["id"] in cited:
-            verdict = "open" if one["lacks"] == "seeds" else one["verdict"]
-            lines.append(_row((one["id"], one["statement"], verdict, one["era"])))
-    return "\n".join(lines)
-
-
-def metrics_table() -> str:
-    """A row per metric: its name, what it is, its unit."""
-    for name in studies.shipped():
-        registry_of(study_at(name))
-    rows = (
-        _row([f"`{name}`", about.title, about.unit or "–"])
-        for name, about in sorted(metrics().items())
-    )
-    return "\n".join([_row(["metric", "what it is", "unit"]), _row(["---"] * 3), *rows])
+        ends = (first, last or first)
+        if unknown := [name for name in ends if name not in ids]:
+            raise ValueError(f"no claim {unknown[0]}")
+        cited.update(ids[ids.index(ends[0]) : ids.index(ends[1]) + 1])
+    groups: dict[tuple[str, str], list[str]] = {}
+    for claim in claims:
+        if claim["id"] in cited:
+            verdict = "open" if claim["lacks"] == "seeds" else claim["verdict"]
+            groups.setdefault((claim["paper"], verdict), []).append(claim["id"])
+    rows = ((paper, verdict, ", ".join(own)) for (paper, verdict), own in groups.items())
+    return _table(("paper", "verdict", "claims"), rows)
 
 
 def disagreements_table(claims: list[dict[str, Any]]) -> str:
-    """A row per claim that does not agree, with what was measured."""
-    lines = [_row(("claim", "statement", "verdict", "era", "why")), _row(["---"] * 5)]
-    for one in claims:
-        if one["verdict"] in ("disagrees", "explained"):
-            era = f"{one['era']}, {one['cc']}"
-            lines.append(_row((one["id"], one["statement"], one["verdict"], era, one["why"])))
-    return "\n".join(lines)
+    """Return a row per claim that does not agree, with what was measured, and after the table what
+    each variation that explains some of them makes worse."""
+    rows = []
+    worse: dict[str, list[str]] = {}
+    for claim in claims:
+        if claim["verdict"] not in ("disagrees", "explained"):
+            continue
+        variation = next(
+            judgement["explained_by"]
+            for judgement in claim["judgements"]
+            if (judgement["era"], judgement["cc"]) == (claim["era"], claim["cc"])
+        )
+        verdict = f"explained by {variation}" if variation else claim["verdict"]
+        reason, _, _ = claim["why"].partition(". Explained by")
+        rows.append((claim["id"], claim["statement"], verdict, reason))
+        for judgement in claim["judgements"]:
+            if judgement["explained_by"] and judgement["explained_by"] == variation:
+                worse[variation] = judgement["makes_worse"]
+    notes = (f"\nWith {name} no longer agree: {', '.join(ids)}." for name, ids in worse.items())
+    return "\n".join([_table(("claim", "statement", "verdict", "measured"), rows), *notes])
+
+
+def values_table(figures: list[Shown]) -> str:
+    """Return how many published values of each figure agree, and how far they are off."""
+    rows = (
+        (
+            shown.label,
+            shown.summary.title,
+            f"{shown.summary.agreeing} of {shown.summary.compared}",
+            f"{median(errors):.3g} %" if (errors := shown.summary.errors_percent) else "–",
+        )
+        for shown in figures
+        if shown.summary.compared
+    )
+    return _table(("figure", "shows", "values that agree", "median error"), rows)
+
+
+#: Columns of a figure's table that `values.csv` has; what stands before them says which value.
+COMPARED: Final = ("Published", "Ours", "Difference", "Allowed ±", "Agrees", "Seeds")
+
+
+def values_csv(figures: list[Shown]) -> str:
+    """Return the published values of all figures beside ours, as CSV."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(("figure", "value", *(name.lower() for name in COMPARED)))
+    for shown in figures:
+        if not shown.summary.compared:
+            continue
+        first = min(place for place, name in enumerate(shown.headers) if name in COMPARED)
+        for row in shown.rows:
+            cells = dict(zip(shown.headers, row, strict=True))
+            compared = (cells.get(name, "–") for name in COMPARED)
+            writer.writerow((shown.summary.figure, ", ".join(row[:first]), *compared))
+    return file.getvalue()
+
+
+def figure_table(figures: list[Shown], words: str) -> str:
+    """Return the table of a figure, named by the words of its marker: see the module's docstring.
+
+    Raises ValueError for a figure, a column or a value that does not exist.
+    """
+    if (found := _TABLE.fullmatch(words)) is None:
+        raise ValueError(f"'{words}' is no table: give STUDY/FIGURE: COLUMN | COLUMN")
+    name, keys, cell, by, where, value = found.groups()
+    shown = next((shown for shown in figures if shown.folder == name), None)
+    if shown is None:
+        raise ValueError(f"no figure {name}")
+    columns = keys.split(" | ") if keys else shown.headers
+    wanted = [*columns, *filter(None, (cell, by, where))]
+    if missing := [column for column in wanted if column not in shown.headers]:
+        raise ValueError(f"{name} has no column {missing[0]!r}, but {', '.join(shown.headers)}")
+    rows = [dict(zip(shown.headers, row, strict=True)) for row in shown.rows]
+    rows = [row for row in rows if not where or row[where] == value]
+    if not rows:
+        raise ValueError(f"{name} has no row with {where} = {value}")
+    wide: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in rows:
+        cells = wide.setdefault(tuple(row[column] for column in columns), {})
+        cells |= {row[by]: row[cell]} if by else {}
+    more = list(dict.fromkeys(row[by] for row in rows)) if by else []
+    lines = ((*key, *(cells.get(name, "–") for name in more)) for key, cells in wide.items())
+    return _table((*columns, *more), lines)
+
+
+def _table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    header = list(header)
+    lines = [_row(header), _row(["---"] * len(header))]
+    return "\n".join([*lines, *(_row(row) for row in rows)])
 
 
 def _row(cells: Iterable[object]) -> str:
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
-def fill(text: str, name: str, table: str) -> str:
-    """`text` with `table` between the markers of `name`; `ValueError` where there are none."""
-    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-    if not pattern.search(text):
-        raise ValueError(f"no markers '<!-- {name} -->' and '<!-- /{name} -->'")
-    return pattern.sub(lambda found: f"{found[1]}{table}\n{found[2]}", text)
+def part(name: str, words: str, text: str, results: Results, study: str) -> str:
+    """Return a generated part of a page with `text`, which is about `study` where it is of one.
+
+    Raises ValueError for a name that is not known, and what the tables raise.
+    """
+    own = results.of(study) if study else results
+    match name:
+        case "figures":
+            return figures_table(results.figures, results.claims)
+        case "claims":
+            return claims_table(results.claims)
+        case "cited":
+            return cited_table(results.claims, text)
+        case "today":
+            return today_table(own.claims)
+        case "values":
+            return values_table(own.figures)
+        case "disagreements":
+            return disagreements_table(own.claims)
+        case "table":
+            return figure_table(results.figures, words)
+    raise ValueError(f"'{name}' is none of the parts that are generated")
+
+
+def filled(text: str, results: Results, study: str = "") -> str:
+    """Return the text of a page with its generated parts made anew."""
+    return _PART.sub(
+        lambda found: (
+            f"{found[1]}{part(found[2], found[3] or '', text, results, study)}\n{found[4]}"
+        ),
+        text,
+    )
+
+
+def generated(root: Path, results: Results, drawn: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each file below `root` of which a part is generated, with what it shall hold."""
+    for picture, figure in PICTURES.items():
+        yield root / picture, (drawn / figure / "figure.svg").read_text(encoding="utf-8")
+    for page in sorted(page for pattern in PAGES for page in root.glob(pattern)):
+        parts = page.relative_to(root).parts
+        study = parts[1] if parts[0] == "studies" else ""
+        text = page.read_text(encoding="utf-8")
+        try:
+            yield page, filled(text, results, study)
+        except ValueError as error:
+            raise DataError.of(page, str(error), "Correct the marker or the citation") from error
+        if study and "<!-- values -->\n" in text:
+            yield page.with_name("values.csv"), values_csv(results.of(study).figures)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
+    """Run the command line; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.readme", description=__doc__)
     parser.add_argument("--results", type=Path, default=Path("results"), help="where figures are")
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        figures = collect(given.results)
-        claims = json.loads((given.results / CLAIMS).read_text(encoding="utf-8"))
+        claims = json.loads((options.results / CLAIMS).read_text(encoding="utf-8"))
+        results = Results(collect(options.results), claims)
+        differs = False
+        for path, text in generated(Path(), results, options.results):
+            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+                differs = True
+                if options.check:
+                    print(f"{path}: another than the results make it")
+                else:
+                    path.write_text(text, encoding="utf-8")
     except (DataError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    tables = {
-        RESULTS: {"figures": figures_table(figures, claims), "claims": claims_table(claims)},
-        CONCLUSIONS: {"verdicts": cited_table(claims, CONCLUSIONS.read_text(encoding="utf-8"))},
-        TODAY: {"today": today_table([one for one in claims if one["paper"] == "gbw2015"])},
-        STATED: {"metrics": metrics_table()},
-    }
-    for page in sorted(STUDIES.glob("*/README.md")):
-        study, text = page.parent.name, page.read_text(encoding="utf-8")
-        own = {
-            "values": values_table([one for one in figures if one.summary.paper == study]),
-            "disagreements": disagreements_table([one for one in claims if one["paper"] == study]),
-        }
-        tables[page] = {name: own[name] for name in own if f"<!-- {name} -->" in text}
-    other = False
-    for picture, figure in PICTURES.items():
-        drawn = (given.results / figure / "figure.svg").read_bytes()
-        other |= not picture.is_file() or drawn != picture.read_bytes()
-        if not given.check:
-            picture.write_bytes(drawn)
-    for page, named in tables.items():
-        before = after = page.read_text(encoding="utf-8")
-        for name, table in named.items():
-            after = fill(after, name, table)
-        other |= before != after
-        if not given.check:
-            page.write_text(after, encoding="utf-8")
-    if given.check:
-        return int(other)
-    return 0
+    return int(options.check and differs)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ METRICS: Final = {
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """Return the metrics of one run by their names in `names.METRICS`.
+    """Return the metrics of one run by their names in METRICS.
 
     Latency is induced: round trips less the base path's. The mean is that of all probes over the
     whole test (gbw2015, Fig. 2); what is said of the start rests on ICMP under load (Fig. 7), and

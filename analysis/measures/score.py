@@ -20,7 +20,7 @@ STUDY: Final = "rfc7928"
 BASE_RTT_MS: Final = 50.0  # of all its rigs but that with several
 SEEDS: Final = 3
 
-#: What a run measured, by names of `names.METRICS` -> the number.
+#: What a run measured, by the names of its metrics -> the number.
 Take = Callable[[Mapping[str, float]], float]
 
 

@@ -154,7 +154,8 @@ def beside(table: pd.DataFrame, values: pd.DataFrame, rigs: Sequence[str]) -> pd
     `rigs` ours, their ratio and the distance |ln((ours + e) / (printed + e))| for the reading
     error e.
 
-    `table` is from `cells`. A fit sees rows 1, 3, 5, …; the others are held out (docs/wifi.md).
+    `table` is from `cells`. A fit sees rows 1, 3, 5, …; the others are held out
+    (studies/gbw2015/log/wifi.md).
     """
     printed = printed_cells(values)
     found = pd.DataFrame(

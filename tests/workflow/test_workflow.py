@@ -28,7 +28,6 @@ from tests.workflow.plans import config, touch_run
 from workflow import figure, forks, kernels, plan, reproduce
 from workflow.plan import figure_files, make_plan
 from workflow.progress import LogHandler, Work
-from workflow.readme import fill
 from workflow.reproduce import runs_to_do, what_changed
 
 #: Events as Snakemake logs them, with what comes with each: two runs, of which the second fails.
@@ -195,24 +194,6 @@ def test_the_time_left_learns_from_the_time_taken() -> None:
     assert work.left_s(100) == pytest.approx(
         75
     )  # as much again, half believed; 50 s the other half
-
-
-def test_tables_go_between_their_markers() -> None:
-    text = "a\n<!-- t -->\nold\n<!-- /t -->\nb\n"
-    assert fill(text, "t", "new | x") == "a\n<!-- t -->\nnew | x\n<!-- /t -->\nb\n"
-    with pytest.raises(ValueError, match="no markers"):
-        fill(text, "u", "")
-
-
-def test_readme_has_all_markers() -> None:
-    for page, names in {
-        "docs/results.md": ("figures", "claims"),
-        "docs/claims.md": ("metrics",),
-        "docs/today.md": ("today",),
-        "studies/gbw2015/README.md": ("values", "disagreements"),
-    }.items():
-        for name in names:
-            fill((ROOT / page).read_text(), name, "")
 
 
 def test_the_script_knows_the_kernels_tools() -> None:

@@ -1,7 +1,6 @@
-"""What people and machines see of the claims: JSON, page, command and README."""
+"""What people and machines see of the claims: JSON, page and command."""
 
 import json
-import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -19,8 +18,6 @@ from analysis.runs.study import study_at
 from analysis.site import report
 from analysis.site.claims_page import render, write_claims
 from emulate import cli
-from tests import ROOT
-from workflow.readme import cited_table, claims_table, disagreements_table, fill, today_table
 
 NAN = float("nan")
 CODEL = Quantity("induced_latency_ms", "rrul", "10/10", "codel")
@@ -158,75 +155,6 @@ def test_report_counts_what_was_decided(found: list[Assessment], tmp_path: Path)
     (tmp_path / "claims.json").write_text("[1]")
     with pytest.raises(DataError, match=r"claims\.json: not a list of claims"):
         report.read_claims(tmp_path)
-
-
-def test_readme_lists_what_disagrees(found: list[Assessment]) -> None:
-    lines = claims_table(as_json(found)).splitlines()
-    assert lines[2] == "| gbw2015 | 5 | 2 | 1 | 0 | 0 | 0 | 2 | 0 | 0 |"
-    lines = disagreements_table(as_json(found)).splitlines()
-    assert len(lines) == 3
-    assert lines[-1].startswith("| g002 | CoDel at 20 ms. | disagrees | 2014, cubic | mean induced")
-
-
-def test_what_is_stated_is_counted_by_setting() -> None:
-    def one(name: str, verdict: str, **settings: str) -> dict[str, object]:
-        judged = [
-            {"era": "modern", "cc": cc, "verdict": of, "lacks": None} for cc, of in settings.items()
-        ]
-        return {
-            "id": name, "statement": "So.", "same_as": None, "verdict": verdict, "lacks": None,
-            "judgements": judged,
-        }  # fmt: skip
-
-    claims = [
-        one("g1", "agrees", cubic="explained"),
-        one("g2", "disagrees", cubic="agrees"),
-        one("g3", "agrees"),
-    ]
-    claims[1]["judgements"].append(  # type: ignore[attr-defined]
-        {"era": "modern@linux-7.2", "cc": "bbr", "verdict": "at the bound",
-         "lacks": {"kind": "distance"}}
-    )  # fmt: skip
-    lines = today_table(claims).splitlines()
-    assert lines[2].endswith("| 1 of 2 | 1 of 2 | 0 of 0 | 0 of 0 | 0 of 0 |")
-    assert lines[3:] == [
-        "| g1 | So. | yes | no | – | – | – |",
-        "| g2 | So. | no | yes | – | open | – |",
-    ]
-
-
-def test_a_table_has_what_the_page_cites(found: list[Assessment]) -> None:
-    claims = as_json(found)
-    lines = cited_table(claims, "It holds (g001 to g002).\n<!-- verdicts -->\ng003").splitlines()
-    assert [line.split(" | ")[0] for line in lines[2:]] == ["| g001", "| g002"]
-    with pytest.raises(ValueError, match="no claim g999"):
-        cited_table(claims, "(g999)")
-
-
-def test_the_conclusions_have_the_verdict_of_all_that_they_cite() -> None:
-    prose, _, table = (ROOT / "docs/conclusions.md").read_text().partition("<!-- verdicts -->")
-    cited = set(re.findall(r"\b[a-z]\d{3}\b", prose))
-    assert len(cited) > 40
-    assert cited <= set(re.findall(r"^\| ([a-z]\d{3}) \|", table, re.MULTILINE))
-
-
-def test_what_disagrees_over_the_wire_has_a_reason() -> None:
-    """docs/claims.md has a row for each such statement of gbw2015, and for no other."""
-    table = (ROOT / "studies/gbw2015/README.md").read_text()
-    disagree = re.findall(r"^\| (g\d{3}) \|.*\| disagrees \|(?!.*wifi_)", table, re.MULTILINE)
-    page = (ROOT / "docs/claims.md").read_text()
-    _, _, rest = page.partition("## What disagrees, and why")
-    heads = re.findall(r"^\| ([^|]*g\d{3}[^|]*) \|", rest.partition("\n## ")[0], re.MULTILINE)
-    named: set[str] = set()
-    for head in heads:
-        for first, last in re.findall(r"g(\d{3})(?: to g(\d{3}))?", head):
-            named |= {f"g{number:03d}" for number in range(int(first), int(last or first) + 1)}
-    assert named == set(disagree)
-
-
-def test_readme_has_a_place_for_them() -> None:
-    assert "| gbw2015 | 218 |" in (ROOT / "docs/results.md").read_text()
-    fill((ROOT / "docs/results.md").read_text(), "claims", "")
 
 
 def test_command_prints_all_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

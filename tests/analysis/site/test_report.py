@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +24,6 @@ from emulation.config import remarks
 from emulation.config.catalogue import experiment, select
 from tests.data import synthetic
 from tests.data.synthetic_results import write_data, write_notebook, write_results
-from workflow.readme import figures_table
 
 
 class Page(HTMLParser):
@@ -390,15 +388,6 @@ def test_a_study_whose_data_are_gone_is_no_longer_shown(
     assert len(gallery.collect(results)) == kept  # another call's, which this one does not know
     (tmp_path / "mine/gbw2015").rmdir()
     assert len(gallery.collect(results)) == kept - 1
-
-
-def test_figures_that_share_a_name_are_named_once(
-    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown = gallery.collect(write_results(tmp_path, data))[0]
-    today = replace(shown, summary=replace(shown.summary, figure="RRUL today"))
-    row = figures_table([today, today], []).splitlines()[-1]
-    assert row.startswith("| gbw2015 | RRUL today | ")
 
 
 def test_the_index_of_figures_of_ones_own_speaks_of_no_papers(
