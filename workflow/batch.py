@@ -83,7 +83,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         runs = selection(given)
         built, root = kernel.build(series=runs[0].kernel), rootfs.build()
-        failures = do(runs, built, root, given.data, given.keep, tuple(given.probe))
+        failures = do(
+            runs, built, root, given.data, given.keep, tuple(map(Probe.parse, given.probe))
+        )
         if not failures:
             write(given.stamp, runs, given.data)
             return 0

@@ -17,7 +17,7 @@ from emulation.config.job import job_of
 from emulation.errors import ConfigError, EmulationError
 from emulation.host.cache import cache_dir
 from emulation.kernel import Kernel, check_named
-from emulation.kinds.probes.probe import FORMS, Probe, check
+from emulation.kinds.probes.probe import Probe, check, forms
 from emulation.machine import rootfs
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
@@ -102,10 +102,9 @@ def add_probes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--probe",
         action="append",
-        type=Probe.parse,
         default=[],
         help="what to record beside the data, which stay the same bytes: "
-        + ", ".join(FORMS.values())
+        + forms()
         + " (docs/probes.md); can be given more than once",
     )
 
@@ -214,7 +213,7 @@ def run(args: argparse.Namespace) -> int:
     runs = selection(args)
     for about in dict.fromkeys(line for one in runs for line in remarks.of_run(one)):
         print(f"note: {about}", file=sys.stderr)
-    probes = tuple(args.probe)
+    probes = tuple(map(Probe.parse, args.probe))
     for one in runs:
         check(probes, one)  # refuses before anything is booted
         if args.raw:

@@ -30,7 +30,8 @@ from emulation.config.catalogue import recorded
 from emulation.errors import ConfigError, DamagedData
 from emulation.host import facts
 from emulation.kernel import Kernel
-from emulation.kinds.probes.probe import FOLLOWED, Probe
+from emulation.kinds.probes import KINDS
+from emulation.kinds.probes.probe import Probe
 from emulation.machine import guestcode
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Experiment, Run
@@ -349,7 +350,8 @@ def _judge_reduced(old: Shipped, new: Shipped, reasons: str, measure: Measure) -
 def tables(run: Shipped) -> list[tuple[str, str]]:
     """Return (probe, text) of the tables that probes left with a run."""
     stem = run.data.name.partition(".")[0]
-    paths = ((kind, run.data.with_name(f"{stem}.{kind}.csv")) for kind in FOLLOWED)
+    written = (name for name, kind in KINDS.items() if kind.write is not None)
+    paths = ((kind, run.data.with_name(f"{stem}.{kind}.csv")) for kind in written)
     return [(kind, path.read_text()) for kind, path in paths if path.exists()]
 
 

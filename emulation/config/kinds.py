@@ -8,13 +8,18 @@ from typing import Any
 
 from emulation.errors import ConfigError
 from emulation.host.cache import state
-from emulation.kinds import qdiscs, rigs, traffic
+from emulation.kinds import probes, qdiscs, rigs, traffic
 from emulation.kinds.registry import Registry
 from emulation.study import code
 
 FOLDER = "kinds"
 
-REGISTRIES: tuple[Registry[Any], ...] = (qdiscs.KINDS, rigs.KINDS, traffic.KINDS)
+REGISTRIES: tuple[Registry[Any], ...] = (
+    qdiscs.KINDS,
+    rigs.KINDS,
+    traffic.KINDS,
+    probes.KINDS,
+)
 
 
 def add(folder: Path) -> None:

@@ -1,1 +1,13 @@
-"""What is recorded during a run, in addition to what its programs print."""
+"""What is recorded during a run, in addition to what its programs print.
+
+A kind of probe is a module that defines `KIND`, here or in a study's folder `kinds`.
+"""
+
+from __future__ import annotations
+
+from emulation.kinds.probes.base import ProbeKind
+from emulation.kinds.registry import Registry
+
+KINDS: Registry[ProbeKind] = Registry(
+    "probe", __name__, lambda value: value.name if isinstance(value, ProbeKind) else None
+)

@@ -14,27 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from emulation.errors import ConfigError, GuestFailure
+from emulation.kinds.probes import KINDS
+from emulation.kinds.probes.base import CAPTURE, RECORDINGS, Where
 from emulation.model.run import Run
 from emulation.model.topology import Topology
 from emulation.model.units import Duration, UnitError
 
-QDISC, SOCKETS, CAPTURE = "qdisc", "sockets", "capture"
-
-#: Kind of probe -> its syntax.
-FORMS = {
-    QDISC: "qdisc[:INTERVAL][:NODE INTERFACE]",
-    SOCKETS: "sockets[:INTERVAL][:NODE]",
-    CAPTURE: "capture[:NODE INTERFACE]",
-    "drops": "drops",
-    "startup": "startup",
-}
-#: Kinds that are tables, made of captures on the way of the sender's packets.
-FOLLOWED = ("drops", "startup")
 #: The module that records, a folder of `qdisc/src`, and the library that loads it in the guest.
 MODULE, LIBRARY = "probe", "/job/modules/preload_probe.so"
 #: Files that the module reads (in the folder of the job) and writes (in its `out`).
 PLACES, SAMPLES, PACKETS = "probe.places", "probe.samples", "probe.{}.pcap"
-DEFAULT_INTERVAL = Duration(10_000_000)
 #: The most ports and nodes that a guest records (qdisc/src/probe).
 MOST_PLACES = 128
 
@@ -45,27 +34,29 @@ _PLACE = struct.Struct("<QII16s")  # struct place of qdisc/src/probe
 class Probe:
     """What is recorded; by default at the queues under test, of sockets at all hosts."""
 
-    kind: str  # a key of FORMS
+    kind: str  # a key of KINDS
     interval: Duration | None = None  # between two samples; None for a capture
     node: str | None = None
     interface: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Probe:
-        """Parse e.g. `qdisc:10ms:router_up r1-delay`; raise `ConfigError` unless it is in FORMS."""
+        """Parse e.g. `qdisc:10ms:router_up r1-delay`; raise `ConfigError` for no kind's form."""
         kind, *rest = (part.strip() for part in text.split(":"))
-        if kind not in FORMS:
-            close = difflib.get_close_matches(kind, FORMS, n=1)
+        if kind not in KINDS:
+            close = difflib.get_close_matches(kind, KINDS, n=1)
             hint = f", did you mean '{close[0]}'?" if close else ""
-            raise ConfigError(f"unknown kind '{kind}'{hint}", _where(text), _forms())
-        interval = DEFAULT_INTERVAL if kind in (QDISC, SOCKETS) else None
+            raise ConfigError(
+                f"unknown kind '{kind}'{hint}", _where(text), f"write {forms(' or ')}"
+            )
+        about = KINDS[kind]
+        interval = about.interval
         if rest and interval and rest[0][:1].isdigit():
             interval = _interval(rest.pop(0), text)
         place = rest.pop(0).split() if rest else []
-        sizes = {SOCKETS: (0, 1)}.get(kind, (0,) if kind in FOLLOWED else (0, 2))
-        if rest or len(place) not in sizes:
+        if rest or len(place) not in (0, about.words):
             what = f"'{text}' is not a probe of kind '{kind}'"
-            raise ConfigError(what, _where(text), f"write {FORMS[kind]}")
+            raise ConfigError(what, _where(text), f"write {about.form}")
         node, interface = (*place, None, None)[:2]
         return cls(kind, interval, node, interface)
 
@@ -79,18 +70,14 @@ class Probe:
 
         Raises `ConfigError` if the rig has no such place.
         """
-        topology = run.topology
-        if self.kind in FOLLOWED:
-            places: list[tuple[str, str | None]] = [*_followed(run)]
-        elif self.node is None:
-            places = _hosts(topology) if self.kind == SOCKETS else _queues(topology)
-        else:
-            _check(topology, str(self), self.node, self.interface)
+        about = KINDS[self.kind]
+        places = about.places(run)
+        if self.node is not None:
+            _check(run.topology, str(self), self.node, self.interface)
             places = [(self.node, self.interface)]
         interval = {"interval_ns": self.interval.nanoseconds} if self.interval else {}
-        kind = CAPTURE if self.kind in FOLLOWED else self.kind
         return [
-            {"kind": kind, **interval, "node": node}
+            {"kind": about.recording, **interval, "node": node}
             | ({"interface": interface} if interface else {})
             for node, interface in places
         ]
@@ -104,21 +91,19 @@ def check(probes: tuple[Probe, ...], run: Run) -> None:
         raise ConfigError("has no rig", run.id, "leave --probe out")
     places(probes, run)
     for probe in probes:
-        if probe.kind in FOLLOWED:
-            from emulation.kinds.probes import upload
-
-            upload.check(probe.kind, run)
-        elif not probe.places(run):
+        about = KINDS[probe.kind]
+        about.check(run)
+        if not probe.places(run):
             what = f"the rig '{run.topology.name}' has no default place for this probe"
-            raise ConfigError(what, _where(str(probe)), f"name a place: {FORMS[probe.kind]}")
+            raise ConfigError(what, _where(str(probe)), f"name a place: {about.form}")
 
 
 def places(probes: tuple[Probe, ...], run: Run) -> list[dict[str, Any]]:
     """Return the places of `probes`; raise `ConfigError` if one is unknown or named twice.
 
-    The captures that the kinds of `FOLLOWED` need are added unless they are asked for already.
+    The captures that tables are made of are added unless they are asked for already.
     """
-    named = [place for probe in _not_followed(probes) for place in probe.places(run)]
+    named = [place for probe in _stored(probes) for place in probe.places(run)]
     seen = set()
     for place in named:
         if (key := _key(place)) in seen:
@@ -133,8 +118,9 @@ def places(probes: tuple[Probe, ...], run: Run) -> list[dict[str, Any]]:
     return all_places
 
 
-def _not_followed(probes: tuple[Probe, ...]) -> list[Probe]:
-    return [probe for probe in probes if probe.kind not in FOLLOWED]
+def _stored(probes: tuple[Probe, ...]) -> list[Probe]:
+    """Return the probes whose recordings are stored."""
+    return [probe for probe in probes if KINDS[probe.kind].write is None]
 
 
 def _key(place: dict[str, Any]) -> tuple[str, ...]:
@@ -143,8 +129,8 @@ def _key(place: dict[str, Any]) -> tuple[str, ...]:
 
 def files(probes: tuple[Probe, ...], run: Run) -> dict[str, str]:
     """Return the files that `reduce` makes -> their suffixes after the run's id in the data."""
-    ends = [f".{probe.kind}.csv" for probe in probes if probe.kind in FOLLOWED]
-    for place in (place for probe in _not_followed(probes) for place in probe.places(run)):
+    ends = [f".{probe.kind}.csv" for probe in probes if KINDS[probe.kind].write is not None]
+    for place in (place for probe in _stored(probes) for place in probe.places(run)):
         if place["kind"] == CAPTURE:
             ends.append(f".{place['node']}.{place['interface']}.pcap.gz")
         else:
@@ -192,7 +178,7 @@ def for_module(probes: tuple[Probe, ...], run: Run) -> bytes:
     return b"".join(
         _PLACE.pack(
             place.get("interval_ns", 0),
-            list(FORMS).index(place["kind"]),
+            RECORDINGS.index(place["kind"]),
             numbers[place["node"]],
             place.get("interface", "").encode(),
         )
@@ -206,7 +192,7 @@ def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
         what = "no probe could begin: the guest's first process never slept for long"
         raise GuestFailure(what, todo="leave --probe out")
     recorded = places(probes, run)
-    captures = {}
+    captures: dict[Where, Path] = {}
     for number, place in enumerate(recorded):
         if place["kind"] == CAPTURE:
             raw = out / PACKETS.format(number)
@@ -215,23 +201,14 @@ def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
             raw.unlink()
             captures[place["node"], place["interface"]] = packed
     for probe in probes:
-        if probe.kind in FOLLOWED:
-            from emulation.kinds.probes import upload
-
-            sender, queue = (captures[place] for place in upload.places(run))
-            upload.write(probe.kind, run, out, (sender, queue), out / f"probe.{probe.kind}.csv")
+        if (write := KINDS[probe.kind].write) is not None:
+            write(run, out, captures, out / f"probe.{probe.kind}.csv")
     if sampled := _sampled_places(probes, run):
-        from emulation.kinds.probes import netlink
+        from emulation.kinds.probes import samples  # pandas takes a second to import
 
-        for kind, table in netlink.tables(recorded, (out / SAMPLES).read_bytes()).items():
+        for kind, table in samples.tables(recorded, (out / SAMPLES).read_bytes()).items():
             table.attrs["places"] = sampled[kind]
             table.to_parquet(out / f"probe.{kind}.parquet", index=False)
-
-
-def _followed(run: Run) -> tuple[tuple[str, str], ...]:
-    from emulation.kinds.probes import upload
-
-    return upload.places(run)
 
 
 def _interval(text: str, whole: str) -> Duration:
@@ -255,18 +232,10 @@ def _check(topology: Topology, text: str, node: str, interface: str | None) -> N
         raise ConfigError(f"no interface '{interface}'", _where(text), todo)
 
 
-def _queues(topology: Topology) -> list[tuple[str, str | None]]:
-    return [(port.node, port.interface) for port in topology.queues()]
-
-
-def _hosts(topology: Topology) -> list[tuple[str, str | None]]:
-    """Return the nodes that neither route nor switch: each sends, if only acknowledgments."""
-    return [(node.name, None) for node in topology.nodes if not (node.forwards or node.switches)]
-
-
 def _where(text: str) -> str:
     return f"--probe {text}"
 
 
-def _forms() -> str:
-    return f"write {' or '.join(FORMS.values())}"
+def forms(between: str = ", ") -> str:
+    """Return the syntax of each kind of probe."""
+    return between.join(kind.form for kind in KINDS.values())

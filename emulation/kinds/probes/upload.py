@@ -1,4 +1,4 @@
-"""Tables of the packets that a run's sender sends through the queue under test on their way.
+"""The packets that a run's sender sends through the queue under test on their way.
 
 Every packet is followed from the sender's port to the queue's (`emulation.captures.drops`).
 """
@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from emulation.captures import drops, startup
-from emulation.captures.drops import Rtts, Sent
-from emulation.captures.places import Place
 from emulation.errors import ConfigError
+from emulation.kinds.probes.base import Where
 from emulation.kinds.traffic.flent import Flent
 from emulation.model.run import Run
-from emulation.model.units import Duration
 
-#: The qdisc that decides on a packet when its turn comes; the others decide when it arrives.
-AT_HEAD = "codel"
+if TYPE_CHECKING:
+    from emulation.captures.drops import Rtts, Sent
 
 
-def places(run: Run) -> tuple[Place, Place]:
+def places(run: Run) -> list[Where]:
     """Return the sender's port, and the first port under test on the way to the receiver.
 
     Raises `ConfigError` if the run does not have two such ports.
@@ -40,62 +37,36 @@ def places(run: Run) -> tuple[Place, Place]:
     if queue == sender:
         what = f"no queue under test behind the port of {traffic.client}"
         raise ConfigError(what, run.id, "leave this probe out, or record 'capture'")
-    return sender, queue
+    return [sender, queue]
 
 
-def check(kind: str, run: Run) -> None:
-    """Raise `ConfigError` if the table `kind` cannot be made for `run`."""
-    places(run)
-    if kind == "startup":
-        _target(run)
+def sent(run: Run, out: Path, captures: Mapping[Where, Path]) -> Sent:
+    """Return what the sender sent, from captures at `places` and the counters in `out`.
 
-
-def write(kind: str, run: Run, out: Path, captures: tuple[Path, Path], table: Path) -> None:
-    """Write the table of a kind in TABLES, from `captures` at `places` and the counters in `out`.
-
-    Raises `GuestFailure` if captures and counters do not agree.
+    Raises `GuestFailure` if the two do not agree.
     """
-    _, queue = places(run)
-    at_queue = json.loads((out / "qdiscs.json").read_text())[" ".join(queue)]
-    counted = at_queue["qdiscs"][-1]
-    sent = drops.read(captures, counted, queue, _sender(run), _rtts(run))
-    row_type, rows = TABLES[kind]
-    with table.open("w", newline="", encoding="utf-8") as file:
-        names = [field.name for field in fields(row_type)]
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows(run, sent))
+    from emulation.captures import drops  # pandas takes a second to import
 
-
-def _drops(run: Run, sent: Sent) -> Iterable[drops.Row]:
-    return drops.rows(sent, _rtts(run))
-
-
-def _startup(run: Run, sent: Sent) -> Iterable[startup.Row]:
-    return startup.rows(sent, _target(run), run.point.up.kind == AT_HEAD, run.length)
-
-
-#: Kind of probe -> the type of its table's rows, and the function that makes them.
-TABLES: Mapping[str, tuple[Any, Callable[[Run, Sent], Iterable[Any]]]] = {
-    "drops": (drops.Row, _drops),
-    "startup": (startup.Row, _startup),
-}
-
-
-def _target(run: Run) -> Duration:
-    target = dict(run.point.up.options).get("target")
-    if not isinstance(target, Duration):
-        what = f"'{run.qdisc}' has no target with which its start could be compared"
-        raise ConfigError(what, run.id, "choose codel or pie, or the probe 'drops'")
-    return target
-
-
-def _sender(run: Run) -> str:
     assert isinstance(run.traffic, Flent)
-    return run.topology.port(run.traffic.client).ips[0]
+    at_sender, (node, interface) = places(run)
+    assert interface is not None
+    queue = (node, interface)
+    at_queue = json.loads((out / "qdiscs.json").read_text())[" ".join(queue)]
+    both = captures[at_sender], captures[queue]
+    address = run.topology.port(run.traffic.client).ips[0]
+    return drops.read(both, at_queue["qdiscs"][-1], queue, address, rtts(run))
 
 
-def _rtts(run: Run) -> Rtts:
+def rtts(run: Run) -> Rtts:
     """Return the round trip of the empty path to each of the receiver's addresses."""
     assert isinstance(run.traffic, Flent)
     return dict(zip(run.topology.port(run.traffic.server).ips, run.base_rtts, strict=True))
+
+
+def write(form: Any, rows: Iterable[Any], table: Path) -> None:
+    """Write `rows`, dataclasses of the type `form`, as CSV."""
+    with table.open("w", newline="", encoding="utf-8") as file:
+        names = [field.name for field in fields(form)]
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)

@@ -6,7 +6,6 @@ import ast
 import builtins
 import dis
 import inspect
-import struct
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -218,12 +217,3 @@ def _globals(code: CodeType) -> set[str]:
     }
     inside = (const for const in code.co_consts if isinstance(const, CodeType))
     return names.union(*map(_globals, inside))
-
-
-def attributes(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, content) of each attribute of netlink."""
-    at = 0
-    while at + 4 <= len(content):
-        length, number = struct.unpack_from("<HH", content, at)
-        yield number & 0x3FFF, content[at + 4 : at + length]  # without NLA_F_NESTED
-        at += -(-length // 4) * 4

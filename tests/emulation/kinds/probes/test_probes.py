@@ -15,7 +15,7 @@ from emulation import kernel
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError, GuestFailure
-from emulation.kinds.probes import netlink, probe
+from emulation.kinds.probes import probe, samples
 from emulation.kinds.probes.probe import Probe
 from emulation.machine import rootfs
 from emulation.model.run import Experiment, Run
@@ -73,12 +73,12 @@ def test_places(pie: Run) -> None:
 
 def recorded() -> tuple[list[dict[str, Any]], bytes]:
     """The places and samples of a run: a line of JSON, and what the module wrote."""
-    places, _, samples = gzip.decompress(SAMPLES.read_bytes()).partition(b"\n")
-    return json.loads(places), samples
+    places, _, content = gzip.decompress(SAMPLES.read_bytes()).partition(b"\n")
+    return json.loads(places), content
 
 
 def test_recorded_samples() -> None:
-    tables = netlink.tables(*recorded())
+    tables = samples.tables(*recorded())
     queues = tables["qdisc"]
     assert list(queues.kind) == ["tbf", "pie", "tbf", "pie"]
     assert list(queues.handle) == ["1:", "10:", "1:", "10:"]
@@ -94,7 +94,7 @@ def test_recorded_samples() -> None:
 
 def test_a_record_cut_short_is_refused() -> None:
     with pytest.raises(ConfigError, match="end within a record"):
-        netlink.tables([{"kind": "qdisc"}], (1).to_bytes(8, "little") + b"\0\0\0\0\x09\0\0\0")
+        samples.tables([{"kind": "qdisc"}], (1).to_bytes(8, "little") + b"\0\0\0\0\x09\0\0\0")
 
 
 def test_what_the_module_is_told(pie: Run) -> None:

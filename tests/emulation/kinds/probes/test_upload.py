@@ -11,7 +11,8 @@ import pytest
 from emulation.captures import frames, pcap
 from emulation.config.catalogue import experiment, select
 from emulation.errors import ConfigError, GuestFailure
-from emulation.kinds.probes import probe, upload
+from emulation.kinds.probes import drops, probe, startup, upload
+from emulation.kinds.probes.base import Where
 from emulation.kinds.probes.probe import Probe
 from emulation.model.run import Run
 from tests.emulation.captures.made import length, segment
@@ -25,7 +26,7 @@ def run(name: str = "gbw2015/rrul", **chosen: str) -> Run:
     return select(experiment(name), **{"link": "10/1", "qdisc": "codel", **chosen}, seed=1)[0]
 
 
-def captures(folder: Path) -> tuple[Path, Path]:
+def captures(folder: Path) -> dict[Where, Path]:
     """Two hundred segments of an upload before and behind the queue, which drops the tenth."""
     both = folder / "host.pcap.gz", folder / "queue.pcap.gz"
     for path, later_ms in zip(both, (0, 20), strict=True):
@@ -36,7 +37,7 @@ def captures(folder: Path) -> tuple[Path, Path]:
         ]
         kept = (pcap.Packet(at * MS, length(data), data) for at, data in sent)
         pcap.write(kept, path, frames.FRAME_BYTES)
-    return both
+    return dict(zip((HOST, QUEUE), both, strict=True))
 
 
 def count(folder: Path, dropped: int) -> None:
@@ -45,7 +46,7 @@ def count(folder: Path, dropped: int) -> None:
 
 
 def test_the_sender_and_the_first_queue_on_its_way() -> None:
-    assert upload.places(run()) == (HOST, QUEUE)
+    assert upload.places(run()) == [HOST, QUEUE]
 
 
 @pytest.mark.parametrize(
@@ -81,11 +82,11 @@ def test_probes_that_follow_share_their_captures() -> None:
 def test_tables(tmp_path: Path) -> None:
     count(tmp_path, dropped=1)
     followed = captures(tmp_path)
-    upload.write("drops", run(), tmp_path, followed, tmp_path / "drops.csv")
+    drops.write(run(), tmp_path, followed, tmp_path / "drops.csv")
     (row,) = csv.DictReader((tmp_path / "drops.csv").read_text().splitlines())
     assert (row["kind"], row["packets"], row["dropped"]) == ("upload", "200", "1")
     assert float(row["wait_ms"]) == 20.0
-    upload.write("startup", run(), tmp_path, followed, tmp_path / "startup.csv")
+    startup.write(run(), tmp_path, followed, tmp_path / "startup.csv")
     first, *_ = csv.DictReader((tmp_path / "startup.csv").read_text().splitlines())
     assert float(first["target_ms"]) == 13.0  # Table 1, for 1 Mbit/s
     assert first["dropped"] == "1"
@@ -94,4 +95,4 @@ def test_tables(tmp_path: Path) -> None:
 def test_captures_that_miss_drops_are_an_error(tmp_path: Path) -> None:
     count(tmp_path, dropped=50)
     with pytest.raises(GuestFailure):
-        upload.write("drops", run(), tmp_path, captures(tmp_path), tmp_path / "drops.csv")
+        drops.write(run(), tmp_path, captures(tmp_path), tmp_path / "drops.csv")

@@ -1,0 +1,50 @@
+"""What a kind of probe is: what the guest's module records for it, and what becomes of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emulation.model.run import Run
+from emulation.model.units import Duration
+
+if TYPE_CHECKING:
+    from emulation.kinds.probes.samples import Rows
+
+#: What the guest's module can record (`enum probe_kind` of qdisc/src/probe, in its order).
+QDISC, SOCKETS, CAPTURE = RECORDINGS = ("qdisc", "sockets", "capture")
+
+DEFAULT_INTERVAL = Duration(10_000_000)
+
+#: A node, and its interface or None for all of them.
+Where = tuple[str, str | None]
+
+
+def _nothing(run: Run) -> None:
+    """Take every run."""
+
+
+@dataclass(frozen=True)
+class ProbeKind:
+    """A kind of probe, by its name.
+
+    What is recorded is stored as it is (a `capture`), as a series (with `columns`), or as the table
+    that `write` makes of the captures.
+    """
+
+    name: str
+    form: str  # its syntax, for the user
+    recording: str  # one of RECORDINGS
+    #: Returns where it records unless the user names a place; raises `ConfigError` where it cannot.
+    places: Callable[[Run], list[Where]]
+    words: int = 0  # how many words a place has that the user names; 0: none can be named
+    interval: Duration | None = None  # between two samples, unless the user chooses another
+    check: Callable[[Run], None] = _nothing  # raises `ConfigError` for runs that it is not for
+    columns: tuple[str, ...] = ()  # of a series: those that each row has
+    #: Of a series, which has the name of its recording: adds a row, from a message of netlink, of a
+    #: place: (time, node, interface).
+    add: Callable[[Rows, tuple[Any, ...], bytes], None] | None = None
+    #: Writes a table (CSV) of a run, from the guest's `out` and the captures by their places.
+    write: Callable[[Run, Path, Mapping[Where, Path], Path], None] | None = None

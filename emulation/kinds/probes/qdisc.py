@@ -1,0 +1,64 @@
+"""What `tc -s qdisc` reports of each qdisc of a port, as a series; columns of a kind by its module.
+
+The kernel answers RTM_GETQDISC with it (linux/rtnetlink.h, linux/gen_stats.h).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from emulation.kinds.netlink import attributes, text
+from emulation.kinds.probes import capture
+from emulation.kinds.probes.base import DEFAULT_INTERVAL, QDISC, ProbeKind
+from emulation.kinds.qdiscs import KINDS
+
+if TYPE_CHECKING:
+    from emulation.kinds.probes.samples import Rows
+
+_TCMSG = struct.Struct("<BxxxiIII")  # struct tcmsg
+_QUEUE = struct.Struct("<5I")  # struct gnet_stats_queue
+_TCA_KIND, _TCA_STATS2 = 1, 7
+_BASIC, _QUEUED, _APP, _PACKETS64 = 1, 3, 4, 8  # TCA_STATS_*
+_COLUMNS = (
+    "time_ns", "node", "interface", "kind", "handle", "parent", "sent_bytes", "sent_packets",
+    "backlog_packets", "backlog_bytes", "drops", "requeues", "overlimits",
+)  # fmt: skip
+
+
+def _add(rows: Rows, place: tuple[Any, ...], body: bytes) -> None:
+    """Add the row of a qdisc."""
+    _, _, handle, parent, _ = _TCMSG.unpack_from(body)
+    answer = dict(attributes(body[_TCMSG.size :]))
+    kind = text(answer[_TCA_KIND])
+    counted = dict(attributes(answer[_TCA_STATS2]))
+    sent_bytes, packets = struct.unpack_from("<QI", counted[_BASIC])
+    if _PACKETS64 in counted:
+        (packets,) = struct.unpack("<Q", counted[_PACKETS64])
+    queue = _QUEUE.unpack_from(counted[_QUEUED])
+    names = (f"{handle >> 16:x}:", "root" if parent == 0xFFFFFFFF else _classid(parent))
+    rows.add((*place, kind, *names, sent_bytes, packets, *queue))
+    about = KINDS.get(kind)
+    if about is None or _APP not in counted:
+        return
+    if about.decode is not None:
+        for column, value in about.decode(counted[_APP]):
+            rows.add_value(f"{kind}_{column}", value)
+    elif about.counters:
+        rows.add_struct(f"{kind}_", about.counters, counted[_APP], about.parts)
+
+
+def _classid(number: int) -> str:
+    return f"{number >> 16:x}:{number & 0xFFFF:x}"
+
+
+KIND = ProbeKind(
+    "qdisc",
+    "qdisc[:INTERVAL][:NODE INTERFACE]",
+    QDISC,
+    capture.places,
+    words=2,
+    interval=DEFAULT_INTERVAL,
+    columns=_COLUMNS,
+    add=_add,
+)
