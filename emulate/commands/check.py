@@ -36,7 +36,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check every file, also behind one that is wrong; the status is that of the worst."""
+    """Check every file, even after one that is wrong; return the status of the worst."""
     for name in args.files:
         trust.ask(name.removesuffix(f"/{studies.FILE}"), args.trust)
     reports = [_report(name) for name in args.files]
@@ -59,7 +59,11 @@ def _report(name: str) -> dict[str, Any]:
             about = {name: list(getattr(own, name)) for name in ("papers", "qdiscs", "controls")}
             return {"file": str(path), "valid": True, **about}
         study = load(path)
-        chosen = [one for one in study.experiments if only in ("", one.name, *one.labels)]
+        chosen = [
+            experiment
+            for experiment in study.experiments
+            if only in ("", experiment.name, *experiment.labels)
+        ]
         if not chosen:
             raise ConfigError(
                 f"has no experiment '{only}'", str(path), f"emulate list {path.parent}"
@@ -68,7 +72,7 @@ def _report(name: str) -> dict[str, Any]:
             select(experiment, seed=experiment.seeds[0])  # refuses what cannot run
         errors = _beside(path.parent) if not only and path.name == studies.FILE else []
         if errors:
-            problems = [{"line": None, "key": "", "what": one, "todo": ""} for one in errors]
+            problems = [{"line": None, "key": "", "what": text, "todo": ""} for text in errors]
             return {"file": str(path), "valid": False, "problems": problems, "errors": errors}
     except ConfigError as error:
         fields = ("line", "key", "what", "todo")
@@ -93,13 +97,12 @@ def _report(name: str) -> dict[str, Any]:
         }
         for experiment in chosen
     ]
-    found = {"file": str(path), "valid": True, "experiments": experiments}
-    return {**found, "notes": list(notes)} if notes else found
+    report = {"file": str(path), "valid": True, "experiments": experiments}
+    return {**report, "notes": list(notes)} if notes else report
 
 
 def _beside(folder: Path) -> list[str]:
-    """What is wrong with the measures, statements, rules and figures of the study in `folder`, a
-    line each."""
+    """Return the errors in measures, statements, rules and figures of a study, one line each."""
     # pandas takes half a second to import, SciPy one
     from analysis.errors import DataError
     from analysis.measures.registry import faults
@@ -130,7 +133,7 @@ def _beside(folder: Path) -> list[str]:
 
 
 def _file(name: str) -> tuple[Path, str]:
-    """The file that is meant, and the experiment of it; '' for all."""
+    """Return the file that `name` stands for, and the experiment in it; '' for all."""
     if os.path.isfile(name):  # noqa: PTH113 - a name may be too long for `Path.is_file`
         return Path(name), ""
     for place, only in ((name, ""), name.rpartition("/")[::2]):
@@ -156,11 +159,11 @@ def _print(report: dict[str, Any]) -> None:
         print(f"{report['file']}: {names} in {', '.join(report['papers'])}")
     for note in report.get("notes", ()):
         print(f"note: {note}", file=sys.stderr)
-    for found in report.get("experiments", ()):
-        points, runs = (_counted(found[noun], noun) for noun in ("points", "runs"))
-        print(f"{report['file']}: {found['id']}: {points}, {runs}")
+    for experiment in report.get("experiments", ()):
+        points, runs = (_counted(experiment[noun], noun) for noun in ("points", "runs"))
+        print(f"{report['file']}: {experiment['id']}: {points}, {runs}")
 
 
 def _counted(number: int, nouns: str) -> str:
-    """`3 runs`, `1 run`."""
+    """Return a number with its noun: `3 runs`, `1 run`."""
     return f"{number} {nouns.removesuffix('s') if number == 1 else nouns}"

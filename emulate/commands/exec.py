@@ -117,8 +117,8 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do it; the exit status of the command."""
-    wanted, series = asked(args)
+    """Execute the command, and return its exit status."""
+    wanted, series = requested(args)
     if _has_input():
         print(f"warning: {_INPUT}", file=sys.stderr, flush=True)
     built, root = named(series), rootfs.build()
@@ -147,9 +147,9 @@ def run(args: argparse.Namespace) -> int:
         for note in outcome.ending.notes:
             print(f"note: {note}", file=sys.stderr)
         if place is None and outcome.files:
-            _tell_files(outcome.files)
+            _print_files(outcome.files)
         if args.check:
-            for folder in (root.path, *(one.path for one in layers)):
+            for folder in (root.path, *(layer.path for layer in wanted.layers)):
                 seal.check(folder, contents=True)
             with cpus.hogs():
                 again = execute("again")
@@ -160,11 +160,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _has_input() -> bool:
-    """Whether something is piped in, or a file that has not been read to its end."""
+    """Return whether standard input is a pipe, or a file that has not been read to its end."""
     with suppress(OSError):  # it is closed
-        found = os.fstat(0)
-        of_file = stat.S_ISREG(found.st_mode) and os.lseek(0, 0, os.SEEK_CUR) < found.st_size
-        return of_file or stat.S_ISFIFO(found.st_mode)
+        about = os.fstat(0)
+        of_file = stat.S_ISREG(about.st_mode) and os.lseek(0, 0, os.SEEK_CUR) < about.st_size
+        return of_file or stat.S_ISFIFO(about.st_mode)
     return False
 
 
@@ -195,10 +195,10 @@ def _compare(first: Outcome, again: Outcome, place: Path | None) -> None:
 
 
 def _examine(wanted: Execution, root: RootFs) -> list[str]:
-    """Raise `MissingTool` where the guest could not start the command; what to warn of else."""
+    """Return warnings about the programs; raise `MissingTool` if the guest cannot start one."""
     from emulation.programs import executables, instructions
 
-    guest = GuestRoot([*(one.path for one in wanted.layers), root.path], wanted.files)
+    guest = GuestRoot([*(layer.path for layer in wanted.layers), root.path], wanted.files)
     used = list(executables.check(guest, wanted.command[0]))
     for file in wanted.files:
         if file.mode & 0o100 and executables.read_elf(file.source) is not None:
@@ -212,13 +212,13 @@ def _examine(wanted: Execution, root: RootFs) -> list[str]:
     ]
 
 
-def asked(args: argparse.Namespace) -> tuple[Execution, str]:
-    """What the options ask for, without layers, and the kernel to do it with."""
+def requested(args: argparse.Namespace) -> tuple[Execution, str]:
+    """Return the execution that the options ask for, without layers, and the name of its kernel."""
     words = args.command_line[1:] if args.command_line[:1] == ["--"] else args.command_line
     if not words:
         raise ConfigError("no command is given", "emulate exec", "write it behind '--'")
     rig, series = _rig(args)
-    if words[0] == "on":  # in the guest, what comes of it would be told by another program
+    if words[0] == "on":  # in the guest, another program would report the error
         _node(" ".join(words[1:2]), rig, "on")
         if len(words) == 2:
             raise ConfigError("no command is given", f"on {words[1]}", "write it behind the node")
@@ -239,7 +239,7 @@ def asked(args: argparse.Namespace) -> tuple[Execution, str]:
 
 
 def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
-    """The run whose rig is wanted, and the kernel."""
+    """Return the run whose rig is wanted, if any, and the name of the kernel."""
     if args.rig is None:
         return None, DEFAULT_KERNEL if args.kernel is None else args.kernel
     from emulate.commands.run import add_selection, selection
@@ -262,7 +262,7 @@ def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
 
 
 def with_rig(run: Run) -> Run:
-    """`run`; `ConfigError` where it has no rig."""
+    """Return `run`; raise `ConfigError` if it has no rig."""
     if not run.topology.nodes:
         raise ConfigError("has no rig", run.id, "choose a run that has one")
     return run
@@ -271,8 +271,8 @@ def with_rig(run: Run) -> Run:
 def _node(name: str, rig: Run | None, where: str) -> str:
     nodes = [] if rig is None else [node.name for node in rig.topology.nodes]
     if name not in nodes:
-        known = f"there are: {', '.join(nodes)}" if nodes else "name a rig with --rig"
-        raise ConfigError("there is no such node", f"{where} {name}".strip(), known)
+        todo = f"there are: {', '.join(nodes)}" if nodes else "name a rig with --rig"
+        raise ConfigError("there is no such node", f"{where} {name}".strip(), todo)
     return name
 
 
@@ -299,14 +299,14 @@ def _memory(text: str | None) -> Size | None:
 
 
 def _check_output(place: Path | None) -> None:
-    """Raise `ConfigError` where something is in `place` that no execution has left there."""
+    """Raise `ConfigError` if there is something at `place` that no execution has left."""
     if place is None or not (place.exists() or place.is_symlink()):
         return
-    own = place.is_dir() and not place.is_symlink()
-    found = {path.name for path in place.iterdir()} if own else set()
-    if not own or found - execution.LEFT or (found and execution.RECORD not in found):
+    is_folder = place.is_dir() and not place.is_symlink()
+    names = {path.name for path in place.iterdir()} if is_folder else set()
+    if not is_folder or names - execution.LEFT or (names and execution.RECORD not in names):
         raise ConfigError(
-            "is there already, and not what an execution has left",
+            "is there already, and no execution has left it",
             f"--output {place}",
             "name another folder, or remove it",
         )
@@ -331,7 +331,7 @@ def _parent(place: Path | None) -> Path | None:
 
 
 def show(folder: Path) -> None:
-    """Print what the command printed."""
+    """Print the output of the command again."""
     for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
         path = folder / name
         if path.exists():
@@ -341,7 +341,7 @@ def show(folder: Path) -> None:
             stream.flush()
 
 
-def _tell_files(files: list[str]) -> None:
+def _print_files(files: list[str]) -> None:
     shown = ", ".join(files[:3]) + (", …" if len(files) > 3 else "")
     print(
         f"note: the command left {len(files)} files ({shown}); --output DIR keeps them",

@@ -47,7 +47,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what the command line says; the exit status."""
+    """Build, list, pack or fetch a kernel, and return the exit status."""
     if args.action == "build":
         with _shown(sys.stderr.isatty()) as progress:
             built = kernel.build(
@@ -70,29 +70,31 @@ def run(args: argparse.Namespace) -> int:
         made = module.build(named(args.series), args.folder)
         print(*(path for path in (made.path, *made.plugins) if path is not None), sep="\n")
         return 0
-    found = kernel.kernels()
+    kernels = kernel.kernels()
     if args.json:
-        print(json.dumps([_record(one) for one in found], indent=2))
+        print(json.dumps([_record(built) for built in kernels], indent=2))
         return 0
     current = set()
     for series in kernel.all_series():
         try:
-            one = kernel.find(series)
+            newest = kernel.find(series)
         except KernelBuildError as error:  # a recipe of the user's own, maybe half-written
             print(f"note: {series}: {error}", file=sys.stderr)
         else:
-            current |= {one.digest} if one else set()
-    for one in found:
-        mark = "current" if one.digest in current else "-"
-        print(f"{one.series:6} {one.release:12} {one.digest} {mark:8} {one.path}")
-    if not found:
+            current |= {newest.digest} if newest else set()
+    for built in kernels:
+        mark = "current" if built.digest in current else "-"
+        print(f"{built.series:6} {built.release:12} {built.digest} {mark:8} {built.path}")
+    if not kernels:
         print("no kernel yet: emulate kernel build", file=sys.stderr)
     return 0
 
 
 def named(name: str | None) -> kernel.Kernel:
-    """The kernel of a series, the default one for None, or with a digest. Where one is built now,
-    its progress is shown."""
+    """Return the kernel of a series, the default one for None, or with a digest.
+
+    If it is built now, its progress is shown.
+    """
     shown: Callable[[str, float], None] | None = None
     with ExitStack() as opened:
 
@@ -107,8 +109,9 @@ def named(name: str | None) -> kernel.Kernel:
         return kernel.named(name, progress=progress)
 
 
-def _record(one: kernel.Kernel) -> dict[str, Any]:
-    return {"path": str(one.path), "digest": one.digest, "series": one.series, **one.provenance}
+def _record(built: kernel.Kernel) -> dict[str, Any]:
+    names = {"path": str(built.path), "digest": built.digest, "series": built.series}
+    return {**names, **built.provenance}
 
 
 def _warn_unknown(built: kernel.Kernel) -> None:
@@ -123,7 +126,7 @@ def _warn_unknown(built: kernel.Kernel) -> None:
 
 @contextmanager
 def _shown(terminal: bool) -> Iterator[Callable[[str, float], None]]:
-    """A progress callback: a bar on a terminal, otherwise a line per step and every tenth of it."""
+    """Yield what shows progress: a bar on a terminal, else a line per step and tenth of it."""
     if not terminal:
         last: tuple[str, int] = ("", 0)
 

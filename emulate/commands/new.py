@@ -23,7 +23,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the files, and say what can be done with them."""
+    """Write the files, and print their names and the next commands."""
     for path in template.make(args.folder):
         print(path)
     print(f"next: emulate check {args.folder}; emulate run {args.folder}/first")

@@ -39,17 +39,17 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Give the prompt, or run the command; its exit status."""
+    """Give the prompt, or run the command; return its exit status."""
     text = args.text
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if text is None and not terminal:
         text = sys.stdin.read()
-    one = with_rig(selection(args)[0])
-    built, root = named(one.kernel), rootfs.build()
+    selected = with_rig(selection(args)[0])
+    built, root = named(selected.kernel), rootfs.build()
     if text is None:
-        return shell.interact(one, built, root)
-    asked = Execution(("/bin/bash", "-c", text), seed=one.random, rig=one)
+        return shell.interact(selected, built, root)
+    wanted = Execution(("/bin/bash", "-c", text), seed=selected.random, rig=selected)
     with tempfile.TemporaryDirectory() as scratch:
-        outcome = execute(asked, built, root, Path(scratch) / "outcome")
+        outcome = execute(wanted, built, root, Path(scratch) / "outcome")
         show(outcome.folder)
         return outcome.status

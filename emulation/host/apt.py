@@ -154,7 +154,7 @@ class PrivateApt:
         return debs
 
     def _status(self, installed: Mapping[str, str]) -> str:
-        """Return dpkg's status file for the packages `installed`."""
+        """Return the text of dpkg's status file for the packages `installed`."""
         if not installed:
             return ""
         stanzas: dict[str, str] = {}
@@ -194,13 +194,13 @@ class PrivateApt:
 
 def mirrors(etc: Path = Path("/etc/apt")) -> tuple[str, ...]:
     """Return the addresses of the Debian mirrors that apt is set up with, each once."""
-    found: dict[str, None] = {}
+    addresses: dict[str, None] = {}
     for path in _source_files(etc):
         convert = deb822 if path.suffix == ".sources" else one_line
         for line in convert(path.read_text(), (), ()).splitlines():
             if path.suffix == ".list" or line.lower().startswith("uris:"):
-                found |= dict.fromkeys(re.findall(r"(?:https?|file):/\S+", line))
-    return tuple(found)
+                addresses |= dict.fromkeys(re.findall(r"(?:https?|file):/\S+", line))
+    return tuple(addresses)
 
 
 def _source_files(etc: Path) -> list[Path]:

@@ -9,7 +9,8 @@ Landlock (landlock(7)) limits files and ptrace, and from Linux 6.12 on also sign
 a mount namespace has only these files, and namespaces of processes, network and System V objects do
 the rest; if namespaces are forbidden, the older Landlock is used. In either case a seccomp filter
 (seccomp(2)) lets only the listed system calls through. Each takes a few calls of the kernel; the
-libraries that wrap them either need a library of the host or stop at an old release.
+libraries that wrap them either need a library of the host or stop at an old release. bubblewrap
+would take root to install, and turns the signal that ends a guest into an exit status.
 """
 
 from __future__ import annotations
@@ -178,9 +179,9 @@ def wall() -> Wall:
     try:
         wanted = Wall(named)
     except ValueError:
-        known = ", ".join(kind.value for kind in Wall)
+        names = ", ".join(kind.value for kind in Wall)
         what = f"'{named}' is not a wall"
-        raise ConfigError(what, f"${VARIABLE}", f"one of: {known}") from None
+        raise ConfigError(what, f"${VARIABLE}", f"write one of: {names}") from None
     if not _has(wanted):
         raise MissingTool("this host lacks this wall", f"${VARIABLE}={named}", "leave it out")
     return wanted

@@ -1,9 +1,9 @@
 """A built kernel as one file, to be used where nobody wants to wait for a compiler.
 
 `pack` writes the same bytes for the same kernel, wherever that was built; so whoever has built it,
-too, can say whether an archive is right. `fetch` cannot: what a recipe gives is known only when it
-has been built. It takes the digest of the archive from its user, and sees for itself that the
-kernel in it says to be of today's recipe and of a known source.
+too, can say whether an archive is right. `fetch` cannot: only a build shows what a recipe gives. It
+takes the digest of the archive from its user, and checks itself that the kernel in it has today's
+recipe and a known source.
 """
 
 from __future__ import annotations
@@ -106,10 +106,10 @@ def fetch(
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as scratch:
         archive, result = Path(scratch) / "archive", Path(scratch) / "result"
         _copy(place, archive)
-        found = sha256(archive)
-        if found != expected.lower():
+        digest = sha256(archive)
+        if digest != expected.lower():
             todo = "take the file whose digest you were given"
-            raise KernelBuildError(f"has the SHA-256 {found}, not {expected}", place, todo)
+            raise KernelBuildError(f"has the SHA-256 {digest}, not {expected}", place, todo)
         try:
             _unpack(archive, result)
             record = _record(result, folder)
@@ -117,20 +117,20 @@ def fetch(
             raise _refused(place, f"no packed kernel ({error or type(error).__name__})") from error
         except _Unfit as error:
             raise _refused(place, str(error)) from error
-        digest = recipes.digest(record["source"]["sha256"], record["inputs"])
-        record["fetched"] = {"from": place, "sha256": found}
+        record["fetched"] = {"from": place, "sha256": digest}
         (result / "kernel.json").write_text(json.dumps(record, indent=2) + "\n")
         for path in result.iterdir():
             if path.is_file():
                 path.chmod(0o555 if path.name == "linux" else 0o444)
         if (result / "build").is_dir():
             seal.seal(result / "build")
+        folder = cache / recipes.digest(record["source"]["sha256"], record["inputs"])
         with lock(cache):
-            return builder.load(cache / digest) or builder.install(result, cache / digest)
+            return builder.load(folder) or builder.install(result, folder)
 
 
 class _Unfit(Exception):
-    """Why a kernel is none that is wanted."""
+    """An archive is broken, or its kernel is not the one that is wanted."""
 
 
 def _refused(place: str, what: str) -> KernelBuildError:
@@ -200,25 +200,25 @@ def _members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 def _record(result: Path, folder: Path) -> dict[str, Any]:
     """Return the content of `kernel.json` in `result`, every entry of it checked."""
-    told = json.loads((result / "kernel.json").read_text())
+    content = json.loads((result / "kernel.json").read_text())
     try:
-        inputs, origin, release = told["inputs"], told["source"]["sha256"], told["release"]
+        inputs, origin, release = content["inputs"], content["source"]["sha256"], content["release"]
         series, compiler = str(inputs["series"]), str(inputs["compiler"])
         recipe = recipes.load(series, folder)
         versions = recipe.origin.known if recipe.origin else ()
-        known = {deb.sha256: deb.version for deb in versions}
+        locked = {deb.sha256: deb.version for deb in versions}
         wanted = recipes.inputs(recipe, compiler, make.SETTINGS)
         differ = sorted(name for name in {*inputs, *wanted} if inputs.get(name) != wanted.get(name))
     except (AttributeError, TypeError) as error:
         raise _Unfit(f"no record of a kernel ({error})") from error
     if differ:
         raise _Unfit(f"a kernel of another recipe: other {' and '.join(map(str, differ))}")
-    if origin not in known:
+    if origin not in locked:
         raise _Unfit("a kernel of a source that LOCK.toml does not know")
     if not (_RELEASE.fullmatch(release) and release.startswith(f"{series}.")):
-        raise _Unfit(f"a kernel of {series} that says to be {ascii(release)[:80]}")
+        raise _Unfit(f"a kernel of {series} that calls itself {ascii(release)[:80]}")
     for name, file in (("binary_sha256", "linux"), ("full_config_sha256", "config")):
-        if told[name] != sha256(result / file):
+        if content[name] != sha256(result / file):
             raise _Unfit(f"a kernel whose {file} is not what was built")
-    source = {"file": "", "version": known[origin], "sha256": origin, "known": True}
-    return {**{name: told[name] for name in _RECORD}, "inputs": wanted, "source": source}
+    source = {"file": "", "version": locked[origin], "sha256": origin, "known": True}
+    return {**{name: content[name] for name in _RECORD}, "inputs": wanted, "source": source}

@@ -62,7 +62,7 @@ def load(folder: Path) -> Kernel | None:
 
 
 def _recorded(folder: Path) -> Kernel | None:
-    """Return the kernel that the record in `folder` tells of, whole or not; None without one."""
+    """Return the kernel of the record in `folder`, whole or not; None without a record."""
     try:
         provenance = json.loads((folder / "kernel.json").read_text())
         release, series = provenance["release"], provenance["inputs"]["series"]
@@ -94,8 +94,8 @@ def kernels(cache: Path | None = None) -> tuple[Kernel, ...]:
 
 def _all(cache: Path) -> list[Kernel]:
     """Return all kernels that have a record in the cache, whole or not, sorted by release."""
-    found = [_recorded(path.parent) for path in cache.glob("[0-9a-f]*/kernel.json")]
-    return sorted((kernel for kernel in found if kernel), key=_age)
+    kernels = [_recorded(path.parent) for path in cache.glob("[0-9a-f]*/kernel.json")]
+    return sorted((kernel for kernel in kernels if kernel), key=_age)
 
 
 def _age(kernel: Kernel) -> tuple[list[int], str]:
@@ -175,16 +175,16 @@ def build(
     recipe = recipes.load(DEFAULT_KERNEL if series is None else series, folder)
     cache = cache or cache_dir("kernel")
     given = sources.of_file(source) if source else None
-    found = _find(recipe, given, cache)
-    if found and not keep_source:
-        return found
+    cached = _find(recipe, given, cache)
+    if cached and not keep_source:
+        return cached
     if given is None and recipe.origin is None:
         raise _no_source(recipe.series, folder)
     make.check_tools()
     with lock(cache, lambda: progress("wait for another build", 0)):
-        found = _find(recipe, given, cache)  # another process may have built it while we waited
-        if found and not keep_source:
-            return found
+        cached = _find(recipe, given, cache)  # another process may have built it while we waited
+        if cached and not keep_source:
+            return cached
         if given is None:
             assert recipe.origin is not None
             progress("fetch", 0)
@@ -244,9 +244,9 @@ def _build(
             make.keep_for_modules(tree, result / "build", log)
     except KernelBuildError as error:
         if log.exists():
-            kept = cache / f"failed-{digest}.log"
-            shutil.copy(log, kept)
-            error.where = str(kept)
+            copy = cache / f"failed-{digest}.log"
+            shutil.copy(log, copy)
+            error.where = str(copy)
             error.args = (error.what, error.where, error.todo)
         raise
     out = tree / "build"

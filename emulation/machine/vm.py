@@ -134,14 +134,14 @@ class Machine:
     def check(self, within_s: float = 0.0) -> None:
         """Raise `DamagedCache` if a file of the cache that is booted is not as it was made.
 
-        What this process found right less than `within_s` ago is not looked at again.
+        What was right less than `within_s` ago is not looked at again.
         """
         builder.check(self.kernel)
         modules = self.modules + ((self.probe,) if self.probe else ())
         for folder in (
             self.root,
-            *(one.path for one in self.layers),
-            *(one.folder for one in modules),
+            *(layer.path for layer in self.layers),
+            *(each.folder for each in modules),
         ):
             seal.check(folder, within_s=within_s)
 
@@ -175,7 +175,7 @@ class Ending:
             problems = last.get("problems", ["the guest was switched off before it was done"])
             if last.get("cause") in CAUSES:
                 raise CAUSES[last["cause"]]("; ".join(problems))
-            steps = ["boot", *(one["step"] for one in self.steps if one["step"] != "failed")]
+            steps = ["boot", *(line["step"] for line in self.steps if line["step"] != "failed")]
             raise GuestFailure("; ".join(problems), f"after step '{steps[-1]}' of the guest")
 
     def step(self, name: str) -> dict[str, Any]:
@@ -421,8 +421,10 @@ def cpu_seconds(pid: int) -> float:
 
 
 def check_complaints(folder: Path, ending: Ending, may_crash: bool = False) -> None:
-    """Raise `GuestFailure` with the first complaint of the guest's kernel, if any; with `may_crash`
-    of a program's crash there is none."""
+    """Raise `GuestFailure` with the first complaint of the guest's kernel, if any.
+
+    With `may_crash`, the crash of a program is none.
+    """
     complaints = [text for text in COMPLAINTS if text != CRASHED or not may_crash]
     for name in ("console", "job/out/kernel.log"):
         last_words = ""
@@ -445,7 +447,7 @@ def check_complaints(folder: Path, ending: Ending, may_crash: bool = False) -> N
 
 
 def _short_of_memory(folder: Path) -> bool:
-    """Whether the guest's kernel had to reclaim memory."""
+    """Return whether the guest's kernel had to reclaim memory."""
     return SHORT_OF_MEMORY in read_text(folder / "console")
 
 

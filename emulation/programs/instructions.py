@@ -45,11 +45,11 @@ def warnings(name: str, instructions: Iterable[Instruction]) -> Iterator[str]:
         (RANDOM, "random numbers that no seed decides"),
         (MACHINE, "answers that differ between machines"),
     ):
-        of_kind = [found for found in instructions if found.mnemonic in kind]
+        of_kind = [each for each in instructions if each.mnemonic in kind]
         if of_kind:
             listed = ", ".join(
-                f"{found.mnemonic.upper()} ({found.count}x, first at {found.address:#x})"
-                for found in of_kind
+                f"{each.mnemonic.upper()} ({each.count}x, first at {each.address:#x})"
+                for each in of_kind
             )
             yield f"{name} has {listed}: {why}, if it uses them"
 

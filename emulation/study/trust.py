@@ -76,7 +76,7 @@ def executes(folder: Path) -> list[str]:
 
 
 def trusted(folder: Path) -> bool:
-    """Whether everything that the study in `folder` executes, if anything, is allowed."""
+    """Return whether everything that the study in `folder` executes, if anything, is allowed."""
     place = Path(os.path.realpath(folder))
     if place.parent == studies.SHIPPED:
         return True

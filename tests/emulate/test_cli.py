@@ -195,7 +195,7 @@ def refused_exec(*words: str) -> str:
     parser = cli.build_parser("exec")
     command = () if "--" in words else ("--", "true")
     with pytest.raises(ConfigError) as caught:
-        cli.command_module("exec").asked(parser.parse_args(["exec", *words, *command]))
+        cli.command_module("exec").requested(parser.parse_args(["exec", *words, *command]))
     return str(caught.value)
 
 
@@ -218,10 +218,10 @@ def test_exec_leaves_folders_alone_that_are_not_its_own(
         (place / name).touch()
     if not refused:
         args = cli.build_parser("exec").parse_args(["exec", "--output", str(place), "--", "true"])
-        cli.command_module("exec").asked(args)
+        cli.command_module("exec").requested(args)
     for one in [link, *([place] if refused else [])]:
         said = refused_exec("--output", str(one))
-        assert said.startswith(f"--output {one}: is there already, and not what an execution has")
+        assert said.startswith(f"--output {one}: is there already, and no execution has left it")
     place.rename(tmp_path / "away")
     assert "is there already" in refused_exec("--output", str(link))  # it leads nowhere now
 

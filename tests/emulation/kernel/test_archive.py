@@ -147,7 +147,7 @@ def test_other_bytes_are_refused_before_they_are_unpacked(
         (lambda told: told["inputs"].update(patches=[], settings=[]), "recipe: other settings"),
         (lambda told: told["inputs"].update(more=1), "recipe: other more"),
         (lambda told: told["source"].update(sha256="6" * 64), "source that LOCK.toml does not"),
-        (lambda told: told.update(release="6.13.1"), "a kernel of 6.12 that says to be '6.13.1'"),
+        (lambda told: told.update(release="6.13.1"), "a kernel of 6.12 that calls itself '6.13.1'"),
         (lambda told: told.update(binary_sha256="0"), "whose linux is not what was built"),
         (lambda told: told.update(full_config_sha256="0"), "whose config is not what was built"),
         (lambda told: told.update(inputs=None), "no record of a kernel"),
