@@ -67,22 +67,16 @@ class PrivateApt:
         (folder / "sources.list").touch()
         (folder / "apt.conf").write_text(_CONF.format(dir=folder))
         self.folder = folder
-        copied = [self._copy_source(path, components, suites) for path in _source_files(etc)]
-        if not any(copied):
+        sources = _sources(etc, components, suites)
+        if not sources:
             raise MissingTool(
                 what="no Debian package source is set up",
                 where=str(etc),
                 todo="add one for this release of Debian, with the component non-free",
             )
 
-    def _copy_source(
-        self, path: Path, components: tuple[str, ...], suites: tuple[str, ...]
-    ) -> bool:
-        convert = deb822 if path.suffix == ".sources" else one_line
-        text = convert(path.read_text(), components, suites)
-        if text:
-            (self.folder / "parts" / path.name).write_text(text)
-        return bool(text)
+        for name, text in sources.items():
+            (folder / "parts" / name).write_text(text)
 
     def prefer(self, debs: Iterable[Deb]) -> None:
         """Have apt take these versions where its sources have them, and its own choice elsewhere.
@@ -195,18 +189,23 @@ class PrivateApt:
 def mirrors(etc: Path = Path("/etc/apt")) -> tuple[str, ...]:
     """Return the addresses of the Debian mirrors that apt is set up with, each once."""
     addresses: dict[str, None] = {}
-    for path in _source_files(etc):
-        convert = deb822 if path.suffix == ".sources" else one_line
-        for line in convert(path.read_text(), (), ()).splitlines():
-            if path.suffix == ".list" or line.lower().startswith("uris:"):
+    for name, text in _sources(etc).items():
+        for line in text.splitlines():
+            if name.endswith(".list") or line.lower().startswith("uris:"):
                 addresses |= dict.fromkeys(re.findall(r"(?:https?|file):/\S+", line))
     return tuple(addresses)
 
 
-def _source_files(etc: Path) -> list[Path]:
-    parts = sorted((etc / "sources.list.d").glob("*"))
-    candidates = [etc / "sources.list", *parts]
-    return [path for path in candidates if path.suffix in (".list", ".sources") and path.is_file()]
+def _sources(
+    etc: Path, components: tuple[str, ...] = (), suites: tuple[str, ...] = ()
+) -> dict[str, str]:
+    """Return name -> text of apt's sources in `etc`, the Debian parts of them alone."""
+    texts: dict[str, str] = {}
+    for path in [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]:
+        convert = {".list": one_line, ".sources": deb822}.get(path.suffix)
+        if convert is not None and path.is_file():
+            texts[path.name] = convert(path.read_text(), components, suites)
+    return {name: text for name, text in texts.items() if text}
 
 
 def deb822(text: str, components: tuple[str, ...], suites: tuple[str, ...]) -> str:

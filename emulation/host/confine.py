@@ -20,6 +20,7 @@ import enum
 import functools
 import os
 import platform
+import re
 import resource
 import signal
 import struct
@@ -269,37 +270,16 @@ def libraries(program: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
 
 @functools.cache
 def _libraries(program: Path, mtime_ns: int) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    loader = _loader(program)
-    if loader is None:
-        return (), ()
-    done = subprocess.run([loader, "--list", program], capture_output=True, text=True, env={})
-    lines = (line.partition(" => ")[2] for line in done.stdout.splitlines())
-    return (loader,), tuple(Path(line.split(" (")[0]) for line in lines if line)
-
-
-def _loader(program: Path) -> Path | None:
-    """Return the dynamic loader that a program of 64 bits asks for (elf(5), `PT_INTERP`).
-
-    pyelftools would take longer to import than a guest to boot. Raises `MissingTool` for a broken
-    file.
-    """
-    with program.open("rb") as file:
-        head = file.read(64)
-        if not head.startswith(b"\x7fELF\x02\x01"):
-            return None
-        try:
-            (start,) = struct.unpack_from("<Q", head, 32)
-            size, number = struct.unpack_from("<HH", head, 54)
-            for place in range(start, start + size * number, size or 1):
-                file.seek(place)
-                kind, _, offset, _, _, length = struct.unpack("<IIQQQQ", file.read(40))
-                if kind == 3:  # PT_INTERP
-                    file.seek(offset)
-                    return Path(os.fsdecode(file.read(min(length, 4096)).partition(b"\0")[0]))
-        except (struct.error, OSError, ValueError, OverflowError) as error:
-            what = f"is a broken ELF file: {error}"
-            raise MissingTool(what, str(program), "build it for Linux on x86-64") from error
-    return None
+    # By ldd(1), which starts the host's own loader, not the one that the program names.
+    try:
+        path = {"PATH": os.environ.get("PATH", os.defpath)}
+        done = subprocess.run(["ldd", program], capture_output=True, text=True, env=path)
+    except FileNotFoundError as error:
+        todo = "install the package that has it, on Debian libc-bin"
+        raise MissingTool("there is no ldd", "this machine", todo) from error
+    loader = re.findall(r"^\t(/.+) \(0x", done.stdout, re.MULTILINE)
+    libraries = re.findall(r" => (/.+) \(0x", done.stdout)
+    return tuple(map(Path, loader)), tuple(map(Path, libraries))
 
 
 def _check(result: int) -> int:

@@ -542,13 +542,6 @@ def test_what_a_program_is_loaded_by(tmp_path: Path) -> None:
     assert any("libc.so" in path.name for path in confine.libraries(python)[1])
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\n")
-    assert confine.libraries(script) == ((), ())
-    whole = python.read_bytes()[:4096]
-    for name, broken in {
-        "short": whole[:50],
-        "cut": whole[:64],
-        "far": whole[:32] + b"\xff" * 8 + whole[40:],
-    }.items():
-        (tmp_path / name).write_bytes(broken)
-        with pytest.raises(MissingTool, match="is a broken ELF file"):
-            confine.libraries(tmp_path / name)
+    (tmp_path / "broken").write_bytes(python.read_bytes()[:4096])
+    for name in ("script", "broken"):  # neither can be started
+        assert confine.libraries(tmp_path / name) == ((), ())
