@@ -1,26 +1,18 @@
-"""What a host sends through a queue: drops and waiting times, by kind of packet.
-
-A packet that the host sends and that does not leave the bottleneck was dropped in its queue:
-nothing else on the way drops any.
-"""
+"""What is sent through a queue: drops and waiting times, by kind of packet."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 from itertools import chain, groupby
 from math import ceil
-from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
 import pandas as pd
 
-from emulation.captures import counters, frames
-from emulation.captures.follow import follow, in_order
-from emulation.captures.places import Place
+from emulation.captures import frames
 from emulation.model.units import Duration
 
 #: Bytes of payload above which a flow is an upload; other flows acknowledge or control.
@@ -33,9 +25,6 @@ AT_ONCE_NS = 1_000_000
 #: The retransmission timer waits for a round trip and at least this long on top (TCP_RTO_MIN).
 RTO_MIN_NS = 200_000_000
 
-#: The largest fraction of a qdisc's drops that may be the router's own ARP requests.
-ARP_PART = 0.005
-
 #: Bytes of payload that a full TCP packet has at least.
 FULL_BYTES = 1400
 #: Round trips without a drop after which a flow of 1 Mbit/s has regained its window: for 40 packets
@@ -46,10 +35,9 @@ SPARSE = ("probe", "voip")
 
 HTTP, DNS, DITG, IPERF = 80, 53, 9001, 5001
 _UDP_KINDS = {DNS: "name", DITG: "voip", IPERF: "flood"}  # by port of the server
-LOOPBACK = 127
 
-#: Columns that identify a flow of the host.
-FLOW = ["protocol", "target", "source_port", "target_port"]
+#: Columns that identify a flow.
+FLOW = ["protocol", "source", "target", "source_port", "target_port"]
 
 Rtts = Mapping[str, Duration]  # address -> round trip of the empty path to it
 
@@ -79,40 +67,22 @@ class Row:
 
 @dataclass(frozen=True)
 class Sent:
-    """What a host sent through a queue, and what came back.
+    """What was sent through a queue, and what came back.
 
-    `packets` has one row per packet, in order, with the columns of `frames.decode`, `left_ns` (when
-    it left the queue; -1 if it was dropped), `flow` (a number) and `kind`. `answers` maps a flow's
-    number to (time in ns, acknowledgment number) of each TCP packet that came back.
+    `packets` has one row per packet, in order, with the columns of `packets.SCHEMA`, `time_ns` and
+    `left_ns` (when it entered and left the queue; -1 if it was dropped) and `kind`. `answers` maps
+    a flow's number to (time in ns, acknowledgment number) of each TCP packet that came back.
     """
 
     packets: pd.DataFrame
     answers: dict[Any, list[tuple[int, int]]]
 
 
-def read(
-    captures: tuple[Path, Path], counted: dict[str, Any], queue: Place, address: str, rtts: Rtts
-) -> Sent:
-    """Return what the host at `address` sent.
-
-    `captures` are those at its port and behind the `queue`; `counted` has the counters of that
-    queue's qdisc, `rtts` the addresses that the host sends to. Raises `GuestFailure` where captures
-    and counters do not agree.
-    """
-    ours, behind = (frames.decode(frames.read(path)) for path in captures)
-    number = int(IPv4Address(address))
-    before, left = (_sent_by(table, number) for table in (ours, behind))
-    followed = follow(before, left, "the queue", in_order)
-    counters.check_drops(counted, followed, queue, ARP_PART)
-    packets = followed.before.assign(left_ns=followed.left_ns)
-    return of_flows(packets, _answers(ours, number), rtts)
-
-
 def of_flows(packets: pd.DataFrame, answers: pd.DataFrame, rtts: Rtts) -> Sent:
     """Add flows and kinds to `packets`, and sort `answers`, TCP packets that came back, by flow."""
     packets = packets.assign(flow=packets.groupby(FLOW, sort=False).ngroup())
     packets["kind"] = packets["flow"].map(kinds(packets, rtts))
-    ends = ["protocol", "source", "target_port", "source_port"]  # as `FLOW`, from the other side
+    ends = ["protocol", "target", "source", "target_port", "source_port"]  # from the other side
     flows = packets[[*FLOW, "flow"]].drop_duplicates("flow")
     known = answers[[*ends, "time_ns", "ack"]].set_axis([*FLOW, "time_ns", "ack"], axis=1)
     by_flow = known.merge(flows, on=FLOW).groupby("flow")
@@ -140,7 +110,7 @@ def _kind(flow: Any, rtts: Rtts) -> str:
     if flow.port == HTTP:
         return "web"
     if flow.payload > UPLOAD_BYTES:
-        return "upload" if len(rtts) == 1 else f"upload, {rtts.get(_dotted(flow.target))}"
+        return "upload" if len(set(rtts.values())) < 2 else f"upload, {rtts.get(flow.target)}"
     return "acknowledgment" if flow.count > MANY else "control"
 
 
@@ -270,7 +240,7 @@ class _Flow:
         self.dropped_ns: list[int] = packets.loc[lost, "time_ns"].tolist()
         self.stays = _tuples(packets[~lost], "time_ns", "left_ns")
         self.waits_ms = [1e-6 * (left - came) for came, left in self.stays]
-        self.base_rtt_ns = rtts[_dotted(packets["target"].iloc[0])].nanoseconds
+        self.base_rtt_ns = rtts.get(packets["target"].iloc[0], Duration(0)).nanoseconds
 
     def timeouts(self, answers: list[tuple[int, int]]) -> tuple[int, int]:
         """Count as the function `timeouts` does; only TCP has the timer."""
@@ -288,18 +258,3 @@ def _tuples(table: pd.DataFrame, *columns: str) -> list[Any]:
 
 def _mean(values: Iterable[float]) -> float:
     return fmean(list(values) or [0.0])
-
-
-def _sent_by(table: pd.DataFrame, address: int) -> pd.DataFrame:
-    """Return the IPv4 packets of a capture that `address` sent to other hosts."""
-    elsewhere = table["target"] // 2**24 != LOOPBACK
-    return table[(table["source"] == address) & (table["protocol"] != 0) & elsewhere]
-
-
-def _answers(table: pd.DataFrame, address: int) -> pd.DataFrame:
-    """Return the TCP packets of a capture that came to `address`."""
-    return table[(table["target"] == address) & (table["protocol"] == frames.TCP)]
-
-
-def _dotted(address: int) -> str:
-    return str(IPv4Address(int(address)))

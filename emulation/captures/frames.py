@@ -11,6 +11,7 @@ import gzip
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -63,15 +64,7 @@ _FIELDS = {
     "udp_number": (">u4", 42),  # the first bytes behind UDP's header
 }
 #: Bytes of a packet that are read, as many as a ring has: all headers but TCP's last options.
-_LOOKED_AT = 62
-_PACKET = np.dtype(
-    {
-        "names": list(_FIELDS),
-        "formats": [format_ for format_, _ in _FIELDS.values()],
-        "offsets": [offset for _, offset in _FIELDS.values()],
-        "itemsize": _LOOKED_AT,
-    }
-)
+LOOKED_AT = 62
 _IDENTIFYING = (
     "protocol", "source", "target", "source_port", "target_port", "id", "length", "seq", "ack",
     "flags",
@@ -88,7 +81,7 @@ class Frames:
     time_ns: Ints  # since 1970
     length: Ints  # of the Ethernet frame, bytes
     captured: Ints  # bytes of the frame that the capture has
-    content: NDArray[np.uint8]  # [packet, byte], `_LOOKED_AT` of each, with zeros after its end
+    content: NDArray[np.uint8]  # [packet, byte], `LOOKED_AT` of each, with zeros after its end
 
     def refuse(self, stray: Bools) -> None:
         """Raise `GuestFailure` if any packet is `stray`: only the qdisc would count it."""
@@ -112,26 +105,26 @@ def _read_ring(path: Path) -> Frames:
         raise GuestFailure(f"has {raw.size} bytes, which is not a number of frames", path.name)
     raw = raw.reshape(-1, FRAME_BYTES)
     header = raw[:, : _RING_HEADER.itemsize].copy().view(_RING_HEADER)[:, 0]
-    start = FRAME_BYTES - _LOOKED_AT
+    start = FRAME_BYTES - LOOKED_AT
     if (header["mac"] != start).any():
         raise GuestFailure(f"has packets elsewhere than {start} bytes into a frame", path.name)
     return Frames(
         path,
         header["seconds"].astype(np.int64) * 10**9 + header["nanoseconds"],
         header["length"].astype(np.int64),
-        np.minimum(header["captured"], _LOOKED_AT).astype(np.int64),
+        np.minimum(header["captured"], LOOKED_AT).astype(np.int64),
         raw[:, start:].copy(),
     )
 
 
 def _read_pcap(path: Path) -> Frames:
     packets = list(pcap.read(path))
-    content = b"".join(packet.content[:_LOOKED_AT].ljust(_LOOKED_AT, b"\0") for packet in packets)
+    content = b"".join(packet.content[:LOOKED_AT].ljust(LOOKED_AT, b"\0") for packet in packets)
     numbers = [
-        (packet.time_ns, packet.length, min(len(packet.content), _LOOKED_AT)) for packet in packets
+        (packet.time_ns, packet.length, min(len(packet.content), LOOKED_AT)) for packet in packets
     ]
     time_ns, length, captured = np.array(numbers, dtype=np.int64).reshape(-1, 3).T
-    matrix = np.frombuffer(content, dtype=np.uint8).reshape(-1, _LOOKED_AT)
+    matrix = np.frombuffer(content, dtype=np.uint8).reshape(-1, LOOKED_AT)
     return Frames(path, time_ns, length, captured, matrix)
 
 
@@ -146,6 +139,19 @@ def to_pcap(frames: Frames, path: Path) -> None:
         for time_ns, length, captured, content in columns
     )
     pcap.write(packets, path, FRAME_BYTES)
+
+
+def fields(content: NDArray[np.uint8]) -> NDArray[Any]:
+    """Return the fields of headers by name, as a view of the bytes of packets where that can be."""
+    packet = np.dtype(
+        {
+            "names": list(_FIELDS),
+            "formats": [format_ for format_, _ in _FIELDS.values()],
+            "offsets": [offset for _, offset in _FIELDS.values()],
+            "itemsize": content.shape[1],
+        }
+    )
+    return np.ascontiguousarray(content).view(packet)[:, 0]
 
 
 def decode(frames: Frames) -> pd.DataFrame:
@@ -168,7 +174,7 @@ def decode(frames: Frames) -> pd.DataFrame:
     | `packet` | a number made of all that identifies a packet within a run and that no hop changes:
       protocol, addresses, ports, `id`, `length`, `seq`, `ack` and `flags` |
     """
-    field = frames.content.view(_PACKET)[:, 0]
+    field = fields(frames.content)
     plain = (field["type"] == _ETHERTYPE_IPV4) & (field["version"] == _VERSION_4_WITHOUT_OPTIONS)
     protocol = np.where(plain, field["protocol"], 0).astype(np.int64)
     of = [protocol == TCP, protocol == UDP, protocol == ICMP]

@@ -58,7 +58,8 @@ def bounds_ms(length: Duration) -> list[tuple[int, int]]:
 def rows(sent: Sent, target: Duration, at_head: bool, length: Duration) -> Iterator[Row]:
     """Yield a row per step of a load of `length`; `target` and `at_head` are the qdisc's."""
     packets = sent.packets
-    start_ns = packets.loc[packets["kind"].isin(LOADS), "time_ns"].min()
+    load = packets["kind"].str.startswith(LOADS)
+    start_ns = packets.loc[load if load.any() else slice(None), "time_ns"].min()
     packets = packets.assign(decided_ns=decided(packets, at_head))
     decisions = packets.sort_values("decided_ns", kind="stable")
     departures = packets[packets["left_ns"] >= 0].sort_values("left_ns", kind="stable")

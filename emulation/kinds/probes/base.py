@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emulation.captures.places import Place
 from emulation.model.run import Run
 from emulation.model.units import Duration
 
@@ -14,15 +15,17 @@ if TYPE_CHECKING:
     from emulation.kinds.probes.samples import Rows
 
 #: What the guest's module can record (`enum probe_kind` of qdisc/src/probe, in its order).
-QDISC, SOCKETS, CAPTURE = RECORDINGS = ("qdisc", "sockets", "capture")
+QDISC, SOCKETS, CAPTURE, QUEUE = RECORDINGS = ("qdisc", "sockets", "capture", "queue")
 
 DEFAULT_INTERVAL = Duration(10_000_000)
+#: Between two samples of counters that the records of a queue are compared with.
+COMPARED = Duration(100_000_000)
 
 #: A node, and its interface or None for all of them.
 Where = tuple[str, str | None]
 
 
-def _nothing(run: Run) -> None:
+def _nothing(run: Run, places: Sequence[Where]) -> None:
     """Take every run."""
 
 
@@ -30,8 +33,8 @@ def _nothing(run: Run) -> None:
 class ProbeKind:
     """A kind of probe, by its name.
 
-    What is recorded is stored as it is (a `capture`), as a series (with `columns`), or as the table
-    that `write` makes of the captures.
+    What is recorded is stored as it is (a `capture`, the packets of a `queue`), as a series (with
+    `columns`), or as the table that `write` makes of the packets of a queue.
     """
 
     name: str
@@ -41,10 +44,11 @@ class ProbeKind:
     places: Callable[[Run], list[Where]]
     words: int = 0  # how many words a place has that the user names; 0: none can be named
     interval: Duration | None = None  # between two samples, unless the user chooses another
-    check: Callable[[Run], None] = _nothing  # raises `ConfigError` for runs that it is not for
+    #: Raises `ConfigError` for runs and places that it is not for.
+    check: Callable[[Run, Sequence[Where]], None] = _nothing
     columns: tuple[str, ...] = ()  # of a series: those that each row has
     #: Of a series, which has the name of its recording: adds a row, from a message of netlink, of a
     #: place: (time, node, interface).
     add: Callable[[Rows, tuple[Any, ...], bytes], None] | None = None
-    #: Writes a table (CSV) of a run, from the guest's `out` and the captures by their places.
-    write: Callable[[Run, Path, Mapping[Where, Path], Path], None] | None = None
+    #: Writes a table (CSV) of a run, from the table of the packets at a place.
+    write: Callable[[Run, Place, Path, Path], None] | None = None

@@ -1,22 +1,19 @@
-"""Every packet that flent's client sends, followed through the queue: a row per kind of packets.
+"""The packets of a queue, a row per kind of packets (`emulation.captures.drops`)."""
 
-`emulation.captures.drops` has the columns.
-"""
-
-from collections.abc import Mapping
 from pathlib import Path
 
-from emulation.kinds.probes import upload
-from emulation.kinds.probes.base import CAPTURE, ProbeKind, Where
+from emulation.captures.places import Place
+from emulation.kinds.probes import queue
+from emulation.kinds.probes.base import QUEUE, ProbeKind
 from emulation.model.run import Run
 
 
-def write(run: Run, out: Path, captures: Mapping[Where, Path], table: Path) -> None:
-    """Write the table; raise `GuestFailure` if captures and counters do not agree."""
+def write(run: Run, place: Place, packets: Path, table: Path) -> None:
+    """Write the table."""
     from emulation.captures import drops  # pandas takes a second to import
 
-    rows = drops.rows(upload.sent(run, out, captures), upload.rtts(run))
-    upload.write(drops.Row, rows, table)
+    rows = drops.rows(queue.sent(run, packets), queue.rtts(run))
+    queue.write_rows(drops.Row, rows, table)
 
 
-KIND = ProbeKind("drops", "drops", CAPTURE, upload.places, write=write)
+KIND = ProbeKind("drops", "drops[:NODE INTERFACE]", QUEUE, queue.first_place, words=2, write=write)

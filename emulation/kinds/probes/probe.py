@@ -15,7 +15,7 @@ from typing import Any
 
 from emulation.errors import ConfigError, GuestFailure
 from emulation.kinds.probes import KINDS
-from emulation.kinds.probes.base import CAPTURE, RECORDINGS, Where
+from emulation.kinds.probes.base import CAPTURE, COMPARED, QUEUE, RECORDINGS, ProbeKind
 from emulation.model.run import Run
 from emulation.model.topology import Topology
 from emulation.model.units import Duration, UnitError
@@ -23,7 +23,8 @@ from emulation.model.units import Duration, UnitError
 #: The module that records, a folder of `qdisc/src`, and the library that loads it in the guest.
 MODULE, LIBRARY = "probe", "/job/modules/preload_probe.so"
 #: Files that the module reads (in the folder of the job) and writes (in its `out`).
-PLACES, SAMPLES, PACKETS = "probe.places", "probe.samples", "probe.{}.pcap"
+PLACES, SAMPLES = "probe.places", "probe.samples"
+CAPTURED, RECORDS = "probe.{}.pcap", "probe.{}.queue"
 #: The most ports and nodes that a guest records (qdisc/src/probe).
 MOST_PLACES = 128
 
@@ -65,19 +66,26 @@ class Probe:
         interval = str(self.interval).replace(" ", "") if self.interval else ""
         return ":".join(part for part in (self.kind, interval, place) if part)
 
+    @property
+    def about(self) -> ProbeKind:
+        """Return what its kind is."""
+        return KINDS[self.kind]
+
     def places(self, run: Run) -> list[dict[str, Any]]:
         """Return the probe's places in the rig of `run`, in the form of a job.
 
         Raises `ConfigError` if the rig has no such place.
         """
-        about = KINDS[self.kind]
-        places = about.places(run)
-        if self.node is not None:
+        about = self.about
+        if self.node is None:
+            places = about.places(run)
+        else:
             _check(run.topology, str(self), self.node, self.interface)
             places = [(self.node, self.interface)]
-        interval = {"interval_ns": self.interval.nanoseconds} if self.interval else {}
+        interval = self.interval or (COMPARED if about.recording == QUEUE else None)
+        sampled = {"interval_ns": interval.nanoseconds} if interval else {}
         return [
-            {"kind": about.recording, **interval, "node": node}
+            {"kind": about.recording, **sampled, "node": node}
             | ({"interface": interface} if interface else {})
             for node, interface in places
         ]
@@ -89,52 +97,51 @@ def check(probes: tuple[Probe, ...], run: Run) -> None:
         return
     if not run.topology.nodes:
         raise ConfigError("has no rig", run.id, "leave --probe out")
-    places(probes, run)
+    from emulation.kinds.probes import queue
+
+    queue.check_room(run, places(probes, run))
     for probe in probes:
-        about = KINDS[probe.kind]
-        about.check(run)
-        if not probe.places(run):
+        where = [(place["node"], place.get("interface")) for place in probe.places(run)]
+        probe.about.check(run, where)
+        if not where:
             what = f"the rig '{run.topology.name}' has no default place for this probe"
-            raise ConfigError(what, _where(str(probe)), f"name a place: {about.form}")
+            raise ConfigError(what, _where(str(probe)), f"name a place: {probe.about.form}")
 
 
 def places(probes: tuple[Probe, ...], run: Run) -> list[dict[str, Any]]:
     """Return the places of `probes`; raise `ConfigError` if one is unknown or named twice.
 
-    The captures that tables are made of are added unless they are asked for already.
+    What tables are made of is recorded once.
     """
-    named = [place for probe in _stored(probes) for place in probe.places(run)]
-    seen = set()
-    for place in named:
-        if (key := _key(place)) in seen:
-            where = " ".join(part for part in key[1:] if part)
-            raise ConfigError(f"two probes of {key[0]} at {where}", "--probe", "name each once")
-        seen.add(key)
-    more = {_key(place): place for probe in probes for place in probe.places(run)}
-    all_places = [*named, *(place for key, place in more.items() if key not in seen)]
-    if len(all_places) > MOST_PLACES:
-        what = f"{len(all_places)} places would be recorded, at most {MOST_PLACES} can be"
+    by_key: dict[tuple[str, ...], dict[str, Any]] = {}
+    named = set()
+    for probe in probes:
+        for place in probe.places(run):
+            key = place["kind"], place["node"], place.get("interface", "")
+            if probe.about.write is None:
+                if key in named:
+                    where = " ".join(part for part in key[1:] if part)
+                    what = f"two probes of {probe.kind} at {where}"
+                    raise ConfigError(what, "--probe", "name each once")
+                named.add(key)
+            by_key[key] = place
+    if len(by_key) > MOST_PLACES:
+        what = f"{len(by_key)} places would be recorded, at most {MOST_PLACES} can be"
         raise ConfigError(what, "--probe", "name the places that matter")
-    return all_places
-
-
-def _stored(probes: tuple[Probe, ...]) -> list[Probe]:
-    """Return the probes whose recordings are stored."""
-    return [probe for probe in probes if KINDS[probe.kind].write is None]
-
-
-def _key(place: dict[str, Any]) -> tuple[str, ...]:
-    return place["kind"], place["node"], place.get("interface", "")
+    return list(by_key.values())
 
 
 def files(probes: tuple[Probe, ...], run: Run) -> dict[str, str]:
     """Return the files that `reduce` makes -> their suffixes after the run's id in the data."""
-    ends = [f".{probe.kind}.csv" for probe in probes if KINDS[probe.kind].write is not None]
-    for place in (place for probe in _stored(probes) for place in probe.places(run)):
-        if place["kind"] == CAPTURE:
-            ends.append(f".{place['node']}.{place['interface']}.pcap.gz")
+    ends = []
+    for probe in probes:
+        stored = {CAPTURE: "pcap.gz", QUEUE: f"{probe.kind}.parquet"}.get(probe.about.recording)
+        if probe.about.write is not None:
+            ends.append(f".{probe.kind}.csv")
+        elif stored:
+            ends += [f".{at['node']}.{at['interface']}.{stored}" for at in probe.places(run)]
         else:
-            ends.append(f".{place['kind']}.parquet")
+            ends.append(f".{probe.kind}.parquet")
     return {f"probe{end}": end for end in ends}
 
 
@@ -155,7 +162,7 @@ def _sampled_places(probes: tuple[Probe, ...], run: Run) -> dict[str, list[dict[
     """Return the places of each kind of series."""
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for place in places(probes, run):
-        if place["kind"] != CAPTURE:
+        if place["kind"] not in (CAPTURE, QUEUE):
             by_kind.setdefault(place["kind"], []).append(place)
     return by_kind
 
@@ -192,23 +199,30 @@ def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
         what = "no probe could begin: the guest's first process never slept for long"
         raise GuestFailure(what, todo="leave --probe out")
     recorded = places(probes, run)
-    captures: dict[Where, Path] = {}
     for number, place in enumerate(recorded):
         if place["kind"] == CAPTURE:
-            raw = out / PACKETS.format(number)
+            raw = out / CAPTURED.format(number)
             packed = out / f"probe.{place['node']}.{place['interface']}.pcap.gz"
             packed.write_bytes(gzip.compress(raw.read_bytes(), 6, mtime=0))
             raw.unlink()
-            captures[place["node"], place["interface"]] = packed
-    for probe in probes:
-        if (write := KINDS[probe.kind].write) is not None:
-            write(run, out, captures, out / f"probe.{probe.kind}.csv")
-    if sampled := _sampled_places(probes, run):
-        from emulation.kinds.probes import samples  # pandas takes a second to import
+    if all(place["kind"] == CAPTURE for place in recorded):
+        return
+    from emulation.kinds.probes import queue, samples  # pandas takes a second to import
 
-        for kind, table in samples.tables(recorded, (out / SAMPLES).read_bytes()).items():
-            table.attrs["places"] = sampled[kind]
-            table.to_parquet(out / f"probe.{kind}.parquet", index=False)
+    series = samples.tables(recorded, (out / SAMPLES).read_bytes())
+    for kind, sampled in _sampled_places(probes, run).items():
+        series[kind].attrs["places"] = sampled
+        series[kind].to_parquet(out / f"probe.{kind}.parquet", index=False)
+    for number, place in enumerate(recorded):
+        if place["kind"] == QUEUE:
+            where = place["node"], place["interface"]
+            records = out / f"probe.{'.'.join(where)}.queue"
+            (out / RECORDS.format(number)).rename(records)
+            table = queue.write(run, where, records, series[QUEUE])
+            for probe in probes:
+                if probe.about.write is not None and place in probe.places(run):
+                    probe.about.write(run, where, table, out / f"probe.{probe.kind}.csv")
+            records.unlink()
 
 
 def _interval(text: str, whole: str) -> Duration:

@@ -16,6 +16,7 @@ import pandas as pd
 
 from emulation.errors import ConfigError
 from emulation.kinds.probes import KINDS
+from emulation.kinds.probes.base import QDISC, QUEUE
 
 _RECORD = struct.Struct("<QII")
 _HEADER = struct.Struct("<IHHII")  # struct nlmsghdr
@@ -25,12 +26,14 @@ _NONE = {"ssthresh_packets": 0x7FFFFFFF, "min_rtt_us": 2**32 - 1, "pacing_rate_b
 
 
 def tables(places: list[dict[str, Any]], samples: bytes) -> dict[str, pd.DataFrame]:
-    """Return the tables of `samples`, taken at `places` (`probe.places`), by kind of probe.
+    """Return the tables of `samples`, taken at `places` (`probe.places`), by what was recorded.
 
-    A kind that was not asked for is absent. Raises `ConfigError` if the samples are damaged.
+    Of a queue the counters of qdiscs were sampled. Raises `ConfigError` if the samples are damaged.
     """
-    kinds = {place["kind"] for place in places}
-    series = {kind.name: kind for kind in KINDS.values() if kind.add and kind.name in kinds}
+    names = {QUEUE: QDISC}
+    recorded = dict.fromkeys(place["kind"] for place in places)
+    kinds = {name: KINDS[names.get(name, name)] for name in recorded}
+    series = {name: kind for name, kind in kinds.items() if kind.add}
     rows = {name: Rows() for name in series}
     at = 0
     while at < len(samples):

@@ -1,14 +1,13 @@
-"""Drops and waiting times of what flent's client sends, in steps since the load began.
+"""The packets of a queue, in steps since the load began (`emulation.captures.startup`)."""
 
-`emulation.captures.startup` has the columns.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 
+from emulation.captures.places import Place
 from emulation.errors import ConfigError
-from emulation.kinds.probes import upload
-from emulation.kinds.probes.base import CAPTURE, ProbeKind, Where
+from emulation.kinds.probes import queue
+from emulation.kinds.probes.base import QUEUE, ProbeKind, Where
+from emulation.model.qdisc import Qdisc
 from emulation.model.run import Run
 from emulation.model.units import Duration
 
@@ -16,26 +15,44 @@ from emulation.model.units import Duration
 AT_HEAD = "codel"
 
 
-def write(run: Run, out: Path, captures: Mapping[Where, Path], table: Path) -> None:
-    """Write the table; raise `GuestFailure` if captures and counters do not agree."""
+def write(run: Run, place: Place, packets: Path, table: Path) -> None:
+    """Write the table."""
     from emulation.captures import startup  # pandas takes a second to import
 
-    sent = upload.sent(run, out, captures)
-    rows = startup.rows(sent, _target(run), run.point.up.kind == AT_HEAD, run.length)
-    upload.write(startup.Row, rows, table)
+    tested = _tested(run, place)
+    sent = queue.sent(run, packets)
+    rows = startup.rows(sent, _target(run, tested), tested.kind == AT_HEAD, run.length)
+    queue.write_rows(startup.Row, rows, table)
 
 
-def _target(run: Run) -> Duration:
-    target = dict(run.point.up.options).get("target")
+def _tested(run: Run, place: Where) -> Qdisc:
+    tested = getattr(queue.port(run, (place[0], str(place[1]))).egress, "qdisc", None)
+    if not isinstance(tested, Qdisc):
+        what = f"no queue under test at {place[0]} {place[1]}"
+        raise ConfigError(what, run.id, "choose another port, or the probe 'drops'")
+    return tested
+
+
+def _target(run: Run, tested: Qdisc) -> Duration:
+    target = dict(tested.options).get("target")
     if not isinstance(target, Duration):
         what = f"'{run.qdisc}' has no target with which its start could be compared"
         raise ConfigError(what, run.id, "choose codel or pie, or the probe 'drops'")
     return target
 
 
-def check(run: Run) -> None:
-    """Raise `ConfigError` unless the qdisc has a target."""
-    _target(run)
+def check(run: Run, places: Sequence[Where]) -> None:
+    """Raise `ConfigError` unless each queue has a target."""
+    for place in places:
+        _target(run, _tested(run, place))
 
 
-KIND = ProbeKind("startup", "startup", CAPTURE, upload.places, check=check, write=write)
+KIND = ProbeKind(
+    "startup",
+    "startup[:NODE INTERFACE]",
+    QUEUE,
+    queue.first_place,
+    words=2,
+    check=check,
+    write=write,
+)

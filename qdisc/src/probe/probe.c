@@ -13,8 +13,10 @@
  *
  * What to record is in the host's file PROBE_PLACES_FILE: struct place. Samples are in
  * PROBE_SAMPLES_FILE: struct record, and then netlink messages as RTM_GETQDISC and
- * SOCK_DIAG_BY_FAMILY answer with. Packets are in a pcap file of each place. Where something cannot
- * be recorded a line of the kernel's log says so, with a word that fails the run.
+ * SOCK_DIAG_BY_FAMILY answer with. Packets are in a pcap file of each place; of a queue, struct
+ * passage says what went in and what came out, in the order in which that happened, and where each
+ * sample of its counters was taken in between. Where something cannot be recorded a line of the
+ * kernel's log says so, with a word that fails the run.
  */
 
 #include <linux/hrtimer.h>
@@ -38,16 +40,37 @@
 #define PROBE_PLACES_FILE	"job/probe.places"
 #define PROBE_SAMPLES_FILE	"job/out/probe.samples"
 #define PROBE_PACKETS_FILE	"job/out/probe.%u.pcap"
+#define PROBE_QUEUE_FILE	"job/out/probe.%u.queue"
 
 #define PROBE_PLACES	128
 #define PROBE_MESSAGES	(256u << 10)	/* bytes of one record at most */
 #define PROBE_SNAP	128		/* bytes of a packet that are kept: all headers */
+#define PROBE_HEAD	64		/* the same of a passage */
+#define PROBE_ROOTS	16		/* queues of an interface with several */
 #define PROBE_SLACK_NS	(3600ull * NSEC_PER_SEC)
 
 enum probe_kind {
 	PROBE_QDISCS,	/* of an interface */
 	PROBE_SOCKETS,	/* of a network namespace */
 	PROBE_PACKETS,	/* of an interface */
+	PROBE_QUEUE,	/* of an interface: what enters and leaves its qdisc */
+};
+
+enum passage_event {
+	PASSAGE_ENTERED,
+	PASSAGE_LEFT,
+	PASSAGE_REFUSED,	/* dropped as a packet entered, that one or another */
+	PASSAGE_CAME,		/* from the other side */
+	PASSAGE_SAMPLED,	/* no packet: the counters were read */
+};
+
+struct passage {
+	u64 time_ns;		/* since 1970 */
+	u32 length;		/* of the frame, bytes */
+	u32 packets, bytes;	/* in the qdisc, before this one entered */
+	u16 segment;		/* bytes of payload of each segment of a superpacket, or 0 */
+	u8 event, kept;
+	u8 content[PROBE_HEAD];
 };
 
 struct place {
@@ -82,6 +105,11 @@ struct probe {
 	u64 due_ns;
 	struct packet_type tap;
 	int fd;			/* of the host, for packets */
+	struct {
+		struct Qdisc *qdisc;
+		int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free);
+	} roots[PROBE_ROOTS];
+	unsigned int root_count;
 };
 
 static struct probe probes[PROBE_PLACES];
@@ -218,6 +246,11 @@ static int fill_sockets(struct probe *probe)
 	return 0;
 }
 
+static bool of_queue(const struct probe *probe)
+{
+	return probe->place.kind == PROBE_QUEUE;
+}
+
 static void take(unsigned int number, u64 now)
 {
 	struct probe *probe = &probes[number];
@@ -226,7 +259,7 @@ static void take(unsigned int number, u64 now)
 
 	skb_trim(messages, 0);
 	record = skb_put(messages, sizeof(*record));
-	failed = probe->place.kind == PROBE_QDISCS ? fill_qdiscs(probe) : fill_sockets(probe);
+	failed = probe->place.kind == PROBE_SOCKETS ? fill_sockets(probe) : fill_qdiscs(probe);
 	if (failed) {
 		lost = true;
 		pr_err("probe: BUG: a sample is larger than %u bytes\n", PROBE_MESSAGES);
@@ -236,6 +269,11 @@ static void take(unsigned int number, u64 now)
 		.time_ns = now, .place = number, .length = messages->len - sizeof(*record),
 	};
 	keep(samples_fd, messages->data, messages->len);
+	if (of_queue(probe)) {
+		struct passage here = { .time_ns = now, .event = PASSAGE_SAMPLED };
+
+		keep(probe->fd, &here, sizeof(here));
+	}
 }
 
 static void sample(struct tasklet_struct *unused)
@@ -274,6 +312,17 @@ static enum hrtimer_restart expired(struct hrtimer *unused)
 	return HRTIMER_NORESTART;
 }
 
+static u64 present(void)
+{
+	unsigned long flags;
+	u64 now;
+
+	local_irq_save(flags);	/* the clock takes no simulated time then */
+	now = ktime_get_clocktai_ns();
+	local_irq_restore(flags);
+	return now;
+}
+
 static int packet(struct sk_buff *skb, struct net_device *dev, struct packet_type *tap,
 		  struct net_device *from)
 {
@@ -283,13 +332,9 @@ static int packet(struct sk_buff *skb, struct net_device *dev, struct packet_typ
 		u8 content[PROBE_SNAP];
 	} kept;
 	int before = skb->data - skb_mac_header(skb);
-	unsigned long flags;
 	u32 nanoseconds;
-	u64 now;
+	u64 now = present();
 
-	local_irq_save(flags);	/* the clock takes no simulated time then */
-	now = ktime_get_clocktai_ns();
-	local_irq_restore(flags);
 	kept.about.seconds = div_u64_rem(now, NSEC_PER_SEC, &nanoseconds);
 	kept.about.nanoseconds = nanoseconds;
 	kept.about.length = skb->len + before;
@@ -299,6 +344,57 @@ static int packet(struct sk_buff *skb, struct net_device *dev, struct packet_typ
 	keep(probe->fd, &kept, sizeof(kept.about) + kept.about.kept);
 	kfree_skb(skb);
 	return 0;
+}
+
+static void passes(struct probe *probe, struct sk_buff *skb, enum passage_event event,
+		   const struct Qdisc *qdisc)
+{
+	int before = skb->data - skb_mac_header(skb);
+	struct passage passage = {
+		.time_ns = present(),
+		.length = skb->len + before,
+		.segment = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : 0,
+		.event = event,
+	};
+
+	if (qdisc) {
+		passage.packets = qdisc_qlen_sum(qdisc);
+		passage.bytes = qdisc->qstats.backlog;
+	}
+	passage.kept = min_t(u32, passage.length, PROBE_HEAD);
+	if (skb_copy_bits(skb, -before, passage.content, passage.kept))
+		pr_err_once("probe: BUG: a packet could not be read\n");
+	keep(probe->fd, &passage, sizeof(passage));
+}
+
+static int passage_tap(struct sk_buff *skb, struct net_device *dev, struct packet_type *tap,
+		       struct net_device *from)
+{
+	struct probe *probe = container_of(tap, struct probe, tap);
+
+	passes(probe, skb, skb->pkt_type == PACKET_OUTGOING ? PASSAGE_LEFT : PASSAGE_CAME, NULL);
+	kfree_skb(skb);
+	return 0;
+}
+
+/* In the place of a root qdisc's own, so that it does not matter where a packet comes from. */
+static int enqueue(struct sk_buff *skb, struct Qdisc *qdisc, struct sk_buff **to_free)
+{
+	struct sk_buff *freed_before = *to_free, *freed;
+	unsigned int number, root;
+	int status;
+
+	for (number = 0; number < probe_count; number++)
+		for (root = 0; root < probes[number].root_count; root++)
+			if (probes[number].roots[root].qdisc == qdisc)
+				goto found;
+	BUG();
+found:
+	passes(&probes[number], skb, PASSAGE_ENTERED, qdisc);
+	status = probes[number].roots[root].enqueue(skb, qdisc, to_free);
+	for (freed = *to_free; freed != freed_before; freed = freed->next)
+		passes(&probes[number], freed, PASSAGE_REFUSED, NULL);
+	return status;
 }
 
 static int create(const char *name)
@@ -321,6 +417,33 @@ static int begin_packets(struct probe *probe, struct net_device *dev)
 	probe->tap.type = htons(ETH_P_ALL);
 	probe->tap.dev = dev;
 	probe->tap.func = packet;
+	dev_add_pack(&probe->tap);
+	return 0;
+}
+
+static int begin_queue(struct probe *probe, struct net_device *dev)
+{
+	unsigned int number;
+	char name[32];
+
+	snprintf(name, sizeof(name), PROBE_QUEUE_FILE, (unsigned int)(probe - probes));
+	probe->fd = create(name);
+	if (probe->fd < 0)
+		return probe->fd;
+	for (number = 0; number < dev->real_num_tx_queues; number++) {
+		struct Qdisc *root = rtnl_dereference(netdev_get_tx_queue(dev, number)->qdisc);
+
+		if (!root->enqueue || probe->root_count == PROBE_ROOTS)
+			return -EOPNOTSUPP;
+		if (root->enqueue == enqueue)
+			continue;
+		probe->roots[probe->root_count].qdisc = root;
+		probe->roots[probe->root_count++].enqueue = root->enqueue;
+		root->enqueue = enqueue;
+	}
+	probe->tap.type = htons(ETH_P_ALL);
+	probe->tap.dev = dev;
+	probe->tap.func = passage_tap;
 	dev_add_pack(&probe->tap);
 	return 0;
 }
@@ -349,6 +472,8 @@ static int begin(struct probe *probe)
 		return -ENODEV;
 	probe->ifindex = dev->ifindex;
 	dev_put(dev);
+	if (of_queue(probe))
+		return begin_queue(probe, dev);
 	return probe->place.kind == PROBE_PACKETS ? begin_packets(probe, dev) : 0;
 }
 
@@ -388,17 +513,17 @@ static int __init probe_init(void)
 	samples_fd = create(PROBE_SAMPLES_FILE);
 	if (samples_fd < 0)
 		status = samples_fd;
+	local_bh_disable();	/* no packet passes before the first sample */
 	for (number = 0; !status && number < probe_count; number++)
 		status = begin(&probes[number]);
 	if (status) {	/* never unloaded: taps may be there */
-		probe_count = 0;
+		lost = true;
 		pr_err("probe: BUG: place %u cannot be recorded: %d\n", number, status);
-		return 0;
+	} else {
+		for (number = 0; number < probe_count; number++)
+			probes[number].due_ns = ktime_get_clocktai_ns();
+		tasklet_schedule(&sampling);
 	}
-	local_bh_disable();
-	for (number = 0; number < probe_count; number++)
-		probes[number].due_ns = ktime_get_clocktai_ns();
-	tasklet_schedule(&sampling);
 	local_bh_enable();
 	return 0;
 }

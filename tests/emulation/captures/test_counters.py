@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from emulation.captures import counters
+from emulation.captures.counters import Totals
 from emulation.captures.follow import Followed, follow
 from emulation.errors import GuestFailure
 from tests.emulation.captures.made import table
@@ -49,17 +50,23 @@ def test_what_the_qdisc_counted_otherwise_is_an_error(
     assert raised.value.where == "aqm aqm-delay"
 
 
-def test_a_few_drops_may_be_of_others(queue: Followed) -> None:
-    counters.check_drops({"kind": "codel", "drops": 1}, queue, PORT, 0.0)
-    counters.check_drops({"kind": "codel", "drops": 2}, queue, PORT, 0.5)
-    for drops, part in ((2, 0.4), (0, 0.5)):
-        with pytest.raises(GuestFailure, match=f"codel counted {drops} drops, captured 1"):
-            counters.check_drops({"kind": "codel", "drops": drops}, queue, PORT, part)
-
-
 def test_red_has_its_own_word_for_marks() -> None:
     assert counters.marks({"kind": "red", "marked": 7}) == 7
-    assert counters.marks({"kind": "fq_codel", "ecn_mark": 3}) == 3
+    assert counters.marks({"kind": "fq_codel", "ecn_mark": 3, "ce_mark": 2}) == 5
+
+
+def test_totals_of_a_port_count_each_drop_once() -> None:
+    root = {"kind": "htb", "handle": "1:", "root": True, "packets": 9, "drops": 3, "qlen": 2}
+    leaves = [
+        {"kind": "codel", "handle": f"{n}0:", "parent": f"1:{n}", "packets": 4, "drops": n,
+         "qlen": 1, "ecn_mark": n}
+        for n in (1, 2)
+    ]  # fmt: skip
+    totals = counters.totals([root, *leaves])
+    assert totals == Totals(packets=9, drops=3, marks=3, queued=2)
+    assert counters.totals([{**root, "drops": 2}, *leaves]).drops == 3  # told later
+    assert counters.totals([root]).marks is None  # htb counts none
+    assert totals.since(Totals(1, 1, 1, 0)) == Totals(8, 2, 2, 2)
 
 
 def test_counters_are_those_of_the_qdisc_under_test(tmp_path: Path) -> None:

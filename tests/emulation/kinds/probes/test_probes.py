@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from emulation import kernel
+from emulation.captures.packets import read as read_packets
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError, GuestFailure
@@ -50,6 +51,8 @@ def test_what_is_written_is_what_is_meant() -> None:
         ("qdisc:router_up", "is not a probe of kind 'qdisc'"),
         ("sockets:client client-r1", "is not a probe of kind 'sockets'"),
         ("capture:1ms:a b", "is not a probe of kind 'capture'"),
+        ("packets:router_up", "is not a probe of kind 'packets'"),
+        ("drops:1ms", "is not a probe of kind 'drops'"),
     ],
 )
 def test_bad_text_is_refused(text: str, what: str) -> None:
@@ -155,7 +158,9 @@ def runs() -> dict[str, Run]:
 )
 def test_a_run_with_probes_is_the_run_without(name: str, interval: str, tmp_path: Path) -> None:
     run = runs()[name]
-    wanted = tuple(map(Probe.parse, (f"qdisc:{interval}", f"sockets:{interval}", "capture")))
+    wanted = tuple(
+        map(Probe.parse, (f"qdisc:{interval}", f"sockets:{interval}", "capture", "packets"))
+    )
     root, built = rootfs.build(), kernel.build()
     plain = execute(run, built, root, tmp_path / "without")
     result = execute(run, built, root, tmp_path / "with", probes=wanted)
@@ -177,3 +182,9 @@ def test_a_run_with_probes_is_the_run_without(name: str, interval: str, tmp_path
     assert flows.bytes_acked.max() > 100_000
     packets = result.data.with_name(f"{stem}.{place.node}.{place.interface}.pcap.gz")
     assert len(gzip.decompress(packets.read_bytes())) > 100_000
+    followed = read_packets(packets.with_name(packets.name.replace("pcap.gz", "packets.parquet")))
+    fates = followed["fate"].value_counts()
+    assert counted["packets"] - 20 < fates["sent"] + fates["marked"] <= counted["packets"]
+    assert fates["dropped"] == counted["drops"]
+    waited = followed["sojourn_ns"].dropna()
+    assert (waited >= 0).all() and waited.max() > 0
