@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from emulation.errors import ConfigError
-from emulation.kernel import module
+from emulation.kernel import module, recipe
 from emulation.model import era as eras
-from emulation.model.control import allowed
+from emulation.model.control import allowed, of_linux
 from emulation.model.egress import Hierarchy, Radio
 from emulation.model.qdisc import ModuleSource
 from emulation.model.run import Run
@@ -98,11 +98,18 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
 def _controls(run: Run) -> dict[str, str]:
     """Return what congestion controls need beside their modules: a map of files to their text."""
     of_modules = [control.name for control in run.own_controls]  # in the order of their loading
-    of_kernel = sorted(run.controls.difference(of_modules))
+    of_modules += _controls_of_linux(run)
+    of_kernel = run.controls.difference(of_modules)
     parameters = {
         path: text for control in run.own_controls for path, text in control.files().items()
     }
-    return parameters | allowed([*of_kernel, *of_modules])
+    return parameters | allowed(of_kernel, of_modules)
+
+
+def _controls_of_linux(run: Run) -> list[str]:
+    """Return the congestion controls of `run` that are modules of Linux itself."""
+    own = (control.name for control in run.own_controls)
+    return recipe.control_modules(run.kernel, run.controls.difference(own))
 
 
 def clock(run: Run, topology: Topology) -> dict[str, str]:
@@ -157,7 +164,9 @@ def modules_of(run: Run, topology: Topology | None = None) -> tuple[ModuleSource
     plugged = sorted({qdisc.kind for qdisc in qdiscs if qdisc.about.needs_plugin})
     folders = (*eras.modules(run.switches), *run.traffic.modules, *plugged)
     named = (module.source(module.SOURCES / folder) for folder in folders)
-    return tuple(dict.fromkeys((*own, *named)))
+    files = recipe.qdisc_modules(run.kernel, {qdisc.kind for qdisc in qdiscs})
+    files += map(of_linux, _controls_of_linux(run))
+    return tuple(dict.fromkeys((*own, *named, *map(ModuleSource.of_linux, files))))
 
 
 def _node(node: Node) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from emulation.errors import DamagedCache, KernelBuildError
 from emulation.host import confine, seal
 from emulation.host.cache import cache_dir, lock
 from emulation.host.digest import sha256
-from emulation.kernel import make
+from emulation.kernel import intree, make
 from emulation.kernel.builder import Kernel
 from emulation.kernel.recipe import RECIPE_DIR
 from emulation.kinds import qdiscs
@@ -78,13 +78,14 @@ def source(folder: Path) -> ModuleSource:
     return ModuleSource(named[0].replace("-", "_"), folder, digest)
 
 
-def build(kernel: Kernel, folder: Path, cache: Path | None = None) -> Module:
+def build(kernel: Kernel, folder: Path, cache: Path | None = None, is_ours: bool = False) -> Module:
     """Return the module in `folder`, built against `kernel` if the cache lacks it.
 
     Raises `KernelBuildError` if the folder has no module, the kernel was not kept for modules or
     the compiler finds an error, and `MissingTool`. A failed build leaves nothing but its log.
+    `is_ours` says that the sources are no stranger's.
     """
-    if not folder.resolve().is_relative_to(SOURCES):
+    if not (is_ours or folder.resolve().is_relative_to(SOURCES)):
         confine.require()
     sources = _sources(folder)
     digest = _digest(kernel, sources)
@@ -134,7 +135,14 @@ def needed(
     register a congestion control that it was named for.
     """
     drivers = [build(kernel, SOURCES / name) for name in job.get("drivers", ())]
-    return (*drivers, *(_with_controls(build(kernel, one.folder), one) for one in sources))
+    return (*drivers, *(_with_controls(_built(kernel, source), source) for source in sources))
+
+
+def _built(kernel: Kernel, source: ModuleSource) -> Module:
+    if not source.linux:
+        return build(kernel, source.folder)
+    with intree.folder(kernel, source.linux) as folder:
+        return build(kernel, folder, is_ours=True)
 
 
 def _with_controls(module: Module, source: ModuleSource) -> Module:

@@ -18,6 +18,8 @@ from typing import Any
 from emulation.errors import KernelBuildError
 from emulation.host import lock
 from emulation.host.debs import Deb
+from emulation.kinds.qdiscs import KINDS
+from emulation.model.control import of_linux
 
 #: The folder with KERNEL.toml, the fragments and the patches.
 RECIPE_DIR = Path(__file__).resolve().parents[2] / "qdisc"
@@ -320,8 +322,31 @@ def is_series(text: str) -> bool:
 def lacking(series: str, kinds: Iterable[str], controls: Iterable[str]) -> list[str]:
     """Return those of the kinds of qdiscs and congestion controls that a series does not have."""
     on = _options_on(series)
-    absent = {kind for kind in kinds if f"CONFIG_NET_SCH_{kind.upper()}" not in on}
-    return sorted((absent - _ALWAYS) | (set(controls) - _controls(series)))
+    absent = {kind for kind in kinds if f"CONFIG_NET_SCH_{kind.upper()}" not in on} - _ALWAYS
+    absent -= {kind for kind in absent if kind in KINDS and KINDS[kind].linux}
+    unknown = {name for name in set(controls) - _controls(series) if not of_linux(name)}
+    return sorted(absent | unknown)
+
+
+def qdisc_modules(series: str, kinds: Iterable[str]) -> list[str]:
+    """Return the files of Linux whose modules a series needs for these kinds of qdiscs.
+
+    Of a kernel of the user's own nothing is known: it has what its runs ask for.
+    """
+    if not is_series(series):
+        return []
+    on = _options_on(series)
+    files = {kind: KINDS[kind].linux for kind in kinds if kind in KINDS}
+    return sorted(
+        file for kind, file in files.items() if file and f"CONFIG_NET_SCH_{kind.upper()}" not in on
+    )
+
+
+def control_modules(series: str, names: Iterable[str]) -> list[str]:
+    """Return those of Linux's congestion controls that a series has as modules alone."""
+    if not is_series(series):
+        return []
+    return sorted(name for name in set(names) - _controls(series) if of_linux(name))
 
 
 def controls(series: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from emulation.model.qdisc import ModuleSource
@@ -23,17 +23,22 @@ SENDS_ECT = frozenset({"dctcp"})
 _ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
 
 
-def allowed(controls: Iterable[str]) -> dict[str, str]:
-    """Return the setting by which a network namespace may have `controls`: a file and its text.
+def of_linux(name: str) -> str:
+    """Return the file of Linux with a congestion control; empty for one that is not Linux's."""
+    return f"net/ipv4/tcp_{name}.c" if name in _ORDER[1:] else ""
 
-    Empty where nothing has to be allowed. The guest compares the text with what the kernel then
-    lists, so that its order matters.
+
+def allowed(built_in: Iterable[str], modules: Sequence[str] = ()) -> dict[str, str]:
+    """Return the setting by which a network namespace may have congestion controls.
+
+    It maps a file to its text, and is empty where nothing has to be allowed. `modules` are those
+    that are loaded, in that order. The guest compares the text with what the kernel then lists, so
+    that its order matters.
     """
-    wanted = set(controls)
-    if wanted <= _FREE:
+    wanted = set(built_in)
+    if wanted <= _FREE and not modules:
         return {}
-    own = [name for name in controls if name not in _ORDER]
-    return {_ALLOWED: " ".join([name for name in _ORDER if name in wanted | _FREE] + own)}
+    return {_ALLOWED: " ".join([*(name for name in _ORDER if name in wanted | _FREE), *modules])}
 
 
 @dataclass(frozen=True)

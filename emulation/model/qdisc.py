@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +23,13 @@ class ModuleSource:
     digest: str  # of these files
     plugin: bool = False  # for `tc` alone: the kernel has the qdisc
     controls: tuple[str, ...] = field(default=(), compare=False)  # that a study says it registers
+    linux: str = ""  # the file of Linux that it is built from, in place of a folder
+
+    @classmethod
+    def of_linux(cls, file: str) -> ModuleSource:
+        """Return a module of Linux itself: the kernel that it is built against has its source."""
+        digest = hashlib.sha256(file.encode()).hexdigest()[:16]
+        return cls(Path(file).stem, Path(), digest, linux=file)
 
 
 @dataclass(frozen=True)

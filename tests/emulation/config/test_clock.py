@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import readback
 
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError
 from emulation.model import era
 from emulation.model.era import TESTBED, TICKS
+from tests.emulation.kinds.qdiscs.guest import readback
 
 RECOVERY = "2014+fack+no_rack+quickack+no_sack_compression"
 

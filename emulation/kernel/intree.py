@@ -1,0 +1,100 @@
+"""Modules of Linux itself, from the source of the kernel that they are built against.
+
+The base kernel stays as it is: a qdisc or a congestion control that its options leave out is built
+as a module for runs that use it, and is part of their identity alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from emulation.errors import KernelBuildError
+from emulation.host import seal
+from emulation.host.cache import cache_dir, lock
+from emulation.host.debs import extract
+from emulation.kernel import recipe as recipes, source
+from emulation.kernel.builder import Kernel
+from emulation.kernel.source import Source
+
+#: Folders of the source whose files can become modules; each is read once and kept in the cache.
+FOLDERS = ("net/sched", "net/ipv4")
+
+_LOCAL = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
+
+
+@contextmanager
+def folder(kernel: Kernel, path: str) -> Iterator[Path]:
+    """Give a folder with a module's file, such as net/sched/sch_skbprio.c, and a Kbuild for it.
+
+    Raises `KernelBuildError` where the kernel's source does not have the file, or a patch of the
+    kernel changes it.
+    """
+    for patch in recipes.load(kernel.series).patches:
+        if f"+++ b/{path}\n" in patch.path.read_text(errors="replace"):
+            what = f"{path} cannot be a module: {patch.path.parent.name}/{patch.name} changes it"
+            raise KernelBuildError(what, kernel.series, "build it into the kernel")
+    tree = _tree(kernel)
+    if not (tree / path).is_file():
+        what = f"Linux {kernel.release} has no {path}"
+        raise KernelBuildError(what, kernel.series, "choose another kernel")
+    with tempfile.TemporaryDirectory() as scratch:
+        place = Path(scratch)
+        file = place / Path(path).name
+        shutil.copyfile(tree / path, file)
+        for header in _LOCAL.findall(file.read_text(errors="replace")):
+            shutil.copyfile((tree / path).with_name(header), place / header)
+        (place / "Kbuild").write_text(f"obj-m := {file.stem}.o\n")
+        yield place
+
+
+def _tree(kernel: Kernel) -> Path:
+    """Return the `FOLDERS` of a kernel's source, from the cache or unpacked."""
+    digest = kernel.provenance["source"]["sha256"]
+    cache = cache_dir("kernel") / "in-tree"
+    cache.mkdir(exist_ok=True)
+    place = cache / digest[:16]
+    with lock(cache):
+        if not seal.is_intact(place):
+            with tempfile.TemporaryDirectory(prefix=".unpack-", dir=cache) as scratch:
+                seal.install(_unpacked(_package(kernel, digest), Path(scratch)), place)
+    return Path(place)
+
+
+def _package(kernel: Kernel, digest: str) -> Source:
+    """Return the source that a kernel was built from."""
+    folder = cache_dir("kernel") / "sources"
+    path = folder / str(kernel.provenance["source"]["file"])
+    origin = recipes.load(kernel.series).origin
+    if path.is_file() or origin is None:
+        package = source.of_file(path)
+    else:
+        package = source.fetch(origin, folder)
+    if package.sha256 != digest:
+        what = f"the kernel was built from {path.name} with the digest {digest[:16]}"
+        raise KernelBuildError(what, str(package.path), f"put that file into {folder}")
+    return package
+
+
+def _unpacked(package: Source, scratch: Path) -> Path:
+    """Unpack the `FOLDERS` of a source."""
+    archive, top = package.path, scratch / "source"
+    if archive.suffix == ".deb":
+        extract(archive, scratch / "deb")
+        (archive,) = (scratch / "deb/usr/src").glob("*.tar.*")
+    top.mkdir()
+    parts = [f"*/{name}" for name in FOLDERS]
+    done = subprocess.run(
+        ["tar", "-x", "-f", archive, "-C", top, "--strip-components=1", "--wildcards", *parts],
+        env={**os.environ, "XZ_DEFAULTS": "-T0"}, capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["tar failed"]
+        raise KernelBuildError(f"cannot be unpacked: {lines[0]}", str(package.path))
+    return top
