@@ -84,9 +84,9 @@ def _run_file(path: Path) -> Any:
 
 
 def _flent(path: Path) -> None:
-    from analysis.measures.spread import flow_starts
     from analysis.runs.flentfile import read_flent
     from analysis.runs.packets import read_series
+    from studies.gbw2015.measures.spread import flow_starts
 
     file = _run_file(path)
     _each(lambda: read_flent(path), lambda: read_series(file), lambda: flow_starts([file]))
@@ -108,7 +108,7 @@ def _compared(path: Path) -> None:
 
 
 def _window(path: Path) -> object:
-    from analysis.measures.window import read_connection
+    from studies.codel2012.measures.window import read_connection
 
     return read_connection(path)
 
@@ -147,8 +147,8 @@ def _pcap(path: Path) -> object:
 
 
 def _probe(path: Path) -> object:
-    from analysis.measures import drops
     from analysis.runs import recorded
+    from studies.gbw2015.measures import drops
 
     text = json.dumps({"run": RUN, "length_s": 10})
     path.with_name("seed-001.json").write_text(text)

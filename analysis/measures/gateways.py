@@ -5,15 +5,20 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
 from analysis.errors import DataError
-from analysis.measures.dynamic import MOST_MS, below_percent, first_drop_ms, longest_ms, steps
-from analysis.measures.queues import read_run
+from analysis.measures.fairness import jain
 from analysis.measures.registry import Measure, Metric
 from analysis.runs.axes import axes, packets
-from analysis.runs.dataset import RunFile, read_record
+from analysis.runs.dataset import RunFile, read_record, usable
+from analysis.runs.flentfile import RERUN
+from analysis.runs.packets import read_series
 
+QUANTILES: Final = {"p25": "p25_ms", "p50": "median_ms", "p75": "p75_ms", "p95": "p95_ms"}
+UNSHARED: Final = ("other",)  # acknowledgments and requests are of no source of their own
+MOST_MS: Final = 90.0  # Dynamic Links: "less than 90ms 95% of the total simulation time"
 FRAME_BITS: Final = 8 * 1514
 AFTER_S: Final = 10.0  # after a change of the rate
 USED_PERCENT: Final = 60.0  # Static Link Rates: "over 60% utilization"
@@ -64,6 +69,91 @@ METRICS: Final = {
     "after_rises_megabytes": Metric("sent in the 10 s after the rate's rises", "MB"),
     "elsewhere_megabytes": Metric("sent at other times", "MB"),
 }
+
+
+def read_run(file: RunFile) -> list[dict[str, Any]]:
+    """Return what each queue of a run did: its direction, the load, and measurements.
+
+    Delays in ms are those of the packets that were sent while the load lasted; dropped_percent is a
+    share of those that arrived. Raises DataError if the provenance lacks an entry.
+    """
+    record = read_record(file)
+    with usable(file):
+        load = str(record["load"])
+        return [{"load": load, **_queue(name, one)} for name, one in record["queues"].items()]
+
+
+def drop_shares(sources: Mapping[str, Mapping[str, int]]) -> list[float]:
+    """The share of its packets that each source lost; equal if drops are in proportion to packets.
+
+    A source is a bulk transfer, a flow of constant bit rate, all uploads or all web sessions
+    (codel2012, Metrics: "per source").
+    """
+    return [
+        one["dropped"] / one["packets"]
+        for name, one in sources.items()
+        if name not in UNSHARED and one["packets"]
+    ]
+
+
+def _queue(direction: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    sent, dropped = int(told["sent"]), int(told["dropped"])
+    delay, shares = told["delay_ms"], drop_shares(told["sources"])
+    return {
+        "direction": direction,
+        "sent": sent,
+        "dropped": dropped,
+        "kilobytes": told["bytes"] / 1000,
+        "utilisation_percent": 100 * told["utilisation"],
+        "dropped_percent": 100 * dropped / max(1, sent + dropped),
+        "jain": jain(shares) if len(shares) > 1 else np.nan,
+        **{name: float(delay[key]) for key, name in QUANTILES.items()},
+        "longest_ms": float(delay["p100"]),
+        "mean_ms": float(told["mean_delay_ms"]),
+    }
+
+
+def steps(file: RunFile, direction: str = "forward") -> pd.DataFrame:
+    """A row per step of the load: time_s at its end, least_ms, median_ms and longest_ms of the
+    delay (NaN where nothing was sent), mbit_s, dropped, and kilobytes sent since the load began."""
+    series = read_series(file)
+    try:
+        time_s = series["time_s"][1:]
+        table = pd.DataFrame(
+            {
+                "time_s": time_s,
+                **{
+                    f"{name}_ms": series[f"Queue delay (ms) {name}::{direction}"][1:]
+                    for name in ("least", "median", "longest")
+                },
+                "mbit_s": series[f"Sent (Mbit/s)::{direction}"][1:],
+                "dropped": series[f"Dropped (packets)::{direction}"][1:],
+            }
+        )
+    except KeyError as error:
+        raise DataError.of(file.data, f"lacks the series {error}", RERUN) from error
+    step_s = float(series["time_s"][1] - series["time_s"][0])
+    return table.assign(kilobytes=(table["mbit_s"] * step_s * 1e3 / 8).cumsum())
+
+
+def below_percent(table: pd.DataFrame, most_ms: float) -> float:
+    """Percent of the steps in which no packet had waited as long as `most_ms`.
+
+    codel2012 gives this of "the total simulation time" (Dynamic Links).
+    """
+    return 100 * float((table["longest_ms"].fillna(0) < most_ms).mean())
+
+
+def longest_ms(table: pd.DataFrame, at_s: float, within_s: float = 10.0) -> float:
+    """The longest delay of the `within_s` after `at_s`."""
+    after = table[(table["time_s"] > at_s) & (table["time_s"] <= at_s + within_s)]
+    return float(after["longest_ms"].max())
+
+
+def first_drop_ms(table: pd.DataFrame, at_s: float) -> float:
+    """From `at_s` to the end of the first step in which a packet was dropped; NaN for none."""
+    dropping = table[(table["time_s"] > at_s + 1e-9) & (table["dropped"] > 0)]
+    return 1000 * float(dropping["time_s"].iloc[0] - at_s) if len(dropping) else float("nan")
 
 
 def measure(run: RunFile) -> Mapping[str, float]:

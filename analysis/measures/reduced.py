@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 from analysis.errors import DataError
-from analysis.measures import drops, startup
 from analysis.measures.table import measure_run
 from analysis.runs import study
 from analysis.runs.dataset import RunFile, read_record
@@ -24,7 +23,6 @@ from analysis.runs.flentfile import RERUN
 from emulation import datafile
 from emulation.host.digest import sha256
 
-TABLES: Final = (drops.PROBE, startup.PROBE)
 WHOLE: Final = 3
 """Seeds of a cell whose data are kept."""
 
@@ -50,9 +48,8 @@ def reduce(run: RunFile) -> None:
     partial.write_text(text + "\n", encoding="utf-8")
     partial.replace(run.provenance)  # the data are removed when the measures are there
     stem = run.provenance.stem
-    stay = {f"{stem}{end}" for end in (".json", *(f".{probe}.csv" for probe in TABLES))}
     for path in run.provenance.parent.glob(f"{stem}.*"):
-        if path.name not in stay:
+        if path.suffix not in (".json", ".csv"):
             path.unlink()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.errors import DataError
-from analysis.measures import battling, metrics
+from analysis.measures import flood, metrics
 from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import Dataset, RunFile, read_record, read_runs
 from analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats
@@ -52,8 +52,8 @@ def measure(run: RunFile) -> dict[str, float]:
     return {
         metrics.INDUCED: float(row[metrics.INDUCED]),
         **(found := goodputs(data)),
-        battling.TOTAL: sum(found.values()),
-        battling.LATENCY: float(battling.probes_ms(data).iloc[0]),
+        flood.TOTAL: sum(found.values()),
+        flood.LATENCY: float(flood.probes_ms(data).iloc[0]),
         "slowest_probe_ms": _slowest(loaded) - float(facts["base_rtt_ms"]),
         **startup(time_s, latency_ms, float(facts["length_s"])),
         **_drops(run),

@@ -4,23 +4,19 @@ gbw2015 is T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad a
 AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
 """
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, Literal, get_args
 
 import numpy as np
 import pandas as pd
-import pandera.pandas as pa
 
 from analysis.errors import DataError, require_one
-from analysis.measures import agreement
 from analysis.measures.metrics import CELL, RUN, Column, cell_metrics
 from analysis.measures.registry import Measure, Metric
 from analysis.measures.rrul import goodputs
 from analysis.runs.axes import axes
 from analysis.runs.dataset import Dataset, RunFile, find_settings, read_runs
 from analysis.runs.flentfile import TCP_KINDS, Floats
-from analysis.runs.published import read_table
 from analysis.runs.settings import Setting, of_setting
 from analysis.words import intervals
 
@@ -34,23 +30,6 @@ COLUMNS: Final[tuple[Column, ...]] = (
     ("delay_p99_ms", "voip_delay_p99", "upload", "ms"),
     (LOSS, "voip_loss", "upload", "%"),
 )
-LOSSES: Final = pa.DataFrameSchema(
-    {
-        "table": pa.Column(int),
-        "path": pa.Column(str, pa.Check.isin(["wired", "wifi"])),
-        "cross_traffic": pa.Column(str, pa.Check.isin(["tcp", "rrul"])),
-        "link": pa.Column(str),
-        "qdisc": pa.Column(str),
-        "loss_percent": pa.Column(float, pa.Check.in_range(0, 100)),
-        "reading_error": pa.Column(float, pa.Check.gt(0)),
-    },
-    unique=["table", "cross_traffic", "link", "qdisc"],
-    strict=True,
-)
-"""One row per printed loss. The paper prints 0 as a dash, and rounds: `reading_error`, in points,
-is half of the last digit's unit."""
-
-
 METRICS: Final = {
     "voip_delay_ms": Metric("mean induced one-way delay", "ms"),
     "voip_delay_median_ms": Metric("median induced one-way delay", "ms"),
@@ -159,58 +138,6 @@ def other_tool(
 def _tool(run: str) -> str:
     """What a run measures its calls with: as the paper did, unless its axes name another."""
     return axes(run).get("probe", "D-ITG")
-
-
-def cell_losses(data: Dataset, experiments: Mapping[str, str]) -> pd.DataFrame:
-    """One row per cell and experiment: CELL, beside (the name in `experiments`), n_seeds, and mean,
-    std, ci_low and ci_high of the loss in %."""
-    per_run = run_voip(data)
-    experiment = per_run["run"].map(data.runs.set_index("run")["experiment"])
-    parts = []
-    for name, one in experiments.items():
-        cells = cell_voip(per_run[experiment == one]).assign(beside=name)
-        parts.append(cells[cells["metric"] == "voip_loss"])
-    columns = [*CELL, "beside", "n_seeds", "mean", "std", "ci_low", "ci_high"]
-    return pd.concat(parts, ignore_index=True)[columns]
-
-
-def read_losses(path: Path, names: Iterable[str], over: str = "wired") -> pd.DataFrame:
-    """Printed losses of the VoIP tests `over` the wire (Table 2) or `wifi` (Table 3): beside, link,
-    qdisc, loss_percent, reading_error.
-
-    `names` are what "one TCP flow" and "RRUL" are called. Raises DataError where the file is not
-    such a table.
-    """
-    numbers = {"loss_percent": float, "reading_error": float}
-    table = read_table(path, LOSSES, "losses", numbers)
-    require_one("path", over, dict.fromkeys(table["path"]))
-    chosen = table[table["path"] == over]
-    called = dict(zip(("tcp", "rrul"), names, strict=True))
-    return chosen.assign(beside=chosen["cross_traffic"].map(called))[
-        ["beside", "link", "qdisc", "loss_percent", "reading_error"]
-    ].reset_index(drop=True)
-
-
-def compare_loss(cells: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """One row per printed loss: beside, link, qdisc, published, ours (mean over runs), ratio,
-    interval, allowed (points), agrees, n_seeds. It agrees as `metrics.compare` has it; where no
-    seed lost a packet, as many may have been lost as would not be seen. `cells` is from
-    cell_losses, of one setting, `published` from read_losses."""
-    keys = ["beside", "link", "qdisc"]
-    ours = cells.astype({"link": str, "qdisc": str}).drop(columns=["era", "cc"])
-    table = published.merge(ours, on=keys, how="left", validate="one_to_one")
-    table = table.rename(columns={"loss_percent": "published", "mean": "ours"})
-    table["n_seeds"] = table["n_seeds"].fillna(0).astype(int)
-    reach = agreement.spread(table["std"], table["n_seeds"])
-    unseen = agreement.unseen(agreement.PACKET_PERCENT, 1) / table["n_seeds"].clip(lower=1)
-    reach = np.where(table["ours"] == 0, np.fmax(reach, unseen), reach)
-    table["allowed"] = agreement.allowed(table["reading_error"], reach)
-    both = table["ours"], table["published"]
-    table["agrees"] = agreement.agrees(*both, table["reading_error"], reach)
-    table["ratio"] = (table["ours"] / table["published"]).where(table["published"] > 0)
-    table["interval"] = intervals(table["ci_low"], table["ci_high"])
-    values = ["published", "ours", "ratio", "interval", "allowed", "agrees", "n_seeds"]
-    return table[[*keys, *values]]
 
 
 def measure(run: RunFile) -> dict[str, float]:

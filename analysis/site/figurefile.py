@@ -31,10 +31,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from analysis.errors import DataError
-from analysis.measures.ablation import ablation_eras
 from analysis.measures.unloaded import UNLOADED_QDISC
 from analysis.runs.dataset import era_and_kernel, variant_name
 from analysis.runs.study import study_at
+from analysis.runs.switches import eras_of
 from analysis.sources import check_notebook
 from emulation.config.catalogue import select
 from emulation.config.ownfile import names
@@ -160,7 +160,7 @@ class FigureFile:
 
     def _eras(self, experiment: str, link: str, qdisc: str) -> list[str]:
         if self.ablation:
-            return ablation_eras(qdisc)
+            return eras_of(qdisc)
 
         def shown(era: str) -> bool:
             without = self.without.get(era, ())

@@ -31,6 +31,7 @@ pytestmark = [
 #: Cells are all attached, whether in sight or not; nothing is asked of the network.
 SETTINGS = {
     "notebook-extension/tracker": {"windowingMode": "none"},
+    "docmanager-extension/plugin": {"autosave": False},  # notebooks of studies are no copies
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
 }
 
@@ -82,7 +83,7 @@ def lab(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ]  # fmt: skip
     with (place / "log").open("wb") as log:
         server = subprocess.Popen(
-            command, cwd=place / "notebooks", env={**os.environ, **folders}, stdout=log, stderr=log
+            command, cwd=place, env={**os.environ, **folders}, stdout=log, stderr=log
         )
     address = f"http://127.0.0.1:{port}"
     try:
@@ -166,7 +167,7 @@ def choose(page: Page, label: str, value: str) -> None:
 
 
 def test_a_notebook_runs_on_the_shipped_data(page: Page, lab: str) -> None:
-    run_all(page, lab, "rrul.ipynb")
+    run_all(page, lab, "notebooks/rrul.ipynb")
     expect(page.get_by_role("columnheader", name="Published", exact=True)).to_have_count(1)
     expect(page.locator(".jp-RenderedSVG img")).to_have_count(2)  # one run, and the figure
     drawn = "(one) => one.decode().then(() => one.naturalWidth)"
@@ -181,12 +182,12 @@ def test_cells_are_run_once_the_kernel_is_there(page: Page, lab: str) -> None:
         route.continue_()
 
     page.route("**/api/sessions*", later)
-    run_all(page, lab, "facts.ipynb")
+    run_all(page, lab, "studies/khademi2013/notebooks/facts.ipynb")
 
 
 @pytest.mark.kernel
 def test_a_run_is_refused_one_is_watched_and_one_cancelled(page: Page, lab: str) -> None:
-    run_all(page, lab, "explore.ipynb")
+    run_all(page, lab, "notebooks/explore.ipynb")
     start = page.locator(".jupyter-button", has_text="Run")
     alert = page.locator('.widget-html-content [role="alert"]')
     choose(page, "load, s", "0.1")

@@ -12,11 +12,11 @@ import pytest
 from analysis.errors import DataError
 from analysis.site.execute import execute
 from analysis.site.figurefile import read_figure
-from analysis.site.parameters import defaults, require_kinds
+from analysis.site.parameters import defaults, notebook_called, require_kinds
 from emulation.study import template
 from tests import ROOT
 
-NOTEBOOKS = ROOT / "notebooks"
+NOTEBOOKS = [*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("studies/*/notebooks/*.ipynb")]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ NOTEBOOKS = ROOT / "notebooks"
         (
             "facts",
             {"study": 5},
-            "study: is 5, no text. Write e.g. study = '../studies",
+            "study: is 5, no text. Write e.g. study = '..'",
         ),
         ("timeline", {"row": "{link}"}, "row: is '{link}', of which no name can be made ('link')"),
         (
@@ -85,10 +85,11 @@ NOTEBOOKS = ROOT / "notebooks"
 def test_a_misspelled_option_stops_the_notebook(
     notebook: str, parameters: dict[str, object], said: str, tmp_path: Path
 ) -> None:
+    path = notebook_called(notebook)
     with pytest.raises(papermill.PapermillExecutionError, match=re.escape(said)):
         papermill.execute_notebook(
-            str(NOTEBOOKS / f"{notebook}.ipynb"), str(tmp_path / "out.ipynb"), parameters,
-            cwd=str(NOTEBOOKS), kernel_name="python3", progress_bar=False,
+            str(path), str(tmp_path / "out.ipynb"), parameters,
+            cwd=str(path.parent), kernel_name="python3", progress_bar=False,
         )  # fmt: skip
 
 
@@ -114,12 +115,12 @@ def test_a_misspelled_option_stops_the_notebook(
 def test_a_parameter_has_the_kind_of_its_default(
     notebook: str, name: str, value: object, said: str
 ) -> None:
-    given = {**defaults(NOTEBOOKS / f"{notebook}.ipynb"), name: value}
+    given = {**defaults(notebook_called(notebook)), name: value}
     with pytest.raises(DataError, match=re.escape(f"{name}: ") + ".*" + re.escape(said)):
         require_kinds(notebook, given)
 
 
-@pytest.mark.parametrize("path", [*NOTEBOOKS.glob("*.ipynb")], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_looks_at_the_kinds_of_its_own_parameters(path: Path) -> None:
     require_kinds(path.stem, defaults(path))
     called = f'require_kinds("{path.stem}", globals())'

@@ -10,8 +10,7 @@ import pytest
 
 from analysis.claims.check import checks
 from analysis.claims.plugin import rules_of
-from analysis.measures import battling
-from analysis.plots import battling as figures_battling
+from analysis.measures.flood import LATENCY, SILENT, TOTAL, run_numbers
 from analysis.runs.dataset import Dataset, RunFile, find_runs, read_runs
 from analysis.runs.flentfile import kind_of
 from analysis.runs.settings import Setting
@@ -20,6 +19,7 @@ from analysis.runs.study import study_at
 from emulation.config.catalogue import experiment, load, select
 from emulation.config.job import job_of
 from emulation.machine import guestcode
+from studies.battling2013 import measures as battling, plots as figures_battling
 from tests import ROOT
 from tests.data import synthetic
 
@@ -50,26 +50,26 @@ def test_every_mark_of_the_probes_is_one(mark: str) -> None:
 
 
 def test_latency_is_the_mean_over_probes_and_throughput_the_sum_of_all_flows(data: Dataset) -> None:
-    table = battling.run_numbers(data).set_index(["qdisc", "seed"])
+    table = run_numbers(data).set_index(["qdisc", "seed"])
     levels = synthetic.LEVELS["10-10"]["sfq"]
-    assert table.loc[("sfq", 1), battling.TOTAL] == pytest.approx(2 * levels[1], rel=0.02)
+    assert table.loc[("sfq", 1), TOTAL] == pytest.approx(2 * levels[1], rel=0.02)
     # 50 ms of the path and 0.1 of the probe come on top of what waits
-    assert table.loc[("sfq", 1), battling.LATENCY] == pytest.approx(50.1 + levels[0], rel=0.1)
-    assert (table[battling.SILENT].abs() < 1.5).all()
+    assert table.loc[("sfq", 1), LATENCY] == pytest.approx(50.1 + levels[0], rel=0.1)
+    assert (table[SILENT].abs() < 1.5).all()
 
 
 def test_a_probe_that_is_lost_leaves_steps_without_an_answer(data: Dataset) -> None:
     samples = data.samples
     icmp = samples["kind"] == "ping_icmp"
     kept = samples[~icmp | (samples.groupby("run", observed=True).cumcount() % 2 == 0)]
-    table = battling.run_numbers(Dataset(kept, data.flows, data.runs))
-    assert table[battling.SILENT].between(45, 55).all()
+    table = run_numbers(Dataset(kept, data.flows, data.runs))
+    assert table[SILENT].between(45, 55).all()
 
 
 def test_settings_compare_qdiscs_within_a_seed() -> None:
     rows = [
         {"experiment": "rrul", "era": "2013", "link": "10/10", "cc": "cubic", "seed": seed,
-         "qdisc": qdisc, battling.LATENCY: latency, battling.TOTAL: total}
+         "qdisc": qdisc, LATENCY: latency, TOTAL: total}
         for seed, factor in ((1, 1.0), (2, 2.0))
         for qdisc, latency, total in (
             ("pfifo_fast", 900, 18.0), ("sfq", 10 * factor, 20.0), ("fq_codel", 4, 19.0 * factor),
@@ -153,7 +153,7 @@ def test_a_flood_starves_a_ping_in_codel_and_not_in_fq_codel(tmp_path: Path) -> 
         carried = 10e6 * 4 / 8 / 1514
         assert queue["drops"] + queue["packets"] > 10 * carried
         found = read_runs(find_runs(tmp_path, "battling2013", "udp_flood@4s", qdiscs=[qdisc]))
-        latency[qdisc] = battling.run_numbers(found)[battling.LATENCY].iloc[0]
+        latency[qdisc] = run_numbers(found)[LATENCY].iloc[0]
     assert latency["fq_codel"] < 5
     assert latency["codel"] > 20 * latency["fq_codel"]
 

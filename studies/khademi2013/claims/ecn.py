@@ -18,9 +18,9 @@ from analysis.claims.check import (
     widening,
 )
 from analysis.claims.verdict import Rule
-from analysis.measures.ecn import DIGIT, REPETITIONS
 from analysis.runs.statement import Claim
 
+from ..measures.ecn import DIGIT, REPETITIONS
 from .interval import LONG, SHORT
 from .wifi import DOWN, MIXED, RTT, UP_RTT, air
 from .words import (

@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 
 from analysis.errors import DataError
-from analysis.measures import joined, score, shares
+from analysis.measures import score
 from analysis.measures.registry import registry_of
 from analysis.runs.dataset import RunFile
 from analysis.runs.study import study_at
 from emulation.config.catalogue import experiment
 from emulation.kinds.traffic.programs import IperfSection, Programs
+from studies.rfc7928.measures import joined, shares
 
 
 def run_of(folder: Path, **printed: str) -> RunFile:

@@ -13,6 +13,7 @@ from analysis.measures import voip
 from analysis.measures.agreement import PACKET_PERCENT
 from analysis.runs.dataset import Dataset, find_runs, read_runs
 from analysis.runs.settings import Setting
+from studies.gbw2015.measures import loss
 from tests import ROOT
 from tests.data import synthetic_traffic as traffic
 
@@ -83,25 +84,25 @@ def test_overview_pools_samples_and_averages_runs(data: Dataset) -> None:
 
 
 def test_printed_losses_beside_ours(data: Dataset) -> None:
-    printed = voip.read_losses(PRINTED, ["one TCP flow", "RRUL"])
+    printed = loss.read_losses(PRINTED, ["one TCP flow", "RRUL"])
     assert len(printed) == 42  # and none of the WiFi's
     assert printed.groupby("link")["reading_error"].first()["100/100"] == 0.0005
-    table_3 = voip.read_losses(PRINTED, ["one TCP flow", "RRUL"], "wifi")
+    table_3 = loss.read_losses(PRINTED, ["one TCP flow", "RRUL"], "wifi")
     assert len(table_3) == 14
     pie = table_3[(table_3["qdisc"] == "pie") & (table_3["beside"] == "RRUL")]
     assert pie["loss_percent"].tolist() == [27.52]
-    cells = voip.cell_losses(data, {"one TCP flow": "voip_1up"})
+    cells = loss.cell_losses(data, {"one TCP flow": "voip_1up"})
     here = printed[(printed["link"] == "10/1") & (printed["beside"] == "one TCP flow")]
-    table = voip.compare_loss(cells, here).set_index("qdisc")
+    table = loss.compare_loss(cells, here).set_index("qdisc")
     assert table["published"].to_dict()["ared"] == 7.95
     assert table["agrees"].to_dict()["sfq"]
-    more = voip.compare_loss(cells, here.assign(loss_percent=1.0)).set_index("qdisc")
+    more = loss.compare_loss(cells, here.assign(loss_percent=1.0)).set_index("qdisc")
     assert not more["agrees"].to_dict()["sfq"]  # none of three calls lost a packet
     assert more["allowed"].to_dict()["sfq"] == pytest.approx(PACKET_PERCENT)
     assert (table["ratio"] == table["ours"] / table["published"])[table["published"] > 0].all()
     assert table["n_seeds"].tolist() == [3] * 7
     with pytest.raises(DataError, match="not a table of losses"):
-        voip.read_losses(PRINTED.with_name("fig2.csv"), ["a", "b"])
+        loss.read_losses(PRINTED.with_name("fig2.csv"), ["a", "b"])
 
 
 def test_another_tool_beside(root: Path, data: Dataset) -> None:

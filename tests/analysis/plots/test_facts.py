@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import DataError
-from analysis.plots import rig as figures_rig
 from analysis.runs.published import read_facts
 from analysis.runs.study import study_at
 from emulation.config.catalogue import experiment
+from studies.khademi2013.plots import rig as figures_rig
 
 
 @pytest.mark.parametrize("number", [1, 3, 4])

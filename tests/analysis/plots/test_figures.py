@@ -14,22 +14,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from matplotlib.text import Annotation, Text
 
-from analysis.measures import scaling
-from analysis.plots import (
-    bars,
-    battling,
-    distance,
-    labels,
-    panels,
-    rrul,
-    scaling as scaling_plot,
-    style,
-    wifi_rigs,
-)
+from analysis.plots import bars, labels, panels, rows as rows_of, rrul, style
 from analysis.runs.order import QDISC_ORDER, in_order
 from analysis.runs.published import read_published
 from analysis.runs.settings import Setting
 from emulation.config import ownfile
+from studies.battling2013 import plots as battling
+from studies.gbw2015.plots import distance
+from studies.testbed.measures import scaling
+from studies.testbed.plots import scaling as scaling_plot
 from tests import ROOT
 
 FIGURE_2 = ROOT / "studies/gbw2015/published/fig2.csv"
@@ -320,7 +313,7 @@ def test_marks_at_the_ends_of_an_axis_are_whole() -> None:
     table = pd.DataFrame([cell | {"qdisc": "codel"}, cell | {"qdisc": "pie", "mean": 9.0}])
     measured = scaling.read_scaling(ROOT / "data/rig/scaling.csv")
     with style.styled() as palette:
-        (dots,) = wifi_rigs.rigs(table, ["one"], ["drops"], palette, {"drops": "Drops"}).axes
+        (dots,) = rows_of.rigs(table, ["one"], ["drops"], palette, {"drops": "Drops"}).axes
         lines = scaling_plot.scaling(measured, scaling.fit_cost(measured), palette)
     assert not any(line.get_clip_on() for line in dots.lines)
     for axes in lines.axes:

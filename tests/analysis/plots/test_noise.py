@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.plots import noise
 from analysis.plots.style import styled
+from studies.gbw2015.plots import noise
 
 PATHS = ("card", "noise 1", "2014c", "noise 0.3", "noise 0")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.measures.marks import per_flow, per_queue
 from analysis.runs.files import read_json
 from emulation import kernel
+from emulation.captures.counters import marks
 from emulation.config.catalogue import experiment, load, select
 from emulation.kernel import recipe
 from emulation.kinds.probes.probe import Probe
@@ -118,10 +118,15 @@ def test_marks_are_the_same_by_queue_sender_and_receiver(tmp_path: Path) -> None
     probes = (Probe.parse("sockets:10ms"),)
     result = execute(run, kernel.build(series=TODAY), rootfs.build(), tmp_path, probes=probes)
     sockets = pd.read_parquet(tmp_path / f"{run.id}.sockets.parquet")
-    flows = per_flow(sockets)
-    flows = flows[(flows["node"] == "client") & (flows["delivered"] > 100)]
-    queue = per_queue(read_json(result.provenance)["qdiscs"]).set_index(["port", "handle"])
-    assert len(flows) == 4
-    assert set(flows["ecn_mode"]) == {2}
-    assert flows["ce_receiver"].sum() == queue.loc[("router_up r1-delay", "10:"), "marks"] > 0
-    assert list(flows["ce_sender"]) == list(flows["ce_receiver"])
+    flow = ["local", "local_port", "remote", "remote_port"]
+    last = sockets.sort_values("time_ns").groupby(["node", *flow], as_index=False).last()
+    sending = last["bytes_sent"] > last["bytes_received"]
+    senders = last[sending & (last["node"] == "client") & (last["delivered_packets"] > 100)]
+    ends = pd.MultiIndex.from_frame(senders[[*flow[2:], *flow[:2]]])
+    received = last.set_index(flow)["received_ce_packets"].reindex(ends)
+    queues = read_json(result.provenance)["qdiscs"]["router_up r1-delay"]["qdiscs"]
+    (queue,) = (queue for queue in queues if queue["handle"] == "10:")
+    assert len(senders) == 4
+    assert set(senders["ecn_mode"]) == {2}
+    assert received.sum() == marks(queue) > 0
+    assert list(senders["delivered_ce_packets"]) == list(received)

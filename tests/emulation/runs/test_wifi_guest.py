@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from analysis.measures import wifi
-from analysis.measures.wifi import Phy
 from emulate.commands.verify import measured
 from emulation import datafile, kernel
 from emulation.checks.verify import shipped, verify
@@ -22,6 +20,8 @@ from emulation.machine import rootfs, vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.units import Duration
 from emulation.runs.run import execute
+from studies.testbed.measures import wifi
+from studies.testbed.measures.wifi import Phy
 
 pytestmark = pytest.mark.kernel
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.measures.dynamic import steps
-from analysis.measures.queues import read_run
+from analysis.measures.gateways import read_run, steps
 from analysis.runs.dataset import find_runs
 from emulation import kernel
 from emulation.config.catalogue import experiment, select

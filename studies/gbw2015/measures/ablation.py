@@ -1,0 +1,98 @@
+"""What each switch of `emulation.model.era` does: eras that differ by one, compared run by run.
+
+A switch is added to today's Linux, `modern+<switch>`, and taken away from that of 2014,
+`2014-<switch>`; one that is not part of that era is added to it, `2014+<switch>`. Runs of one seed
+draw the same random numbers in all eras, so that effects are differences of pairs.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from analysis.errors import require_texts
+from analysis.measures.metrics import CELL, GOODPUT, INDUCED, confidence_interval
+from analysis.runs.dataset import RunFile, find_settings, gathered
+from analysis.runs.switches import PAST, eras_of, other_era
+from analysis.words import intervals
+from emulation.model.era import ERAS, SWITCHES
+from emulation.model.run import DEFAULT_ERA
+
+ALL: Final = "all"  # the switches of 2014 together
+EFFECTS: Final = {  # metric -> unit
+    INDUCED: "ms",
+    GOODPUT["download"]: "Mbit/s",
+    GOODPUT["upload"]: "Mbit/s",
+}
+QUANTITIES: Final = {
+    INDUCED: "induced latency",
+    GOODPUT["download"]: "download",
+    GOODPUT["upload"]: "upload",
+}
+
+
+def find_ablation(
+    root: Path,
+    paper: str,
+    experiment: str,
+    *,
+    qdiscs: Sequence[str],
+    ccs: Sequence[str],
+    link: str,
+    length: str = "",
+) -> list[RunFile]:
+    """The runs of `eras_of`, whole or as their measures; DataError if there is none."""
+    require_texts("qdiscs", qdiscs)
+    return gathered(
+        partial(
+            find_settings, root, paper, experiment, eras=eras_of(qdisc), ccs=ccs,
+            length=length, link=link, qdiscs=[qdisc], reduced=True,
+        )
+        for qdisc in qdiscs
+    )  # fmt: skip
+
+
+def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    """One row per cell, switch, base and quantity: qdisc, link, cc, switch, base, quantity, unit,
+    n_seeds, effect, ci_low, ci_high.
+
+    `per_run` is from table.measure_runs, of the eras of `eras_of`. The effect is the mean
+    over seeds of the value with the switch on minus that with it off: on top of today's Linux
+    (`base` is modern) and within or on top of that of 2014. The switch `all` is the 2014 era as a
+    whole. The interval is Student's t of the differences; one seed has none.
+    """
+    keys = ["link", "qdisc", "cc", "seed"]
+    by_era = {str(era): rows.set_index(keys) for era, rows in per_run.groupby("era", observed=True)}
+    pairs = [(ALL, DEFAULT_ERA, PAST, DEFAULT_ERA)]
+    for name in (switch.name for switch in SWITCHES):
+        other = other_era(name)
+        in_2014 = (PAST, other) if name in ERAS[PAST] else (other, PAST)
+        pairs += [(name, DEFAULT_ERA, f"{DEFAULT_ERA}+{name}", DEFAULT_ERA),
+                  (name, PAST, *in_2014)]  # fmt: skip
+    found = []
+    for name, base, with_it, without in pairs:
+        if with_it not in by_era or without not in by_era:
+            continue
+        columns = list(EFFECTS)
+        change = (by_era[with_it][columns] - by_era[without][columns]).dropna()
+        for (link, qdisc, cc), rows in change.groupby(keys[:3], observed=True, sort=False):
+            for column, unit in EFFECTS.items():
+                one = confidence_interval(rows[column], level)
+                effect = (unit, one.n, one.mean, one.low, one.high)
+                found.append((link, qdisc, cc, name, base, column, *effect))
+    names = ["switch", "base", "quantity", "unit", "n_seeds", "effect", "ci_low", "ci_high"]
+    return pd.DataFrame(found, columns=[*CELL[1:], *names])
+
+
+def overview(found: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `effects` for a notebook: what each switch restores, intervals as texts."""
+    restores = {switch.name: switch.restores for switch in SWITCHES}
+    table = found.assign(
+        interval=intervals(found["ci_low"], found["ci_high"]),
+        quantity=found["quantity"].map(QUANTITIES),
+        restores=found["switch"].map(restores).fillna("all of these"),
+    )
+    columns = ["switch", "restores", "qdisc", "base", "quantity", "effect", "unit", "interval"]
+    return table[[*columns, "n_seeds"]]

@@ -1,0 +1,105 @@
+"""The ratio of marks with ECN to drops without, as in khademi2013 (Sec. 7, Table 5)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.measures import agreement
+from analysis.measures.metrics import confidence_interval
+from analysis.runs.published import read_table
+from analysis.runs.settings import Setting, of_setting
+from analysis.words import intervals
+
+from .sensitivity import with_axes
+
+SENDERS: Final = 4
+REPETITIONS: Final = 10  # Sec. 3.1.3
+DIGIT: Final = 0.0005
+"""The reading error of a ratio: half its last digit."""
+
+RATIOS: Final = pa.DataFrameSchema(
+    {
+        "flows_per_sender": pa.Column(int, pa.Check.gt(0)),
+        "aqm": pa.Column(str, pa.Check.isin(["codel", "pie", "ared"])),
+        "ratio": pa.Column(float, pa.Check.gt(0)),
+    },
+    unique=["flows_per_sender", "aqm"],
+    strict=True,
+)
+"""One row per printed ratio."""
+
+
+def read_ratios(path: Path) -> pd.DataFrame:
+    """Table 5; DataError where the file is not such a table."""
+    return read_table(path, RATIOS, "ratios")
+
+
+def marks_by_drops(runs: pd.DataFrame) -> pd.DataFrame:
+    """One row per era, cc, flows_per_sender, aqm and seed: marks, drops without ECN, their ratio.
+
+    `runs` has a row per run, from packets.dataset. Marks and drops are those of all packets that
+    came to the queue while the load ran and afterwards; with ECN, packets that cannot be marked and
+    those that the AQM drops all the same are not marks.
+    """
+    table = with_axes(runs)
+    table["flows_per_sender"] = table["flows"] // SENDERS
+    keys = ["era", "cc", "flows_per_sender", "aqm", "seed"]
+    marks = table[table["ecn"]].set_index(keys)["packets_marked"]
+    drops = table[~table["ecn"]].set_index(keys)["packets_dropped"]
+    both = pd.concat([marks.rename("marks"), drops.rename("drops")], axis=1, join="inner")
+    return both.assign(ratio=both["marks"] / both["drops"]).reset_index()
+
+
+def compare(
+    per_seed: pd.DataFrame, published: pd.DataFrame, settings: Sequence[Setting]
+) -> pd.DataFrame:
+    """One row per setting and printed ratio, with our ratio.
+
+    Columns: era, cc, flows_per_sender, aqm, published, ours (mean over seeds), ci_low, ci_high,
+    agrees and n_seeds; NaN, and agrees missing, where there is no run.
+    """
+    rows = []
+    for one in settings:
+        there = of_setting(per_seed, one)
+        for flows, aqm, value in published.itertuples(index=False, name=None):
+            cell = there[(there["flows_per_sender"] == flows) & (there["aqm"] == aqm)]
+            if cell.empty:
+                rows.append((*one, flows, aqm, value, *[float("nan")] * 3, pd.NA, 0))
+                continue
+            ours = confidence_interval(cell["ratio"])
+            close = agrees(cell["ratio"], value)
+            rows.append((*one, flows, aqm, value, ours.mean, ours.low, ours.high, close, ours.n))
+    columns = [
+        "era", "cc", "flows_per_sender", "aqm", "published", "ours", "ci_low", "ci_high", "agrees",
+        "n_seeds",
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns).astype({"agrees": "boolean"})
+
+
+def agrees(ratios: pd.Series, printed: float) -> bool | None:
+    """Whether the mean of our seeds' `ratios` agrees with a printed one (`agreement.factor`); None
+    of one seed outside of the reading error."""
+    reach = agreement.factor(ratios, printed, DIGIT, repetitions=REPETITIONS)
+    inside = abs(np.log(ratios.mean() / printed)) <= np.log(reach)
+    return None if len(ratios) == 1 and not inside else bool(inside)
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of `compare` as a notebook shows it."""
+    shown = table.assign(interval=intervals(table["ci_low"], table["ci_high"]))
+    columns = ["flows_per_sender", "aqm", "published", "ours", "interval", "agrees", "n_seeds"]
+    return shown[columns].reset_index(drop=True)
+
+
+def describe(table: pd.DataFrame) -> str:
+    """Alternative text of the bars."""
+    parts = [
+        f"{row['aqm']} with {row['flows_per_sender']}: {row['ours']:.3g} (published "
+        f"{row['published']:g})"
+        for row in table.dropna(subset="ours").to_dict("records")
+    ]
+    return "Marks with ECN by drops without, by flows per sender. " + "; ".join(parts)

@@ -1,0 +1,157 @@
+"""The WiFi link beside theory: runs of saturated cells, compared with analysis.measures.wifi."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.runs.dataset import (
+    Dataset,
+    RunFile,
+    facts,
+    read_record,
+    runs_alone,
+    usable,
+)
+from analysis.runs.saturation import ALL_SENDERS, CASE, PLACES
+
+from . import wifi
+
+#: Relative errors that the link is held to.
+AIR_TIME_ERROR: Final = 0.01
+SATURATION_ERROR: Final = 0.03
+
+
+def dataset(runs: Sequence[RunFile]) -> Dataset:
+    """The runs, for outputs.publish."""
+    return runs_alone(pd.DataFrame([_row(run) for run in runs]))
+
+
+def _row(run: RunFile) -> dict[str, Any]:
+    with usable(run):
+        return facts(run, {"base_rtt_ms": math.nan, **read_record(run)})
+
+
+def compare(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per case, sender and quantity: CASE, `sender`, `quantity`, `median`, `low`, `high`
+    and `seeds` over seeds, `theory` (NaN where there is none) and `error`, relative to it."""
+    found = (
+        table.groupby([*CASE, "sender", "quantity"], sort=False)["value"]
+        .agg(["median", "min", "max", "count"])
+        .rename(columns={"min": "low", "max": "high", "count": "seeds"})
+        .reset_index()
+    )
+    found["theory"] = [theory(row) for _, row in found.iterrows()]
+    return found.assign(error=found["median"] / found["theory"].where(found["theory"] > 0) - 1)
+
+
+def phy(row: pd.Series) -> wifi.Phy:
+    """The medium and rate of a case."""
+    return wifi.Phy(
+        row["rate_mbit_s"], row["mcs"], row["width_mhz"], row["short_gi"], row["band_ghz"]
+    )
+
+
+def theory(row: pd.Series) -> float:
+    """What `measures.wifi` says about a row of CASE, `sender` and `quantity`; NaN for nothing."""
+    of, payload, quantity = phy(row), row["payload_bytes"], row["quantity"]
+    if row["set"] == "saturation" and row["sender"] == ALL_SENDERS:
+        model = wifi.bianchi if row["backoff"] == "edca" else wifi.frozen
+        found = model(of, payload, row["stations"], row["cw_min"])
+        if quantity == "collision_probability":
+            return found.collision_probability
+        return found.goodput_mbit_s
+    if row["set"] == "anomaly" and row["sender"] != ALL_SENDERS:
+        other = wifi.Phy(row["other_mbit_s"], band_ghz=row["band_ghz"])
+        return wifi.anomaly_mbit_s([of, other], payload)[0]
+    single = row["set"] == "single" or (row["set"] == "goodput" and "udp" in row["traffic"])
+    if single:
+        ht = row["rate_mbit_s"] == 0
+        frames = wifi.frames_an_ampdu(of, payload, row["subframes"]) if ht else 1
+        if quantity == "frames_a_ppdu":
+            return frames
+        aifsn = 3 if ht else 2
+        return wifi.single_sender_mbit_s(
+            of, payload, frames, aifsn, row["cw_min"], row["protection"]
+        )
+    return float("nan")
+
+
+def verdicts(compared: pd.DataFrame) -> pd.DataFrame:
+    """The largest errors: columns `compared`, `cases`, `largest_error`, `limit`, `holds`."""
+    saturation = compared[(compared["set"] == "saturation") & (compared["sender"] == ALL_SENDERS)]
+    goodput = saturation[saturation["quantity"] == "goodput_mbit_s"]
+    many = saturation[
+        (saturation["quantity"] == "collision_probability") & (saturation["stations"] > 1)
+    ]
+    single = compared[compared["set"].isin(["single", "goodput"]) & compared["theory"].notna()]
+    anomaly = compared[(compared["set"] == "anomaly") & compared["theory"].notna()]
+    rows = [
+        ("air time: goodput of a single sender", single["error"], AIR_TIME_ERROR),
+        ("goodput of saturated stations", goodput["error"], SATURATION_ERROR),
+        ("their collision probability, models", many["error"], SATURATION_ERROR),
+        ("their collision probability, simulated", countdown_error(many), SATURATION_ERROR),
+        ("anomaly: goodput of each", anomaly["error"], SATURATION_ERROR),
+    ]
+    table = pd.DataFrame(
+        {
+            "compared": [name for name, _, _ in rows],
+            "cases": [len(errors) for _, errors, _ in rows],
+            "largest_error": [errors.abs().max() for _, errors, _ in rows],
+            "limit": [limit for _, _, limit in rows],
+        }
+    )
+    return table.assign(holds=table["largest_error"] <= table["limit"])
+
+
+def countdown_error(rows: pd.DataFrame) -> pd.Series:
+    """Collision probabilities relative to those of analysis.measures.wifi.countdown."""
+    expected = [
+        wifi.countdown(stations, cw_min, busy_slot_counts=backoff == "edca")
+        for stations, cw_min, backoff in zip(
+            rows["stations"], rows["cw_min"], rows["backoff"], strict=True
+        )
+    ]
+    return rows["median"] / expected - 1
+
+
+#: TCP goodput in Mbit/s of two fast stations and a slow one behind ath9k: T. Høiland-Jørgensen in
+#: commit 63fefa050477, "ath9k: Introduce airtime fairness scheduling between stations" (4.11).
+THREE_PRINTED: Final = {"robin": (19.17, 19.83, 2.58), "stations": (25.09, 25.21, 1.77)}
+
+
+#: The stations of the case `three`, by sender.
+THREE: Final = {1: "fast", 2: "other_fast", 3: "slow"}
+
+
+def three(compared: pd.DataFrame) -> pd.DataFrame:
+    """Two fast stations and a slow one: `below`, Mbit/s of each and of all, what was printed of
+    them (NaN where nothing was), and each one's share of the air time."""
+    rows = []
+    for below, of in compared[compared["set"] == "three"].groupby("below", sort=False):
+        wide = of.pivot(index="sender", columns="quantity", values="median").loc[list(THREE)]
+        ours = wide["goodput_mbit_s"].tolist()
+        printed = THREE_PRINTED.get(str(below), (math.nan,) * 3)
+        names = (*THREE.values(), "all")
+        rows.append(
+            {"below": below}
+            | dict(zip(names, [*ours, sum(ours)], strict=True))
+            | {
+                f"{name}_printed": value
+                for name, value in zip(names, [*printed, sum(printed)], strict=True)
+            }
+            | {f"{name}_airtime": wide["airtime_share"][sender] for sender, name in THREE.items()}
+        )
+    return pd.DataFrame(rows)
+
+
+def waits(compared: pd.DataFrame) -> pd.DataFrame:
+    """Where packets of the access point wait: CASE, a column for each of PLACES and for goodput."""
+    keys = ["traffic", "stations", "qdisc", "below"]
+    rows = compared[compared["set"] == "waiting"]
+    total = rows[(rows["sender"] == ALL_SENDERS) & (rows["quantity"] == "goodput_mbit_s")]
+    ours = rows[(rows["sender"] == 0) & rows["quantity"].isin(PLACES)]
+    wide = ours.pivot_table(index=keys, columns="quantity", values="median", sort=False)
+    goodput = total.set_index(keys)["median"].rename("goodput_mbit_s")
+    return wide[list(PLACES)].join(goodput).reset_index()

@@ -1,0 +1,163 @@
+"""The figures of the notebook `wifi_validation`."""
+
+from typing import Final
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analysis.plots.style import Palette
+from analysis.runs.saturation import ALL_SENDERS, PLACES
+
+from ..measures import wifi
+
+#: (backoff, CWmin): label and the qdisc whose colour is borrowed.
+_SETTINGS: Final = {
+    ("edca", 31): ("EDCA, CWmin 31", "fq_codel"),
+    ("edca", 15): ("EDCA, CWmin 15", "codel"),
+    ("dcf", 15): ("DCF, CWmin 15", "pie"),
+}
+_PLACE_COLORS: Final = dict(zip(PLACES, ("codel", "ared", "fq_codel", "pie", "sfq"), strict=True))
+_PLACE_NAMES: Final = dict(
+    zip(PLACES, ("qdisc", "driver's queue", "built A-MPDU", "air", "reordering"), strict=True)
+)
+_BELOW: Final = {
+    "2014": "as in 2014",
+    "airtime": "5 ms of airtime",
+    "bytes": "30 kB",
+    "stations": "a queue a station",
+}
+_STATIONS: Final = {
+    "fast": "fast (130 Mbit/s)",
+    "other_fast": "fast",
+    "slow": "slow (6.5 Mbit/s)",
+}
+_STATION_COLORS: Final = dict(zip(_STATIONS, ("codel", "fq_codel", "pie"), strict=True))
+_SCHEDULES: Final = {
+    "2014": "one queue for all,\nas in 2014",
+    "robin": "a queue each,\nin turn",
+    "stations": "a queue each,\nequal air time",
+}
+
+
+def validation(compared: pd.DataFrame, palette: Palette) -> Figure:
+    """Saturation, collisions, a single sender and the anomaly: points measured, lines theory.
+
+    `compared` is from wifi_validation.compare.
+    """
+    figure = Figure(figsize=(7.6, 5.8), layout="constrained")
+    (goodput, collisions), (single, anomaly) = figure.subplots(2, 2)
+    rows = compared[(compared["set"] == "saturation") & (compared["sender"] == ALL_SENDERS)]
+    for axes, quantity, label in (
+        (goodput, "goodput_mbit_s", "Goodput of all (Mbit/s)"),
+        (collisions, "collision_probability", "Collision probability"),
+    ):
+        for (backoff, cw_min), (name, color) in _SETTINGS.items():
+            one = rows[
+                (rows["quantity"] == quantity)
+                & (rows["backoff"] == backoff)
+                & (rows["cw_min"] == cw_min)
+            ].sort_values("stations")
+            _compared(axes, one["stations"], one, palette.color(color), name)
+        _labels(axes, "Saturated stations", label)
+    few = [2, 3, 4, 5]
+    exact = [wifi.countdown(stations) for stations in few]
+    collisions.plot(few, exact, "x", color=palette.ink, markersize=6, label="simulated, CWmin 15")
+    collisions.legend(fontsize=8)
+    _single(single, compared, palette)
+    rows = compared[(compared["set"] == "anomaly") & (compared["sender"] != ALL_SENDERS)]
+    for sender, (color, name) in {1: ("codel", "54 Mbit/s"), 2: ("pie", "the other")}.items():
+        one = rows[rows["sender"] == sender].sort_values("other_mbit_s")
+        _compared(anomaly, one["other_mbit_s"], one, palette.color(color), name)
+    anomaly.legend(fontsize=8)
+    _labels(anomaly, "Rate of the other station (Mbit/s)", "Goodput of each (Mbit/s)")
+    return figure
+
+
+def waiting(waits: pd.DataFrame, palette: Palette) -> Figure:
+    """Where a packet of the access point waits, a bar per qdisc and a bound of the lower queue.
+
+    `waits` is from wifi_validation.waits; the case of one station and downloads is drawn.
+    """
+    rows = waits[(waits["stations"] == 1) & (waits["traffic"] == "tcp down")]
+    figure = Figure(figsize=(7.6, 4.6), layout="constrained")
+    axes = figure.subplots()
+    labels = [
+        f"{qdisc}, {_BELOW[below]}"
+        for qdisc, below in zip(rows["qdisc"], rows["below"], strict=True)
+    ]
+    left = pd.Series(0.0, index=rows.index)
+    for place in PLACES:
+        color = palette.color(_PLACE_COLORS[place])
+        axes.barh(labels, rows[place], left=left, color=color, label=_PLACE_NAMES[place])
+        left = left + rows[place]
+    for label, end, mbit_s in zip(labels, left, rows["goodput_mbit_s"], strict=True):
+        axes.annotate(f"{mbit_s:.0f} Mbit/s", (end, label), xytext=(4, 0), va="center",
+                      textcoords="offset points", fontsize=8, color=palette.soft)  # fmt: skip
+    axes.invert_yaxis()
+    axes.margins(x=0.15)
+    axes.set_xlabel("Mean wait of a packet at the access point (ms)", fontsize=10)
+    axes.tick_params(labelsize=9)
+    axes.grid(axis="y", visible=False)
+    figure.legend(fontsize=9, loc="outside upper center", ncols=len(PLACES))
+    return figure
+
+
+def airtime(three: pd.DataFrame, palette: Palette) -> Figure:
+    """Shares of the air time and TCP goodput of two fast stations and a slow one, by what decides
+    whose frames are next; crosses are what was measured on hardware.
+
+    `three` is from wifi_validation.three.
+    """
+    figure = Figure(figsize=(7.6, 3.6), layout="constrained")
+    shares, goodput = figure.subplots(1, 2)
+    places = range(len(three))
+    for number, (name, label) in enumerate(_STATIONS.items()):
+        at = [place + (number - 1) * 0.27 for place in places]
+        color = palette.color(_STATION_COLORS[name])
+        shares.bar(at, 100 * three[f"{name}_airtime"], 0.25, color=color, label=label)
+        goodput.bar(at, three[name], 0.25, color=color)
+        goodput.plot(at, three[f"{name}_printed"], "x", color=palette.ink, markersize=6,
+                     label="ath9k" if number == 0 else None)  # fmt: skip
+    shares.axhline(100 / len(_STATIONS), color=palette.soft, linewidth=1, linestyle=(0, (4, 3)))
+    for axes, label in ((shares, "Share of the air time (%)"), (goodput, "TCP goodput (Mbit/s)")):
+        axes.set_xticks(list(places), [_SCHEDULES[below] for below in three["below"]])
+        axes.set_ylabel(label, fontsize=10)
+        axes.tick_params(labelsize=9)
+        axes.grid(axis="x", visible=False)
+    figure.legend(fontsize=9, loc="outside upper center", ncols=len(_STATIONS) + 1)
+    return figure
+
+
+def _single(axes: Axes, compared: pd.DataFrame, palette: Palette) -> None:
+    rows = compared[
+        compared["set"].isin(["single", "goodput"])
+        & compared["theory"].notna()
+        & (compared["quantity"] == "goodput_mbit_s")
+    ]
+    for ht, color, name in ((False, "pie", "802.11g"), (True, "codel", "802.11n")):
+        one = rows[(rows["rate_mbit_s"] == 0) == ht]
+        error = 100 * one["error"]
+        axes.plot(one["theory"], error, "o", color=palette.color(color), markersize=4, label=name)
+    for limit in (-1, 1):
+        axes.axhline(limit, color=palette.soft, linewidth=1, linestyle=(0, (4, 3)))
+    axes.set_xscale("log")
+    axes.legend(fontsize=8)
+    axes.set_xlabel("Goodput of a single sender, by formula (Mbit/s)", fontsize=10)
+    axes.set_ylabel("Measured less formula (%)", fontsize=10)
+    axes.set_ylim(-2, 2)
+    axes.tick_params(labelsize=9)
+
+
+def _compared(axes: Axes, x: pd.Series, rows: pd.DataFrame, color: str, label: str) -> None:
+    spread = [rows["median"] - rows["low"], rows["high"] - rows["median"]]
+    axes.plot(x, rows["theory"], color=color, linewidth=1.2)
+    axes.errorbar(x, rows["median"], yerr=spread, fmt="o", color=color, markersize=3.5,
+                  linewidth=1, label=label)  # fmt: skip
+
+
+def _labels(axes: Axes, x: str, y: str) -> None:
+    axes.set_xlabel(x, fontsize=10)
+    axes.set_ylabel(y, fontsize=10)
+    axes.set_ylim(bottom=0)
+    axes.tick_params(labelsize=9)
