@@ -10,7 +10,7 @@ traffic:
 ```
 
 The data are a table with one row per case, sender and quantity.
-`analysis.measures.wifi_validation` compares it with theory.
+`studies/testbed/measures/validation.py` compares it with theory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The WiFi link beside theory: runs of saturated cells, compared with analysis.measures.wifi."""
+"""The WiFi link: runs of saturated cells, compared with theory (`wifi`)."""
 
 import math
 from collections.abc import Sequence
@@ -106,7 +106,7 @@ def verdicts(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def countdown_error(rows: pd.DataFrame) -> pd.Series:
-    """Collision probabilities relative to those of analysis.measures.wifi.countdown."""
+    """Collision probabilities relative to those of `wifi.countdown`."""
     expected = [
         wifi.countdown(stations, cw_min, busy_slot_counts=backoff == "edca")
         for stations, cw_min, backoff in zip(

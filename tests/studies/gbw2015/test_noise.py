@@ -1,4 +1,4 @@
-"""Tests of analysis.measures.noise: runs by the path that they were had over."""
+"""Runs by the path that they went over."""
 
 import json
 from pathlib import Path

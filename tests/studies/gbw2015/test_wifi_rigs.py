@@ -1,4 +1,4 @@
-"""analysis.measures.wifi_rigs: what the counters of a WiFi link say, and how rigs are laid out."""
+"""What the counters of a WiFi link say, and how rigs are laid out."""
 
 from __future__ import annotations
 
