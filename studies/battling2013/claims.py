@@ -2,7 +2,7 @@
 
 The abstract says nothing of the link, the path and the buffer. Claims are judged on the setting of
 `studies/battling2013/study.yaml` that was found to give its "almost a second": 10 Mbit/s
-both ways, 1 ms, 1000 packets. `studies/battling2013/notebooks/battling_settings.ipynb` shows what others give.
+both ways, 1 ms, 1000 packets. The notebook `battling_settings` shows what others give.
 """
 
 from collections.abc import Iterable
