@@ -4,8 +4,8 @@ A generated part stands between `<!-- NAME -->` and `<!-- /NAME -->`; all else i
 
 `figures` and `claims` count what was reproduced; `cited` has the verdicts of the claims that the
 page cites, and `today` the statements that today's Linux decides otherwise. In a study's pages
-`values` counts its published values that agree, and `disagreements` has a row per claim that does
-not. `<!-- table STUDY/FIGURE: COLUMN | COLUMN -->` is the table of a figure with these columns;
+`disagreements` has what of its claims does not agree.
+`<!-- table STUDY/FIGURE: COLUMN | COLUMN -->` is the table of a figure with these columns;
 `: COLUMN | COLUMN; CELL by NAME` has one column more for each value of the column NAME, with what
 the column CELL has there, and `where COLUMN = VALUE` at the end chooses rows.
 
@@ -21,6 +21,7 @@ import io
 import json
 import re
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -30,19 +31,10 @@ from typing import Any, Final
 
 from analysis.errors import DataError
 from analysis.site.gallery import Shown, collect
-from analysis.site.report import CLAIMS, claims_of
+from analysis.site.report import CLAIMS
 
 PAGES: Final = ("docs/*.md", "studies/*/*.md", "studies/*/log/*.md")
 PICTURES: Final = {"docs/fig2b.svg": "gbw2015/fig2b", "docs/today.svg": "gbw2015/today_rrulb"}
-
-#: What came of a claim -> how the table of figures counts it; all others are open.
-VERDICTS: Final = {
-    "agrees": "agree",
-    "disagrees": "disagree",
-    "explained": "explained",
-    "as set": "as set",
-}
-COUNTED: Final = (*VERDICTS.values(), "open")
 
 _LINK = re.compile(r",? [\d/]+ Mbit/s$")
 _PART = re.compile(r"(<!-- (\w+)(?: ([^>\n]+?))? -->\n).*?(<!-- /\2 -->)", re.DOTALL)
@@ -64,29 +56,23 @@ class Results:
         )
 
 
-def figures_table(figures: list[Shown], claims: list[dict[str, Any]]) -> str:
-    """Return a row per figure of a paper: what it shows, how many of the paper's values agree, the
-    median relative error of these, and what came of its claims.
+def figures_table(figures: list[Shown]) -> str:
+    """Return a row per figure of a paper: what it shows, how many of the paper's values agree, and
+    the median relative error of these.
 
     The parts of a figure, `2a` to `2c`, are one row if they are parts of one number.
     """
-    by_id = {claim["id"]: claim for claim in claims}
     groups: dict[tuple[str, str, str], list[Shown]] = {}
     for shown in figures:
         name = shown.summary.figure
         number, rest = re.fullmatch(r"(\d*)(?:[a-z]\b)?(.*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
         if shown.of_paper:
             groups.setdefault((shown.summary.paper, number, rest), []).append(shown)
-    header = ("paper", "figure", "shows", "values that agree", "median error", "its claims")
     rows = []
     for (paper, *_), group in groups.items():
         compared = sum(shown.summary.compared for shown in group)
         agreeing = sum(shown.summary.agreeing for shown in group)
         errors = [error for shown in group for error in shown.summary.errors_percent]
-        verdicts = {
-            claim["id"]: claim["verdict"] for shown in group for claim in claims_of(shown, by_id)
-        }
-        counts = Counter(VERDICTS.get(verdict, "open") for verdict in verdicts.values())
         names = list(dict.fromkeys(shown.summary.figure for shown in group))
         row = (
             paper,
@@ -94,10 +80,9 @@ def figures_table(figures: list[Shown], claims: list[dict[str, Any]]) -> str:
             "; ".join(dict.fromkeys(_LINK.sub("", shown.summary.title) for shown in group)),
             f"{agreeing} of {compared}" if compared else "–",
             f"{median(errors):.3g} %" if errors else "–",
-            ", ".join(f"{counts[name]} {name}" for name in COUNTED if name in counts) or "–",
         )
         rows.append(row)
-    return _table(header, rows)
+    return _table(("paper", "figure", "shows", "values that agree", "median error"), rows)
 
 
 #: Heading -> whether a claim of claims.json counts there.
@@ -189,9 +174,10 @@ def cited_table(claims: list[dict[str, Any]], text: str) -> str:
 
 
 def disagreements_table(claims: list[dict[str, Any]]) -> str:
-    """Return a row per claim that does not agree, with what was measured, and after the table what
-    each variation that explains some of them makes worse."""
+    """Return a row per statement that does not hold, with what was measured; and after the table
+    which printed numbers are off, and what each variation that explains a claim makes worse."""
     rows = []
+    numbers = []
     worse: dict[str, list[str]] = {}
     for claim in claims:
         if claim["verdict"] not in ("disagrees", "explained"):
@@ -203,27 +189,18 @@ def disagreements_table(claims: list[dict[str, Any]]) -> str:
         )
         verdict = f"explained by {variation}" if variation else claim["verdict"]
         reason, _, _ = claim["why"].partition(". Explained by")
-        rows.append((claim["id"], claim["statement"], verdict, reason))
+        if claim["kind"] == "number":
+            numbers.append(claim["id"])
+        else:
+            rows.append((claim["id"], claim["statement"], verdict, reason))
         for judgement in claim["judgements"]:
             if judgement["explained_by"] and judgement["explained_by"] == variation:
                 worse[variation] = judgement["makes_worse"]
-    notes = (f"\nWith {name} no longer agree: {', '.join(ids)}." for name, ids in worse.items())
-    return "\n".join([_table(("claim", "statement", "verdict", "measured"), rows), *notes])
-
-
-def values_table(figures: list[Shown]) -> str:
-    """Return how many published values of each figure agree, and how far they are off."""
-    rows = (
-        (
-            shown.label,
-            shown.summary.title,
-            f"{shown.summary.agreeing} of {shown.summary.compared}",
-            f"{median(errors):.3g} %" if (errors := shown.summary.errors_percent) else "–",
-        )
-        for shown in figures
-        if shown.summary.compared
-    )
-    return _table(("figure", "shows", "values that agree", "median error"), rows)
+    notes = [f"With {name} no longer agree: {', '.join(ids)}." for name, ids in worse.items()]
+    if numbers:
+        notes.insert(0, f"Printed numbers that do not agree: {', '.join(numbers)}.")
+    table = _table(("claim", "statement", "verdict", "measured"), rows)
+    return "\n\n".join([table, *(textwrap.fill(note, 100) for note in notes)])
 
 
 #: Columns of a figure's table that `values.csv` has; what stands before them says which value.
@@ -292,15 +269,13 @@ def part(name: str, words: str, text: str, results: Results, study: str) -> str:
     own = results.of(study) if study else results
     match name:
         case "figures":
-            return figures_table(results.figures, results.claims)
+            return figures_table(results.figures)
         case "claims":
             return claims_table(results.claims)
         case "cited":
             return cited_table(results.claims, text)
         case "today":
             return today_table(own.claims)
-        case "values":
-            return values_table(own.figures)
         case "disagreements":
             return disagreements_table(own.claims)
         case "table":
@@ -322,6 +297,8 @@ def generated(root: Path, results: Results, drawn: Path) -> Iterator[tuple[Path,
     """Yield each file below `root` of which a part is generated, with what it shall hold."""
     for picture, figure in PICTURES.items():
         yield root / picture, (drawn / figure / "figure.svg").read_text(encoding="utf-8")
+    for values in sorted(root.glob("studies/*/values.csv")):
+        yield values, values_csv(results.of(values.parent.name).figures)
     for page in sorted(page for pattern in PAGES for page in root.glob(pattern)):
         parts = page.relative_to(root).parts
         study = parts[1] if parts[0] == "studies" else ""
@@ -330,8 +307,6 @@ def generated(root: Path, results: Results, drawn: Path) -> Iterator[tuple[Path,
             yield page, filled(text, results, study)
         except ValueError as error:
             raise DataError.of(page, str(error), "Correct the marker or the citation") from error
-        if study and "<!-- values -->\n" in text:
-            yield page.with_name("values.csv"), values_csv(results.of(study).figures)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -45,7 +45,7 @@ def claim(name: str, verdict: str, lacks: str | None = None, **facts: Any) -> di
     return {
         "id": name, "paper": "gbw2015", "statement": f"So {name}.", "verdict": verdict,
         "lacks": lacks, "era": "2014c", "cc": "cubic", "same_as": None, "why": "5 ms; asked for 3",
-        "figure": "Fig. 2a", "judgements": [held], **facts,
+        "kind": "ordering", "judgements": [held], **facts,
     }  # fmt: skip
 
 
@@ -63,10 +63,9 @@ def body(table: str) -> list[str]:
 
 
 def test_parts_of_a_figure_are_one_row() -> None:
-    claims = [claim("g001", "agrees"), claim("g002", "disagrees"), claim("g003", "x", "seeds")]
-    assert body(readme.figures_table(FIGURES, claims)) == [
-        "| gbw2015 | 2a to 2b | RRUL | 2 of 4 | 3 % | 1 agree, 1 disagree, 1 open |",
-        "| gbw2015 | 2a spread | Spread | – | – | – |",
+    assert body(readme.figures_table(FIGURES)) == [
+        "| gbw2015 | 2a to 2b | RRUL | 2 of 4 | 3 % |",
+        "| gbw2015 | 2a spread | Spread | – | – |",
     ]
 
 
@@ -108,20 +107,19 @@ def test_cited_claims_stand_by_their_verdict() -> None:
 def test_what_explains_a_claim_is_named_and_what_it_spoils_once() -> None:
     explained = claim("g002", "explained", why="5 ms; asked for 3. Explained by era x, with which")
     explained["judgements"][0] |= {"explained_by": "era x", "makes_worse": ["g007", "g009"]}
-    claims = [claim("g001", "disagrees"), explained, claim("g003", "agrees")]
+    number = claim("g004", "disagrees", kind="number")
+    claims = [claim("g001", "disagrees"), explained, claim("g003", "agrees"), number]
     assert body(readme.disagreements_table(claims)) == [
         "| g001 | So g001. | disagrees | 5 ms; asked for 3 |",
         "| g002 | So g002. | explained by era x | 5 ms; asked for 3 |",
+        "",
+        "Printed numbers that do not agree: g004.",
         "",
         "With era x no longer agree: g007, g009.",
     ]
 
 
-def test_values_are_counted_by_figure_and_listed_in_a_file() -> None:
-    assert body(readme.values_table(FIGURES)) == [
-        "| Fig. 2a | RRUL, 10/10 Mbit/s | 1 of 3 | 4 % |",
-        "| Fig. 2b | RRUL, 10/1 Mbit/s | 1 of 1 | 2 % |",
-    ]
+def test_values_are_listed_in_a_file() -> None:
     head, first, *rest = readme.values_csv(FIGURES).splitlines()
     assert head == "figure,value,published,ours,difference,allowed ±,agrees,seeds"
     assert first == '2a,"codel, latency, a",35 ± 1,59.5,–,–,–,5'
@@ -166,15 +164,16 @@ def test_a_page_keeps_all_but_its_parts(tmp_path: Path) -> None:
                                           "<!-- /claims -->\nb\n")  # fmt: skip
     (tmp_path / "studies/khademi").mkdir(parents=True)
     page = tmp_path / "studies/khademi/README.md"
-    page.write_text("<!-- values -->\n<!-- /values -->\n")
+    page.write_text("<!-- claims -->\n<!-- /claims -->\n")
+    page.with_name("values.csv").write_text("")
     drawn = tmp_path / "results"
     for picture in readme.PICTURES.values():
         (drawn / picture).mkdir(parents=True)
         (drawn / picture / "figure.svg").write_text("<svg>")
     made = dict(generated(tmp_path, results, drawn))
     assert made[page.with_name("values.csv")].count("\n") == 1  # it has no figures
-    page.write_text("<!-- value -->\n<!-- /value -->\n")
-    with pytest.raises(DataError, match="'value' is none of the parts that are generated"):
+    page.write_text("<!-- values -->\n<!-- /values -->\n")
+    with pytest.raises(DataError, match="'values' is none of the parts that are generated"):
         dict(generated(tmp_path, results, drawn))
 
 
