@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from emulate.commands.arguments import add_unconfined, positive
 from emulation import kernel
+from emulation.checks import identities
 from emulation.checks.verify import (
     Measured,
     Repetition,
@@ -35,7 +36,6 @@ from emulation.errors import (
 from emulation.host import seal
 from emulation.host.pool import workers
 from emulation.machine import rootfs
-from emulation.runs.run import today
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -80,9 +80,9 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "--record", action="store_true", help=f"append what came of it to DATA/{EVIDENCE}"
     )
     parser.add_argument(
-        "--renew", action="store_true",
-        help="of the runs that were made of another kernel, guest or job, and put what comes out "
-        "in their place, whatever it is; the verdicts compare the two",
+        "--code", action="store_true",
+        help="N runs of each digest of the guest's code that differ in it alone; where all give "
+        f"the same bytes, today's digest is written to DATA/{identities.FILE}",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
     add_unconfined(parser)
@@ -93,13 +93,15 @@ def run(args: argparse.Namespace) -> int:
     runs = beginning(shipped(args.data), args.only)
     root = rootfs.build()
     seal.check(root.path, contents=True)
-    if args.renew:
-        runs = _outdated(runs, root)
-    chosen = runs
-    if not args.all:
+    pairs = _changed(runs, root) if args.code else {}
+    if args.code:
+        chosen = [shipped for group in pairs.values() for shipped in group[: args.number]]
+    elif args.all:
+        chosen = runs
+    else:
         found = {name: kernel.find(name) for name in {one.series for one in runs}}
         digests = {name: one.identity for name, one in found.items() if one}
-        here = runs if args.only or args.renew else repeatable(runs, digests, root)
+        here = runs if args.only else repeatable(runs, digests, root)
         if len(here) < len(runs):
             say = f"{len(here)} of {len(runs)} runs have this kernel and guest: a sample of those"
             print(say, file=sys.stderr)
@@ -108,12 +110,16 @@ def run(args: argparse.Namespace) -> int:
     kernels = {name: kernel.build(series=name) for name in sorted(series)}
     verdicts = []
     try:
-        for verdict in _verdicts(chosen, kernels, root, args.jobs, args.renew):
+        for verdict in _verdicts(chosen, kernels, root, args.jobs):
             verdicts.append(verdict)
             print(json.dumps(vars(verdict)) if args.json else printable(str(verdict)), flush=True)
     finally:  # what was compared before ^C is evidence, too
         if args.record:
             add_evidence(args.data / EVIDENCE, verdicts)
+        if args.code:
+            counts = {pair: len(group) for pair, group in pairs.items()}
+            rows = identities.add(args.data, verdicts, args.number, counts)
+            print(f"{rows} of {len(pairs)} digests of code are as good as today's", file=sys.stderr)
     if not args.json:
         print(summary(verdicts), file=sys.stderr)
     if (error := worst(verdicts)) is not None:
@@ -121,21 +127,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _outdated(runs: list[Shipped], root: RootFs) -> list[Shipped]:
-    """Those of `runs` that would be made of something else today; `ConfigError` where none is."""
-    known = all_labels(experiments())
-    kernels = {name: kernel.build(series=name) for name in {one.series for one in runs}}
-
-    def is_outdated(one: Shipped) -> bool:
-        try:
-            return bool(one.record["identity"] != today(one.run(known), kernels[one.series], root))
-        except ConfigError:  # which its verdict tells
-            return True
-
-    found = [one for one in runs if is_outdated(one)]
-    if not found:
-        raise ConfigError("nothing to renew: each run is of today's kernel, guest and job")
-    return found
+def _changed(runs: list[Shipped], root: RootFs) -> dict[identities.Pair, list[Shipped]]:
+    """Return runs that today's guest code alone tells apart; `ConfigError` where there is none."""
+    found = {name: kernel.find(name) for name in {shipped.series for shipped in runs}}
+    kernels = {name: one.identity for name, one in found.items() if one}
+    pairs = identities.changed(runs, all_labels(experiments()), kernels, root)
+    if not pairs:
+        what = "nothing to repeat: no run differs in the guest's code alone"
+        raise ConfigError(what, identities.FILE, "see: python -m workflow.stale data")
+    return pairs
 
 
 def measured(run: Shipped, folder: Path) -> Measured:
@@ -161,15 +161,15 @@ def beginning(runs: list[Shipped], starts: list[str]) -> list[Shipped]:
 
 
 def _verdicts(
-    runs: list[Shipped], kernels: dict[str, Kernel], root: RootFs, jobs: int, renewing: bool
+    runs: list[Shipped], kernels: dict[str, Kernel], root: RootFs, jobs: int
 ) -> Iterator[Repetition]:
     """The verdicts, in the order of `runs`, so many `jobs` at a time."""
     if jobs == 1:
         for one in runs:
-            yield verify(one, kernels[one.series], root, measured, renewing=renewing)
+            yield verify(one, kernels[one.series], root, measured)
         return
     with workers(jobs, "spawn") as pool:
-        again = partial(verify, root=root, measure=measured, renewing=renewing)
+        again = partial(verify, root=root, measure=measured)
         waiting = [pool.submit(again, one, kernels[one.series]) for one in runs]
         try:
             for verdict in waiting:

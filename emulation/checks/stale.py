@@ -19,6 +19,7 @@ from typing import Any
 
 import emulation
 from emulation import datafile, kernel
+from emulation.checks import identities
 from emulation.config import ownfile
 from emulation.config.catalogue import OtherLength, all_labels, experiments, recorded
 from emulation.config.job import jobs_of
@@ -79,9 +80,11 @@ def causes(files: Iterable[Path]) -> Counter[str]:
     for folder, paths in by_study.items():
         runs = sorted(folder.glob("*/*/*/*/seed-*.json"))
         name = hashlib.sha256(str(folder.absolute()).encode()).hexdigest()[:16]
-        text = "\0".join([*of, *map(str, runs), *map(state, runs)])
+        equal = identities.read(folder.parent)
+        pairs = map("=".join, sorted(equal))
+        text = "\0".join([*of, *pairs, *map(str, runs), *map(state, runs)])
         now = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
-        known = kept(FOLDER, name, now, partial(_causes, runs, found, kernels))
+        known = kept(FOLDER, name, now, partial(_causes, runs, found, kernels, equal))
         counted.update(known.get(_place(path), "gone") for path in paths)
     return counted
 
@@ -92,9 +95,15 @@ def _place(path: Path) -> str:
 
 
 def _causes(
-    paths: Iterable[Path], found: RootFs | None, kernels: dict[str, str | None]
+    paths: Iterable[Path],
+    found: RootFs | None,
+    kernels: dict[str, str | None],
+    equal: frozenset[identities.Pair],
 ) -> dict[str, str]:
-    """The first reason for which each run is stale, or `current`."""
+    """Return the first reason for which each run is stale, or `current`.
+
+    `equal` has digests of the guest's code whose runs gave the same bytes.
+    """
     known = all_labels(experiments())
     causes: dict[str, str] = {}
     cells: dict[str, list[tuple[str, dict[str, Any]]]] = {}
@@ -123,6 +132,8 @@ def _causes(
                 kernels[run.kernel] = _identity(run.kernel)
             now = _today(job, kernels[run.kernel], found)
             then = _made_of(told["identity"])
+            if (then["guest"], now["guest"]) in equal:
+                then["guest"] = now["guest"]
             known_parts = [part for part in (*PARTS, MENDED) if now[part] is not None]
             differs = (part for part in known_parts if now[part] != then[part])
             rest = "current" if len(known_parts) > len(PARTS) else UNKNOWN

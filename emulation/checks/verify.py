@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import json
 import math
-import os
 import runpy
-import shutil
 import statistics
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -35,7 +32,7 @@ from emulation.kinds.probes.probe import Probe
 from emulation.machine import guestcode
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Experiment, Run
-from emulation.runs.run import execute, guest_packages, kernel_log
+from emulation.runs.run import execute
 
 #: Least number of seeds from which a spread is estimated.
 ENOUGH_SEEDS = 3
@@ -161,6 +158,7 @@ class Repetition:
     notes: list[str] = field(default_factory=list)
     kernel_digest: str = ""
     rootfs_digest: str = ""
+    guest: tuple[str, str] | None = None  # as `other_code` returns it
 
     def __str__(self) -> str:
         words = {
@@ -219,13 +217,8 @@ def verify(
     root: RootFs,
     measure: Measure,
     on_step: Callable[[dict[str, Any]], None] = lambda step: None,
-    renewing: bool = False,
 ) -> Repetition:
-    """Repeat the run `old` in a scratch folder and compare the two.
-
-    With `renewing` the new one takes the place of one that was made of something else, whatever
-    came out: to keep the old one where they differ would choose by results.
-    """
+    """Repeat the run `old` in a scratch folder and compare the two."""
     if old.damaged:
         return Repetition(old.id, "damaged", False, [f"{old.data.name} has another SHA-256"])
     if not follows_from_raw(old):
@@ -238,47 +231,15 @@ def verify(
         return Repetition(old.id, "gone", False, [error.what, error.todo])
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
         probes = tuple(Probe(kind) for kind, _ in tables(old))
-        raw = renewing and old.raw.exists()
-        result = execute(run, kernel, root, Path(scratch), on_step, probes=probes, raw=raw)
+        result = execute(run, kernel, root, Path(scratch), on_step, probes=probes)
         again = Shipped.at(result.provenance)
         verdict = judge(old, again, measure)
         verdict.notes += result.ending.notes if result.ending else []
-        if renewing and again.record["identity"] != old.record["identity"]:
-            verdict.notes.append(renew(old, again, measure))
+        verdict.guest = other_code(old.record["identity"], again.record["identity"])
     if old.raw.exists():
         verdict.notes.append(f"its data follow from {old.raw.name}")
     verdict.kernel_digest, verdict.rootfs_digest = kernel.digest, root.digest
     return verdict
-
-
-def renew(old: Shipped, new: Shipped, measure: Measure) -> str:
-    """Put the files of `new` in the place of those of `old`, provenance last; return a note.
-
-    A run of which measures alone are shipped stays one. What probes sampled of `old` stays where
-    the data are the same; where they are not, so does the whole run.
-    """
-    stem = f"{old.provenance.stem}."
-    there = {path.name for path in new.cell.glob(f"{stem}*")}
-    sampled = [path.name for path in old.cell.glob(f"{stem}*.parquet") if path.name not in there]
-    if sampled and old.record["data_sha256"] != new.record["data_sha256"]:
-        return f"not renewed, as {sampled[0]} belongs to its data: 'emulate run' it with its probe"
-    if old.reduced:
-        numbers = {name: value for name, (value, _) in measure(new, old.folder).items()}
-        told = {**new.record, datafile.MEASURES: numbers}
-        new.provenance.write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
-        new.data.unlink()
-    shared = (
-        kernel_log(new.record["kernel_log_sha256"]),
-        guest_packages(new.record["identity"]["root"]["digest"]),
-    )
-    own = sorted(new.cell.glob(f"{stem}*"), key=lambda path: path == new.provenance)
-    for path in (*(new.folder / name for name in shared), *own):
-        target = old.folder / path.relative_to(new.folder)
-        target.parent.mkdir(exist_ok=True)
-        partial = target.with_name(f".{target.name}.{os.getpid()}")
-        shutil.copyfile(path, partial)
-        partial.replace(target)
-    return "renewed"
 
 
 def follows_from_raw(run: Shipped) -> bool:
@@ -403,6 +364,13 @@ def other_identity(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
         if "kernel.release" in texts:
             texts.pop("kernel.series", None)
     return [text for texts in by_part.values() for text in texts.values()]
+
+
+def other_code(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, str] | None:
+    """Return the digests of the guest's code where two identities differ in it alone."""
+    if old["guest"] == new["guest"] or {**old, "guest": ""} != {**new, "guest": ""}:
+        return None
+    return old["guest"], new["guest"]
 
 
 def compatible(old: Shipped, new: Shipped, measure: Measure) -> tuple[bool, list[str]]:

@@ -19,7 +19,7 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 
-#: Open files a process. mnexec closes all that there could be, each with a failing system call.
+#: Open files per process. mnexec closes all that there could be, each with a failing system call.
 OPEN_FILES = 128
 
 #: The program of the work `script`.
@@ -27,7 +27,7 @@ SCRIPT = "/job/script.py"
 
 
 class Status:
-    """The lines of `/job/status`: one JSON object each, with the guest's time in seconds."""
+    """Writes the lines of `/job/status`: JSON objects with the guest's time in seconds."""
 
     def __init__(self, path):
         self._file = open(path, "a", buffering=1)
@@ -44,9 +44,9 @@ def power_off():
 
 
 def run(job, status):
-    """Build the rig, send the traffic through it, and keep what the qdiscs counted.
+    """Build the rig, send the traffic through it, and store the counters of its qdiscs.
 
-    Returns what was made for that.
+    Returns the objects of the run, so that they live until the guest has ended.
     """
     import traffic
     from capture import Captures
@@ -68,7 +68,7 @@ def shell(job, status):
 
 
 def boot(job, status):
-    """Nothing."""
+    """Do nothing but boot."""
     status("booted")
 
 
@@ -79,7 +79,7 @@ def script(job, status):
 
 
 def programs(job, status):
-    """Programs of the user's, without a rig."""
+    """Run programs of the user's, without a rig."""
     status("booted")
     importlib.import_module("programs").run(None, job["traffic"], status)
 
@@ -94,7 +94,7 @@ WORKS = {
 
 
 def checked_rig(job, status):
-    """The rig of `job`, built and read back; `Failure` where it is not as asked for."""
+    """Return the rig of `job`, built and read back; `Failure` where it is not as asked for."""
     from readback import compare, read
     from rig import Failure, Rig, set_parameters
 

@@ -1,8 +1,8 @@
 """Read the rig back, and compare it with what was asked for.
 
 A qdisc that did not install, or installed with other values, makes every number that follows
-wrong without any error. So nothing is sent before what `tc` and the kernel report has been compared
-with the job.
+wrong without any error. So nothing is sent before the reports of `tc` and the kernel have been
+compared with the job.
 """
 
 import itertools
@@ -23,9 +23,9 @@ READ_BACK = {}
 
 
 def read(rig, statistics=False):
-    """What is installed: {"node interface": {"qdiscs": [...], "offloads_on": [...], ...}}.
+    """Return what is installed: {"node interface": {"qdiscs": [...], "offloads_on": [...], ...}}.
 
-    With `statistics` the counters of qdiscs and of WiFi devices are in it, too.
+    With `statistics` it includes the counters of qdiscs and of WiFi devices.
     """
     found = {}
     for node in rig.nodes:
@@ -54,7 +54,7 @@ def read(rig, statistics=False):
 
 
 def installed(rig, node, statistics):
-    """All qdiscs of `node` as `tc -j` shows them, with its counters or with more options."""
+    """Return all qdiscs of `node` as `tc -j` shows them, with counters or with more options."""
     shown = parsed(rig.run(node, "tc", "-j", *(["-s"] if statistics else []), "qdisc", "show"))
     if not statistics:
         # With -d tc shows more options, but some values of the others as text for people.
@@ -65,14 +65,14 @@ def installed(rig, node, statistics):
 
 
 def parsed(text):
-    """What `tc -j` prints; the default class of hfsc is no JSON (iproute2 6.1, tc/q_hfsc.c)."""
+    """Parse what `tc -j` prints; the default class of hfsc is no JSON (iproute2, tc/q_hfsc.c)."""
     if "{default " in text:
         text = re.sub(r"\{default (\w+) \}", r'{"default":"\1"}', text)
     return json.loads(text)
 
 
 def classes(text):
-    """The classes in the output of `tc class show`, which has no JSON: a dictionary each."""
+    """Parse the output of `tc class show`, which has no JSON, into a dictionary per class."""
     found = []
     for line in text.splitlines():
         _, kind, classid, *words = line.split()
@@ -85,7 +85,7 @@ def classes(text):
 
 
 def number(text, unit):
-    """The number that `tc` wrote with `unit` (10Mbit, 1600b, 15Kb); None where it is none."""
+    """Return the number that `tc` wrote with `unit` (10Mbit, 1600b, 15Kb); None else."""
     matched = re.fullmatch(rf"([0-9.]+)([KMG]?){unit}", text)
     if matched is None:
         return None
@@ -94,7 +94,7 @@ def number(text, unit):
 
 
 def compare_class(where, asked, seen):
-    """Each difference between a class of the job and the installed one (None: there is none)."""
+    """Return the differences between a class of the job and the installed one, None if absent."""
     if seen is None:
         return [f"{where}: class {asked['classid']} is not installed"]
     wanted = {
@@ -112,7 +112,7 @@ def compare_class(where, asked, seen):
 
 
 def compare(ports, found):
-    """Each difference between the job's ports and what was read back, as a sentence."""
+    """Return each difference between the job's ports and what was read back, as a sentence."""
     problems = []
     for (node, interface), port in ports.items():
         where = f"{node} {interface}"
@@ -122,9 +122,9 @@ def compare(ports, found):
             problems.append(
                 f"{where}: txqueuelen is {seen['txqueuelen']}, not {port['txqueuelen']}"
             )
-        classes = {one["classid"]: one for one in seen.get("classes", ())}
+        installed = {shown["classid"]: shown for shown in seen.get("classes", ())}
         for asked in port.get("classes", ()):
-            problems += compare_class(where, asked, classes.get(asked["classid"]))
+            problems += compare_class(where, asked, installed.get(asked["classid"]))
         problems += compare_qdiscs(where, port["qdiscs"], seen["qdiscs"])
         if "tree" in port:
             import trees
@@ -143,14 +143,14 @@ def compare(ports, found):
 
 
 def compare_offloads(where, seen, asked=False):
-    """Each offload of the device, which joins packets or splits them, that is not as `asked`."""
+    """Return the offloads of a device, which join packets or split them, that are not as asked."""
     is_on, wanted = ("off", "on") if asked else ("on", "off")
     wrong = [name for name in namespace.OFFLOADS if (name in seen["offloads_on"]) is not asked]
     return [f"{where}: offload {name} is {is_on}, not {wanted}" for name in wrong]
 
 
 def compare_qdiscs(where, asked, seen):
-    """Each difference between all qdiscs that a device shall have and those that it has."""
+    """Return each difference between the qdiscs that a device should have and those it has."""
     problems = []
     installed = {qdisc["handle"]: qdisc for qdisc in seen}
     for qdisc in asked:
@@ -163,7 +163,7 @@ def compare_qdiscs(where, asked, seen):
 
 
 def compare_qdisc(where, asked, seen):
-    """Each difference between a qdisc of the job and the installed one (None: there is none)."""
+    """Return the differences between a qdisc of the job and the installed one, None if absent."""
     if seen is None:
         return [f"{where}: {asked['kind']} is not installed"]
     if seen["kind"] != asked["kind"]:
@@ -181,22 +181,22 @@ def compare_qdisc(where, asked, seen):
 
 
 def in_si(seen):
-    """The options of a qdisc as `read` found it, under the names of the job's `expect`.
+    """Return the options of a qdisc that was read, under the names of the job's `expect`.
 
-    Returns (value by name, how far tc or the kernel may round it by name).
+    The second result is by how much tc or the kernel may round each.
     """
     values, slack = READ_BACK.get(seen["kind"], as_shown)(seen.get("options", {}))
     return {"kind": seen["kind"], **values}, slack
 
 
 def as_shown(options):
-    """The options as tc shows them, with times in microseconds."""
+    """Return the options as tc shows them, with times in microseconds."""
     times = {f"{name}_us": options[name] for name in _TIMES if name in options}
     return {**options, **times}, dict.fromkeys(times, _CODEL_UNIT_US)
 
 
 def same(asked, got, slack=0):
-    """Whether `got` is `asked`: equal, or as numbers no further apart than `slack`."""
+    """Return whether `got` is `asked`: equal, or as numbers no further apart than `slack`."""
     if isinstance(asked, (bool, str)) or isinstance(got, (bool, str, type(None))):
         return type(asked) is type(got) and asked == got
     return abs(got - asked) <= max(slack, 1e-6 * abs(asked))

@@ -1,4 +1,4 @@
-"""The traffic: servers, the flent test, and the proof that the idle path is as asked."""
+"""The traffic: servers, the flent test, and the proof that the idle path is as asked for."""
 
 import glob
 import importlib
@@ -11,7 +11,7 @@ import time
 import flentdata
 from rig import Failure
 
-#: How often the status is told how far virtual time has come.
+#: How often the status gets a line with the virtual time.
 BEAT_S = 1.0
 
 #: What flent may take beside its load: its pauses, and what a slow link still has to bring.
@@ -66,7 +66,7 @@ def run_flent(rig, traffic, status):
 
 
 def check_base_rtt(rig, client, host, slack_ms):
-    """The smallest RTT of the idle path to `host` in ms, by ping; `Failure` if it is another."""
+    """Return the smallest RTT of the idle path to `host` in ms, by ping; `Failure` if other."""
     address, asked = host["address"], host["base_rtt_ms"]
     out = rig.run(client, "ping", "-c", "3", "-i", "0.2", "-W", "5", address)
     found = re.search(r"= ([0-9.]+)/", out)
@@ -86,19 +86,19 @@ def start(server, rig, traffic):
 
 
 def start_netserver(rig, traffic):
-    """netperf's server, listening on the server's node."""
+    """Start netperf's server on the server's node."""
     return [serve(rig, traffic["server"], ["netserver", "-4", "-D"], "tcp", 12865)]
 
 
 def start_irtt(rig, traffic):
-    """irtt's server, listening on the server's node."""
+    """Start irtt's server on the server's node."""
     address = traffic["hosts"][0]["address"]
     command = ["irtt", "server", "-b", f"{address}:2112", "-i", "1ms"]
     return [serve(rig, traffic["server"], command, "udp", 2112)]
 
 
 def serve(rig, node, command, protocol, port):
-    """Start `command` in `node`, its output in /job/out; on return it listens on `port`."""
+    """Start `command` in `node`, with its output in /job/out; on return it listens on `port`."""
     with open(f"/job/out/{os.path.basename(command[0])}.log", "w") as log:
         server = subprocess.Popen(
             rig.inside(node, *command), stdin=subprocess.DEVNULL, stdout=log, stderr=log
@@ -120,7 +120,7 @@ def wait_listening(rig, node, protocol, port):
 
 
 def sockets(protocol):
-    """The lines about sockets of `protocol`, tcp or udp, in the present namespace."""
+    """Return the lines about sockets of `protocol`, tcp or udp, in the present namespace."""
     lines = []
     for path in glob.glob(f"/proc/net/{protocol}*"):
         with open(path) as file:
@@ -129,7 +129,7 @@ def sockets(protocol):
 
 
 def jittered_tools(jitter_us):
-    """A folder with a netperf that starts each TCP flow up to `jitter_us` microseconds late.
+    """Make a folder with a netperf that starts each TCP flow up to `jitter_us` late.
 
     How late comes from the kernel's random numbers, hence from the seed.
     """
@@ -142,7 +142,7 @@ def jittered_tools(jitter_us):
 
 
 def flent(rig, traffic, status):
-    """One flent test from the client; its data file becomes /job/out/data.flent.gz."""
+    """Run a flent test on the client; its data file becomes /job/out/data.flent.gz."""
     path = os.environ["PATH"]
     if traffic["start_jitter_us"]:
         path = f"{jittered_tools(traffic['start_jitter_us'])}:{path}"
