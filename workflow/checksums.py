@@ -1,7 +1,7 @@
 """Write `SHA256SUMS` anew, after runs came into the data: `python -m workflow.checksums`.
 
 A line is a digest and a path, as sha256sum(1) writes and checks them. Logs of kernels that no run
-names any more, as after `emulate verify --renew`, are removed before.
+names any more, as after `emulate run --again`, are removed before.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ import pytest
 from analysis.claims import settled
 from emulate.cli import main as emulate
 from emulation import kernel
-from emulation.checks import stale
-from emulation.config.catalogue import select
+from emulation.checks import identities, stale
+from emulation.config.catalogue import recorded, select
+from emulation.config.job import job_of
 from emulation.kernel import Kernel
 from emulation.machine import guestcode, provenance, rootfs, vm
 from emulation.machine.rootfs import RootFs
@@ -104,6 +105,13 @@ def test_each_part_is_told(
     monkeypatch.setattr(guestcode, "FOLDER", code)
     made[2].touch()  # the code is not looked for where it is put here
     assert stale.causes(made[2:]) == {"guest": 1}
+    was = json.loads(made[2].read_text())["identity"]["guest"]
+    run = recorded(json.loads(made[2].read_text()))
+    now = provenance.guest_code_digest(job_of(run))
+    (tmp_path / identities.FILE).write_text(
+        f"{','.join(identities.COLUMNS)}\nguest,{was},{now},3,3,2026-11-28\n"
+    )
+    assert stale.causes(made[2:]) == {"current": 1}
 
 
 def test_the_command_counts(

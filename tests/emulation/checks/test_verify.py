@@ -20,10 +20,10 @@ from emulate import cli
 from emulate.commands import verify as command
 from emulation import datafile, kernel
 from emulation.captures import table as packets_table
-from emulation.checks import verify
+from emulation.checks import identities, verify
 from emulation.checks.verify import Measured, Repetition, Shipped
 from emulation.config.catalogue import select
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, DamagedData
 from emulation.host import seal
 from emulation.machine import rootfs
 from emulation.model.run import Experiment
@@ -393,7 +393,7 @@ def test_what_was_compared_before_an_interrupt_is_kept(
     assert line.endswith(",1,1,bytes")
 
 
-def test_a_run_that_cannot_be_renewed_is_told_and_ends_nothing(
+def test_a_run_that_studies_no_longer_have_is_told_and_ends_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(kernel, "build", lambda series: None)
@@ -405,7 +405,7 @@ def test_a_run_that_cannot_be_renewed_is_told_and_ends_nothing(
         told = json.loads(record.read_text()) | {**point, "cc": "cubic", "qdisc": qdisc}
         told |= {"run": f"gbw2015/rrul@2014/10-1/codel/cubic/seed-00{seed}", "seed": seed}
         record.write_text(json.dumps(told))
-    arguments = ["verify", "--all", "--renew", "--record", "--data", str(tmp_path)]
+    arguments = ["verify", "--all", "--record", "--data", str(tmp_path)]
     assert cli.main(arguments) == ConfigError.exit_status
     out, err = capsys.readouterr()
     first, second, third = out.splitlines()
@@ -441,16 +441,15 @@ def test_a_run_is_reproduced_and_damage_is_found(
     (row,) = csv.DictReader((tmp_path / "verified.csv").read_text().splitlines())
     assert (row["how"], row["runs_equal"], row["runs_compared"]) == ("bytes", "2", "2")
 
-    assert cli.main(["verify", "--all", "--renew", "--data", str(tmp_path)]) == 0
+    assert identities.read(tmp_path) == frozenset()
+    assert cli.main(["verify", "--code", "--data", str(tmp_path)]) == 0
     (line,) = capsys.readouterr().out.splitlines()  # of the one that was made of something else
-    assert line.startswith(f"{again.id}: the same bytes") and line.endswith("; renewed")
-    renewed = json.loads(record.read_text())
-    assert (
-        renewed["identity"]["guest"]
-        == json.loads(result.provenance.read_text())["identity"]["guest"]
-    )
-    assert cli.main(["verify", "--all", "--renew", "--data", str(tmp_path)]) != 0
-    assert "nothing to renew" in capsys.readouterr().err
+    assert line.startswith(f"{again.id}: the same bytes")
+    today = json.loads(result.provenance.read_text())["identity"]["guest"]
+    assert identities.read(tmp_path) == {("a comment was another one", today)}
+    assert json.loads(record.read_text()) == told  # data stay as they are
+    assert cli.main(["verify", "--code", "--data", str(tmp_path)]) != 0
+    assert "nothing to repeat" in capsys.readouterr().err
 
     copied = tmp_path / "copy" / result.data.parent.relative_to(tmp_path)
     shutil.copytree(result.data.parent, copied)
@@ -460,45 +459,32 @@ def test_a_run_is_reproduced_and_damage_is_found(
     assert "DAMAGED DATA" in capsys.readouterr().out
 
 
-def shares(run: Shipped) -> Shipped:
-    """The run with what its folder has for several."""
-    run.record["kernel_log_sha256"] = "1" * 64
-    run.provenance.write_text(json.dumps(run.record))
-    for name in ("kernel-logs/1111111111111111.log.gz", "guests/r.json"):
-        (run.folder / name).parent.mkdir(exist_ok=True)
-        (run.folder / name).write_text("of a guest")
-    return run
+def repeated(old: str, today: str, equal: bool, how: str = "bytes") -> Repetition:
+    return Repetition("a run", how, equal, guest=(old, today))
 
 
-def test_a_run_that_was_done_again_takes_the_place_of_the_old(tmp_path: Path) -> None:
-    old = write_run(tmp_path / "a")
-    new = shares(write_run(tmp_path / "b", rtt=60.5, guest="h"))
-    assert verify.renew(old, new, measured) == "renewed"
-    assert old.data.read_bytes() == new.data.read_bytes()
-    assert old.provenance.read_bytes() == new.provenance.read_bytes()
-    shared = (old.folder / "kernel-logs/1111111111111111.log.gz", old.folder / "guests/r.json")
-    assert all(path.read_text() == "of a guest" for path in shared)
-    assert len(list(old.cell.iterdir())) == 2  # nothing partial is left
+def test_digests_of_code_are_as_good_as_one_where_all_runs_were_equal(tmp_path: Path) -> None:
+    enough = [repeated("a", "b", equal=True)] * 3
+    differing = [*[repeated("c", "d", equal=True)] * 3, repeated("c", "d", equal=False)]
+    too_few = [repeated("e", "f", equal=True)] * 2
+    all_there_are = [repeated("g", "h", equal=True)]
+    statistics = [repeated("i", "j", equal=True, how="statistics")] * 3
+    other = [Repetition("a run", "bytes", True)]  # of the same code
+    everything = [*enough, *differing, *too_few, *all_there_are, *statistics, *other]
+    assert identities.add(tmp_path, everything, least=3, of={("g", "h"): 1, ("e", "f"): 9}) == 2
+    assert identities.read(tmp_path) == {("a", "b"), ("g", "h")}
+    identities.add(tmp_path, too_few * 2, least=3, of={})
+    lines = (tmp_path / identities.FILE).read_text().splitlines()
+    assert lines[0] == ",".join(identities.COLUMNS)
+    assert [line.rpartition(",")[0] for line in lines[1:]] == [
+        "guest,a,b,3,3", "guest,g,h,1,1", "guest,e,f,4,4"
+    ]  # fmt: skip
 
 
-def test_a_renewed_run_keeps_its_form_and_what_probes_left(tmp_path: Path) -> None:
-    old = without_data(write_run(tmp_path / "a"))
-    new = shares(write_run(tmp_path / "b", rtt=62.0, guest="h"))
-    assert verify.renew(old, new, measured) == "renewed"
-    assert not old.data.exists()
-    told = Shipped.at(old.provenance).record
-    assert (told["identity"]["guest"], told["measures"]["induced_latency_ms"]) == ("h", 12.0)
-
-    sampled = write_run(tmp_path / "c")
-    sampled.provenance.with_suffix(".qdisc.parquet").touch()
-    before = sampled.provenance.read_bytes()
-    note = verify.renew(sampled, shares(write_run(tmp_path / "d", rtt=60.5)), measured)
-    assert note.startswith("not renewed, as seed-001.qdisc.parquet")
-    assert sampled.provenance.read_bytes() == before
-    assert (
-        verify.renew(sampled, shares(write_run(tmp_path / "e", guest="h")), measured) == "renewed"
-    )
-    assert sampled.provenance.with_suffix(".qdisc.parquet").exists()
+def test_a_table_of_identities_that_is_none_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / identities.FILE).write_text("part,recorded\nguest,a\n")
+    with pytest.raises(DamagedData, match="is not a table of part, recorded"):
+        identities.read(tmp_path)
 
 
 def without_data(run: Shipped, **measures: float) -> Shipped:
