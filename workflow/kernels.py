@@ -1,4 +1,4 @@
-"""Kernels of notebooks that are forks of `workflow.forks`, for papermill."""
+"""Kernels of notebooks that are processes of `workflow.steps`, for papermill."""
 
 from __future__ import annotations
 
@@ -11,28 +11,23 @@ from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
-from workflow.forks import ADDRESS, Fork
-
-
-class _Process(Fork):
-    """As much of `subprocess.Popen` as the provisioner uses."""
-
-    stdin = stdout = stderr = None
+from workflow.steps import ADDRESS, Kernel
 
 
 class Provisioner(LocalProvisioner):
-    """Starts a kernel as a fork in place of a new Python."""
+    """Starts a kernel in place of a new Python."""
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         """Start `cmd`, `python -m ipykernel_launcher OPTION...`, and return how to reach it."""
         options = cmd[cmd.index("ipykernel_launcher") + 1 :]
-        process: Any = _Process("kernel", options, kwargs.get("cwd"), kwargs.get("env"))
+        folder, environment = kwargs.get("cwd") or Path.cwd(), kwargs.get("env") or os.environ
+        process: Any = Kernel(options, str(folder), environment)
         self.process, self.pid, self.pgid = process, process.pid, None
         return self.connection_info
 
 
 class Manager(AsyncKernelManager):
-    """A manager of one kernel, which is a fork."""
+    """A manager of one kernel."""
 
     def __init__(self, **options: Any) -> None:
         name = uuid.uuid4().hex

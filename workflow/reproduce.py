@@ -25,7 +25,7 @@ from analysis.words import duration
 from emulation import kernel
 from emulation.checks import stale
 from emulation.errors import INTERRUPTED, ConfigError, EmulationError
-from workflow import cluster, forks, progress
+from workflow import cluster, progress, steps
 from workflow.progress import LogHandler, Work
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
     tell_left_out(plan)
     if kernel.find() is not None:  # otherwise nothing can be told
         tell_stale(plan)
-    with nullcontext() if slurm else forks.running():
+    with nullcontext() if slurm else steps.serving():
         status = last = call(arguments, work)
         failed = failed_runs(plan, work) if status != INTERRUPTED else []
         if failed:

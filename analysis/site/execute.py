@@ -9,6 +9,7 @@ import argparse
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import papermill
@@ -19,6 +20,7 @@ from analysis.site import notebookpage
 from analysis.site.figurefile import RUNS, FigureFile, check_values, read_figure
 from analysis.site.outputs import SUMMARY, read_summary
 from emulation.errors import ConfigError
+from emulation.host import storage
 from emulation.study import trust
 from emulation.study.schema import unknown
 
@@ -89,23 +91,45 @@ def execute(
     return folder
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m analysis.site.execute", description=__doc__)
     parser.add_argument("figure", type=Path, help="parameter file of the figure")
+    parser.add_argument(
+        "--length",
+        action="append",
+        default=[],
+        help="of the runs, in place of the paper's: 20s; of those of some experiments: rrul=20s, "
+        "for each",
+    )
     parser.add_argument("--data", type=Path, default=Path("data"), help="root of the runs")
     parser.add_argument("--results", type=Path, default=Path("results"), help="where results go")
-    given = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def length_of(given: list[str]) -> dict[str, str | dict[str, str]]:
+    """Return the notebook's parameter `length`, if it is given."""
+    if given and "=" in given[0]:
+        return {"length": dict(text.split("=") for text in given)}
+    return {"length": given[0]} if given else {}
+
+
+def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
+    """Draw the figure of the command line; return the exit status. `kernels` as in `execute`."""
     try:
-        folder = execute(
-            read_figure(given.figure), given.data, given.results, progress=sys.stderr.isatty()
-        )
+        figure = read_figure(given.figure)
+        figure = replace(figure, parameters={**figure.parameters, **length_of(given.length)})
+        bar = sys.stderr.isatty()
+        print(execute(figure, given.data, given.results, progress=bar, kernels=kernels))
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(folder)
+    except OSError as error:
+        failure = storage.of(error)
+        print(f"error: {failure}", file=sys.stderr)
+        return failure.exit_status
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(draw(parse()))

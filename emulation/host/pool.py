@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 _PR_SET_PDEATHSIG = 1
 
 
-def workers(jobs: int | None = None, start: str | None = None) -> ProcessPoolExecutor:
+def workers(jobs: int | None = None, start: str = "fork") -> ProcessPoolExecutor:
     """Return a pool of `jobs` processes, by default one a core, with the `start` method of
     multiprocessing.
 

@@ -15,7 +15,7 @@ import yaml
 from analysis.errors import DataError
 from analysis.runs.dataset import era_and_kernel, variant_name
 from analysis.runs.order import QDISC_ORDER
-from analysis.site.execute import execute, main
+from analysis.site.execute import draw, execute, parse
 from analysis.site.figurefile import Cell, read_figure
 from analysis.site.outputs import read_summary
 from analysis.site.parameters import defaults, require_kinds
@@ -308,7 +308,7 @@ def test_no_data_is_an_error_that_says_so(
 ) -> None:
     figure = STUDIES / "gbw2015/figures/fig2a.yaml"
     arguments = [str(figure), "--data", str(tmp_path / "none"), "--results", str(tmp_path / "r")]
-    assert main(arguments) == 1
+    assert draw(parse(arguments)) == 1
     message = capfd.readouterr().err
     assert "no run of 100/100" in message
     assert "Emulate the cells that the figure needs. " in message

@@ -8,10 +8,10 @@ from pathlib import Path
 import papermill
 import pytest
 
+from analysis.site import execute
 from emulation.errors import ConfigError
 from tests import ROOT
 from tests.workflow.plans import config, touch_run
-from workflow import figure as figures
 from workflow.plan import make_plan
 
 
@@ -93,9 +93,9 @@ def test_a_length_that_is_an_experiments_own_is_not_named() -> None:
     lengths = plan.lengths(plan.figures["testbed/wifi"])
     assert "wifi_single=20s" in lengths
     assert not any("wifi_anomaly" in one for one in lengths)
-    given = figures.parse(["f", "--data=d", "--results=r", "--length=a=1s", "--length=b=2s"])
-    assert figures._length(given.length) == {"length": {"a": "1s", "b": "2s"}}
-    assert (figures._length([""]), figures._length([])) == ({"length": ""}, {})
+    given = execute.parse(["f", "--length=a=1s", "--length=b=2s"])
+    assert execute.length_of(given.length) == {"length": {"a": "1s", "b": "2s"}}
+    assert (execute.length_of([""]), execute.length_of([])) == ({"length": ""}, {})
 
 
 @pytest.mark.parametrize("scale", ["smoke", "short"])

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import nbclient
-import nbformat
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from analysis import sources
 from analysis.errors import DataError
-from analysis.site import pages, report
+from analysis.site import report
 from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 from emulation.study import template
 from tests import ROOT
 from tests.workflow.plans import config, touch_run
-from workflow import figure, forks, kernels, plan, reproduce
+from workflow import plan, reproduce
 from workflow.plan import figure_files, make_plan
 from workflow.progress import LogHandler, Work
 from workflow.reproduce import runs_to_do, what_changed
@@ -138,52 +134,6 @@ def test_snakemake_runs_with_the_plugin(
     assert log.read_text() == said  # a dry run has a log of its own
     assert reproduce.snakemake(["--cores", "1", "a"], Work(cores=1)) == 0
     assert log.read_text().startswith(said)  # what failed before the rest was drawn
-
-
-def test_figures_are_forks_of_one_process(
-    capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    with pytest.raises(OSError, match="no server of forks"):
-        forks.Fork("figure", [])
-    with forks.running():
-        with pytest.raises(OSError, match="no server of forks"):
-            forks.Fork("report", ["--help"])  # takes less than to rehearse
-        nothing = ["--results", str(tmp_path), "--data", str(tmp_path)]
-        assert forks.main(["report", *nothing]) == 1
-        assert "no figure" in capfd.readouterr().err
-        assert forks.Fork("figure", ["--help"]).wait() == 0
-        assert "parameter file of the figure" in capfd.readouterr().out
-        for work, module in (("measures", "measures"), ("claims", "site.claims")):
-            assert forks.Fork(work, ["--help"]).wait() == 0
-            assert f"python -m analysis.{module}" in capfd.readouterr().out
-        assert forks.main(["report", *nothing]) == 1
-        assert "no figure" in capfd.readouterr().err
-        missing = ["none.yaml", "--data", "d", "--results", "r"]
-        assert forks.Fork("figure", missing).wait() == 1
-        assert "none.yaml" in capfd.readouterr().err
-        kernel = forks.Fork("kernel", ["-f", "/nowhere/kernel.json"])
-        kernel.send_signal(9)
-        assert kernel.wait() in (1, -9)
-    assert forks.ADDRESS not in os.environ
-
-
-@pytest.mark.parametrize("longer", [0, 1, 60])
-def test_kernels_start_however_long_the_temporary_folder(
-    longer: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The longest with room for a socket's name, and longer ones; the kernel says where it is."""
-    fits = forks.LONGEST - forks.ADDED
-    with tempfile.TemporaryDirectory(dir="/tmp") as short:
-        place = Path(short) / ("x" * (fits + longer - len(short) - 1))
-        place.mkdir()
-        monkeypatch.setattr(tempfile, "tempdir", str(place))
-        cell = nbformat.v4.new_code_cell(f"import os; print(os.environ['{forks.ADDRESS}'])")
-        notebook = nbformat.v4.new_notebook(cells=[cell])
-        with forks.running():
-            client = nbclient.NotebookClient(notebook, kernel_manager_class=kernels.Manager)
-            client.execute()
-        said = notebook.cells[0].outputs[0].text
-        assert said.startswith(f"{place}/forks-" if longer == 0 else "/tmp/forks-")  # noqa: S108
 
 
 def test_the_time_left_learns_from_the_time_taken() -> None:
@@ -478,17 +428,7 @@ def test_what_is_no_notebook_is_refused(tmp_path: Path, text: str, wrong: str) -
         sources.check_notebook(place)
 
 
-def test_the_page_that_grows_is_not_made_anew_for_each_figure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page, drawn = tmp_path / pages.INDEX, tmp_path / "notebook.html"
-    drawn.touch()
-    assert not figure._was_written(page, drawn)
-    page.touch()
-    for written_s, just_now in ((100, False), (101, True), (120, True)):
-        os.utime(page, (written_s, written_s))
-        os.utime(drawn, (100 + figure.GROWS_S, 100 + figure.GROWS_S))
-        assert figure._was_written(page, drawn) is just_now
+def test_pages_show_what_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     grown: list[tuple[Path, list[str]]] = []
     monkeypatch.setattr(report, "grow", lambda *given: grown.append(given))
     reproduce.show_figures(replace(make_plan(config()), results=tmp_path), ["a run"])

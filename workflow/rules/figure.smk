@@ -23,5 +23,5 @@ rule figure:
     resources:
         mem_mb=1000,
     shell:
-        "{PYTHON:q} -m workflow.forks figure {params.file:q} {params.length:q}"
+        "{PYTHON:q} -m workflow.steps figure {params.file:q} {params.length:q}"
         " --data {params.data:q} --results {params.results:q} >{log:q} 2>&1"

@@ -19,7 +19,7 @@ rule measured:
         shipped=PLAN.all_shipped(),
     threads: workflow.cores or 1
     shell:
-        "{PYTHON:q} -m workflow.forks measures --data {params.data:q} --output {output:q}"
+        "{PYTHON:q} -m workflow.steps measures --data {params.data:q} --output {output:q}"
         " --jobs {threads} >{log:q} 2>&1"
 
 
@@ -38,7 +38,7 @@ rule claims:
         results=PLAN.pages,
     threads: workflow.cores or 1
     shell:
-        "{PYTHON:q} -m workflow.forks claims --data {params.data:q} --results {params.results:q}"
+        "{PYTHON:q} -m workflow.steps claims --data {params.data:q} --results {params.results:q}"
         " --jobs {threads} >{log:q} 2>&1"
 
 
@@ -59,5 +59,5 @@ rule report:
         failed=sorted(PLAN.without),
         shipped=PLAN.all_shipped(),
     shell:
-        "{PYTHON:q} -m workflow.forks report --data {params.data:q} --results {params.results:q}"
+        "{PYTHON:q} -m workflow.steps report --data {params.data:q} --results {params.results:q}"
         " {params.claims} --failed {params.failed:q} >{log:q} 2>&1"

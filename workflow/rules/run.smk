@@ -49,5 +49,5 @@ rule run:
     resources:
         mem_mb=400,
     shell:
-        "{PYTHON:q} -m workflow.forks run {params.experiment:q} {params.selection:q}"
+        "{PYTHON:q} -m workflow.steps run {params.experiment:q} {params.selection:q}"
         " --output {params.data:q} --keep {params.failed:q} >{log:q} 2>&1"

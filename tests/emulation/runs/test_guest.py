@@ -33,7 +33,7 @@ from emulation.model.run import Experiment, Run
 from emulation.model.units import Duration, Size
 from emulation.runs.execution import Execution
 from emulation.runs.run import execute, guest_packages, kernel_log
-from workflow import forks
+from workflow import steps
 
 pytestmark = pytest.mark.kernel
 
@@ -166,8 +166,8 @@ def test_a_killed_run_leaves_no_guest_and_no_data(built: Kernel, tmp_path: Path)
 def test_a_run_ends_and_clears_away_where_who_asked_a_server_for_it_is_killed(
     built: Kernel, tmp_path: Path
 ) -> None:
-    with forks.running():
-        processes, folder = kill_in_traffic("workflow.forks", built, tmp_path)
+    with steps.serving():
+        processes, folder = kill_in_traffic("workflow.steps", built, tmp_path)
         assert not left(processes, folder)
         deadline = time.monotonic() + 20
         while folder.exists():
