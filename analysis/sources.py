@@ -1,7 +1,8 @@
 """Which files of this project a notebook or a module is made of: what it imports, and so on.
 
-Read off the sources, nothing is imported. A change of a file then makes those figures stale that
-its code is part of, and no others.
+Imports of packages are read off their sources by `grimp`, those of a notebook or of a study's
+module here; nothing is imported. A change of a file then makes those figures stale that its code is
+part of, and no others.
 """
 
 from __future__ import annotations
@@ -11,73 +12,64 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Final
 
+import grimp
 from IPython.core.inputtransformer2 import TransformerManager
 
 from analysis.errors import DataError
 
-#: The packages of this project that notebooks import.
-PACKAGES = ("analysis", "emulation")
+#: The packages of this project that notebooks and studies import.
+PACKAGES: Final = ("analysis", "emulation")
 
-#: Of this one the analysis uses names and constants: what its modules import in turn is no part of
-#: a figure, unless the notebook itself imports the package.
-NAMES_ONLY = "emulation"
+#: What the analysis computes with. Of other modules of the emulation it uses names and constants,
+#: so what those import in turn is no part of a figure.
+COMPUTES: Final = ("emulation.captures", "emulation.model")
 
 
-def closure(
-    start: Iterable[Path],
-    names: Iterable[str] = (),
-    without: Iterable[str] = (),
-    root: Path = Path(),
-) -> list[Path]:
-    """The files that the files of `start` and the functions `names` ("module:function") import.
+def closure(start: Iterable[Path], without: Iterable[str] = (), root: Path = Path()) -> list[Path]:
+    """Return the files of `start` and of all modules that they import, sorted.
 
-    With those of `start`, sorted. A module or package of `without` is left out, with what only it
-    imports. `root` is the folder that has the packages, and is in front of what is found.
+    A module of `without` is left out, with what only it imports. `root` is the folder that has the
+    packages; paths begin with it.
     """
-    return list(_closure(tuple(start), tuple(names), tuple(without), root))
+    files = set(start)
+    names = {name for path in files for name in _imports(path)}
+    modules = _modules(frozenset(names), frozenset(without))
+    return sorted(files.union(_file(module, root) for module in modules))
 
 
 @cache  # figures share notebooks and modules
-def _closure(
-    start: tuple[Path, ...], names: tuple[str, ...], left_out: tuple[str, ...], root: Path
-) -> tuple[Path, ...]:
-    found = set(start)
-    open_ = [(module, True) for path in found for module in _imports(path)]
-    for name in names:
-        module, _, function = name.partition(":")
-        path = _file(module, root)
-        if path is not None:
-            found.add(path)
-            open_ += [(one, not _names_only(one)) for one in _imports(path, function)]
-    while open_:
-        module, follow = open_.pop()
-        if any(module == one or module.startswith(f"{one}.") for one in left_out):
+def _modules(start: frozenset[str], without: frozenset[str]) -> frozenset[str]:
+    """Return the modules `start`, all that they import, and the packages that those are in."""
+    graph, waiting, found = _graph(), set(start), set(without)
+    while waiting:
+        module = waiting.pop()
+        if module in found or module not in graph.modules:
             continue
-        path = _file(module, root)
-        if path is None or path in found:
-            continue
-        found.add(path)
-        if follow:
-            inside = _names_only(module)
-            open_ += [(one, inside or not _names_only(one)) for one in _imports(path)]
-    return tuple(sorted(found))
-
-
-def _names_only(module: str) -> bool:
-    return module.partition(".")[0] == NAMES_ONLY
+        found.add(module)
+        imported = graph.find_modules_directly_imported_by(module)
+        if not module.startswith("analysis"):
+            imported = {name for name in imported if name.startswith(COMPUTES)}
+        waiting |= {part for name in imported for part in _with_packages(name)}
+    return frozenset(found - without)
 
 
 @cache
-def _file(module: str, root: Path) -> Path | None:
-    """The source of `module` below `root`; None where it is not ours."""
-    if module.split(".")[0] not in PACKAGES:
-        return None
+def _graph() -> grimp.ImportGraph:
+    return grimp.build_graph(*PACKAGES, cache_dir=None)
+
+
+def _with_packages(name: str) -> Iterator[str]:
+    """Yield a module's name and those of the packages that it is in."""
+    parts = name.split(".")
+    return (".".join(parts[: end + 1]) for end in range(len(parts)))
+
+
+def _file(module: str, root: Path) -> Path:
     path = root.joinpath(*module.split("."))
-    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
-        if candidate.is_file():
-            return candidate
-    return None
+    package = path / "__init__.py"
+    return package if package.is_file() else path.with_suffix(".py")
 
 
 def own_code(folder: Path, *names: str) -> list[Path]:
@@ -94,15 +86,19 @@ def check_notebook(path: Path) -> None:
 
 
 @cache
-def _imports(path: Path, function: str = "") -> tuple[str, ...]:
-    """The modules that a notebook, a module or one `function` of a module names in imports."""
+def _imports(path: Path) -> frozenset[str]:
+    """Return the modules that a notebook or a module imports by name, and their packages."""
     try:
         tree = ast.parse(_source(path))
     except SyntaxError as error:
         raise DataError.of(path, f"is no Python: {error.msg}", "Correct it") from error
-    nodes = list(ast.walk(tree)) if not function else list(_reachable(tree, function))
-    found = dict.fromkeys(module for node in nodes for module in _named(node))
-    return tuple(found)
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {node.module, *(f"{node.module}.{part.name}" for part in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {part.name for part in node.names}
+    return frozenset(part for name in names for part in _with_packages(name))
 
 
 def _source(path: Path) -> str:
@@ -116,40 +112,3 @@ def _source(path: Path) -> str:
     # "%matplotlib inline" and its like become calls
     plain = TransformerManager().transform_cell  # type: ignore[no-untyped-call]
     return "\n".join(map(plain, code))
-
-
-def _named(node: ast.AST) -> Iterator[str]:
-    """The modules of an import, each with the packages that it is in."""
-    names: list[str] = []
-    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        names = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
-    elif isinstance(node, ast.Import):
-        names = [one.name for one in node.names]
-    for name in names:
-        parts = name.split(".")
-        yield from (".".join(parts[: end + 1]) for end in range(len(parts)))
-
-
-def _reachable(tree: ast.Module, function: str) -> Iterator[ast.AST]:
-    """The imports that `function` uses, itself or through what else the module defines."""
-    defined: dict[str, ast.stmt] = {}
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            defined[node.name] = node
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            defined |= {target.id: node for target in targets if isinstance(target, ast.Name)}
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            for one in node.names:
-                name = one.asname or one.name.partition(".")[0]
-                defined[name] = type(node)(**{**vars(node), "names": [one]})
-    seen, open_ = set(), [function]
-    while open_:
-        name = open_.pop()
-        if name in seen or name not in defined:
-            continue
-        seen.add(name)
-        for part in ast.walk(defined[name]):
-            yield part
-            if isinstance(part, ast.Name):
-                open_.append(part.id)

@@ -384,7 +384,7 @@ class Plan:
             rules = own_code(figure.study, "claims")
             code = [*closure([*start, *rules, *of_measures]), *_said(figure.study)]
         # The parameter file, which it reads, is there as a file.
-        code += closure([EXECUTE], (), ["analysis.site.figurefile"])
+        code += closure([EXECUTE], without=["analysis.site.figurefile"])
         code += [TEMPLATES / name for name in NOTEBOOK_TEMPLATES]
         if Path("emulation/config/catalogue.py") in code:
             code += [path for path in [figure.study / studies.FILE] if path.is_file()]

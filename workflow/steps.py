@@ -68,7 +68,8 @@ def _accept(listener: Listener) -> None:
 
 
 def _serve(connection: Connection) -> None:
-    """Do what comes by `connection`: a step, its options, and who asks for it."""
+    """Do what comes by `connection`: a step and its options, who asks for it and in which
+    environment."""
     with connection, suppress(EOFError, OSError):  # of who has gone
         process = CONTEXT.Process(target=_do, args=connection.recv())
         with ONE_AT_A_TIME:
@@ -81,12 +82,21 @@ def _serve(connection: Connection) -> None:
         connection.send(process.exitcode)
 
 
-def _do(step: str, options: list[str], client: int) -> None:
+def _do(step: str, options: list[str], client: int, environment: Mapping[str, str]) -> None:
     """Do a step with output and errors where those of the process `client` go."""
     end_with_parent()
+    take_on(environment)
     for number in (1, 2):
         os.dup2(os.open(f"/proc/{client}/fd/{number}", os.O_WRONLY | os.O_APPEND), number)
     sys.exit(STEPS[step](options))
+
+
+def take_on(environment: Mapping[str, str]) -> None:
+    """Give this process another environment."""
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.pycache_prefix = environment.get("PYTHONPYCACHEPREFIX")
+    tempfile.tempdir = None  # which may be another now
 
 
 def end_with_parent() -> None:
@@ -130,9 +140,7 @@ def _kernel(options: list[str], folder: str, environment: dict[str, str]) -> Non
 
     end_with_parent()
     os.setsid()  # ^C is for who executes the notebook, which ends its kernel
-    os.environ.clear()
-    os.environ.update(environment)
-    sys.pycache_prefix = environment.get("PYTHONPYCACHEPREFIX")
+    take_on(environment)
     os.chdir(folder)
     quiet = "--Application.log_level=CRITICAL"  # its errors are in the notebook
     IPKernelApp.launch_instance([*options, quiet])
@@ -186,7 +194,7 @@ def main(arguments: list[str]) -> int:
     except (KeyError, OSError):
         return STEPS[step](options)
     with connection:
-        connection.send((step, options, os.getpid()))
+        connection.send((step, options, os.getpid(), dict(os.environ)))
         try:
             return int(connection.recv())
         except EOFError:

@@ -61,7 +61,7 @@ WAITING = """
 import os, sys
 from multiprocessing.connection import Client
 with Client(sys.argv[1]) as connection:
-    connection.send(("figure", [sys.argv[2]], os.getpid()))
+    connection.send(("figure", [sys.argv[2]], os.getpid(), {}))
     connection.recv()
 """
 

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from analysis import sources
-from analysis.errors import DataError
 from analysis.site import report
 from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
@@ -373,59 +371,6 @@ def test_a_dry_run_says_what_changed() -> None:
     plan = make_plan(config(emulate=True, scale="quick", figures=["gbw2015/fig2b"]))
     (line,) = runs_to_do(plan, work)
     assert re.fullmatch(r"gbw2015/rrul: 1 run, \d+ s of one core", line)
-
-
-def test_imports_are_followed_as_far_as_a_function_needs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    files = {
-        "analysis/__init__.py": "",
-        "analysis/one.py": "from analysis import two\nfrom emulation import model\n",
-        "analysis/two.py": "import numpy\n",
-        "analysis/both.py": "from analysis import one\nfrom analysis.three import f as g\n\n\n"
-        "def a():\n    return b()\n\n\ndef b() -> None:\n    g()\n\n\ndef c():\n    one.x\n",
-        "analysis/three.py": "",
-        "emulation/__init__.py": "",
-        "emulation/model.py": "from emulation import deep\n",
-        "emulation/deep.py": "",
-    }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    monkeypatch.setattr(sources, "_file", sources._file.__wrapped__)
-    monkeypatch.setattr(sources, "_imports", sources._imports.__wrapped__)
-    start = tmp_path / "n.ipynb"
-    start.write_text(
-        '{"cells": [{"cell_type": "code", "source": ["from analysis import one\\n"]}]}'
-    )
-
-    def names(found: list[Path]) -> set[str]:
-        return {path.stem for path in found if path.stem != "__init__"} - {"n"}
-
-    assert names(sources.closure([start])) == {"one", "two", "model"}  # of emulation names only
-    assert names(sources.closure([start], ["analysis.both:a"])) == {
-        "one", "two", "model", "both", "three",
-    }  # fmt: skip
-    assert names(sources.closure([], ["analysis.both:a"])) == {"both", "three"}
-    assert names(sources.closure([], ["analysis.both:c"])) == {"both", "one", "two", "model"}
-    assert names(sources.closure([start], (), ["analysis.two"])) == {"one", "model"}
-
-
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        ("junk", "is no notebook"),
-        ('{"cells": [{"source": []}]}', "is no notebook"),
-        ('{"cells": [{"cell_type": "code", "source": "if"}]}', "is no Python"),
-        ('{"cells": [{"cell_type": "code", "source": "%matplotlib inline"}]}', "names no kernel"),
-    ],
-)
-def test_what_is_no_notebook_is_refused(tmp_path: Path, text: str, wrong: str) -> None:
-    place = tmp_path / "mine.ipynb"
-    place.write_text(text)
-    with pytest.raises(DataError, match=f"{place}: {wrong}"):
-        sources.check_notebook(place)
 
 
 def test_pages_show_what_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
