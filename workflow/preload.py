@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 import analysis
+from emulation import kinds
 from emulation.config import catalogue
 from emulation.errors import EmulationError
 from emulation.study import studies
@@ -38,10 +39,11 @@ def load() -> None:
     """Do all of it."""
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # no word that nobody debugs
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as ipykernel does
-    for module in IMPORTED:
-        importlib.import_module(module)
-    for package in pkgutil.walk_packages(analysis.__path__, "analysis."):
-        importlib.import_module(package.name)
+    for name in IMPORTED:
+        importlib.import_module(name)
+    for package in (analysis, kinds):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
     _read_studies()
     _measure_nothing()
     with tempfile.TemporaryDirectory(prefix="preload-") as folder:
