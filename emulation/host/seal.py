@@ -23,14 +23,15 @@ from pathlib import Path
 
 from emulation.errors import DamagedCache
 from emulation.host import storage
+from emulation.host.digest import sha256
 
 _log = logging.getLogger(__name__)
 
-#: Digests of `_glance` that this process has found right, for folders whose seal it cannot write.
-_seen: dict[Path, str] = {}
+#: Digests of `_glance` of intact folders whose seal this process cannot write.
+_accepted: dict[Path, str] = {}
 
-#: When this process has last found a folder right, by `time.monotonic`.
-_found: dict[Path, float] = {}
+#: When this process last saw that a folder was intact, by `time.monotonic`.
+_checked: dict[Path, float] = {}
 
 
 def seal(folder: Path) -> None:
@@ -51,10 +52,9 @@ def check(folder: Path, contents: bool = False, within_s: float = 0.0) -> None:
     """Raise `DamagedCache`, naming a file, if the content of `folder` is not what was sealed.
 
     With `contents` all of it is read, whatever sizes and times say. A folder without a seal is not
-    a folder of the cache and passes, and so does one that this process found right less than
-    `within_s` ago.
+    a folder of the cache and passes, and so does one that was intact less than `within_s` ago.
     """
-    if time.monotonic() - _found.get(folder, -math.inf) < within_s:
+    if time.monotonic() - _checked.get(folder, -math.inf) < within_s:
         return
     try:
         sealed_glance, *lines = note(folder).read_text().removesuffix("\n").split("\n")
@@ -63,15 +63,15 @@ def check(folder: Path, contents: bool = False, within_s: float = 0.0) -> None:
     except (OSError, ValueError) as error:
         raise _damaged(note(folder), "cannot be read") from error
     began, glance = time.monotonic(), _glance(folder)
-    if not contents and glance in (sealed_glance, _seen.get(folder)):
-        _found[folder] = began
+    if not contents and glance in (sealed_glance, _accepted.get(folder)):
+        _checked[folder] = began
         return
     current = _contents(folder)
     if current != lines:
         names = {line.split(" ", 3)[-1] for line in set(current) ^ set(lines)}
         raise _damaged(folder / min(names, default=""), "is not as it was made")
     if glance != sealed_glance:
-        _seen[folder] = glance
+        _accepted[folder] = glance
         with suppress(OSError):  # the cache belongs to an image or to another user
             _write(folder, glance, lines)
 
@@ -145,8 +145,7 @@ def _contents(folder: Path) -> list[str]:
     for path, about in sorted(_walk(folder), key=operator.itemgetter(0)):
         digest, size = "-", about.st_size
         if stat.S_ISREG(about.st_mode):
-            with Path(path).open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = sha256(Path(path))
         elif stat.S_ISLNK(about.st_mode):
             digest = hashlib.sha256(os.fsencode(Path(path).readlink())).hexdigest()
         else:
