@@ -118,15 +118,10 @@ def fetch(
         except _Unfit as error:
             raise _refused(place, str(error)) from error
         record["fetched"] = {"from": place, "sha256": digest}
-        (result / "kernel.json").write_text(json.dumps(record, indent=2) + "\n")
-        for path in result.iterdir():
-            if path.is_file():
-                path.chmod(0o555 if path.name == "linux" else 0o444)
-        if (result / "build").is_dir():
-            seal.seal(result / "build")
-        folder = cache / recipes.digest(record["source"]["sha256"], record["inputs"])
+        place_in_cache = cache / recipes.digest(record["source"]["sha256"], record["inputs"])
         with lock(cache):
-            return builder.load(folder) or builder.install(result, folder)
+            kernel = builder.load(place_in_cache)
+            return kernel or builder.install(result, place_in_cache, record)
 
 
 class _Unfit(Exception):

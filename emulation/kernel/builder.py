@@ -270,17 +270,17 @@ def _build(
     if keep_source:
         shutil.rmtree(out)
         tree.rename(result / "source")
+    return install(result, cache / digest, provenance)
+
+
+def install(result: Path, place: Path, provenance: dict[str, Any]) -> Kernel:
+    """Seal the folder `result`, move it to `place`, whole, and return the kernel there."""
     (result / "kernel.json").write_text(json.dumps(provenance, indent=2) + "\n")
     for path in result.iterdir():
         if path.is_file():
-            path.chmod(path.stat().st_mode & 0o555)
+            path.chmod(0o555 if path.name == "linux" else 0o444)
     if (result / "build").is_dir():
         seal.seal(result / "build")
-    return install(result, cache / digest)
-
-
-def install(result: Path, place: Path) -> Kernel:
-    """Move the folder `result` to `place`, whole, and return the kernel there."""
     storage.remove(place)  # damaged, or built again for its source
     if result.is_relative_to(place.parent):
         result.rename(place)
