@@ -189,7 +189,7 @@ def disagreements_table(claims: list[dict[str, Any]]) -> str:
         )
         verdict = f"explained by {variation}" if variation else claim["verdict"]
         reason, _, _ = claim["why"].partition(". Explained by")
-        if claim["kind"] == "number":
+        if claim["kind"] == "number" or "as printed" in claim["why"]:
             numbers.append(claim["id"])
         else:
             rows.append((claim["id"], claim["statement"], verdict, reason))
