@@ -60,7 +60,8 @@ def figures_table(figures: list[Shown]) -> str:
     """Return a row per figure of a paper: what it shows, how many of the paper's values agree, and
     the median relative error of these.
 
-    The parts of a figure, `2a` to `2c`, are one row if they are parts of one number.
+    The parts of a figure, `2a` to `2c`, are one row if they are parts of one number, with the title
+    of the first.
     """
     groups: dict[tuple[str, str, str], list[Shown]] = {}
     for shown in figures:
@@ -77,7 +78,7 @@ def figures_table(figures: list[Shown]) -> str:
         row = (
             paper,
             names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}",
-            "; ".join(dict.fromkeys(_LINK.sub("", shown.summary.title) for shown in group)),
+            _LINK.sub("", group[0].summary.title),
             f"{agreeing} of {compared}" if compared else "–",
             f"{median(errors):.3g} %" if errors else "–",
         )
@@ -135,7 +136,7 @@ def today_table(claims: list[dict[str, Any]]) -> str:
             continue
         for name, word in zip(counts, words, strict=True):
             counts[name][word] += 1
-        if {"yes", "no"} & set(words[1:]) - {then}:
+        if {"yes": "no", "no": "yes"}.get(then) in words[1:]:
             rows.append((claim["id"], claim["statement"], *words))
     of = [f"{count['yes']} of {count['yes'] + count['no']}" for count in counts.values()]
     total = ("", "**hold**, of all that the runs decide", *of)

@@ -16,8 +16,8 @@ from emulation.model import era as eras
 CONTROL = "net.ipv4.tcp_congestion_control"
 
 #: Settings that are known to affect results, and their meaning, in addition to those of switches of
-#: eras (`emulation.model.era`); docs/studies.md lists them. Others of `net.*` may be set, but
-#: `emulate check` and `emulate run` point them out.
+#: eras (`emulation.model.era`). Others of `net.*` may be set, but `emulate check` and `emulate run`
+#: point them out.
 KNOWN = {
     "net.ipv4.ip_no_pmtu_disc": "whether the MTU of a path is discovered",
     "net.ipv4.tcp_adv_win_scale": "how much of a buffer is window",
@@ -38,7 +38,7 @@ KNOWN = {
     "net.ipv4.tcp_moderate_rcvbuf": "receive buffers grow by themselves",
     "net.ipv4.tcp_mtu_probing": "the MTU of a path is probed",
     "net.ipv4.tcp_no_metrics_save": "connections do not remember those before",
-    "net.ipv4.tcp_no_ssthresh_metrics_save": "connections do not remember the slow-start threshold of those before",
+    "net.ipv4.tcp_no_ssthresh_metrics_save": "connections do not remember former thresholds",
     "net.ipv4.tcp_notsent_lowat": "what an application may write ahead",
     "net.ipv4.tcp_pacing_ca_ratio": "pacing in congestion avoidance, percent",
     "net.ipv4.tcp_pacing_ss_ratio": "pacing in slow start, percent",
@@ -92,4 +92,4 @@ def notes(*settings: Iterable[tuple[str, str]] | Mapping[str, str]) -> Iterator[
     for several in settings:
         for name in dict(several):
             if unusual(name):
-                yield f"{name} is none of the settings whose effect docs/studies.md names"
+                yield f"{name} is none of the settings that are known to affect results"
