@@ -21,42 +21,19 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from emulation.config.ownfile import drawn
+from emulation.kinds.qdiscs import KINDS
+from emulation.kinds.qdiscs.base import Look
 
 Theme = Literal["light", "dark"]
 
 
-@dataclass(frozen=True)
-class Look:
-    """How one qdisc is drawn."""
-
-    color: str  # on white
-    dark_color: str  # on the dark page
-    marker: str
-    dashes: tuple[float, ...]  # line and gap lengths in points; empty is solid
-
-
-LOOKS: Final[dict[str, Look]] = {
-    "pfifo_fast": Look("#000000", "#e8e8e8", "o", ()),
+NAMED: Final[dict[str, Look]] = {
     "ared": Look("#E69F00", "#f0b030", "s", (6, 1.5)),
-    "pie": Look("#D55E00", "#f07a28", "^", ()),
-    "codel": Look("#0072B2", "#4aa3dd", "D", ()),
-    "sfq": Look("#CC79A7", "#e08fbe", "v", (4, 1.5, 1, 1.5)),
     "fq_nocodel": Look("#56B4E9", "#8ccdf3", "P", (2, 1.2)),
-    "fq_codel": Look("#009E73", "#2cc598", "X", ()),
 }
-"""In the order in which gbw2015 introduces them; the user's own qdiscs define their look, others
-get one of OTHERS."""
-
-TODAY: Final[dict[str, Look]] = {
-    "cake": Look("#332288", "#9884ef", "8", ()),
-    "fq_pie": Look("#ae4b8f", "#c075b8", "H", (4, 1.5)),
-    "dualpi2": Look("#661100", "#d78a70", "*", (6, 1.5, 1, 1.5)),
-    "fq": Look("#708dc0", "#a9d2e3", ">", (2, 1.2)),
-    "sfb": Look("#117733", "#82cd8f", "<", (3, 1)),
-    "choke": Look("#849020", "#cdbb62", "h", (1, 1)),
-}
-"""Kinds that came after the papers, by the names that they have without a study's own; Paul Tol's
-muted colours, darker or lighter where one of the seven is near."""
+"""Names that papers have for kinds with certain options. Kinds have their look in their modules:
+those that came after the papers in Paul Tol's muted colours, darker or lighter where one of the
+seven is near."""
 
 LEAST_CONTRAST: Final = 3.0
 """Of what is drawn with what it is drawn on (WCAG 2.2, 1.4.11)."""
@@ -97,12 +74,15 @@ class Palette:
 
 
 def look(qdisc: str) -> Look:
-    """How a qdisc is drawn: a paper's, the user's own (`qdisc/own.yaml`), or another of Linux."""
-    if qdisc in LOOKS:
-        return LOOKS[qdisc]
+    """Return how a qdisc is drawn: the user's own (`qdisc/own.yaml`), a kind, or another name."""
     if mine := drawn().get(qdisc):
         return Look(mine.color, mine.dark_color or on_dark(mine.color), mine.marker, OWN_DASHES)
-    return TODAY.get(qdisc) or _other(qdisc)
+    return looks().get(qdisc) or _other(qdisc)
+
+
+def looks() -> dict[str, Look]:
+    """Return the looks of kinds of qdiscs and of the names that papers have for them."""
+    return {**{name: kind.look for name, kind in KINDS.items() if kind.look}, **NAMED}
 
 
 @cache

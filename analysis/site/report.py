@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from analysis.errors import DataError
-from analysis.plots.style import LOOKS
+from analysis.plots.style import looks
 from analysis.runs import study
 from analysis.runs.dataset import variant_name
 from analysis.site import pages
@@ -112,7 +112,7 @@ def render_index(
     return pages.render(
         "index.html", here=pages.INDEX, there=there, papers=papers, figures=len(figures),
         of_papers=sum(one.of_paper for one in figures), verdicts=verdicts(claims.values()),
-        earlier=earlier, failed=failed, looks=LOOKS, **totals(figures),
+        earlier=earlier, failed=failed, looks=looks(), **totals(figures),
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from analysis.runs.order import QDISC_ORDER, in_order
 from analysis.runs.published import read_published
 from analysis.runs.settings import Setting
 from emulation.config import ownfile
+from emulation.kinds.qdiscs import KINDS
 from studies.battling2013 import plots as battling
 from studies.gbw2015.plots import distance
 from studies.testbed.measures import scaling
@@ -174,9 +175,9 @@ def test_time_series(seeds: int) -> None:
 
 
 def test_looks_are_distinct() -> None:
-    looks = [*style.LOOKS.values(), *style.TODAY.values()]
+    looks = ALL_LOOKS.values()
     for of_look in ("color", "dark_color", "marker"):
-        assert len({getattr(look, of_look) for look in looks}) == 7 + 6
+        assert len({getattr(look, of_look) for look in looks}) == len(looks) == 13
 
 
 #: What those see who lack a kind of cones; of linear RGB (Machado, Oliveira and Fernandes, "A
@@ -203,7 +204,7 @@ def lab(color: str, eye: Any) -> Any:
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
-ALL_LOOKS = {**style.LOOKS, **style.TODAY}
+ALL_LOOKS = style.looks()
 
 
 @pytest.mark.parametrize("eye", EYES.values(), ids=EYES)
@@ -219,7 +220,7 @@ def test_new_qdiscs_come_last_and_have_a_look() -> None:
     looks = [style.look(name) for name in ("mine", "yours", "fifo")]
     assert len({look.color for look in looks}) == len({look.marker for look in looks}) == 3
     assert looks == [style.look(name) for name in ("mine", "yours", "fifo")]
-    assert style.look("cake") == style.TODAY["cake"]
+    assert style.look("cake") == KINDS["cake"].look
 
 
 @pytest.mark.parametrize("color", ["#000000", "#110022", "#882255", "#0000ff", "#ffffff"])
