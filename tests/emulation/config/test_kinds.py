@@ -1,32 +1,62 @@
-"""emulation.config.kinds: a study brings kinds of rigs and traffic by files in its folder alone."""
+"""emulation.config.kinds: a study brings kinds of all nouns by files in its folder alone."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from emulation import datafile, kernel
 from emulation.config import kinds
 from emulation.config.catalogue import load, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError
-from emulation.machine import guestcode
+from emulation.kinds.probes import probe
+from emulation.kinds.probes.probe import Probe
+from emulation.machine import guestcode, provenance, rootfs
+from emulation.model.run import Experiment, Run
+from emulation.runs.run import execute
 from emulation.study import trust
 
 STUDY = """\
 format: 1
 study: mine
 title: Kinds of its own
-rig: {kind: cable, bottleneck: 10 Mbit/s}
+rig: {kind: cable}
+qdiscs:
+  bands: {kind: ets, options: {bands: 3, strict: 1}}
 experiments:
   first:
     title: Datagrams
-    traffic: {kind: burst, test: burst, length: 2 s, step: 100 ms, start_jitter: 1 ms, datagrams: 9}
+    traffic: {kind: burst, length: 3 s, datagrams: 25}
+    sweep: {link: [10/10], qdisc: [bands], cc: [reno]}
 """
 
-RIG = '''\
-"""Two hosts and a cable."""
+#: The files that each kind of the study takes, below its folder `kinds`.
+FILES = {
+    "qdisc": {
+        "ets.py": '''\
+"""Enhanced transmission selection: strict bands before those that are served in turn."""
+
+from typing import Any
+
+from emulation.kinds.qdiscs.base import QdiscKind, TcOption
+
+
+def read_back(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:
+    """Return the options as they are, and the strict bands, which tc leaves out without any."""
+    return {"strict": 0, **options}, {}
+
+
+BANDS = TcOption(int, least=1, most=16, is_required=True)
+KIND = QdiscKind("ets", {"bands": BANDS, "strict": int}, read_back=read_back)
+'''
+    },
+    "rig": {
+        "cable.py": '''\
+"""Two hosts and a cable, with a shaper at each end."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -36,32 +66,32 @@ from emulation.model.egress import BURST, SHAPER_LIMIT, Shaper
 from emulation.model.qdisc import Qdisc
 from emulation.model.topology import Link, Node, Port, Topology, Wire
 from emulation.model.units import Rate
-from emulation.study.schema import LinkRate
 
 
 class Cable(RigSection):
-    """A cable with a FIFO at each end."""
+    """A cable."""
 
     kind: Literal["cable"]
-    bottleneck: LinkRate
-
-    @property
-    def tested(self) -> bool:
-        """Return False: its queues are its own."""
-        return False
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
         """Build the cable."""
+        assert link is not None
         ends = [
-            Port(name, "eth0", f"10.0.0.{number}/24", Shaper(self.bottleneck, BURST, SHAPER_LIMIT))
-            for number, name in enumerate(("client", "server"), 1)
+            Port(
+                node,
+                "eth0",
+                f"10.0.0.{number}/24",
+                Shaper(link.up, BURST, SHAPER_LIMIT, queues.get(link.up)),
+            )
+            for number, node in enumerate(("client", "server"), 1)
         ]
         nodes = (Node("client", forwards=False), Node("server", forwards=False))
         return Topology("cable", nodes, (Wire(*ends),))
 '''
-
-TRAFFIC = '''\
-"""Datagrams from the first node to the second."""
+    },
+    "traffic": {
+        "burst.py": '''\
+"""Datagrams from the client to the server."""
 
 import json
 from pathlib import Path
@@ -69,14 +99,19 @@ from typing import Literal
 
 from emulation.captures import flent
 from emulation.kinds.traffic.base import TrafficSection
+from emulation.model.units import Duration
 
 
 class Burst(TrafficSection):
     """So many datagrams."""
 
-    kind: Literal["burst"]
-    datagrams: int
     tools = {"burst": (Path(__file__).parent / "guest/burst.py",)}
+
+    kind: Literal["burst"]
+    test: str = "burst"
+    step: Duration = Duration(10**8)
+    start_jitter: Duration = Duration(1)
+    datagrams: int
 
     def check(self, rig, topology):
         """Take any rig."""
@@ -91,10 +126,9 @@ class Burst(TrafficSection):
         times = json.loads((out / "burst.json").read_text())
         content = flent.content(self.flent_about(run), {"Sent": times}, {})
         flent.write(content, out / "data.flent.gz")
-'''
-
-GUEST = '''\
-"""Sends datagrams; the kernel's clock says when."""
+''',
+        "guest/burst.py": '''\
+"""Sends datagrams; virtual time says when."""
 
 import json
 import socket
@@ -108,10 +142,34 @@ def run(rig, traffic, status):
             sender.sendto(bytes(1000), (traffic["address"], 9))
             time.sleep(0.1)
             times.append(round(time.monotonic() - began, 3))
-    status("traffic")
     with open("/job/out/burst.json", "w") as file:
         json.dump(times, file)
+''',
+    },
+    "probe": {
+        "sizes.py": '''\
+"""The sizes of the packets that the client sends."""
+
+import pandas as pd
+
+from emulation.kinds.probes.base import QUEUE, ProbeKind
+
+
+def places(run):
+    """Return the client's port."""
+    return [("client", "eth0")]
+
+
+def write(run, place, packets, table):
+    """Write a row per packet."""
+    pd.read_parquet(packets)[["length"]].to_csv(table, index=False)
+
+
+KIND = ProbeKind("sizes", "sizes", QUEUE, places, write=write)
 '''
+    },
+}
+RIG, TRAFFIC = FILES["rig"]["cable.py"], FILES["traffic"]["burst.py"]
 
 
 @pytest.fixture(autouse=True)
@@ -128,22 +186,84 @@ def study(tmp_path: Path) -> Path:
     folder = tmp_path / "mine"
     (folder / "kinds/guest").mkdir(parents=True)
     (folder / "study.yaml").write_text(STUDY)
-    (folder / "kinds/cable.py").write_text(RIG)
-    (folder / "kinds/burst.py").write_text(TRAFFIC)
-    (folder / "kinds/guest/burst.py").write_text(GUEST)
+    for files in FILES.values():
+        for name, text in files.items():
+            (folder / "kinds" / name).write_text(text)
     trust.own(folder)
     return folder
 
 
-def test_a_study_brings_a_rig_and_traffic_in_a_file_each(study: Path) -> None:
+def first_of(study: Path) -> Run:
     (experiment,) = load(study).experiments
     (run,) = select(experiment)
+    return run
+
+
+def test_a_study_brings_kinds_of_all_nouns(study: Path) -> None:
+    run = first_of(study)
+    assert run.point.up.kind == "ets"
     job = job_of(run)
     assert [node["name"] for node in job["nodes"]] == ["client", "server"]
-    assert job["traffic"] == {"tool": "burst", "address": "10.0.0.2", "datagrams": 9}
+    assert job["traffic"] == {"tool": "burst", "address": "10.0.0.2", "datagrams": 25}
     files = guestcode.files(job)
-    assert files["burst.py"] == GUEST.encode()
+    assert files["burst.py"] == FILES["traffic"]["guest/burst.py"].encode()
+    assert b'READ_BACK["ets"] = read_back' in files["readback.py"]
+    assert b'READ_BACK["cake"]' not in files["readback.py"]
     assert "iperf.py" not in files
+    probes = (Probe.parse("sizes"),)
+    assert probe.files(probes, run) == {"probe.sizes.csv": ".sizes.csv"}
+    with pytest.raises(ConfigError, match="unknown kind 'sisez', did you mean 'sizes'"):
+        Probe.parse("sisez")
+
+
+def test_a_new_kind_touches_one_file(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside it lies what runs in the guest, where traffic has a tool of its own."""
+    load(study)
+    counts = {}
+    for registry in kinds.REGISTRIES:
+        own = {registry.file(name) for name in registry if study in registry.file(name).parents}
+        counts[registry.noun] = len(own)
+        assert {path.name for path in own} == {
+            name for name in FILES[registry.noun] if "/" not in name
+        }
+    with capsys.disabled():
+        print("\nfiles that a new kind touches:", counts)
+    assert counts == dict.fromkeys(FILES, 1)
+
+
+@pytest.mark.kernel
+def test_a_run_of_kinds_of_a_study(study: Path, tmp_path: Path) -> None:
+    run = first_of(study)
+    probes = (Probe.parse("sizes"),)
+    result = execute(run, kernel.build(), rootfs.build(), tmp_path / "data", probes=probes)
+    record = json.loads(result.provenance.read_text())
+    (_, queue) = record["qdiscs"]["client eth0"]["qdiscs"]
+    assert (queue["kind"], queue["packets"]) == ("ets", 25 + 1)  # one asks for an address
+    sent = datafile.read_json(result.data)["results"]["Sent"]
+    assert len(sent) == 25 and sent[0] == 0.1
+    sizes = result.data.with_name("seed-001.sizes.csv").read_text().splitlines()
+    assert sizes.count("1042") > 20  # of 25, those since the probe began
+    assert record["identity"]["guest"] == provenance.guest_code_digest(job_of(run))
+
+
+def test_what_the_guest_does_not_have_is_named(study: Path) -> None:
+    text = FILES["qdisc"]["ets.py"]
+    text = text.replace('{"strict": 0, **options}', "[NONE for _ in (1,)][0] | options")
+    (study / "kinds/ets.py").write_text(text.replace("\n\n\ndef", "\n\nNONE = {}\n\n\ndef"))
+    with pytest.raises(ConfigError, match="read_back of 'ets' uses NONE, which the guest does not"):
+        load(study)
+
+
+def test_a_kind_changes_no_code_of_runs_that_do_not_use_it(rrul: Experiment, study: Path) -> None:
+    (run,) = select(rrul, link="10/10", qdisc="cake", cc="cubic", seed=1)
+    before = provenance.guest_code_digest(job_of(run))
+    load(study)
+    assert provenance.guest_code_digest(job_of(run)) == before
+    (study / "kinds/ets.py").write_text(FILES["qdisc"]["ets.py"].replace("0, **", "1, **"))
+    mine = provenance.guest_code_digest(job_of(first_of(study)))
+    assert provenance.guest_code_digest(job_of(run)) == before
+    (study / "kinds/ets.py").write_text(FILES["qdisc"]["ets.py"] + "# another\n")
+    assert provenance.guest_code_digest(job_of(first_of(study))) != mine
 
 
 @pytest.mark.parametrize(
@@ -185,7 +305,7 @@ def test_a_copy_of_a_study_brings_the_same_kinds(study: Path, tmp_path: Path) ->
 def test_a_kind_that_changes_is_read_again(study: Path) -> None:
     load(study)
     (study / "kinds/burst.py").write_text(
-        TRAFFIC.replace("datagrams: int", "datagrams: int = 3\n    gap: int")
+        TRAFFIC.replace("datagrams: int", "datagrams: int\n    gap: int")
     )
     with pytest.raises(ConfigError, match="gap"):
         load(study)

@@ -166,6 +166,18 @@ CASES: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "drop_enqueue":false,"drop_dequeue":true,"l4s_ect":true,"any_ect":false,"split_gso":true,
         "no_split_gso":false}""",
     ),
+    "hhf": (
+        "hhf",
+        {
+            "limit": "500 packets", "quantum": "1500 B", "hh_limit": 100,
+            "reset_timeout": "30 ms", "admit_bytes": "2000 B", "evict_timeout": "2 s",
+            "non_hh_weight": 3,
+        },
+        "limit 500 quantum 1500 hh_limit 100 reset_timeout 30000us admit_bytes 2000"
+        " evict_timeout 2000000us non_hh_weight 3",
+        """{"limit":500,"quantum":1500,"hh_limit":100,"reset_timeout":30000,"admit_bytes":2000,
+        "evict_timeout":2000000,"non_hh_weight":3}""",
+    ),
     "pfifo_head_drop": (
         "pfifo_head_drop",
         {"limit": "55 packets"},
@@ -239,7 +251,7 @@ def test_each_option_that_differs_is_found(case: str, option: str) -> None:
 
 
 def test_every_option_of_the_new_kinds_has_a_case() -> None:
-    for kind in ("fq", "fq_pie", "sfb", "choke", "dualpi2", "pfifo_head_drop"):
+    for kind in ("fq", "fq_pie", "sfb", "choke", "dualpi2", "hhf", "pfifo_head_drop"):
         said = {option for of, options, *_ in CASES.values() if of == kind for option in options}
         assert said == set(KINDS[kind].options)
     of_cake = {option for of, options, *_ in CASES.values() if of == "cake" for option in options}
@@ -336,6 +348,7 @@ CHANGES = {
     "fq_pie": "fq_pie target 21ms",
     "sfb": "sfb max 21 target 15 limit 500",
     "dualpi2": "dualpi2 target 21ms",
+    "hhf": "hhf limit 501",
     "choke": "choke limit 500 bandwidth 10Mbit min 51 max 150",
     "pfifo_head_drop": "pfifo_head_drop limit 56",
 }
