@@ -6,10 +6,8 @@ as a module for runs that use it, and is part of their identity alone.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +16,6 @@ from pathlib import Path
 from emulation.errors import KernelBuildError
 from emulation.host import seal
 from emulation.host.cache import cache_dir, lock
-from emulation.host.debs import extract
 from emulation.kernel import recipe as recipes, source
 from emulation.kernel.builder import Kernel
 from emulation.kernel.source import Source
@@ -63,7 +60,8 @@ def _tree(kernel: Kernel) -> Path:
     with lock(cache):
         if not seal.is_intact(place):
             with tempfile.TemporaryDirectory(prefix=".unpack-", dir=cache) as scratch:
-                seal.install(_unpacked(_package(kernel, digest), Path(scratch)), place)
+                package = _package(kernel, digest)
+                seal.install(source.unpack(package, Path(scratch), FOLDERS), place)
     return Path(place)
 
 
@@ -80,21 +78,3 @@ def _package(kernel: Kernel, digest: str) -> Source:
         what = f"the kernel was built from {path.name} with the digest {digest[:16]}"
         raise KernelBuildError(what, str(package.path), f"put that file into {folder}")
     return package
-
-
-def _unpacked(package: Source, scratch: Path) -> Path:
-    """Unpack the `FOLDERS` of a source."""
-    archive, top = package.path, scratch / "source"
-    if archive.suffix == ".deb":
-        extract(archive, scratch / "deb")
-        (archive,) = (scratch / "deb/usr/src").glob("*.tar.*")
-    top.mkdir()
-    parts = [f"*/{name}" for name in FOLDERS]
-    done = subprocess.run(
-        ["tar", "-x", "-f", archive, "-C", top, "--strip-components=1", "--wildcards", *parts],
-        env={**os.environ, "XZ_DEFAULTS": "-T0"}, capture_output=True, text=True,
-    )  # fmt: skip
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["tar failed"]
-        raise KernelBuildError(f"cannot be unpacked: {lines[0]}", str(package.path))
-    return top

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,10 +79,11 @@ def fetch(origin: Origin, folder: Path) -> Source:
     return Source(path, digest, version, known=version in digests)
 
 
-def unpack(source: Source, folder: Path) -> Path:
-    """Unpack `source` into the empty `folder`; return the top of the source tree.
+def unpack(source: Source, folder: Path, parts: Iterable[str] = ()) -> Path:
+    """Unpack `source` into `folder`; return the top of the source tree.
 
-    Raises `KernelBuildError` if that fails or there is no kernel in it.
+    `parts`: the folders of the tree that are unpacked, instead of all. Raises `KernelBuildError` if
+    that fails or there is no kernel in it.
     """
     archive = source.path
     if archive.suffix == ".deb":
@@ -93,7 +95,10 @@ def unpack(source: Source, folder: Path) -> Path:
     top = folder / "source"
     top.mkdir()
     result = subprocess.run(
-        ["tar", "-x", "-f", str(archive.resolve()), "-C", str(top), "--strip-components=1"],
+        [
+            *("tar", "-x", "-f", archive.resolve(), "-C", top, "--strip-components=1"),
+            *("--wildcards", *(f"*/{part}" for part in parts)),
+        ],
         env={**os.environ, "XZ_DEFAULTS": "-T0"},
         capture_output=True,
         text=True,
