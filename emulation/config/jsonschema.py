@@ -3,7 +3,7 @@
     python -m emulation.config.jsonschema > docs/study.schema.json
 
 It covers less than `emulate check`: not the names that a file defines, nor which values exclude
-each other.
+each other. Of kinds it has those of the packages and of the studies that ship.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from emulation.config import kinds
 from emulation.config.studyfile import StudyFile
 from emulation.kinds import rigs, traffic
+from emulation.study import studies
 
 TEMPLATE = "#/$defs/{model}"
 
@@ -38,16 +40,18 @@ class _Generator(GenerateJsonSchema):
 
 def generate() -> dict[str, Any]:
     """Return the schema as a dictionary."""
+    for folder in studies.shipped().values():
+        kinds.add(folder)
     whole = _schema(TypeAdapter(StudyFile))
     definitions = whole["$defs"]
     rig, load = _schema(rigs.KINDS.adapter), _schema(traffic.KINDS.adapter)
     for schema in (rig, load):
         definitions |= schema.pop("$defs")
     # A rig is merged from those of the file and of an experiment: neither need be complete.
-    kinds = [reference["$ref"].rpartition("/")[2] for reference in rig["oneOf"]]
-    for name in kinds:
+    names = [reference["$ref"].rpartition("/")[2] for reference in rig["oneOf"]]
+    for name in names:
         definitions[name].pop("required", None)
-    common = {"anyOf": [{"$ref": TEMPLATE.format(model=name)} for name in kinds]}
+    common = {"anyOf": [{"$ref": TEMPLATE.format(model=name)} for name in names]}
     whole["properties"]["rig"] = common
     experiment = definitions["ExperimentSection"]["properties"]
     experiment["rig"], experiment["traffic"] = common, load

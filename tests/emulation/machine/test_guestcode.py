@@ -9,14 +9,20 @@ from typing import Any
 
 import pytest
 
+from emulation.config import kinds
 from emulation.errors import ConfigError
 from emulation.kinds import traffic
 from emulation.kinds.traffic.flent import SERVER_FILES
 from emulation.machine import guestcode, vm
 from emulation.machine.guestcode import FEATURES, FOLDER, START, WORKS
+from emulation.study import studies
 
+for folder in studies.shipped().values():
+    kinds.add(folder)
 TOOLS = {tool: files for kind in traffic.KINDS.values() for tool, files in kind.tools.items()}
-SOURCES = {path.stem: path for path in FOLDER.glob("*.py")}
+#: The guest's files, those of the studies that ship among them.
+PLACES = [FOLDER, *(folder / "kinds/guest" for folder in studies.shipped().values())]
+SOURCES = {path.stem: path for place in PLACES for path in place.glob("*.py")}
 
 #: Programs that a module starts, and files that it copies, by their path.
 BESIDE = {
@@ -74,7 +80,8 @@ def closure(modules: set[str]) -> set[str]:
 
 
 def test_every_file_has_a_use() -> None:
-    there = {path.name for path in FOLDER.iterdir() if path.is_file()} - {"__init__.py"}
+    paths = (path for place in PLACES if place.is_dir() for path in place.iterdir())
+    there = {path.name for path in paths if path.is_file()} - {"__init__.py"}
     assert there == {name for job in every_job() for name in names(job)}
 
 

@@ -15,11 +15,11 @@ from emulation.config.catalogue import experiment, select
 from emulation.host import scratch
 from emulation.kernel import Kernel, module
 from emulation.kernel.module import Module
-from emulation.kinds.traffic.saturation import Case, quantities
 from emulation.machine import rootfs, vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.units import Duration
 from emulation.runs.run import execute
+from studies.testbed.kinds.saturation import Case, quantities
 from studies.testbed.measures import wifi
 from studies.testbed.measures.wifi import Phy
 

@@ -19,8 +19,8 @@ from emulation import datafile
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of, modules_of
 from emulation.errors import ConfigError
-from emulation.kinds.traffic import saturation
-from emulation.kinds.traffic.saturation import Case, Counted, cases, quantities, waits
+from studies.testbed.kinds import saturation
+from studies.testbed.kinds.saturation import Case, Counted, cases, quantities, waits
 from studies.testbed.measures import validation as wifi_validation, wifi
 from studies.testbed.measures.wifi import Phy
 from studies.testbed.plots import validation as wifi_figures

@@ -31,6 +31,7 @@ from emulation.study.schema import Flaws
 if TYPE_CHECKING:
     from emulation.model.run import Run
 
+GUEST = ("window.py", "window_receiver.py", "window_sender.py")
 MOST_PACKETS = 44  # that fit the first window that a receiver offers, 64 kB
 
 ABSENT_HOST = 9  # in the receiver's subnet: our own receiver answers for this address
@@ -42,7 +43,7 @@ class Window(TrafficSection):
     tools = {
         "window": (
             *("iperf.py", "iperf_frames.py", "mix.py"),
-            *("window.py", "window_receiver.py", "window_sender.py"),
+            *(Path(__file__).parent / "guest" / name for name in GUEST),
         )
     }
 
@@ -86,7 +87,9 @@ class Window(TrafficSection):
 
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
         """Make a file in flent's form with the path of each packet."""
-        from emulation.captures import flent, window  # pandas takes a second to import
+        from emulation.captures import flent  # pandas takes a second to import
+
+        from ..captures import window
 
         content = window.reduce(out, places(run.topology), self.flent_about(run), self.window)
         flent.write(content, out / "data.flent.gz")

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from emulation.captures import flent, series
-from emulation.captures.flows import Reduced
+from emulation.captures import flent
 from emulation.config.catalogue import experiment, select
-from emulation.errors import TrafficFailure
 from emulation.model.units import Duration
+from studies.khademi2013.captures import series
+from studies.khademi2013.captures.flows import Reduced
 from tests.emulation.captures.guest import done_in
 
 FLENT = Path(sys.executable).with_name("flent")
@@ -84,17 +84,3 @@ def test_flents_plotter_draws_it(file: Path, tmp_path: Path, plot: str, words: l
     picture = drawn.read_text()  # of a file that it takes for empty it draws nothing
     assert "<svg" in picture
     assert [word for word in words if word not in picture] == []
-
-
-def test_flows_that_nobody_followed_have_what_iperf_read(tmp_path: Path) -> None:
-    lines = [
-        f"20150101000010,10.0.1.{n},{40_000 + n},10.0.3.1,5001,{n},0.0-10.0,{n * 1_250_000},0\n"
-        for n in (1, 2)
-    ]
-    (tmp_path / "iperf-receiver1.csv").write_text("".join(lines))
-    about = flent.About("tcp_nup", "a run", Duration(10 * 10**9), Duration(10**9))
-    content = series.totals(about, tmp_path, 2)
-    assert content["results"]["TCP upload::2"] == [*[None] * 10, 2.0]
-    assert [one["MEAN_VALUE"] for one in content["metadata"]["SERIES_META"].values()] == [1, 2]
-    with pytest.raises(TrafficFailure, match="2 flows, not 3"):
-        series.totals(about, tmp_path, 3)

@@ -1,4 +1,4 @@
-"""Tests of emulation.captures.pings: what ping printed."""
+"""Tests of studies.khademi2013.captures.pings: what ping printed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emulation.captures import pings
 from emulation.errors import GuestFailure
+from studies.khademi2013.captures import pings
 
 
 def test_what_ping_printed_goes_to_the_requests_that_were_captured(tmp_path: Path) -> None:

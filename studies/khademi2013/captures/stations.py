@@ -1,6 +1,6 @@
 """Bulk flows between wired hosts and WiFi stations: the table of the packets in the queue.
 
-Like `emulation.captures.bulk`, with flows in both directions. The packets that come to the queue
+Like `bulk`, with flows in both directions. The packets that come to the queue
 under test, on their way to the stations, are data of the downlink and acknowledgments of the
 uplink; the round trip of an acknowledgment is that of the synthetic packet pair that it ends.
 """
@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from emulation.captures import flows
 from emulation.captures.flent import About
-from emulation.captures.flows import Reduced
 from emulation.captures.table import TICK_NS, summary
 from emulation.model.topology import Topology
 from emulation.model.units import Duration
+
+from . import flows
+from .flows import Reduced
 
 #: Times in the table are whole milliseconds: a run over WiFi has a third of a million packets.
 ROUND_NS = 10 * TICK_NS

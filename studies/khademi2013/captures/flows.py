@@ -13,15 +13,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from emulation.captures import counters, frames, places
-from emulation.captures.delivery import check_iperf, delivered_bytes, ended_flows
 from emulation.captures.flent import About
-from emulation.captures.flight import flights
 from emulation.captures.follow import Followed, follow
-from emulation.captures.pings import read_pings
-from emulation.captures.roundtrips import round_trips
 from emulation.captures.table import FATES
 from emulation.errors import TrafficFailure
 from emulation.model.topology import Topology
+
+from .delivery import check_iperf, delivered_bytes, ended_flows
+from .flight import flights
+from .pings import read_pings
+from .roundtrips import round_trips
 
 SERVICE = 5001  # iperf's port
 

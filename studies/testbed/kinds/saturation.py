@@ -60,8 +60,8 @@ class Saturation(TrafficSection):
 
     tools = {
         "saturation": (
-            *("modules.py", "namespace.py", "saturation.py"),
-            *("wifi.py", "wifi_netlink.py"),
+            *("modules.py", "namespace.py", "wifi.py", "wifi_netlink.py"),
+            Path(__file__).parent / "guest/saturation.py",
         )
     }
 

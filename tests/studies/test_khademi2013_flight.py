@@ -1,10 +1,10 @@
-"""Tests of emulation.captures.flight: a window as the captures show it."""
+"""Tests of studies.khademi2013.captures.flight: a window as the captures show it."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from emulation.captures.flight import flights
+from studies.khademi2013.captures.flight import flights
 
 
 def test_in_flight_is_what_is_sent_and_not_acknowledged() -> None:

@@ -1,4 +1,4 @@
-"""Tests of emulation.captures.bulk on captures that were made up: four flows of a segment."""
+"""Tests of the study's reducer `bulk`, on captures that were made up: four flows of a segment."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from emulation.captures import bulk
-from emulation.captures.flows import Reduced
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import GuestFailure, TrafficFailure
 from emulation.model.run import Run
+from studies.khademi2013.captures import bulk
+from studies.khademi2013.captures.flows import Reduced
 from tests.emulation.captures.guest import (
     ACK_WAITS_MS,
     AIR_MS,

@@ -1,4 +1,4 @@
-"""Tests of emulation.captures.delivery: new bytes, and what iperf must have read."""
+"""Tests of studies.khademi2013.captures.delivery: new bytes, and what iperf must have read."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ import pandas as pd
 import pytest
 
 from emulation.captures import frames
-from emulation.captures.delivery import check_iperf, delivered_bytes, ended_flows, new_bytes
 from emulation.errors import GuestFailure, TrafficFailure
+from studies.khademi2013.captures.delivery import (
+    check_iperf,
+    delivered_bytes,
+    ended_flows,
+    new_bytes,
+)
 from tests.emulation.captures.made import SENDER, table
 
 

@@ -1,8 +1,8 @@
-"""Tests of emulation.captures.roundtrips: synthetic packet pairs."""
+"""Tests of studies.khademi2013.captures.roundtrips: synthetic packet pairs."""
 
 import numpy as np
 
-from emulation.captures.roundtrips import round_trips
+from studies.khademi2013.captures.roundtrips import round_trips
 from tests.emulation.captures.made import table
 
 

@@ -7,7 +7,6 @@ traffic:
   flows: 16                      # which take the pairs in turn
   both_ways: false               # as many flows from receivers to senders, over WiFi
   ping_interval: 100 ms          # also send pings from the first sender
-  follow: true                   # false: no packet is captured, the data are iperf's readings
   length: 60 s
   step: 1 s
   start_jitter: 1 s
@@ -42,14 +41,13 @@ class Iperf(TrafficSection):
 
     tools = {
         "iperf": ("iperf.py", "iperf_frames.py"),
-        "stations": ("iperf.py", "iperf_frames.py", "stations.py"),
+        "stations": ("iperf.py", "iperf_frames.py", Path(__file__).parent / "guest/stations.py"),
     }
 
     kind: Literal["iperf"]
     flows: int = Field(ge=1, le=MOST_FLOWS, strict=True)
     both_ways: bool = Field(default=False, strict=True)
     ping_interval: Span | None = None
-    follow: bool = Field(default=True, strict=True)
 
     def check(self, rig: RigSection, topology: Topology) -> None:
         """Raise `Flaws` without pairs, for both directions without WiFi, and for pings with it."""
@@ -62,9 +60,6 @@ class Iperf(TrafficSection):
             raise Flaws((("both_ways",), what, "remove it"))
         if self.ping_interval and topology.media:
             raise Flaws((("ping_interval",), "is for a rig without a WiFi link", "remove it"))
-        if not self.follow and (topology.media or self.ping_interval):
-            what = "is for flows over a wire without pings"
-            raise Flaws((("follow",), what, "remove it"))
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
         """Return the flows, their pairs, and the places where packets are captured."""
@@ -89,8 +84,7 @@ class Iperf(TrafficSection):
                 for sender, receiver in pairs
             ],
             "captures": [
-                {"node": node, "interface": interface}
-                for node, interface in (topology.observed if self.follow else ())
+                {"node": node, "interface": interface} for node, interface in topology.observed
             ],
         }
 
@@ -98,8 +92,6 @@ class Iperf(TrafficSection):
         self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]
     ) -> dict[str, Any]:
         """Return the counts of packets, and of the qdiscs only those of routers."""
-        if not self.follow:
-            return {"flows": self.flows}
         routers = {node.name for node in run.topology.nodes if node.forwards}
         return {
             "flows": self.flows,
@@ -113,7 +105,7 @@ class Iperf(TrafficSection):
     @property
     def leaves(self) -> dict[str, str]:
         """Return the table of packets."""
-        return {TABLE: ".packets.parquet"} if self.follow else {}
+        return {TABLE: ".packets.parquet"}
 
     def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
         """Map nodes to settings of hosts and of neighbours."""
@@ -122,13 +114,12 @@ class Iperf(TrafficSection):
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
         """Make a file in flent's form, the table of packets and its counts."""
         # pyarrow and pandas take a second to import
-        from emulation.captures import bulk, flent, frames, places, series, stations, table
+        from emulation.captures import flent, frames, places, table
+
+        from ..captures import bulk, series, stations
 
         topology, base_rtt = run.topology, run.base_rtts[0]
         test = self.flent_about(run)
-        if not self.follow:
-            flent.write(series.totals(test, out, self.flows), out / "data.flent.gz")
-            return
         wireless = bool(topology.media)
         if wireless:
             reduced = stations.reduce(out, topology, test, self.flows, self.both_ways, base_rtt)

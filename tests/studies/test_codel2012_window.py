@@ -1,4 +1,4 @@
-"""Tests of emulation.captures.window on captures of two segments, made by hand."""
+"""Tests of studies.codel2012.captures.window on captures of two segments, made by hand."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from emulation.captures import frames, places, window
+from emulation.captures import frames, places
 from emulation.captures.flent import About
 from emulation.errors import GuestFailure
 from emulation.model.units import Duration
+from studies.codel2012.captures import window
 from tests.emulation.captures.made import RECEIVER, SENDER, ring, segment
 
 MS = 10**6

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from emulation.captures import flows, frames
+from emulation.captures import frames
 from emulation.captures.flent import About
-from emulation.captures.flows import Reduced
 from emulation.captures.table import TICK_NS, summary
 from emulation.model.topology import Topology
 from emulation.model.units import Duration
+
+from . import flows
+from .flows import Reduced
 
 
 def reduce(

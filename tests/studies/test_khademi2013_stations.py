@@ -1,4 +1,4 @@
-"""Tests of emulation.captures.stations on captures that were made up: eight flows of a segment."""
+"""Tests of the study's reducer `stations`, on captures made up: eight flows of a segment."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from emulation.captures import stations
-from emulation.captures.flows import Reduced
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import GuestFailure
 from emulation.model.run import Run
+from studies.khademi2013.captures import stations
+from studies.khademi2013.captures.flows import Reduced
 from tests.emulation.captures.guest import (
     ACK_WAITS_MS,
     AIR_MS,

@@ -8,17 +8,16 @@ began then; the statistics of the qdisc under test are those at t.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from emulation.captures import delivery, flent
+from emulation.captures import flent
 from emulation.captures.flent import About, Series, rounded
-from emulation.captures.flows import Reduced
 from emulation.captures.table import TICK_NS
-from emulation.errors import TrafficFailure
 from emulation.model.units import Duration
+
+from .flows import Reduced
 
 RTT, PING = "RTT (ms) SPP", "Ping (ms) ICMP"
 #: Series of the qdisc's statistics: (its names in tc, by kind of qdisc; factor to the unit).
@@ -75,32 +74,6 @@ def content(
         LOCAL_HOST=local,
         IP_VERSION=4,
         FAILED_RUNNERS=0,
-    )
-
-
-def totals(about: About, out: Path, flows: int) -> dict[str, Any]:
-    """Return the content of the file of a run without captures: one value per flow, at the end.
-
-    The value is what the flow delivered, divided by the length of the load. Raises `TrafficFailure`
-    unless iperf has reported `flows` flows.
-    """
-    read = list(delivery.read_iperf(out).values())
-    if len(read) != flows:
-        raise TrafficFailure(
-            f"iperf reported {len(read)} flows, not {flows}", "iperf", "look at iperf-*.csv"
-        )
-    names = [f"TCP upload::{number}" for number in range(1, flows + 1)]
-    rates = [count * 8e-6 / about.length.seconds for count in read]
-    before: Series = [None] * about.steps
-    return flent.content(
-        about,
-        {name: [*before, *rounded([rate])] for name, rate in zip(names, rates, strict=True)},
-        {"upload_streams": str(flows)},
-        series={
-            name: {"UNITS": "Mbits/s", "RUNNER": "iperf", "MEAN_VALUE": rate}
-            for name, rate in zip(names, rates, strict=True)
-        },
-        decimals=flent.DECIMALS,
     )
 
 
