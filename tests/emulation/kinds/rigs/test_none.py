@@ -6,9 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
+from emulation.config import kinds
 from emulation.config.catalogue import select
 from emulation.config.job import job_of
 from emulation.model.run import Experiment
+from emulation.study import studies
+
+for name in ("khademi2013", "testbed"):  # whose traffic is used here
+    kinds.add(studies.shipped()[name])
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
