@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import window_receiver as receiver
 
 from analysis.errors import DataError
 from analysis.plots import style
 from analysis.runs.dataset import RunFile
+from studies.codel2012.kinds.guest import window_receiver as receiver
 from studies.codel2012.measures import window
 from studies.codel2012.plots import window as figures_window
 
