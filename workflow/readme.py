@@ -57,8 +57,8 @@ class Results:
 
 
 def figures_table(figures: list[Shown]) -> str:
-    """Return a row per figure of a paper: what it shows, how many of the paper's values agree, and
-    the median relative error of these.
+    """Return a row per figure of a paper that has printed values: what it shows, how many of these
+    agree, and their median relative error; and after the table the figures that have none.
 
     The parts of a figure, `2a` to `2c`, are one row if they are parts of one number, with the title
     of the first.
@@ -70,20 +70,32 @@ def figures_table(figures: list[Shown]) -> str:
         if shown.of_paper:
             groups.setdefault((shown.summary.paper, number, rest), []).append(shown)
     rows = []
+    others: dict[str, list[str]] = {}
     for (paper, *_), group in groups.items():
         compared = sum(shown.summary.compared for shown in group)
         agreeing = sum(shown.summary.agreeing for shown in group)
         errors = [error for shown in group for error in shown.summary.errors_percent]
         names = list(dict.fromkeys(shown.summary.figure for shown in group))
-        row = (
-            paper,
-            names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}",
-            _LINK.sub("", group[0].summary.title),
-            f"{agreeing} of {compared}" if compared else "–",
-            f"{median(errors):.3g} %" if errors else "–",
+        name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        if not compared and not errors:
+            others.setdefault(paper, []).append(name)
+            continue
+        rows.append(
+            (
+                paper,
+                name,
+                _LINK.sub("", group[0].summary.title),
+                f"{agreeing} of {compared}" if compared else "–",
+                f"{median(errors):.3g} %" if errors else "–",
+            )
         )
-        rows.append(row)
-    return _table(("paper", "figure", "shows", "values that agree", "median error"), rows)
+    header = ("paper", "figure", "shows", "values that agree", "median error")
+    notes = (
+        f"- {paper}, drawn without printed values beside them: {', '.join(o)}"
+        for paper, o in others.items()
+    )
+    lines = (textwrap.fill(note, 100, subsequent_indent="  ") for note in notes)
+    return "\n".join([_table(header, rows), "", *lines])
 
 
 #: Heading -> whether a claim of claims.json counts there.

@@ -65,7 +65,8 @@ def body(table: str) -> list[str]:
 def test_parts_of_a_figure_are_one_row() -> None:
     assert body(readme.figures_table(FIGURES)) == [
         "| gbw2015 | 2a to 2b | RRUL | 2 of 4 | 3 % |",
-        "| gbw2015 | 2a spread | Spread | – | – |",
+        "",
+        "- gbw2015, drawn without printed values beside them: 2a spread",
     ]
 
 
