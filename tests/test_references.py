@@ -16,7 +16,9 @@ from tests import ROOT
 PACKAGES = ("analysis", "emulate", "emulation", "tests", "workflow")
 
 #: What a user makes, or a command: named in pages, and not in the repository.
-MADE = re.compile(r"(results|my-study|qdisc/own\.yaml|data/my-study)\b|.*/(data|source|build)/")
+MADE = re.compile(
+    r"(results|my-study|qdisc/own\.yaml|data/(my-study|identities\.csv))\b|.*/(data|source|build)/"
+)
 
 #: Names of other projects that docstrings cite: of flent, zlib, ELF, a driver and a library.
 FOREIGN = frozenset(
