@@ -2,7 +2,7 @@
 
     from analysis.lab import open_study
 
-    runs = open_study("gbw2015").runs("rrul", link="50/10", qdisc=["cake", "fq_codel"], seed=[1, 2])
+    runs = open_study("../mine").runs("rrul", link="50/10", qdisc=["cake", "fq_codel"], seed=[1, 2])
     runs.do()
     runs.summary()
 

@@ -1,6 +1,6 @@
 """Do a batch of runs of one cell: what one step of a cluster's job does.
 
-`python -m workflow.batch STAMP gbw2015/rrul --link 10/10 --qdisc codel --cc cubic --seed 1 --seed 2
+`python -m workflow.batch STAMP mine/first --link 10/10 --qdisc codel --cc cubic --seed 1 --seed 2
 --data results/data --keep results/failed` does the runs that are not there, or that are not of
 today's kernel, guest and job, and then writes STAMP. A batch that was stopped or failed goes on
 where it was when it is started again; one run that fails does not keep the others from being done.

@@ -149,7 +149,7 @@ class Plan:
     figures that nothing can be drawn of, and `without` the runs, by their ids, that are not made.
     """
 
-    figures: Mapping[str, FigureFile]  # by name: `gbw2015/fig2a`
+    figures: Mapping[str, FigureFile]  # by name: `mine/latency`
     data: Path
     results: Path
     scale: Scale | None
@@ -222,7 +222,7 @@ class Plan:
         return found
 
     def batches(self) -> dict[str, tuple[Run, ...]]:
-        """The runs of each batch, by its name: `gbw2015/rrul/10-10/codel/cubic/seeds-001-010`.
+        """The runs of each batch, by its name: `mine/first/10-10/codel/cubic/seeds-001-010`.
 
         Which seeds go together does not depend on how many there are.
         """
@@ -270,7 +270,7 @@ class Plan:
 
     def shipped(self, figure: FigureFile) -> list[str]:
         """The folders of the shipped runs that `figure` is drawn from, each with a digest of its
-        files' names, sizes and times: `data/gbw2015/rrul/10-10/codel/cubic 2f9a60d1`.
+        files' names, sizes and times: `data/mine/first/10-10/codel/cubic 2f9a60d1`.
 
         Snakemake would look at each of the files again in each of its steps, which took an eighth
         of the CPU of all figures.
@@ -417,7 +417,7 @@ def _other(kernel: str) -> str | None:
 
 
 def variant_folder(cell: Cell, era: str) -> str:
-    """The folder of the experiment of `cell` in an era: `gbw2015/rrul@2014`."""
+    """The folder of the experiment of `cell` in an era: `mine/first@2014`."""
     return f"{cell.paper}/{variant_name(cell.experiment, era)}"
 
 
@@ -486,7 +486,7 @@ def report_code() -> list[Path]:
 def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[FigureFile]:
     """The figures of these studies, by name or path, and with these names, or all of them.
 
-    A name may lack what tells parts of a figure apart: `gbw2015/fig3` means fig3a to fig3f; its
+    A name may lack what tells parts of a figure apart: `mine/fig3` means fig3a to fig3f; its
     study may be one in the working directory, as `emulate run` has it. Raises
     `ConfigError` for an unknown name and for a figure's file that cannot be used.
     """
@@ -503,7 +503,7 @@ def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[Fi
     for name in chosen:
         of_study = [figure for figure in known if figure.startswith(f"{name}/")]
         if not of_study:
-            todo = "put files as studies/gbw2015/figures/*.yaml there"
+            todo = "put files as studies/mine/figures/*.yaml there"
             raise ConfigError(f"no figure of the study '{name}'", f"{name}/figures", todo)
         wanted += [] if any(one.startswith(f"{name}/") for one in wanted) else of_study
     try:

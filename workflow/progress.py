@@ -89,7 +89,7 @@ class Work:
         return ""
 
     def title(self, job: int) -> str:
-        """A step for people: `figure gbw2015/fig2a`."""
+        """A step for people: `figure mine/latency`."""
         return " ".join(self.steps.get(job, ())).strip()
 
     def failed(self, rule: str) -> list[str]:

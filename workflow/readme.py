@@ -34,7 +34,8 @@ from analysis.site.gallery import Shown, collect
 from analysis.site.report import CLAIMS
 
 PAGES: Final = ("docs/*.md", "studies/*/*.md", "studies/*/log/*.md")
-PICTURES: Final = {"docs/fig2b.svg": "gbw2015/fig2b", "docs/today.svg": "gbw2015/today_rrulb"}
+#: The pictures of pages, each with the figure that it is.
+PICTURES: Final = "docs/pictures.csv"
 
 _LINK = re.compile(r",? [\d/]+ Mbit/s$")
 _PART = re.compile(r"(<!-- (\w+)(?: ([^>\n]+?))? -->\n).*?(<!-- /\2 -->)", re.DOTALL)
@@ -308,7 +309,7 @@ def filled(text: str, results: Results, study: str = "") -> str:
 
 def generated(root: Path, results: Results, drawn: Path) -> Iterator[tuple[Path, str]]:
     """Yield each file below `root` of which a part is generated, with what it shall hold."""
-    for picture, figure in PICTURES.items():
+    for picture, figure in csv.reader((root / PICTURES).read_text("utf-8").splitlines()[1:]):
         yield root / picture, (drawn / figure / "figure.svg").read_text(encoding="utf-8")
     for values in sorted(root.glob("studies/*/values.csv")):
         yield values, values_csv(results.of(values.parent.name).figures)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from analysis.claims.check import Same
 from analysis.claims.plugin import MODULE, Rules, rules_of
-from analysis.claims.verdict import ERAS, Assessment, Design, assess, condition_of
+from analysis.claims.verdict import Assessment, Design, assess, condition_of
 from analysis.errors import DataError
 from analysis.measures.table import measure_study
 from analysis.runs.statement import Claim, read_claims
@@ -61,4 +61,4 @@ def design_of(study: StudyFolder) -> Design:
         for point in one.points
         if point.qdisc not in joined
     )
-    return Design(loads, seeds, seen, fixed.eras or ERAS, cells)
+    return Design(loads, seeds, seen, fixed.eras, cells)

@@ -47,9 +47,6 @@ Rule = Condition | Same | Callable[[Claim], Condition]
 
 ALPHA: Final = 0.05
 CLOSE: Final = 0.03  # of the bound, or of what is compared: what the papers call identical
-#: The eras that decide where a study fixes none, in their order: by the kernel's code, and as they
-#: were chosen before.
-ERAS: Final = ("2014c", "2013c", "2014", "2013")
 CCS: Final = ("cubic", "reno")  # the papers show CUBIC; others come behind
 
 
@@ -381,7 +378,7 @@ class Design:
     loads: Mapping[str, int] = field(default_factory=dict)  # loads that repetitions take in turn
     seeds: Mapping[str, int] = field(default_factory=dict)  # repetitions; others are not looked at
     seen: Mapping[str, int] = field(default_factory=dict)  # of them looked at before, at most
-    eras: tuple[str, ...] = ERAS  # of the paper's kernel, in the order in which they decide
+    eras: tuple[str, ...] = ()  # of the paper's kernel, as they decide; none: all whole ones
     cells: frozenset[Cell] | None = None  # that the study itself has; None: whatever was run
 
 
@@ -403,7 +400,10 @@ def assess(
     if design.seeds and not table.empty:
         most = table["experiment"].map(dict(design.seeds)).fillna(np.inf)
         table = table[table["seed"] <= most]
-    former = [era for era in design.eras if era in set(table["era"])]
+    there = set(table["era"].astype(str))
+    whole = sorted((era for era in there - {DEFAULT_ERA} if era.isalnum()), reverse=True)
+    former = [era for era in design.eras or whole if era in there]
+    fixed = design.eras or tuple(former)
     either = _of_either(table, former)
     joined = " or ".join(former)
     table = pd.concat([table, either.assign(era=joined)], ignore_index=True)
@@ -413,7 +413,7 @@ def assess(
     former.append(joined)
     eras = (*former, DEFAULT_ERA, *others)
     contexts = list(dict.fromkeys((era, cc) for era in eras for cc in ccs if (era, cc) in known))
-    contexts = contexts or [(design.eras[0], CCS[0])]
+    contexts = contexts or [((*fixed, DEFAULT_ERA)[0], CCS[0])]
     conditions = {claim.id: condition_of(claim, claims, rules) for claim in claims}
     measured = Measured(table)
     found = {}
@@ -437,7 +437,7 @@ def assess(
         judgements = [
             found[context][claim.id]
             if context[0] != joined
-            else _named(found[context][claim.id], of_load, design.eras)
+            else _named(found[context][claim.id], of_load, fixed)
             for context in contexts
         ]
         first = {(one.era, one.cc): one for one in reversed(judgements)}

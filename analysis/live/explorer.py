@@ -17,9 +17,11 @@ import ipywidgets as widgets
 from analysis.errors import DataError
 from analysis.live import readings, reference
 from analysis.plots import style
+from analysis.runs.settings import linux_of
 from emulation.config import explore, ownfile
 from emulation.config.explore import Choice
 from emulation.errors import EmulationError, Interrupted
+from emulation.model.era import ERAS
 from emulation.model.units import Duration, Rate, UnitError
 from emulation.runs.live import Live
 
@@ -29,11 +31,6 @@ QUANTITIES: Final = {
     "latency": "induced latency (ms)",
     "download": "download (Mbit/s)",
     "upload": "upload (Mbit/s)",
-}
-ERAS: Final = {
-    "2014c": "Linux of 2014",
-    "2014": "2014, losses as today",
-    "modern": "today's Linux",
 }
 CONTROLS: Final = {"cubic": "CUBIC", "reno": "New Reno", "bbr": "BBR"}
 _STYLE: Final = {"description_width": "8.5em"}
@@ -46,12 +43,15 @@ _ERROR: Final = (
 class Explorer:
     """Widgets to choose a run, and what it shows. `panel` is to be displayed.
 
-    `data`: the shipped runs and published values; `output`: the folder that takes the runs' files;
-    `choice`: what is chosen at first; where it cannot be, the panel says so.
+    `data`: the shipped runs; `output`: the folder that takes the runs' files; `first`: what is
+    chosen at first; where it cannot be, the panel says so; `published`: the file of a paper's
+    values, if any.
     """
 
-    def __init__(self, data: Path, output: Path, choice: Choice | None = None) -> None:
-        first = choice or Choice()
+    def __init__(
+        self, data: Path, output: Path, first: Choice, published: Path | None = None
+    ) -> None:
+        self.published = published
         self._failure: Exception | None = None
         self.data, self.output = data, output
         self.run: Live | None = None
@@ -201,8 +201,9 @@ class Explorer:
         cell = self._choice.published()
         if cell is None:
             return
-        printed = reference.published(cell)
-        number, medians = reference.shipped(cell, self._choice.era, self.data)
+        printed = reference.published(cell, self.published) if self.published else {}
+        paper, era = self._choice.run().experiment.paper, self._choice.era
+        number, medians = reference.shipped(paper, cell, era, self.data)
         columns = {"published": printed, f"shipped, median of {number}": medians}
         self._columns = {label: values for label, values in columns.items() if values}
         self._beside = [
@@ -214,14 +215,15 @@ class Explorer:
         """Say what the choice is: a cell of the paper, or how its values come about."""
         try:
             chosen = self.choice()
-            chosen.run()
+            source = chosen.run().experiment
+            paper = source.paper
         except (EmulationError, UnitError) as error:
             self.note.value = f"<i>{html.escape(str(error))}</i>"
             return
         if chosen.published() is not None and chosen.qdisc in ownfile.drawn():
-            text = "A link and load of gbw2015, with a qdisc of your own."
+            text = f"A link and load of {paper}, with a qdisc of your own."
         elif chosen.published() is not None:
-            text = "A cell of gbw2015; its own length is 140 s."
+            text = f"A cell of {paper}; its own length is {source.traffic.length}."
         else:
             text = "No cell of the paper: nothing to compare with."
         for direction, rate in chosen.borrowed().items():
@@ -240,7 +242,7 @@ def _inputs(first: Choice) -> dict[str, Any]:
         "qdisc": _dropdown(
             "qdisc", first.qdisc, {name: name for name in explore.qdiscs(first.experiment)}
         ),
-        "era": _dropdown("era", first.era, ERAS),
+        "era": _dropdown("era", first.era, {era: linux_of(era) for era in reversed(ERAS)}),
         "cc": _dropdown("TCP", first.cc, CONTROLS),
         "down": widgets.FloatText(
             value=first.down.mbit_per_s, description="down, Mbit/s", **number

@@ -57,7 +57,7 @@ class Readings:
 
 
 class Numbers(NamedTuple):
-    """What a run has come to, as gbw2015 has it; NaN where nothing is known yet."""
+    """What a run has come to, over its load; NaN where nothing is known yet."""
 
     latency_ms: float  # mean round trip under load less the base path's (Sec. 5.1)
     download_mbit_s: float  # sum of the flows (Sec. 3)
@@ -69,7 +69,7 @@ class Beside(NamedTuple):
 
     label: str  # "published", "3 shipped runs, median"
     latency_ms: float
-    upload_mbit_s: float  # the direction of Fig. 2 of gbw2015
+    upload_mbit_s: float  # the direction that figures show
     hollow: bool
 
 
@@ -147,7 +147,7 @@ def figure(
     length_s: float,
     beside: Sequence[Beside] = (),
 ) -> Figure:
-    """Goodput and round trip over time, and the run as a point of gbw2015's Fig. 2.
+    """Goodput and round trip over time, and the run as a point of latency by goodput.
 
     `rates_mbit_s` are those of the link, download and upload. Axes of time are as long as the run
     will be, so that a plot grows to the right.
@@ -217,5 +217,5 @@ def _plane(
         axes.set_ylim(low - margin, high + margin)
     axes.set_xlabel("Induced latency (ms), less is right")
     axes.set_ylabel("Upload goodput (Mbit/s)")
-    axes.set_title("Means so far, as in Fig. 2", fontsize=11, color=palette.soft, loc="left")
+    axes.set_title("Means so far", fontsize=11, color=palette.soft, loc="left")
     axes.legend(loc="best", labelspacing=0.9)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from analysis.runs.flentfile import Floats
 
-REPETITIONS: Final = 30  # gbw2015, Sec. 5
+REPETITIONS: Final = 30  # of the papers
 MEDIAN: Final = np.sqrt(np.pi / 2)  # its standard error by that of the mean, of normal values
 PACKET_PERCENT: Final = 100 / 15000  # of a call: 100 packets a second for 150 s (Secs. 5 and 5.2)
 NONE_SEEN: Final = 3.0  # events at most, with 95 % certainty, where none was seen

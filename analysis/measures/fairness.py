@@ -1,6 +1,6 @@
-"""How fairly flows of different round-trip times share a link (gbw2015, Sec. 6.1, Fig. 6).
+"""How fairly flows of different round-trip times share a link, as in Sec. 6.1 of
 
-gbw2015 is T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the WiFi: Modern
+T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the WiFi: Modern
 AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
 """
 

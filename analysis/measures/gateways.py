@@ -87,7 +87,7 @@ def drop_shares(sources: Mapping[str, Mapping[str, int]]) -> list[float]:
     """The share of its packets that each source lost; equal if drops are in proportion to packets.
 
     A source is a bulk transfer, a flow of constant bit rate, all uploads or all web sessions
-    (codel2012, Metrics: "per source").
+    (K. Nichols, V. Jacobson, "Controlling Queue Delay", 2012, Metrics: "per source").
     """
     return [
         one["dropped"] / one["packets"]
@@ -139,7 +139,7 @@ def steps(file: RunFile, direction: str = "forward") -> pd.DataFrame:
 def below_percent(table: pd.DataFrame, most_ms: float) -> float:
     """Percent of the steps in which no packet had waited as long as `most_ms`.
 
-    codel2012 gives this of "the total simulation time" (Dynamic Links).
+    K. Nichols and V. Jacobson give this of "the total simulation time" (Dynamic Links).
     """
     return 100 * float((table["longest_ms"].fillna(0) < most_ms).mean())
 

@@ -1,7 +1,8 @@
-"""The numbers of the papers, as pure functions from tables to tables.
+"""Latency and goodput under load, as pure functions from tables to tables.
 
-gbw2015 is T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the WiFi: Modern
-AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
+Sections are those of T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the
+WiFi: Modern AQMs in a residential setting", Computer Networks 89 (2015),
+doi:10.1016/j.comnet.2015.07.014.
 """
 
 from collections.abc import Sequence
@@ -67,7 +68,7 @@ def run_metrics(
     induced_latency_ms.
 
     Goodput of a direction is the sum over its flows: the paper plots about 90 Mbit/s for four
-    flows on a 100 Mbit/s link (gbw2015, Fig. 2a). Only TCP payload counts, not the probes (Sec. 3).
+    flows on a 100 Mbit/s link . Only TCP payload counts, not the probes (Sec. 3).
     A flow's goodput is the bytes that it moved by its duration (`transferred`), or the mean of
     flent's steps in the window (`step_mean`, what flent's combined plots take for a sum of flows).
     The two differ where a flow reports rarely: on 1 Mbit/s a report spans up to ten seconds, the
@@ -154,7 +155,7 @@ def cell_metrics(
     per_run: pd.DataFrame, metrics: Sequence[Column] = COLUMNS, level: float = 0.95
 ) -> pd.DataFrame:
     """One row per cell and metric: era, link, qdisc, cc, metric, direction, unit, n_seeds, median,
-    mean, std, mad, ci_low, ci_high. The median over runs is the paper's marker (gbw2015, Fig. 2);
+    mean, std, mad, ci_low, ci_high. The median over runs is what a marker shows;
     `std` is the standard deviation of the runs, NaN for one, `mad` what it is of normal values by
     their median distance from the median, which one run that is far off does not change; the
     interval is that of the mean."""
@@ -225,7 +226,7 @@ def _not_published(cells: pd.DataFrame, wanted: pd.DataFrame) -> pd.DataFrame:
 
 
 def covariance_ellipse(x: ArrayLike, y: ArrayLike, n_sigma: float = 1) -> Ellipse | None:
-    """The n-sigma ellipse of the points' covariance around their mean (gbw2015, Fig. 2: 1 sigma).
+    """The n-sigma ellipse of the points' covariance around their mean.
 
     Half axes are n_sigma times the square roots of the covariance's eigenvalues. None for fewer
     than three points, whose covariance has no area.
@@ -250,7 +251,7 @@ def latency_over_time(
     """Point-wise mean over runs: CELL, time_s, rtt_ms, n_seeds, std_ms, ci_low_ms, ci_high_ms.
 
     Latency is the probe's whole round trip, base path included, and load starts after flent's
-    DELAY (gbw2015, Sec. 6.2.1 and Fig. 7: mean of 30 runs over the first 25 s). Needs samples on
+    DELAY (Sec. 6.2.1). Needs samples on
     flent's grid, where the steps of all runs coincide. Intervals are Student's t a point, NaN
     where one run has a value.
     """
@@ -307,7 +308,7 @@ def transient_metrics(
     until_s: float = 25,
     tail_s: float = 5,
 ) -> pd.DataFrame:
-    """One row per cell of what Fig. 7 of gbw2015 shows, for the table beside it.
+    """One row per cell of how latency rises as load starts, for the table beside the figure.
 
     CELL, n_seeds; peak_ms and peak_after_s (highest point of the point-wise mean, and how long
     after the load's start); mean_ms with ci_low_ms and ci_high_ms (mean over the loaded

@@ -28,7 +28,7 @@ PRINTED: Final = pa.DataFrameSchema(
 
 
 def read_printed(path: Path) -> pd.DataFrame:
-    """Table of PRINTED (gbw2015, Table 1); raises DataError for anything else."""
+    """Table of PRINTED ; raises DataError for anything else."""
     return read_table(path, PRINTED, "parameters", dict.fromkeys(PRINTED.columns, str))
 
 

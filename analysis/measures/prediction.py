@@ -6,7 +6,7 @@ runs predict a row, the value, and how sure it is. The value is the mean over se
 these scatter as ours do (prediction interval of the normal distribution; Hahn and Meeker,
 Statistical Intervals, Sec. 4.8); with a scatter of nothing they are the value.
 
-    python -m analysis.measures.prediction studies/bbr2016 --data data
+    python -m analysis.measures.prediction studies/mine --data data
 """
 
 import argparse

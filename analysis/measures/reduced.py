@@ -1,4 +1,4 @@
-"""`python -m analysis.measures.reduced gbw2015/voip_1up@2014/`: keep measures in place of data.
+"""`python -m analysis.measures.reduced mine/first@2014/`: keep measures in place of data.
 
 Seeds 1 to 3 of a cell ship whole. Of further ones, which claims need and nobody looks at one by
 one, the provenance ships, with the SHA-256 of the data and the numbers that were measured:

@@ -11,7 +11,7 @@ from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import Dataset, RunFile, read_record, read_runs
 from analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats
 
-STARTUP_S: Final = 20.0  # of load: Fig. 7 of gbw2015 shows 25 s of the test, 5 of them idle
+STARTUP_S: Final = 20.0  # of load: 25 s of the test, 5 of them idle
 SMOOTH_S: Final = 1.0  # a spike is one if a second of it, and not one sample, is high
 CONTROLLED: Final = 1.5  # times the steady latency
 QUEUES: Final = {"download": "router_down r2-delay", "upload": "router_up r1-delay"}
@@ -36,7 +36,7 @@ def measure(run: RunFile) -> dict[str, float]:
     """Return the metrics of one run by their names in METRICS.
 
     Latency is induced: round trips less the base path's. The mean is that of all probes over the
-    whole test (gbw2015, Fig. 2); what is said of the start rests on ICMP under load (Fig. 7), and
+    whole test; what is said of the start rests on ICMP under load, and
     the steady latency is its mean over the second half of the load. Raises DataError when the run
     cannot be used.
     """
@@ -74,7 +74,7 @@ def goodputs(data: Dataset) -> dict[str, float]:
 
 
 def startup(time_s: Floats, latency_ms: Floats, length_s: float) -> dict[str, float]:
-    """How latency rises and settles when the load starts (gbw2015, Sec. 6.2.1 and Fig. 7).
+    """How latency rises and settles when the load starts.
 
     `time_s` counts from the start of the load. The peak is the highest mean of one second in the
     first 20 s. Control is regained when, after the peak, the mean of a second first is no more than

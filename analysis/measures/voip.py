@@ -1,6 +1,6 @@
-"""A VoIP flow's delay and loss, as gbw2015 measures them (Sec. 5.2, Fig. 3, Table 2).
+"""A VoIP flow's delay and loss, as in Sec. 5.2 of
 
-gbw2015 is T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the WiFi: Modern
+T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the WiFi: Modern
 AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
 """
 
@@ -39,7 +39,7 @@ METRICS: Final = {
 
 
 def induced_delays(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
-    """The VoIP flow's samples, each with induced_delay_ms (gbw2015, Fig. 3).
+    """The VoIP flow's samples, each with induced_delay_ms (Sec. 5.2.1).
 
     All samples of the test count, those of the seconds without load at both ends, too, as in
     flent's `cdf_combine` of 2014 (docs/metrics.md). A sample is the mean one-way delay of the
@@ -86,7 +86,7 @@ def cell_voip(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
 
 
 def pooled(delays: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell of what Fig. 3 plots, all samples of all runs as one: CELL, samples, and
+    """One row per cell of its distribution, all samples of all runs as one: CELL, samples, and
     median_ms, p95_ms and p99_ms of the induced one-way delay."""
     grouped = delays.groupby(list(CELL), observed=True, sort=False)[INDUCED]
     table = grouped.agg(samples="size", median_ms="median").reset_index()

@@ -1,6 +1,6 @@
-"""How long web pages take, as gbw2015 measures it (Sec. 5.3, Fig. 4 and 5).
+"""How long web pages take, as in Sec. 5.3 of
 
-gbw2015 is T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the WiFi: Modern
+T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the WiFi: Modern
 AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
 """
 
@@ -55,7 +55,7 @@ def run_fetch(data: Dataset) -> pd.DataFrame:
 
 
 def normalised(per_run: pd.DataFrame, unloaded: pd.DataFrame) -> pd.DataFrame:
-    """`per_run` with unloaded_s and fetch_normalised: the fetch time by that without load (Fig. 4).
+    """`per_run` with unloaded_s and fetch_normalised: the fetch time by that without load.
 
     Both tables are from run_fetch; the unloaded time is the mean over runs of the same era, link
     and congestion control, whatever their qdisc. Raises DataError where there is none.

@@ -75,7 +75,7 @@ def grouped_bars(
 ) -> Figure:
     """One group of bars a qdisc, a bar for each of `names` in the column `by`, pale to full.
 
-    Bars are means over runs with their standard deviations, as gbw2015 Fig. 6. `published` is from
+    Bars are means over runs with their standard deviations. `published` is from
     published.read_published: hollow markers on the bars, and none beside New Reno.
     """
     theirs = {} if published is None else published.set_index(["qdisc", by])["value"].to_dict()

@@ -18,7 +18,7 @@ ENTRY_INCH: Final = 1.55  # that the longest name of a qdisc takes in a legend
 
 DASHED: Final = (0, (4, 3))  # a line that marks a value
 
-PUBLISHED_CC: Final = "cubic"  # gbw2015, Sec. 3: results with New Reno are not shown
+PUBLISHED_CC: Final = "cubic"  # of what papers print
 
 Draw = Callable[[Axes, Setting], object]
 

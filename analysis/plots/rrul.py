@@ -40,7 +40,7 @@ def latency_goodput(
     directions: Sequence[str] = ("download",),
     settings: Sequence[Setting] = (),
 ) -> Figure:
-    """Latency against goodput of one link, as gbw2015 Fig. 2: better is up and right.
+    """Latency against goodput of one link: better is up and right.
 
     `per_run` is from metrics.run_metrics: the filled marker of a qdisc is the median over its
     runs, the shade the 1-sigma ellipse of their covariance (three runs or more). `published` is
@@ -119,7 +119,7 @@ def latency_time(
     settings: Sequence[Setting] = (),
     published: pd.DataFrame | None = None,
 ) -> Figure:
-    """Latency over time of one link, as gbw2015 Fig. 7: one line per qdisc.
+    """Latency over time of one link: one line per qdisc.
 
     `curves` is from metrics.latency_over_time. The band is the confidence interval of the
     point-wise mean, where there is one. A dashed vertical line marks the start of the load. With

@@ -22,7 +22,7 @@ MARKERS: Final = 8  # along a curve
 def delay_cdf(
     delays: pd.DataFrame, settings: Sequence[Setting], palette: Palette, *, until_ms: float | None
 ) -> Figure:
-    """The distribution of all samples of all runs, as gbw2015 Fig. 3: one line per qdisc.
+    """The distribution of all samples of all runs: one line per qdisc.
 
     `delays` is from voip.induced_delays; the axis ends at `until_ms`, the paper's, or where 99.5 %
     of the samples of every qdisc are.

@@ -34,7 +34,7 @@ SAID: Final = pa.DataFrameSchema(
 
 
 def axes(run_id: str) -> dict[str, str]:
-    """The axes of a run by its id, `khademi2013/flows_4@2013/10-10/codel_5ms/reno/seed-001`.
+    """The axes of a run by its id, `mine/flows_4@2013/10-10/codel_5ms/reno/seed-001`.
 
     `link`, `qdisc` and `cc`, as the id has them; what its sweep varies, as `flows` or `target`;
     `base_rtt` and `mtu`; `algorithm`, `limit`, `ecn` and, where the algorithm has them, `target`

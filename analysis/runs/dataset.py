@@ -94,7 +94,7 @@ class RunFile:
 
     @property
     def run(self) -> str:
-        """The run's id: `gbw2015/rrul/10-1/codel/cubic/seed-001`."""
+        """The run's id: `mine/first/10-1/codel/cubic/seed-001`."""
         link = self.link.replace("/", "-")
         cell = f"{self.paper}/{self.variant}/{link}/{self.qdisc}/{self.cc}"
         return f"{cell}/seed-{self.seed:03d}"

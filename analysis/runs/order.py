@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-#: As gbw2015 introduces them.
+#: From the simple to the involved.
 QDISC_ORDER: Final = (
     "pfifo_fast", "ared", "pie", "codel", "sfq", "fq_nocodel", "fq_codel",
 )  # fmt: skip

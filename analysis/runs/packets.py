@@ -22,10 +22,10 @@ from emulation.host.pool import workers
 
 SUFFIX: Final = ".packets.parquet"
 SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
-"""Of a box and its whiskers: khademi2013's end at the 10th and 90th percentiles (Fig. 2)."""
+"""Of a box and its whiskers, which end at the 10th and 90th percentiles."""
 QUANTILES: Final = tuple(f"p{share * 100:g}" for share in SHARES)
 INTERVAL_S: Final = 5.0
-"""khademi2013 gives goodput in intervals of 5 s (Sec. 4)."""
+"""Goodput is that of intervals of 5 s."""
 QUANTITIES: Final = {  # name -> (what it is, unit)
     "sojourn": ("Sojourn time", "ms"),
     "rtt": ("Round-trip time", "ms"),
@@ -47,7 +47,7 @@ def read_packets(file: RunFile) -> pd.DataFrame:
     acknowledgment of an upload), length (bytes of the Ethernet frame), fate (of FATES), sojourn_ms
     (NaN where dropped), rtt_ms (of the synthetic packet pair that it begins or, of an
     acknowledgment, ends; NaN where there is none) and queuing_ms, the latter without the base
-    RTT, which is what khademi2013 calls queuing delay (Sec. 4.1.1). Raises DataError where there is
+    RTT, which is called queuing delay. Raises DataError where there is
     no such table.
     """
     path = file.data.with_name(file.data.name.removesuffix(".flent.gz") + SUFFIX)

@@ -29,7 +29,7 @@ class Setting(NamedTuple):
 def linux_of(era: str) -> str:
     """ "Linux of 2014"; "Linux of 2014+fack"; "today's Linux, 7.3".
 
-    Of more changes than a title has room for: "Linux of 2013c, 4 changes".
+    Of more changes than a title has room for: "Linux of 2014, 4 changes".
     """
     era, _, kernel = era.partition("@linux-")
     base, *changes = re.split(r"(?=[+-])", era)

@@ -42,7 +42,7 @@ class StudyFolder:
 
     @property
     def name(self) -> str:
-        """`gbw2015`: of its runs, figures and claims, too."""
+        """`mine`: of its runs, figures and claims, too."""
         return self.folder.name
 
     @property

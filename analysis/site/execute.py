@@ -1,4 +1,4 @@
-"""Make one figure: `python -m analysis.site.execute studies/gbw2015/figures/fig2a.yaml`.
+"""Make one figure: `python -m analysis.site.execute studies/mine/figures/fig2a.yaml`.
 
 papermill runs the notebook with the parameters of the file, nbconvert renders it. Everything goes
 to `<results>/<paper>/<figure>/`: figure.svg, figure-dark.svg, figure.png, table.csv, summary.json,

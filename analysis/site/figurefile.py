@@ -93,7 +93,7 @@ class FigureFile:
 
     @property
     def name(self) -> str:
-        """`gbw2015/fig2a`: also the folder of its results."""
+        """`mine/latency`: also the folder of its results."""
         return f"{self.parameters['paper']}/{self.path.stem}"
 
     @property

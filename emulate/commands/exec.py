@@ -65,7 +65,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "--rig",
         metavar="SELECTION",
         help="build the rig of the first run that this selects, in the words of 'emulate shell': "
-        "'gbw2015/rrul --link 10/1 --qdisc codel'; 'on NODE COMMAND' then runs something on a node",
+        "'mine/first --link 10/1 --qdisc codel'; 'on NODE COMMAND' then runs something on a node",
     )
     parser.add_argument("--node", help="of the rig, to run the command on (default: outside)")
     parser.add_argument("--seed", type=whole, default=1, help="of all random numbers (default: 1)")

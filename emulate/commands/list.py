@@ -30,7 +30,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "experiment",
         nargs="?",
-        help="a study or its folder, or an experiment whose points are listed: gbw2015/rrul",
+        help="a study or its folder, or an experiment whose points are listed: mine/first",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
     trust.add_option(parser)

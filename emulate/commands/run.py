@@ -113,7 +113,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add the options that select runs of an experiment."""
     parser.add_argument(
         "experiment",
-        help="as 'emulate list' shows it, gbw2015/rrul, or of a folder's study: my-study/first",
+        help="as 'emulate list' shows it, mine/first, or of a folder's study: my-study/first",
     )
     trust.add_option(parser)
     parser.add_argument("--link", action="append", help="download/upload in Mbit/s: 10/1, 50/10")
@@ -139,8 +139,8 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--era",
         action=Once,
-        help="behaviour of the kernel: modern, 2014c, 2013c, or with a switch more or less: "
-        "2014c-host_noise (docs/eras.md; default: the study's, or else modern)",
+        help="behaviour of the kernel: modern, 2014, or with a switch more or less: "
+        "2014-no_gso (docs/eras.md; default: the study's, or else modern)",
     )
     parser.add_argument(
         "--kernel",

@@ -70,7 +70,7 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--all", action="store_true", help="every run")
     parser.add_argument(
         "--only", action="append", default=[], metavar="RUN",
-        help="of the runs that begin so (gbw2015/rrul@2014/10-1/); can be given more than once",
+        help="of the runs that begin so (mine/first@2014/20-5/); can be given more than once",
     )  # fmt: skip
     parser.add_argument(
         "--jobs", type=positive, default=1, metavar="N", help="guests at a time (default: 1)"

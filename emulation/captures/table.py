@@ -72,7 +72,7 @@ _AGAIN = "delete the run's two files and run it again"
 _MS = 10**6 // TICK_NS  # ticks
 
 
-#: Percentiles of `summary`: box and whiskers of khademi2013 (Fig. 2), and the maximum.
+#: Percentiles of `summary`: box and whiskers, and the maximum.
 SHARES = {"p10": 0.1, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p90": 0.9, "most": 1.0}
 
 

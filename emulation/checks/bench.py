@@ -48,14 +48,15 @@ from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
 from emulation.model.units import Duration
 from emulation.runs.run import boot
-from emulation.study import trust
+from emulation.study import studies, trust
 from emulation.study.schema import unknown
+from emulation.study.source import Source
 
 #: Version of the report's format.
 FORMAT = 1
 
-EXPERIMENT = "gbw2015/rrul"
-WIFI_EXPERIMENT = "gbw2015/wifi_rrul"
+#: The file of the scenarios.
+FILE = studies.SHIPPED / "testbed/bench.yaml"
 LENGTH_S = 60.0  # of the load
 
 
@@ -64,9 +65,9 @@ class Scenario:
     """What is measured."""
 
     name: str
+    experiment: str
     link: str = ""  # empty: the guest is booted and switched off
     everywhere: bool = False  # one guest per core at once
-    experiment: str = EXPERIMENT
     shell: bool = False  # as a command, with all that it does before and after the guest
 
     def run(self, seed: int, length_s: float) -> Run:
@@ -83,20 +84,7 @@ class Scenario:
         return found
 
 
-SCENARIOS = {
-    one.name: one
-    for one in (
-        Scenario("boot"),
-        Scenario("rrul-10", "10/10"),
-        Scenario("rrul-100", "100/100"),
-        Scenario("rrul-10-all", "10/10", everywhere=True),
-        Scenario("rrul-100-all", "100/100", everywhere=True),
-        Scenario("rrul-wifi", "100/100", experiment=WIFI_EXPERIMENT),
-        # An Ethernet link that carries about what the WiFi link does.
-        Scenario("rrul-40-3", "40/3"),
-        Scenario("command", "10/10", shell=True),
-    )
-}
+SCENARIOS = {name: Scenario(name, **about) for name, about in Source.of(FILE).value.items()}
 
 
 def scenarios(names: list[str] | None) -> list[Scenario]:

@@ -243,10 +243,10 @@ def experiments() -> tuple[Experiment, ...]:
 
 
 def experiment(name: str) -> Experiment:
-    """Return the experiment `name`: `gbw2015/rrul`, or `PATH/rrul` of the study in a folder.
+    """Return the experiment `name`: `mine/first`, or `PATH/rrul` of the study in a folder.
 
     A name may also be one of several labels of an experiment, and then stands for the part with
-    this label: `khademi2013/flows_4`. Raises `ConfigError` where there is no such experiment.
+    this label: `mine/flows_4`. Raises `ConfigError` where there is no such experiment.
     """
     if (named_study := _study_called(name)) is not None:
         plain = name.rstrip("/")

@@ -1,7 +1,7 @@
 """One run of the user's choice: a qdisc, a link, a round trip, a load of TCP flows both ways.
 
-It is a run of gbw2015's RRUL (Sec. 3 and 5.1), or of any other experiment with a test of flent's;
-its values need not be those of a point of the study.
+It is a run of an experiment with a test of flent's; its values need not be those of a point of the
+study.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from emulation.config import catalogue
 from emulation.errors import ConfigError
 from emulation.kinds.traffic.flent import Flent
-from emulation.model.run import DEFAULT_ERA, Point, Run
+from emulation.model.run import Point, Run
 from emulation.model.topology import Link
 from emulation.model.units import Duration, Rate
 
-SOURCE = "gbw2015/rrul"  # whose rig and load are used, unless another experiment is named
 FLOWS, FLOWS_TEST = 4, "rrul_be"  # each way; the test whose number of flows can be chosen
 BASE_RTT = Duration(50_000_000)
 MOST_FLOWS = 32  # each way; each takes two processes of the guest
@@ -26,9 +25,9 @@ RTTS = (Duration(1_000_000), Duration(2 * 10**9))  # least and most
 
 @dataclass(frozen=True)
 class Choice:
-    """The values that the user chooses; the default is a shorter run of a point of gbw2015."""
+    """The values that the user chooses."""
 
-    experiment: str = SOURCE  # as for `emulate run`: `gbw2015/rrul`, `my-study/first`
+    experiment: str  # whose rig and load are used; as for `emulate run`: `my-study/first`
     qdisc: str = "fq_codel"  # the study's name, or a kind
     down: Rate = Rate(10_000_000)  # noqa: RUF009 - a frozen value
     up: Rate = Rate(10_000_000)  # noqa: RUF009
@@ -72,10 +71,9 @@ class Choice:
         return run
 
     def published(self) -> Point | None:
-        """Return the point of gbw2015 that this is a run of, if any; length, seed and era aside."""
+        """Return the point of the study that this is a run of, if any, whatever its length."""
         point = self.run().point
-        differs = point.outside or point.settings or self.experiment != SOURCE
-        return None if differs else point
+        return None if point.outside or point.settings else point
 
     def borrowed(self) -> dict[str, Rate]:
         """Map a direction to the rate whose qdisc options it borrows.
@@ -113,11 +111,6 @@ class Choice:
             raise ConfigError(f"a seed of {self.seed} is not possible", "explore", "choose from 1")
 
 
-def qdiscs(experiment: str = SOURCE) -> list[str]:
+def qdiscs(experiment: str) -> list[str]:
     """Return the names of qdiscs to choose from: the experiment's, with the user's own."""
     return list(dict.fromkeys(point.qdisc for point in catalogue.experiment(experiment).points))
-
-
-def eras() -> list[str]:
-    """Return the eras to choose from: Linux of the paper, and today's."""
-    return ["2014", DEFAULT_ERA]

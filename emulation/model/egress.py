@@ -12,7 +12,7 @@ from emulation.model.wifi import Options
 #: The handle of the qdisc under test.
 HANDLE = "10:"
 
-BURST = Size(1514)  # of the bottleneck's tbf: one full Ethernet frame (gbw2015 batch file)
+BURST = Size(1514)  # of the bottleneck's tbf: one full Ethernet frame
 EDGE_BURST = Size(64 * 1024)  # of the edges' tbf
 SHAPER_LIMIT = Size(12_500_000)  # never reached: a child holds the queue, or the edge is faster
 DELAY_LIMIT = Packets(100_000)  # never reached: 25 ms at 1 Gbit/s are 2 065 full packets

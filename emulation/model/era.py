@@ -1,7 +1,7 @@
-"""Eras: whether a run has the behaviour of today's Linux or of the papers'.
+"""Eras: whether a run has the behaviour of today's Linux or of a former one.
 
 `modern` is the kernel as it is. A switch restores one behaviour that Linux has since changed, and
-an era is a set of switches: `2014` is what gbw2015 used (Linux 3.14), `2014-no_gso` is the same
+an era is a set of switches: `2014` is Linux 3.14, `2014-no_gso` is the same
 without one switch, `modern+pie_tune` is today's kernel with one. The kernel's side of a switch is
 an option, a sysctl or a module parameter, some of them added by `qdisc/patches`, so that stock `tc`
 configures everything. Other traits of a testbed are switches, too, but of no era: `2014+ticks_4ms`.
@@ -203,7 +203,7 @@ _RECEIVER = (
     ),
 )
 
-#: Senders. In no era either; khademi2013 over WiFi, where stations have queues, adds it to its own.
+#: Senders. In no era either; a study adds it where stations have queues.
 _SENDER = (
     Switch(
         "small_queues",
@@ -225,7 +225,7 @@ _SENDER = (
 )
 
 #: Clocks as coarse as that of Debian's stock kernel 3.2 (250 Hz), on which dummynet delayed the
-#: packets of gbw2015, as fine as a network card's interrupts at 20 000 a second, and others.
+#: packets of a testbed, as fine as a network card's interrupts at 20 000 a second, and others.
 TICKS = ("20 us", "50 us", "100 us", "250 us", "1 ms", "4 ms")
 _CLOCK = tuple(
     Switch(
@@ -238,7 +238,7 @@ _CLOCK = tuple(
     for text in TICKS
 )
 
-#: The card of gbw2015, by its driver (`e1000e/netdev.c` of Linux 3.14.4): it waits 32 us for more
+#: An Intel card, by its driver (`e1000e/netdev.c` of Linux 3.14.4): it waits 32 us for more
 #: packets (`BURST_RDTR`, `BURST_RADV`), and interrupts 4000 times a second at most, at 1 Gbit/s
 #: 20,000 times (`e1000_set_itr`, whose next step takes 10,000 bytes in one interrupt).
 _CARD = tuple(
@@ -253,7 +253,7 @@ _CARD = tuple(
     for name, link_mbit, gap in (("100m", "100", "250 us"), ("1g", "1000", "50 us"))
 )
 
-#: The card of khademi2013's AQM router (Table 4), by its driver: `8139too` of Linux 3.8 has four
+#: A Realtek card of 100 Mbit/s, by its driver: `8139too` of Linux 3.8 has four
 #: descriptors (`NUM_TX_DESC`) and no byte queue limits. On the wire a frame takes a checksum of 4
 #: bytes, a preamble of 8 and a gap of 12 that HTB does not count.
 _RING = Switch(
@@ -285,8 +285,8 @@ _NOISE = Switch(
     noise=1,
 )
 
-#: The PIE of khademi2013 was its authors', from before the first one in Linux. Whether it marked
-#: where Linux drops is not known.
+#: The PIE of its authors, from before the first one in Linux. Whether it marked where Linux drops
+#: is not known.
 _MARKS = Switch(
     "pie_mark_all",
     "PIE with ecn marks at any probability, and does not drop above 10 %",
@@ -314,11 +314,11 @@ _BY_CODE = tuple(
 ERAS: dict[str, tuple[str, ...]] = {
     MODERN: (),
     "2014": tuple(switch.name for switch in (*_PIE, *_FQ_CODEL, *_TCP)),
-    # khademi2013 (Sec. 3.1.3): senders of Linux 3.8 that counted bytes (RFC 3465), which 3.9 lost.
+    # Linux 3.8: senders that counted bytes (RFC 3465), which 3.9 lost.
     "2013": tuple(
         switch.name for switch in (*_PIE, *_FQ_CODEL, *_TCP) if switch.name != "count_acks"
     ),
-    # Linux 4.3 to 4.8 (bbr2016, cake2016): by the code, too, all that was changed later.
+    # Linux 4.3 to 4.8: by the code, too, all that was changed later.
     "2016": tuple(
         name
         for name in _BY_CODE

@@ -86,7 +86,7 @@ class Point:
 class Experiment:
     """A rig, a kind of traffic and a sweep."""
 
-    paper: str  # the study: `gbw2015`
+    paper: str  # the study: `mine`
     name: str  # `rrul`; the label, where these are the points with one label
     title: str  # for people
     section: str  # of the paper
@@ -104,7 +104,7 @@ class Experiment:
 
     @property
     def id(self) -> str:
-        """`gbw2015/rrul`."""
+        """`mine/first`."""
         return f"{self.paper}/{self.name}"
 
     @property
@@ -142,7 +142,7 @@ class Fixed:
 class Study:
     """What a study file defines."""
 
-    name: str  # `gbw2015`
+    name: str  # `mine`
     title: str
     doi: str
     experiments: tuple[Experiment, ...]
@@ -183,7 +183,7 @@ class Run:
 
     @property
     def experiment_id(self) -> str:
-        """Return the study and the label: `khademi2013/flows_4`."""
+        """Return the study and the label: `mine/flows_4`."""
         return f"{self.experiment.paper}/{self.point.label}"
 
     @property
@@ -201,7 +201,7 @@ class Run:
 
     @property
     def id(self) -> str:
-        """Return the path below `data/`: `gbw2015/rrul/10-10/codel/cubic/seed-001`."""
+        """Return the path below `data/`: `mine/first/10-10/codel/cubic/seed-001`."""
         return "/".join(
             (self.experiment.paper, self.variant, self.point.place, f"seed-{self.seed:03d}")
         )

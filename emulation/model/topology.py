@@ -18,7 +18,7 @@ from emulation.model.units import Duration, Packets, Rate
 
 LONGEST_NAME = 15  # of a node and of an interface (the kernel's IFNAMSIZ)
 _PORT = re.compile(rf"\w[\w.-]{{,{LONGEST_NAME - 1}}}", re.ASCII)
-TXQUEUELEN = Packets(100)  # `ip link set qlen 100` of the gbw2015 batch file
+TXQUEUELEN = Packets(100)  # packets, of an interface
 
 
 @dataclass(frozen=True)

@@ -168,10 +168,12 @@ def test_a_page_keeps_all_but_its_parts(tmp_path: Path) -> None:
     page.write_text("<!-- claims -->\n<!-- /claims -->\n")
     page.with_name("values.csv").write_text("")
     drawn = tmp_path / "results"
-    for picture in readme.PICTURES.values():
-        (drawn / picture).mkdir(parents=True)
-        (drawn / picture / "figure.svg").write_text("<svg>")
+    (drawn / "p/fig1").mkdir(parents=True)
+    (drawn / "p/fig1/figure.svg").write_text("<svg>")
+    (tmp_path / readme.PICTURES).parent.mkdir()
+    (tmp_path / readme.PICTURES).write_text("picture,figure\ndocs/one.svg,p/fig1\n")
     made = dict(generated(tmp_path, results, drawn))
+    assert made[tmp_path / "docs/one.svg"] == "<svg>"
     assert made[page.with_name("values.csv")].count("\n") == 1  # it has no figures
     page.write_text("<!-- values -->\n<!-- /values -->\n")
     with pytest.raises(DataError, match="'values' is none of the parts that are generated"):

@@ -1,4 +1,4 @@
-"""The daisy chain of gbw2015: five computers in a row, the client wired or on WiFi.
+"""A daisy chain: five computers in a row, the client wired or on WiFi.
 
 ```yaml
 rig:
@@ -108,7 +108,7 @@ def daisy_chain(
     edge_rate: Rate,
     split: str = "symmetric",
 ) -> Topology:
-    """Build the wired testbed of gbw2015 (Fig. 1, Sec. 3): five computers in a row.
+    """Build the wired chain: five computers in a row.
 
     client – router_up – delay – router_down – server. `router_up` limits the way to the server and
     `router_down` the way back, each with a token bucket around the qdisc under test;

@@ -1,4 +1,4 @@
-"""The dumbbell of khademi2013: senders and receivers around one bottleneck, wired or WiFi.
+"""A dumbbell: senders and receivers around one bottleneck, wired or WiFi.
 
 ```yaml
 rig:

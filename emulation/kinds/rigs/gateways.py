@@ -1,4 +1,4 @@
-"""The network of codel2012: two gateways with the bottleneck between them.
+"""Two gateways with the bottleneck between them.
 
 As in `codel.tcl`, the script that its authors published (v120513, in the ns-2 tree of
 github.com/dtaht/ns2): senders on one side, receivers on the other, the queue under test in both

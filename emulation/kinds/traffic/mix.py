@@ -1,4 +1,4 @@
-"""The load of codel2012 between gateways: bulk transfers, web sessions, constant bit rate, uploads.
+"""A load between gateways: bulk transfers, web sessions, constant bit rate, uploads.
 
 ```yaml
 loads:
@@ -37,7 +37,7 @@ from emulation.study.schema import MOST_FLOWS, Flaws, Section, unknown
 if TYPE_CHECKING:
     from emulation.model.run import Run
 
-CBR_BYTES, CBR_BIT_S = 100, 64_000  # IP packets (codel2012, Simulator Configuration)
+CBR_BYTES, CBR_BIT_S = 100, 64_000  # IP packets (the source of the study says so)
 UPLOAD_BYTES = 1_000_000  # Consumer Edge
 UPLOAD_IDLE_S = (5.0, 15.0)  # uniform (Consumer Edge)
 

@@ -2,7 +2,7 @@
 
 J. Cao, W. S. Cleveland, Y. Gao, K. Jeffay, F. D. Smith and M. Weigle, "Stochastic Models for
 Generating Synthetic HTTP Source Traffic", IEEE INFOCOM 2004. The values of the parameters are those
-of its authors' implementation in ns-2.35 (`packmime/packmime_ranvar.cc`), which codel2012 used with
+of its authors' implementation in ns-2.35 (`packmime/packmime_ranvar.cc`), used with
 HTTP/1.1. Quantiles of sizes are a few points of theirs, within 3 % in between.
 
 Arrivals and request sizes have long memory: a fractionally integrated Gaussian sequence, smoothed

@@ -1,4 +1,4 @@
-"""One TCP connection with a fixed window, between the last pair of gateways (codel2012, Figs 1–4).
+"""One TCP connection with a fixed window, between the last pair of gateways.
 
 ```yaml
 traffic:

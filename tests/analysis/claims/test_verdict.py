@@ -11,6 +11,8 @@ from analysis.claims.check import DIFFERENCE, RANKS, RATIO, VALUE, Check, Quanti
 from analysis.claims.effect import Effect
 from analysis.claims.summary import why
 from analysis.claims.verdict import Design, Verdict, assess, decide
+from analysis.measures.registry import registry_of
+from analysis.runs.study import study_at
 from tests.analysis.claims.cases import CODEL, HIGH, LOW, PIE, WIDE, claim, measured, verdict_of
 
 
@@ -198,6 +200,7 @@ def test_what_each_run_reads_back_is_as_set() -> None:
 
 
 def test_a_tie_to_the_resolution_says_nothing() -> None:
+    registry_of(study_at("khademi2013"))  # which has the metric
     """The percentile of the queuing delay tells 0.1 ms: 0.2 and 0.2 may be 0.16 and 0.24."""
     low, high = (Quantity("queuing_p10_ms", "rrul", "10/10", name) for name in ("codel", "pie"))
     floor, above = [0.2, 0.2, 0.2], [0.9, 1.0, 1.1]

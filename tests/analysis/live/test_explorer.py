@@ -14,12 +14,12 @@ from tests import ROOT
 
 @pytest.mark.parametrize(
     ("choice", "said"),
-    [(Choice(qdisc="coddel"), "did you mean"), (Choice(era="2013x"), "unknown era")],
+    [({"qdisc": "coddel"}, "did you mean"), ({"era": "2013x"}, "unknown era")],
 )
 def test_what_cannot_be_chosen_is_said_in_the_panel(
-    choice: Choice, said: str, tmp_path: Path
+    choice: dict[str, str], said: str, tmp_path: Path
 ) -> None:
-    panel = Explorer(ROOT / "data", tmp_path, choice)
+    panel = Explorer(ROOT / "data", tmp_path, Choice("gbw2015/rrul", **choice))
     assert said in panel.note.value
     with pytest.raises(ConfigError, match=said):
         panel.watch()

@@ -86,16 +86,17 @@ def test_nothing_yet_is_drawn_as_well(tmp_path: Path) -> None:
 
 
 def test_the_paper_and_the_shipped_runs_are_beside_a_cell(root: Path) -> None:
-    cell = Choice(qdisc="codel").published()
+    printed_values = root / "studies/gbw2015/published/fig2.csv"
+    cell = Choice("gbw2015/rrul", qdisc="codel").published()
     assert cell is not None
-    printed = reference.published(cell)
+    printed = reference.published(cell, printed_values)
     assert printed == {"latency": 35, "upload": 9.04}
-    number, medians = reference.shipped(cell, "2014", root / "data")
+    number, medians = reference.shipped("gbw2015", cell, "2014", root / "data")
     assert number >= 3
     assert 30 < medians["latency"] < 60
-    reno = Choice(qdisc="codel", cc="reno").published()
+    reno = Choice("gbw2015/rrul", qdisc="codel", cc="reno").published()
     assert reno is not None
-    assert reference.published(reno) == {}
+    assert reference.published(reno, printed_values) == {}
 
 
 def test_options_with_several_values(
@@ -115,7 +116,7 @@ def test_options_with_several_values(
 @pytest.mark.kernel
 def test_a_run_is_watched_to_its_end(tmp_path: Path) -> None:
     """What was read off the tools is what flent makes of it in the end."""
-    chosen = Choice(qdisc="fq_codel", length=Duration(8 * 10**9))
+    chosen = Choice("gbw2015/rrul", qdisc="fq_codel", length=Duration(8 * 10**9))
     run = Live(chosen.run(), tmp_path).start()
     amounts = []
     while not run.finished:
@@ -135,7 +136,7 @@ def test_a_run_is_watched_to_its_end(tmp_path: Path) -> None:
 
 @pytest.mark.kernel
 def test_a_run_can_be_stopped(tmp_path: Path) -> None:
-    run = Live(Choice(length=Duration(60 * 10**9)).run(), tmp_path).start()
+    run = Live(Choice("gbw2015/rrul", length=Duration(60 * 10**9)).run(), tmp_path).start()
     while not run.outputs and not run.finished:
         time.sleep(0.05)
     run.stop()
