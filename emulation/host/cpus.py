@@ -26,11 +26,8 @@ from pathlib import Path
 
 from emulation.host import facts
 
-#: Seconds for which the idle time of CPUs is observed at least: five ticks of the accounting.
+#: Seconds for which the idle time of CPUs is observed: five ticks of the accounting.
 LOOK_S = 0.05
-
-#: What was seen so many seconds ago says nothing about now.
-STALE_S = 1.0
 
 STAT = Path("/proc/stat")
 
@@ -53,31 +50,18 @@ def claim() -> Iterator[int]:
             break
         else:
             cpu = by_idleness(usable)[0]
-        try:
-            yield cpu
-        finally:
-            _look(STAT)  # the next guest waits less
+        yield cpu
 
 
 def by_idleness(cpus: list[int], stat: Path = STAT) -> list[int]:
-    """Sort `cpus` by how much they idle just now, most first; equal ones in random order.
-
-    This waits for `LOOK_S`, or for what is left of it since this module was loaded or looked last.
-    """
+    """Sort `cpus` by how much they idle just now, most first; equal ones in random order."""
     if len(cpus) == 1:
         return cpus
-    looked, before = _last.get(stat, (-STALE_S, {}))
-    if time.monotonic() - looked > STALE_S:
-        looked, before = _look(stat)
-    time.sleep(max(0.0, looked + LOOK_S - time.monotonic()))
-    _, after = _look(stat)
+    before = _idle(stat)
+    time.sleep(LOOK_S)
+    after = _idle(stat)
     idled = {cpu: after.get(cpu, 0) - before.get(cpu, 0) for cpu in cpus}
     return sorted(cpus, key=lambda cpu: (-idled[cpu], random.random()))
-
-
-def _look(stat: Path) -> tuple[float, dict[int, int]]:
-    _last[stat] = time.monotonic(), _idle(stat)
-    return _last[stat]
 
 
 def _idle(stat: Path) -> dict[int, int]:
@@ -91,11 +75,6 @@ def _idle(stat: Path) -> dict[int, int]:
         for row in rows
         if row and row[0].startswith("cpu") and row[0][3:].isdigit()
     }
-
-
-#: When this process looked last, and what it saw. The first guest need not wait for its CPU either.
-_last: dict[Path, tuple[float, dict[int, int]]] = {}
-_look(STAT)
 
 
 @contextmanager

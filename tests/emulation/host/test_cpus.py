@@ -111,28 +111,6 @@ def test_the_cpu_that_idles_most_is_the_first(
     assert sorted(by_idleness([0, 1], tmp_path / "none")) == [0, 1]
 
 
-def test_who_looked_a_moment_ago_waits_for_what_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stat, clock, waited = tmp_path / "stat", [1000.0], []
-    stat.write_text("cpu0 1 0 1 1 0 0 0 0 0 0\ncpu1 1 0 1 1 0 0 0 0 0 0\n")
-    monkeypatch.setattr(cpus.time, "sleep", waited.append)
-    monkeypatch.setattr(cpus.time, "monotonic", lambda: clock[0])
-    for passed_s in (0.0, 0.02, 0.5, cpus.STALE_S + 0.1):
-        clock[0] += passed_s
-        by_idleness([0, 1], stat)
-    assert waited == pytest.approx([cpus.LOOK_S, cpus.LOOK_S - 0.02, 0.0, cpus.LOOK_S])
-
-
-def test_a_guest_that_ends_has_looked_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    cpus._last[cpus.STAT] = (0.0, {})
-    with claim():
-        assert cpus._last[cpus.STAT] == (0.0, {})
-    looked_s, idled = cpus._last[cpus.STAT]
-    assert looked_s > 0
-    assert idled
-
-
 def test_a_container_takes_the_idlest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(facts, "in_container", lambda: True)
     monkeypatch.setattr(cpus, "by_idleness", lambda usable: sorted(usable, reverse=True))
