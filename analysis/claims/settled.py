@@ -29,7 +29,9 @@ LIBRARIES: Final = ("numpy", "pandas", "pyarrow", "scipy")
 
 #: What of a study's folder says nothing about its claims, beside its runs, of which sizes and times
 #: tell.
-LEFT_OUT: Final = ("figures", "notebooks", "data", "README.md", "__pycache__")
+LEFT_OUT: Final = (
+    "figures", "notebooks", "data", "README.md", "log", "log.md", "values.csv", "__pycache__",
+)  # fmt: skip
 
 
 def settle(
