@@ -263,7 +263,7 @@ def test_pages_show_data_as_text(tmp_path: Path) -> None:
     data = write_data(tmp_path / "data")
     results = write_results(tmp_path / "results", data)
     names = ("paper", "experiment", "era", "link", "cc", "verdict", "id", "run", "data_sha256")
-    for path in [*results.rglob("summary.json"), results / "claims.json", *data.rglob("*.json")]:
+    for path in [*results.rglob("summary.json"), results / "verdicts.json", *data.rglob("*.json")]:
         path.write_text(json.dumps(_evil(json.loads(path.read_text()), names)))
     for path in results.rglob("table.csv"):
         text = path.read_text().replace("codel", f'"codel{EVIL.replace(chr(34), chr(34) * 2)}"')

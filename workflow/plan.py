@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
-from analysis.measures.registry import Measure, measure_of, registry_of
+from analysis.measures.registry import Measure, registry_of
 from analysis.runs import study
-from analysis.runs.dataset import era_and_kernel, variant_name
+from analysis.runs.dataset import era_and_kernel
 from analysis.site.figurefile import Cell, FigureFile, check_values, read_figure
 from analysis.sources import closure, own_code
 from emulation.config import ownfile
@@ -20,7 +20,6 @@ from emulation.config.catalogue import all_labels, experiment, experiments, sele
 from emulation.errors import ConfigError
 from emulation.host.cache import state
 from emulation.model.run import Experiment, Run
-from emulation.model.series import DEFAULT_KERNEL
 from emulation.model.units import Duration
 from emulation.study import studies
 from emulation.study.schema import unknown
@@ -34,7 +33,11 @@ EXECUTE = Path("analysis/site/execute.py")
 CLAIMS = Path("analysis/site/claims.py")
 MEASURES = Path("analysis/measures/__main__.py")
 REPORT = Path("analysis/site/report.py")
-SETTLED = Path("analysis/site/verdicts.py")
+
+#: Modules that read a file of the study.
+CATALOGUE = Path("emulation/config/catalogue.py")
+STATEMENTS = Path("analysis/runs/statement.py")
+AXES = Path("analysis/runs/axes.py")
 
 #: Characters of a text that may name a file; captions and notes are longer.
 MOST_NAME = 100
@@ -262,11 +265,8 @@ class Plan:
         return sorted({cell.qdisc for cell in cells} - shown)
 
     def awaited(self, figure: FigureFile) -> list[Path]:
-        """What is made before `figure`, of `data_files` and `claims_files`; nothing where shipped
-        runs are used."""
-        if self.scale is None:
-            return []
-        return list(dict.fromkeys([*self.data_files(figure), *self.claims_files(figure)]))
+        """Return what is made before `figure`; nothing where shipped runs are used."""
+        return [] if self.scale is None else self.data_files(figure)
 
     def shipped(self, figure: FigureFile) -> list[str]:
         """The folders of the shipped runs that `figure` is drawn from, each with a digest of its
@@ -278,47 +278,13 @@ class Plan:
         if self.scale is not None:
             return []
         folders: dict[Path, set[str]] = {}
-        for path in (*self.data_files(figure), *self.claims_files(figure)):
+        for path in self.data_files(figure):
             folders.setdefault(path.parent, set()).add(_state(path))
         return [f"{folder} {_digest(folders[folder])[:DIGITS]}" for folder in sorted(folders)]
 
     def all_shipped(self) -> str:
         """A digest of the same of the provenance of every shipped run."""
         return _digest(map(_state, self._provenances)) if self.scale is None else ""
-
-    def claims_files(self, figure: FigureFile) -> list[Path]:
-        """The provenance of the runs that the claims at the end of `figure` are assessed on.
-
-        Those of its experiments, and of those beside them, in its first setting, at any link and of
-        any qdisc; of new runs, those that the plan has anyway.
-        """
-        cells = figure.cells()
-        if not cells or SETTLED not in self.code_files(figure):
-            return []
-        if self.scale is not None:
-            found = {
-                (one.paper, one.experiment, *era_and_kernel(one.era), one.cc)
-                for one in (*cells, *figure.beside())
-            }
-            runs = [
-                run
-                for run in self.all_runs().values()
-                if (*run.experiment.id.split("/"), run.era, _other(run.kernel), run.cc) in found
-            ]
-            if self.batch:
-                return self._stamps(runs)
-            return [self.runs_root / f"{run.id}.json" for run in runs]
-        root = self.root_of(figure)
-        first = next((one for one in cells if _there(root, one.folder)), None)
-        if first is None:
-            return []
-        variants = dict.fromkeys(
-            variant_folder(one, first.era)
-            for one in (*cells, *figure.beside())
-            if one.cc == first.cc
-        )
-        cells_of = (f"{one}/*/*/{first.cc}" for one in variants)
-        return [path for one in cells_of for path in _there(root, one, ".json")]
 
     def _files(self, runs: Iterable[Run]) -> list[Path]:
         if self.batch:
@@ -372,22 +338,16 @@ class Plan:
         return {}
 
     def _code_of(self, figure: FigureFile) -> list[Path]:
-        about = _study(figure.study)
         start = [figure.notebook]
         if figure.notebook.parent.parent == figure.study:
             start += own_code(figure.study, "measures", "plots")
         code = closure(start)
-        if SETTLED in code:
-            names = {cell.experiment for cell in figure.cells()}
-            measures = filter(None, (measure_of(about, name) for name in sorted(names)))
-            of_measures = (path for one in measures for path in _measure_code(figure.study, one))
-            rules = own_code(figure.study, "claims")
-            code = [*closure([*start, *rules, *of_measures]), *_said(figure.study)]
         # The parameter file, which it reads, is there as a file.
         code += closure([EXECUTE], without=["analysis.site.figurefile"])
         code += [TEMPLATES / name for name in NOTEBOOK_TEMPLATES]
-        if Path("emulation/config/catalogue.py") in code:
-            code += [path for path in [figure.study / studies.FILE] if path.is_file()]
+        reads = {CATALOGUE: studies.FILE, STATEMENTS: "claims.csv", AXES: "axes.csv"}
+        paths = [figure.study / name for module, name in reads.items() if module in code]
+        code += [path for path in paths if path.is_file()]
         tables = [
             folder / value
             for value in _texts(figure.parameters)
@@ -409,16 +369,6 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for one in value:
             yield from _texts(one)
-
-
-def _other(kernel: str) -> str | None:
-    """A kernel as `era_and_kernel` has it."""
-    return kernel if kernel != DEFAULT_KERNEL else None
-
-
-def variant_folder(cell: Cell, era: str) -> str:
-    """The folder of the experiment of `cell` in an era: `mine/first@2014`."""
-    return f"{cell.paper}/{variant_name(cell.experiment, era)}"
 
 
 @cache  # several figures show a cell, and each is asked for several times

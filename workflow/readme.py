@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import json
 import re
 import sys
 import textwrap
@@ -30,8 +29,8 @@ from statistics import median
 from typing import Any, Final
 
 from analysis.errors import DataError
+from analysis.site import verdicts
 from analysis.site.gallery import Shown, collect
-from analysis.site.report import CLAIMS
 
 PAGES: Final = ("docs/*.md", "studies/*/*.md", "studies/*/log/*.md")
 #: The pictures of pages, each with the figure that it is.
@@ -99,7 +98,7 @@ def figures_table(figures: list[Shown]) -> str:
     return "\n".join([_table(header, rows), "", *lines])
 
 
-#: Heading -> whether a claim of claims.json counts there.
+#: Heading -> whether a claim counts there.
 CLAIM_COLUMNS: Final[dict[str, Callable[[dict[str, Any]], bool]]] = {
     "statements": lambda claim: True,
     "agree": lambda claim: claim["verdict"] == "agrees",
@@ -330,7 +329,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     options = parser.parse_args(arguments)
     try:
-        claims = json.loads((options.results / CLAIMS).read_text(encoding="utf-8"))
+        claims = verdicts.read(options.results)
+        if not claims:
+            remedy = "Make it with `python -m analysis.site.claims`"
+            raise DataError.of(options.results / verdicts.FILE, "has no claims", remedy)
         results = Results(collect(options.results), claims)
         differs = False
         for path, text in generated(Path(), results, options.results):

@@ -1,4 +1,4 @@
-"""The one rule that says what a claim's check comes to, and its use on all claims of a paper.
+"""The one rule that says what a claim's condition comes to on measured values.
 
 A check is decided by the interval of its effect over seeds: it holds where the interval lies within
 the bounds, fails where it lies outside of them, and is open where it straddles one. A claim agrees,
@@ -7,7 +7,7 @@ disagrees, or, where it is open, needs more seeds; unless all of the interval is
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from functools import lru_cache
@@ -32,26 +32,25 @@ from analysis.claims.check import (
     Same,
     Some,
     Statistic,
-    checks,
 )
 from analysis.claims.effect import Effect, effect, number
-from analysis.claims.explanation import Cell, Variation
-from analysis.errors import DataError
 from analysis.measures.registry import metrics
 from analysis.runs.flentfile import Floats
 from analysis.runs.statement import Claim
-from emulation.model.run import DEFAULT_ERA
 
 Rule = Condition | Same | Callable[[Claim], Condition]
-"""A condition, or what makes one of the values that the claim prints; or another claim's."""
+"""A condition, or a function that makes one of the values that the claim prints; or the rule of
+another claim."""
 
 ALPHA: Final = 0.05
 CLOSE: Final = 0.03  # of the bound, or of what is compared: what the papers call identical
-CCS: Final = ("cubic", "reno")  # the papers show CUBIC; others come behind
-
 
 #: What a claim lacks of which everything was measured.
 OPEN: Final[tuple[Missing, ...]] = ("seeds", "distance", "resolution")
+
+#: What stands first in the way of a verdict: runs that are missing before seeds that are few, and
+#: last that an effect is at its bound.
+_ORDER: Final[tuple[Missing, ...]] = ("read back", "setting", "rule", "data", "metric", *OPEN)
 
 
 class Verdict(StrEnum):
@@ -73,13 +72,12 @@ OF_LACKS: Final[Mapping[Missing, Verdict]] = {
 
 
 class Tie(Enum):
-    """What is compared is the same to the resolution of the measure."""
+    """The values that are compared are the same to the resolution of the measure."""
 
     TIE = "tie"
 
 
 TIE: Final = Tie.TIE
-_LOAD: Final = ("experiment", "link", "cc")  # of all eras the first that has it counts
 Answer = bool | Tie | None
 """Whether a condition holds; None where that is open."""
 
@@ -91,7 +89,12 @@ class Finding:
     check: Check
     effect: Effect | None
     holds: bool | None
-    lacks: tuple[Missing, str] | None = None
+    lacks: Lacking | None = None
+
+    @property
+    def answer(self) -> Answer:
+        """Whether the check holds, or that it is a tie."""
+        return TIE if self.lacks and self.lacks.missing == "resolution" else self.holds
 
 
 @dataclass(frozen=True)
@@ -102,26 +105,31 @@ class Judgement:
     cc: str
     verdict: Verdict
     findings: tuple[Finding, ...] = ()
-    lacks: tuple[Missing, str] | None = None  # of AT_BOUND, AS_SET and NOT_YET
+    lacks: Lacking | None = None  # of AT_BOUND, AS_SET and NOT_YET
     deciding: tuple[Finding, ...] = ()  # of the findings, those that have the whole's answer
     explained_by: str = ""  # only of EXPLAINED
-    worse: tuple[str, ...] = ()  # claims that agree but for what explains this one
+    worse: tuple[str, ...] = ()  # claims that agree but for the variation that explains this one
     partly: str = ""  # a variation that makes it agree, but is not run for all cells
 
     @property
     def experiments(self) -> frozenset[str]:
-        """Those whose runs its checks look at."""
-        return frozenset(one.experiment for f in self.findings for one in f.check.quantities)
+        """The experiments whose runs its checks look at."""
+        return frozenset(of.experiment for f in self.findings for of in f.check.quantities)
 
     @property
     def complete(self) -> bool:
         """Whether everything was measured that it needs."""
-        return self.lacks is None or self.lacks[0] in OPEN
+        return self.lacks is None or self.lacks.missing in OPEN
+
+    def explained(self, by: str, worse: tuple[str, ...] = ()) -> "Judgement":
+        """Return it as explained `by` something that makes it agree."""
+        verdict = Verdict.EXPLAINED
+        return replace(self, verdict=verdict, lacks=None, explained_by=by, worse=worse)
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """A claim and what came of it; `headline` is the judgement that counts."""
+    """A claim and its judgements; `headline` is the one that counts."""
 
     claim: Claim
     judgements: tuple[Judgement, ...]
@@ -130,8 +138,8 @@ class Assessment:
 
     @property
     def headline(self) -> Judgement:
-        """Of the papers' era and CUBIC, or of the first that has all data."""
-        return next((one for one in self.judgements if one.complete), self.judgements[0])
+        """The judgement of the paper's era and CUBIC, or the first that has all data."""
+        return next((of for of in self.judgements if of.complete), self.judgements[0])
 
 
 class Measured:
@@ -145,11 +153,11 @@ class Measured:
         self._cells = {key[:-1] for key in self._values}
 
     def of(self, cell: tuple[str, ...], metric: str) -> Mapping[int, float]:
-        """The metric of the runs of a cell by seed; empty where no run has it."""
+        """Return the metric of the runs of a cell by seed; empty where no run has it."""
         return self._values.get((*cell, metric), {})
 
     def has_runs(self, cell: tuple[str, ...]) -> bool:
-        """Whether there is a run of the cell, whatever it measured."""
+        """Return whether there is a run of the cell, whatever it measured."""
         return cell in self._cells
 
 
@@ -168,14 +176,19 @@ class Values:
     loads: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     def of(self, quantity: Quantity) -> Mapping[int, float]:
-        """The quantity by seed; empty where no run has it."""
+        """Return the quantity by seed; empty where no run has it."""
         cell = self._cell(quantity)
         changed = self.changed.of(cell, quantity.metric) if self.changed else {}
         return changed or self.measured.of(cell, quantity.metric)
 
-    def has_runs(self, quantity: Quantity) -> bool:
-        """Whether there is a run of the quantity's cell, whatever it measured."""
-        return self.measured.has_runs(self._cell(quantity))
+    def lack(self, quantity: Quantity) -> Lacking:
+        """Return why there is no value: no run of the cell, or none that measured the metric."""
+        cell = self._cell(quantity)
+        text = f"{', '.join(cell[1:])}, era {self.era}"
+        if self.measured.has_runs(cell):
+            title = metrics()[quantity.metric].title
+            return Lacking(f"{title}, which the runs of {text}, do not have", "metric")
+        return Lacking(f"runs of {text}", "data")
 
     def _cell(self, quantity: Quantity) -> tuple[str, ...]:
         cc = quantity.cc or self.cc
@@ -193,15 +206,15 @@ def judge(condition: Condition, values: Values) -> Judgement:
     if isinstance(holds, bool):
         verdict = Verdict.AGREES if holds else Verdict.DISAGREES
         return Judgement(*where, verdict, tuple(findings), deciding=tuple(deciding))
-    lacks = _what_lacks(condition, findings)
-    verdict = OF_LACKS.get(lacks[0], Verdict.NOT_YET)
+    lacks = _first_lack(condition, findings)
+    verdict = OF_LACKS.get(lacks.missing, Verdict.NOT_YET)
     return Judgement(*where, verdict, tuple(findings), lacks)
 
 
 def _decide(
     condition: Condition, values: Values, hold: float, fail: float, findings: list[Finding]
 ) -> tuple[Answer, list[Finding]]:
-    """Whether `condition` holds (Kleene's logic; None: open), and the checks that say so.
+    """Return whether `condition` holds (Kleene's logic; None: open), and the checks that say so.
 
     Parts that are a tie say nothing; where all are, the whole is one.
 
@@ -213,53 +226,51 @@ def _decide(
         case Lacking():
             return None, []
         case Check():
-            findings.append(_find(condition, values, hold, fail))
-            last = findings[-1]
-            tie = last.lacks is not None and last.lacks[0] == "resolution"
-            return TIE if tie else last.holds, [last]
+            finding = _find(condition, values, hold, fail)
+            findings.append(finding)
+            return finding.answer, [finding]
         case Every(parts):
-            share = fail / len(parts)
+            fail /= len(parts)
             order = (False, None, True)
-            answers = [_decide(part, values, hold, share, findings) for part in parts]
         case Some(parts):
-            share = hold / len(parts)
+            hold /= len(parts)
             order = (True, None, False)
-            answers = [_decide(part, values, share, fail, findings) for part in parts]
-    whole = next((one for one in order if one in [answer for answer, _ in answers]), TIE)
-    return whole, [one for answer, deciding in answers if answer is whole for one in deciding]
+    answers = [_decide(part, values, hold, fail, findings) for part in parts]
+    whole = next((answer for answer in order if answer in [of for of, _ in answers]), TIE)
+    return whole, [finding for answer, own in answers if answer is whole for finding in own]
 
 
 def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
+    """Return the effect of a check, and whether it holds or what it lacks."""
     by_seed = [values.of(quantity) for quantity in check.quantities]
-    for quantity, found in zip(check.quantities, by_seed, strict=True):
-        if not found:
-            return Finding(check, None, None, _no_value(quantity, values))
-    seeds = sorted(set.intersection(*(set(found) for found in by_seed)))
+    for quantity, of_seed in zip(check.quantities, by_seed, strict=True):
+        if not of_seed:
+            return Finding(check, None, None, values.lack(quantity))
+    seeds = sorted(set.intersection(*map(set, by_seed)))
     if not seeds:
-        return Finding(check, None, None, ("seeds", f"{check.text}: no seed in common"))
-    values_of = tuple(tuple(found[seed] for seed in seeds) for found in by_seed)
-    samples: list[Floats] = list(map(np.array, values_of))
+        return Finding(check, None, None, Lacking(f"{check.text}: no seed in common", "seeds"))
+    table = tuple(tuple(of_seed[seed] for seed in seeds) for of_seed in by_seed)
+    samples: list[Floats] = list(map(np.array, table))
+    medians = tuple(quantity.median for quantity in check.quantities)
+    loads = values.loads.get(check.quantities[0].experiment, 1)
+    strata = tuple((seed - 1) % loads for seed in seeds)
     try:
-        medians = tuple(quantity.median for quantity in check.quantities)
-        loads = values.loads.get(check.quantities[0].experiment, 1)
-        strata = tuple((seed - 1) % loads for seed in seeds)
-        found_effect = _effect(values_of, check.statistic, medians, strata)
+        size = _effect(table, check.statistic, medians, strata)
     except ValueError as error:
-        return Finding(check, None, None, ("metric", f"{check.text}: {error}"))
+        return Finding(check, None, None, Lacking(f"{check.text}: {error}", "metric"))
     if isinstance(check, Printed):
         check = check.bounded(samples)
-        holds = agrees(check, found_effect)
+        holds = agrees(check, size)
     else:
-        holds = decide(check, found_effect, hold, fail)
-    lacks: tuple[Missing, str] | None = None
-    if holds is not None and _tie(check, samples):
-        same = "the same to the resolution of the measure"
-        return Finding(check, found_effect, None, ("resolution", f"{check.text}: {same}"))
+        holds = decide(check, size, hold, fail)
     if holds is None:
-        sizes = [abs(float(sample.mean())) for sample in samples]
-        near = at_bound(check, found_effect, max(sizes))
-        lacks = ("distance" if near else "seeds", _open(check, found_effect))
-    return Finding(check, found_effect, holds, lacks)
+        largest = max(abs(float(sample.mean())) for sample in samples)
+        missing: Missing = "distance" if at_bound(check, size, largest) else "seeds"
+        return Finding(check, size, None, Lacking(_open(check, size), missing))
+    if _tie(check, samples):
+        same = f"{check.text}: the same to the resolution of the measure"
+        return Finding(check, size, None, Lacking(same, "resolution"))
+    return Finding(check, size, holds)
 
 
 @lru_cache(maxsize=2**14)
@@ -269,20 +280,22 @@ def _effect(
     medians: tuple[bool, ...],
     strata: tuple[int, ...],
 ) -> Effect:
-    """`effect`, which the many judgements of a claim, of variations and eras, ask for again."""
+    """Return `effect`, cached: variations and eras ask for the same one many times."""
     return effect(list(map(np.array, values)), statistic, medians, strata)
 
 
-def agrees(check: Printed, found: Effect) -> bool | None:
-    """Whether the effect is within the bounds of a printed value; None of one seed outside them,
-    which says nothing of the spread."""
-    inside = check.low <= found.value <= check.high
-    return None if not inside and found.seeds < 2 else inside
+def agrees(check: Printed, size: Effect) -> bool | None:
+    """Return whether the effect is within the bounds of a printed value.
+
+    One seed outside them says nothing of the spread: None.
+    """
+    inside = check.low <= size.value <= check.high
+    return None if not inside and size.seeds < 2 else inside
 
 
-def decide(check: Check, found: Effect, hold: float = ALPHA, fail: float = ALPHA) -> bool | None:
-    """Within the bounds: True; outside: False; across one, or of one seed: None."""
-    low, high = found.interval(hold)
+def decide(check: Check, size: Effect, hold: float = ALPHA, fail: float = ALPHA) -> bool | None:
+    """Return True within the bounds, False outside, None across one of them or for one seed."""
+    low, high = size.interval(hold)
     if np.isnan(low):
         return None
     if check.strict:
@@ -291,7 +304,7 @@ def decide(check: Check, found: Effect, hold: float = ALPHA, fail: float = ALPHA
         inside = low >= check.low and high <= check.high
     if inside:
         return True
-    low, high = found.interval(fail)
+    low, high = size.interval(fail)
     if check.strict:
         outside = high <= check.low or low >= check.high
     else:
@@ -300,7 +313,7 @@ def decide(check: Check, found: Effect, hold: float = ALPHA, fail: float = ALPHA
 
 
 def _tie(check: Check, samples: Sequence[Floats]) -> bool:
-    """Whether the answer changes where each mean is off by half of what its measure can tell."""
+    """Return whether the answer changes if each mean is off by half of its measure's resolution."""
     steps = [metrics()[quantity.metric].step for quantity in check.quantities]
     if check.statistic.spread or not any(steps):
         return False
@@ -313,17 +326,17 @@ def _tie(check: Check, samples: Sequence[Floats]) -> bool:
     return len(inside) > 1
 
 
-def at_bound(check: Check, found: Effect, largest: float) -> bool:
-    """Whether all of the effect's interval is within CLOSE of each bound that it straddles.
+def at_bound(check: Check, size: Effect, largest: float) -> bool:
+    """Return whether all of the effect's interval is within CLOSE of each bound that it straddles.
 
-    Of a mean or a ratio that is relative to the bound, of differences to the `largest` of the means
-    that are compared, as their bound is mostly 0.
+    For a mean or a ratio that is relative to the bound, for differences to the `largest` of the
+    means that are compared, as their bound is mostly 0.
     """
     if check.statistic not in (VALUE, FACTOR, RATIO, DIFFERENCE, GROWTH):
         return False
-    low, high = found.interval()
+    low, high = size.interval()
     relative = check.statistic in (VALUE, FACTOR, RATIO)
-    if not relative and not check.low <= found.value <= check.high:
+    if not relative and not check.low <= size.value <= check.high:
         return False  # of the wrong sign
     straddled = [bound for bound in (check.low, check.high) if low <= bound <= high]
     return bool(straddled) and all(
@@ -332,220 +345,31 @@ def at_bound(check: Check, found: Effect, largest: float) -> bool:
     )
 
 
-def _open(check: Check, found: Effect) -> str:
-    if found.seeds < 2:
+def _open(check: Check, size: Effect) -> str:
+    """Return why a check is open, for people."""
+    if size.seeds < 2:
         return f"{check.text}: one seed has no interval"
-    if np.isnan(found.error):
-        return f"{check.text}: {found.seeds} seeds of {found.strata} loads, of one load one only"
-    low, high = found.interval()
-    interval = f"{number(low)} to {number(high)}, {found.seeds} seeds"
+    if np.isnan(size.error):
+        return f"{check.text}: {size.seeds} seeds of {size.strata} loads, of one load one only"
+    low, high = size.interval()
+    interval = f"{number(low)} to {number(high)}, {size.seeds} seeds"
     return f"{check.text}: {interval}; asked for {check.bounds}"
 
 
-def _no_value(quantity: Quantity, values: Values) -> tuple[Missing, str]:
-    cell = f"{quantity.experiment}, {quantity.link}, {quantity.qdisc}, {quantity.cc or values.cc}"
-    if values.has_runs(quantity):
-        what = metrics()[quantity.metric].title
-        return "metric", f"{what}, which the runs of {cell}, era {values.era}, do not have"
-    return "data", f"runs of {cell}, era {values.era}"
-
-
-def _what_lacks(condition: Condition, findings: Sequence[Finding]) -> tuple[Missing, str]:
-    """What stands first in the way: runs that are missing before seeds that are few, and last that
-    an effect is at its bound."""
-    own = [(one.missing, one.what) for one in _lacking(condition)]
-    reasons = own + [one.lacks for one in findings if one.lacks]
-    order: tuple[Missing, ...] = ("read back", "setting", "rule", "data", "metric", *OPEN)
-    kind, what = min(reasons, key=lambda reason: order.index(reason[0]))
-    more = sum(reason[0] == kind for reason in reasons) - 1
-    return kind, f"{what}, and {more} more" if more else what
+def _first_lack(condition: Condition, findings: Sequence[Finding]) -> Lacking:
+    """Return what stands first in the way of an answer, and how many more of its kind there are."""
+    lacks = [*_lacking(condition), *(finding.lacks for finding in findings if finding.lacks)]
+    first = min(lacks, key=lambda lack: _ORDER.index(lack.missing))
+    more = sum(lack.missing == first.missing for lack in lacks) - 1
+    return replace(first, what=f"{first.what}, and {more} more") if more else first
 
 
 def _lacking(condition: Condition) -> list[Lacking]:
+    """Return the parts of a condition that cannot be tested."""
     match condition:
         case Lacking():
             return [condition]
         case Every(parts) | Some(parts):
-            return [one for part in parts for one in _lacking(part)]
+            return [lack for part in parts for lack in _lacking(part)]
         case _:
             return []
-
-
-@dataclass(frozen=True)
-class Design:
-    """What a study fixes of its experiments before their runs are made, by their names."""
-
-    loads: Mapping[str, int] = field(default_factory=dict)  # loads that repetitions take in turn
-    seeds: Mapping[str, int] = field(default_factory=dict)  # repetitions; others are not looked at
-    seen: Mapping[str, int] = field(default_factory=dict)  # of them looked at before, at most
-    eras: tuple[str, ...] = ()  # of the paper's kernel, as they decide; none: all whole ones
-    cells: frozenset[Cell] | None = None  # that the study itself has; None: whatever was run
-
-
-def assess(
-    claims: Sequence[Claim],
-    rules: Mapping[str, Rule],
-    table: pd.DataFrame,
-    variations: Sequence[Variation] = (),
-    design: Design | None = None,
-) -> list[Assessment]:
-    """Every claim in every era and congestion control of which `table` has anything, of another
-    kernel than the default last.
-
-    `table` has the columns of `table.MEASURED`. A claim that disagrees or stays open is explained
-    where one of `variations`, run for all cells of its experiments, makes it agree; one that
-    disagrees in today's era also where it agrees in the papers'.
-    """
-    design = design or Design()
-    if design.seeds and not table.empty:
-        most = table["experiment"].map(dict(design.seeds)).fillna(np.inf)
-        table = table[table["seed"] <= most]
-    there = set(table["era"].astype(str))
-    whole = sorted((era for era in there - {DEFAULT_ERA} if era.isalnum()), reverse=True)
-    former = [era for era in design.eras or whole if era in there]
-    fixed = design.eras or tuple(former)
-    either = _of_either(table, former)
-    joined = " or ".join(former)
-    table = pd.concat([table, either.assign(era=joined)], ignore_index=True)
-    known = {(str(era), str(cc)) for era, cc in table[["era", "cc"]].drop_duplicates().to_numpy()}
-    ccs = [*CCS, *sorted({cc for _, cc in known} - {*CCS})]
-    others = sorted({era for era, _ in known if era.startswith(f"{DEFAULT_ERA}@")})
-    former.append(joined)
-    eras = (*former, DEFAULT_ERA, *others)
-    contexts = list(dict.fromkeys((era, cc) for era in eras for cc in ccs if (era, cc) in known))
-    contexts = contexts or [((*fixed, DEFAULT_ERA)[0], CCS[0])]
-    conditions = {claim.id: condition_of(claim, claims, rules) for claim in claims}
-    measured = Measured(table)
-    found = {}
-    for context in contexts:
-        values = Values(measured, *context, loads=design.loads)
-        found[context] = {id_: judge(rule, values) for id_, rule in conditions.items()}
-        for variation in variations:
-            if variation.era == values.era:
-                found[context] |= _explained(
-                    variation, found[context], conditions, values, table, design.cells
-                )
-    for context in contexts:
-        if context[0] in (DEFAULT_ERA, *others):
-            then = [found[era, context[1]] for era in former if (era, context[1]) in found]
-            found[context] |= _agreeing_then(found[context], then)
-    contexts.sort(key=lambda context: (context[0] in others, ccs.index(context[1])))
-    results = []
-    loads = either[[*_LOAD, "era"]].drop_duplicates()
-    of_load = {tuple(load): str(era) for *load, era in loads.itertuples(index=False)}
-    for claim in claims:
-        judgements = [
-            found[context][claim.id]
-            if context[0] != joined
-            else _named(found[context][claim.id], of_load, fixed)
-            for context in contexts
-        ]
-        first = {(one.era, one.cc): one for one in reversed(judgements)}
-        judgements = [one for one in judgements if first[one.era, one.cc] is one]
-        rule = rules.get(claim.id)
-        same = rule.claim if isinstance(rule, Same) else ""
-        one = Assessment(claim, tuple(judgements), same)
-        results.append(replace(one, in_sample=_in_sample(one.headline, design)))
-    return results
-
-
-def _of_either(table: pd.DataFrame, eras: Sequence[str]) -> pd.DataFrame:
-    """Of each experiment, link and congestion control the rows of the first of `eras` that has any.
-    None where there are less than two."""
-    if len(eras) < 2:
-        return table.iloc[:0]
-    former = table[table["era"].isin(eras)]
-    rank = former["era"].map(eras.index)
-    first = rank.groupby([former[name] for name in _LOAD]).transform("min")
-    return former[rank == first]
-
-
-def _named(
-    judgement: Judgement, of_load: Mapping[tuple[str, ...], str], eras: Sequence[str]
-) -> Judgement:
-    """One of several `eras` together, by those that it looked at; `of_load` has that of each."""
-    looked_at = {
-        of_load.get((one.experiment, one.link, one.cc or judgement.cc))
-        for found in judgement.findings
-        for one in found.check.quantities
-    }
-    named = " or ".join(era for era in eras if era in looked_at)
-    return replace(judgement, era=named or judgement.era)
-
-
-def condition_of(claim: Claim, claims: Iterable[Claim], rules: Mapping[str, Rule]) -> Condition:
-    """What `rules` say of a claim, or of the one that says the same."""
-    rule = rules.get(claim.id, Lacking("no rule yet", "rule"))
-    if isinstance(rule, Same):
-        other = {one.id: one for one in claims}.get(rule.claim)
-        if isinstance(rules.get(rule.claim), Same):
-            remedy = f"Name the claim that {rule.claim} is the same as"
-            raise DataError.of(f"RULES[{claim.id!r}]", f"{rule.claim} has no rule itself", remedy)
-        return condition_of(other, claims, rules) if other else Lacking("no rule yet", "rule")
-    return rule(claim) if callable(rule) else rule
-
-
-def _explained(
-    variation: Variation,
-    found: Mapping[str, Judgement],
-    conditions: Mapping[str, Condition],
-    values: Values,
-    table: pd.DataFrame,
-    known: frozenset[Cell] | None,
-) -> dict[str, Judgement]:
-    """What becomes of the judgements on the experiments that `variation` changes. Only cells that
-    are `known` have to be run: a qdisc of the reader's is none of the paper's."""
-    wanted, there = variation.cells(table, values.cc)
-    if known is not None:
-        wanted, there = wanted & known, there & known
-    if not there:
-        return {}
-    changed = replace(values, changed=Measured(variation.measured(table)))
-    looks_at = {
-        id_: {one.experiment for check in checks(rule) for one in check.quantities}
-        & set(variation.experiments)
-        for id_, rule in conditions.items()
-    }
-    varied = {id_: judge(conditions[id_], changed).verdict for id_ in found if looks_at[id_]}
-    worse = tuple(
-        id_
-        for id_, verdict in varied.items()
-        if found[id_].verdict == Verdict.AGREES and verdict != Verdict.AGREES
-    )
-    results = {}
-    for id_, verdict in varied.items():
-        one = found[id_]
-        is_open = one.lacks is not None and one.lacks[0] in OPEN
-        if verdict != Verdict.AGREES or not (is_open or one.verdict == Verdict.DISAGREES):
-            continue
-        own, own_there = (
-            [cell for cell in cells if cell[0] in looks_at[id_]] for cells in (wanted, there)
-        )
-        if len(own_there) == len(own):
-            by = str(variation)
-            results[id_] = replace(
-                one, verdict=Verdict.EXPLAINED, lacks=None, explained_by=by, worse=worse
-            )
-        else:
-            cells = f"{len(own_there)} of {len(own)} cells"
-            results[id_] = replace(one, partly=f"{variation}, of which {cells} are run")
-    return results
-
-
-def _agreeing_then(
-    found: Mapping[str, Judgement], then: Sequence[Mapping[str, Judgement]]
-) -> dict[str, Judgement]:
-    """Those that disagree, and agree in the first of the papers' eras that has all data."""
-    agreeing = {}
-    for id_, one in found.items():
-        past = next((era[id_] for era in then if era[id_].complete), None)
-        if one.verdict == Verdict.DISAGREES and past and past.verdict == Verdict.AGREES:
-            agreeing[id_] = replace(
-                one, verdict=Verdict.EXPLAINED, lacks=None, explained_by=f"era {past.era}"
-            )
-    return agreeing
-
-
-def _in_sample(judgement: Judgement, design: Design) -> bool:
-    """Whether it rests on runs that were looked at before the rules were fixed."""
-    return any(design.seen.get(experiment, 0) > 0 for experiment in judgement.experiments)

@@ -63,6 +63,10 @@ class Claim:
             section = f"Sec. {section}"
         return ", ".join(part for part in (section, self.figure) if part)
 
+    def stands_in(self, place: str) -> bool:
+        """Return whether `place` is its id, its section or the begin of its figure's name."""
+        return place in (self.id, self.section) or self.figure.startswith(place)
+
     @property
     def value(self) -> float:
         """The printed number; ValueError where there is none or a range."""

@@ -1,4 +1,5 @@
-"""`python -m analysis.site.claims --data data --results results` writes the page of the claims.
+"""`python -m analysis.site.claims --data data --results results` writes the claims with their
+verdicts, and their page.
 
 Exit status 1 where data or statements cannot be used.
 """
@@ -7,7 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from analysis.claims.settled import assess_and_keep
+from analysis.claims.assess import verdicts
 from analysis.errors import DataError
 from analysis.runs import study
 from analysis.site.claims_page import write_claims
@@ -23,11 +24,11 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         study.open_all(given.study)
-        found = assess_and_keep(given.data, jobs=given.jobs)
+        claims = verdicts(given.data, study.known(), jobs=given.jobs)
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(write_claims(given.results, found))
+    print(write_claims(given.results, claims))
     return 0
 
 

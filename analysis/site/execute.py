@@ -18,7 +18,7 @@ from analysis.errors import DataError
 from analysis.runs.study import study_at
 from analysis.site import notebookpage
 from analysis.site.figurefile import RUNS, FigureFile, check_values, read_figure
-from analysis.site.outputs import SUMMARY, read_summary
+from analysis.site.outputs import SUMMARY, read_summary, write_summary
 from emulation.errors import ConfigError
 from emulation.host import storage
 from emulation.study import trust
@@ -66,6 +66,8 @@ def execute(
     for name in figure.parameters.keys() - known.keys() - unread:
         wrong, todo = unknown("parameter", name, known)
         raise DataError.of(figure.path, f"{wrong} of the notebook", todo)
+    if "claims" in known:
+        parameters["claims"] = [*figure.claims]
     if "study" in known:
         parameters["study"] = str(about.folder.resolve())
     written = folder / NOTEBOOK
@@ -84,8 +86,11 @@ def execute(
         (folder / SUMMARY).unlink(missing_ok=True)
         wrong = f"cell {error.exec_count} failed: {error.ename}: {error.evalue}".rstrip(".")
         raise DataError.of(figure.path, wrong, f"{written} shows the cell") from error
-    summary = folder / SUMMARY
-    alt = read_summary(summary).alt if summary.is_file() else ""
+    summary, alt = folder / SUMMARY, ""
+    if summary.is_file():
+        facts = replace(read_summary(summary), claims=list(figure.claims))
+        write_summary(summary, facts)
+        alt = facts.alt
     page = notebookpage.render(written, figure.title, alt)
     (folder / PAGE).write_text(page, encoding="utf-8")
     return folder

@@ -12,7 +12,9 @@ these also say which runs the figure needs, the product of
   eras `switches` are all that differ from another by one switch of `emulation.model.era`.
 
 `without`, which may be left out, has by era what the figure does not show of it: a list of qdiscs,
-as cake of a kernel that had none, or a mapping of experiments to links.
+as cake of a kernel that had none, or a mapping of experiments to links. `claims`, which may be left
+out, too, lists where its claims stand beside the figure itself: sections, other figures, and ids of
+claims that rest on runs of other figures.
 
 `length` is that of the load where it is not the experiments' own, or a mapping of experiments to
 lengths, and `probe`, a text or a list of several, what is recorded beside the runs
@@ -33,6 +35,7 @@ from typing import Any, Final, NamedTuple
 from analysis.errors import DataError
 from analysis.measures.unloaded import UNLOADED_QDISC
 from analysis.runs.dataset import era_and_kernel, variant_name
+from analysis.runs.statement import read_claims
 from analysis.runs.study import study_at
 from analysis.runs.switches import eras_of
 from analysis.sources import check_notebook
@@ -46,10 +49,11 @@ from emulation.study.source import Source
 
 KEYS: Final = ("notebook", "title", "caption", "parameters")
 WITHOUT: Final = "without"
+CLAIMS: Final = "claims"
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
 TEXTS: Final = ("paper", "experiment", "link", "length", "unloaded", "table")
 AXES: Final = ("link", "qdisc", "era", "cc")
-LISTS: Final = ("experiments", "links", "qdiscs", "eras", "ccs", "beside")
+LISTS: Final = ("experiments", "links", "qdiscs", "eras", "ccs")
 RUNS: Final = frozenset((*DATA_KEYS, *TEXTS, *LISTS, "probe", "stations"))
 MAPPINGS: Final = ("experiments", "links", "qdiscs")  # that may be given by experiment instead
 SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
@@ -90,6 +94,7 @@ class FigureFile:
     caption: str
     parameters: dict[str, Any]
     without: Mapping[str, Without] = field(default_factory=dict)  # by era
+    places: tuple[str, ...] = ()  # of its claims, beside its own
 
     @property
     def name(self) -> str:
@@ -106,6 +111,12 @@ class FigureFile:
         """What is recorded beside its runs."""
         given = self.parameters.get("probe", ())
         return (given,) if isinstance(given, str) else tuple(given)
+
+    @property
+    def claims(self) -> list[str]:
+        """Where the statements stand that it is about (`verdicts.of_places`)."""
+        own = str(self.parameters.get("figure", ""))
+        return [*self.places, *([f"Fig. {own}" if own[:1].isdigit() else own] if own else [])]
 
     @property
     def ablation(self) -> bool:
@@ -136,11 +147,6 @@ class FigureFile:
             study, _, experiment = self.parameters["stations"].partition("/")
             cells.append(Cell(study, experiment, DEFAULT_ERA, NO_AXIS, NO_AXIS, NO_AXIS))
         return cells
-
-    def beside(self) -> list[Cell]:
-        """One cell of each experiment that only the claims at the figure's end are about."""
-        also = self.parameters.get("beside", [])
-        return [self.cells()[0]._replace(experiment=name) for name in also]
 
     def _several(self, key: str) -> list[str]:
         if key in self.parameters:
@@ -190,7 +196,7 @@ def read_figure(path: Path) -> FigureFile:
     if source.problems:
         raise DataError.of(path, str(source.problems[0]), remedy)
     content = source.value
-    if not isinstance(content, dict) or set(content) - {WITHOUT} != set(KEYS):
+    if not isinstance(content, dict) or set(content) - {WITHOUT, CLAIMS} != set(KEYS):
         given = sorted(map(str, content)) if isinstance(content, dict) else content
         raise DataError.of(path, f"has the keys {given}, not {sorted(KEYS)}", remedy)
     wrong = next(_faults(content), "")
@@ -218,16 +224,17 @@ def read_figure(path: Path) -> FigureFile:
     check_notebook(notebook)
     return FigureFile(
         path, notebook, content["title"], content["caption"].strip(), _with_own(parameters),
-        content.get(WITHOUT, {}),
+        content.get(WITHOUT, {}), tuple(content.get(CLAIMS, ())),
     )  # fmt: skip
 
 
 def check_values(figure: FigureFile, root: Path) -> None:
-    """Raise DataError for an experiment, link, qdisc, era or congestion control that the study of
-    `figure` does not know and that no run below `root` has.
+    """Raise DataError for a value that the study of `figure` does not know.
 
-    Of what there is, a cell may have no run, and is left out of the figure.
+    That is a place without a claim, or an experiment, link, qdisc, era or congestion control that
+    no run below `root` has either. A cell without a run is left out of the figure.
     """
+    _check_places(figure)
     seen: set[tuple[str, str, str]] = set()
     for cell in figure.cells():
         values = {(cell.experiment, axis, getattr(cell, axis)) for axis in AXES}
@@ -241,6 +248,15 @@ def check_values(figure: FigureFile, root: Path) -> None:
         if known and (flaw := _flaw(cell, known)):
             raise DataError.of(figure.path, *flaw)
         seen |= values
+
+
+def _check_places(figure: FigureFile) -> None:
+    claims = read_claims(study_at(figure.study)) if figure.places else []
+    for place in figure.places:
+        if not any(claim.stands_in(place) for claim in claims):
+            names = dict.fromkeys(name for of in claims for name in (of.section, of.figure) if name)
+            what, todo = unknown("place of claims", place, names, look="claims.csv has all")
+            raise DataError.of(figure.path, what, todo)
 
 
 def _flaw(cell: Cell, experiments: Mapping[str, Experiment]) -> tuple[str, str] | None:
@@ -288,6 +304,8 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"{key}: {name} is {one!r}" for name, one in value.items() if not of(one))
         elif not _list(value):
             yield f"{key}: is {value!r}, no list of texts"
+    if not _list(content.get(CLAIMS, ["-"])):
+        yield f"{CLAIMS}: is {content[CLAIMS]!r}, no list of texts"
     yield from _left_out(content)
 
 

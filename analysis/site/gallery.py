@@ -1,7 +1,7 @@
 """The figures of a results folder, as pages show them."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,7 @@ from analysis.runs.order import in_order
 from analysis.runs.settings import Setting
 from analysis.site import pages
 from analysis.site.execute import NOTEBOOK, PAGE
-from analysis.site.notebookpage import claims_in, data_root
+from analysis.site.notebookpage import data_root
 from analysis.site.outputs import FIGURE, SUMMARY, TABLE, Summary, read_summary
 from analysis.site.tables import texts
 from analysis.words import ranges
@@ -45,7 +45,6 @@ class Shown:
     rows: list[list[str]]
     has_page: bool
     size: tuple[int, int] | None = (760, 500)  # of the image in pixels; None for a table
-    claim_ids: list[str] = field(default_factory=list)  # that its notebook ends with
 
     @property
     def name(self) -> str:
@@ -70,6 +69,11 @@ class Shown:
         """The label in two parts, the first shared by its neighbours: "Fig. 2", "a spread"."""
         found = re.fullmatch(r"(Fig\. \d+) ?(.*)", self.label)
         return (found[1], found[2]) if found else (self.label, "")
+
+    @property
+    def experiments(self) -> set[str]:
+        """The experiments whose runs it shows."""
+        return {cell["experiment"] for cell in self.summary.cells}
 
     @property
     def runs(self) -> int:
@@ -119,7 +123,6 @@ def collect(results: Path) -> list[Shown]:
         if summary.paper not in known and _gone(path.with_name(NOTEBOOK), of):
             continue
         table = texts(_table(path.with_name(TABLE)))
-        notebook = path.with_name(NOTEBOOK)
         found.append(
             Shown(
                 anchor=f"{summary.paper}-{path.parent.name}",
@@ -129,7 +132,6 @@ def collect(results: Path) -> list[Shown]:
                 rows=table.to_numpy().tolist(),
                 has_page=path.with_name(PAGE).is_file(),
                 size=image_size(path.with_name(f"{FIGURE}.svg")) if summary.files else None,
-                claim_ids=claims_in(notebook) if notebook.is_file() else [],
             )
         )
     if not found:

@@ -14,9 +14,8 @@ from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 
-from analysis.errors import DataError
 from analysis.site import pages
-from analysis.site.outputs import CLAIMS, FIGURE
+from analysis.site.outputs import FIGURE
 
 STYLES: Final = {"light": "xcode", "dark": "github-dark"}
 """Theme -> the style of Pygments that code is shown in."""
@@ -99,20 +98,6 @@ def _describe(node: Any) -> None:
 def _content(svg: str) -> str:
     """The content of the outermost element."""
     return svg.partition(">")[2]
-
-
-def claims_in(notebook: Path) -> list[str]:
-    """The ids of the claims that an executed notebook shows (`verdicts.show`), in its order.
-
-    Raises DataError for a file that is no notebook.
-    """
-    try:
-        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        outputs = [output for cell in cells for output in cell.get("outputs", ())]
-        ids = [str(name) for one in outputs for name in one.get("metadata", {}).get(CLAIMS, ())]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise DataError.of(notebook, f"no notebook ({error})", "Make the figure again") from error
-    return list(dict.fromkeys(ids))
 
 
 def data_root(notebook: Path) -> str:

@@ -17,8 +17,6 @@ from analysis.runs.dataset import Dataset
 SUMMARY: Final = "summary.json"
 TABLE: Final = "table.csv"
 FIGURE: Final = "figure"
-CLAIMS: Final = "claims"
-"""The entry of an output's metadata that lists the ids of the claims that the output shows."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +28,7 @@ class Source:
     """experiment, era, link, qdisc, cc, seeds, virtual_s, wall_s"""
     kernels: list[dict[str, str]] = field(default_factory=list)  # release, digest
     eras: list[str] = field(default_factory=list)
+    setting: list[str] = field(default_factory=list)  # era and congestion control shown first
     flent_versions: list[str] = field(default_factory=list)
     lengths_s: list[float] = field(default_factory=list)  # seconds of load
     virtual_s: float = 0.0
@@ -48,6 +47,8 @@ class Summary(Source):
     agreeing: int = 0
     errors_percent: list[float] = field(default_factory=list)  # of printed numbers but for zeros
     files: list[str] = field(default_factory=list)  # of the picture; none for a table
+    claims: list[str] = field(default_factory=list)
+    """The places of its claims: sections, figures, ids (`verdicts.of_places`)."""
 
 
 def show(draw: Callable[[Palette], Figure], alt: str) -> None:
@@ -105,8 +106,13 @@ def publish(
         errors_percent=_errors_percent(table),
         files=[path.name for path in files],
     )
+    write_summary(folder / SUMMARY, summary)
+
+
+def write_summary(path: Path, summary: Summary) -> None:
+    """Write a summary.json for `read_summary`."""
     text = json.dumps(asdict(summary), indent=1, sort_keys=True, ensure_ascii=False)
-    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def _errors_percent(table: pd.DataFrame) -> list[float]:
@@ -129,6 +135,7 @@ def _of_runs(runs: pd.DataFrame) -> Source:
             for release, digest in kernels.itertuples(index=False)
         ],
         eras=sorted(set(runs["era"].astype(str))),
+        setting=[str(runs[name].iloc[0]) for name in ("era", "cc")],
         flent_versions=sorted(set(runs["flent_version"])),
         lengths_s=sorted(set(runs["length_s"])),
         virtual_s=round(float(runs["virtual_s"].sum()), 3),

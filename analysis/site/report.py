@@ -6,86 +6,37 @@ tell of every run below the folder of the data. Exit status 1 when there is noth
 """
 
 import argparse
-import json
 import os
-import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from analysis.claims.record import Claim
 from analysis.errors import DataError
 from analysis.plots.style import looks
 from analysis.runs import study
 from analysis.runs.dataset import variant_name
-from analysis.site import pages
+from analysis.site import pages, verdicts
+from analysis.site.execute import PAGE
 from analysis.site.gallery import Shown, collect
 from analysis.site.inventory import Variant, variants, write_runs
 
-CLAIMS: Final = "claims.json"
 
-Claims = dict[str, dict[str, Any]]
-
-
-def read_claims(results: Path) -> Claims:
-    """The assessed claims by their ids; none where they were not assessed.
-
-    Raises DataError for a file that is not what `analysis.site.claims` writes.
-    """
-    path = results / CLAIMS
-    if not path.is_file():
-        return {}
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        for one in content:
-            _ = one["paper"], one["verdict"], one["statement"]
-        return {one["id"]: one for one in content}
-    except (ValueError, KeyError, TypeError) as error:
-        remedy = "Make it again with `python -m analysis.site.claims`"
-        raise DataError.of(path, f"not a list of claims ({error})", remedy) from error
-
-
-_PLACES: Final = re.compile(r"(Table|Figs?\.) (\d+)([a-z]?)(?:-(\d+))?")
-
-
-def claims_of(shown: Shown, claims: Claims) -> list[dict[str, Any]]:
-    """The claims that belong to a figure: those that its notebook ends with, and all that the paper
-    states of it, whatever runs they need and whatever came of them."""
+def claims_of(shown: Shown, claims: Iterable[Claim]) -> list[Claim]:
+    """Return the claims that belong to a figure: those in its places that rest on its runs, and all
+    that the paper states of it, whatever runs they need and whatever came of them."""
     about = shown.summary
-    own = [claims[id_] for id_ in shown.claim_ids if id_ in claims]
-    own += [
-        one
-        for one in claims.values()
-        if one["paper"] == about.paper and belongs(one["figure"], about.figure) and one not in own
-    ]
-    return own
-
-
-def belongs(place: str, figure: str) -> bool:
-    """Whether what stands at `place`, "Fig. 3", "Figs. 7-8" or "Table 5", is about `figure`, "3a",
-    "7" or "Table 5"."""
-    found = re.fullmatch(r"(Table )?(\d+)([a-z]?)", figure)
-    if found is None:
-        return False
-    number, letter = int(found[2]), found[3]
-    return any(
-        (kind == "Table") == bool(found[1])
-        and int(first) <= number <= int(last or first)
-        and (not part or not letter or part == letter)
-        for kind, first, part, last in _PLACES.findall(place)
-    )
-
-
-def verdicts(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """How many of `claims` have come to which verdict; what is said twice counts once."""
-    return dict(Counter(one["verdict"] for one in claims if not one.get("same_as")))
+    own = [claim for claim in claims if claim["paper"] == about.paper]
+    first = verdicts.of_places(own, about.claims, shown.experiments)
+    more = (claim for claim in own if verdicts.belongs(claim["figure"], about.figure))
+    return [*first, *(claim for claim in more if claim not in first)]
 
 
 def render_index(
     figures: list[Shown],
-    claims: Claims,
+    claims: list[Claim],
     there: set[str],
     failed: Sequence[str] = (),
     *,
@@ -105,13 +56,13 @@ def render_index(
                 "paper": pages.of_paper(name),
                 "figures": own,
                 "cover": max(own, key=lambda one: (one.size is not None, one.summary.compared > 0)),
-                "verdicts": verdicts(one for one in claims.values() if one["paper"] == name),
+                "verdicts": verdicts.count(one for one in claims if one["paper"] == name),
                 **_agreement(own),
             }
         )
     return pages.render(
         "index.html", here=pages.INDEX, there=there, papers=papers, figures=len(figures),
-        of_papers=sum(one.of_paper for one in figures), verdicts=verdicts(claims.values()),
+        of_papers=sum(one.of_paper for one in figures), verdicts=verdicts.count(claims),
         earlier=earlier, failed=failed, looks=looks(), **totals(figures),
     )  # fmt: skip
 
@@ -119,7 +70,7 @@ def render_index(
 def render_paper(
     name: str,
     figures: list[Shown],
-    claims: Claims,
+    claims: list[Claim],
     there: set[str],
     ran: Iterable[Variant] = (),
     failed: Sequence[str] = (),
@@ -138,36 +89,24 @@ def render_paper(
     shown = []
     for one in figures:
         own = claims_of(one, claims)
-        counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts(own).items())
-        unsettled = sum(id_ not in claims for id_ in one.claim_ids)
-        shown.append(_WithClaims(one, own, counts, unsettled, _notes(one, notes)))
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.count(own).items())
+        shown.append(_WithClaims(one, own, counts, _notes(one, notes)))
     groups = groupby(figures, key=lambda one: one.group[0])
     return pages.render(
         "paper.html", "../", here="", there=there, name=name, paper=pages.of_paper(name),
         figures=shown,
         groups=[(group, [(one.group[1], one) for one in own]) for group, own in groups],
-        verdicts=verdicts(one for one in claims.values() if one["paper"] == name), earlier=earlier,
+        verdicts=verdicts.count(one for one in claims if one["paper"] == name), earlier=earlier,
         variants={variant.name for variant in ran},
         failed=[one for one in failed if one.startswith(f"{name}/")], **totals(figures),
     )  # fmt: skip
 
 
 class _WithClaims:
-    """A figure and the claims that it settles, for a template.
+    """A figure, the claims that belong to it and notes on its runs, for a template."""
 
-    `unsettled`: how many more of them there are that only its notebook has; `notes`: on its runs.
-    """
-
-    def __init__(
-        self,
-        shown: Shown,
-        claims: list[dict[str, Any]],
-        verdicts: str,
-        unsettled: int,
-        notes: list[str],
-    ) -> None:
-        self._shown, self.claims, self.verdicts = shown, claims, verdicts
-        self.unsettled, self.notes = unsettled, notes
+    def __init__(self, shown: Shown, claims: list[Claim], verdicts: str, notes: list[str]) -> None:
+        self._shown, self.claims, self.verdicts, self.notes = shown, claims, verdicts, notes
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._shown, name)
@@ -194,7 +133,9 @@ def write_report(
     DataError where there is no figure, and for a file that cannot be used.
     """
     figures = collect(results)
-    claims = read_claims(results)
+    claims = verdicts.read(results)
+    for shown in figures:
+        _fill(results / shown.folder / PAGE, shown, claims)
     ran = variants(data)
     there = {pages.INDEX}
     there |= {pages.RUNS_PAGE} if ran else set()
@@ -212,13 +153,13 @@ def grow(results: Path, failed: Sequence[str] = ()) -> None:
     there = {pages.INDEX} | {
         name for name in (pages.CLAIMS_PAGE, pages.RUNS_PAGE) if (results / name).is_file()
     }
-    _write(results, collect(results), read_claims(results), there, failed=failed, earlier=True)
+    _write(results, collect(results), verdicts.read(results), there, failed=failed, earlier=True)
 
 
 def _write(
     results: Path,
     figures: list[Shown],
-    claims: Claims,
+    claims: list[Claim],
     there: set[str],
     ran: Iterable[Variant] = (),
     failed: Sequence[str] = (),
@@ -238,6 +179,14 @@ def _write(
         partial.write_text(text, encoding="utf-8")
         partial.replace(page)
     return [*html]
+
+
+def _fill(page: Path, shown: Shown, claims: Iterable[Claim]) -> None:
+    """Write its claims into the page of a figure, of those in its places that rest on its runs."""
+    if shown.has_page and claims:
+        own = [claim for claim in claims if claim["paper"] == shown.summary.paper]
+        own = verdicts.of_places(own, shown.summary.claims, shown.experiments)
+        verdicts.fill(page, own, shown.summary.setting)
 
 
 def _agreement(figures: Iterable[Shown]) -> dict[str, int]:

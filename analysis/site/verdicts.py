@@ -1,127 +1,154 @@
-"""The claims that some experiments settle, for the end of a notebook."""
+"""The verdicts on claims, as pages and notebooks show them; nothing here computes one."""
 
-from collections.abc import Collection
-from dataclasses import replace
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
-from IPython.display import display
+from IPython.display import HTML, display
 
-from analysis.claims.assessed import design_of
-from analysis.claims.check import Check, checks
-from analysis.claims.plugin import rules_of
-from analysis.claims.summary import era_text, printed, why
-from analysis.claims.verdict import Design, assess, condition_of
-from analysis.errors import require_one
-from analysis.measures.table import measure_study
-from analysis.runs.dataset import Dataset
-from analysis.runs.statement import Claim, read_claims
-from analysis.runs.study import StudyFolder, study_at
-from analysis.site.outputs import CLAIMS
+from analysis.claims import record
+from analysis.claims.record import Claim
+from analysis.errors import DataError, require_one
+from analysis.runs.study import study_at
 from analysis.site.tables import readable
+
+#: The file of `results/` that has all claims with their verdicts.
+FILE: Final = "verdicts.json"
+
+#: What stands on the page of a figure in front of its claims and behind them.
+BEGIN, END = "<!-- claims -->", "<!-- /claims -->"
+LATER: Final = "The claims come here when all figures are drawn and the claims are assessed."
 
 NONE: Final = "No statement rests on these runs alone; the page of all claims has the others."
 COLUMNS: Final = ["Claim", "Statement", "Printed", "Verdict", "Era", "Why"]
 
-
-def require_claimed(
-    study: str | Path, *, beside: Collection[str] = (), **places: Collection[str]
-) -> None:
-    """Raise DataError for an option that says which claims are asked for and means none there is:
-    `beside` an experiment of the study in the folder `study`, any other a section or the begin of
-    a figure's or table's name. Of a study without claims no place is refused."""
-    about = study_at(study)
-    for experiment in beside:
-        require_one("beside", experiment, about.experiments)
-    claims = read_claims(about)
-    known = dict.fromkeys(name for one in claims for name in (one.section, one.figure) if name)
-    for option, asked in places.items():
-        for place in asked:
-            if claims and not any(_stands_in(one, [place]) for one in claims):
-                require_one(option, place, known)
+_PLACES: Final = re.compile(r"(Table|Figs?\.) (\d+)([a-z]?)(?:-(\d+))?")
 
 
-def of_runs(
-    study: str | Path,
-    data_root: Path,
-    data: Dataset,
-    experiments: Collection[str],
-    places: Collection[str],
-) -> pd.DataFrame:
-    """One row per claim: id, statement, printed, verdict, by which era and control, why.
+def read(results: Path) -> list[Claim]:
+    """Return the claims of a results folder; none where they were not assessed.
 
-    Those statements of the study in the folder `study` that stand in one of `places` (a section, or
-    the begin of a figure's or table's name) and whose rules look at `experiments` and at nothing
-    else, judged on the runs below `data_root` of the first era and congestion control in `data`.
-    Where that is an era of the paper's, its other eras fill in for runs that this one lacks, so
-    that the verdict is that of the page of all claims. Nothing else that the notebook shows counts,
-    and claims about both congestion controls are on the page.
+    Raises DataError for a file that is not what `analysis.site.claims` writes.
     """
-    about = study_at(study)
-    first = data.runs.iloc[0]
-    era, cc = (str(first[name]) for name in ("era", "cc"))
-    design = design_of(about)
-    eras, varied = [era], set[str]()
-    if era in design.eras:
-        eras += [one for one in design.eras if one != era]
-        for one in rules_of(about).variations:
-            if one.experiments.keys() & set(experiments):
-                varied |= {one.instead, *one.experiments, *one.experiments.values()}
-    chosen = []
-    for claim, looked_at in _looked_at(about):
-        found = {one.experiment for check in looked_at for one in check.quantities}
-        if found and found <= set(experiments) and _stands_in(claim, places):
-            chosen.append(claim)
-    table = measure_study(
-        about, data_root, experiments=varied.union(experiments), eras=varied.union(eras), ccs=[cc]
-    )
-    return _judged(chosen, about, table, replace(design, eras=tuple(eras)))
+    path = results / FILE
+    if not path.is_file():
+        return []
+    try:
+        claims: list[Claim] = json.loads(path.read_text(encoding="utf-8"))
+        for claim in claims:
+            _ = claim["id"], claim["paper"], claim["verdict"], claim["statement"]
+    except (ValueError, KeyError, TypeError) as error:
+        remedy = "Make it again with `python -m analysis.site.claims`"
+        raise DataError.of(path, f"not a list of claims ({error})", remedy) from error
+    return claims
 
 
-def of_table(study: str | Path, table: pd.DataFrame) -> pd.DataFrame:
-    """The same of the claims whose rules look at metrics in `table`, of MEASURED, and no others."""
-    about = study_at(study)
-    known = set(table["metric"])
-    chosen = []
-    for claim, looked_at in _looked_at(about):
-        metrics = {one.metric for check in looked_at for one in check.quantities}
-        if metrics and metrics <= known:
-            chosen.append(claim)
-    return _judged(chosen, about, table, design_of(about))
+def count(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return how many of `claims` have which verdict; what is said twice counts once."""
+    return dict(Counter(claim["verdict"] for claim in claims if not claim["same_as"]))
 
 
-def _looked_at(study: StudyFolder) -> list[tuple[Claim, list[Check]]]:
-    """Each claim of the study that has a rule, with the checks that this is made of."""
-    rules = rules_of(study).rules
-    claims = read_claims(study)
-    return [(claim, [*checks(condition_of(claim, claims, rules))]) for claim in claims]
+def of_places(
+    claims: Iterable[Claim], places: Collection[str], experiments: Collection[str]
+) -> list[Claim]:
+    """Return the claims that `places` name and that rest on `experiments` and on nothing else.
 
-
-def _judged(
-    claims: list[Claim], study: StudyFolder, table: pd.DataFrame, design: Design
-) -> pd.DataFrame:
-    rules, variations = rules_of(study)
-    wanted = {claim.id for claim in claims}
-    rows = [
-        (
-            one.claim.id,
-            one.claim.statement,
-            printed(one),
-            str(one.headline.verdict),
-            era_text(one.headline),
-            why(one.headline),
+    A place is a section, or the begin of a figure's or table's name; the id of a claim names it
+    whatever it rests on.
+    """
+    return [
+        claim
+        for claim in claims
+        if claim["id"] in places
+        or (
+            claim["experiments"]
+            and set(claim["experiments"]) <= set(experiments)
+            and any(_stands_in(claim, place) for place in places)
         )
-        for one in assess(read_claims(study), rules, table, variations, design)
-        if one.claim.id in wanted
     ]
+
+
+def _stands_in(claim: Mapping[str, Any], place: str) -> bool:
+    return place in (claim["id"], claim["section"]) or claim["figure"].startswith(place)
+
+
+def belongs(place: str, figure: str) -> bool:
+    """Return whether what stands at `place`, "Fig. 3", "Figs. 7-8" or "Table 5", is about `figure`,
+    "3a", "7" or "Table 5"."""
+    parts = re.fullmatch(r"(Table )?(\d+)([a-z]?)", figure)
+    if parts is None:
+        return False
+    number, letter = int(parts[2]), parts[3]
+    return any(
+        (kind == "Table") == bool(parts[1])
+        and int(first) <= number <= int(last or first)
+        and (not part or not letter or part == letter)
+        for kind, first, part, last in _PLACES.findall(place)
+    )
+
+
+def table(claims: Iterable[Claim], setting: Sequence[str]) -> pd.DataFrame:
+    """Return one row per claim, of COLUMNS, with the verdict in a setting, an era and a control.
+
+    Where that lacks data, the verdict that counts takes its place.
+    """
+    rows = []
+    for claim in claims:
+        judgement = next((of for of in claim["judgements"] if _judges(of, setting)), claim)
+        verdict = (judgement["verdict"], judgement["setting"], judgement["why"])
+        rows.append((claim["id"], claim["statement"], claim["printed"], *verdict))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def show(claims: pd.DataFrame) -> None:
-    """Show a table of of_runs or of_table; its ids go into the output's metadata, for the pages."""
-    display(readable(claims, NONE), metadata={CLAIMS: list(claims["Claim"])})  # type: ignore[no-untyped-call]
+def _judges(judgement: Mapping[str, Any], setting: Sequence[str]) -> bool:
+    return [judgement["era"], judgement["cc"]] == [*setting] and judgement["complete"]
 
 
-def _stands_in(claim: Claim, places: Collection[str]) -> bool:
-    return any(claim.section == one or claim.figure.startswith(one) for one in places)
+def show(
+    study: str | Path,
+    data_root: str | Path,
+    runs: pd.DataFrame,
+    places: Collection[str],
+    output: str = "",
+) -> None:
+    """Show the claims of a study that stand in `places` and rest on the experiments of `runs`.
+
+    The verdicts on the runs below `data_root` are those that `emulate claims` has computed. With
+    `output`, the folder of a figure that is published (`outputs.publish`), its page gets them from
+    the results (`fill`), as they are assessed after all figures.
+    """
+    if output:
+        display(HTML(f"{BEGIN}<p>{LATER}</p>{END}"))  # type: ignore[no-untyped-call]
+        return
+    folder = study_at(study)
+    claims = record.verdicts(folder, Path(data_root))
+    if claims is None:
+        command = f"emulate claims --study {folder.name}"
+        display(HTML(f"<p>No verdicts yet: <code>{command}</code> computes them.</p>"))  # type: ignore[no-untyped-call]
+        return
+    _require_known(places, claims)
+    setting = [str(runs[name].iloc[0]) for name in ("era", "cc")]
+    own = of_places(claims, places, set(runs["experiment"].astype(str)))
+    display(readable(table(own, setting), NONE))  # type: ignore[no-untyped-call]
+
+
+def _require_known(places: Collection[str], claims: list[Claim]) -> None:
+    """Raise DataError for a place where nothing stands, unless nothing is stated at all."""
+    for place in places:
+        if claims and not any(_stands_in(claim, place) for claim in claims):
+            names = (name for claim in claims for name in (claim["section"], claim["figure"]))
+            require_one("claims", place, dict.fromkeys(filter(None, names)))
+
+
+def fill(page: Path, claims: Iterable[Claim], setting: Sequence[str]) -> None:
+    """Write the table of `claims` into the page of a figure, where `show` left room for it."""
+    text = page.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if begin and end:
+        shown: Any = readable(table(claims, setting), NONE)
+        page.write_text(f"{before}{begin}{shown._repr_html_()}{end}{after}", encoding="utf-8")

@@ -121,7 +121,7 @@ def _beside(folder: Path) -> list[str]:
 
     steps: list[Callable[[], object]] = [partial(check_figure, path) for path in study.figures]
     if study.statements.is_file() or study.path_of("claims"):
-        from analysis.claims.assessed import read
+        from analysis.claims.assess import read
 
         steps.append(partial(read, study))
     for step in steps:

@@ -59,41 +59,42 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the claims that were asked for."""
     # pandas takes a second to import
-    from analysis.claims.settled import settle
+    from analysis.claims.assess import verdicts
     from analysis.errors import DataError
     from analysis.runs import study
 
     for name in args.study or ():
         trust.ask(name, args.trust)
-    chosen_studies = list(dict.fromkeys(map(studies.add, args.study or ())))
+    folders = dict.fromkeys(map(studies.add, args.study or ()))
     try:
-        of = [study.study_at(folder) for folder in chosen_studies] or None
-        for place in {args.data} if of is None else {one.runs_root(args.data) for one in of}:
+        chosen = [study.study_at(folder) for folder in folders]
+        for place in {of.runs_root(args.data) for of in chosen} or {args.data}:
             if not place.is_dir():
                 raise ConfigError("no such folder", str(place), "name one with runs by --data")
-        found = settle(args.data, of, _say if sys.stderr.isatty() else lambda study: None)
-        _tell_stale(found, of or study.known(), args.data)
+        chosen = chosen or study.known()
+        claims = verdicts(args.data, chosen, _say if sys.stderr.isatty() else lambda study: None)
+        _tell_stale(claims, chosen, args.data)
     except DataError as error:
         raise EmulationError(str(error).rstrip(".")) from error
     wanted = {VERDICTS[name] for name in args.verdict or VERDICTS}
-    chosen = [one for one in found if one["verdict"] in wanted]
+    claims = [claim for claim in claims if claim["verdict"] in wanted]
     if args.json:
-        print(json.dumps(chosen, indent=1, ensure_ascii=False))
+        print(json.dumps(claims, indent=1, ensure_ascii=False))
     else:
-        _print_table(chosen)
+        _print_table(claims)
     return 0
 
 
 def _say(study: StudyFolder) -> None:
-    """Tell who waits why: to measure all shipped runs for the first time takes a minute."""
-    print(f"{study.name}: reading its runs and settling its claims", file=sys.stderr)
+    """Say why it takes long: to measure all shipped runs for the first time takes a minute."""
+    print(f"{study.name}: reading its runs and assessing its claims", file=sys.stderr)
 
 
 def _tell_stale(claims: list[dict[str, Any]], studies: list[StudyFolder], data: Path) -> None:
     """Say where runs that verdicts rest on are not what they would be today."""
     from emulation.checks import stale  # NumPy takes long to import
 
-    judged = {(one["paper"], experiment) for one in claims for experiment in one["experiments"]}
+    judged = {(claim["paper"], name) for claim in claims for name in claim["experiments"]}
     files = [
         path
         for study in studies
@@ -117,11 +118,12 @@ def _tell_stale(claims: list[dict[str, Any]], studies: list[StudyFolder], data: 
 def _print_table(claims: list[dict[str, Any]]) -> None:
     """A row per claim; tab-separated where the output is no terminal."""
     titles = ("claim", "verdict", "era", "statement", "why")
-    rows = [(one["id"], one["verdict"], _era(one), one["statement"], one["why"]) for one in claims]
+    fields = ("id", "verdict", "setting", "statement", "why")
+    rows = [tuple(claim[name] for name in fields) for claim in claims]
     colors = {"agrees": "green", "disagrees": "red", "explained": "yellow", "at the bound": "cyan"}
     notes = []
     for paper, own in groupby(claims, key=itemgetter("paper")):
-        verdicts = Counter(one["verdict"] for one in own)
+        verdicts = Counter(claim["verdict"] for claim in own)
         named = [(verdicts[name], name) for name in VERDICTS.values() if verdicts[name]]
         parts = ", ".join(f"{number} {name}" for number, name in named)
         notes.append((f"{paper}: {verdicts.total()} claims: {parts}", "bold"))
@@ -131,13 +133,4 @@ def _print_table(claims: list[dict[str, Any]]) -> None:
         whole=("claim", "era"),
         styles=[None if row[1] in colors else "dim" for row in rows],
         notes=notes,
-    )
-
-
-def _era(claim: dict[str, Any]) -> str:
-    """ "2014, cubic"; a dash where no run could tell."""
-    return (
-        "–"
-        if claim["lacks"] in ("rule", "setting", "read back")
-        else f"{claim['era']}, {claim['cc']}"
     )

@@ -124,6 +124,7 @@ FIGURE = """\
 notebook: rrul
 title: Latency against goodput
 caption: Induced latency and goodput of four flows each way, by queue discipline.
+# claims: ["1", Fig. 2]         # where the statements of claims.csv stand that it is about
 parameters:
   paper: "{name}"
   experiment: first
@@ -133,7 +134,6 @@ parameters:
   eras: [modern]
   ccs: [cubic]
   published_values: ""          # a file of published/ to be drawn beside it
-  claims_in: []                 # which statements of claims.csv it settles
 """
 
 README = """\

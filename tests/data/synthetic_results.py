@@ -1,13 +1,15 @@
 """A small results folder with every kind of page, made of synthetic runs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
 from IPython.display import SVG
 
 from analysis.claims import check
+from analysis.claims.assess import assess
 from analysis.claims.check import Quantity
-from analysis.claims.verdict import assess
+from analysis.claims.summary import as_json
 from analysis.measures import metrics
 from analysis.measures.table import measure_study
 from analysis.plots import rrul
@@ -15,7 +17,7 @@ from analysis.runs.dataset import find_runs, read_runs
 from analysis.runs.published import read_published
 from analysis.runs.statement import read_claims
 from analysis.runs.study import study_at
-from analysis.site import notebookpage, outputs, report
+from analysis.site import notebookpage, outputs, report, verdicts
 from analysis.site.claims_page import write_claims
 from tests.data import synthetic
 
@@ -39,10 +41,9 @@ def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:
 
 
 def write_notebook(folder: Path) -> Path:
-    """An executed notebook that shows the figure of `folder`, code and a claim."""
+    """An executed notebook that shows the figure of `folder`, code and room for claims."""
     drawing = (folder / "figure.svg").read_text()
-    table = "<table><th>Claim</th><tr><td>g038</td><td>ARED is low.</td></tr></table>"
-    metadata = {outputs.CLAIMS: ["g038"]}
+    room = f"{verdicts.BEGIN}{verdicts.LATER}{verdicts.END}"
     result = nbformat.v4.new_output
     cells = [
         nbformat.v4.new_markdown_cell("# A title"),
@@ -50,7 +51,7 @@ def write_notebook(folder: Path) -> Path:
             "answer = 42",
             outputs=[
                 result("display_data", {"image/svg+xml": SVG(drawing).data}),
-                result("display_data", {"text/html": table}, metadata=metadata),
+                result("display_data", {"text/html": room}),
             ],
         ),
     ]
@@ -74,9 +75,12 @@ def write_results(results: Path, data: Path) -> Path:
     folder = make_figure(results, data, "2c", "10/1")
     page = notebookpage.render(write_notebook(folder), "A title", "What is seen")
     (folder / "notebook.html").write_text(page)
+    summary = replace(outputs.read_summary(folder / "summary.json"), claims=["5.1.1", "Fig. 2c"])
+    outputs.write_summary(folder / "summary.json", summary)
     latency = Quantity("induced_latency_ms", "rrul", "10/10", "codel")
     rules = {"g038": check.within(latency, high=1000), "g039": check.within(latency, high=1)}
     claims = read_claims(study_at("gbw2015"))
-    write_claims(results, assess(claims, rules, measure_study(study_at("gbw2015"), data, jobs=1)))
+    table = measure_study(study_at("gbw2015"), data, jobs=1)
+    write_claims(results, as_json(assess(claims, rules, table)))
     report.write_report(results, data)
     return results

@@ -8,20 +8,17 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-import pytest
 
+from analysis.claims.assess import assess
 from analysis.claims.check import Check, Lacking, Quantity, Same, checks
 from analysis.claims.plugin import rules_of
-from analysis.claims.verdict import Verdict, assess
+from analysis.claims.verdict import Verdict
 from analysis.measures.agreement import PACKET_PERCENT
 from analysis.measures.registry import metrics
 from analysis.measures.table import MEASURED
-from analysis.runs.dataset import Dataset
 from analysis.runs.published import read_published
 from analysis.runs.statement import read_claims
 from analysis.runs.study import study_at
-from analysis.site.verdicts import of_runs
-from tests import ROOT
 
 RULES, VARIATIONS = rules_of(study_at("gbw2015"))
 LINKS = ("100/100", "10/10", "10/1")
@@ -183,21 +180,3 @@ def test_drop_rates_that_rise_too_slowly() -> None:
     assert constant == {"g168": Verdict.AGREES, "g171": Verdict.DISAGREES}
     same = verdicts(start({("drop_growth_percent_s", "10/10"): 0.4}), both)
     assert same == {"g168": Verdict.AGREES, "g171": Verdict.DISAGREES}
-
-
-@pytest.mark.parametrize(
-    ("shown", "judged"),
-    [
-        (["2014c", "modern"], {"2014c", "2014c-host_noise", "2014c or 2014c-host_noise"}),
-        (["modern", "2014c"], {"modern"}),
-        (["modern@linux-7.2"], {"modern@linux-7.2"}),
-    ],
-)
-def test_a_notebook_says_by_which_era_it_judges(shown: list[str], judged: set[str]) -> None:
-    """A part of the paper's runs for Fig. 6 is of an era that the figure does not show."""
-    runs = pd.DataFrame({"era": shown, "cc": "cubic"})
-    data = Dataset(pd.DataFrame(), pd.DataFrame(), runs)
-    found = of_runs("gbw2015", ROOT / "data", data, ["rtt_fairness"], ["6.1.1", "Fig. 6"])
-    assert set(found["Era"]) == {f"{era}, cubic" for era in judged}
-    if len(judged) > 1:
-        assert not found["Why"].str.startswith("runs of").any()

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.claims.assess import assess
 from analysis.claims.check import Check, checks
 from analysis.claims.plugin import rules_of
-from analysis.claims.verdict import Verdict, assess
+from analysis.claims.verdict import Verdict
 from analysis.measures.registry import metrics
 from analysis.measures.table import MEASURED
 from analysis.runs.statement import read_claims

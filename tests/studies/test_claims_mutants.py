@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from analysis.claims import check, effect
+from analysis.claims.assess import condition_of
 from analysis.claims.check import Every, Quantity, checks
 from analysis.claims.plugin import Rules, rules_of
-from analysis.claims.verdict import Measured, Values, Verdict, condition_of, judge
+from analysis.claims.verdict import Measured, Values, Verdict, judge
 from analysis.measures.registry import metrics
 from analysis.measures.table import MEASURED
 from analysis.runs.statement import Claim, read_claims

@@ -37,7 +37,7 @@ FIGURES = [
 
 
 def claim(name: str, verdict: str, lacks: str | None = None, **facts: Any) -> dict[str, Any]:
-    """A claim of gbw2015 as claims.json has it; `facts` replace what it says."""
+    """A claim of gbw2015 as verdicts.json has it; `facts` replace what it says."""
     held: dict[str, Any] = {
         "era": "2014c", "cc": "cubic", "verdict": verdict, "lacks": lacks and {"kind": lacks},
         "explained_by": None, "makes_worse": [],

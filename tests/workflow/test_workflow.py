@@ -287,27 +287,6 @@ def test_a_shipped_run_makes_its_figures_stale(tmp_path: Path) -> None:
     assert by_nothing == set()
 
 
-def test_claims_wait_for_all_runs_that_they_are_about() -> None:
-    plan = make_plan(config(emulate=True, scale="quick", figures=["gbw2015/fig2", "gbw2015/fig4a"]))
-    figure = plan.figures["gbw2015/fig2b"]
-    links = {path.parts[4] for path in plan.data_files(figure)}
-    assert links == {"10-10"}
-    assert {path.parts[4] for path in plan.claims_files(figure)} == {"10-1", "10-10", "100-100"}
-    assert {path.parts[3] for path in plan.claims_files(figure)} == {"rrul@2014c"}
-    assert len(plan.claims_files(figure)) == 21
-
-
-def test_claims_of_a_figure_wait_for_experiments_beside_it_too() -> None:
-    plan = make_plan(config())
-    found = {path.parts[2] for path in plan.claims_files(plan.figures["codel2012/fig4"])}
-    assert found >= {"window_20_at_once@2014c-host_noise", "window_40_at_once@2014c-host_noise"}
-    new = make_plan(
-        config(emulate=True, scale="quick", figures=["codel2012/fig1", "codel2012/fig3"])
-    )
-    found = {path.parts[3] for path in new.claims_files(new.figures["codel2012/fig1"])}
-    assert found == {"window_25@2014c-host_noise", "window_20@2014c-host_noise"}
-
-
 def test_a_figure_alone_does_not_settle_all_claims() -> None:
     def settles(**changes: Any) -> bool:
         return make_plan(config(**changes)).settles

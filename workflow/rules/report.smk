@@ -30,7 +30,7 @@ rule claims:
         code=claims_code(),
     output:
         PLAN.pages / "claims.html",
-        PLAN.pages / "claims.json",
+        PLAN.pages / "verdicts.json",
     log:
         PLAN.pages / "logs/claims.log",
     params:

@@ -5,9 +5,9 @@ import math
 import pandas as pd
 
 from analysis.claims import verdict
+from analysis.claims.assess import assess
 from analysis.claims.check import Quantity
 from analysis.claims.explanation import Variation
-from analysis.claims.verdict import assess
 from analysis.measures.table import MEASURED
 from analysis.runs.statement import Claim
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.claims import check
-from analysis.claims.assessed import assess_study
+from analysis.claims.assess import assess_study
 from analysis.claims.verdict import Verdict
 from analysis.errors import DataError
 from analysis.runs.statement import CLAIMS, read_claims

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from analysis.claims import check, verdict
+from analysis.claims.assess import Design, assess
 from analysis.claims.check import DIFFERENCE, RANKS, RATIO, VALUE, Check, Quantity, every, some
 from analysis.claims.effect import Effect
 from analysis.claims.summary import why
-from analysis.claims.verdict import Design, Verdict, assess, decide
+from analysis.claims.verdict import Verdict, decide
 from analysis.measures.registry import registry_of
 from analysis.runs.study import study_at
 from tests.analysis.claims.cases import CODEL, HIGH, LOW, PIE, WIDE, claim, measured, verdict_of
@@ -71,7 +72,7 @@ def test_what_is_at_its_bound_needs_no_seeds() -> None:
     one = verdict_of(rule, measured({CODEL: at, PIE: LOW}))
     assert one.verdict == Verdict.AT_BOUND
     assert one.lacks is not None
-    assert one.lacks[0] == "distance"
+    assert one.lacks.missing == "distance"
     # another part may still be told by more seeds, or has told already
     assert verdict_of(rule, measured({CODEL: at, PIE: far})).verdict == Verdict.NOT_YET
     assert verdict_of(rule, measured({CODEL: at, PIE: HIGH})).verdict == Verdict.DISAGREES
@@ -127,8 +128,8 @@ def test_verdicts(codel: list[float], pie: list[float], expected: Verdict) -> No
     assert one.verdict == expected
     if expected == Verdict.NOT_YET:
         assert one.lacks is not None
-        assert one.lacks[0] == "seeds"
-        assert "10/10: codel − pie" in one.lacks[1]
+        assert one.lacks.missing == "seeds"
+        assert "10/10: codel − pie" in one.lacks.what
 
 
 def test_every_and_some_over_all_answers() -> None:
@@ -165,19 +166,20 @@ def test_what_is_missing_is_said() -> None:
     goodput = Quantity("goodput_upload_mbit_s", "rrul", "10/10", "codel")
     cell = "rrul, 10/10, codel, cubic, era modern"
     none = f"upload goodput, which the runs of {cell}, do not have"
-    for rule, kind, text in (
+    cases: list[tuple[check.Condition, check.Missing, str]] = [
         (check.less(CODEL, PIE), "data", "runs of rrul, 10/10, pie, cubic, era modern"),
         (check.within(goodput, low=1), "metric", none),
         (check.Lacking("a capture"), "data", "a capture"),
         (check.setting("a default"), "setting", "a default"),
-    ):
-        assert verdict_of(rule, table).lacks == (kind, text)
+    ]
+    for rule, kind, text in cases:
+        assert verdict_of(rule, table).lacks == check.Lacking(text, kind)
     (unruled,) = assess([claim()], {}, table)
-    assert unruled.headline.lacks == ("rule", "no rule yet")
+    assert unruled.headline.lacks == check.Lacking("no rule yet", "rule")
     one_seed = verdict_of(check.within(CODEL, high=2), measured({CODEL: [1.0]}))
     assert one_seed.verdict == Verdict.NOT_YET
     assert one_seed.lacks is not None
-    assert "one seed has no interval" in one_seed.lacks[1]
+    assert "one seed has no interval" in one_seed.lacks.what
 
 
 def test_a_part_that_fails_decides_though_others_are_missing() -> None:
@@ -206,7 +208,7 @@ def test_a_tie_to_the_resolution_says_nothing() -> None:
     floor, above = [0.2, 0.2, 0.2], [0.9, 1.0, 1.1]
     tie = measured({low: floor, high: floor})
     one = verdict_of(check.less(low, high), tie)
-    assert (one.verdict, one.lacks and one.lacks[0]) == (Verdict.NOT_YET, "resolution")
+    assert (one.verdict, one.lacks and one.lacks.missing) == (Verdict.NOT_YET, "resolution")
     apart = measured({low: floor, high: floor, CODEL: LOW, PIE: HIGH})
     for other, expected in (
         (check.less(CODEL, PIE), Verdict.AGREES),
@@ -232,7 +234,7 @@ def test_loads_of_a_design_are_no_repetitions() -> None:
     once = measured({CODEL: runs[:3]})  # the second load has one run
     one = assess([claim()], {"g038": rule}, once, design=Design(loads={"rrul": 2}))[0].headline
     assert one.lacks is not None
-    assert "3 seeds of 2 loads" in one.lacks[1]
+    assert "3 seeds of 2 loads" in one.lacks.what
 
 
 def test_repetitions_beyond_those_that_are_fixed_are_not_looked_at() -> None:

@@ -19,9 +19,10 @@ import pytest
 import yaml
 
 from analysis import lab
-from analysis.claims.assessed import assess_study
+from analysis.claims.assess import assess_study, verdicts
+from analysis.claims.check import Lacking
 from analysis.claims.plugin import rules_of
-from analysis.claims.settled import settle
+from analysis.claims.summary import as_json
 from analysis.claims.verdict import Verdict
 from analysis.errors import DataError
 from analysis.measures.registry import Measure, faults, registry_of
@@ -66,6 +67,7 @@ FIGURE = """\
 notebook: rrul
 title: Mine
 caption: What I saw.
+claims: ["1"]
 parameters:
   paper: mine
   experiment: load
@@ -75,7 +77,6 @@ parameters:
   eras: [modern]
   ccs: [cubic]
   published_values: seen.csv
-  claims_in: ["1"]
 """
 CLAIMS = """\
 id,paper,section,figure,kind,statement,value_low,value_high,unit,note
@@ -136,24 +137,27 @@ def test_one_folder_is_a_whole_study(mine: Path, tmp_path: Path) -> None:
     figure = drawn.figures["mine/fig1"]
     assert drawn.root_of(figure) == mine / "data"
     assert len(drawn.data_files(figure)) == 2 * 6
-    assert {mine / "claims.py", mine / "claims.csv", mine / "published/seen.csv"} <= {
-        *drawn.code_files(figure)
-    }
-    assert len(drawn.claims_files(figure)) == 6
+    files = {*drawn.code_files(figure)}
+    assert {mine / "figures/fig1.yaml", mine / "published/seen.csv"} <= files
+    assert not files & {mine / "claims.py", mine / "claims.csv"}  # no figure waits for claims
 
     folder = execute(figure, drawn.root_of(figure), drawn.pages)
     notebook = (folder / "notebook.html").read_text()
-    assert ">mine001</td>" in notebook
-    assert ">codel</td>" in (folder / "notebook.html").read_text()
+    assert ">mine001</td>" not in notebook
+    assert ">codel</td>" in notebook
     summary = json.loads((folder / "summary.json").read_text())
     assert (summary["paper"], summary["compared"], summary["agreeing"]) == ("mine", 1, 1)
 
     found = assess_study(study_at("mine"), ROOT / "data")
-    verdicts = {one.claim.id: one.headline.verdict for one in found}
-    assert verdicts == {"mine001": Verdict.AGREES, "mine002": Verdict.DISAGREES}
+    by_id = {one.claim.id: one.headline.verdict for one in found}
+    assert by_id == {"mine001": Verdict.AGREES, "mine002": Verdict.DISAGREES}
 
-    claims_page.write_claims(drawn.pages, found)
+    claims_page.write_claims(drawn.pages, as_json(found))
     report.write_report(drawn.pages, tmp_path / "none")
+    notebook = (folder / "notebook.html").read_text()
+    assert ">mine001</td>" in notebook and ">disagrees</td>" in notebook
+    report.write_report(drawn.pages, tmp_path / "none")
+    assert (folder / "notebook.html").read_text() == notebook
     html = (drawn.pages / "mine/index.html").read_text()
     assert "A question of mine: is one better?" in html
     assert "mine002" in html
@@ -299,10 +303,10 @@ def test_runs_that_lack_what_is_asked_for_are_not_missing(
     first, _ = assess_study(study_at(mine), mine / "data", jobs=1)
     cell = "load, 10/10, codel, cubic, era modern"
     what = f"mean induced latency, which the runs of {cell}, do not have"
-    assert first.headline.lacks == ("metric", what)
+    assert first.headline.lacks == Lacking(what, "metric")
     shutil.rmtree(mine / "data/mine/load/10-10/codel")
     first, _ = assess_study(study_at(mine), mine / "data", jobs=1)
-    assert first.headline.lacks == ("data", f"runs of {cell}")
+    assert first.headline.lacks == Lacking(f"runs of {cell}", "data")
 
 
 def test_rules_may_be_a_package(mine: Path) -> None:
@@ -340,7 +344,7 @@ def test_two_claims_with_one_id_are_refused(mine: Path) -> None:
     (mine / "claims.csv").write_text(CLAIMS.replace("mine001", "b001"))
     (mine / "claims.py").unlink()
     with pytest.raises(DataError, match="'b001' is a claim of battling2013 already"):
-        settle(mine, [study_at("battling2013"), study_at(mine)])
+        verdicts(mine, [study_at("battling2013"), study_at(mine)])
 
 
 def test_studies_are_found_by_name_and_by_path(mine: Path) -> None:

@@ -8,14 +8,15 @@ import pandas as pd
 import pytest
 
 from analysis.claims import check
+from analysis.claims.assess import assess
 from analysis.claims.check import Quantity
-from analysis.claims.summary import as_json, count, decisive, effect_text, printed, why
-from analysis.claims.verdict import Assessment, Verdict, assess
+from analysis.claims.summary import as_json, decisive, effect_text, printed, why
+from analysis.claims.verdict import Assessment
 from analysis.errors import DataError
 from analysis.measures.table import MEASURED
 from analysis.runs.statement import Claim, read_claims
 from analysis.runs.study import study_at
-from analysis.site import report
+from analysis.site import report, verdicts
 from analysis.site.claims_page import render, write_claims
 from emulate import cli
 
@@ -54,12 +55,7 @@ def test_headlines(found: list[Assessment]) -> None:
     assert [str(one.headline.verdict) for one in found] == [
         "agrees", "disagrees", "not yet testable", "agrees", "not yet testable",
     ]  # fmt: skip
-    (one,) = count(found)
-    assert (one.claims, one.by_verdict[Verdict.AGREES], one.by_lack) == (
-        5,
-        2,
-        {"data": 1, "rule": 1},
-    )
+    assert verdicts.count(as_json(found)) == {"agrees": 2, "disagrees": 1, "not yet testable": 2}
 
 
 def test_the_decisive_check_is_the_one_nearest_to_its_bound(found: list[Assessment]) -> None:
@@ -75,7 +71,7 @@ def test_reasons(found: list[Assessment]) -> None:
     )
     assert why(found[2].headline) == "runs of rrul, 10/10, sfq, cubic, era 2014"
     assert why(found[4].headline) == "no rule yet"
-    assert [printed(one) for one in found] == ["", "20 ms", "≤ 5 ms", "1 to 9 ms", "≥ 3 ms"]
+    assert [printed(one.claim) for one in found] == ["", "20 ms", "≤ 5 ms", "1 to 9 ms", "≥ 3 ms"]
 
 
 def test_json_has_every_era_check_and_interval(found: list[Assessment]) -> None:
@@ -122,7 +118,7 @@ class Page(HTMLParser):
 
 
 def test_page_shows_every_claim_without_a_script(found: list[Assessment], tmp_path: Path) -> None:
-    page = Page(write_claims(tmp_path, found).read_text())
+    page = Page(write_claims(tmp_path, as_json(found)).read_text())
     assert [one["id"] for one in page.claims] == ["g001", "g002", "g003", "g004", "g005"]
     assert page.hidden == ["form"]  # the filters, which the script shows
     assert {one["data-verdict"] for one in page.claims} == {
@@ -139,22 +135,22 @@ def test_page_shows_every_claim_without_a_script(found: list[Assessment], tmp_pa
 
 
 def test_page_needs_nothing_from_elsewhere(found: list[Assessment]) -> None:
-    text = render(found)
+    text = render(as_json(found))
     assert "<link" not in text
     assert "src=" not in text
     assert "prefers-color-scheme: dark" in text
 
 
 def test_report_counts_what_was_decided(found: list[Assessment], tmp_path: Path) -> None:
-    assert report.read_claims(tmp_path) == {}
-    write_claims(tmp_path, found)
-    claims = report.read_claims(tmp_path)
-    assert report.verdicts(claims.values()) == {"agrees": 2, "disagrees": 1, "not yet testable": 2}
+    assert verdicts.read(tmp_path) == []
+    write_claims(tmp_path, as_json(found))
+    claims = verdicts.read(tmp_path)
+    assert claims == json.loads(json.dumps(as_json(found)))
     text = " ".join(Page(report.render_index([], claims, set())).text.split())
     assert "Claims that agree2 of 3 decided, 0 explained" in text
-    (tmp_path / "claims.json").write_text("[1]")
-    with pytest.raises(DataError, match=r"claims\.json: not a list of claims"):
-        report.read_claims(tmp_path)
+    (tmp_path / "verdicts.json").write_text("[1]")
+    with pytest.raises(DataError, match=r"verdicts\.json: not a list of claims"):
+        verdicts.read(tmp_path)
 
 
 def test_command_prints_all_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,10 +5,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from analysis.claims.assess import assess, design_of
+from analysis.claims.plugin import rules_of
 from analysis.errors import DataError
 from analysis.plots import style
 from analysis.runs.dataset import RunFile
-from analysis.site.verdicts import of_table
+from analysis.runs.statement import read_claims
+from analysis.runs.study import study_at
 from studies.gbw2015.measures import drops
 from studies.gbw2015.plots import drops as figures_drops
 from tests.data.synthetic_recorded import recorded_runs
@@ -67,8 +70,10 @@ def test_claims_take_the_table(table: list[RunFile]) -> None:
     }  # fmt: skip
     intervals = measured[measured["metric"] == "departure_interval_ms"]
     assert set(intervals["experiment"]) == {"web_small_1up"}
-    judged = of_table("gbw2015", measured).set_index("Claim")["Verdict"]
-    assert judged["g152"] == "agrees"  # 4, 5 and 6 in a row
+    study = study_at("gbw2015")
+    claims = assess(read_claims(study), rules_of(study).rules, measured, design=design_of(study))
+    (judged,) = (one.headline.verdict for one in claims if one.claim.id == "g152")
+    assert judged == "agrees"  # 4, 5 and 6 in a row
     assert drops.measured([]).empty
 
 

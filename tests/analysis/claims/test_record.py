@@ -1,4 +1,4 @@
-"""What claims came to is kept, and settled again when a run or a study's words change."""
+"""What claims came to is kept, and assessed again when a run or a study's words change."""
 
 import os
 import shutil
@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from analysis.claims import assessed, settled
+from analysis.claims import assess, record
+from analysis.claims.assess import verdicts
 from analysis.runs.study import StudyFolder
 from tests import ROOT
 
@@ -34,15 +35,15 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The studies that were assessed."""
     names: list[str] = []
 
-    def assess(study: StudyFolder, *_: Any, **__: Any) -> list[Any]:
+    def assess_study(study: StudyFolder, *_: Any, **__: Any) -> list[Any]:
         names.append(study.name)
         return []
 
-    monkeypatch.setattr(assessed, "assess_study", assess)
+    monkeypatch.setattr(assess, "assess_study", assess_study)
     return names
 
 
-def test_claims_are_settled_once(study: StudyFolder, tmp_path: Path, calls: list[str]) -> None:
+def test_claims_are_assessed_once(study: StudyFolder, tmp_path: Path, calls: list[str]) -> None:
     data = tmp_path / "data"
     run = data / "battling2013/one/seed-001.json"
     changes = [
@@ -55,39 +56,31 @@ def test_claims_are_settled_once(study: StudyFolder, tmp_path: Path, calls: list
     ]
     for change, expected in changes:
         change()
-        assert settled.settle(data, [study]) == []
+        known = record.verdicts(study, data)  # which computes nothing
+        assert (known is None) == (len(calls) < expected)
+        assert verdicts(data, [study]) == record.verdicts(study, data) == []
         assert len(calls) == expected
-    for kept in (tmp_path / "cache/qdisc-lab/settled").iterdir():
-        kept.write_text('{"of": 1')  # damaged
-    settled.settle(data, [study])
+    for path in (tmp_path / "cache/qdisc-lab/verdicts").iterdir():
+        path.write_text('{"of": 1')  # damaged
+    verdicts(data, [study])
     assert len(calls) == 5
 
 
-def test_what_the_pages_settled_is_kept_for_all(
+def test_a_change_of_one_study_assesses_that_alone(
     both: list[StudyFolder], tmp_path: Path, calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = tmp_path / "data"
-    settled.assess_and_keep(data, both)
-    assert calls == [*NAMES]
+    verdicts(tmp_path / "data", both)
     monkeypatch.chdir(tmp_path)
-    assert settled.settle(Path("data"), both) == settled.settle(data, both[1:]) == []
+    verdicts(Path("data"), both)
     assert calls == [*NAMES]
-    settled.assess_and_keep(data, both)  # whatever is kept
-    assert calls == [*NAMES, *NAMES]
-
-
-def test_a_change_of_one_study_settles_that_alone(
-    both: list[StudyFolder], tmp_path: Path, calls: list[str]
-) -> None:
-    settled.settle(tmp_path / "data", both)
     both[1].statements.write_text("id\n")
-    settled.settle(tmp_path / "data", both)
+    verdicts(tmp_path / "data", both)
     assert calls == [*NAMES, "gbw2015"]
 
 
 def test_links_of_a_study_to_folders_are_not_followed(study: StudyFolder, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (study.folder / name).symlink_to(".")
-    settled.settle(tmp_path / "data", [study])
+    verdicts(tmp_path / "data", [study])
     (study.folder / "a").unlink()
-    settled.settle(tmp_path / "data", [study])
+    verdicts(tmp_path / "data", [study])
