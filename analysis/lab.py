@@ -26,7 +26,7 @@ from analysis.errors import DataError
 from analysis.measures import metrics
 from analysis.measures.metrics import INDUCED
 from analysis.runs import dataset
-from analysis.runs.dataset import Dataset, RunFile
+from analysis.runs.dataset import Dataset
 from analysis.runs.files import read_rows
 from analysis.runs.flentfile import TCP_KINDS
 from emulation import datafile, kernel
@@ -36,6 +36,7 @@ from emulation.machine import rootfs
 from emulation.model.run import Run, Study
 from emulation.model.units import Duration, UnitError
 from emulation.runs import campaign
+from emulation.runs.index import index
 from emulation.runs.run import paths
 from emulation.study import studies
 from emulation.study.schema import unknown
@@ -104,7 +105,8 @@ class Chosen(Sequence[Run]):
         run that cannot be read, or is not there yet.
         """
         self._all_there()
-        found = dataset.read_runs([_file(run, self.data) for run in self.all], **options)
+        known = index(self.data, self.all[0].experiment.paper).by_id
+        found = dataset.read_runs([known[run.id] for run in self.all], **options)
         more = ["run", *(name for name in self.axes if name not in found.runs)]
         return found._replace(runs=found.runs.merge(self.axes[more], on="run", how="left"))
 
@@ -239,17 +241,3 @@ def _duration(length: str | float) -> Duration:
         return Duration.of_seconds(str(length))
     except UnitError as error:
         raise ConfigError(str(error), "length") from error
-
-
-def _file(run: Run, data: Path) -> RunFile:
-    target, provenance = paths(run, data)
-    return RunFile(
-        paper=run.experiment.paper,
-        variant=run.variant,
-        link=run.link.name,
-        qdisc=run.qdisc,
-        cc=run.cc,
-        seed=run.seed,
-        data=target,
-        provenance=provenance,
-    )

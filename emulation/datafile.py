@@ -50,7 +50,7 @@ def beside(record: Path) -> Path:
 def is_reduced(record: Path) -> bool:
     """Whether of the run with the provenance `record` only that and its measures are kept.
 
-    `analysis.measures.reduced` makes such runs: `data_sha256` still says what the data are.
+    `emulate run --reduced` makes such runs: `data_sha256` still says what the data are.
     """
     if beside(record).exists() or not record.is_file():
         return False

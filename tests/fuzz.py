@@ -80,7 +80,8 @@ def _unpacked(pattern: str, number: int) -> list[bytes]:
 def _run_file(path: Path) -> Any:
     from analysis.runs.dataset import RunFile
 
-    return RunFile("mine", "x", "10/1", "codel", "cubic", 1, path, path.with_name("seed-001.json"))
+    record = path.with_name("seed-001.json")
+    return RunFile("mine", "x", "modern", "10/1", "codel", "cubic", 1, path, record, "mine/x")
 
 
 def _flent(path: Path) -> None:

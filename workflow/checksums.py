@@ -11,6 +11,7 @@ import json
 import sys
 from pathlib import Path
 
+from emulation.runs.index import indexes
 from emulation.runs.run import kernel_log
 from emulation.study import studies
 
@@ -33,7 +34,7 @@ def text(data: Path) -> str:
 
 def without_run(data: Path) -> list[Path]:
     """The logs of kernels below `data` that no run there names."""
-    runs = data.glob("*/*/*/*/*/seed-*.json")  # of other studies, too
+    runs = (run.provenance for study in indexes(data) for run in study.runs)
     named = {data / kernel_log(json.loads(path.read_text())["kernel_log_sha256"]) for path in runs}
     return sorted({*(data / kernel_log("")).parent.iterdir()} - named)
 

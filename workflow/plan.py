@@ -12,14 +12,14 @@ from typing import Any
 from analysis.errors import DataError
 from analysis.measures.registry import Measure, registry_of
 from analysis.runs import study
-from analysis.runs.dataset import era_and_kernel
+from analysis.runs.dataset import RunFile, all_runs, cells_of, index_of
 from analysis.site.figurefile import Cell, FigureFile, check_values, read_figure
 from analysis.sources import closure, own_code
 from emulation.config import ownfile
 from emulation.config.catalogue import all_labels, experiment, experiments, select
 from emulation.errors import ConfigError
 from emulation.host.cache import state
-from emulation.model.run import Experiment, Run
+from emulation.model.run import Experiment, Run, era_and_kernel
 from emulation.model.units import Duration
 from emulation.study import studies
 from emulation.study.schema import unknown
@@ -206,9 +206,8 @@ class Plan:
         runs = {run.id: run for figure in self.figures.values() for run in self.runs(figure)}
         cells: dict[str, list[Run]] = {}
         for name, run in runs.items():
-            folder = name.rpartition("/")[0]
-            whole = self.thin and not (self.runs_root / folder).exists()
-            cells.setdefault(folder if whole else name, []).append(run)
+            whole = self.thin and not (self.runs_root / run.cell).exists()
+            cells.setdefault(run.cell if whole else name, []).append(run)
         return {cell[0].id: tuple(cell) for cell in cells.values()}
 
     def probes(self, run: str) -> tuple[str, ...]:
@@ -237,7 +236,7 @@ class Plan:
     def _batch_of(self, run: Run) -> str:
         first = (run.seed - 1) // self.batch * self.batch + 1
         last = first + self.batch - 1
-        return f"{run.id.rpartition('/')[0]}/seeds-{first:03d}-{last:03d}"
+        return f"{run.cell}/seeds-{first:03d}-{last:03d}"
 
     def _stamps(self, runs: Iterable[Run]) -> list[Path]:
         names = dict.fromkeys(self._batch_of(run) for run in runs)
@@ -254,14 +253,14 @@ class Plan:
             places = (folder / figure.parameters["table"] for folder in self._tables(figure))
             return [path for path in places if path.is_file()][:1]
         root = self.root_of(figure)
-        return [path for cell in figure.cells() for path in _there(root, cell.folder)]
+        return [path for cell in figure.cells() for path in _files_of(root, cell)]
 
     def not_shown(self, figure: FigureFile) -> list[str]:
         """The qdiscs of `figure` of which there is no run at all."""
         if self.scale is not None:
             return []
         root, cells = self.root_of(figure), figure.cells()
-        shown = {cell.qdisc for cell in cells if _there(root, cell.folder)}
+        shown = {cell.qdisc for cell in cells if _files_of(root, cell)}
         return sorted({cell.qdisc for cell in cells} - shown)
 
     def awaited(self, figure: FigureFile) -> list[Path]:
@@ -303,15 +302,17 @@ class Plan:
     @cached_property
     def _provenances(self) -> list[Path]:
         roots = {self.data, *(one.runs_root(self.data) for one in study.known())}
-        return sorted(path for one in roots for path in one.glob("*/*/*/*/*/seed-*.json"))
+        return sorted(run.provenance for root in roots for run in all_runs(root))
 
-    def records(self) -> list[Path]:
-        """The provenance of each run of the figures that is there now."""
+    def records(self) -> list[RunFile]:
+        """The runs of the figures that are there now."""
+        figures = self.figures.values()
         if self.scale is not None:
-            paths = [self.runs_root / f"{one}.json" for one in self.all_runs()]
-            return [path for path in paths if path.is_file()]
-        files = (path for one in self.figures.values() for path in self.data_files(one))
-        return sorted({path for path in files if path.suffix == ".json"})
+            studies_of = {run.experiment.paper for run in self.all_runs().values()}
+            known = (index_of(self.runs_root, name) for name in sorted(studies_of))
+            return [run for runs in known for run in runs if run.run in self.steps]
+        cells = dict.fromkeys((self.root_of(one), cell) for one in figures for cell in one.cells())
+        return [run for root, cell in cells for run in _cells(root, cell.paper).get(cell, ())]
 
     def lengths(self, figure: FigureFile) -> list[str]:
         """How the folders of a figure's runs name the scale's length: `20s`, or `rrul=20s` of each
@@ -372,9 +373,12 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 @cache  # several figures show a cell, and each is asked for several times
-def _there(root: Path, folder: str, end: str = "") -> list[Path]:
-    """The files of the runs in a folder below `root`, or in those that the pattern fits."""
-    return sorted(root.glob(f"{folder}/seed-*{end}"))
+def _files_of(root: Path, cell: Cell) -> list[Path]:
+    """The files of the runs of a cell below `root`."""
+    return [path for run in _cells(root, cell.paper).get(cell, ()) for path in run.files]
+
+
+_cells = cache(cells_of)
 
 
 def _digest(texts: Iterable[str]) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from pathlib import Path
 
 from emulation.checks.stale import causes, sentences
 from emulation.errors import EmulationError
+from emulation.runs.index import indexes
 from emulation.study import studies
 
 
@@ -21,7 +23,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if (folder / studies.FILE).is_file():
             studies.add(folder)
-        counted = causes(sorted(given.data.glob("*/*/*/*/*/seed-*.json")))
+        found = list(indexes(given.data))
+        counted = causes(run for study in found for run in study.runs)
+        counted += Counter(gone=sum(len(study.damaged) for study in found))
     except EmulationError as error:
         print(f"workflow.stale: error: {error}", file=sys.stderr)
         return error.exit_status

@@ -33,10 +33,9 @@ def shipped(paper: str, cell: Point, era: str, data: Path) -> tuple[int, Values]
 
     (0, nothing) where there is none. Raises DataError for runs that cannot be read.
     """
-    variant = dataset.variant_name(cell.label, era)
     try:
         found = dataset.find_runs(
-            data, paper, variant, link=cell.link.name, qdiscs=[cell.qdisc], cc=cell.cc
+            data, paper, cell.label, eras=era, links=cell.link.name, qdiscs=cell.qdisc, ccs=cell.cc
         )
     except DataError:
         return 0, {}

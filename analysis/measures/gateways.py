@@ -196,7 +196,7 @@ def measure_dynamic(run: RunFile) -> Mapping[str, float]:
     found["after_falls_ms"] = _mean_within(table, falls, "median_ms")
     found |= _megabytes(table, rises)
     with suppress(DataError):  # of a qdisc that has no limit
-        found["full_percent"] = _full_percent(table, at, mbit_s, packets(axes(run.run)))
+        found["full_percent"] = _full_percent(table, at, mbit_s, packets(axes(run)))
     return {name: value for name, value in found.items() if not math.isnan(value)}
 
 

@@ -22,7 +22,7 @@ import scipy
 
 from analysis.errors import DataError
 from analysis.measures.table import measure_run
-from analysis.runs.dataset import RunFile
+from analysis.runs.dataset import RunFile, run_at
 
 FILE: Final = "predictions.csv"
 KEYS: Final = ("cell", "metric", "direction", "unit", "window", "n_runs")
@@ -91,12 +91,13 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def numbers_of(root: Path, cells: Iterable[str]) -> dict[str, list[dict[str, float]]]:
-    """What the seeds of each cell below `root` measured."""
-    numbers = {}
-    for cell in cells:
-        files = sorted((root / cell).glob("seed-*.json"))
-        numbers[cell] = [dict(measure_run(RunFile.at(root, path))) for path in files]
-    return numbers
+    """Return what the seeds of each cell below `root`, a folder of it, measured."""
+    return {cell: [dict(measure_run(run)) for run in runs_in(root, cell)] for cell in cells}
+
+
+def runs_in(root: Path, cell: str) -> list[RunFile]:
+    """Return the runs whose provenances lie in the folder `cell` of `root`."""
+    return [run_at(root, path) for path in sorted((root / cell).glob("*.json"))]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

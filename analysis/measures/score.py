@@ -13,7 +13,7 @@ import pandera.pandas as pa
 
 from analysis.measures.metrics import Interval, confidence_interval
 from analysis.measures.table import measure_run
-from analysis.runs.dataset import RunFile
+from analysis.runs.dataset import read_record, run_at
 from analysis.runs.published import read_table
 
 STUDY: Final = "rfc7928"
@@ -143,15 +143,13 @@ def measured(root: Path, provenances: Iterable[Path]) -> pd.DataFrame:
 
     Raises DataError for a run that cannot be measured.
     """
-    from emulation.datafile import read_json
-
     rows = []
     for path in provenances:
-        run = RunFile.at(root, path)
+        run = run_at(root, path)
         numbers = [number for number in NUMBERS if number.label == run.experiment]
         if not numbers:
             continue
-        found, told = measure_run(run), read_json(path)
+        found, told = measure_run(run), read_record(run)
         rows += [
             {
                 "qdisc": run.qdisc,

@@ -6,7 +6,6 @@ registered (`registry`), which returns numbers by names of metrics that are.
 
 import hashlib
 import math
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -19,12 +18,11 @@ from analysis.errors import DataError
 from analysis.measures import store
 from analysis.measures.registry import Measure, measure_of, metrics, registry_of
 from analysis.runs import recorded
-from analysis.runs.dataset import FEW_RUNS, KERNEL, RunFile, find_runs, read_record
+from analysis.runs.dataset import FEW_RUNS, RunFile, index_of, read_record
 from analysis.runs.flentfile import RERUN
 from analysis.runs.study import StudyFolder, as_data_error, of_run, study_at
 from emulation import datafile
 from emulation.host.pool import workers
-from emulation.model.run import DEFAULT_ERA
 from emulation.study import code
 from emulation.study.schema import unknown
 from emulation.study.studies import FILE
@@ -32,7 +30,6 @@ from emulation.study.studies import FILE
 #: In place of a metric, of a run that was measured and has none.
 NOTHING: Final = ""
 
-LENGTH: Final = re.compile(r"[0-9.]+(ms|s|min)")
 
 MEASURED: Final = pa.DataFrameSchema(
     {
@@ -64,36 +61,28 @@ def measure_study(
     `ccs` only.
 
     An era is as `RunFile` has it, with the kernel where it is not the default. Runs of another
-    length than the experiment's, whose folder says so, and of experiments without a `measure` are
-    left out, but for what probes recorded beside them. `jobs`
+    length than the experiment's, and of experiments without a `measure`, are left out, but for what
+    probes recorded beside them. `jobs`
     is the number of processes, by default one per core. Raises DataError for a run that cannot be
     read.
     """
     measures = {name: measure for name in study.experiments if (measure := measure_of(study, name))}
-    work: list[tuple[str, RunFile]] = []
-    for folder in sorted((data / study.name).glob("*/")):
-        experiment, *parts = folder.name.split("@")
-        if experiment not in measures or any(map(LENGTH.fullmatch, parts)):
-            continue
-        if not parts or parts[0].startswith(KERNEL):
-            parts.insert(0, DEFAULT_ERA)
-        era = "@".join(parts)
-        wanted = experiments is None or experiment in experiments
-        if wanted and (eras is None or era in eras):
-            found = find_runs(data, study.name, folder.name, reduced=True)
-            work += [(era, run) for run in found if ccs is None or run.cc in ccs]
+
+    def wanted(run: RunFile) -> bool:
+        chosen = ((run.experiment, experiments), (run.era, eras), (run.cc, ccs))
+        return all(values is None or value in values for value, values in chosen)
+
+    work = [
+        run
+        for run in index_of(data, study.name)
+        if run.experiment in measures and not run.length and wanted(run)
+    ]
     with store.measuring(data, study.name):
         rows = _known_and_new(study, data, measures, work, jobs)
     table = rows[list(MEASURED.columns)]
     captured = []
     for part in registry_of(study).recorded:
-        found = [
-            run
-            for run in recorded.find(data, study.name, part.probe)
-            if (experiments is None or run.experiment in experiments)
-            and (eras is None or run.era in eras)
-            and (ccs is None or run.cc in ccs)
-        ]
+        found = list(filter(wanted, recorded.find(data, study.name, part.probe)))
         captured += [part.of(found)] if found else []
     table = pd.concat([one for one in (table, *captured) if len(one)] or [table])
     types = dict.fromkeys(MEASURED.columns, str) | {"seed": int, "value": float}
@@ -134,10 +123,10 @@ def _known_and_new(
     study: StudyFolder,
     data: Path,
     measures: Mapping[str, Measure],
-    work: Sequence[tuple[str, RunFile]],
+    work: Sequence[RunFile],
     jobs: int | None,
 ) -> pd.DataFrame:
-    """The rows of `store.COLUMNS` of all runs of `work`, each with its era: those that are kept,
+    """The rows of `store.COLUMNS` of all runs of `work`, those that are kept,
     and the others measured and kept."""
     described = _described(study)
     how = {
@@ -145,16 +134,15 @@ def _known_and_new(
         + described
         for name, measure in measures.items()
     }
-    keys = store.keys((run, how[run.experiment]) for _, run in work)
+    keys = store.keys((run, how[run.experiment]) for run in work)
     by_key = dict(zip(keys, work, strict=True))
-    experiments = sorted({run.experiment for _, run in work})
+    experiments = sorted({run.experiment for run in work})
     kept = {name: store.read(data, study.name, name) for name in experiments}
     known = {key for table in kept.values() for key in table["key"].unique()}
-    todo = {key: one for key, one in by_key.items() if key not in known}
-    values = _measured([run for _, run in todo.values()], measures, jobs)
+    todo = {key: run for key, run in by_key.items() if key not in known}
+    values = _measured(list(todo.values()), measures, jobs)
     new = _table(
-        _rows(era, run, key, numbers)
-        for (key, (era, run)), numbers in zip(todo.items(), values, strict=True)
+        _rows(run, key, numbers) for (key, run), numbers in zip(todo.items(), values, strict=True)
     )
     found = []
     for name, table in kept.items():
@@ -217,8 +205,8 @@ def _values(run: RunFile, measure: Measure) -> Mapping[str, float]:
     return numbers
 
 
-def _rows(era: str, run: RunFile, key: str, values: Mapping[str, float]) -> list[tuple[Any, ...]]:
-    cell = (era, run.experiment, run.link, run.qdisc, run.cc, run.seed)
+def _rows(run: RunFile, key: str, values: Mapping[str, float]) -> list[tuple[Any, ...]]:
+    cell = (run.era, run.experiment, run.link, run.qdisc, run.cc, run.seed)
     known = {name: value for name, value in values.items() if not math.isnan(value)}
     return [(*cell, name, value, key) for name, value in (known or {NOTHING: 0.0}).items()]
 

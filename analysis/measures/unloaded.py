@@ -15,6 +15,7 @@ def unloaded(run: RunFile) -> list[RunFile]:
     experiment = study.of_run(run).experiments.get(run.experiment)
     if experiment is None or experiment.unloaded is None:
         return []
-    variant = run.variant.replace(run.experiment, experiment.unloaded, 1)
-    root = run.root or run.provenance.parents[5]
-    return find_runs(root, run.paper, variant, link=run.link, qdiscs=[UNLOADED_QDISC], cc=run.cc)
+    return find_runs(
+        run.root, run.paper, experiment.unloaded, eras=run.era, links=run.link, ccs=run.cc,
+        qdiscs=UNLOADED_QDISC, length=run.length,
+    )  # fmt: skip

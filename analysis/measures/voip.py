@@ -4,7 +4,7 @@ T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the WiFi
 AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
 """
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -15,7 +15,7 @@ from analysis.measures.metrics import CELL, RUN, Column, cell_metrics
 from analysis.measures.registry import Measure, Metric
 from analysis.measures.rrul import goodputs
 from analysis.runs.axes import axes
-from analysis.runs.dataset import Dataset, RunFile, find_settings, read_runs
+from analysis.runs.dataset import Dataset, RunFile, find_runs, read_runs
 from analysis.runs.flentfile import TCP_KINDS, Floats
 from analysis.runs.settings import Setting, of_setting
 from analysis.words import intervals
@@ -111,31 +111,33 @@ def overview(delays: pd.DataFrame, per_run: pd.DataFrame) -> pd.DataFrame:
 
 
 def other_tool(
-    root: Path, per_run: pd.DataFrame, paper: str, experiment: str, setting: Setting, length: str
+    runs: Sequence[RunFile], per_run: pd.DataFrame, experiment: str, setting: Setting
 ) -> pd.DataFrame:
-    """The cells of `per_run` beside those of `experiment`, which measures with another tool.
+    """The cells of `per_run` beside those of `experiment`, which measures with another tool;
+    `per_run` is of `runs`.
 
     One row per qdisc: median and 99th percentile of the delay in ms and loss in %, means over runs,
     of the one tool and the other. Empty where `experiment` has no run.
     """
-    link = str(per_run["link"].iloc[0])
+    first = runs[0]
     try:
-        files = find_settings(
-            root, paper, experiment, eras=[setting.era], ccs=[setting.cc], length=length, link=link
-        )
+        files = find_runs(
+            first.root, first.paper, experiment, eras=setting.era, ccs=setting.cc,
+            length=first.length, links=first.link,
+        )  # fmt: skip
     except DataError:
         return pd.DataFrame(columns=["qdisc"])
     titles = {"delay_median_ms": "Median (ms)", "delay_p99_ms": "99th p. (ms)", LOSS: "Loss (%)"}
     columns = list(titles)
     ours = of_setting(per_run, setting).groupby("qdisc", observed=True, sort=False)[columns].mean()
     others = run_voip(read_runs(files, kinds=["voip"])).groupby("qdisc", observed=True)[columns]
-    names = [_tool(str(per_run["run"].iloc[0])), _tool(files[0].run)]
+    names = [_tool(first), _tool(files[0])]
     tools = [ours.rename(columns=titles), others.mean().rename(columns=titles)]
-    first, second = (one.add_prefix(f"{name}: ") for name, one in zip(names, tools, strict=True))
-    return first.join(second).dropna().reset_index()
+    left, right = (one.add_prefix(f"{name}: ") for name, one in zip(names, tools, strict=True))
+    return left.join(right).dropna().reset_index()
 
 
-def _tool(run: str) -> str:
+def _tool(run: RunFile) -> str:
     """What a run measures its calls with: as the paper did, unless its axes name another."""
     return axes(run).get("probe", "D-ITG")
 

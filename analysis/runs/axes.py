@@ -12,10 +12,11 @@ from typing import Final
 import pandera.pandas as pa
 
 from analysis.errors import DataError
-from analysis.runs.dataset import KERNEL
+from analysis.runs.dataset import RunFile
 from analysis.runs.published import read_table
 from analysis.runs.study import StudyFolder, study_at
-from emulation.config.catalogue import experiment, load, select
+from emulation.config.catalogue import experiment
+from emulation.config.request import point_of
 from emulation.errors import ConfigError
 from emulation.model.qdisc import Qdisc
 from emulation.model.run import Point
@@ -33,21 +34,16 @@ SAID: Final = pa.DataFrameSchema(
 """One row per qdisc, as the sweep calls it, and axis: the value with its unit."""
 
 
-def axes(run_id: str) -> dict[str, str]:
-    """The axes of a run by its id, `mine/flows_4@2013/10-10/codel_5ms/reno/seed-001`.
+def axes(run: RunFile) -> dict[str, str]:
+    """Return the axes of a run.
 
-    `link`, `qdisc` and `cc`, as the id has them; what its sweep varies, as `flows` or `target`;
+    `link`, `qdisc` and `cc`, as its id has them; what its sweep varies, as `flows` or `target`;
     `base_rtt` and `mtu`; `algorithm`, `limit`, `ecn` and, where the algorithm has them, `target`
     and `interval`, its update interval included. Raises DataError for a run of a point that its
     study does not have.
     """
-    paper, variant, link, qdisc, cc, *_ = run_id.split("/")
-    study = study_at(paper)
-    label = variant.partition("@")[0]
-    point = load(study.folder).point(label, f"{link}/{qdisc}/{cc}")
-    if point is None:
-        kernel = variant.partition(f"@{KERNEL}")[2].partition("@")[0]
-        point = _asked_for(study, label, link.replace("-", "/"), qdisc, cc, kernel or None)
+    study = study_at(run.paper)
+    point = _point(study, run)
     varied = dict(point.axes)
     mtu = getattr(point.rig, "mtu", None)
     return {
@@ -57,22 +53,18 @@ def axes(run_id: str) -> dict[str, str]:
         **(_algorithm(point.up) if point.queues else {}),
         "mtu": str(mtu) if mtu else ETHERNET_MTU,
         "link": point.link.name,
-        "qdisc": qdisc,
-        "cc": cc,
+        "qdisc": run.qdisc,
+        "cc": run.cc,
     }
 
 
-def _asked_for(
-    study: StudyFolder, label: str, link: str, qdisc: str, cc: str, kernel: str | None
-) -> Point:
-    """The point of a run with a qdisc or control that the command line named, not the study."""
+def _point(study: StudyFolder, run: RunFile) -> Point:
     try:
-        of = experiment(f"{study.name}/{label}")
-        (run,) = select(of, link=link, qdisc=qdisc, cc=cc, seed=1, kernel=kernel)
-    except (ConfigError, ValueError) as error:
-        wrong = f"has no point {label}, {link}, {qdisc}, {cc}"
+        source = experiment(f"{study.folder}/{run.request['experiment']}")
+        return point_of(source, run.request)
+    except ConfigError as error:
+        wrong = f"has no point {run.experiment}, {run.link}, {run.qdisc}, {run.cc}"
         raise DataError.of(study.folder, wrong, "Add it, or leave these runs out") from error
-    return run.point
 
 
 def span_ms(run_axes: Mapping[str, str], name: str) -> float:

@@ -1,19 +1,15 @@
-"""From a tree of runs to tidy tables, checked against schemas.
+"""From a folder of runs to tidy tables, checked against schemas.
 
-A run is `<root>/<paper>/<variant>/<link>/<qdisc>/<cc>/seed-NNN.flent.gz`, or where it measured a
-table `seed-NNN.rows.jsonl.gz`, with its provenance, `seed-NNN.json`, beside it. The variant is the
-experiment and what is not its default: `rrul`, `rrul@2014`, `rrul@2014@20s`. A run exists when its
-`.json` does: a data file alone is one that is being written, and is passed over.
+What a run is its provenance says; `emulation.runs.index` has what all of a folder say. A run exists
+when its provenance does: a data file alone is one that is being written, and is passed over.
 """
 
 import difflib
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
-from itertools import product, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -31,73 +27,13 @@ from analysis.errors import (
 )
 from analysis.runs import files as readers
 from analysis.runs.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
-from emulation import datafile
 from emulation.host.pool import workers
-from emulation.model.era import ERAS
-from emulation.model.run import DEFAULT_ERA, NONE
+from emulation.runs.index import Index, RunFile as RunFile, index, indexes, run_file
 
-KERNEL: Final = "linux-"  # before the series or the digest of a kernel
+#: The values of a column that runs may have: one, several, or any.
+Columns = str | Collection[str] | None
+
 FEW_RUNS: Final = 8  # below this, starting processes costs more than it saves
-
-
-@dataclass(frozen=True, order=True)
-class RunFile:
-    """Where one run lies, and what its path says about it."""
-
-    paper: str
-    variant: str  # "rrul", "rrul@2014"
-    link: str  # download/upload in Mbit/s, "10/1"
-    qdisc: str
-    cc: str  # TCP congestion control
-    seed: int
-    data: Path
-    provenance: Path
-    root: Path | None = None  # the folder of runs that it is compared with; None: where it lies
-
-    @classmethod
-    def at(cls, root: Path, provenance: Path) -> "RunFile":
-        """The run below `root` with that provenance; DataError where it is not named as one."""
-        paper, variant, link, qdisc, cc = provenance.relative_to(root).parts[:5]
-        seed = provenance.stem.removeprefix("seed-")
-        if seed == provenance.stem or not seed.isdigit():
-            raise DataError.of(
-                provenance, "not named seed-NNN.json, as a run is", "Move it out of this folder"
-            )
-        return cls(
-            paper=paper,
-            variant=variant,
-            link=link if link == NONE else link.replace("-", "/"),
-            qdisc=qdisc,
-            cc=cc,
-            seed=int(seed),
-            data=datafile.beside(provenance),
-            provenance=provenance,
-        )
-
-    @property
-    def is_reduced(self) -> bool:
-        """Whether there are only its provenance and its measures (`analysis.measures.reduced`)."""
-        with readers.told():
-            return datafile.is_reduced(self.provenance)
-
-    @property
-    def experiment(self) -> str:
-        """`rrul`."""
-        return self.variant.partition("@")[0]
-
-    @property
-    def era(self) -> str:
-        """`2014`, `modern+single_drop`; with another kernel than the default `2014@linux-7.3`."""
-        rest = self.variant.split("@")[1:]
-        era = next((part for part in rest if re.split("[+-]", part)[0] in ERAS), DEFAULT_ERA)
-        return "@".join([era, *(part for part in rest if part.startswith(KERNEL))])
-
-    @property
-    def run(self) -> str:
-        """The run's id: `mine/first/10-1/codel/cubic/seed-001`."""
-        link = self.link.replace("/", "-")
-        cell = f"{self.paper}/{self.variant}/{link}/{self.qdisc}/{self.cc}"
-        return f"{cell}/seed-{self.seed:03d}"
 
 
 class Dataset(NamedTuple):
@@ -191,21 +127,6 @@ packets sent and how many of them got lost; of a web test the pages that lacked 
 mean of flent's steps of how long one takes."""
 
 
-def era_and_kernel(era: str) -> tuple[str, str | None]:
-    """`2014` and `7.3` of the era `2014@linux-7.3` of a run; None for the default kernel."""
-    name, _, kernel = era.partition(f"@{KERNEL}")
-    return name, kernel or None
-
-
-def variant_name(experiment: str, era: str = DEFAULT_ERA, length: str = "") -> str:
-    """The folder of runs: `rrul@2014@20s`; an empty `length` is the experiment's own.
-
-    `era` is as in `RunFile`, with the kernel where it is not the default.
-    """
-    parts = [one for one in era.split("@") if one != DEFAULT_ERA]
-    return "@".join([experiment, *parts, *([length] if length else [])])
-
-
 #: Where the relative paths in notebooks begin; papermill may be called from elsewhere.
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 
@@ -213,140 +134,132 @@ NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 def find_runs(
     root: Path,
     paper: str,
-    variant: str,
+    experiments: str | Iterable[str],
     *,
-    link: str | Collection[str] | None = None,
-    qdiscs: Collection[str] | None = None,
-    cc: str | None = None,
-    reduced: bool = False,
-) -> list[RunFile]:
-    """Runs below `root` in the order of their ids; with `reduced` also those without their data.
-
-    `link` is "10/1" (not the path's "10-1"), or several. A `root` that is not there is looked for
-    from the notebooks' folder. Raises DataError when there is none, and for a file whose name is
-    not that of a run; OnlyMeasures where a cell has none with its data, unless `reduced`.
-    """
-    require_text("paper", paper)
-    for name, values in (("link", [link] if isinstance(link, str) else link), ("qdiscs", qdiscs)):
-        if values is not None:
-            require_texts(name, values)
-    if not root.exists():
-        root = NOTEBOOKS / root
-    base = root / paper / variant
-    links = [link] if isinstance(link, str) else link
-    found: list[RunFile] = []
-    without_data: list[RunFile] = []
-    for provenance in sorted(base.glob("*/*/*/*.json")):
-        one = RunFile.at(root, provenance)
-        wanted = (
-            (links is None or one.link in links)
-            and (qdiscs is None or one.qdisc in qdiscs)
-            and cc in (None, one.cc)
-        )
-        if wanted:
-            (found if reduced or not one.is_reduced else without_data).append(one)
-    cells = {one.provenance.parent for one in found}
-    for one in without_data:
-        if one.provenance.parent not in cells:
-            raise OnlyMeasures.of(
-                one.provenance.parent, "its runs are here as their measures, without their data",
-                "Bring the data back by `emulate run --again`, or leave the cell out",
-            )  # fmt: skip
-    if not found:
-        which = " ".join([*sorted(links or ()), *sorted(qdiscs or ()), *([cc] if cc else [])])
-        wrong = f"no run of {which or 'any cell'}{_instead(base)}"
-        raise DataError.of(base, wrong, "Emulate the cells that the figure needs")
-    return found
-
-
-def _instead(base: Path) -> str:
-    """What there is runs of in the folder of an experiment, or experiments with a name like it."""
-    cells = [path.parts[-3:] for path in sorted(base.glob("*/*/*"))]
-    if cells:
-        links, qdiscs, ccs = (", ".join(dict.fromkeys(part)) for part in zip(*cells, strict=True))
-        return f"; there are {links.replace('-', '/')} with {qdiscs} and {ccs}"
-    names = [path.name for path in base.parent.iterdir()] if base.parent.is_dir() else []
-    near = difflib.get_close_matches(base.name, sorted(names), n=3)
-    return f"; there is {' or '.join(near)}" if near else ""
-
-
-def find_settings(
-    root: Path,
-    paper: str,
-    experiment: str,
-    *,
-    eras: Sequence[str],
-    ccs: Sequence[str],
-    length: str = "",
-    link: str | Collection[str] | None = None,
-    qdiscs: Collection[str] | None = None,
-    reduced: bool = False,
-) -> list[RunFile]:
-    """Runs of an experiment in those of `eras` and with those of `ccs` that there are runs of.
-
-    Raises DataError, that of the first era and congestion control, where there is none at all, and
-    OnlyMeasures as `find_runs`.
-    """
-    require_text("experiment", experiment)
-    require_text("length", length)
-    for name, values in (("eras", eras), ("ccs", ccs)):
-        require_texts(name, values)
-    return gathered(
-        partial(
-            find_runs, root, paper, variant_name(experiment, era, length),
-            link=link, qdiscs=qdiscs, cc=cc, reduced=reduced,
-        )
-        for cc, era in product(ccs, eras)
-    )  # fmt: skip
-
-
-def find_several(
-    root: Path,
-    paper: str,
-    experiments: Iterable[str],
-    *,
-    eras: Sequence[str],
-    ccs: Sequence[str],
-    qdiscs: Collection[str] | Mapping[str, Collection[str]] | None = None,
-    links: Collection[str] = (),
+    eras: Columns = None,
+    ccs: Columns = None,
+    links: Columns = None,
+    qdiscs: Columns | Mapping[str, Collection[str]] = None,
     length: str | Mapping[str, str] = "",
     reduced: bool = False,
 ) -> list[RunFile]:
-    """Runs of several experiments, of all `links` where none is named.
+    """Return the runs of a study below `root` that have these values, None standing for any.
 
-    `qdiscs` and `length` are mappings where they differ between experiments. Experiments without
-    any run are left out; raises DataError, that of the first, where there is none at all.
+    They come by experiment, congestion control and era in the order given, and then by their paths.
+    `length` is that of the load, empty for the experiment's own; it and `qdiscs` are mappings where
+    experiments differ. With `reduced`, also runs without their data are returned. A `root` that is
+    not there is looked for from the notebooks' folder. What has no run is left out. Raises
+    DataError where there is none at all, and for a file that is no provenance; OnlyMeasures where a
+    cell has no run with its data, unless `reduced`.
     """
-    names = [*experiments] if not isinstance(experiments, str) else experiments
+    names = [experiments] if isinstance(experiments, str) else [*experiments]
+    require_text("paper", paper)
     require_texts("experiments", names)
     if isinstance(qdiscs, Mapping):
         require_several("experiments", names, qdiscs)
-    return gathered(
-        partial(
-            find_settings, root, paper, experiment, eras=eras, ccs=ccs,
-            length=length.get(experiment, "") if isinstance(length, Mapping) else length,
-            qdiscs=qdiscs[experiment] if isinstance(qdiscs, Mapping) else qdiscs,
-            link=links or None, reduced=reduced,
-        )
-        for experiment in names
-    )  # fmt: skip
-
-
-def gathered(searches: Iterable[Callable[[], list[RunFile]]]) -> list[RunFile]:
-    """What all `searches` find; a search without any run (DataError) is passed over, unless all
-    are: then the error of the first is raised. OnlyMeasures is raised at once."""
+    if not root.exists():
+        root = NOTEBOOKS / root
+    known = index_of(root, paper)
     found: list[RunFile] = []
-    lacking: list[DataError] = []
-    for search in searches:
-        try:
-            found += search()
-        except OnlyMeasures:
-            raise
-        except DataError as error:
-            lacking.append(error)
+    missing: list[str] = []
+    for name in names:
+        of = qdiscs[name] if isinstance(qdiscs, Mapping) else qdiscs
+        span = length.get(name, "") if isinstance(length, Mapping) else length
+        require_text("length", span)
+        wanted = {
+            axis: _texts(f"{axis}s", values)
+            for axis, values in (("cc", ccs), ("era", eras), ("link", links), ("qdisc", of))
+        }
+        here = [run for run in known if run.experiment == name and run.length == span]
+        runs = _with_values(here, wanted)
+        found += runs
+        if not runs:
+            missing.append(f"{_none_of(name, span, wanted)}{_instead(name, here, known)}")
     if not found:
-        raise lacking[0] if lacking else DataError("no link, qdisc or experiment is asked for.")
+        wrong = missing[0] if missing else "no link, qdisc or experiment is asked for"
+        raise DataError.of(root / paper, wrong, "Emulate the cells that the figure needs")
+    return found if reduced else _whole(found)
+
+
+def _with_values(runs: Iterable[RunFile], wanted: Mapping[str, list[str] | None]) -> list[RunFile]:
+    """Return those of `runs` with the wanted values, by congestion control and era as wanted."""
+    chosen = [
+        run
+        for run in runs
+        if all(texts is None or getattr(run, axis) in texts for axis, texts in wanted.items())
+    ]
+    ccs, eras = wanted["cc"], wanted["era"]
+    return sorted(
+        chosen,
+        key=lambda run: (ccs.index(run.cc) if ccs else 0, eras.index(run.era) if eras else 0),
+    )
+
+
+def index_of(root: Path, paper: str) -> Sequence[RunFile]:
+    """Return all runs of a study below `root`; raise DataError for a file that is none."""
+    return _checked(index(root, paper)).runs
+
+
+def all_runs(root: Path) -> Iterator[RunFile]:
+    """Yield all runs below `root`, by study; raise DataError for a file that is none."""
+    for found in indexes(root):
+        yield from _checked(found).runs
+
+
+def cells_of(root: Path, paper: str) -> Mapping[tuple[str, ...], Sequence[RunFile]]:
+    """Return the same by `RunFile.cell`."""
+    return _checked(index(root, paper)).cells
+
+
+def _checked(found: Index) -> Index:
+    for path, why in found.damaged:
+        raise DataError.of(path, why, RERUN)
     return found
+
+
+def run_at(root: Path, provenance: Path) -> RunFile:
+    """Return the run below `root` with that provenance; raise DataError where it is none."""
+    with readers.told():
+        return run_file(root, provenance)
+
+
+def _whole(runs: Iterable[RunFile]) -> list[RunFile]:
+    """Return those of `runs` that have their data; raise OnlyMeasures for a cell without any."""
+    cells: dict[tuple[str, ...], list[RunFile]] = {}
+    for run in runs:
+        cells.setdefault(run.cell, []).append(run)
+    for cell in cells.values():
+        if all(run.is_reduced for run in cell):
+            raise OnlyMeasures.of(
+                cell[0].provenance.parent,
+                "its runs are here as their measures, without their data",
+                "Bring the data back by `emulate run --again`, or leave the cell out",
+            )  # fmt: skip
+    return [run for cell in cells.values() for run in cell if not run.is_reduced]
+
+
+def _texts(name: str, values: Columns) -> list[str] | None:
+    """Return the values of a column as a list; raise DataError for what are no texts."""
+    if values is None:
+        return None
+    texts = [values] if isinstance(values, str) else values
+    require_texts(name, texts)
+    return list(texts)
+
+
+def _none_of(name: str, length: str, wanted: Mapping[str, list[str] | None]) -> str:
+    values = [text for texts in wanted.values() for text in texts or ()]
+    return f"no run of {' '.join(filter(None, [name, length, *values]))}"
+
+
+def _instead(name: str, here: Sequence[RunFile], known: Sequence[RunFile]) -> str:
+    """Return what there is of an experiment, or which experiments have a name like it."""
+    if here:
+        columns = zip(*((run.link, run.qdisc, run.cc, run.era) for run in here), strict=True)
+        links, qdiscs, ccs, eras = (", ".join(dict.fromkeys(column)) for column in columns)
+        return f"; there are {links} with {qdiscs} and {ccs}, of {eras}"
+    near = difflib.get_close_matches(name, sorted({run.experiment for run in known}), n=3)
+    return f"; there is {' or '.join(near)}" if near else ""
 
 
 def read_runs(
@@ -430,10 +343,6 @@ def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentF
             "page_ms": flent.page_ms,
             "base_rtts_ms": [float(one) for one in record.get("base_rtts_ms", [])],
         }
-        era_told = str(record["era"])
-    if era_told != file.era.partition("@")[0]:
-        wrong = f"of the era {era_told!r}"
-        raise DataError.of(file.provenance, wrong, f"Move it out of a folder of {file.era!r}")
     if row["length_s"] != flent.length_s:
         wrong = f"{row['length_s']:g} s of load here, {flent.length_s:g} s in {file.data.name}"
         raise DataError.of(file.provenance, wrong, RERUN)

@@ -8,7 +8,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.errors import DataError
-from analysis.runs.dataset import RunFile, read_record, usable
+from analysis.runs.dataset import RunFile, index_of
 from analysis.runs.files import read_csv
 
 KEY: Final = ("experiment", "era", "link", "qdisc", "cc", "seed")
@@ -28,16 +28,14 @@ def find(data: Path, study: str, probe: str) -> list[RunFile]:
     """The runs of a study below the folder `data` beside which the `probe` left its table; of runs
     that differ in their length alone the longest."""
     found: dict[tuple[object, ...], RunFile] = {}
-    for path in sorted((data / study).glob(f"*/*/*/*/seed-*.{probe}.csv")):
-        run = RunFile.at(data, path.with_name(f"{path.name.split('.')[0]}.json"))
+    for run in beside(index_of(data, study), probe):
         key = tuple(getattr(run, name) for name in KEY)
         found[key] = max(found[key], run, key=_length_s) if key in found else run
     return list(found.values())
 
 
 def _length_s(run: RunFile) -> float:
-    with usable(run):
-        return float(read_record(run)["length_s"])
+    return float(run.request["length_s"])
 
 
 def beside(runs: Iterable[RunFile], probe: str) -> list[RunFile]:
@@ -60,11 +58,8 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
     for run in beside(runs, probe):
         path = _table(run, probe)
         about = {name: getattr(run, name) for name in KEY}
-        record = read_record(run)
-        with usable(run):
-            length_s = float(record["length_s"])
         try:
-            table = read_csv(path, dtype=texts).assign(**about, length_s=length_s)
+            table = read_csv(path, dtype=texts).assign(**about, length_s=_length_s(run))
             found[path] = table[list(form.columns)].astype(_floats(form))
         except (ValueError, KeyError) as error:
             raise _unlike(path, probe, error) from error

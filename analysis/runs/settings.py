@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from emulation.model.run import DEFAULT_ERA
+from emulation.model.run import DEFAULT_ERA, era_and_kernel
 
 MANY: Final = 4
 """Changes of an era that a title only counts."""
@@ -31,7 +31,7 @@ def linux_of(era: str) -> str:
 
     Of more changes than a title has room for: "Linux of 2014, 4 changes".
     """
-    era, _, kernel = era.partition("@linux-")
+    era, kernel = era_and_kernel(era)
     base, *changes = re.split(r"(?=[+-])", era)
     short = era if len(changes) < MANY else f"{base}, {len(changes)} changes"
     linux = "today's Linux" if era == DEFAULT_ERA else f"Linux of {short}"

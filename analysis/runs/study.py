@@ -94,7 +94,7 @@ class StudyFolder:
     def experiments(self) -> Mapping[str, Experiment]:
         """Its experiments by name, and by each label of their points."""
         found = all_labels(self.about.experiments)
-        return {name.rpartition("/")[2]: one for name, one in found.items()}
+        return {experiment.name: experiment for experiment in found.values()}
 
     def runs_root(self, data: Path) -> Path:
         """The folder that has its runs, below its name: `data`, or its own `data`."""

@@ -34,7 +34,7 @@ from typing import Any, Final, NamedTuple
 
 from analysis.errors import DataError
 from analysis.measures.unloaded import UNLOADED_QDISC
-from analysis.runs.dataset import era_and_kernel, variant_name
+from analysis.runs.dataset import cells_of
 from analysis.runs.statement import read_claims
 from analysis.runs.study import study_at
 from analysis.runs.switches import eras_of
@@ -42,7 +42,7 @@ from analysis.sources import check_notebook
 from emulation.config.catalogue import select
 from emulation.config.ownfile import names
 from emulation.errors import ConfigError, printable
-from emulation.model.run import DEFAULT_ERA, NONE as NO_AXIS, Experiment
+from emulation.model.run import DEFAULT_ERA, NONE as NO_AXIS, Experiment, era_and_kernel
 from emulation.study import studies
 from emulation.study.schema import unknown
 from emulation.study.source import Source
@@ -66,7 +66,7 @@ Without = Sequence[str] | Mapping[str, Sequence[str]]
 
 
 class Cell(NamedTuple):
-    """One point of a sweep, all of whose runs belong to the figure."""
+    """One point of a sweep, all of whose runs belong to the figure; their `RunFile.cell`."""
 
     paper: str
     experiment: str
@@ -75,13 +75,6 @@ class Cell(NamedTuple):
     qdisc: str
     cc: str
     length: str = ""  # of the load; empty: the experiment's own
-
-    @property
-    def folder(self) -> str:
-        """Where the cell's runs lie below the data root."""
-        link = self.link.replace("/", "-")
-        variant = variant_name(self.experiment, self.era, self.length)
-        return f"{self.paper}/{variant}/{link}/{self.qdisc}/{self.cc}"
 
 
 @dataclass(frozen=True)
@@ -236,11 +229,11 @@ def check_values(figure: FigureFile, root: Path) -> None:
     """
     _check_places(figure)
     seen: set[tuple[str, str, str]] = set()
-    for cell in figure.cells():
+    cells = figure.cells()
+    there = {paper: cells_of(root, paper) for paper in {cell.paper for cell in cells}}
+    for cell in cells:
         values = {(cell.experiment, axis, getattr(cell, axis)) for axis in AXES}
-        # `20-5` is no link, but the folder of one
-        there = "-" not in cell.link and any((root / cell.folder).glob("seed-*"))
-        if there or values <= seen:
+        if values <= seen or cell in there[cell.paper]:
             seen |= values
             continue
         own = cell.paper == figure.study.name

@@ -10,7 +10,6 @@ import pandas as pd
 
 from analysis.errors import DataError, brief
 from analysis.runs import study
-from analysis.runs.dataset import variant_name
 from analysis.runs.files import read_csv
 from analysis.runs.order import in_order
 from analysis.runs.settings import Setting
@@ -20,6 +19,7 @@ from analysis.site.notebookpage import data_root
 from analysis.site.outputs import FIGURE, SUMMARY, TABLE, Summary, read_summary
 from analysis.site.tables import texts
 from analysis.words import ranges
+from emulation.model.run import era_and_kernel, variant_name
 
 MOST_ROWS: Final = 150  # of a table on a page; a longer one is linked
 OPEN_ROWS: Final = 30  # a longer one is folded
@@ -100,7 +100,7 @@ class Shown:
             seeds.setdefault(ranges(cell["seeds"]), []).append(cell["qdisc"])
         return [
             Ran(
-                variant_name(experiment, era),
+                variant_name(experiment, *era_and_kernel(era)),
                 link,
                 f"{experiment}, {Setting(era, cc).title}, {link} Mbit/s: "
                 + "; ".join(f"seeds {s} of {', '.join(in_order(q))}" for s, q in seeds.items()),

@@ -18,14 +18,15 @@ from urllib.parse import quote
 
 from analysis.errors import DataError
 from analysis.runs import study
-from analysis.runs.dataset import RunFile, find_runs
+from analysis.runs.dataset import RunFile, all_runs
 from analysis.runs.files import read_json
 from analysis.runs.flentfile import RERUN
 from analysis.runs.order import in_order
 from analysis.site import pages
 from analysis.words import ranges
 from emulation.config import remarks
-from emulation.config.catalogue import all_labels, recorded
+from emulation.config.catalogue import all_labels
+from emulation.config.request import run_of
 from emulation.errors import ConfigError
 from emulation.model.run import Experiment
 
@@ -99,23 +100,19 @@ def variants(data: Path) -> list[Variant]:
     Raises DataError for a provenance that cannot be used.
     """
     roots = {data, *(one.runs_root(data) for one in study.known())}
-    files = (path for root in roots for path in root.glob("*/*/*/*/*/seed-*.json"))
-    folders = sorted({path.parents[3] for path in files})
-    order = study.in_order({folder.parent.name for folder in folders})
-    folders.sort(key=lambda one: (order.index(one.parent.name), one.name))
+    runs: dict[tuple[str, str], list[RunFile]] = {}
+    for run in (run for root in sorted(roots) for run in all_runs(root)):
+        runs.setdefault((run.paper, run.variant), []).append(run)
+    order = study.in_order({paper for paper, _ in runs})
     known = _experiments()
     return [
-        Variant(
-            one.parent.name,
-            one.name,
-            _rows(find_runs(one.parents[1], one.parent.name, one.name, reduced=True), known),
-        )
-        for one in folders
+        Variant(paper, name, _rows(runs[paper, name], known))
+        for paper, name in sorted(runs, key=lambda one: (order.index(one[0]), one[1]))
     ]
 
 
 def _experiments() -> dict[str, Experiment]:
-    """The experiments of all studies that can be read, as `recorded` takes them."""
+    """The experiments of all studies that can be read, as `run_of` takes them."""
     found: dict[str, Experiment] = {}
     for one in study.known():
         with contextlib.suppress(DataError):
@@ -137,7 +134,7 @@ def _rows(files: Iterable[RunFile], known: Mapping[str, Experiment]) -> tuple[Ro
 def _notes(told: Mapping[str, Any], known: Mapping[str, Experiment]) -> tuple[str, ...]:
     """As the console has them before a run; none on a run that its study no longer has."""
     try:
-        return tuple(remarks.of_run(recorded(told, known)))
+        return tuple(remarks.of_run(run_of(told, known)))
     except ConfigError:
         return ()
 

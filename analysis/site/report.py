@@ -17,11 +17,11 @@ from analysis.claims.record import Claim
 from analysis.errors import DataError
 from analysis.plots.style import looks
 from analysis.runs import study
-from analysis.runs.dataset import variant_name
 from analysis.site import pages, verdicts
 from analysis.site.execute import PAGE
 from analysis.site.gallery import Shown, collect
 from analysis.site.inventory import Variant, variants, write_runs
+from emulation.model.run import era_and_kernel, variant_name
 
 
 def claims_of(shown: Shown, claims: Iterable[Claim]) -> list[Claim]:
@@ -117,7 +117,7 @@ def _notes(shown: Shown, notes: Mapping[tuple[str, str, str, str], tuple[str, ..
     about: dict[str, list[str]] = {}
     for cell in shown.summary.cells:
         # An earlier version wrote cells without an experiment; it is drawn again later.
-        variant = variant_name(cell.get("experiment", ""), cell.get("era", ""))
+        variant = variant_name(cell.get("experiment", ""), *era_and_kernel(cell.get("era", "")))
         for note in notes.get((variant, cell["link"], cell["qdisc"], cell["cc"]), ()):
             about.setdefault(note, []).append(f"{cell['qdisc']}, {cell['cc']}")
     return [f"{'; '.join(dict.fromkeys(cells))}: {note}" for note, cells in about.items()]

@@ -93,16 +93,12 @@ def _say(study: StudyFolder) -> None:
 def _tell_stale(claims: list[dict[str, Any]], studies: list[StudyFolder], data: Path) -> None:
     """Say where runs that verdicts rest on are not what they would be today."""
     from emulation.checks import stale  # NumPy takes long to import
+    from emulation.runs.index import index
 
     judged = {(claim["paper"], name) for claim in claims for name in claim["experiments"]}
-    files = [
-        path
-        for study in studies
-        for path in sorted((study.runs_root(data) / study.name).glob("*/*/*/*/seed-*.json"))
-        if (study.name, path.parents[3].name.partition("@")[0]) in judged
-    ]
+    runs = (run for study in studies for run in index(study.runs_root(data), study.name).runs)
     try:
-        counted = stale.causes(files)
+        counted = stale.causes(run for run in runs if (run.paper, run.experiment) in judged)
     except EmulationError as error:
         print(f"note: which runs are stale cannot be told: {error}", file=sys.stderr)
         return

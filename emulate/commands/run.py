@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulate.commands.arguments import Once, add_unconfined, positive, whole
 from emulate.commands.kernel import named
+from emulation import datafile
 from emulation.config import remarks
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
@@ -23,7 +25,8 @@ from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
 from emulation.model.units import Duration, UnitError
 from emulation.runs import campaign
-from emulation.runs.run import Result, require_flent, today
+from emulation.runs.index import RunFile
+from emulation.runs.run import Measure, Result, require_flent, today
 from emulation.study import studies, trust
 from emulation.study.source import Source
 
@@ -91,6 +94,12 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         action="store_true",
         help="keep what flent wrote beside the data, which are made of it: all digits and raw "
         "values, as .raw.flent.gz",
+    )
+    parser.add_argument(
+        "--reduced",
+        action="store_true",
+        help="keep what was measured, in the provenance, in place of the data: what claims need of "
+        "seeds that nobody looks at one by one; 'emulate verify' does such runs again, too",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the runs and do none")
     parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
@@ -218,14 +227,19 @@ def run(args: argparse.Namespace) -> int:
         check(probes, one)  # refuses before anything is booted
         if args.raw:
             require_flent(one)
+        if args.reduced:
+            _require_measure(one, args)
     if args.dry_run or not runs:
         for one in runs:
             print(json.dumps({"run": one.id, "job": job_of(one)}) if args.json else one.id)
         return 0
     built = named(runs[0].kernel)
     root = rootfs.build()
-    options = campaign.Options(args.keep, args.again, args.capture, args.trace, probes, args.raw)
     output = args.output or data_folder(runs)
+    measure = _numbers(output) if args.reduced else None
+    options = campaign.Options(
+        args.keep, args.again, args.capture, args.trace, probes, args.raw, measure
+    )
     with campaign.progress(len(runs), sys.stderr.isatty()) as (on_step, on_result):
         failed: list[EmulationError] = []
 
@@ -256,11 +270,34 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _require_measure(run: Run, args: argparse.Namespace) -> None:
+    """Raise `ConfigError` where nothing would be measured, or more is to be kept than that."""
+    if run.experiment.measure is None:
+        raise ConfigError("names no 'measure'", run.experiment.id, "leave out --reduced")
+    if args.raw or args.capture or args.trace:
+        what = "keeps no data, and --raw, --capture and --trace keep more than those"
+        raise ConfigError(what, "--reduced", "leave out one or the other")
+
+
+def _numbers(data: Path) -> Measure:
+    """Return what measures runs; numbers are divided by those of the runs below `data`."""
+    from analysis.errors import DataError  # pandas takes a second to import
+    from analysis.measures.table import measure_run
+
+    def numbers(file: RunFile) -> Mapping[str, float]:
+        try:
+            return measure_run(replace(file, root=data))
+        except DataError as error:
+            raise EmulationError(str(error).rstrip(".")) from error
+
+    return numbers
+
+
 def _warn_stale(run: Run, result: Result, built: Kernel, root: RootFs) -> None:
     """Say so where a run that was there already is not what it would be today."""
-    from emulation.checks.verify import Shipped, other_identity  # what it takes is seldom needed
+    from emulation.checks.verify import other_identity  # what it takes is seldom needed
 
-    old = Shipped.at(result.provenance).record["identity"]
+    old = datafile.read_json(result.provenance)["identity"]
     differences = other_identity(old, today(run, built, root))
     if differences:
         print(

@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +35,7 @@ from emulation.errors import (
 from emulation.host import seal
 from emulation.host.pool import workers
 from emulation.machine import rootfs
+from emulation.runs.index import RunFile
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -138,14 +138,12 @@ def _changed(runs: list[Shipped], root: RootFs) -> dict[identities.Pair, list[Sh
     return pairs
 
 
-def measured(run: Shipped, folder: Path) -> Measured:
-    """The numbers of a run that claims are about; `folder` has the runs that it is divided by."""
+def measured(run: RunFile) -> Measured:
+    """Return the numbers of a run that claims are about, with their units."""
     from analysis.measures.registry import metrics  # pandas takes a second to import
     from analysis.measures.table import measure_run
-    from analysis.runs.dataset import RunFile
 
-    file = replace(RunFile.at(run.folder, run.provenance), root=folder)
-    return {name: (value, metrics()[name].unit) for name, value in measure_run(file).items()}
+    return {name: (value, metrics()[name].unit) for name, value in measure_run(run).items()}
 
 
 def beginning(runs: list[Shipped], starts: list[str]) -> list[Shipped]:

@@ -13,8 +13,8 @@ from typing import Any
 
 from emulation import datafile
 from emulation.captures import pcap, places
-from emulation.config.catalogue import recorded
 from emulation.config.job import job_of
+from emulation.config.request import run_of
 from emulation.errors import ConfigError, DamagedData, EmulationError
 from emulation.machine import provenance, trace
 
@@ -185,7 +185,7 @@ def job_differences(left: dict[str, Any], right: dict[str, Any]) -> list[Differe
     jobs: list[dict[str, Any]] = []
     for record in (left, right):
         try:
-            job = job_of(recorded(record))
+            job = job_of(run_of(record))
         except EmulationError:
             return []
         if record["identity"].get("job") != provenance.job_digest(job):

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from emulation.checks.verify import Repetition, Shipped
-from emulation.config.catalogue import recorded
 from emulation.config.job import jobs_of
+from emulation.config.request import run_of
 from emulation.errors import ConfigError, DamagedData
 from emulation.machine import provenance
 from emulation.machine.rootfs import RootFs
@@ -57,14 +57,14 @@ def changed(
     `kernels` maps series to the identities of their kernels here. Pairs that are recorded already
     are left out. Short runs come first, one of each cell before a second one.
     """
-    cells: dict[Path, list[Shipped]] = {}
+    cells: dict[tuple[str, ...], list[Shipped]] = {}
     for shipped in runs:
-        cells.setdefault(shipped.cell, []).append(shipped)
+        cells.setdefault(shipped.file.cell, []).append(shipped)
     pairs: dict[Pair, list[tuple[int, float, str, Shipped]]] = {}
     for cell in cells.values():
-        done = read(cell[0].folder)
+        done = read(cell[0].file.root)
         try:
-            run = recorded(cell[0].record, known)
+            run = run_of(cell[0].record, known)
         except ConfigError:
             continue
         jobs = jobs_of(run, (shipped.record["seed"] for shipped in cell))
@@ -75,7 +75,9 @@ def changed(
             today = kernels.get(shipped.series), root.digest, provenance.job_digest(job)
             if pair[0] != pair[1] and pair not in done and rest == today:
                 seconds = float(shipped.record.get("cpu_s", 0))
-                turn = sum(other.cell == shipped.cell for *_, other in pairs.get(pair, ()))
+                turn = sum(
+                    other.file.cell == shipped.file.cell for *_, other in pairs.get(pair, ())
+                )
                 pairs.setdefault(pair, []).append((turn, seconds, shipped.id, shipped))
     return {pair: [found[-1] for found in sorted(group)] for pair, group in sorted(pairs.items())}
 

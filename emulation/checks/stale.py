@@ -21,13 +21,15 @@ import emulation
 from emulation import datafile, kernel
 from emulation.checks import identities
 from emulation.config import ownfile
-from emulation.config.catalogue import OtherLength, all_labels, experiments, recorded
+from emulation.config.catalogue import all_labels, experiments
 from emulation.config.job import jobs_of
+from emulation.config.request import OtherLength, run_of
 from emulation.errors import ConfigError, DamagedData
 from emulation.host.cache import cache_dir, kept, state, states
 from emulation.kernel.recipe import RECIPE_DIR
 from emulation.machine import provenance, rootfs
 from emulation.machine.rootfs import RootFs
+from emulation.runs.index import RunFile, index
 from emulation.study import studies
 
 #: Part of a run's identity -> how people call it.
@@ -44,9 +46,6 @@ STALE = {part: f"{what} changed" for part, what in PARTS.items()} | {
     "study": f"there is no study of that name here; {studies.VARIABLE} can name its folder",
 }
 
-#: What else a cell of runs is told apart by in their provenances.
-CELL = ("paper", "experiment", "link", "qdisc", "cc", "length_s", "era", "settings", "axes")
-
 #: The code that says what a run is made of, and the folder of the cache that keeps what came out.
 SOURCE = Path(emulation.__file__).parent
 FOLDER = "stale"
@@ -59,8 +58,8 @@ UNKNOWN = "unknown"
 MENDED = "root"
 
 
-def causes(files: Iterable[Path]) -> Counter[str]:
-    """How many of the runs with these provenances are stale for which reason.
+def causes(runs: Iterable[RunFile]) -> Counter[str]:
+    """Count how many of `runs` are stale for which reason.
 
     The keys are those of `STALE`, `MENDED`, `UNKNOWN` and "current". A run counts once, for the
     first reason. What came out for all runs of a study is kept until one of them, the code, a
@@ -73,82 +72,72 @@ def causes(files: Iterable[Path]) -> Counter[str]:
         of += sorted(states(folder, ("__pycache__", studies.DATA)))
     of += map(state, sorted(cache_dir("kernel").glob("*/kernel.json")))
     of += [state(own) for own in [ownfile.path()] if own]
-    by_study: dict[Path, list[Path]] = {}
-    for path in files:
-        by_study.setdefault(path.parents[4], []).append(path)
+    by_study: dict[tuple[Path, str], list[RunFile]] = {}
+    for run in runs:
+        by_study.setdefault((run.root, run.paper), []).append(run)
     counted: Counter[str] = Counter()
-    for folder, paths in by_study.items():
-        runs = sorted(folder.glob("*/*/*/*/seed-*.json"))
-        name = hashlib.sha256(str(folder.absolute()).encode()).hexdigest()[:16]
-        equal = identities.read(folder.parent)
-        pairs = map("=".join, sorted(equal))
-        text = "\0".join([*of, *pairs, *map(str, runs), *map(state, runs)])
+    for (root, study), chosen in by_study.items():
+        known = index(root, study)
+        name = hashlib.sha256(str((root / study).absolute()).encode()).hexdigest()[:16]
+        equal = identities.read(root)
+        text = "\0".join([*of, *map("=".join, sorted(equal)), known.state])
         now = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
-        known = kept(FOLDER, name, now, partial(_causes, runs, found, kernels, equal))
-        counted.update(known.get(_place(path), "gone") for path in paths)
+        reasons = kept(FOLDER, name, now, partial(_causes, known.runs, found, kernels, equal))
+        counted.update(reasons[run.run] for run in chosen)
     return counted
 
 
-def _place(path: Path) -> str:
-    """A run within the folder of its study."""
-    return "/".join(path.parts[-5:])
-
-
 def _causes(
-    paths: Iterable[Path],
+    runs: Iterable[RunFile],
     found: RootFs | None,
     kernels: dict[str, str | None],
     equal: frozenset[identities.Pair],
 ) -> dict[str, str]:
-    """Return the first reason for which each run is stale, or `current`.
+    """Return by id the first reason for which each run is stale, or `current`.
 
     `equal` has digests of the guest's code whose runs gave the same bytes.
     """
     known = all_labels(experiments())
     causes: dict[str, str] = {}
-    cells: dict[str, list[tuple[str, dict[str, Any]]]] = {}
-    for path in paths:
-        causes[_place(path)] = "gone"
-        try:
-            told = datafile.read_json(path)
-        except DamagedData:
-            continue
-        cells.setdefault(_cell(told), []).append((_place(path), told))
+    cells: dict[str, list[RunFile]] = {}
+    for run in runs:
+        causes[run.run] = "gone"
+        cells.setdefault(_cell(run), []).append(run)
     for cell in cells.values():
         try:
-            run = recorded(cell[0][1], known)
+            first = run_of(cell[0].request, known)
         except OtherLength:
-            causes |= {place: "job" for place, _ in cell}
+            causes |= {run.run: "job" for run in cell}
             continue
         except studies.NoStudy:
-            causes |= {place: "study" for place, _ in cell}
+            causes |= {run.run: "study" for run in cell}
             continue
         except ConfigError:
             continue
-        here = [one for one in cell if one[1]["run"] == replace(run, seed=one[1]["seed"]).id]
-        jobs = jobs_of(run, (told["seed"] for _, told in here))
-        for (place, told), job in zip(here, jobs, strict=True):
-            if run.kernel not in kernels:  # a series of the user's own
-                kernels[run.kernel] = _identity(run.kernel)
-            now = _today(job, kernels[run.kernel], found)
-            then = _made_of(told["identity"])
+        here = [run for run in cell if run.run == replace(first, seed=run.seed).id]
+        jobs = jobs_of(first, (run.seed for run in here))
+        for run, job in zip(here, jobs, strict=True):
+            if first.kernel not in kernels:  # a series of the user's own
+                kernels[first.kernel] = _identity(first.kernel)
+            try:
+                then = _made_of(datafile.read_json(run.provenance)["identity"])
+            except (DamagedData, LookupError, TypeError):
+                continue
+            now = _today(job, kernels[first.kernel], found)
             if (then["guest"], now["guest"]) in equal:
                 then["guest"] = now["guest"]
             known_parts = [part for part in (*PARTS, MENDED) if now[part] is not None]
             differs = (part for part in known_parts if now[part] != then[part])
             rest = "current" if len(known_parts) > len(PARTS) else UNKNOWN
-            causes[place] = next(differs, rest)
+            causes[run.run] = next(differs, rest)
     return causes
 
 
-def _cell(told: Any) -> str:
-    """What runs have in common that differ in their seed alone; of what is no run, all it says."""
-    try:
-        about = [told["run"].rpartition("/")[0], told["identity"]["kernel"]["series"]]
-        about += [isinstance(told["seed"], int), *(told.get(name) for name in CELL)]
-    except (AttributeError, LookupError, TypeError):
-        about = [told]
-    return json.dumps(about, sort_keys=True)
+def _cell(run: RunFile) -> str:
+    """Return what runs have in common that differ in their seed alone."""
+    about = {name: value for name, value in run.request.items() if name not in ("run", "seed")}
+    outside = [axis for axis in about["outside_sweep"] if axis != "seed"]
+    return json.dumps({**about, "outside_sweep": outside}, sort_keys=True)
 
 
 def sentences(counted: Counter[str], where: Path) -> list[str]:

@@ -14,7 +14,7 @@ import runpy
 import statistics
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any
 from emulation import datafile
 from emulation.captures import places
 from emulation.checks import compare
-from emulation.config.catalogue import recorded
+from emulation.config.request import run_of
 from emulation.errors import ConfigError, DamagedData
 from emulation.host import facts
 from emulation.kernel import Kernel
@@ -32,6 +32,7 @@ from emulation.kinds.probes.probe import Probe
 from emulation.machine import guestcode
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Experiment, Run
+from emulation.runs.index import RunFile, index, indexes, run_file
 from emulation.runs.run import execute
 
 #: Least number of seeds from which a spread is estimated.
@@ -43,9 +44,8 @@ LEVEL = 0.999
 #: A number that a run measured, and its unit.
 Measured = Mapping[str, tuple[float, str]]
 
-#: Returns what a run measured, by name. Its second argument is the folder of the shipped runs, as
-#: some numbers are divided by those of other runs.
-Measure = Callable[["Shipped", Path], Measured]
+#: Returns what a run measured, by name; some numbers are divided by those of runs below its `root`.
+Measure = Callable[[RunFile], Measured]
 
 #: Differences that are always allowed, by unit (fraction of the value, absolute difference): with
 #: one or two seeds, and with more seeds that lie closer together than any change of kernel leaves
@@ -82,60 +82,49 @@ COMPARED = ("bytes", "statistics")
 class Shipped:
     """A run of the data folder."""
 
-    data: Path
+    file: RunFile
     record: dict[str, Any]
 
     @classmethod
-    def at(cls, provenance: Path) -> Shipped:
-        """Return the run with that provenance; raise `DamagedData` if the file is not one."""
-        record = datafile.read_json(provenance)
+    def at(cls, file: RunFile) -> Shipped:
+        """Return the run with its provenance; raise `DamagedData` if that is not one."""
+        record = datafile.read_json(file.provenance)
         try:
-            _ = str(record["run"]), record["identity"]["kernel"]["series"], record["data_sha256"]
+            _ = record["identity"]["kernel"]["series"], record["data_sha256"]
         except (LookupError, TypeError) as error:
             what = f"is not the provenance of a run ({type(error).__name__}: {error})"
-            raise DamagedData(what, str(provenance), "do the run again") from error
-        return cls(datafile.beside(provenance), record)
+            raise DamagedData(what, str(file.provenance), "do the run again") from error
+        return cls(file, record)
 
     @property
     def id(self) -> str:
         """The run's id."""
-        return str(self.record["run"])
+        return self.file.run
 
     @property
-    def provenance(self) -> Path:
-        """The run's provenance file."""
-        return self.data.with_name(f"{self.data.name.partition('.')[0]}.json")
+    def data(self) -> Path:
+        """The run's data file, which need not be there."""
+        return self.file.data
 
     @property
     def raw(self) -> Path:
         """What flent wrote, if that was kept."""
-        return self.provenance.with_suffix(datafile.RAW)
+        return self.beside(datafile.RAW)
 
-    @property
-    def folder(self) -> Path:
-        """The folder of all runs, `data`."""
-        return self.data.parents[5]
-
-    @property
-    def cell(self) -> Path:
-        """The folder with all seeds of the run's cell."""
-        return self.data.parent
+    def beside(self, end: str) -> Path:
+        """The file of the run whose name ends so."""
+        return self.file.provenance.with_suffix(end)
 
     @property
     def series(self) -> str:
         """The series of the kernel that the run was made with."""
         return str(self.record["identity"]["kernel"]["series"])
 
-    @property
-    def reduced(self) -> bool:
-        """Whether its measures and the digest of its data are there, and not the data."""
-        return datafile.is_reduced(self.provenance)
-
     @cached_property
     def damaged(self) -> bool:
         """Whether the data file is missing or not the one that the provenance describes."""
         if not self.data.exists():
-            return not self.reduced
+            return not self.file.is_reduced
         digest = hashlib.sha256(self.data.read_bytes()).hexdigest()
         return digest != str(self.record["data_sha256"])
 
@@ -144,7 +133,7 @@ class Shipped:
 
         `known` has experiments by id that have been read already.
         """
-        return recorded(self.record, known)
+        return run_of(self.record, known)
 
 
 @dataclass
@@ -174,9 +163,11 @@ class Repetition:
 
 def shipped(data: Path) -> list[Shipped]:
     """Return the runs in the folder `data`, sorted by id; raise `ConfigError` if there is none."""
-    runs = []
-    for path in sorted(data.glob("*/*/*/*/*/seed-*.json")):
-        runs.append(Shipped.at(path))
+    runs: list[Shipped] = []
+    for study in indexes(data):
+        for path, why in study.damaged:
+            raise DamagedData(why, str(path), "do the run again")
+        runs += map(Shipped.at, study.runs)
     if not runs:
         raise ConfigError("holds no runs", str(data), "name the folder of the data with --data")
     return runs
@@ -199,9 +190,9 @@ def repeatable(runs: list[Shipped], digests: Mapping[str, str], root: RootFs) ->
 
 def sample(runs: list[Shipped], number: int) -> list[Shipped]:
     """Return `number` of `runs`, spread evenly over their cells; the same runs each time."""
-    by_cell: dict[Path, list[Shipped]] = {}
+    by_cell: dict[tuple[str, ...], list[Shipped]] = {}
     for run in runs:
-        by_cell.setdefault(run.cell, []).append(run)
+        by_cell.setdefault(run.file.cell, []).append(run)
     cells = list(by_cell.values())
     if number >= len(cells):  # in each round, one seed of each cell in turn
         rounds = max(len(cell) for cell in cells)
@@ -232,7 +223,7 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
         probes = tuple(Probe(kind) for kind, _ in tables(old))
         result = execute(run, kernel, root, Path(scratch), on_step, probes=probes)
-        again = Shipped.at(result.provenance)
+        again = Shipped.at(run_file(Path(scratch), result.provenance))
         verdict = judge(old, again, measure)
         verdict.notes += result.ending.notes if result.ending else []
         verdict.guest = other_code(old.record["identity"], again.record["identity"])
@@ -261,7 +252,7 @@ def follows_from_raw(run: Shipped) -> bool:
 def judge(old: Shipped, new: Shipped, measure: Measure) -> Repetition:
     """Compare two executions of a run; `measure` gives the numbers if bytes say nothing."""
     reasons = ", ".join(other_identity(old.record["identity"], new.record["identity"]))
-    if old.reduced:
+    if old.file.is_reduced:
         return _judge_reduced(old, new, reasons, measure)
     comparison = compare.compare(compare.load(old.data), compare.load(new.data))
     differ = [
@@ -298,10 +289,10 @@ def _judge_reduced(old: Shipped, new: Shipped, reasons: str, measure: Measure) -
     if reasons:
         notes.append(f"in spite of a different {reasons}")
     if same:
-        recorded = measure(old, old.folder)
+        recorded = measure(old.file)
         differ = [
             f"{name} measured as {value!r}, recorded as {recorded.get(name, (None, ''))[0]!r}"
-            for name, (value, _) in measure(new, old.folder).items()
+            for name, (value, _) in beside(new, old, measure).items()
             if recorded.get(name, (None, ""))[0] != value
         ]
         same, notes = not differ, notes + differ[:1]
@@ -310,9 +301,8 @@ def _judge_reduced(old: Shipped, new: Shipped, reasons: str, measure: Measure) -
 
 def tables(run: Shipped) -> list[tuple[str, str]]:
     """Return (probe, text) of the tables that probes left with a run."""
-    stem = run.data.name.partition(".")[0]
     written = (name for name, kind in KINDS.items() if kind.write is not None)
-    paths = ((kind, run.data.with_name(f"{stem}.{kind}.csv")) for kind in written)
+    paths = ((kind, run.beside(f".{kind}.csv")) for kind in written)
     return [(kind, path.read_text()) for kind, path in paths if path.exists()]
 
 
@@ -328,8 +318,7 @@ def same_packets(old: Shipped, new: Shipped) -> bool:
         return False
     from emulation.captures import table  # pyarrow takes a second to import
 
-    name = old.data.name.removesuffix(".flent.gz") + places.TABLE
-    left, right = (table.read(run.data.with_name(name)) for run in (old, new))
+    left, right = (table.read(run.beside(places.TABLE)) for run in (old, new))
     return left.equals(right)
 
 
@@ -338,7 +327,7 @@ def same_output(old: Shipped, new: Shipped) -> bool:
 
     Unpacked archives are compared: another zlib packs otherwise.
     """
-    left, right = (run.provenance.with_suffix(datafile.OUTPUT) for run in (old, new))
+    left, right = (run.beside(datafile.OUTPUT) for run in (old, new))
     if not left.exists():
         return True
     return right.exists() and datafile.read(left) == datafile.read(right)
@@ -376,8 +365,8 @@ def other_code(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, str] | No
 def compatible(old: Shipped, new: Shipped, measure: Measure) -> tuple[bool, list[str]]:
     """Return whether the cell of `old` could have given the values of `new`, and a note on each."""
     seeds = [seed for seed in shipped_cell(old) if not seed.damaged]
-    expected = [measure(seed, old.folder) for seed in seeds]
-    measured = measure(new, old.folder)
+    expected = [measure(seed.file) for seed in seeds]
+    measured = beside(new, old, measure)
     if not (expected and measured):
         return False, ["nothing to compare: its experiment names no measure"]
     few = len(seeds) < ENOUGH_SEEDS
@@ -399,6 +388,11 @@ def compatible(old: Shipped, new: Shipped, measure: Measure) -> tuple[bool, list
     return fits, notes
 
 
+def beside(new: Shipped, old: Shipped, measure: Measure) -> Measured:
+    """Return what `new` measured, its numbers divided by those of the runs that `old` lies with."""
+    return measure(replace(new.file, root=old.file.root))
+
+
 def interval(unit: str, values: list[float]) -> tuple[float, float]:
     """Return centre and half width of the allowed interval, from the shipped `values`.
 
@@ -418,10 +412,7 @@ def interval(unit: str, values: list[float]) -> tuple[float, float]:
 
 def shipped_cell(run: Shipped) -> list[Shipped]:
     """Return all seeds of the cell of `run`."""
-    seeds = []
-    for path in sorted(run.cell.glob("seed-*.json")):
-        seeds.append(Shipped.at(path))
-    return seeds
+    return list(map(Shipped.at, index(run.file.root, run.file.paper).cells[run.file.cell]))
 
 
 def add_evidence(file: Path, verdicts: Iterable[Repetition]) -> None:

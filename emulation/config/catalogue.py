@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any
 
+from emulation import datafile
 from emulation.config import kinds, own
 from emulation.config.job import clock
 from emulation.config.points import Points, context_of, link
@@ -255,9 +256,10 @@ def experiment(name: str) -> Experiment:
         )
         raise ConfigError(f"'{name}' is a study, not an experiment", todo=listed)
     place, _, last = name.rpartition("/")
-    if last.startswith("seed-") and len(parts := place.split("/")) >= 5:
-        one = "/".join((*parts[:-4], parts[-4].partition("@")[0]))
-        todo = f"write {one} and choose by --link, --qdisc, --cc and --seed"
+    if (provenance := FilePath(studies.DATA, f"{name}.json")).is_file():
+        run = datafile.read_json(provenance)
+        of = f"{run.get('paper')}/{run.get('experiment')}"
+        todo = f"write {of} and choose by --link, --qdisc, --cc and --seed"
         raise ConfigError(f"'{name}' is a run, not an experiment", todo=todo)
     if not place:
         known = [f"{study}/…" for study in studies.known()]
@@ -344,58 +346,11 @@ def select(
         for name in requested_eras or [point.era or DEFAULT_ERA]:
             series = kernel or experiment.kernel
             run = Run(experiment, point, 0, load_length, str(name), series)
-            _check(run)
+            check(run)
             for number in seeds:
                 seeded = replace(run, seed=number)
                 runs.setdefault(seeded.id, seeded)  # points may differ by their era alone
     return tuple(runs.values())
-
-
-class OtherLength(ConfigError):
-    """A run of the length that its experiment had by default, which is another today."""
-
-
-def recorded(provenance: Mapping[str, Any], known: Mapping[str, Experiment] | None = None) -> Run:
-    """Return the run that `provenance` describes, as today's studies define it.
-
-    `known` has experiments by id (`all_labels`), to save reading them again. Raises `ConfigError`
-    where the studies have no such run any more, `OtherLength` where its length alone differs.
-    """
-    try:
-        return _recorded(provenance, known)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        what = f"is not the provenance of a run ({type(error).__name__}: {error})"
-        name = provenance.get("run", "") if isinstance(provenance, Mapping) else ""
-        raise ConfigError(what, str(name)[:200], "do the run again") from error
-
-
-def _recorded(provenance: Mapping[str, Any], known: Mapping[str, Experiment] | None) -> Run:
-    name = f"{provenance['paper']}/{provenance['experiment']}"
-    source = known[name] if known and name in known else experiment(name)
-    swept = {(point.link.name, point.qdisc, point.cc) for point in source.points}
-    names = {axis: provenance[axis] for axis in ("link", "qdisc", "cc") if provenance[axis] != NONE}
-    if not any({*names.values()} <= {*values} for values in swept):
-        # A value outside the sweep has no name to select it by. One in it may have no other, as
-        # that of several axes: `codel_10ms`.
-        texts = provenance.get("axes", {})
-        names |= {axis: texts[axis] for axis in names if axis in texts}
-    runs = select(
-        source,
-        **names,
-        seed=provenance["seed"],
-        length=Duration(round(float(provenance["length_s"]) * 10**9)),
-        era=provenance["era"],
-        kernel=provenance["identity"]["kernel"]["series"],
-        settings={axis: [value] for axis, value in provenance.get("settings", {}).items()},
-    )
-    for run in runs:
-        if run.id == provenance["run"]:
-            return run
-        usual = run.traffic.length
-        if replace(run, length=usual).id == provenance["run"]:
-            what = f"its experiment takes {usual} today, and took {run.length}"
-            raise OtherLength(what, provenance["run"], "write the length back, or do it again")
-    raise ConfigError("no experiment has this run any more", provenance["run"], "do it again")
 
 
 def _check_length(point: Point, length: Duration) -> None:
@@ -446,14 +401,14 @@ def _points(
             elif not here:
                 break
         else:
-            for derived in _varied(experiment, point, requested) if requested else [point]:
+            for derived in varied(experiment, point, requested) if requested else [point]:
                 if not points.setdefault(derived.key, derived).same_setup_as(derived):
                     what, todo = _duplicate_id(derived)
                     raise ConfigError(what, experiment.id, todo)
     return tuple(points.values())
 
 
-def _varied(
+def varied(
     experiment: Experiment, point: Point, requested: Mapping[str, Sequence[Any]]
 ) -> tuple[Point, ...]:
     """Return the points that differ from `point` by the requested values."""
@@ -496,7 +451,7 @@ def _normal_name(axis: str, text: str) -> str:
         raise ConfigError(what, "--link", todo) from None
 
 
-def _check(run: Run) -> None:
+def check(run: Run) -> None:
     """Raise `ConfigError` for an unknown era, for eras of nodes that exclude each other, and for
     qdiscs and congestion controls that the kernel lacks."""
     where = run.experiment_id

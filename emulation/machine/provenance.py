@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from emulation.config.job import job_of
+from emulation.config.request import request
 from emulation.host.digest import sha256
 from emulation.kernel import Kernel
 from emulation.machine import guestcode, vm
@@ -75,17 +76,7 @@ def record(
     point = run.point
     return {
         "format": FORMAT,
-        "run": run.id,
-        "paper": run.experiment.paper,
-        **origin(run),
-        "link": point.link.name,
-        "qdisc": point.qdisc,
-        "cc": point.cc,
-        "seed": run.seed,
-        "era": run.era,
-        "length_s": run.length.seconds,
-        "axes": dict(point.axes),
-        **({"outside_sweep": outside} if (outside := _outside(run)) else {}),
+        **request(run),
         **({"borrowed_rates": _borrowed(run)} if point.borrowed else {}),
         **({"base_rtts_ms": rtts, "base_rtt_ms": rtts[0]} if (rtts := _base_rtts_ms(run)) else {}),
         **_measured_base_rtts(ending),
@@ -100,18 +91,6 @@ def record(
         "kernel_log_sha256": sha256(log),
         "qdiscs": qdiscs,
     }
-
-
-def origin(run: Run) -> dict[str, Any]:
-    """Return a run's experiment, and the settings that were made beyond its sweep."""
-    if not run.point.settings:
-        return {"experiment": run.point.label}
-    return {"experiment": run.experiment.name, "settings": dict(run.point.settings)}
-
-
-def _outside(run: Run) -> list[str]:
-    """Return the axes, and `seed`, whose values the run's study does not have."""
-    return [*run.point.outside, *(["seed"] if run.seed not in run.experiment.seeds else [])]
 
 
 def _borrowed(run: Run) -> dict[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from emulation.model import era as eras
@@ -28,6 +27,32 @@ DEFAULT_ERA = eras.MODERN
 DEFAULT_MEMORY = Size(192 * 2**20)
 NONE = "-"  # in place of a link, qdisc or congestion control that a rig does not have
 NO_LINK = Link(NONE, Rate(0), Rate(0))
+
+
+_OTHER_KERNEL = "@linux-"  # in an era's name, before the kernel where it is not the default
+
+
+def era_name(era: str, kernel: str) -> str:
+    """Return what tables and figures call an era on a kernel: `2014`, `modern@linux-7.3`."""
+    return era if kernel == DEFAULT_KERNEL else f"{era}{_OTHER_KERNEL}{kernel}"
+
+
+def era_and_kernel(name: str) -> tuple[str, str | None]:
+    """Return the era and the kernel that `era_name` joined; None for the default kernel."""
+    era, _, kernel = name.partition(_OTHER_KERNEL)
+    return era, kernel or None
+
+
+def length_name(length: Duration) -> str:
+    """Return what figures call a length: `20s`."""
+    return str(length).replace(" ", "")
+
+
+def variant_name(label: str, era: str, kernel: str | None = None, length: str = "") -> str:
+    """Return what pages and ids call an experiment's runs: `rrul@2014@20s`, `rrul@linux-7.3`."""
+    other = kernel not in (None, DEFAULT_KERNEL)
+    parts = [era if era != DEFAULT_ERA else "", f"linux-{kernel}" if other else "", length]
+    return "@".join([label, *filter(None, parts)])
 
 
 @dataclass(frozen=True)
@@ -157,15 +182,6 @@ class Study:
                 return experiment
         raise KeyError(name)
 
-    def point(self, label: str, place: str) -> Point | None:
-        """Return the point whose id has these parts: `flows_4`, `10-10/codel_5ms/reno`."""
-        return self._points.get((label, place))
-
-    @cached_property
-    def _points(self) -> dict[tuple[str, str], Point]:
-        points = (point for experiment in self.experiments for point in experiment.points)
-        return {(point.label, point.place): point for point in points}
-
 
 @dataclass(frozen=True)
 class Run:
@@ -189,22 +205,22 @@ class Run:
     @property
     def variant(self) -> str:
         """Return the label and, each after an `@`, era, kernel and length if not the default."""
-        parts = [self.point.label]
-        parts += [self.era] if self.era != DEFAULT_ERA else []
-        parts += [f"linux-{self.kernel}"] if self.kernel != DEFAULT_KERNEL else []
-        return "@".join([*parts, *filter(None, [self.other_length])])
+        return variant_name(self.point.label, self.era, self.kernel, self.other_length)
 
     @property
     def other_length(self) -> str:
-        """Return how folders name the length, `20s`; nothing where it is that of the traffic."""
-        return "" if self.length == self.traffic.length else str(self.length).replace(" ", "")
+        """Return how figures name the length, `20s`; nothing where it is that of the traffic."""
+        return "" if self.length == self.traffic.length else length_name(self.length)
+
+    @property
+    def cell(self) -> str:
+        """Return what its id has in common with runs that differ in their seed alone."""
+        return f"{self.experiment.paper}/{self.variant}/{self.point.place}"
 
     @property
     def id(self) -> str:
         """Return the path below `data/`: `mine/first/10-10/codel/cubic/seed-001`."""
-        return "/".join(
-            (self.experiment.paper, self.variant, self.point.place, f"seed-{self.seed:03d}")
-        )
+        return f"{self.cell}/seed-{self.seed:03d}"
 
     @property
     def random(self) -> int:

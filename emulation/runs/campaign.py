@@ -20,7 +20,7 @@ from emulation.kernel import Kernel
 from emulation.kinds.probes.probe import Probe
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
-from emulation.runs.run import Result, execute
+from emulation.runs.run import Measure, Result, execute
 from emulation.runs.speed import AROUND_LOAD_S
 
 
@@ -34,6 +34,7 @@ class Options:
     traced: bool = False  # store a trace of simulated time
     probes: tuple[Probe, ...] = ()  # store what they record
     raw: bool = False  # store what flent wrote
+    measure: Measure | None = None  # store what it returns in place of the data
 
 
 #: Called with a run and a line of its guest's status, from the thread of the run.
@@ -83,6 +84,7 @@ def do(
                 traced=options.traced,
                 probes=options.probes,
                 raw=options.raw,
+                measure=options.measure,
                 on_poll=check,
             )
         except Interrupted:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import glob
 import gzip
 import json
+import math
 import os
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from emulation.machine import layer, provenance, trace, vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
 from emulation.runs import speed
+from emulation.runs.index import GUESTS, KERNEL_LOGS, RunFile, run_file
 from emulation.study import trust
 
 
@@ -39,6 +41,10 @@ class Result:
     ending: vm.Ending | None
 
 
+#: Returns what a run measured, by name.
+Measure = Callable[[RunFile], Mapping[str, float]]
+
+
 def paths(run: Run, data: Path) -> tuple[Path, Path]:
     """Return the paths of the data file and the provenance of `run` below the folder `data`."""
     return data / f"{run.id}{run.traffic.data_end}", data / f"{run.id}.json"
@@ -46,13 +52,13 @@ def paths(run: Run, data: Path) -> tuple[Path, Path]:
 
 def kernel_log(sha256: str) -> Path:
     """Return the path, below the data, of the kernel log with that digest; most runs share one."""
-    return Path("kernel-logs", f"{sha256[:16]}.log.gz")
+    return Path(KERNEL_LOGS, f"{sha256[:16]}.log.gz")
 
 
 def guest_packages(digest: str) -> Path:
     """Return the path, below the data, of the versions of all packages of the root file system with
     that digest; a run's provenance has the digest."""
-    return Path("guests", f"{digest}.json")
+    return Path(GUESTS, f"{digest}.json")
 
 
 def execute(
@@ -68,6 +74,7 @@ def execute(
     on_poll: Callable[[int], None] = lambda pid: None,
     probes: tuple[Probe, ...] = (),
     raw: bool = False,
+    measure: Measure | None = None,
 ) -> Result:
     """Do `run` unless the folder `data` has it already.
 
@@ -76,7 +83,8 @@ def execute(
     stored beside its data goes if they come out otherwise. Stored
     next to the data are, with `captures`, the packets at the queues under test, with `traced`, a
     trace of simulated time, with `raw`, what flent wrote, and what `probes` record. If only such a
-    file is missing, the run is repeated for it and must give the existing data again. Raises an
+    file is missing, the run is repeated for it and must give the existing data again. With
+    `measure`, what it returns is stored in the provenance, in place of the data. Raises an
     `EmulationError` that names the cause, and then leaves nothing in `data`.
     """
     probe.check(probes, run)
@@ -113,6 +121,8 @@ def execute(
                 qdiscs = json.loads((out / "qdiscs.json").read_text()) if nodes else {}
                 told = provenance.record(run, identity, kernel, ending, qdiscs, *files)
                 told |= run.traffic.record(run, out, ending.steps, qdiscs)
+            if measure is not None:
+                told[datafile.MEASURES] = _measured(run, told, measured, more, folder, measure)
             if kept and told["data_sha256"] != sha256(target):
                 what = "came out otherwise than the run that is there, of other code or tools"
                 raise ConfigError(what, str(target), "add --again to replace that one")
@@ -128,11 +138,13 @@ def execute(
             _remove(record)
         for node, path in packets.items() if captures else ():
             _store(out / f"{node}{places.PCAP}", path)
-        for name, path in more.items():
+        stored = more if measure is None else {name: more[name] for name in recorded}
+        for name, path in stored.items():
             if not (kept and path.exists()):
                 _store(out / name, path)
         if not kept:
-            _store(measured, target)
+            if measure is None:
+                _store(measured, target)
             _keep_log(out / "kernel.log", data / kernel_log(told["kernel_log_sha256"]))
             _keep_packages(root, out / "packages.json", data / guest_packages(root.digest))
         if traced:
@@ -140,6 +152,8 @@ def execute(
         if not kept:
             (out / "record.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
             _store(out / "record.json", record)
+            if measure is not None:
+                _remove(record, {record, *stored.values()})
     if not captures:
         spent = (ending.virtual_s, ending.wall_s)
         speed.remember(speed.Measured(run.experiment_id, run.link.name, *spent))
@@ -223,11 +237,37 @@ def _data_of(record: Path) -> str:
         return ""
 
 
-def _remove(record: Path) -> None:
-    """Remove a run, its `record` first, with all that was stored beside its data."""
-    record.unlink(missing_ok=True)
-    for path in record.parent.glob(f"{glob.escape(record.stem)}.*"):
-        path.unlink()
+def _remove(record: Path, but: Collection[Path] = ()) -> None:
+    """Remove a run, its `record` first, with all that was stored beside its data.
+
+    Where a part stays, the tables of probes do, too.
+    """
+    for path in (record, *sorted(record.parent.glob(f"{glob.escape(record.stem)}.*"))):
+        if path not in but and not (but and path.suffix == ".csv"):
+            path.unlink(missing_ok=True)
+
+
+def _measured(
+    run: Run,
+    record: dict[str, Any],
+    data: Path,
+    more: Mapping[str, Path],
+    folder: Path,
+    measure: Measure,
+) -> dict[str, float]:
+    """Return what `measure` says of a run that is still in its scratch folder."""
+    target, provenance = paths(run, folder / "measured")
+    provenance.parent.mkdir(parents=True)
+    shutil.copyfile(data, target)
+    for name, path in more.items():
+        shutil.copyfile(data.with_name(name), provenance.with_name(path.name))
+    provenance.write_text(json.dumps(record))
+    numbers = dict(measure(run_file(folder / "measured", provenance)))
+    wrong = next((name for name, value in numbers.items() if not math.isfinite(value)), None)
+    if wrong or not numbers:
+        what = f"has no value of {wrong}" if wrong else "its experiment names no measure"
+        raise ConfigError(what, "", "keep its data: leave out --reduced")
+    return numbers
 
 
 def _keep_log(log: Path, target: Path) -> None:

@@ -47,7 +47,7 @@ def families(files: Iterable[RunFile]) -> dict[str, tuple[str, int]]:
     `sfq_1000` is `sfq` with 1000 packets. Raises DataError where the study does not tell.
     """
     found = {}
-    for qdisc, run in {file.qdisc: file.run for file in files}.items():
+    for qdisc, run in {file.qdisc: file for file in files}.items():
         if qdisc in (*QDISC_ORDER, *drawn()):
             found[qdisc] = (qdisc, 0)
         else:

@@ -38,7 +38,7 @@ def _row(run: RunFile) -> dict[str, object]:
     found, window = bench.measure_flent(flent, run), bench.window_of(flent, run)
     inside = upstream(run)
     inside = inside[inside["time_s"].between(*window) & (inside["backlog_packets"] > 0)]
-    words = axes(run.run)
+    words = axes(run)
     return {
         "run": run.run,
         "qdisc": run.qdisc,

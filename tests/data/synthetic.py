@@ -106,6 +106,7 @@ def write_run(
         "identity": {"kernel": KERNEL, "root": {"tools": {"flent": "2.1.1-1"}}, "seed": seed},
         "data_sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "kernel_log": "clean",
         "virtual_s": length_s + 12.5, "wall_s": 3.0, "length_s": length_s,
+        "length": "", "kernel": "6.12",
         "base_rtt_ms": BASE_RTT_MS,
         "qdiscs": {queue: {"qdiscs": [{"drops": 1, "packets": 99}]} for queue in QUEUES},
     }  # fmt: skip

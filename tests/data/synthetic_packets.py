@@ -9,6 +9,7 @@ import pandas as pd
 
 from emulation.captures import table as packets
 from emulation.config.catalogue import experiment, select
+from emulation.config.request import request
 from emulation.model.run import Run
 
 STEP_S = 1
@@ -59,17 +60,8 @@ def write_run(data: Path, run: Run, sojourn_ms: float, *, packets_s: int = 50) -
     }
     with gzip.open(path.with_name(f"{path.stem}.flent.gz"), "wt") as file:
         json.dump(content, file)
-    cell = run.point
     told = {
-        "run": run.id,
-        "paper": run.experiment.paper,
-        "experiment": run.experiment.name,
-        "link": cell.link.name,
-        "qdisc": cell.qdisc,
-        "cc": cell.cc,
-        "seed": run.seed,
-        "era": run.era,
-        "length_s": run.length.seconds,
+        **request(run),
         "base_rtt_ms": run.rig.base_rtt.ms,
         "identity": {"kernel": {"release": "6.12.0", "digest": "0" * 16}},
         "virtual_s": 90.0,

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from emulation.config import catalogue
+from emulation.config.request import request
 from tests.data import synthetic
 
 T0 = 1420070400.0  # 1 January 2015
@@ -112,18 +114,20 @@ def write_run(
     era: str = "2014", cc: str = "cubic",
 ) -> Path:  # fmt: skip
     """Write one run's two files below `root`, and return the data file's path."""
-    variant = experiment if era == "modern" else f"{experiment}@{era}"
-    run = f"gbw2015/{variant}/{link}/{qdisc}/{cc}/seed-{seed:03d}"
-    path = root / f"{run}.flent.gz"
+    of = catalogue.experiment(f"gbw2015/{experiment}")
+    (run,) = catalogue.select(
+        of, link=link.replace("-", "/"), qdisc=qdisc, cc=cc, seed=seed, era=era
+    )
+    path = root / f"{run.id}.flent.gz"
     path.parent.mkdir(parents=True, exist_ok=True)
     with gzip.open(path, "wt", compresslevel=1) as stream:
         json.dump(content(experiment, link, qdisc, seed, length_s), stream, sort_keys=True)
     rtts = list(ROUND_TRIPS_MS) if experiment == "rtt_fairness" else [synthetic.BASE_RTT_MS]
     provenance = {
-        "run": run, "seed": seed, "link": link.replace("-", "/"), "qdisc": qdisc, "cc": cc,
-        "experiment": experiment, "paper": "gbw2015", "era": era,
+        **request(run), "length": "",
         "identity": {"kernel": synthetic.KERNEL}, "virtual_s": length_s + 12.5, "wall_s": 3.0,
-        "length_s": length_s, "base_rtt_ms": rtts[0], "base_rtts_ms": rtts, "qdiscs": {},
+        "length_s": length_s,
+        "base_rtt_ms": rtts[0], "base_rtts_ms": rtts, "qdiscs": {},
         **({"page_failures": ["[1.0] 2 requests, page failed:", "  timeout"]}
            if experiment.startswith("web") and qdisc == "ared" else
            {"page_failures": []} if experiment.startswith("web") else {}),

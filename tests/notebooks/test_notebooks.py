@@ -13,17 +13,16 @@ import pytest
 import yaml
 
 from analysis.errors import DataError
-from analysis.runs.dataset import era_and_kernel, variant_name
 from analysis.runs.order import QDISC_ORDER
 from analysis.site.execute import draw, execute, parse
 from analysis.site.figurefile import Cell, read_figure
 from analysis.site.outputs import read_summary
 from analysis.site.parameters import defaults, require_kinds
-from emulation import datafile
 from emulation.config import catalogue
 from emulation.config.catalogue import select
-from emulation.model.run import Experiment
+from emulation.model.run import Experiment, era_and_kernel
 from emulation.model.units import Duration
+from emulation.runs.index import index
 from tests import ROOT
 from tests.data import synthetic, synthetic_traffic as traffic
 from workflow.plan import Scale
@@ -65,9 +64,9 @@ def test_a_notebook_that_is_opened_has_runs() -> None:
         names = shown.values() if isinstance(shown, dict) else shown
         eras = [era for era in given["eras"] if era != "modern"] or ["modern"]
         for name in names:
-            found = [variant_name(str(name), era) for era in eras]
-            if not any((ROOT / "data" / given["paper"] / one).is_dir() for one in found):
-                lacking.append(f"{path.name}: {found[0]}")
+            runs = index(ROOT / "data", given["paper"]).runs
+            if not any(run.experiment == name and run.era in eras for run in runs):
+                lacking.append(f"{path.name}: {name}")
     assert lacking == []
 
 
@@ -78,9 +77,9 @@ def test_a_figure_has_the_data_that_it_draws(path: Path) -> None:
     notebook = (ROOT / figure.notebook).read_text()
     if any(asked in notebook for asked in ("reduced=True", "find_ablation(")):
         return
-    for folder in {cell.folder for cell in figure.cells()}:
-        records = [*ROOT.glob(f"data/{folder}/seed-*.json")]
-        assert not records or not all(map(datafile.is_reduced, records)), folder
+    for cell in figure.cells():
+        runs = index(ROOT / "data", cell.paper).cells.get(cell, [])
+        assert not runs or not all(run.is_reduced for run in runs), cell
 
 
 @pytest.mark.parametrize("path", FIGURES, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
@@ -136,7 +135,7 @@ def test_parameter_files_name_known_parameters(path: Path) -> None:
             link=one.link, qdisc=one.qdisc, cc=one.cc, era=era, kernel=kernel, seed=1,
             length=Duration.parse(one.length) if one.length else None,
         )  # fmt: skip
-        assert [f"{one.folder}/seed-001"] == [run.id for run in selected]
+        assert len(selected) == 1
 
 
 @cache
@@ -144,7 +143,7 @@ def experiment(name: str) -> Experiment:
     return catalogue.experiment(name)
 
 
-def test_cells_name_their_folder() -> None:
+def test_cells_are_those_of_the_file() -> None:
     figure = read_figure(STUDIES / "gbw2015/figures/fig2c.yaml")
     assert figure.name == "gbw2015/fig2c"
     cells = figure.cells()
@@ -152,8 +151,6 @@ def test_cells_name_their_folder() -> None:
         Cell("gbw2015", "rrul", "2014c", "10/1", "pfifo_fast", "cubic"),
         Cell("gbw2015", "rrul", "modern", "10/1", "pfifo_fast", "cubic"),
     ]
-    assert cells[0].folder == "gbw2015/rrul@2014c/10-1/pfifo_fast/cubic"
-    assert cells[1].folder == "gbw2015/rrul/10-1/pfifo_fast/cubic"
     assert len(cells) == 2 * 2 * 7
 
 
@@ -295,8 +292,8 @@ def test_what_the_smallest_scale_runs_is_enough(root: Path, name: str, tmp_path:
     scale = Scale.of("smoke", scales)
     figure = read_figure(STUDIES / f"{name.replace('/', '/figures/')}.yaml")
     for cell in filter(scale.has, figure.cells()):
-        for path in (root / "data" / cell.folder).glob("seed-001.*"):
-            place = tmp_path / "data" / cell.folder / path.name
+        for path in index(root / "data", cell.paper).cells[cell][0].files:
+            place = tmp_path / path.relative_to(root)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(path)
     execute(figure, tmp_path / "data", tmp_path / "results")

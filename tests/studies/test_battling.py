@@ -11,7 +11,7 @@ import pytest
 from analysis.claims.check import checks
 from analysis.claims.plugin import rules_of
 from analysis.measures.flood import LATENCY, SILENT, TOTAL, run_numbers
-from analysis.runs.dataset import Dataset, RunFile, find_runs, read_runs
+from analysis.runs.dataset import Dataset, find_runs, read_runs
 from analysis.runs.flentfile import kind_of
 from analysis.runs.settings import Setting
 from analysis.runs.statement import read_claims
@@ -21,7 +21,7 @@ from emulation.config.job import job_of
 from emulation.machine import guestcode
 from studies.battling2013 import measures as battling, plots as figures_battling
 from tests import ROOT
-from tests.data import synthetic
+from tests.data import provenances, synthetic
 
 GUEST = ROOT / "emulation" / "guest"
 STUDIES = GUEST.parents[1] / "studies"
@@ -152,7 +152,9 @@ def test_a_flood_starves_a_ping_in_codel_and_not_in_fq_codel(tmp_path: Path) -> 
         # 100 Mbit/s came, ten times what the link carries meanwhile; the queue's rest leaves later.
         carried = 10e6 * 4 / 8 / 1514
         assert queue["drops"] + queue["packets"] > 10 * carried
-        found = read_runs(find_runs(tmp_path, "battling2013", "udp_flood@4s", qdiscs=[qdisc]))
+        found = read_runs(
+            find_runs(tmp_path, "battling2013", "udp_flood", length="4s", qdiscs=[qdisc])
+        )
         latency[qdisc] = run_numbers(found)[LATENCY].iloc[0]
     assert latency["fq_codel"] < 5
     assert latency["codel"] > 20 * latency["fq_codel"]
@@ -170,10 +172,11 @@ def test_rows_are_named_by_what_differs() -> None:
     }
 
 
-def test_the_same_qdisc_with_other_buffers_stands_together() -> None:
+def test_the_same_qdisc_with_other_buffers_stands_together(tmp_path: Path) -> None:
     names = ["sfq_1000", "pfifo_fast_300", "fq_codel", "pfifo_fast", "sfq", "pfifo_fast_100"]
-    places = (f"battling2013/rrul_buffers@2013/10-10/{one}/cubic/seed-001.json" for one in names)
-    families = battling.families(RunFile.at(Path(), Path(one)) for one in places)
+    of = experiment("battling2013/rrul_buffers")
+    runs = [run for run in select(of, seed=1, era="2013") if run.qdisc in names]
+    families = battling.families(provenances.of_run(tmp_path, run) for run in runs)
     assert families["pfifo_fast_300"] == ("pfifo_fast", 300)
     assert families["sfq_1000"] == ("sfq", 1000)
     assert families["fq_codel"] == ("fq_codel", 0)

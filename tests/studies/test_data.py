@@ -16,7 +16,7 @@ from matplotlib import image
 
 from analysis.claims.plugin import rules_of
 from analysis.runs import study
-from analysis.runs.dataset import variant_name
+from emulation.runs.index import index
 from emulation.study import studies
 from workflow import checksums
 
@@ -120,9 +120,8 @@ def test_every_variation_has_runs(data: Path) -> None:
     """An era or an experiment that is misspelt would explain nothing, and nobody would notice."""
     for known in study.known():
         for one in rules_of(known).variations:
-            names = [variant_name(to, one.instead) for to in one.experiments.values()]
-            found = [data.glob(f"{known.name}/{name}/*/*/*/seed-*.json") for name in names]
-            assert any(any(runs) for runs in found), str(one)
+            names, runs = {*one.experiments.values()}, index(data, known.name).runs
+            assert any(run.experiment in names and run.era == one.instead for run in runs), str(one)
 
 
 def test_runs_over_wifi_are_small(data: Path) -> None:

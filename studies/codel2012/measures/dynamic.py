@@ -26,7 +26,7 @@ def totals(files: Sequence[RunFile], table: pd.DataFrame) -> pd.DataFrame:
     grouped = forward.groupby("qdisc", sort=False)
     means = grouped[names].mean()
     means.insert(0, "n_seeds", grouped["seed"].nunique())
-    varied = {file.qdisc: axes(file.run) for file in files}
+    varied = {file.qdisc: axes(file) for file in files}
     order = sorted(means.index, key=lambda name: _place(varied[name]))
     return means.loc[order].reset_index()
 

@@ -33,7 +33,7 @@ def read_run(file: RunFile) -> list[dict[str, Any]]:
     """
     record = read_record(file)
     with usable(file):
-        varied = axes(file.run)
+        varied = axes(file)
         about = {
             **facts(file, record),
             "mtu_link": _mtu_link(varied),

@@ -6,7 +6,6 @@ draw the same random numbers in all eras, so that effects are differences of pai
 """
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,7 @@ import pandas as pd
 
 from analysis.errors import require_texts
 from analysis.measures.metrics import CELL, GOODPUT, INDUCED, confidence_interval
-from analysis.runs.dataset import RunFile, find_settings, gathered
+from analysis.runs.dataset import RunFile, find_runs
 from analysis.runs.switches import PAST, eras_of, other_era
 from analysis.words import intervals
 from emulation.model.era import ERAS, SWITCHES
@@ -45,13 +44,13 @@ def find_ablation(
 ) -> list[RunFile]:
     """The runs of `eras_of`, whole or as their measures; DataError if there is none."""
     require_texts("qdiscs", qdiscs)
-    return gathered(
-        partial(
-            find_settings, root, paper, experiment, eras=eras_of(qdisc), ccs=ccs,
-            length=length, link=link, qdiscs=[qdisc], reduced=True,
-        )
-        for qdisc in qdiscs
+    wanted = {qdisc: eras_of(qdisc) for qdisc in qdiscs}
+    eras = list(dict.fromkeys(era for eras in wanted.values() for era in eras))
+    runs = find_runs(
+        root, paper, experiment, eras=eras, ccs=ccs, links=link, qdiscs=qdiscs, length=length,
+        reduced=True,
     )  # fmt: skip
+    return [run for of in qdiscs for run in runs if run.qdisc == of and run.era in wanted[of]]
 
 
 def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:

@@ -4,7 +4,7 @@ The relative error of ours is (ours - theirs) / theirs; its size is told by medi
 percentile. What other emulators publish of themselves is in ELSEWHERE, each with its source.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,8 @@ from analysis.measures import fairness, metrics, prediction
 from analysis.runs import dataset
 from analysis.runs.dataset import RunFile
 from analysis.runs.published import PUBLISHED, read_table
+from analysis.runs.study import study_at
+from emulation.model.run import Point
 
 MEASURED: Final = "measured.csv"
 """What a campaign measured, beside a study's predictions: their first three keys, and `value`."""
@@ -77,14 +79,17 @@ def predicted(study: Path) -> pd.DataFrame:
     both = table.merge(theirs[[*keys, "value"]], on=keys, suffixes=("", "_theirs"))
     both = both[both["value"] != ""]
     ours = both[["value", "low", "high"]].replace("", np.nan).astype(float)
-    cell = both["run"].str.split("/")
+    points = {
+        cell: next(point for point in _points(study) if cell.endswith(f"/{point.place}"))
+        for cell in both["run"].unique()
+    }
     return pd.DataFrame(
         {
             "source": study.name,
             "quantity": both["metric"],
             "unit": both["unit"],
-            "link": cell.str[2].str.replace("-", "/"),
-            "qdisc": cell.str[3],
+            "link": both["run"].map(lambda cell: points[cell].link.name),
+            "qdisc": both["run"].map(lambda cell: points[cell].qdisc),
             "detail": both["cell"] + " " + both["direction"],
             "published": pd.to_numeric(both["value_theirs"]),
             "reading_error": 0.0,
@@ -93,6 +98,11 @@ def predicted(study: Path) -> pd.DataFrame:
             "ci_high": ours["high"],
         }
     )
+
+
+def _points(study: Path) -> Iterator[Point]:
+    for experiment in study_at(study).about.experiments:
+        yield from experiment.points
 
 
 def errors(pairs: pd.DataFrame) -> pd.DataFrame:

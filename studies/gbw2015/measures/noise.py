@@ -40,7 +40,7 @@ def path_of(run: RunFile) -> str:
         return f"clock {clock[1]} {clock[2].replace('u', 'µ')}"
     if CARD in run.era:
         return "card"
-    noise = axes(run.run).get("noise")
+    noise = axes(run).get("noise")
     return run.era if noise is None else f"noise {float(noise):g}"
 
 

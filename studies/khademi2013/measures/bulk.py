@@ -94,7 +94,7 @@ def measure(run: RunFile) -> Mapping[str, float]:
     goodput = goodput_intervals(run)
     ordered = sorted(goodput)
     middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
-    off_target_ms = abs(float(row["p50"]) - span_ms(axes(run.run), "target"))
+    off_target_ms = abs(float(row["p50"]) - span_ms(axes(run), "target"))
     each_second = goodput_intervals(run, 1.0)
     packets = read_packets(run)
     one_flow = packets.loc[packets["flow"] == 0, "queuing_ms"].dropna()

@@ -10,6 +10,7 @@ import pandera.pandas as pa
 
 from analysis.measures import agreement
 from analysis.measures.metrics import confidence_interval
+from analysis.runs.dataset import RunFile
 from analysis.runs.published import read_table
 from analysis.runs.settings import Setting, of_setting
 from analysis.words import intervals
@@ -38,14 +39,14 @@ def read_ratios(path: Path) -> pd.DataFrame:
     return read_table(path, RATIOS, "ratios")
 
 
-def marks_by_drops(runs: pd.DataFrame) -> pd.DataFrame:
+def marks_by_drops(runs: pd.DataFrame, files: Sequence[RunFile]) -> pd.DataFrame:
     """One row per era, cc, flows_per_sender, aqm and seed: marks, drops without ECN, their ratio.
 
-    `runs` has a row per run, from packets.dataset. Marks and drops are those of all packets that
-    came to the queue while the load ran and afterwards; with ECN, packets that cannot be marked and
-    those that the AQM drops all the same are not marks.
+    `runs` has a row for each of `files`, from packets.dataset. Marks and drops are those of all
+    packets that came to the queue while the load ran and afterwards; with ECN, packets that cannot
+    be marked and those that the AQM drops all the same are not marks.
     """
-    table = with_axes(runs)
+    table = with_axes(runs, files)
     table["flows_per_sender"] = table["flows"] // SENDERS
     keys = ["era", "cc", "flows_per_sender", "aqm", "seed"]
     marks = table[table["ecn"]].set_index(keys)["packets_marked"]

@@ -46,7 +46,7 @@ def _of_run(file: RunFile) -> pd.DataFrame:
     if PING not in series:
         raise DataError.of(file.data, "has no pings", RERUN)
     parts = [_pings(file, packets, int(about["flows"]))]
-    aqm = axes(file.run)["algorithm"]
+    aqm = axes(file)["algorithm"]
     if aqm in OWN and OWN_DELAY in series:
         said = pd.DataFrame({"time_s": series["time_s"], "estimated_ms": series[OWN_DELAY]})
         parts.append(_own(said.dropna(), packets).assign(estimate=OWN[aqm]))

@@ -34,15 +34,16 @@ def aqm(run_axes: Mapping[str, str]) -> str:
     return run_axes["algorithm" if known else "qdisc"]
 
 
-def with_axes(per_run: pd.DataFrame) -> pd.DataFrame:
-    """`per_run` (one row per run, with a column run) with the parameters of each run's qdisc.
+def with_axes(per_run: pd.DataFrame, files: Sequence[RunFile]) -> pd.DataFrame:
+    """`per_run` (with a column run, of `files`) with the parameters of each run's qdisc.
 
     Columns aqm (one of AQMS, or the name of a qdisc of the user's own), target_ms, interval_ms (of
     PIE that of its updates; both NaN where the qdisc has none) and ecn.
     """
     rows = []
+    axes_of = {file.run: axes(file) for file in files}
     for run in per_run["run"].astype(str):
-        found = axes(run)
+        found = axes_of[run]
         spans = (span_ms(found, name) for name in ("target", "interval"))
         rows.append((aqm(found), *spans, found["ecn"] == "true"))
     names = ["aqm", "target_ms", "interval_ms", "ecn"]
@@ -58,14 +59,16 @@ AXES: Final = {  # what the x axis shows -> its title
 }
 
 
-def boxes(per_run: pd.DataFrame, x: Sequence[str], series: Sequence[str]) -> pd.DataFrame:
+def boxes(
+    per_run: pd.DataFrame, files: Sequence[RunFile], x: Sequence[str], series: Sequence[str]
+) -> pd.DataFrame:
     """One row per box: era, x and series (texts), quantity, n_seeds, QUANTILES, mean and most
     (means over runs), and ci_low and ci_high of the median over runs (Student's t).
 
-    `per_run` is from packets.run_quantiles. `x` and `series` name columns of AXES, `aqm` or `ecn`;
-    several are joined.
+    `per_run` is from packets.run_quantiles of `files`. `x` and `series` name columns of AXES,
+    `aqm` or `ecn`; several are joined.
     """
-    table = with_axes(per_run)
+    table = with_axes(per_run, files)
     require_several("x", x, [*AXES, "aqm", "ecn"])
     order = [*x, *series]
     keys = ["era", "cc", *order, "quantity"]
@@ -163,7 +166,7 @@ def one_flow(files: Sequence[RunFile], setting: Setting, seed: int) -> pd.DataFr
                     "time_s": of_flow["arrived_ms"] / 1000,
                     "rtt_ms": of_flow["rtt_ms"],
                     "qdisc": file.qdisc,
-                    "aqm": aqm(axes(file.run)),
+                    "aqm": aqm(axes(file)),
                     "flows": flows,
                 }
             )

@@ -12,6 +12,7 @@ import pytest
 from analysis.errors import DataError
 from analysis.measures import bench
 from analysis.runs.dataset import RunFile
+from tests.data import provenances
 
 STEP_S = 0.5
 RUN = "bbr2016/mixed/20-20/pie/cubic/seed-001"
@@ -47,12 +48,12 @@ def content(length_s: float = 60.0, idle_ms: float = 50.0) -> dict[str, Any]:
 
 
 def run_of(folder: Path, told: dict[str, Any]) -> RunFile:
-    place = folder / "bbr2016/mixed/20-20/pie/cubic"
-    place.mkdir(parents=True)
-    (place / "seed-001.json").write_text(json.dumps({"run": RUN, "measured_base_rtts_ms": [50.0]}))
-    with gzip.open(place / "seed-001.flent.gz", "wt") as stream:
+    run = provenances.made_up(
+        folder, "bbr2016", "mixed", link="20/20", qdisc="pie", measured_base_rtts_ms=[50.0]
+    )
+    with gzip.open(run.data, "wt") as stream:
         json.dump(told, stream)
-    return RunFile.at(folder, place / "seed-001.json")
+    return run
 
 
 def test_flows_to_several_addresses_have_numbers_and_no_common_latency(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.data import synthetic_traffic as traffic
 def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     root = tmp_path_factory.mktemp("fairness")
     traffic.write_tree(root, "rtt_fairness", "10-10", seeds=2)
-    return read_runs(find_runs(root, "gbw2015", "rtt_fairness@2014"), jobs=1)
+    return read_runs(find_runs(root, "gbw2015", "rtt_fairness", eras="2014"), jobs=1)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_overview_has_a_column_a_flow(data: Dataset) -> None:
 
 def test_what_one_run_comes_to(tmp_path: Path) -> None:
     traffic.write_tree(tmp_path, "rtt_fairness", "10-10", seeds=1)
-    (run,) = find_runs(tmp_path, "gbw2015", "rtt_fairness@2014", qdiscs=["ared"])
+    (run,) = find_runs(tmp_path, "gbw2015", "rtt_fairness", eras="2014", qdiscs=["ared"])
     assert fairness.measure(run) == pytest.approx(
         {
             "jain_index": 1 / (4 * (0.36 + 0.04 + 0.01 + 0.01)),

@@ -15,18 +15,17 @@ from analysis.runs.study import study_at
 from emulation.config.catalogue import experiment
 from emulation.kinds.traffic.programs import IperfSection, Programs
 from studies.rfc7928.measures import joined, shares
+from tests.data import provenances
 
 
 def run_of(folder: Path, **printed: str) -> RunFile:
-    place = folder / "rfc7928/share_bbr/10-10/pie/cubic"
-    place.mkdir(parents=True)
-    (place / "seed-001.json").write_text("{}")
-    with tarfile.open(place / "seed-001.output.tar.gz", "w:gz") as archive:
+    run = provenances.made_up(folder, "rfc7928", "share_bbr", link="10/10", qdisc="pie")
+    with tarfile.open(run.provenance.with_suffix(".output.tar.gz"), "w:gz") as archive:
         for name, text in printed.items():
             about = tarfile.TarInfo(f"{name}/stdout")
             about.size = len(text)
             archive.addfile(about, io.BytesIO(text.encode()))
-    return RunFile.at(folder, place / "seed-001.json")
+    return run
 
 
 def test_shares_are_what_both_netperfs_print(tmp_path: Path) -> None:

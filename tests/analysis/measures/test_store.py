@@ -16,6 +16,7 @@ from analysis.runs.dataset import RunFile, find_runs
 from analysis.runs.study import study_at
 from analysis.sources import closure
 from tests import ROOT
+from tests.data import provenances
 
 GOLDEN = ROOT / "tests" / "data" / "golden"
 CALLS: list[int] = []
@@ -89,11 +90,9 @@ def test_other_code_and_other_functions_measure_again(
 def test_a_page_is_measured_again_when_the_unloaded_one_changes(tmp_path: Path) -> None:
     """Fetch times are multiples of those without load."""
     for experiment in ("web_small_1up", "web_small_idle"):
-        folder = tmp_path / "gbw2015" / f"{experiment}@2014" / "10-1" / "pfifo_fast" / "cubic"
-        folder.mkdir(parents=True)
-        (folder / "seed-001.json").write_text(experiment)
-    (page,) = find_runs(tmp_path, "gbw2015", "web_small_1up@2014")
-    (idle,) = find_runs(tmp_path, "gbw2015", "web_small_idle@2014")
+        provenances.made_up(tmp_path, "gbw2015", experiment, "2014", qdisc="pfifo_fast")
+    (page,) = find_runs(tmp_path, "gbw2015", "web_small_1up", eras="2014")
+    (idle,) = find_runs(tmp_path, "gbw2015", "web_small_idle", eras="2014")
     before = _key(page, "a:b"), _key(idle, "a:b")
     idle.provenance.write_text("another")
     assert _key(page, "a:b") != before[0]

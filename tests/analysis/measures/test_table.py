@@ -1,7 +1,6 @@
 """What each run measured: the table of a study's runs, and the start of flows."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from analysis.measures.table import measure_study
 from analysis.runs.dataset import RunFile, find_runs, read_runs
 from analysis.runs.study import study_at
 from tests import ROOT
+from tests.data import provenances
 
 GOLDEN = ROOT / "tests" / "data" / "golden"
 
@@ -42,7 +42,9 @@ def test_control_comes_with_the_end_of_a_long_spike() -> None:
 
 
 def test_measures_of_a_real_run() -> None:
-    run = find_runs(ROOT / "data", "gbw2015", "rrul", link="10/1", qdiscs=["ared"], cc="cubic")[0]
+    run = find_runs(
+        ROOT / "data", "gbw2015", "rrul", eras="modern", links="10/1", qdiscs="ared", ccs="cubic"
+    )[0]
     found = measure(run)
     row = run_metrics(read_runs([run])).iloc[0]
     assert found["induced_latency_ms"] == row["induced_latency_ms"]
@@ -74,29 +76,27 @@ def seed_as_latency(run: RunFile) -> dict[str, float]:
     return {"induced_latency_ms": float(run.seed)}
 
 
-@pytest.mark.parametrize(
-    ("folder", "era"),
-    [("rrul@linux-7.3", "modern@linux-7.3"), ("rrul@2014@linux-7.3", "2014@linux-7.3")],
-)
+@pytest.mark.parametrize("era", ["modern@linux-7.3", "2014@linux-7.3"])
 def test_runs_of_another_kernel_have_an_era_of_their_own(
-    folder: str, era: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    era: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measure_as(seed_as_latency, monkeypatch)
-    shutil.copytree(GOLDEN / "gbw2015/rrul", tmp_path / "gbw2015" / folder)
-    with pytest.raises(DataError, match=r"describes the run 'gbw2015/rrul/"):
-        measure_study(study_at("gbw2015"), tmp_path, jobs=1)
-    for record in tmp_path.rglob("*.json"):
-        record.write_text(record.read_text().replace('"gbw2015/rrul/', f'"gbw2015/{folder}/'))
+    run = provenances.made_up(tmp_path, "gbw2015", "rrul", era)
     assert set(measure_study(study_at("gbw2015"), tmp_path, jobs=1)["era"]) == {era}
+    elsewhere = run.provenance.with_name("seed-002.json")
+    elsewhere.write_text(run.provenance.read_text())
+    with pytest.raises(DataError, match=r"seed-002\.json: describes the run 'gbw2015/rrul@"):
+        measure_study(study_at("gbw2015"), tmp_path, jobs=1)
 
 
-def test_runs_of_another_length_are_left_out(tmp_path: Path) -> None:
-    for name in ("rrul@20s", "rrul@2014@20s", "rrul@linux-7.3@20s", "unheard"):
-        (tmp_path / "gbw2015" / name).mkdir(parents=True)
-    assert measure_study(study_at("gbw2015"), tmp_path).empty
-    (tmp_path / "gbw2015" / "rrul@2014").mkdir()
-    with pytest.raises(DataError, match=r"rrul@2014: no run"):
-        measure_study(study_at("gbw2015"), tmp_path)
+def test_runs_of_another_length_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure_as(seed_as_latency, monkeypatch)
+    provenances.made_up(tmp_path, "gbw2015", "rrul", seed=1, length="20s")
+    provenances.made_up(tmp_path, "gbw2015", "rrul", "2014", seed=2)
+    table = measure_study(study_at("gbw2015"), tmp_path, jobs=1)
+    assert list(table["seed"]) == [2]
 
 
 def test_a_measure_may_not_invent_names(monkeypatch: pytest.MonkeyPatch) -> None:

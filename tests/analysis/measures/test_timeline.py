@@ -11,19 +11,18 @@ from analysis.errors import DataError
 from analysis.measures import timeline
 from analysis.runs.dataset import RunFile
 from emulation import datafile
+from tests.data import provenances
 
 BEGAN_S = 1_700_000_000
 
 
 def beside(folder: Path, printed: str) -> RunFile:
-    place = folder / "links/lte/12-5/pie/cubic"
-    place.mkdir(parents=True)
-    (place / "seed-001.json").write_text("{}")
-    with tarfile.open(place / "seed-001.output.tar.gz", "w:gz") as archive:
+    run = provenances.made_up(folder, "links", "lte", link="12/5", qdisc="pie")
+    with tarfile.open(run.provenance.with_suffix(".output.tar.gz"), "w:gz") as archive:
         about = tarfile.TarInfo("probe/stdout")
         about.size = len(printed)
         archive.addfile(about, io.BytesIO(printed.encode()))
-    return RunFile.at(folder, place / "seed-001.json")
+    return run
 
 
 @pytest.fixture

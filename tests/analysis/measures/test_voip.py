@@ -30,11 +30,11 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def data(root: Path) -> Dataset:
-    return read_runs(find_runs(root, "gbw2015", "voip_1up@2014"), jobs=1)
+    return read_runs(find_runs(root, "gbw2015", "voip_1up", eras="2014"), jobs=1)
 
 
 def test_loss_is_counted_by_sequence_numbers(root: Path, data: Dataset) -> None:
-    run = find_runs(root, "gbw2015", "voip_1up@2014", qdiscs=["ared"])[0]
+    run = find_runs(root, "gbw2015", "voip_1up", eras="2014", qdiscs=["ared"])[0]
     packets = traffic.content("voip_1up", "10-1", "ared", run.seed, 20)["raw_values"]["VoIP"]
     seen = [one["seq"] for one in packets]
     row = data.runs[data.runs["run"] == run.run].iloc[0]
@@ -60,7 +60,7 @@ def test_a_step_in_which_nothing_arrived_has_no_delay(tmp_path: Path) -> None:
     content = json.loads(gzip.decompress(path.read_bytes()))
     content["results"]["VoIP::delay"][50] = 0.0  # as ITGDec has it
     path.write_bytes(gzip.compress(json.dumps(content).encode()))
-    data = read_runs(find_runs(tmp_path, "gbw2015", "voip_1up@2014"), jobs=1)
+    data = read_runs(find_runs(tmp_path, "gbw2015", "voip_1up", eras="2014"), jobs=1)
     delays = data.samples[data.samples["kind"] == "voip"]
     assert len(delays) == len(content["x_values"]) - 1
     assert delays["delay_ms"].min() > 25
@@ -108,10 +108,11 @@ def test_printed_losses_beside_ours(data: Dataset) -> None:
 def test_another_tool_beside(root: Path, data: Dataset) -> None:
     per_run = voip.run_voip(data)
     setting = Setting("2014", "cubic")
-    table = voip.other_tool(root, per_run, "gbw2015", "voip_rrul_irtt", setting, "")
+    runs = find_runs(root, "gbw2015", "voip_1up", eras="2014")
+    table = voip.other_tool(runs, per_run, "voip_rrul_irtt", setting)
     assert list(table["qdisc"].astype(str)) == sorted(traffic.LEVELS)
     assert list(table)[1::3] == ["D-ITG: Median (ms)", "irtt: Median (ms)"]
-    none = voip.other_tool(root, per_run, "gbw2015", "voip_1up_irtt", setting, "")
+    none = voip.other_tool(runs, per_run, "voip_1up_irtt", setting)
     assert none.empty
 
 

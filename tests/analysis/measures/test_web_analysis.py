@@ -23,7 +23,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(root: Path, experiment: str) -> Dataset:
-    return read_runs(find_runs(root, "gbw2015", f"{experiment}@2014"), jobs=1)
+    return read_runs(find_runs(root, "gbw2015", experiment, eras="2014"), jobs=1)
 
 
 def test_the_mean_is_that_of_all_steps_of_the_test(root: Path) -> None:
@@ -69,7 +69,7 @@ def test_overview_has_means_and_deviations_of_runs(root: Path) -> None:
 
 def test_a_run_without_a_page_is_refused(root: Path, tmp_path: Path) -> None:
     path = traffic.write_run(tmp_path, "web_small_1up", "10-10", "codel", 1)
-    data = read_runs(find_runs(tmp_path, "gbw2015", "web_small_1up@2014"), jobs=1)
+    data = read_runs(find_runs(tmp_path, "gbw2015", "web_small_1up", eras="2014"), jobs=1)
     others = data.samples[data.samples["kind"] != "page"]
     early = data.samples[~(data.samples["time_s"] > 1)]  # pages of a fraction of a second
     for samples in (others, early):
@@ -86,6 +86,8 @@ def test_the_spread_of_one_page_is_left_out(tmp_path: Path) -> None:
     page = content["raw_values"]["HTTP latency"][0]
     content["raw_values"]["HTTP latency"] = [{**page, "val": 6000.0}]  # into the load
     path.write_bytes(gzip.compress(json.dumps(content).encode()))
-    one, other = (web.measure(run) for run in find_runs(tmp_path, "gbw2015", "web_small_1up@2014"))
+    one, other = (
+        web.measure(run) for run in find_runs(tmp_path, "gbw2015", "web_small_1up", eras="2014")
+    )
     assert one.keys() == {"fetch_time_normalised", "fetch_time_sd_s"}
     assert other.keys() == {"fetch_time_normalised"}

@@ -3,12 +3,12 @@
 from matplotlib.axes import Axes
 
 from analysis.plots import style, timeline
-from analysis.runs.dataset import find_several
+from analysis.runs.dataset import find_runs
 from tests import ROOT
 
 
 def test_the_rate_of_a_link_is_drawn_to_the_end_of_the_run() -> None:
-    runs = find_several(
+    runs = find_runs(
         ROOT / "data", "links", ["satellite"], eras=["modern"], ccs=["cubic"], qdiscs=["cake"]
     )
     with style.styled() as palette:
@@ -22,7 +22,7 @@ def test_the_rate_of_a_link_is_drawn_to_the_end_of_the_run() -> None:
 
 
 def test_many_runs_are_drawn_in_rows_with_the_same_axes() -> None:
-    runs = find_several(ROOT / "data", "links", ["lte"], eras=["modern"], ccs=["cubic", "bbr"])
+    runs = find_runs(ROOT / "data", "links", ["lte"], eras=["modern"], ccs=["cubic", "bbr"])
     named = {f"{run.qdisc}, {run.cc}": run for run in runs if run.seed == 1}
     with style.styled() as palette:
         figure = timeline.over_time(dict([*named.items()][:5]), ["rtt_ms"], palette, 30)

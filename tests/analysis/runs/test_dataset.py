@@ -11,11 +11,12 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.runs import dataset
-from analysis.runs.dataset import RunFile, find_runs, read_runs, variant_name
+from analysis.runs.dataset import find_runs, read_runs
 from analysis.runs.flentfile import kind_of, read_flent
 from analysis.runs.settings import Setting
+from emulation.model.run import variant_name
 from tests import ROOT
-from tests.data import synthetic
+from tests.data import provenances, synthetic
 
 LINK, QDISC = "10-10", "codel"
 
@@ -103,7 +104,7 @@ def test_flow_goodput_is_bytes_by_duration(data: Path, tmp_path: Path) -> None:
 
 def test_many_runs_in_parallel_equal_one_at_a_time(tmp_path: Path) -> None:
     synthetic.write_tree(tmp_path, ("10-1",), seeds=2, length_s=10)
-    files = find_runs(tmp_path, "gbw2015", "rrul", link="10/1")
+    files = find_runs(tmp_path, "gbw2015", "rrul", links="10/1")
     assert len(files) == 14 >= dataset.FEW_RUNS
     together, alone = read_runs(files, jobs=2), read_runs(files, jobs=1)
     for one, other in zip(together, alone, strict=True):
@@ -113,10 +114,12 @@ def test_many_runs_in_parallel_equal_one_at_a_time(tmp_path: Path) -> None:
 
 def test_runs_are_chosen_by_cell(tmp_path: Path) -> None:
     synthetic.write_tree(tmp_path, ("10-1", "10-10"), seeds=1, length_s=5)
-    chosen = find_runs(tmp_path, "gbw2015", "rrul", link="10/1", qdiscs=["pie", "sfq"], cc="cubic")
+    chosen = find_runs(
+        tmp_path, "gbw2015", "rrul", links="10/1", qdiscs=["pie", "sfq"], ccs="cubic"
+    )
     assert [(file.link, file.qdisc) for file in chosen] == [("10/1", "pie"), ("10/1", "sfq")]
-    with pytest.raises(DataError, match="no run of 100/100 cubic; there are 10/1, 10/10 with"):
-        find_runs(tmp_path, "gbw2015", "rrul", link="100/100", cc="cubic")
+    with pytest.raises(DataError, match="no run of rrul cubic 100/100; there are 10/1, 10/10 with"):
+        find_runs(tmp_path, "gbw2015", "rrul", links="100/100", ccs="cubic")
 
 
 def test_a_data_file_without_provenance_is_no_run(data: Path, tmp_path: Path) -> None:
@@ -246,14 +249,11 @@ def test_golden_file_of_a_real_run() -> None:
         assert 0 < sum(moved) < 10
 
 
-def test_another_kernel_is_part_of_the_era() -> None:
-    assert variant_name("rrul", "modern@linux-7.3") == "rrul@linux-7.3"
-    assert variant_name("rrul", "2014@linux-7.3", "20s") == "rrul@2014@linux-7.3@20s"
-    nowhere = Path("nowhere")
+def test_another_kernel_is_part_of_the_era(tmp_path: Path) -> None:
+    assert variant_name("rrul", "modern", "7.3") == "rrul@linux-7.3"
+    assert variant_name("rrul", "2014", "7.3", "20s") == "rrul@2014@linux-7.3@20s"
     for era in ("modern", "2014", "modern@linux-7.3", "2014-no_gso@linux-0123456789abcdef"):
-        variant = variant_name("rrul", era, "20s")
-        file = RunFile("gbw2015", variant, "10/1", "codel", "cubic", 1, nowhere, nowhere)
-        assert file.era == era
+        assert provenances.made_up(tmp_path, "gbw2015", "rrul", era).era == era
     assert Setting("2014@linux-7.3", "cubic").title == "Linux of 2014, 7.3, CUBIC"
     assert Setting("2014+fack-no_gso", "reno").title == "Linux of 2014+fack-no_gso, New Reno"
     many = "2013c-host_noise+ticks_1ms+ring_8139+pie_mark_all"
@@ -269,7 +269,7 @@ def test_a_flow_to_an_address_that_the_rig_does_not_have(number: int) -> None:
 
 def test_what_there_is_instead_is_told() -> None:
     data = ROOT / "data"
-    with pytest.raises(DataError, match="no run of any cell; there is rrul"):
+    with pytest.raises(DataError, match="no run of rul; there is rrul"):
         find_runs(data, "gbw2015", "rul")
     with pytest.raises(DataError, match=r"10/10 coddel; there are 10/1, 10/10, .*codel"):
-        find_runs(data, "gbw2015", "rrul", link="10/10", qdiscs=["coddel"])
+        find_runs(data, "gbw2015", "rrul", links="10/10", qdiscs=["coddel"])

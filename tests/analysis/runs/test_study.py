@@ -27,6 +27,7 @@ from analysis.claims.verdict import Verdict
 from analysis.errors import DataError
 from analysis.measures.registry import Measure, faults, registry_of
 from analysis.runs import axes
+from analysis.runs.dataset import RunFile
 from analysis.runs.study import StudyFolder, known, study_at
 from analysis.site import claims_page, pages, report
 from analysis.site.execute import execute
@@ -36,7 +37,7 @@ from emulation.config.catalogue import experiment, load
 from emulation.errors import ConfigError
 from emulation.study import studies
 from tests import ROOT
-from tests.data import synthetic
+from tests.data import provenances, synthetic
 from workflow.plan import Plan, make_plan
 
 STUDY = """\
@@ -449,8 +450,7 @@ def test_a_figure_may_name_what_has_no_run_and_what_only_a_run_has(mine: Path) -
     )
     check_values(read_figure(path), mine / "data")
     path.write_text(FIGURE.replace("codel]", "codel_100ms]"))
-    made = mine / "data/mine/load/10-10/codel"
-    made.rename(made.with_name("codel_100ms"))
+    provenances.made_up(mine / "data", "mine", "load", link="10/10", qdisc="codel_100ms")
     check_values(read_figure(path), mine / "data")
 
 
@@ -460,16 +460,23 @@ def test_axes_are_what_the_study_asks_for_and_names_mean_nothing(mine: Path) -> 
     assert load(mine / "study.yaml").experiments[0].points
     study_at(mine)
     assert experiment("mine/load").id == "mine/load"
-    found = axes.axes("mine/load@2014@20s/10-10/pie_1ms_ecn/cubic/seed-001")
+    found = axes.axes(asked(mine, "pie_1ms_ecn", era="2014", length="20s"))
     assert found == {
         "link": "10/10", "qdisc": "pie_1ms_ecn", "cc": "cubic", "algorithm": "codel",
         "limit": "1000 packets", "ecn": "false", "target": "5 ms", "interval": "100 ms",
         "base_rtt": "50 ms", "mtu": "1500 B",
     }  # fmt: skip
     # A qdisc that the command line named; what is no qdisc has no axes.
-    assert axes.axes("mine/load/10-10/codel/cubic/seed-001")["algorithm"] == "codel"
+    assert axes.axes(asked(mine, "codel", outside_sweep=["qdisc"]))["algorithm"] == "codel"
     with pytest.raises(DataError, match="has no point load, 10/10, coddle"):
-        axes.axes("mine/load/10-10/coddle/cubic/seed-001")
+        axes.axes(asked(mine, "coddle", outside_sweep=["qdisc"]))
+
+
+def asked(mine: Path, qdisc: str, era: str = "modern", **more: Any) -> RunFile:
+    """A run of the experiment `load`."""
+    return provenances.made_up(
+        mine / "data", "mine", "load", era, link="10/10", qdisc=qdisc, **more
+    )
 
 
 @pytest.mark.parametrize(
@@ -495,7 +502,7 @@ def test_an_axis_that_is_none_says_where(
 
     def found() -> float:
         qdisc = "codel" if name == "interval" else "pfifo_fast"
-        of = axes.axes(f"mine/load/10-10/{qdisc}/cubic/seed-001")
+        of = axes.axes(asked(mine, qdisc))
         return axes.span_ms(of, name) if name == "interval" else axes.packets(of)
 
     if isinstance(expected, float):

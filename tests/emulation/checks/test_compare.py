@@ -15,8 +15,9 @@ from emulate import cli
 from emulation.checks.compare import compare, differences, load
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
+from emulation.config.request import request
 from emulation.errors import ConfigError
-from emulation.machine.provenance import job_digest, origin
+from emulation.machine.provenance import job_digest
 
 FRAME = bytes(12) + b"\x08\x00" + bytes.fromhex("450000540001400040060000 0a000101 0a000402")
 TCP = struct.pack("!HHIIBBH", 1000, 12865, 7, 9, 0x50, 0x18, 512)
@@ -82,9 +83,7 @@ def test_what_was_asked_for_is_named_with_both_values(
         (run,) = select(rrul, link="10/1", qdisc=qdisc, cc="cubic", seed=1, settings=settings)
         job = job_digest(job_of(run)) if known else qdisc
         identity = {"job": job, "kernel": {"series": "6.12"}}
-        record = {"paper": "gbw2015", "run": run.id, **origin(run), "identity": identity}
-        record |= {"link": "10/1", "qdisc": qdisc, "cc": "cubic", "axes": dict(run.point.axes)}
-        record |= {"seed": 1, "era": "modern", "length_s": 140.0}
+        record = {**request(run), "identity": identity}
         place = write_run(tmp_path / qdisc, [ping]).with_suffix(".json")
         place.write_text(json.dumps(record))
     _, out = diff(capsys, tmp_path / "codel/seed-001", tmp_path / "pie/seed-001")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,8 @@ import pytest
 from emulation import datafile
 from emulation.checks import compare, verify
 from emulation.checks.verify import Measured, Shipped
+from emulation.runs.index import RunFile, run_file
+from tests.data import provenances
 
 
 def record(folder: Path) -> Path:
@@ -19,13 +20,12 @@ def record(folder: Path) -> Path:
 
 def table(folder: Path, *goodputs: float) -> Shipped:
     """A run whose table has these goodputs."""
-    told = record(folder)
-    data = told.with_name(f"seed-001{datafile.ROWS}")
+    about = {"identity": {"kernel": {"series": "6.12"}}, "qdiscs": {}, "data_sha256": ""}
+    run = provenances.made_up(folder, "testbed", "x", "modern", "-", "-", "-", **about)
+    data = run.provenance.with_suffix(datafile.ROWS)
     rows = [{"quantity": "goodput_mbit_s", "value": value} for value in goodputs]
     datafile.write_rows([*rows, {"quantity": "ring_ms", "value": 1e6}], data)
-    about = {"run": "testbed/x/-/-/-/seed-001", "identity": {}, "qdiscs": {}}
-    told.write_text(json.dumps(about))
-    return Shipped(data, about)
+    return Shipped.at(run_file(folder, run.provenance))
 
 
 def test_rows_beside_a_flent_file_are_not_the_data(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_text_that_looks_like_a_number_stays_text(tmp_path: Path) -> None:
     assert datafile.read_rows(tmp_path / "rows") == rows
 
 
-def nothing(run: Shipped, folder: Path) -> Measured:
+def nothing(run: RunFile) -> Measured:
     raise AssertionError("equal identity: bytes decide")
 
 
@@ -62,6 +62,6 @@ def test_tables_are_compared_byte_for_byte(tmp_path: Path) -> None:
 def test_a_table_is_found_by_any_of_its_names(tmp_path: Path) -> None:
     data = table(tmp_path, 20).data
     for name in ("seed-001", "seed-001.json", data.name):
-        assert compare.load(tmp_path / name).data == data
+        assert compare.load(data.with_name(name)).data == data
     with pytest.raises(compare.ConfigError):
-        compare.load(tmp_path / "seed-002")
+        compare.load(data.with_name("seed-002"))

@@ -14,13 +14,16 @@ from analysis.claims import settled
 from emulate.cli import main as emulate
 from emulation import kernel
 from emulation.checks import identities, stale
-from emulation.config.catalogue import recorded, select
+from emulation.config.catalogue import select
 from emulation.config.job import job_of
+from emulation.config.request import run_of
 from emulation.kernel import Kernel
 from emulation.machine import guestcode, provenance, rootfs, vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Experiment
+from emulation.runs.index import index
 from emulation.study import studies
+from tests.data import provenances
 from workflow.stale import main
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
@@ -36,21 +39,23 @@ def made(rrul: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> l
     monkeypatch.setattr(rootfs, "find", lambda: ROOT)
     written = []
     for run in select(rrul, link="10/1", qdisc="codel", cc="reno", seed=(1, 2, 3), era="2014"):
-        told: dict[str, Any] = {
-            "run": run.id, "paper": "gbw2015", "experiment": "rrul",
-            "link": "10/1", "qdisc": "codel",
-            "cc": "reno", "seed": run.seed, "era": "2014", "length_s": 140.0,
-            "identity": provenance.identity(run, MACHINE, KERNEL, ROOT),
-        }  # fmt: skip
-        path = tmp_path / f"{run.id}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(told))
+        identity = provenance.identity(run, MACHINE, KERNEL, ROOT)
+        path = provenances.of_run(tmp_path, run, identity=identity).provenance
         written.append(path)
     return written
 
 
 def change(path: Path, **changes: Any) -> None:
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    text = json.dumps(json.loads(path.read_text()) | changes)
+    path.unlink()
+    path.write_text(text)
+
+
+def causes(made: list[Path]) -> Counter[str]:
+    """What is said of those of these provenances that are of runs."""
+    root = made[0].parents[5]
+    runs = index(root, made[0].relative_to(root).parts[0]).runs
+    return stale.causes(run for run in runs if run.provenance in made)
 
 
 def other_job(path: Path) -> None:
@@ -60,7 +65,7 @@ def other_job(path: Path) -> None:
 
 
 def test_runs_of_today_are_current(made: list[Path]) -> None:
-    assert stale.causes(made) == {"current": 3}
+    assert causes(made) == {"current": 3}
     assert stale.sentences(Counter(current=3), Path("data")) == []
 
 
@@ -68,14 +73,14 @@ def test_another_patch_makes_all_runs_stale(
     made: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernel, "find", lambda series=None: replace(KERNEL, digest="o" * 16))
-    assert stale.causes(made) == {"kernel": 3}
+    assert causes(made) == {"kernel": 3}
     monkeypatch.setattr(kernel, "find", lambda series=None: None)  # not built yet
-    assert stale.sentences(stale.causes(made), Path("data")) == [
+    assert stale.sentences(causes(made), Path("data")) == [
         "3 of 3 runs in data cannot be told: the kernel or the guest's tools are not built here "
         "(./reproduce-all --setup-only)"
     ]
     other_job(made[0])  # what is known is said all the same
-    assert stale.causes(made) == {"job": 1, stale.UNKNOWN: 2}
+    assert causes(made) == {"job": 1, stale.UNKNOWN: 2}
 
 
 def test_each_part_is_told(
@@ -83,18 +88,19 @@ def test_each_part_is_told(
 ) -> None:
     newer = replace(ROOT, digest="o" * 16, packages={**ROOT.packages, "netperf": "1.1"})
     monkeypatch.setattr(rootfs, "find", lambda: newer)
-    assert stale.causes(made) == {"tools": 3}
+    assert causes(made) == {"tools": 3}
     monkeypatch.setattr(rootfs, "find", lambda: replace(ROOT, digest="o" * 16))
-    assert stale.sentences(stale.causes(made), Path("data")) == [
+    assert stale.sentences(causes(made), Path("data")) == [
         "3 of 3 runs in data had the same tools among other packages of Debian: 'emulate verify' "
         "compares"
     ]
     monkeypatch.setattr(rootfs, "find", lambda: ROOT)
-    change(made[0], qdisc="tail_drop")
+    axes = json.loads(made[0].read_text())["axes"]
+    change(made[0], axes=axes | {"qdisc": "tail_drop"})
     other_job(made[1])
-    assert stale.causes(made) == {"gone": 1, "job": 1, "current": 1}
-    change(made[0], qdisc="codel", length_s=20.0)  # as long as runs were by default
-    assert stale.causes(made) == {"job": 2, "current": 1}
+    assert causes(made) == {"gone": 1, "job": 1, "current": 1}
+    change(made[0], axes=axes, length_s=20.0)  # as long as runs were by default
+    assert causes(made) == {"job": 2, "current": 1}
     code = tmp_path / "guest"
     code.mkdir()
     for path in guestcode.FOLDER.iterdir():
@@ -104,14 +110,14 @@ def test_each_part_is_told(
         file.write("# changed\n")
     monkeypatch.setattr(guestcode, "FOLDER", code)
     made[2].touch()  # the code is not looked for where it is put here
-    assert stale.causes(made[2:]) == {"guest": 1}
+    assert causes(made[2:]) == {"guest": 1}
     was = json.loads(made[2].read_text())["identity"]["guest"]
-    run = recorded(json.loads(made[2].read_text()))
+    run = run_of(json.loads(made[2].read_text()))
     now = provenance.guest_code_digest(job_of(run))
     (tmp_path / identities.FILE).write_text(
         f"{','.join(identities.COLUMNS)}\nguest,{was},{now},3,3,2026-11-28\n"
     )
-    assert stale.causes(made[2:]) == {"current": 1}
+    assert causes(made[2:]) == {"current": 1}
 
 
 def test_the_command_counts(
@@ -132,8 +138,9 @@ def test_the_command_finds_the_study_that_the_runs_are_in(
     (tmp_path / "gbw2015").rename(study / "data/mine")
     runs = sorted((study / "data").rglob("seed-*.json"))
     for path in runs:
-        change(path, paper="mine", experiment="first")
-    assert stale.causes(runs) == {"study": 3}
+        run = json.loads(path.read_text())["run"].replace("gbw2015", "mine")
+        change(path, run=run, paper="mine", experiment="first")
+    assert causes(runs) == {"study": 3}
     assert main([str(study / "data")]) == 0
     assert "3 of 3 runs in" in (out := capsys.readouterr().out)
     assert "are stale: there is no such point any more" in out  # of that study, now known
@@ -141,12 +148,19 @@ def test_the_command_finds_the_study_that_the_runs_are_in(
 
 def test_seeds_of_a_cell_are_told_apart(made: list[Path]) -> None:
     other_job(made[1])
-    change(made[2], run="gbw2015/rrul@2014/10-1/codel/reno/seed-009")
-    assert stale.causes(made) == {"current": 1, "job": 1, "gone": 1}
-    made[0].write_text("{}")  # no run at all
+    change(made[2], seed=9)
+    assert causes(made) == {"current": 1, "job": 1, "gone": 1}
+
+
+def test_files_that_are_no_provenance_are_gone(
+    made: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made[0].write_text("{}")
     made[1].write_text("[")
-    change(made[2], seed="3")
-    assert stale.causes(made) == {"gone": 3}
+    change(made[2], seed="third")
+    assert main([str(tmp_path)]) == 0
+    assert "3 of 3 runs in" in (out := capsys.readouterr().out)
+    assert "no such point any more" in out
 
 
 def test_what_came_out_is_kept_until_something_changes(
@@ -156,12 +170,12 @@ def test_what_came_out_is_kept_until_something_changes(
     count = stale._causes
     monkeypatch.setattr(stale, "_causes", lambda *given: counted.append(1) or count(*given))
     for _ in range(3):
-        assert stale.causes(made) == {"current": 3}
+        assert causes(made) == {"current": 3}
     assert len(counted) == 1
     other_job(made[0])
-    assert stale.causes(made) == {"job": 1, "current": 2}
+    assert causes(made) == {"job": 1, "current": 2}
     monkeypatch.setattr(rootfs, "find", lambda: None)
-    assert stale.causes(made) == {"job": 1, stale.UNKNOWN: 2}
+    assert causes(made) == {"job": 1, stale.UNKNOWN: 2}
     assert len(counted) == 3
 
 
@@ -179,7 +193,7 @@ def test_claims_tell_of_stale_runs(
     monkeypatch.setattr(settled, "settle", lambda *_: [claim])
     assert say() == ""
     other_job(made[0])
-    change(made[1], qdisc="tail_drop")
+    change(made[1], axes={"qdisc": "tail_drop"})
     assert say() == (
         "note: 2 of 3 runs that verdicts rest on are stale (1: the experiment changed, 1: there is "
         "no such point any more); 'emulate run STUDY/EXPERIMENT --again' makes them anew\n"

@@ -28,7 +28,9 @@ from emulation.host import seal
 from emulation.machine import rootfs
 from emulation.model.run import Experiment
 from emulation.model.units import Duration
+from emulation.runs.index import RunFile, run_file
 from emulation.runs.run import execute
+from tests.data import provenances
 
 IDENTITY = {
     "guest": "g",
@@ -49,8 +51,6 @@ def write_run(
     **identity: Any,
 ) -> Shipped:
     """A run whose download flow moved `mbit` Mbit/s."""
-    folder = where / "gbw2015" / "rrul" / cell
-    folder.mkdir(parents=True, exist_ok=True)
     flow = {"BYTES_SENT": 1_250_000, "BYTES_RECVD": mbit * 1_250_000, "ELAPSED_TIME": 10.0}
     content = {
         "metadata": {
@@ -61,31 +61,22 @@ def write_run(
         "x_values": [0.0, 5.0, 10.0, 15.0],
         "results": {"Ping (ms) ICMP": [50.0, rtt - 1, rtt + 1, None]},
     }
-    data = folder / f"seed-{seed:03d}.flent.gz"
-    data.write_bytes(gzip.compress(json.dumps(content).encode(), mtime=0))
+    packed = gzip.compress(json.dumps(content).encode(), mtime=0)
     link, qdisc, cc = cell.split("/")
-    record = {
-        "run": f"gbw2015/rrul/{cell}/seed-{seed:03d}",
-        "paper": "gbw2015",
-        "experiment": "rrul",
-        "link": link.replace("-", "/"),
-        "qdisc": qdisc,
-        "cc": cc,
-        "seed": seed,
-        "era": "modern",
-        "length_s": 140.0,
-        "base_rtts_ms": [50.0],
-        "identity": {**IDENTITY, **identity},
-        "data_sha256": hashlib.sha256(data.read_bytes()).hexdigest(),
-        "qdiscs": {"r1": {"qdiscs": [{"drops": drops}]}},
-    }
-    data.with_name(f"seed-{seed:03d}.json").write_text(json.dumps(record))
-    return Shipped(data, record)
+    file = provenances.made_up(
+        where, "gbw2015", "rrul", "modern", link.replace("-", "/"), qdisc, cc, seed, 140.0,
+        base_rtts_ms=[50.0],
+        identity={**IDENTITY, **identity},
+        data_sha256=hashlib.sha256(packed).hexdigest(),
+        qdiscs={"r1": {"qdiscs": [{"drops": drops}]}},
+    )  # fmt: skip
+    file.data.write_bytes(packed)
+    return Shipped.at(file)
 
 
-def measured(run: Shipped, folder: Path) -> Measured:
+def measured(run: RunFile) -> Measured:
     """What the claims' measures would say of a run of `write_run`."""
-    assert folder.is_dir()
+    assert run.root.is_dir()
     content = datafile.read_json(run.data)
     if "Ping (ms) ICMP" not in content["results"]:
         return {}
@@ -114,7 +105,7 @@ def test_a_sample_is_spread_over_the_cells_and_always_the_same(tmp_path: Path) -
     assert {one.split("/")[2] for one in chosen} == {"1-1", "10-10"}
     assert {one[-3:] for one in chosen} == {"001", "002"}
     assert sorted(one.id for one in verify.sample(runs, 99)) == sorted(one.id for one in runs)
-    assert len({one.cell for one in verify.sample(runs, 8)}) == 6
+    assert len({one.file.cell for one in verify.sample(runs, 8)}) == 6
 
 
 def test_only_runs_of_this_kernel_and_guest_can_be_repeated(tmp_path: Path) -> None:
@@ -169,7 +160,7 @@ def test_what_programs_printed_is_compared_unpacked(
     old, new = (write_run(tmp_path / folder) for folder in "ab")
     for run, text, level in ((old, b"6.00", 6), (new, printed, 9)):
         if text is not None:
-            path = run.provenance.with_suffix(datafile.OUTPUT)
+            path = run.beside(datafile.OUTPUT)
             path.write_bytes(gzip.compress(text, level, mtime=0))
     verdict = judge(old, new)
     assert (verdict.how, verdict.equal) == ("bytes", equal)
@@ -285,17 +276,17 @@ def write_series(path: Path, results: dict[str, list[float | None]]) -> Path:
 def test_numbers_are_those_that_claims_are_about(root: Path, tmp_path: Path) -> None:
     data, cell = root / "data", "10-10/codel/cubic/seed-001"
     (rrul,) = [one for one in verify.shipped(data) if one.id == f"gbw2015/rrul/{cell}"]
-    assert command.measured(rrul, data)["induced_latency_ms"][1] == "ms"
+    assert command.measured(rrul.file)["induced_latency_ms"][1] == "ms"
     # A page done again is divided by the shipped pages without load.
     label = "web_small_rrul"
-    page = Shipped.at(data / "gbw2015" / label / f"{cell}.json")
+    page = run_file(data, data / "gbw2015" / label / f"{cell}.json")
     again = tmp_path / "gbw2015" / label / cell
     again.parent.mkdir(parents=True)
     for path in page.data.parent.glob("seed-001.*"):
         shutil.copy(path, again.parent)
-    new = Shipped.at(again.with_name("seed-001.json"))
-    assert command.measured(new, data) == command.measured(page, data)
-    assert "fetch_time_normalised" in command.measured(new, data)
+    new = replace(run_file(tmp_path, again.with_name("seed-001.json")), root=data)
+    assert command.measured(new) == command.measured(page)
+    assert "fetch_time_normalised" in command.measured(new)
 
 
 def test_nothing_to_compare_is_no_agreement(tmp_path: Path) -> None:
@@ -399,12 +390,11 @@ def test_a_run_that_studies_no_longer_have_is_told_and_ends_nothing(
     monkeypatch.setattr(kernel, "build", lambda series: None)
     monkeypatch.setattr(rootfs, "build", lambda: rootfs.RootFs(tmp_path, "", {}))
     monkeypatch.setattr(seal, "check", lambda *_, **__: None)
-    point = {"experiment": "rrul", "link": "10/1", "era": "2014", "length_s": 20.0}
     for seed, qdisc in ((1, "codel"), (2, "codel"), (3, "tail_drop")):
-        record = write_run(tmp_path, seed).provenance
-        told = json.loads(record.read_text()) | {**point, "cc": "cubic", "qdisc": qdisc}
-        told |= {"run": f"gbw2015/rrul@2014/10-1/codel/cubic/seed-00{seed}", "seed": seed}
-        record.write_text(json.dumps(told))
+        record = write_run(tmp_path, seed).file.provenance
+        axes = {"link": "10/1", "qdisc": qdisc, "cc": "cubic"}
+        changed = json.loads(record.read_text()) | {"axes": axes, "length_s": 20.0}
+        record.write_text(json.dumps(changed))
     arguments = ["verify", "--all", "--record", "--data", str(tmp_path)]
     assert cli.main(arguments) == ConfigError.exit_status
     out, err = capsys.readouterr()
@@ -414,10 +404,8 @@ def test_a_run_that_studies_no_longer_have_is_told_and_ends_nothing(
         "length back, or do it again"
     )
     assert second == first.replace("001", "002")
-    assert "NOT RUN; unknown qdisc 'tail_drop'; valid: " in third
-    assert err.startswith(
-        "3 not run\nemulate: error: gbw2015/rrul@2014/10-1/codel/cubic/seed-001, "
-    )
+    assert "NOT RUN; no experiment has this run any more" in third
+    assert err.startswith("3 not run\nemulate: error: gbw2015/rrul/10-1/codel/cubic/seed-001, ")
     assert len((tmp_path / "verified.csv").read_text().splitlines()) == 1
 
 
@@ -489,23 +477,24 @@ def test_a_table_of_identities_that_is_none_is_damaged(tmp_path: Path) -> None:
 
 def without_data(run: Shipped, **measures: float) -> Shipped:
     """The run as it is when only its measures are kept."""
-    numbers = {name: value for name, (value, _) in measured(run, run.folder).items()}
+    numbers = {name: value for name, (value, _) in measured(run.file).items()}
     record = {**run.record, "measures": numbers | measures}
-    run.provenance.write_text(json.dumps(record))
+    run.file.provenance.write_text(json.dumps(record))
     run.data.unlink()
-    return Shipped.at(run.provenance)
+    return Shipped.at(run_file(run.file.root, run.file.provenance))
 
 
-def numbers_of(run: Shipped, folder: Path) -> Measured:
-    if not run.reduced:
-        return measured(run, folder)
+def numbers_of(run: RunFile) -> Measured:
+    if not run.is_reduced:
+        return measured(run)
     units = {"induced_latency_ms": "ms", "goodput_download_mbit_s": "Mbit/s"}
-    return {name: (value, units[name]) for name, value in run.record["measures"].items()}
+    numbers = datafile.read_json(run.provenance)["measures"]
+    return {name: (value, units[name]) for name, value in numbers.items()}
 
 
 def test_a_run_without_data_is_compared_by_digest_counters_and_measures(tmp_path: Path) -> None:
     old = without_data(write_run(tmp_path / "a"))
-    assert old.reduced
+    assert old.file.is_reduced
     assert not old.damaged
     same = verify.judge(old, write_run(tmp_path / "b"), numbers_of)
     assert str(same).endswith("the same bytes; by the SHA-256 of its data")

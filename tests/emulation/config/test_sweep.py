@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from emulation.config.catalogue import all_labels, experiment, labelled, recorded, select
+from emulation.config.catalogue import all_labels, experiment, labelled, select
 from emulation.config.job import job_of
 from emulation.config.points import link
+from emulation.config.request import request, run_of
 from emulation.errors import ConfigError
 from emulation.machine import provenance
 from emulation.model.axis import Value
@@ -185,8 +186,9 @@ def test_a_value_that_the_sweep_has_is_the_same_run(first_of: Read) -> None:
 def test_values_outside_are_told_apart_by_id_and_provenance(first_of: Read) -> None:
     found = first_of(swept("{link: [10/1], qdisc: [codel], cc: cubic, rtt: [5 ms, 6 ms]}"))
     (inside,) = select(found, settings={"rtt": ["5 ms"]})
-    assert provenance.origin(inside) == {"experiment": "first", "settings": {"rtt": "5 ms"}}
-    assert provenance._outside(inside) == []
+    asked = {"experiment": "first", "label": "first,rtt=5ms", "settings": {"rtt": "5 ms"}}
+    assert {name: request(inside)[name] for name in asked} == asked
+    assert "outside_sweep" not in request(inside)
     (run,) = select(
         found, link="50/10", qdisc="sfq", cc="bbr", seed=905, era="2014",
         settings={"rtt": ["7 ms"], "rig.sysctls.net.ipv4.tcp_ecn": [1]},
@@ -194,13 +196,10 @@ def test_values_outside_are_told_apart_by_id_and_provenance(first_of: Read) -> N
     assert run.id == (
         "mine/first,rtt=7ms,rig.sysctls.net.ipv4.tcp_ecn=1@2014/50-10/sfq/bbr/seed-905"
     )
-    assert provenance._outside(run) == [
+    assert request(run)["outside_sweep"] == [
         "link", "qdisc", "cc", "rtt", "rig.sysctls.net.ipv4.tcp_ecn", "seed",
     ]  # fmt: skip
-    assert provenance.origin(run) == {
-        "experiment": "first",
-        "settings": {"rtt": "7 ms", "rig.sysctls.net.ipv4.tcp_ecn": 1},
-    }
+    assert request(run)["settings"] == {"rtt": "7 ms", "rig.sysctls.net.ipv4.tcp_ecn": 1}
     assert (run.link.down, run.link.up) == (Rate(50 * 10**6), Rate(10**7))
     assert run.base_rtts == (Duration(7 * 10**6),)
     assert run.sysctls("client")["net.ipv4.tcp_congestion_control"] == "bbr"
@@ -465,14 +464,10 @@ def test_the_rig_of_the_file_holds_where_its_kind_is_written_out(first_of: Read)
 def test_a_run_of_a_sweep_is_found_by_its_provenance(first_of: Read) -> None:
     found = first_of(swept("{link: 10/1, qdisc: [codel, sfq], cc: cubic, rtt: [5 ms, 9 ms]}"))
     run = select(found, qdisc="codel", settings={"target": ["7 ms"]}, seed=1)[1]
-    told = {
-        "run": run.id, "paper": "mine", **provenance.origin(run), "link": "10/1", "cc": "cubic",
-        "qdisc": run.qdisc, "seed": 1, "era": run.era, "length_s": run.length.seconds,
-        "axes": dict(run.point.axes), "identity": {"kernel": {"series": run.kernel}},
-    }  # fmt: skip
-    assert recorded(told, {"mine/first": found}) == run
+    told = request(run)
+    assert run_of(told, {"mine/first": found}) == run
     with pytest.raises(ConfigError, match="no experiment has this run any more"):
-        recorded({**told, "run": "mine/other"}, {"mine/first": found})
+        run_of({**told, "run": "mine/other"}, {"mine/first": found})
 
 
 def test_a_run_is_found_whose_qdisc_is_called_by_the_values_of_two_axes(first_of: Read) -> None:
@@ -482,13 +477,8 @@ def test_a_run_is_found_whose_qdisc_is_called_by_the_values_of_two_axes(first_of
     runs = select(found, seed=1)
     assert [run.qdisc for run in runs] == ["codel", "codel_7ms"]
     for run in runs:
-        told = {
-            "run": run.id, "paper": "mine", **provenance.origin(run), "link": "10/1",
-            "qdisc": run.qdisc, "cc": "cubic", "seed": 1, "era": run.era,
-            "length_s": run.length.seconds, "axes": dict(run.point.axes),
-            "identity": {"kernel": {"series": run.kernel}},
-        }  # fmt: skip
-        assert recorded(told, {"mine/first": found}) == run
+        told = request(run)
+        assert run_of(told, {"mine/first": found}) == run
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_a_run_is_data_that_the_analysis_reads(short: Run, data: Path) -> None:
     assert {qdisc["kind"] for qdisc in bottleneck} == {"tbf", "codel"}
     assert all(qdisc["bytes"] > 1_000_000 for qdisc in bottleneck)
 
-    read = read_runs(find_runs(data, "gbw2015", short.variant, link="10/10", cc="cubic"))
+    read = read_runs(find_runs(data, "gbw2015", short.variant, links="10/10", ccs="cubic"))
     assert list(read.runs["run"]) == [short.id]
     assert float(read.runs["length_s"].iloc[0]) == 5
     assert read.samples["rtt_ms"].min() >= 49.9

@@ -9,20 +9,19 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.runs.dataset import RunFile
+from emulation.config.catalogue import experiment, select
 from studies.cake2016 import measures as superpackets
 from tests.analysis.measures.test_bench import at, content, series
-
-CELL = "cake2016/{}_{}@2016-no_gso/110-10/codel/cubic"
+from tests.data import provenances
 
 
 def run_of(folder: Path, packets: str, pacing: str = "paced", seed: int = 1) -> RunFile:
-    place = folder / CELL.format(packets, pacing)
-    place.mkdir(parents=True, exist_ok=True)
-    record = {"run": "", "measured_base_rtts_ms": [48.0]}
-    (place / f"seed-{seed:03d}.json").write_text(json.dumps(record))
-    with gzip.open(place / f"seed-{seed:03d}.flent.gz", "wt") as stream:
+    of = experiment(f"cake2016/{packets}_{pacing}")
+    (run,) = select(of, link="110/10", qdisc="codel", cc="cubic", seed=seed, era="2016-no_gso")
+    file = provenances.of_run(folder, run, measured_base_rtts_ms=[48.0])
+    with gzip.open(file.data, "wt") as stream:
         json.dump(content(), stream)
-    return RunFile.at(folder, place / f"seed-{seed:03d}.json")
+    return file
 
 
 def samples(run: RunFile, backlogs: list[tuple[int, int, int]]) -> None:

@@ -14,16 +14,18 @@ from analysis.measures import gateways
 from analysis.measures.fairness import jain
 from analysis.measures.gateways import measure, measure_dynamic
 from analysis.plots.style import styled
-from analysis.runs.dataset import RunFile, find_runs, find_several
+from analysis.runs.dataset import RunFile, find_runs
 from analysis.runs.statement import read_claims
 from analysis.runs.study import study_at
 from emulation.config import ownfile
+from emulation.config.catalogue import experiment, select
 from studies.codel2012.measures import queues
 from studies.codel2012.plots import (
     edge as figures_edge,
     modem as figures_modem,
     queues as figures_queues,
 )
+from tests.data import provenances
 
 KERNEL = {"release": "6.12", "digest": "0" * 16}
 
@@ -52,25 +54,21 @@ def write(
     **queues_: dict[str, Any],
 ) -> RunFile:
     """A run below `root`; `steps` are (longest delay in ms, Mbit/s, drops) of half seconds."""
-    folder = root / "codel2012" / f"{name}@2014" / link.replace("/", "-") / qdisc / "cubic"
-    folder.mkdir(parents=True, exist_ok=True)
     rows = steps or [(1.0, 8.0, 0.0)] * 4
     columns = list(zip(*rows, strict=True))
     names = {"Queue delay (ms) longest": 0, "Queue delay (ms) median": 0, "Sent (Mbit/s)": 1,
              "Dropped (packets)": 2, "Queue delay (ms) least": 0}  # fmt: skip
     results = {f"{key}::forward": [None, *columns[column]] for key, column in names.items()}
     content = {"x_values": [0.5 * n for n in range(len(rows) + 1)], "results": results}
-    (folder / f"seed-{seed:03d}.flent.gz").write_bytes(gzip.compress(json.dumps(content).encode()))
     changes = [{"at_s": 10.0, "port": "left left-right", "rate_bit_s": 10**6, "late_ns": [0, 1]}]
-    record = {
-        "run": f"codel2012/{name}@2014/{link.replace('/', '-')}/{qdisc}/cubic/seed-{seed:03d}",
-        "identity": {"kernel": KERNEL}, "length_s": len(rows) / 2, "base_rtt_ms": 100.0,
-        "virtual_s": 10, "wall_s": 1, "load": load, "queues": queues_ or {"forward": queue(5)},
-        "changes": changes, "era": "2014",
-    }  # fmt: skip
-    (folder / f"seed-{seed:03d}.json").write_text(json.dumps(record))
-    found = find_runs(root, "codel2012", f"{name}@2014", link=link, qdiscs=[qdisc])
-    return next(one for one in found if one.seed == seed)
+    of = experiment(f"codel2012/{name}")
+    (run,) = select(of, link=link, qdisc=qdisc, cc="cubic", seed=seed, era="2014")
+    file = provenances.of_run(
+        root, run, identity={"kernel": KERNEL}, length_s=len(rows) / 2, base_rtt_ms=100.0,
+        virtual_s=10, wall_s=1, load=load, queues=queues_ or {"forward": queue(5)}, changes=changes,
+    )  # fmt: skip
+    file.data.write_bytes(gzip.compress(json.dumps(content).encode()))
+    return file
 
 
 def test_drops_in_proportion_to_packets_are_fair() -> None:
@@ -152,7 +150,7 @@ def test_figures_can_be_drawn(tmp_path: Path) -> None:
         for qdisc in ("codel", "red"):
             write(tmp_path, "static_rtt_10ms", link, qdisc)
             write(tmp_path, "static_rtt_10ms", link, qdisc, 2, forward=queue(7, 0.7))
-    files = find_several(
+    files = find_runs(
         tmp_path, "codel2012", ["static_rtt_10ms", "static_rtt_30ms"], eras=["2014"],
         ccs=["cubic"], qdiscs=["codel", "red"],
     )  # fmt: skip
@@ -191,7 +189,7 @@ def test_a_qdisc_of_the_users_own_joins_the_boxes(
     for qdisc in ("codel", "codel_of_mine"):
         write(tmp_path, "static_rtt_10ms", "3/3", qdisc)
     where = {"eras": ["2014"], "ccs": ["cubic"]}
-    table = queues.read_runs(find_several(tmp_path, "codel2012", ["static_rtt_10ms"], **where))
+    table = queues.read_runs(find_runs(tmp_path, "codel2012", ["static_rtt_10ms"], **where))
     assert list(table["family"]) == ["codel", "codel_of_mine"]
     ticks, title = queues.ticks(table, "link")
     with styled() as palette:
@@ -203,7 +201,7 @@ def test_a_queue_that_dropped_nothing_has_no_box_and_no_error(tmp_path: Path) ->
     nothing = queue(5, bulk_a=(90, 0), web=(10, 0))
     for qdisc in ("codel", "red"):
         write(tmp_path, "static_rtt_10ms", "10/10", qdisc, forward=nothing)
-    files = find_several(
+    files = find_runs(
         tmp_path, "codel2012", ["static_rtt_10ms"], eras=["2014"], ccs=["cubic"],
         qdiscs=["codel", "red"],
     )  # fmt: skip

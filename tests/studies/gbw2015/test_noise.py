@@ -1,53 +1,51 @@
 """Runs by the path that they went over."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from analysis.runs.dataset import RunFile
+from emulation.config import catalogue
 from studies.gbw2015.measures import noise
+from tests.data import provenances
 
 
-def run_of(root: Path, variant: str, seed: int, latency_ms: float) -> RunFile:
+def run_of(root: Path, experiment: str, era: str, seed: int, latency_ms: float) -> RunFile:
     """A run of CoDel at 10/1 that ships as its measures."""
-    folder = root / "gbw2015" / variant / "10-1" / "codel" / "cubic"
-    folder.mkdir(parents=True, exist_ok=True)
-    provenance = folder / f"seed-{seed:03d}.json"
+    of = catalogue.experiment(f"gbw2015/{experiment}")
+    (run,) = catalogue.select(of, link="10/1", qdisc="codel", cc="cubic", seed=seed, era=era)
     measures = {
         "induced_latency_ms": latency_ms,
         "goodput_download_mbit_s": latency_ms / 10,
         "goodput_upload_mbit_s": 0.8,
     }
-    run = f"gbw2015/{variant}/10-1/codel/cubic/{provenance.stem}"
-    provenance.write_text(json.dumps({"run": run, "measures": measures}))
-    return RunFile.at(root, provenance)
+    return provenances.of_run(root, run, measures=measures)
 
 
 @pytest.mark.parametrize(
-    ("variant", "path", "factor"),
+    ("experiment", "era", "path", "factor"),
     [
-        ("rrul_noise_0.3@2014c", "noise 0.3", 0.3),
-        ("rrul_noise_0@2014c", "noise 0", 0.0),
-        ("rrul@2014c", "2014c", None),
-        ("rrul@2014c-host_noise+ticks_4ms", "clock 4 ms", None),
-        ("rrul@2014c-host_noise+ticks_100us", "clock 100 µs", None),
-        ("rrul@2014c-host_noise+card_1g", "card", None),
+        ("rrul_noise_0.3", "2014c", "noise 0.3", 0.3),
+        ("rrul_noise_0", "2014c", "noise 0", 0.0),
+        ("rrul", "2014c", "2014c", None),
+        ("rrul", "2014c-host_noise+ticks_4ms", "clock 4 ms", None),
+        ("rrul", "2014c-host_noise+ticks_100us", "clock 100 µs", None),
+        ("rrul", "2014c-host_noise+card_1g", "card", None),
     ],
 )
 def test_a_path_is_its_noise_or_what_is_in_its_place(
-    tmp_path: Path, variant: str, path: str, factor: float | None
+    tmp_path: Path, experiment: str, era: str, path: str, factor: float | None
 ) -> None:
-    found = noise.path_of(run_of(tmp_path, variant, 1, 60.0))
+    found = noise.path_of(run_of(tmp_path, experiment, era, 1, 60.0))
     assert (found, noise.factor(found)) == (path, factor)
 
 
 def test_runs_are_put_together_by_path_beside_what_is_printed(tmp_path: Path) -> None:
     runs = [
-        run_of(tmp_path, "rrul_noise_0.3@2014c", 1, 60.0),
-        run_of(tmp_path, "rrul_noise_0.3@2014c", 2, 70.0),
-        run_of(tmp_path, "rrul@2014c-host_noise+card_1g", 1, 90.0),
+        run_of(tmp_path, "rrul_noise_0.3", "2014c", 1, 60.0),
+        run_of(tmp_path, "rrul_noise_0.3", "2014c", 2, 70.0),
+        run_of(tmp_path, "rrul", "2014c-host_noise+card_1g", 1, 90.0),
     ]
     printed = pd.DataFrame(
         [("codel", "induced_latency", "round_trip", 67.0), ("codel", "goodput", "upload", 0.74)],

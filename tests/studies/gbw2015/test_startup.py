@@ -180,12 +180,13 @@ def test_another_table_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("length_s", [20.0, 600.0])
 def test_of_runs_that_differ_in_length_the_longest_counts(tmp_path: Path, length_s: float) -> None:
     (own,) = recorded_runs(tmp_path, startup.PROBE, run_of([1] * 300))
-    folder = tmp_path / own.paper / own.variant
+    folder = own.provenance.parents[2]
     other = folder.with_name(f"{folder.name}@{length_s:g}s")
     shutil.copytree(folder, other)
     (path,) = other.rglob("*.json")
     run = str(path.relative_to(tmp_path).with_suffix(""))
-    path.write_text(json.dumps({"run": run, "length_s": length_s}))
+    more = {"run": run, "length_s": length_s, "length": f"{length_s:g}s"}
+    path.write_text(json.dumps(json.loads(path.read_text()) | more))
     (found,) = recorded.find(tmp_path, own.paper, startup.PROBE)
     assert found.provenance == (path if length_s > 60 else own.provenance)
     assert len(startup.read_steps([found])) == len(run_of([1] * 300))

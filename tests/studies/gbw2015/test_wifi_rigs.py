@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from analysis.plots.style import styled
 from analysis.runs.dataset import RunFile, find_runs
 from studies.gbw2015.measures import wifi_rigs
 from studies.gbw2015.plots import wifi_rigs as figures_wifi_rigs
+from tests.data import provenances
 
 
 def counters(direction: str, **changes: int) -> dict[str, int]:
@@ -29,12 +29,7 @@ def counters(direction: str, **changes: int) -> dict[str, int]:
 
 
 def run_file(folder: Path, qdiscs: dict[str, Any]) -> RunFile:
-    record = folder / "seed-001.json"
-    record.write_text(json.dumps({"qdiscs": qdiscs}))
-    return RunFile(
-        "gbw2015", "wifi_rrul@2014", "100/100", "codel", "cubic", 1,
-        folder / "seed-001.flent.gz", record,
-    )  # fmt: skip
+    return provenances.made_up(folder, "gbw2015", "wifi_rrul", "2014", "100/100", qdiscs=qdiscs)
 
 
 def test_what_the_counters_say(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Tests of analysis.runs.packets, sensitivity and ecn on runs that were made up."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +10,14 @@ import pytest
 from analysis.errors import DataError
 from analysis.plots import style
 from analysis.runs import packets
-from analysis.runs.dataset import RunFile, find_runs, find_several
+from analysis.runs.dataset import RunFile, find_runs
 from analysis.runs.settings import Setting
 from analysis.runs.study import study_at
-from emulation.config import ownfile
+from emulation.config import catalogue, ownfile
 from studies.khademi2013.measures import ecn, sensitivity
 from studies.khademi2013.measures.bulk import measure, measure_wireless
 from studies.khademi2013.plots import sensitivity as figures_sensitivity
-from tests.data import synthetic_packets as synthetic
+from tests.data import provenances, synthetic_packets as synthetic
 
 PAPER = "khademi2013"
 
@@ -32,14 +33,14 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def files(root: Path) -> list[RunFile]:
-    return find_several(
+    return find_runs(
         root, PAPER, ["flows_4", "flows_16"], eras=["2013", "modern"], ccs=["reno"],
         qdiscs=["codel_5ms", "fq_codel_5ms"],
     )  # fmt: skip
 
 
 def test_packets_have_delays_in_ms_and_fates(root: Path) -> None:
-    (file, _) = find_runs(root, PAPER, "flows_4@2013", qdiscs=["codel_5ms"])
+    (file, _) = find_runs(root, PAPER, "flows_4", eras="2013", qdiscs=["codel_5ms"])
     table = packets.read_packets(file)
     assert len(table) == 50 * 60
     dropped = table["fate"] == "dropped"
@@ -52,7 +53,7 @@ def test_packets_have_delays_in_ms_and_fates(root: Path) -> None:
 
 
 def test_goodput_is_of_whole_intervals(root: Path) -> None:
-    (file, _) = find_runs(root, PAPER, "flows_4@2013", qdiscs=["codel_5ms"])
+    (file, _) = find_runs(root, PAPER, "flows_4", eras="2013", qdiscs=["codel_5ms"])
     values = packets.goodput_intervals(file)
     assert values.shape == (12,)
     assert values.mean() == pytest.approx(8.9, abs=0.05)
@@ -60,12 +61,10 @@ def test_goodput_is_of_whole_intervals(root: Path) -> None:
 
 
 def test_a_run_without_its_table_is_an_error(root: Path, tmp_path: Path) -> None:
-    (file, _) = find_runs(root, PAPER, "flows_4@2013", qdiscs=["codel_5ms"])
+    (file, _) = find_runs(root, PAPER, "flows_4", eras="2013", qdiscs=["codel_5ms"])
     (tmp_path / "seed-001.json").write_text(file.provenance.read_text())
-    alone = RunFile(
-        PAPER, "flows_4@2013", "10/10", "codel_5ms", "reno", 1,
-        tmp_path / "seed-001.flent.gz", tmp_path / "seed-001.json",
-    )  # fmt: skip
+    data, provenance = tmp_path / file.data.name, tmp_path / file.provenance.name
+    alone = replace(file, data=data, provenance=provenance)
     with pytest.raises(DataError, match=r"seed-001\.packets\.parquet: no such file"):
         packets.read_packets(alone)
     with pytest.raises(DataError, match=r"seed-001\.flent\.gz: no such file"):
@@ -77,34 +76,36 @@ def test_runs_of_several_experiments_are_found_and_none_is_an_error(
 ) -> None:
     assert len(files) == 2 * 2 * 2
     assert {file.era for file in files} == {"2013"}
-    with pytest.raises(DataError, match="no run of codel_1ms reno"):
-        find_several(root, PAPER, ["flows_4"], eras=["2013"], ccs=["reno"], qdiscs=["codel_1ms"])
+    with pytest.raises(DataError, match="no run of flows_4 reno 2013 codel_1ms"):
+        find_runs(root, PAPER, ["flows_4"], eras=["2013"], ccs=["reno"], qdiscs=["codel_1ms"])
 
 
 @pytest.mark.parametrize(
-    ("cell", "found"),
+    ("experiment", "qdisc", "found"),
     [
-        ("flows_4/10-10/codel_5ms", ("codel", 5, 100, False)),
-        ("flows_4/10-10/codel_5ms_interval_30ms", ("codel", 5, 30, False)),
-        ("flows_4/10-10/pie_20ms", ("pie", 20, 30, False)),
-        ("flows_4/10-10/pie_5ms_tupdate_100ms", ("pie", 5, 100, False)),
-        ("flows_4_ecn/10-10/ared_5ms_ecn", ("ared", 5, 500, True)),
-        ("flows_4/10-10/ared_1ms", ("ared", 1, 500, False)),
-        ("flows_4/10-10/fq_codel_20ms", ("fq_codel", 20, 100, False)),
+        ("flows_4", "codel_5ms", ("codel", 5, 100, False)),
+        ("flows_4", "codel_5ms_interval_30ms", ("codel", 5, 30, False)),
+        ("flows_4", "pie_20ms", ("pie", 20, 30, False)),
+        ("flows_4", "pie_5ms_tupdate_100ms", ("pie", 5, 100, False)),
+        ("flows_4_ecn", "ared_5ms_ecn", ("ared", 5, 500, True)),
+        ("flows_4", "ared_1ms", ("ared", 1, 500, False)),
+        ("flows_4", "fq_codel_20ms", ("fq_codel", 20, 100, False)),
     ],
 )
 def test_a_run_has_the_parameters_of_its_study(
-    cell: str, found: tuple[str, int, int, bool]
+    tmp_path: Path, experiment: str, qdisc: str, found: tuple[str, int, int, bool]
 ) -> None:
-    runs = pd.DataFrame({"run": [f"{PAPER}/{cell}/reno/seed-001"]})
-    table = sensitivity.with_axes(runs)
+    points = catalogue.experiment(f"{PAPER}/{experiment}")
+    run = next(run for run in catalogue.select(points, cc="reno") if run.qdisc == qdisc)
+    file = provenances.of_run(tmp_path, run)
+    table = sensitivity.with_axes(pd.DataFrame({"run": [file.run]}), [file])
     assert tuple(table[["aqm", "target_ms", "interval_ms", "ecn"]].iloc[0]) == found
 
 
 def test_boxes_are_means_over_runs_in_the_papers_order(files: list[RunFile]) -> None:
     per_run = packets.run_quantiles(files, ["queuing", "goodput"], jobs=1)
     assert len(per_run) == len(files) * 2
-    boxes = sensitivity.boxes(per_run, ["flows"], ["aqm"])
+    boxes = sensitivity.boxes(per_run, files, ["flows"], ["aqm"])
     delay = boxes[boxes["quantity"] == "queuing"]
     assert list(zip(delay["x"], delay["series"], strict=True)) == [
         ("4", "codel"), ("4", "fq_codel"), ("16", "codel"), ("16", "fq_codel"),
@@ -142,11 +143,11 @@ def test_one_flow_is_that_of_one_seed(files: list[RunFile]) -> None:
 
 
 def test_marks_are_divided_by_the_drops_of_the_same_seed_without_ecn(root: Path) -> None:
-    files = find_several(
+    files = find_runs(
         root, PAPER, ["flows_4", "flows_4_ecn"], eras=["2013"], ccs=["reno"],
         qdiscs={"flows_4": ["codel_5ms"], "flows_4_ecn": ["codel_5ms_ecn"]},
     )  # fmt: skip
-    per_seed = ecn.marks_by_drops(packets.dataset(files).runs)
+    per_seed = ecn.marks_by_drops(packets.dataset(files).runs, files)
     assert per_seed["ratio"].tolist() == [1.0, 1.0]
     assert set(per_seed["flows_per_sender"]) == {1}
     published = ecn.read_ratios(study_at("khademi2013").published / "table5.csv")
@@ -181,7 +182,7 @@ def test_a_damaged_table_of_ratios_is_an_error(tmp_path: Path) -> None:
 
 
 def test_what_claims_are_about(root: Path) -> None:
-    (file, _) = find_runs(root, PAPER, "flows_4@2013", qdiscs=["codel_5ms"])
+    (file, _) = find_runs(root, PAPER, "flows_4", eras="2013", qdiscs=["codel_5ms"])
     values = measure(file)
     assert values["queuing_tail_ms"] == pytest.approx(
         values["queuing_p90_ms"] - values["queuing_p10_ms"]
@@ -201,7 +202,7 @@ def wireless(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFile]:
     found = {}
     for name in ("wifi_down_4", "wifi_mixed_4"):
         synthetic.write_experiment(folder, name, {"codel_5ms": 10}, seeds=1)
-        (found[name],) = find_runs(folder, PAPER, f"{name}@2013")
+        (found[name],) = find_runs(folder, PAPER, name, eras="2013")
     return found
 
 
@@ -218,8 +219,9 @@ def test_uploads_are_apart_from_downloads(wireless: dict[str, RunFile]) -> None:
 
 
 def test_targets_of_round_trips_lie_above_the_base_rtt(wireless: dict[str, RunFile]) -> None:
-    per_run = packets.run_quantiles([wireless["wifi_mixed_4"]], ["up_rtt", "up_goodput"])
-    boxes = sensitivity.boxes(per_run, ["flows"], ["aqm"])
+    files = [wireless["wifi_mixed_4"]]
+    per_run = packets.run_quantiles(files, ["up_rtt", "up_goodput"])
+    boxes = sensitivity.boxes(per_run, files, ["flows"], ["aqm"])
     assert sensitivity.targets(boxes, "up_rtt") == {"4": 105.0}
     assert sensitivity.targets(boxes, "up_goodput") == {}
 
@@ -238,8 +240,9 @@ def test_a_run_over_wifi_is_measured_by_direction(wireless: dict[str, RunFile]) 
 
 def test_printed_medians_stand_beside_their_boxes(wireless: dict[str, RunFile]) -> None:
     printed = sensitivity.read_medians(study_at("khademi2013").published / "wifi.csv")
-    per_run = packets.run_quantiles([wireless["wifi_mixed_4"]], ["up_rtt", "up_goodput"])
-    boxes = sensitivity.with_medians(sensitivity.boxes(per_run, ["flows"], ["aqm"]), printed)
+    files = [wireless["wifi_mixed_4"]]
+    per_run = packets.run_quantiles(files, ["up_rtt", "up_goodput"])
+    boxes = sensitivity.with_medians(sensitivity.boxes(per_run, files, ["flows"], ["aqm"]), printed)
     by_quantity = boxes.set_index("quantity")
     assert tuple(by_quantity.loc["up_rtt", ["printed_low", "printed_high"]]) == (440, 530)
     assert np.isnan(by_quantity.at["up_goodput", "printed_low"])
@@ -285,9 +288,9 @@ def test_a_qdisc_of_the_users_own_joins_the_boxes(
     monkeypatch.setenv(ownfile.VARIABLE, str(tmp_path / "own.yaml"))
     delays = {"codel_5ms": 20.0, "aimed": 10.0, "plain": 40.0}
     synthetic.write_experiment(tmp_path, "flows_16", delays)
-    files = find_several(tmp_path, PAPER, ["flows_16"], eras=["2013"], ccs=["reno"])
+    files = find_runs(tmp_path, PAPER, ["flows_16"], eras=["2013"], ccs=["reno"])
     table = packets.run_quantiles(files, ["queuing"], jobs=1)
-    found = sensitivity.boxes(table, x, ["aqm"])
+    found = sensitivity.boxes(table, files, x, ["aqm"])
     assert set(zip(found["x"], found["series"], strict=True)) == shown
     assert found.set_index("series")["p50"].to_dict() == pytest.approx(
         {"codel": 20, "aimed": 10, "plain": 40}, rel=0.1

@@ -24,6 +24,7 @@ from studies.testbed.kinds.saturation import Case, Counted, cases, quantities, w
 from studies.testbed.measures import validation as wifi_validation, wifi
 from studies.testbed.measures.wifi import Phy
 from studies.testbed.plots import validation as wifi_figures
+from tests.data import provenances
 
 G = Phy(rate_mbit_s=54)
 
@@ -35,10 +36,8 @@ def rows(case: Case, *found: tuple[int, str, float]) -> list[dict[str, object]]:
 
 def run_of(folder: Path, told: list[dict[str, object]], seed: int) -> RunFile:
     """A run that has left these rows."""
-    place = folder / "testbed" / "wifi_any" / "-" / "-" / "-"
-    place.mkdir(parents=True, exist_ok=True)
-    datafile.write_rows(told, place / f"seed-{seed:03d}{datafile.ROWS}")
-    (place / f"seed-{seed:03d}.json").write_text("{}")
+    run = provenances.made_up(folder, "testbed", "wifi_any", "modern", "-", "-", "-", seed)
+    datafile.write_rows(told, run.provenance.with_suffix(datafile.ROWS))
     return find_runs(folder, "testbed", "wifi_any")[-1]
 
 

@@ -1,0 +1,141 @@
+"""What a run was asked to be, as JSON: a part of its provenance, and what a cluster's job is given.
+
+`request` writes it, and `run_of` makes the run of it again, as today's studies define it. Nothing
+is read off the run's id.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from emulation import datafile
+from emulation.config.catalogue import check, experiment, varied
+from emulation.errors import ConfigError
+from emulation.model.run import Experiment, Point, Run
+from emulation.model.units import Duration
+
+
+class OtherLength(ConfigError):
+    """A run of the length that its experiment had by default, which is another today."""
+
+
+def request(run: Run) -> dict[str, Any]:
+    """Return the entries of a provenance that say what `run` was asked to be."""
+    point = run.point
+    outside = [*point.outside, *(["seed"] if run.seed not in run.experiment.seeds else [])]
+    return {
+        "run": run.id,
+        "paper": run.experiment.paper,
+        **_origin(run),
+        "link": point.link.name,
+        "qdisc": point.qdisc,
+        "cc": point.cc,
+        "seed": run.seed,
+        "era": run.era,
+        "kernel": run.kernel,
+        "length_s": run.length.seconds,
+        "length": run.other_length,
+        "axes": dict(point.axes),
+        **({"outside_sweep": outside} if outside else {}),
+    }
+
+
+def _origin(run: Run) -> dict[str, Any]:
+    """Return a run's experiment, and the settings that were made beyond its sweep."""
+    label = run.point.label
+    if not run.point.settings:
+        return {"experiment": label}
+    settings = dict(run.point.settings)
+    return {"experiment": run.experiment.name, "label": label, "settings": settings}
+
+
+def write(runs: Sequence[Run]) -> str:
+    """Return the text of a file that asks for `runs`; `read` reads it."""
+    requests = [{**request(run), "folder": run.experiment.folder} for run in runs]
+    return json.dumps({"runs": requests}, sort_keys=True)
+
+
+def read(path: Path) -> list[Mapping[str, Any]]:
+    """Return the requests in a file; raise `ConfigError` where it has none."""
+    requests = datafile.read_json(path, "write it as 'workflow/rules/run.smk' does").get("runs")
+    if not isinstance(requests, list) or not requests:
+        raise ConfigError("asks for no runs", str(path), "write them below the key 'runs'")
+    return requests
+
+
+def study_of(record: Mapping[str, Any]) -> str:
+    """Return the name or the folder of the study of a run."""
+    return str(record.get("folder") or record["paper"])
+
+
+def runs_of(records: Iterable[Mapping[str, Any]]) -> tuple[Run, ...]:
+    """Return the runs that are asked for; raise `ConfigError` as `run_of`."""
+    return tuple(map(run_of, records))
+
+
+def run_of(record: Mapping[str, Any], known: Mapping[str, Experiment] | None = None) -> Run:
+    """Return the run that a provenance or a request describes, as today's studies define it.
+
+    `known` has experiments by id (`catalogue.all_labels`), to save reading them again. Raises
+    `ConfigError` where the studies have no such run any more, `OtherLength` where its length alone
+    differs.
+    """
+    try:
+        return _run_of(record, known)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"is not the provenance of a run ({type(error).__name__}: {error})"
+        name = record.get("run", "") if isinstance(record, Mapping) else ""
+        raise ConfigError(what, str(name)[:200], "do the run again") from error
+
+
+def _run_of(record: Mapping[str, Any], known: Mapping[str, Experiment] | None) -> Run:
+    name = f"{study_of(record)}/{record['experiment']}"
+    source = known[name] if known and name in known else experiment(name)
+    run = Run(
+        source,
+        point_of(source, record),
+        int(record["seed"]),
+        Duration(round(float(record["length_s"]) * 10**9)),
+        str(record["era"]),
+        kernel_of(record),
+    )
+    check(run)
+    if run.id != record["run"]:
+        usual = run.traffic.length
+        if replace(run, length=usual).id == record["run"]:
+            what = f"its experiment takes {usual} today, and took {run.length}"
+            raise OtherLength(what, record["run"], "write the length back, or do it again")
+        raise _gone(record)
+    return run
+
+
+def _gone(record: Mapping[str, Any]) -> ConfigError:
+    return ConfigError("no experiment has this run any more", record["run"], "do it again")
+
+
+def kernel_of(record: Mapping[str, Any]) -> str:
+    """Return the kernel that was asked for, a series or a digest."""
+    return str(record.get("kernel") or record["identity"]["kernel"]["series"])
+
+
+def point_of(source: Experiment, record: Mapping[str, Any]) -> Point:
+    """Return the point of `source` that has the recorded value on each axis.
+
+    Values that the user set take the place of those of the sweep. Raises `ConfigError` where there
+    is no such point any more.
+    """
+    axes, settings = dict(record.get("axes", {})), dict(record.get("settings", {}))
+    outside = (set(record.get("outside_sweep", ())) & axes.keys()) - settings.keys()
+    requested = {axis: [axes[axis]] for axis in outside}
+    requested |= {axis: [value] for axis, value in settings.items()}
+    fixed = {(axis, text) for axis, text in axes.items() if axis not in requested}
+    for point in source.points:
+        if {(axis, text) for axis, text in point.axes if axis not in requested} <= fixed:
+            for derived in varied(source, point, requested) if requested else (point,):
+                if dict(derived.axes) == axes:
+                    return derived
+    raise _gone(record)

@@ -1,0 +1,44 @@
+"""Provenances of runs that nobody made, as small as `emulation.runs.index` takes them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from emulation.config.catalogue import experiment, select
+from emulation.config.request import request
+from emulation.model.run import Run, era_and_kernel, variant_name
+from emulation.runs.index import RunFile, run_file
+
+
+def of_run(root: Path, run: Run, **more: Any) -> RunFile:
+    """Write the provenance of a run that a study has, with `more` entries."""
+    identity = {"kernel": {"series": run.kernel, "release": run.kernel, "digest": "0" * 16}}
+    return _write(root, request(run) | {"identity": identity} | more)
+
+
+def of_cell(root: Path, name: str, link: str, qdisc: str, cc: str, seed: int = 1) -> Run:
+    """Choose a run of the experiment `name` of a shipped study."""
+    return select(experiment(name), link=link, qdisc=qdisc, cc=cc, seed=seed)[0]
+
+
+def made_up(
+    root: Path, study: str, experiment: str, era: str = "modern", link: str = "10/1",
+    qdisc: str = "codel", cc: str = "cubic", seed: int = 1, length_s: float = 20, **more: Any,
+) -> RunFile:  # fmt: skip
+    """Write the provenance of a run that no study need have, with `more` entries."""
+    told, kernel = era_and_kernel(era)
+    variant = variant_name(experiment, told, kernel)
+    about = {
+        "run": f"{study}/{variant}/{link.replace('/', '-')}/{qdisc}/{cc}/seed-{seed:03d}",
+        "paper": study, "experiment": experiment, "link": link, "qdisc": qdisc, "cc": cc,
+        "seed": seed, "era": told, "kernel": kernel or "6.12", "length_s": length_s, "length": "",
+        "axes": {"link": link, "qdisc": qdisc, "cc": cc},
+    }  # fmt: skip
+    return _write(root, about | more)
+
+
+def _write(root: Path, record: dict[str, Any]) -> RunFile:
+    path = root / f"{record['run']}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record))
+    return run_file(root, path)
