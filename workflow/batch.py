@@ -1,8 +1,8 @@
 """Do a batch of runs of one cell: what one step of a cluster's job does.
 
-`python -m workflow.batch STAMP mine/first --link 10/10 --qdisc codel --cc cubic --seed 1 --seed 2
---data results/data --keep results/failed` does the runs that are not there, or that are not of
-today's kernel, guest and job, and then writes STAMP. A batch that was stopped or failed goes on
+`python -m workflow.batch STAMP RUNS --data results/data --keep results/failed`, with a file RUNS
+that asks for them (`emulation.config.request`), does those that are not there or not of today's
+kernel, guest and job, and then writes STAMP. A batch that was stopped or failed goes on
 where it was when it is started again; one run that fails does not keep the others from being done.
 """
 
@@ -14,8 +14,9 @@ import os
 import sys
 from pathlib import Path
 
-from emulate.commands.run import add_length, add_probes, add_selection, selection
+from emulate.commands.run import add_probes
 from emulation import kernel
+from emulation.config import request
 from emulation.errors import EmulationError
 from emulation.host import storage
 from emulation.kernel import Kernel
@@ -74,14 +75,13 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.batch", description=__doc__)
     parser.add_argument("stamp", type=Path, help="what is written when all runs are there")
-    add_selection(parser)
-    add_length(parser)
+    parser.add_argument("runs", type=Path, help="file that asks for them")
     add_probes(parser)
     parser.add_argument("--data", type=Path, required=True, help="root of the runs")
     parser.add_argument("--keep", type=Path, required=True, help="for what a failed guest leaves")
     given = parser.parse_args(arguments)
     try:
-        runs = selection(given)
+        runs = request.runs_of(request.read(given.runs))
         built, root = kernel.build(series=runs[0].kernel), rootfs.build()
         failures = do(
             runs, built, root, given.data, given.keep, tuple(map(Probe.parse, given.probe))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from emulate.commands.arguments import Once, add_unconfined, positive, whole
 from emulate.commands.kernel import named
 from emulation import datafile
-from emulation.config import remarks
+from emulation.config import remarks, request
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError, EmulationError
@@ -48,8 +48,15 @@ def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
         "option, all that the study has of it. --link, --qdisc, --cc, --seed and --set can be "
         "given more than once. A run that the output folder has already is not done again.",
     )
-    add_selection(parser)
+    add_selection(parser, needed=False)
     add_length(parser)
+    parser.add_argument(
+        "--run-file",
+        type=Path,
+        metavar="FILE",
+        help="in place of an experiment and its options: the runs that a file asks for, as a job "
+        "of a cluster gets them",
+    )
     parser.add_argument(
         "--output",
         type=Path,
@@ -118,10 +125,11 @@ def add_probes(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
+def add_selection(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     """Add the options that select runs of an experiment."""
     parser.add_argument(
         "experiment",
+        nargs=None if needed else "?",
         help="as 'emulate list' shows it, mine/first, or of a folder's study: my-study/first",
     )
     trust.add_option(parser)
@@ -184,6 +192,21 @@ def selection(args: argparse.Namespace) -> tuple[Run, ...]:
     )
 
 
+def _asked(args: argparse.Namespace) -> tuple[Run, ...]:
+    """The runs that a file or the options ask for."""
+    if args.run_file is None:
+        if args.experiment is None:
+            raise ConfigError("names no experiment", "emulate run", "see: emulate list")
+        return selection(args)
+    options = (args.experiment, args.link, args.qdisc, args.cc, args.seed, args.settings)
+    if any(options) or any((args.era, args.kernel, args.length)):
+        raise ConfigError("says which runs", "--run-file", "leave out what else selects runs")
+    requests = request.read(args.run_file)
+    for study in dict.fromkeys(map(request.study_of, requests)):
+        trust.ask(study, args.trust)
+    return request.runs_of(requests)
+
+
 def data_folder(runs: Iterable[Run]) -> Path:
     """Where runs go unless somebody says otherwise: a study of one's own keeps its data."""
     folder = next((one.experiment.folder for one in runs), "")
@@ -219,7 +242,7 @@ def _length(text: str | None) -> Duration | None:
 
 def run(args: argparse.Namespace) -> int:
     """Do the runs; the exit status."""
-    runs = selection(args)
+    runs = _asked(args)
     for about in dict.fromkeys(line for one in runs for line in remarks.of_run(one)):
         print(f"note: {about}", file=sys.stderr)
     probes = tuple(map(Probe.parse, args.probe))

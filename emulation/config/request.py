@@ -69,7 +69,7 @@ def read(path: Path) -> list[Mapping[str, Any]]:
 
 def study_of(record: Mapping[str, Any]) -> str:
     """Return the name or the folder of the study of a run."""
-    return str(record.get("folder") or record["paper"])
+    return str(record.get("folder") or record.get("paper", ""))
 
 
 def runs_of(records: Iterable[Mapping[str, Any]]) -> tuple[Run, ...]:

@@ -15,13 +15,6 @@ def batch_minutes(batch, attempt):
     return attempt * (2 + round(3 * len(runs) * max(5, whole * share) / 60))
 
 
-def batch_selection(batch):
-    """The options that select its runs: those of its first run, and the seeds of the others."""
-    runs = BATCHES[batch]
-    others = [option for run in runs[1:] for option in ("--seed", str(run.seed))]
-    return [runs[0].experiment.ref, *selection(runs[0]), *others]
-
-
 rule batch:
     input:
         kernel=lambda wildcards: SETUP / f"kernel-{BATCHES[wildcards.batch][0].kernel}.json",
@@ -31,7 +24,9 @@ rule batch:
     log:
         PLAN.results / "logs/batch/{batch}.log",
     params:
-        selection=lambda wildcards: batch_selection(wildcards.batch),
+        request=lambda wildcards: request(BATCHES[wildcards.batch]),
+        file=lambda wildcards: PLAN.results / f"requests/batch/{wildcards.batch}.json",
+        probes=lambda wildcards: probes(BATCHES[wildcards.batch][0]),
         data=PLAN.results / "data",
         failed=PLAN.results / "failed",
         jobs=lambda wildcards: [made_of(run.id)[0] for run in BATCHES[wildcards.batch]],
@@ -42,5 +37,6 @@ rule batch:
         mem_mb=lambda wildcards: 600 + BATCHES[wildcards.batch][0].memory_mib,
         runtime=lambda wildcards, attempt: batch_minutes(wildcards.batch, attempt),
     shell:
-        "{PYTHON:q} -m workflow.batch {output:q} {params.selection:q}"
+        "mkdir -p $(dirname {params.file:q}) && printf %s {params.request:q} >{params.file:q}"
+        " && {PYTHON:q} -m workflow.batch {output:q} {params.file:q} {params.probes:q}"
         " --data {params.data:q} --keep {params.failed:q} >{log:q} 2>&1"

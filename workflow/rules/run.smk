@@ -4,8 +4,8 @@
 from functools import cache
 
 from emulation.config.job import job_of
+from emulation.config.request import write as request
 from emulation.machine.provenance import digest, guest_code_digest
-from emulation.model.run import NONE
 
 RUNS = PLAN.all_runs()
 
@@ -17,16 +17,9 @@ def made_of(name):
     return digest(json.dumps(job, sort_keys=True).encode()), guest_code_digest(job)
 
 
-def selection(run):
-    """The options of `emulate run` that name this run."""
-    options = ["--seed", str(run.seed), "--length", str(run.length)]
-    for axis, value in (("link", run.link.name), ("qdisc", run.qdisc), ("cc", run.cc)):
-        options += [f"--{axis}", value] if value != NONE else []
-    for axis, value in run.point.settings:
-        options += ["--set", f"{axis}={value}"]
-    for probe in PLAN.probes(run.id):
-        options += ["--probe", probe]
-    return [*options, "--era", run.era, "--kernel", run.kernel]
+def probes(run):
+    """The options that say what is recorded beside the data of this run."""
+    return [word for probe in PLAN.probes(run.id) for word in ("--probe", probe)]
 
 
 rule run:
@@ -38,8 +31,9 @@ rule run:
     log:
         PLAN.results / "logs/run/{run}.log",
     params:
-        experiment=lambda wildcards: RUNS[wildcards.run].experiment.ref,
-        selection=lambda wildcards: selection(RUNS[wildcards.run]),
+        request=lambda wildcards: request([RUNS[wildcards.run]]),
+        file=lambda wildcards: PLAN.results / f"requests/run/{wildcards.run}.json",
+        probes=lambda wildcards: probes(RUNS[wildcards.run]),
         data=PLAN.results / "data",
         failed=PLAN.results / "failed",
         # A run is stale when what it is told to do, or the code that does it, has changed.
@@ -49,5 +43,6 @@ rule run:
     resources:
         mem_mb=400,
     shell:
-        "{PYTHON:q} -m workflow.steps run {params.experiment:q} {params.selection:q}"
+        "mkdir -p $(dirname {params.file:q}) && printf %s {params.request:q} >{params.file:q}"
+        " && {PYTHON:q} -m workflow.steps run --run-file {params.file:q} {params.probes:q}"
         " --output {params.data:q} --keep {params.failed:q} >{log:q} 2>&1"
