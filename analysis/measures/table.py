@@ -188,7 +188,6 @@ def _values(run: RunFile, measure: Measure) -> Mapping[str, float]:
     try:
         record = read_record(run)  # which is that of this run
         values = record[datafile.MEASURES] if run.is_reduced else measure.of(run)
-        numbers = {name: float(value) for name, value in values.items()}
     except DataError:
         raise
     except Exception as error:
@@ -197,11 +196,22 @@ def _values(run: RunFile, measure: Measure) -> Mapping[str, float]:
                 raise
         wrong = f"cannot be measured ({type(error).__name__}: {error})"
         raise DataError.of(run.provenance, wrong, RERUN) from error
-    for name in numbers:
+    wanted = "Return a mapping of metrics to numbers"
+    if not isinstance(values, Mapping):
+        what = f"returns a {type(values).__name__} of {run.run}"
+        raise DataError.of(measure.place, what, wanted)
+    numbers = {}
+    for name, value in values.items():
         if name not in metrics():
-            wrong, todo = unknown("metric", name, metrics())
-            remedy = f"Add it to METRICS, or return another: {todo}"
-            raise DataError.of(measure.place, f"returns the {wrong}", remedy)
+            what, todo = unknown("metric", str(name), metrics())
+            raise DataError.of(
+                measure.place, f"returns the {what}", f"Add it to METRICS, or {todo}"
+            )
+        try:
+            numbers[name] = float(value)
+        except (TypeError, ValueError) as error:
+            what = f"returns {value!r} for {name} of {run.run}"
+            raise DataError.of(measure.place, what, wanted) from error
     return numbers
 
 
