@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import ROOT
+
 
 @pytest.fixture
 def checkout(root: Path, tmp_path: Path) -> Path:
-    for name in ("analysis", "emulate", "emulation"):
+    for name in ("analysis", "emulate", "emulation", "workflow"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(root / name, tmp_path / name, ignore=ignored)
     shutil.copy(root / "pyproject.toml", tmp_path)
@@ -30,6 +34,8 @@ WRONG = {
     "analysis/site/pages.py": "emulation.runs.campaign",
     "emulation/model/run.py": "emulation.config.job",
     "emulation/config/catalogue.py": "emulation.machine.vm",
+    "emulation/runs/run.py": "workflow.plan",
+    "workflow/plan.py": "emulate.commands.list",
 }
 
 
@@ -43,3 +49,24 @@ def test_a_wrong_import_is_found(checkout: Path) -> None:
     for file, wrong in WRONG.items():
         name = file.removesuffix(".py").replace("/", ".")
         assert f"{name} -> {wrong}" in found.stdout
+
+
+def test_studies_import_what_is_below_the_command_line_and_no_other_study() -> None:
+    """Import-linter follows packages; a study is a folder that is loaded by a name of its own."""
+    files = list((ROOT / "studies").rglob("*.py"))
+    assert files
+    wrong = [
+        f"{path.relative_to(ROOT)}: {module}"
+        for path in files
+        for module in imported(ast.parse(path.read_text()))
+        if module.partition(".")[0] in ("emulate", "studies", "tests", "workflow")
+    ]
+    assert wrong == []
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            yield str(node.module)
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)

@@ -49,11 +49,14 @@ SELDOM = "1000000/1h"
 #: What the largest step asks for (workflow/rules); it has to fit.
 LARGEST_STEP_MB = 1000
 
-#: How many of the files that have changed a dry run names.
+#: How many reasons a dry run gives.
 MOST_LINES = 12
 
-#: Figures that are left out, named at once.
+#: How many figures it names at once.
 MOST_NAMED = 4
+
+#: In place of Snakemake's words for runs that came, changed or went: they are parameters of a step.
+OPTIONS = "Runs or options have changed"
 
 
 def runs_to_do(plan: Plan, work: Work) -> list[str]:
@@ -71,44 +74,22 @@ def runs_to_do(plan: Plan, work: Work) -> list[str]:
 
 
 def what_changed(work: Work) -> list[str]:
-    """Which files make which figures stale, a line per file; off the reasons that Snakemake
-    gives."""
-    found: dict[str, set[str]] = {}
+    """Return why figures that have been drawn are drawn again: a line per reason of Snakemake's."""
+    names: dict[str, list[str]] = {}
     for job, reason in work.reasons.items():
         rule, name = work.steps[job]
-        if rule != "figure" or "Missing output files" in reason:
-            continue
-        for part in reason.split("; "):
-            said, _, files = part.partition(": ")
-            if said == "Updated input files":
-                for file in files.split(", "):
-                    found.setdefault(_source(file), set()).add(name)
-            elif said.startswith("Params have changed"):
-                for folder in _changed_folders(files):
-                    found.setdefault(_source(f"{folder}/seed-0."), set()).add(name)
-            elif said.startswith("Set of input files"):
-                found.setdefault("what there is of modules and tables", set()).add(name)
+        if rule == "figure" and "Missing output files" not in reason:
+            for part in reason.split("; "):
+                cause, _, files = part.partition(": ")
+                whole = cause if not cause.startswith("Updated") else f"{cause}: {files}"
+                names.setdefault(OPTIONS if cause.startswith("Params") else whole, []).append(name)
     lines = [
-        f"{file} changed: {', '.join(sorted(names)[:6])}"
-        + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-        for file, names in sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
+        f"{reason}: {', '.join(figures[:MOST_NAMED])}"
+        + (f" and {len(figures) - MOST_NAMED} more" if len(figures) > MOST_NAMED else "")
+        for reason, figures in sorted(names.items(), key=lambda pair: (-len(pair[1]), pair[0]))
     ]
     rest = len(lines) - MOST_LINES
-    return [*lines[:MOST_LINES], *([f"and {rest} more files"] if rest > 0 else [])]
-
-
-def _changed_folders(reason: str) -> set[str]:
-    """The folders that `Plan.shipped` says something else of now, off Snakemake's reason; none
-    where nothing was said of any before."""
-    said, _, now = reason.partition(" now: ")
-    before, after = (set(re.findall(r"'([^']+ [0-9a-f]{8})'", part)) for part in (said, now))
-    return {one.rpartition(" ")[0] for one in before ^ after} if before else set()
-
-
-def _source(file: str) -> str:
-    """What people call the source of a figure: a run by its folder, anything else by its path."""
-    run = re.match(r"(.*/[^/]+/[^/]+)/[^/]+/[^/]+/[^/]+/seed-\d+\.", file)
-    return f"runs in {run[1]}" if run else file
+    return [*lines[:MOST_LINES], *([f"and {rest} more reasons"] if rest > 0 else [])]
 
 
 def plan_of(settings: list[str]) -> Plan:
