@@ -28,7 +28,7 @@ IMPORTED = (
     "emulate.commands.run", "ipykernel.debugger", "ipykernel.kernelapp", "ipykernel.kernelspec",
     "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "matplotlib.pyplot",
     "psutil", "pyarrow.dataset", "pyarrow.parquet", "scipy.stats", "seaborn", "sqlite3",
-    "tornado.platform.asyncio", "workflow.kernels", "workflow.reproduce", "xml.dom.expatbuilder",
+    "tornado.platform.asyncio", "workflow.kernels", "xml.dom.expatbuilder",
 )  # fmt: skip
 
 #: The templates of the report's pages.

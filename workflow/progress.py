@@ -3,7 +3,7 @@
 On a terminal it draws a bar, elsewhere it prints a line per finished step, with an estimate of the
 time left; Snakemake's own words go to a log. The estimate starts with what steps usually take and
 learns from how long they really take. `workflow.reproduce` registers the plugin, sets
-`LogHandler.work` and, when Snakemake has ended, says what failed.
+`LogHandler.work` and, when Snakemake has ended, prints what failed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Work:
     errors: list[str] = field(default_factory=list)  # what Snakemake said went wrong
 
     def read(self, event: LogEvent | None, about: dict[str, Any]) -> str:
-        """Take one event and what comes with it; returns the title of the step that has finished,
+        """Count an event and what comes with it; return the title of the step that has finished,
         or ''."""
         match event:
             case LogEvent.RUN_INFO:
@@ -78,7 +78,7 @@ class Work:
                 title = self.title(about["jobid"]) or about["rule_name"]
                 if title not in self.failures:
                     self.failures.append(title)
-                    self.logs += _words(about["log"])
+                    self.logs += _lines(about["log"])
             case LogEvent.ERROR:
                 self.errors += about["msg"].splitlines()
             case LogEvent.JOB_FINISHED:
@@ -89,16 +89,17 @@ class Work:
         return ""
 
     def title(self, job: int) -> str:
-        """A step for people: `figure mine/latency`."""
+        """Return how people call a step: `figure mine/latency`."""
         return " ".join(self.steps.get(job, ())).strip()
 
     def failed(self, rule: str) -> list[str]:
-        """The names of the steps by this rule that have failed."""
-        return [one.removeprefix(f"{rule} ") for one in self.failures if one.startswith(f"{rule} ")]
+        """Return the names of the steps by this rule that have failed."""
+        start = f"{rule} "
+        return [name.removeprefix(start) for name in self.failures if name.startswith(start)]
 
     @property
     def messages(self) -> list[str]:
-        """What went wrong, in the words of the steps that failed; where none did, Snakemake's."""
+        """What went wrong, in the words of the steps that failed, or in Snakemake's."""
         return self.logs or self.errors
 
     @property
@@ -107,7 +108,7 @@ class Work:
         return sum(self.done.values()), sum(self.total.values())
 
     def left_s(self, elapsed_s: float) -> float:
-        """Seconds left, when the steps done took `elapsed_s`."""
+        """Return the seconds left, if the steps that are done took `elapsed_s`."""
         whole = self._cost(self.total)
         done = self._cost(self.done)
         guess = (whole - done) / self.cores
@@ -121,7 +122,7 @@ class Work:
         return sum(count * self.step_s.get(rule, 0.0) for rule, count in steps.items())
 
     def summary(self) -> str:
-        """`21 runs, 6 figures: about 4 min`; empty where there is nothing to do."""
+        """Return `21 runs, 6 figures: about 4 min`; nothing where there is nothing to do."""
         parts = [
             f"{count} {words[count > 1]}"
             for rule, words in PARTS.items()
@@ -132,13 +133,13 @@ class Work:
         return f"{', '.join(parts) or 'the page'}: about {duration(self.left_s(0))}"
 
 
-def _words(logs: list[str]) -> list[str]:
-    """What a step that failed has written to its logs."""
-    found = []
+def _lines(logs: list[str]) -> list[str]:
+    """Return the lines of the logs of a step that failed."""
+    lines = []
     for log in logs:
         with suppress(OSError):
-            found += Path(log).read_text(errors="replace").splitlines()
-    return found
+            lines += Path(log).read_text(errors="replace").splitlines()
+    return lines
 
 
 class LogHandler(LogHandlerBase):
@@ -182,8 +183,8 @@ class LogHandler(LogHandlerBase):
         done, total = self.work.count
         left = f"about {duration(self.work.left_s(time.monotonic() - self._began))} left"
         if self._bar.console.is_terminal:
-            said = f"{left}  {step}"
-            self._bar.update(self._task, completed=done, total=total, description=said)
+            text = f"{left}  {step}"
+            self._bar.update(self._task, completed=done, total=total, description=text)
         else:
             self._print(f"[{done}/{total}] {step}{f', {left}' if done < total else ''}")
 

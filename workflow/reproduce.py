@@ -1,23 +1,21 @@
-"""Run Snakemake and show how far it is: `python -m workflow.reproduce local --cores 4 ...`.
+"""Run Snakemake and show how far it is: `python -m workflow local --cores 4 ...`.
 
 The arguments are the name of a profile and Snakemake's. `workflow.progress` shows how far it is;
-this chooses what the profile cannot know, and says at the end what failed, or of a dry run what
-would be done and why.
+this module chooses what the profile cannot know, and says at the end what failed, or for a dry run
+what would be done and why.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
@@ -25,6 +23,7 @@ from analysis.words import duration
 from emulation import kernel
 from emulation.checks import stale
 from emulation.errors import INTERRUPTED, ConfigError, EmulationError
+from emulation.runs.speed import wall_seconds
 from workflow import cluster, progress, steps
 from workflow.progress import LogHandler, Work
 
@@ -60,16 +59,16 @@ OPTIONS = "Runs or options have changed"
 
 
 def runs_to_do(plan: Plan, work: Work) -> list[str]:
-    """Of each experiment how many runs are to be done, and how long one core takes for them."""
+    """Return how many runs of each experiment are to be done, and how long one core takes."""
     runs = {"run": plan.steps, "batch": plan.batches()}
-    found: dict[str, list[float]] = {}
+    seconds: dict[str, list[float]] = {}
     for rule, name in dict.fromkeys(work.steps.values()):
         for run in runs.get(rule, {}).get(name, ()):
-            found.setdefault(run.experiment.id, []).append(_seconds(run))
+            seconds.setdefault(run.experiment.id, []).append(_seconds(run))
     return [
         f"{name}: {len(costs)} run{'s' if len(costs) > 1 else ''}, {duration(sum(costs))} of one "
         "core"
-        for name, costs in sorted(found.items())
+        for name, costs in sorted(seconds.items())
     ]
 
 
@@ -93,50 +92,50 @@ def what_changed(work: Work) -> list[str]:
 
 
 def plan_of(settings: list[str]) -> Plan:
-    """The plan under these `KEY=VALUE` settings."""
+    """Return the plan under these `KEY=VALUE` settings."""
     import yaml
 
     from workflow.plan import make_plan
 
     config = yaml.safe_load(Path("workflow/config.yaml").read_text())
-    config |= {key: yaml.safe_load(text) for key, text in (one.split("=", 1) for one in settings)}
+    pairs = (setting.split("=", 1) for setting in settings)
+    config |= {key: yaml.safe_load(text) for key, text in pairs}
     return make_plan(config)
 
 
 def run_seconds(plan: Plan) -> float:
-    """Seconds on one core of a run of `plan`, on average."""
+    """Return the seconds that one core takes for a run of `plan`, on average."""
     costs = [_seconds(run) for runs in plan.steps.values() for run in runs]
     return sum(costs) / len(costs) if costs else progress.STEP_S["run"]
 
 
-_known_s: dict[tuple[str, tuple[str, ...], Duration], float] = {}
+_seconds_by_point: dict[tuple[str, tuple[str, ...], Duration], float] = {}
 
 
 def _seconds(run: Run) -> float:
-    """Seconds on one core of a run; the same for all seeds of a point."""
-    from emulation.runs.speed import wall_seconds
-
+    """Return the seconds that one core takes for a run, the same for all seeds of a point."""
     key = (run.experiment.id, run.point.key, run.length)
-    if key not in _known_s:
-        _known_s[key] = AROUND_RUN_S + wall_seconds(run.experiment, [run.point], run.length)
-    return _known_s[key]
+    if key not in _seconds_by_point:
+        seconds = wall_seconds(run.experiment, [run.point], run.length)
+        _seconds_by_point[key] = AROUND_RUN_S + seconds
+    return _seconds_by_point[key]
 
 
-def tell_stale(plan: Plan) -> None:
-    """Say which runs are not what would be made today, and what becomes of them."""
-    then = (
+def print_stale(plan: Plan) -> None:
+    """Print which runs are not what would be made today, and what becomes of them."""
+    outcome = (
         "they are made again" if plan.scale is not None
         else "figures show what they measured; --emulate makes new ones"
     )  # fmt: skip
     try:
         for line in stale.sentences(stale.causes(plan.records()), plan.runs_root):
-            print(f"==> {line}; {then}", flush=True)
+            print(f"==> {line}; {outcome}", flush=True)
     except EmulationError as error:
         print(f"==> which runs are stale cannot be told: {error}", flush=True)
 
 
-def tell_left_out(plan: Plan) -> None:
-    """Say which figures, and which qdiscs of others, are not shown for want of runs."""
+def print_left_out(plan: Plan) -> None:
+    """Print which figures, and which qdiscs of others, are not shown for want of runs."""
     if left_out := plan.left_out:
         names = ", ".join(left_out[:MOST_NAMED]) + ", …" * (len(left_out) > MOST_NAMED)
         of = "such runs" if plan.scale is None else f"runs at the scale '{plan.scale.name}'"
@@ -147,8 +146,8 @@ def tell_left_out(plan: Plan) -> None:
 
 
 def show_figures(plan: Plan, failed: list[str]) -> None:
-    """Have the page show the figures that there are, and which runs `failed`; the last step does
-    that where it is reached."""
+    """Write the page of the figures that have been drawn, with the runs that `failed`; the last
+    step of the graph does that where it is reached."""
     from analysis.errors import DataError
     from analysis.site import report
 
@@ -157,17 +156,18 @@ def show_figures(plan: Plan, failed: list[str]) -> None:
 
 
 def memory_mb() -> int:
-    """Megabytes that steps may take together: what this machine, or this container, has left."""
-    told = re.search(r"^MemAvailable: +(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    found = [int(told[1]) * 1024] if told else []
+    """Return the megabytes that steps may take together: what this machine, or this container, has
+    left."""
+    line = re.search(r"^MemAvailable: +(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    limits = [int(line[1]) * 1024] if line else []
     limit = Path("/sys/fs/cgroup/memory.max")
     if limit.is_file() and (text := limit.read_text().strip()).isdigit():
-        found.append(int(text))
-    return max(LARGEST_STEP_MB, round(0.9 * min(found, default=0) / 1e6))
+        limits.append(int(text))
+    return max(LARGEST_STEP_MB, round(0.9 * min(limits, default=0) / 1e6))
 
 
 def on_slurm(plan: Plan, batch_s: float, jobs: int) -> list[str]:
-    """The options of Snakemake that fit the jobs to `plan`, whose batches take `batch_s` each."""
+    """Return the options of Snakemake that fit the jobs to `plan`, whose batches take `batch_s`."""
     batches = plan.batches()
     size = cluster.batches_a_job(len(batches), batch_s, jobs)
     name = cluster.prefix(Path())
@@ -175,7 +175,7 @@ def on_slurm(plan: Plan, batch_s: float, jobs: int) -> list[str]:
 
 
 def snakemake(arguments: list[str], work: Work) -> int:
-    """Run Snakemake in this process, with `work` told of its steps; its exit status.
+    """Run Snakemake in this process, with its steps counted by `work`; return its exit status.
 
     ^C, or what `reproduce-all` makes of other ways to end it, reaches its steps too; Snakemake
     waits for them and remembers which are half-done. SIGTERM, which comes to this process alone,
@@ -204,18 +204,18 @@ def snakemake(arguments: list[str], work: Work) -> int:
 
 
 def failed_runs(plan: Plan, work: Work) -> list[str]:
-    """The ids of the runs that failed, alone or in a batch."""
+    """Return the ids of the runs that failed, alone or in a batch."""
     batches, failed = plan.batches(), work.failed("batch")
-    inside = (run.id for name in failed for run in batches[name])
-    missing = [one for one in inside if not (plan.runs_root / f"{one}.json").is_file()]
+    ids = (run.id for name in failed for run in batches[name])
+    missing = [name for name in ids if not (plan.runs_root / f"{name}.json").is_file()]
     return [*work.failed("run"), *missing]
 
 
 def draw_without(
     failed: list[str], settings: list[str], work: Work, call: Callable[[Work], int]
 ) -> int:
-    """Draw the figures of runs that `failed` with the others, under `settings`, by `call`; add what
-    fails to `work`, and return the exit status."""
+    """Draw figures by `call`, under `settings`, without the runs that `failed`; add what fails to
+    `work`, and return the exit status."""
     try:
         plan_of(settings)
     except ConfigError:  # nothing remains to draw
@@ -224,13 +224,14 @@ def draw_without(
     print(f"==> drawing without what failed: {which} ({len(failed)})", flush=True)
     rest = Work(work.cores, work.step_s)
     status = call(rest)
-    work.failures += [one for one in rest.failures if one not in work.failures]
+    work.failures += [failure for failure in rest.failures if failure not in work.failures]
     work.logs += [line for line in rest.logs if line not in work.logs]
     return status
 
 
 def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemake) -> int:
-    """The command line: Snakemake's, behind the name of a profile. Returns its exit status."""
+    """Do what the command line asks for, a profile and Snakemake's arguments; return the exit
+    status."""
     profile, *arguments = arguments
     slurm = profile == "slurm"
     option = "--jobs" if slurm else "--cores"
@@ -264,12 +265,12 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
         print(work.summary() or "nothing to do" if not status else "\n".join(work.messages))
         for line in [*runs_to_do(plan, work), *what_changed(work)]:
             print(f"    {line}")
-        tell_left_out(plan)
-        tell_stale(plan)
+        print_left_out(plan)
+        print_stale(plan)
         return status
-    tell_left_out(plan)
+    print_left_out(plan)
     if kernel.find() is not None:  # otherwise nothing can be told
-        tell_stale(plan)
+        print_stale(plan)
     with nullcontext() if slurm else steps.serving():
         status = last = call(arguments, work)
         failed = failed_runs(plan, work) if status != INTERRUPTED else []
@@ -293,24 +294,3 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
     elif not any(work.total.values()):
         print("==> nothing to do: every figure is up to date")
     return status
-
-
-def leave(work: Callable[[], int]) -> NoReturn:
-    """Do `work` and end this process, also where that raises what nobody expected: Snakemake's
-    alarms, threads that sleep for up to an hour, would be waited for."""
-    status = 1
-    try:
-        status = work()
-    except KeyboardInterrupt:
-        status = INTERRUPTED
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        with suppress(OSError):  # of a terminal that is closed
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(status)
-
-
-if __name__ == "__main__":
-    leave(partial(main, sys.argv[1:]))

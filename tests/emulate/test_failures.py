@@ -42,7 +42,7 @@ from emulation.runs import run
 from tests import ROOT
 from tests.data import synthetic
 from tests.emulate.waiting import wait_for
-from workflow import forks, progress, reproduce
+from workflow import progress, reproduce
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
 TOOLS = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))
@@ -188,7 +188,7 @@ def test_commands_tell_it_without_a_traceback(
     assert capsys.readouterr().err.startswith(f"emulate: error: data/x: {said}")
     monkeypatch.setattr("analysis.site.execute.execute", lambda *_, **__: fail(None))
     file = str(ROOT / "studies/gbw2015/figures/fig2b.yaml")
-    assert forks.main(["figure", file, "--data", "d", "--results", "r"]) == 12
+    assert steps.main(["figure", file, "--data", "d", "--results", "r"]) == 12
     assert capsys.readouterr().err.startswith(f"error: data/x: {said}")
 
 
@@ -216,7 +216,7 @@ def test_a_damaged_file_stops_its_figure_alone(
     path.write_bytes(content[:-200] if damage == "truncated" else flipped + content[middle + 64 :])
     file = str(ROOT / "studies/gbw2015/figures/spreadb.yaml")
     arguments = [file, "--data", str(tmp_path), "--results", str(tmp_path / "r")]
-    assert forks.main(["figure", *arguments]) == 1
+    assert steps.main(["figure", *arguments]) == 1
     said = capfd.readouterr().err
     assert "seed-001.flent.gz" in said
     assert "Delete the run's two files and run it again" in said
@@ -303,9 +303,9 @@ def test_what_nobody_expected_ends_after_a_step_that_failed(tmp_path: Path) -> N
     """With a traceback; Snakemake's alarm of an hour is not waited for."""
     (tmp_path / "Snakefile").write_text('rule figure:\n    output: "a"\n    shell: "false"\n')
     code = (
-        "from workflow import progress, reproduce; "
+        "from workflow import __main__ as command, progress, reproduce; "
         "options = ['--cores', '1', '--max-jobs-per-timespan', reproduce.SELDOM]; "
-        "reproduce.leave(lambda: [][reproduce.snakemake(options, progress.Work(1))])"
+        "command.exit_with(lambda: [][reproduce.snakemake(options, progress.Work(1))])"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ended = subprocess.run(

@@ -356,7 +356,7 @@ def test_what_is_not_shown_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     touch_run(tmp_path, "gbw2015/rrul/10-10/codel/cubic/seed-001")
     told = make_plan(config(data=str(tmp_path), studies=["gbw2015"]))
     assert "gbw2015/fig2a" in told.left_out
-    reproduce.tell_left_out(told)
+    reproduce.print_left_out(told)
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("==> left out, as there are no such runs: gbw2015/")
     assert said[0].endswith(f", … ({len(told.left_out)})")
@@ -372,5 +372,5 @@ def test_a_kernel_that_cannot_be_told_ends_nothing(
 
     monkeypatch.setattr(reproduce.stale, "causes", causes)
     touch_run(tmp_path, "gbw2015/rrul/10-10/codel/cubic/seed-001")
-    reproduce.tell_stale(make_plan(config(data=str(tmp_path), figures=["gbw2015/fig2b"])))
+    reproduce.print_stale(make_plan(config(data=str(tmp_path), figures=["gbw2015/fig2b"])))
     assert "cannot be told: patches/series: no version for 7.2" in capsys.readouterr().out
