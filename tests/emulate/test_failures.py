@@ -42,7 +42,7 @@ from emulation.runs import run
 from tests import ROOT
 from tests.data import synthetic
 from tests.emulate.waiting import wait_for
-from workflow import progress, reproduce
+from workflow import progress, reproduce, steps
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
 TOOLS = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))
