@@ -64,8 +64,8 @@ def test_imports_are_followed_but_into_what_only_gives_names(tmp_path: Path) -> 
 
 
 def test_a_change_of_a_plot_makes_no_number_stale() -> None:
-    measure = sources.closure([ROOT / "analysis/measures/bulk.py"], root=ROOT)
-    assert ROOT / "emulation/captures/table.py" in measure
+    measure = sources.closure([ROOT / "analysis/measures/rrul.py"], root=ROOT)
+    assert ROOT / "emulation/model/run.py" in measure
     assert ROOT / "analysis/runs/flentfile.py" in measure
     assert not [path for path in measure if path.parts[-2] in ("plots", "site")]
 
