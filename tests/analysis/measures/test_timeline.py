@@ -9,8 +9,9 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.measures import timeline
-from analysis.runs.dataset import RunFile
+from analysis.runs.dataset import RunFile, find_runs
 from emulation import datafile
+from tests import ROOT
 from tests.data import provenances
 
 BEGAN_S = 1_700_000_000
@@ -100,3 +101,12 @@ def test_a_table_for_people_has_titles_and_no_interval_of_one_run(run: RunFile) 
     assert list(shown.columns) == ["what", "qdisc", "quantity", "mean"]
     assert "Goodput (Mbit/s)" in set(shown["quantity"])
     assert set(shown["what"]) == {"LTE, cubic"}
+
+
+def test_a_link_that_changes_loses_no_packet() -> None:
+    """Of the shipped runs of the satellite's link, that with a FIFO of 10,000 packets."""
+    (run,) = find_runs(ROOT / "data", "links", "satellite", qdiscs=["fifo_10000"])
+    assert timeline.link(run)["delay_ms"].nunique() > 1
+    assert timeline.link(run)["rate_mbit_s"].nunique() > 1
+    (numbers,) = timeline.per_run([run]).to_dict("records")
+    assert numbers["drops"] == 0

@@ -14,7 +14,7 @@ import pytest
 from analysis.errors import DataError
 from analysis.plots.style import styled
 from analysis.runs.dataset import RunFile, find_runs
-from analysis.runs.saturation import read_wifi
+from analysis.runs.saturation import ALL_SENDERS, read_wifi
 from emulation import datafile
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of, modules_of
@@ -24,6 +24,7 @@ from studies.testbed.kinds.saturation import Case, Counted, cases, quantities, w
 from studies.testbed.measures import validation as wifi_validation, wifi
 from studies.testbed.measures.wifi import Phy
 from studies.testbed.plots import validation as wifi_figures
+from tests import ROOT
 from tests.data import provenances
 
 G = Phy(rate_mbit_s=54)
@@ -210,3 +211,18 @@ def test_the_share_of_air_time_counts_both_directions_of_each_station() -> None:
         if name == "airtime_share"
     ]
     assert shares == [(1, 0.1), (2, 0.15), (3, 0.75)]
+
+
+def test_the_shipped_runs_are_as_near_to_theory_as_the_page_says() -> None:
+    """docs/wifi.md: goodput of one sender, of saturated stations, and how often they collide."""
+    names = [f"wifi_{name}" for name in ("single", "saturation", "anomaly", "goodput")]
+    shipped = find_runs(ROOT / "data", "testbed", names, eras=["modern"])
+    table = wifi_validation.compare(read_wifi(shipped))
+    table = table.loc[table["sender"] == ALL_SENDERS]
+    goodput = table[(table["quantity"] == "goodput_mbit_s") & table["theory"].notna()]
+    alone, saturated = goodput["set"].isin(["single", "goodput"]), goodput["set"] == "saturation"
+    assert (alone.sum(), saturated.sum()) == (74, 60)
+    assert goodput[alone]["error"].abs().max() < 0.0016
+    assert goodput[saturated]["error"].abs().max() < 0.0075
+    collided = table[(table["quantity"] == "collision_probability") & (table["stations"] > 1)]
+    assert wifi_validation.countdown_error(collided).abs().max() < 0.0185
