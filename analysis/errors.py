@@ -30,7 +30,7 @@ class OnlyMeasures(DataError):
 
 
 def require_one(name: str, value: object, of: Iterable[object]) -> None:
-    """Raise DataError where the option `name` has a value that is none of those that there are."""
+    """Raise DataError where the option `name` has a value that is not among `of`."""
     choices = list(of)
     if value not in choices:
         wrong, todo = unknown("value", str(value), map(str, choices))
@@ -38,18 +38,17 @@ def require_one(name: str, value: object, of: Iterable[object]) -> None:
 
 
 def require_several(name: str, values: object, of: Iterable[object]) -> None:
-    """Raise DataError where the option `name` is no list, is empty, or has a value that there is
-    none of."""
+    """Raise DataError where the option `name` is no list, is empty, or has a value not in `of`."""
     choices = list(of)
     if not _is_list(values):
         raise DataError.of(name, f"is {values!r}, no list of values", _listed(choices))
-    for one in values:
-        require_one(name, one, choices)
+    for value in values:
+        require_one(name, value, choices)
 
 
 def require_texts(name: str, values: object) -> None:
     """Raise DataError where the option `name` is no list of texts, or an empty one."""
-    if not (_is_list(values) and all(isinstance(one, str) for one in values)):
+    if not (_is_list(values) and all(isinstance(value, str) for value in values)):
         raise DataError.of(name, f"is {values!r}, no list of texts", f'Write e.g. {name} = ["…"]')
 
 

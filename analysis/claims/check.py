@@ -94,7 +94,7 @@ class Check:
     @property
     def text(self) -> str:
         """What is looked at: "mean induced latency, 10/10: codel − pfifo_fast (medians)"."""
-        medians = any(one.median for one in self.quantities)
+        medians = any(quantity.median for quantity in self.quantities)
         return f"{self._about} (medians)" if medians else self._about
 
     @property
@@ -112,7 +112,7 @@ class Check:
             to = other.link if other.experiment == first.experiment else _place(other)
             return f"{_where(first)} to {to}: {names[0]} − {names[1]}"
         if any(other.metric != first.metric for other in self.quantities):
-            titles = [metrics()[one.metric].title for one in self.quantities]
+            titles = [metrics()[quantity.metric].title for quantity in self.quantities]
             return f"{first.qdisc}, {_place(first)}: {' / '.join(titles)}"
         signs = {VALUE: "", FACTOR: "", DIFFERENCE: " − ", RATIO: " / "}
         joined = signs[self.statistic].join(names)
@@ -155,8 +155,8 @@ class Printed(Check):
         seeds = len(samples)
         spread = np.nan
         if seeds > 1:
-            found = agreement.spread(samples.std(ddof=1), seeds, repetitions=self.repetitions)
-            spread = float(found)
+            deviation = agreement.spread(samples.std(ddof=1), seeds, repetitions=self.repetitions)
+            spread = float(deviation)
         if not samples.any():
             spread = float(np.fmax(spread, agreement.unseen(self.step, seeds)))
         reach = float(agreement.allowed(self.error, spread))
@@ -335,10 +335,10 @@ def _parts(quantities: tuple[Quantity, ...]) -> list[str]:
     """The qdiscs, with what else differs between two quantities."""
     first = quantities[0]
     names = []
-    for one in quantities:
-        parts = [one.qdisc]
+    for quantity in quantities:
+        parts = [quantity.qdisc]
         if len(quantities) == 2:
-            parts += [one.link] if one.link != first.link else []
-            parts += [one.experiment] if one.experiment != first.experiment else []
+            parts += [quantity.link] if quantity.link != first.link else []
+            parts += [quantity.experiment] if quantity.experiment != first.experiment else []
         names.append(" ".join(parts))
     return names

@@ -62,7 +62,7 @@ def effect(
         raise ValueError("a factor of values that are not all positive")
     seeds = table.shape[1]
     usual = np.std if statistic.spread else np.mean
-    centres = [np.median if one else usual for one in medians or [False] * len(table)]
+    centres = [np.median if median else usual for median in medians or [False] * len(table)]
     middle = [centre(row) for centre, row in zip(centres, table, strict=True)]
     value = float(statistic.of(np.array(middle)))
     loads = np.asarray(strata if len(strata) else np.zeros(seeds), dtype=int)
@@ -76,9 +76,9 @@ def effect(
         places = np.flatnonzero(loads == load)
         drawn[:, places] = places[random.integers(0, len(places), (RESAMPLES, len(places)))]
     each = zip(centres, table, strict=True)
-    found = statistic.of(np.stack([centre(row[drawn], axis=-1) for centre, row in each]))
-    found = np.log(found) if statistic.logarithmic else found
-    error = float(np.std(found, ddof=1)) * float(np.sqrt(seeds / (seeds - kinds)))
+    values = statistic.of(np.stack([centre(row[drawn], axis=-1) for centre, row in each]))
+    values = np.log(values) if statistic.logarithmic else values
+    error = float(np.std(values, ddof=1)) * float(np.sqrt(seeds / (seeds - kinds)))
     # rounding: equal values give a mean that differs in its last digits
     error = 0.0 if error <= 1e-12 * max(abs(value), 1e-300) else error
     return Effect(value, error, seeds, statistic.logarithmic, kinds)

@@ -80,17 +80,17 @@ def _checked(study: StudyFolder, path: Path, claim: str, rule: Any) -> Condition
 
 def _variations(path: Path, module: ModuleType) -> tuple[Variation, ...]:
     """Those of the study; raises DataError where an experiment of an era has two."""
-    found = tuple(getattr(module, "VARIATIONS", ()))
+    variations = tuple(getattr(module, "VARIATIONS", ()))
     taken: set[tuple[str, str]] = set()
-    for one in found:
-        if not isinstance(one, Variation):
-            raise DataError.of(path, f"VARIATIONS has {one!r}", REMEDY)
-        for experiment in one.experiments:
-            if (one.era, experiment) in taken:
-                wrong = f"VARIATIONS has two of {experiment} in the era {one.era}"
+    for variation in variations:
+        if not isinstance(variation, Variation):
+            raise DataError.of(path, f"VARIATIONS has {variation!r}", REMEDY)
+        for experiment in variation.experiments:
+            if (variation.era, experiment) in taken:
+                wrong = f"VARIATIONS has two of {experiment} in the era {variation.era}"
                 raise DataError.of(path, wrong, "Keep the one that the testbed had")
-            taken.add((one.era, experiment))
-    return found
+            taken.add((variation.era, experiment))
+    return variations
 
 
 def _faults(rule: Any, study: StudyFolder) -> Iterator[tuple[str, str]]:
@@ -99,8 +99,8 @@ def _faults(rule: Any, study: StudyFolder) -> Iterator[tuple[str, str]]:
         case Lacking() | Same():
             return
         case Check(quantities=quantities):
-            for one in quantities:
-                yield from _misnamed(one, study)
+            for quantity in quantities:
+                yield from _misnamed(quantity, study)
         case Every(parts=parts) | Some(parts=parts):
             if not parts:
                 yield "has no parts", REMEDY
@@ -110,43 +110,43 @@ def _faults(rule: Any, study: StudyFolder) -> Iterator[tuple[str, str]]:
             yield f"is {rule!r}, no condition", REMEDY
 
 
-def _misnamed(one: Quantity, study: StudyFolder) -> Iterator[tuple[str, str]]:
+def _misnamed(quantity: Quantity, study: StudyFolder) -> Iterator[tuple[str, str]]:
     """What a quantity names that there is not. Only cells of the study count, as others are run for
     nobody who does not ask for them."""
-    points = _points(study)
-    of = points.get(one.experiment, ())
+    by_label = _points(study)
+    points_of = by_label.get(quantity.experiment, ())
     names = [
-        ("metric", one.metric, registry_of(study).metrics, ""),
-        ("experiment", one.experiment, points, ""),
-        ("link", one.link, {point.link.name for point in of}, one.experiment),
-        ("qdisc", one.qdisc, {point.qdisc for point in of}, one.experiment),
+        ("metric", quantity.metric, registry_of(study).metrics, ""),
+        ("experiment", quantity.experiment, by_label, ""),
+        ("link", quantity.link, {point.link.name for point in points_of}, quantity.experiment),
+        ("qdisc", quantity.qdisc, {point.qdisc for point in points_of}, quantity.experiment),
     ]
-    if one.cc:
-        controls = {point.cc for point in of}
-        names.append(("congestion control", one.cc, controls, one.experiment))
-    for noun, name, valid, where in names if points else names[:1]:
+    if quantity.cc:
+        controls = {point.cc for point in points_of}
+        names.append(("congestion control", quantity.cc, controls, quantity.experiment))
+    for noun, name, valid, where in names if by_label else names[:1]:
         if name not in valid:
             what, todo = unknown(noun, name, sorted(valid), look="see docs/claims.md")
             yield f"names the {what}{where and f' of {where!r}'}", todo
             return
-    experiment = study.experiments.get(one.experiment)
+    experiment = study.experiments.get(quantity.experiment)
     recorded = {name for part in registry_of(study).recorded for name in part.metrics}
-    if experiment and not experiment.measure and one.metric not in recorded:
-        what = f"names the metric {one.metric!r} of {one.experiment!r}, which has no 'measure:'"
-        yield what, f"Give it one in {studies.FILE}"
+    if experiment and not experiment.measure and quantity.metric not in recorded:
+        cell = f"the metric {quantity.metric!r} of {quantity.experiment!r}"
+        yield f"names {cell}, which has no 'measure:'", f"Give it one in {studies.FILE}"
 
 
 @cache
 def _points(study: StudyFolder) -> Mapping[str, Sequence[Point]]:
     """The points of its experiments, by their labels."""
-    found: dict[str, list[Point]] = {}
-    for point in (point for one in study.about.experiments for point in one.points):
-        found.setdefault(point.label, []).append(point)
-    return found
+    points: dict[str, list[Point]] = {}
+    for point in (point for experiment in study.about.experiments for point in experiment.points):
+        points.setdefault(point.label, []).append(point)
+    return points
 
 
 def _mapping(path: Path, module: ModuleType, name: str) -> Mapping[str, Any]:
-    found = getattr(module, name, None)
-    if not isinstance(found, Mapping):
+    value = getattr(module, name, None)
+    if not isinstance(value, Mapping):
         raise DataError.of(path, f"defines no mapping {name}", REMEDY)
-    return found
+    return value

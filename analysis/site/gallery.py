@@ -67,8 +67,8 @@ class Shown:
     @property
     def group(self) -> tuple[str, str]:
         """The label in two parts, the first shared by its neighbours: "Fig. 2", "a spread"."""
-        found = re.fullmatch(r"(Fig\. \d+) ?(.*)", self.label)
-        return (found[1], found[2]) if found else (self.label, "")
+        parts = re.fullmatch(r"(Fig\. \d+) ?(.*)", self.label)
+        return (parts[1], parts[2]) if parts else (self.label, "")
 
     @property
     def experiments(self) -> set[str]:
@@ -115,15 +115,15 @@ def collect(results: Path) -> list[Shown]:
 
     Raises DataError when there is none.
     """
-    found = []
-    known = {one.name for one in study.known()}
+    figures = []
+    known = {folder.name for folder in study.known()}
     for path in sorted(results.glob(f"*/*/{SUMMARY}")):
         summary = read_summary(path)
         of = summary.paper if summary.cells else ""  # others need no runs, but a folder
         if summary.paper not in known and _gone(path.with_name(NOTEBOOK), of):
             continue
         table = texts(_table(path.with_name(TABLE)))
-        found.append(
+        figures.append(
             Shown(
                 anchor=f"{summary.paper}-{path.parent.name}",
                 folder=path.parent.relative_to(results).as_posix(),
@@ -134,12 +134,14 @@ def collect(results: Path) -> list[Shown]:
                 size=image_size(path.with_name(f"{FIGURE}.svg")) if summary.files else None,
             )
         )
-    if not found:
+    if not figures:
         raise DataError.of(
             results, "no figure in it", "Make one with `python -m analysis.site.execute`"
         )
-    order = study.in_order({one.summary.paper for one in found})
-    return sorted(found, key=lambda one: (order.index(one.summary.paper), _natural(one.name)))
+    order = study.in_order({shown.summary.paper for shown in figures})
+    return sorted(
+        figures, key=lambda shown: (order.index(shown.summary.paper), _natural(shown.name))
+    )
 
 
 def _gone(notebook: Path, of: str) -> bool:

@@ -73,14 +73,16 @@ class Variant:
         virtual_s, wall_s = (sum(getattr(r, n) for r in self.rows) for n in ("virtual_s", "wall_s"))
         kernels = sorted({(row.release, row.kernel) for row in self.rows})
         tools: dict[str, list[str]] = {}
-        for tool, version in sorted({pair for one in self.rows for pair in one.tools}):
+        for tool, version in sorted({pair for row in self.rows for pair in row.tools}):
             tools.setdefault(tool, []).append(version)
         return {
             "paper": self.paper,
             "variant": self.name,
             "runs": len(self.rows),
             "seeds": ranges(sorted({row.file.seed for row in self.rows})),
-            "lengths": ", ".join(f"{one:g}" for one in sorted({r.length_s for r in self.rows})),
+            "lengths": ", ".join(
+                f"{length:g}" for length in sorted({r.length_s for r in self.rows})
+            ),
             "virtual_s": virtual_s,
             "wall_s": wall_s,
             "factor": f"{virtual_s / wall_s:.1f}" if wall_s else "–",
@@ -89,7 +91,7 @@ class Variant:
             "damaged": sum(row.verdict != CLEAN for row in self.rows),
             "identities": {
                 "kernels": [{"release": release, "digest": digest} for release, digest in kernels],
-                "tools": {tool: ", ".join(found) for tool, found in tools.items()},
+                "tools": {tool: ", ".join(versions) for tool, versions in tools.items()},
             },
         }
 
@@ -99,7 +101,7 @@ def variants(data: Path) -> list[Variant]:
 
     Raises DataError for a provenance that cannot be used.
     """
-    roots = {data, *(one.runs_root(data) for one in study.known())}
+    roots = {data, *(folder.runs_root(data) for folder in study.known())}
     runs: dict[tuple[str, str], list[RunFile]] = {}
     for run in (run for root in sorted(roots) for run in all_runs(root)):
         runs.setdefault((run.paper, run.variant), []).append(run)
@@ -107,56 +109,56 @@ def variants(data: Path) -> list[Variant]:
     known = _experiments()
     return [
         Variant(paper, name, _rows(runs[paper, name], known))
-        for paper, name in sorted(runs, key=lambda one: (order.index(one[0]), one[1]))
+        for paper, name in sorted(runs, key=lambda of: (order.index(of[0]), of[1]))
     ]
 
 
 def _experiments() -> dict[str, Experiment]:
     """The experiments of all studies that can be read, as `run_of` takes them."""
-    found: dict[str, Experiment] = {}
-    for one in study.known():
+    experiments: dict[str, Experiment] = {}
+    for folder in study.known():
         with contextlib.suppress(DataError):
-            found |= all_labels(one.about.experiments)
-    return found
+            experiments |= all_labels(folder.about.experiments)
+    return experiments
 
 
 def _rows(files: Iterable[RunFile], known: Mapping[str, Experiment]) -> tuple[Row, ...]:
     rows, notes = [], dict[tuple[str, str, str], tuple[str, ...]]()
     for file in files:
-        told = read_json(file.provenance)
+        record = read_json(file.provenance)
         cell = file.link, file.qdisc, file.cc
         if cell not in notes:
-            notes[cell] = _notes(told, known)
-        rows.append(_row(file, told, notes[cell]))
+            notes[cell] = _notes(record, known)
+        rows.append(_row(file, record, notes[cell]))
     return tuple(rows)
 
 
-def _notes(told: Mapping[str, Any], known: Mapping[str, Experiment]) -> tuple[str, ...]:
+def _notes(record: Mapping[str, Any], known: Mapping[str, Experiment]) -> tuple[str, ...]:
     """As the console has them before a run; none on a run that its study no longer has."""
     try:
-        return tuple(remarks.of_run(run_of(told, known)))
+        return tuple(remarks.of_run(run_of(record, known)))
     except ConfigError:
         return ()
 
 
-def _row(file: RunFile, told: Mapping[str, Any], notes: tuple[str, ...]) -> Row:
+def _row(file: RunFile, record: Mapping[str, Any], notes: tuple[str, ...]) -> Row:
     try:
-        identity = told["identity"]
+        identity = record["identity"]
         reduced = file.is_reduced
-        same = reduced or _digest(file.data) == told["data_sha256"]
-        clean = CLEAN if told["kernel_log"] == "clean" else str(told["kernel_log"])
+        same = reduced or _digest(file.data) == record["data_sha256"]
+        clean = CLEAN if record["kernel_log"] == "clean" else str(record["kernel_log"])
         return Row(
             file=file,
             reduced=reduced,
-            virtual_s=float(told["virtual_s"]),
-            wall_s=float(told["wall_s"]),
-            length_s=float(told["length_s"]),
+            virtual_s=float(record["virtual_s"]),
+            wall_s=float(record["wall_s"]),
+            length_s=float(record["length_s"]),
             identity=hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12],
             kernel=str(identity["kernel"]["digest"]),
             release=str(identity["kernel"]["release"]),
             tools=tuple(sorted(identity["root"]["tools"].items())),
             verdict=clean if same else "data damaged",
-            notes=(*notes, *told.get("notes", ())),
+            notes=(*notes, *record.get("notes", ())),
         )
     except (
         DataError, OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError,
@@ -177,18 +179,18 @@ def write_runs(ran: Sequence[Variant], results: Path, there: Iterable[str]) -> l
         (results / pages.RUNS_PAGE).unlink(missing_ok=True)
         return []
     papers = [
-        (pages.of_paper(paper), [one.facts for one in group])
-        for paper, group in groupby(ran, key=lambda one: one.paper)
+        (pages.of_paper(paper), [variant.facts for variant in group])
+        for paper, group in groupby(ran, key=lambda variant: variant.paper)
     ]
     page = results / pages.RUNS_PAGE
     rows = [row for _, group in papers for row in group]
     text = pages.render(page.name, here=page.name, there=there, papers=papers, rows=rows)
     page.write_text(text, encoding="utf-8")
     written = [page]
-    for one in ran:
-        page = results / "runs" / one.paper / f"{one.name}.html"
+    for variant in ran:
+        page = results / "runs" / variant.paper / f"{variant.name}.html"
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(_render_variant(one, page.parent, there), encoding="utf-8")
+        page.write_text(_render_variant(variant, page.parent, there), encoding="utf-8")
         written.append(page)
     return written
 
@@ -197,11 +199,11 @@ def _render_variant(variant: Variant, folder: Path, there: Iterable[str]) -> str
     rank = {name: n for n, name in enumerate(in_order({r.file.qdisc for r in variant.rows}))}
     rows = sorted(
         variant.rows,
-        key=lambda one: (one.file.link, rank[one.file.qdisc], one.file.cc, one.file.seed),
+        key=lambda row: (row.file.link, rank[row.file.qdisc], row.file.cc, row.file.seed),
     )
     links = [
-        (link, [_facts(one, folder) for one in group])
-        for link, group in groupby(rows, key=lambda one: one.file.link)
+        (link, [_facts(row, folder) for row in group])
+        for link, group in groupby(rows, key=lambda row: row.file.link)
     ]
     return pages.render(
         "variant.html", "../../", here="", there=there, about=variant.facts, links=links

@@ -122,7 +122,7 @@ def _errors_percent(table: pd.DataFrame) -> list[float]:
     both = table[["ours", "published"]].apply(pd.to_numeric, errors="coerce").dropna()
     both = both[both["published"] != 0]
     errors = 100 * (both["ours"] / both["published"] - 1).abs()
-    return [round(float(one), 2) for one in errors]
+    return [round(float(error), 2) for error in errors]
 
 
 def _of_runs(runs: pd.DataFrame) -> Source:

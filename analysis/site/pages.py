@@ -49,18 +49,18 @@ def has_paper(name: str) -> bool:
 
 
 def _about(name: str) -> Study | None:
-    return next((one.about for one in study.known() if one.name == name), None)
+    return next((folder.about for folder in study.known() if folder.name == name), None)
 
 
 def environment() -> Environment:
     """What pages are rendered with."""
     loader = PackageLoader("analysis.site", "templates")
-    found = Environment(
+    templates = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    found.filters["duration"] = duration
-    return found
+    templates.filters["duration"] = duration
+    return templates
 
 
 @cache  # it keeps the templates that it has compiled

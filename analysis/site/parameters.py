@@ -13,10 +13,10 @@ from emulation.study import studies
 def defaults(notebook: Path) -> dict[str, Any]:
     """What the parameters of a notebook are where nobody gives others."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    (cell,) = (one for one in cells if "parameters" in one["metadata"].get("tags", []))
-    found: dict[str, Any] = {}
-    exec("".join(cell["source"]), {}, found)  # noqa: S102 - what the notebook itself executes
-    return found
+    (cell,) = (cell for cell in cells if "parameters" in cell["metadata"].get("tags", []))
+    values: dict[str, Any] = {}
+    exec("".join(cell["source"]), {}, values)  # noqa: S102 - what the notebook itself executes
+    return values
 
 
 def notebook_called(name: str, study: object = None) -> Path:

@@ -55,14 +55,16 @@ def render_index(
                 "name": name,
                 "paper": pages.of_paper(name),
                 "figures": own,
-                "cover": max(own, key=lambda one: (one.size is not None, one.summary.compared > 0)),
-                "verdicts": verdicts.count(one for one in claims if one["paper"] == name),
+                "cover": max(
+                    own, key=lambda shown: (shown.size is not None, shown.summary.compared > 0)
+                ),
+                "verdicts": verdicts.count(of for of in claims if of["paper"] == name),
                 **_agreement(own),
             }
         )
     return pages.render(
         "index.html", here=pages.INDEX, there=there, papers=papers, figures=len(figures),
-        of_papers=sum(one.of_paper for one in figures), verdicts=verdicts.count(claims),
+        of_papers=sum(shown.of_paper for shown in figures), verdicts=verdicts.count(claims),
         earlier=earlier, failed=failed, looks=looks(), **totals(figures),
     )  # fmt: skip
 
@@ -96,9 +98,9 @@ def render_paper(
         "paper.html", "../", here="", there=there, name=name, paper=pages.of_paper(name),
         figures=shown,
         groups=[(group, [(one.group[1], one) for one in own]) for group, own in groups],
-        verdicts=verdicts.count(one for one in claims if one["paper"] == name), earlier=earlier,
+        verdicts=verdicts.count(of for of in claims if of["paper"] == name), earlier=earlier,
         variants={variant.name for variant in ran},
-        failed=[one for one in failed if one.startswith(f"{name}/")], **totals(figures),
+        failed=[run for run in failed if run.startswith(f"{name}/")], **totals(figures),
     )  # fmt: skip
 
 
@@ -168,7 +170,7 @@ def _write(
 ) -> list[Path]:
     """Write the pages that show figures, each in one step; their paths."""
     html = {results / pages.INDEX: render_index(figures, claims, there, failed, earlier=earlier)}
-    known = {one.name for one in study.known()}
+    known = {folder.name for folder in study.known()}
     for name, group in groupby(figures, key=lambda shown: shown.summary.paper):
         page = results / name / pages.INDEX
         if name not in known and page.is_file():
@@ -192,8 +194,8 @@ def _fill(page: Path, shown: Shown, claims: Iterable[Claim]) -> None:
 def _agreement(figures: Iterable[Shown]) -> dict[str, int]:
     summaries = [shown.summary for shown in figures if shown.of_paper]
     return {
-        "compared": sum(one.compared for one in summaries),
-        "agreeing": sum(one.agreeing for one in summaries),
+        "compared": sum(summary.compared for summary in summaries),
+        "agreeing": sum(summary.agreeing for summary in summaries),
     }
 
 
@@ -204,12 +206,12 @@ def totals(figures: list[Shown]) -> dict[str, Any]:
     summaries = summaries or [shown.summary for shown in figures]
     key = ("experiment", "era", "link", "qdisc", "cc")
     cells = {
-        (one.paper, tuple(one.lengths_s), *(cell[name] for name in key)): cell
-        for one in summaries
-        for cell in one.cells
+        (summary.paper, tuple(summary.lengths_s), *(cell[name] for name in key)): cell
+        for summary in summaries
+        for cell in summary.cells
         if "virtual_s" in cell
     }.values()
-    releases = {k["release"] for one in summaries for k in one.kernels}  # of several builds each
+    releases = {kernel["release"] for summary in summaries for kernel in summary.kernels}
     return {
         "runs": sum(len(cell["seeds"]) for cell in cells),
         "virtual_s": sum(cell["virtual_s"] for cell in cells),
@@ -232,8 +234,10 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         study.open_all(given.study)
-        told = write_report(given.results, given.data, given.failed, earlier=given.earlier_claims)
-        print(told[0])
+        written = write_report(
+            given.results, given.data, given.failed, earlier=given.earlier_claims
+        )
+        print(written[0])
     except DataError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

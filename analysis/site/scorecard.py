@@ -25,9 +25,9 @@ class Row:
 
     def width_percent(self, place: int) -> float:
         """How long the bar of the contestant at `place` is, as part of the longest."""
-        means = [one.mean for one in self.intervals if one]
-        found, most = self.intervals[place], max(means, default=0.0)
-        return 100 * max(found.mean, 0.0) / most if found and most > 0 else 0.0
+        means = [interval.mean for interval in self.intervals if interval]
+        interval, most = self.intervals[place], max(means, default=0.0)
+        return 100 * max(interval.mean, 0.0) / most if interval and most > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,14 @@ def compare(ours: pd.DataFrame, known: pd.DataFrame) -> Card:
     control with controls over the same queue.
     """
     asked = _contestants(ours)
-    others = [one for one in _contestants(known) if one not in asked]
-    same_cc = [one for one in others if one[1] in {cc for _, cc in asked}]
-    beside = same_cc or [one for one in others if one[0] in {qdisc for qdisc, _ in asked}]
-    found = intervals(pd.concat([ours, known]).drop_duplicates(_KEY))
+    others = [contestant for contestant in _contestants(known) if contestant not in asked]
+    same_cc = [contestant for contestant in others if contestant[1] in {cc for _, cc in asked}]
+    beside = same_cc or [
+        contestant for contestant in others if contestant[0] in {qdisc for qdisc, _ in asked}
+    ]
+    means = intervals(pd.concat([ours, known]).drop_duplicates(_KEY))
     rows = [
-        Row(number, [found.get((*one, number.id)) for one in (*asked, *beside)])
+        Row(number, [means.get((*contestant, number.id)) for contestant in (*asked, *beside)])
         for number in NUMBERS
     ]
     return Card(asked, beside, rows)
@@ -108,11 +110,14 @@ def _rounded(value: float) -> str:
 
 def text(card: Card) -> str:
     """The table for a console: intervals of what was asked for, means of the known ones."""
-    head = ["", *(name(one) for one in card.columns)]
+    head = ["", *(name(entry) for entry in card.columns)]
     lines = [
         [
             f"{row.number.title}{f', {row.number.unit}' if row.number.unit else ''}",
-            *(cell(one, whole=place < len(card.asked)) for place, one in enumerate(row.intervals)),
+            *(
+                cell(entry, whole=place < len(card.asked))
+                for place, entry in enumerate(row.intervals)
+            ),
         ]
         for row in card.rows
     ]
@@ -144,9 +149,11 @@ def record(ours: pd.DataFrame, path: Path) -> None:
     """Put `ours` into the table at `path`, in the place of the same contestants' rows."""
     old = recorded(path)
     keys = set(_contestants(ours))
-    kept = old[[one not in keys for one in zip(old["qdisc"], old["cc"], strict=True)]]
+    others = old[
+        [contestant not in keys for contestant in zip(old["qdisc"], old["cc"], strict=True)]
+    ]
     order = [number.id for number in NUMBERS]
-    table = pd.concat([kept, ours]).sort_values(
+    table = pd.concat([others, ours]).sort_values(
         _KEY, key=lambda of: of.map(order.index) if of.name == "number" else of
     )
     table.to_csv(path, index=False, lineterminator="\n")
