@@ -216,7 +216,7 @@ def test_a_damaged_file_is_seen(tmp_path: Path) -> None:
     inventory.write_runs([variant], results, set())
     assert "1 damaged" in Page((results / "runs.html").read_text()).text
     path.with_name("seed-001.json").write_text("{}")
-    with pytest.raises(DataError, match=r"seed-001\.json: provenance without a usable entry"):
+    with pytest.raises(DataError, match=r"seed-001\.json: is not the provenance of a run"):
         inventory.variants(tmp_path)
 
 
