@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -30,6 +29,7 @@ from pydantic import Field, PlainValidator, ValidationInfo, model_validator
 from emulation.kinds.rigs.base import RigSection
 from emulation.kinds.rigs.gateways import LEFT, OTHERS, RIGHT, Change, Gateways, base_rtts
 from emulation.kinds.traffic.base import TrafficSection, need_pairs, sysctls_of_pairs
+from emulation.kinds.traffic.mix_load import Load, ports_of, queues
 from emulation.model.topology import Topology
 from emulation.model.units import Duration
 from emulation.study.schema import MOST_FLOWS, Flaws, Section, unknown
@@ -40,23 +40,6 @@ if TYPE_CHECKING:
 CBR_BYTES, CBR_BIT_S = 100, 64_000  # IP packets (the source of the study says so)
 UPLOAD_BYTES = 1_000_000  # Consumer Edge
 UPLOAD_IDLE_S = (5.0, 15.0)  # uniform (Consumer Edge)
-
-
-@dataclass(frozen=True)
-class Load:
-    """A load; forward is from senders to receivers, the direction of downloads."""
-
-    name: str  # `bulk_4_web_5`
-    bulk: int = 0  # TCP flows without end, forward
-    web: int = 0  # connections per second, on average, that fetch forward
-    cbr: int = 0  # flows of constant bit rate, forward
-    cbr_back: int = 0  # the same backward
-    uploads: int = 0  # senders of a file, again after each pause, backward
-
-    @property
-    def both_ways(self) -> bool:
-        """Whether more than acknowledgments and requests goes backward."""
-        return bool(self.cbr_back or self.uploads)
 
 
 #: The file with the record of the queues.
@@ -232,17 +215,6 @@ def traffic_job(
             for node, interface in ports_of(queue, topology)
         ],
     }
-
-
-def queues(load: Load) -> dict[str, tuple[str, str]]:
-    """Map directions to the queue, (node, interface), whose packets are followed."""
-    return {"forward": LEFT, **({"reverse": RIGHT} if load.both_ways else {})}
-
-
-def ports_of(queue: tuple[str, str], topology: Topology) -> list[tuple[str, str]]:
-    """Return the ports that see packets of `queue`: its own first, then those they come from."""
-    ports = [(port.node, port.interface) for port in topology.ports() if port.node == queue[0]]
-    return [queue, *(port for port in ports if port != queue)]
 
 
 def _sessions(load: Load, length: Duration, draw: str) -> list[Any]:

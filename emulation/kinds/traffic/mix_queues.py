@@ -18,7 +18,7 @@ from emulation.captures.follow import Followed, follow
 from emulation.captures.frames import Ints
 from emulation.errors import RigMismatch
 from emulation.kinds.rigs.gateways import Change
-from emulation.kinds.traffic.mix import Load, ports_of, queues
+from emulation.kinds.traffic.mix_load import Load, ports_of, queues
 from emulation.model.topology import Link, Topology
 
 QUANTILES = (0, 5, 25, 50, 75, 90, 95, 99, 100)  # of the delay, percent

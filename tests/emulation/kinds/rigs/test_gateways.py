@@ -14,7 +14,8 @@ from emulation.config.catalogue import select
 from emulation.config.job import job_of, modules_of
 from emulation.errors import ConfigError
 from emulation.kinds.rigs.gateways import LEFT, RIGHT, base_rtts, burst, gateways
-from emulation.kinds.traffic.mix import Load, Mix, ports_of, queues
+from emulation.kinds.traffic.mix import Mix
+from emulation.kinds.traffic.mix_load import Load, ports_of, queues
 from emulation.machine import guestcode
 from emulation.model.egress import Hierarchy
 from emulation.model.qdisc import Qdisc

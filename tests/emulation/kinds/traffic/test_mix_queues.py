@@ -13,7 +13,8 @@ from emulation.config import catalogue
 from emulation.config.catalogue import select
 from emulation.errors import GuestFailure, RigMismatch
 from emulation.kinds.traffic import mix_queues
-from emulation.kinds.traffic.mix import Load, Mix, ports_of, queues
+from emulation.kinds.traffic.mix import Mix
+from emulation.kinds.traffic.mix_load import Load, ports_of, queues
 from emulation.kinds.traffic.mix_queues import Passage, series, summarise
 from emulation.model.run import Run
 from tests.emulation.captures.made import End, datagram, ring, segment
