@@ -37,6 +37,6 @@ rule batch:
         mem_mb=lambda wildcards: 600 + BATCHES[wildcards.batch][0].memory_mib,
         runtime=lambda wildcards, attempt: batch_minutes(wildcards.batch, attempt),
     shell:
-        "mkdir -p $(dirname {params.file:q}) && printf %s {params.request:q} >{params.file:q}"
+        "mkdir -p \"$(dirname {params.file:q})\" && printf %s {params.request:q} >{params.file:q}"
         " && {PYTHON:q} -m workflow.batch {output:q} {params.file:q} {params.probes:q}"
         " --data {params.data:q} --keep {params.failed:q} >{log:q} 2>&1"

@@ -43,6 +43,6 @@ rule run:
     resources:
         mem_mb=400,
     shell:
-        "mkdir -p $(dirname {params.file:q}) && printf %s {params.request:q} >{params.file:q}"
+        "mkdir -p \"$(dirname {params.file:q})\" && printf %s {params.request:q} >{params.file:q}"
         " && {PYTHON:q} -m workflow.steps run --run-file {params.file:q} {params.probes:q}"
         " --output {params.data:q} --keep {params.failed:q} >{log:q} 2>&1"
