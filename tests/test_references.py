@@ -25,7 +25,7 @@ FOREIGN = frozenset(
     (
         "combiners.py", "bar_combine", "cdf_combine", "DitgRunner", "tests/netperf_definitions.inc",
         "zlib.compressobj", "wbits", "PT_INTERP", "NUM_TX_DESC", "BURST_RDTR", "BURST_RADV",
-        "e1000_set_itr", "emulation.guestcode", "study_1a2b3c4d", "libblas.so.3", "taskset",
+        "e1000_set_itr", "study_1a2b3c4d", "libblas.so.3", "taskset",
     )
 )  # fmt: skip
 
