@@ -85,12 +85,11 @@ def _run_file(path: Path) -> Any:
 
 
 def _flent(path: Path) -> None:
-    from analysis.runs.flentfile import read_flent
-    from analysis.runs.packets import read_series
+    from analysis.runs.flentfile import read_flent, read_series
     from studies.gbw2015.measures.spread import flow_starts
 
     file = _run_file(path)
-    _each(lambda: read_flent(path), lambda: read_series(file), lambda: flow_starts([file]))
+    _each(lambda: read_flent(path), lambda: read_series(path), lambda: flow_starts([file]))
 
 
 def _lint(path: Path) -> object:
@@ -136,7 +135,7 @@ def _rows(path: Path) -> object:
 
 
 def _packets(path: Path) -> object:
-    from emulation.captures import table
+    from studies.khademi2013.captures import table
 
     return table.read(path)
 

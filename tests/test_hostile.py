@@ -19,10 +19,11 @@ from analysis.site import report
 from analysis.site.figurefile import read_figure
 from emulate.cli import main
 from emulation import datafile
-from emulation.captures import pcap, table
+from emulation.captures import pcap
 from emulation.errors import ConfigError, DamagedData, printable
 from emulation.model import sysctls
 from emulation.study.source import MOST_TEXT, Source
+from studies.khademi2013.captures import table
 from tests.data.synthetic_results import write_data, write_results
 from tests.fuzz import READERS, fuzz
 

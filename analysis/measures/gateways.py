@@ -13,8 +13,7 @@ from analysis.measures.fairness import jain
 from analysis.measures.registry import Measure, Metric
 from analysis.runs.axes import axes, packets
 from analysis.runs.dataset import RunFile, read_record, usable
-from analysis.runs.flentfile import RERUN
-from analysis.runs.packets import read_series
+from analysis.runs.flentfile import RERUN, read_series
 
 QUANTILES: Final = {"p25": "p25_ms", "p50": "median_ms", "p75": "p75_ms", "p95": "p95_ms"}
 UNSHARED: Final = ("other",)  # acknowledgments and requests are of no source of their own
@@ -116,7 +115,7 @@ def _queue(direction: str, told: Mapping[str, Any]) -> dict[str, Any]:
 def steps(file: RunFile, direction: str = "forward") -> pd.DataFrame:
     """A row per step of the load: time_s at its end, least_ms, median_ms and longest_ms of the
     delay (NaN where nothing was sent), mbit_s, dropped, and kilobytes sent since the load began."""
-    series = read_series(file)
+    series = read_series(file.data)
     try:
         time_s = series["time_s"][1:]
         table = pd.DataFrame(

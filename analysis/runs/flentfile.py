@@ -227,3 +227,21 @@ def _require_samples(path: Path, series: tuple[Series, ...], kinds: Collection[s
         # flent drops the samples of a flow that starves at first, but keeps netperf's own count.
         if one.value.size == 0 and not one.transferred_mbit_s > 0:
             raise DataError.of(path, f"series {one.name!r} has no sample", RERUN)
+
+
+def read_series(path: Path) -> dict[str, Floats]:
+    """Return the series of a flent file by name, NaN where there is no value, and `time_s`.
+
+    Raises DataError where it is none.
+    """
+    content = read_json(path)
+    try:
+        series = {
+            name: np.array(
+                [np.nan if value is None else value for value in values], dtype=np.float64
+            )
+            for name, values in content["results"].items()
+        }
+        return {"time_s": np.asarray(content["x_values"], dtype=np.float64), **series}
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DataError.of(path, f"not a flent data file ({error})", RERUN) from error

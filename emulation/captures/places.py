@@ -12,7 +12,7 @@ from emulation.model.topology import Topology
 
 PCAP = ".pcap.gz"
 FRAMES = ".frames.gz"  # left by the guest where every packet of a run is followed
-TABLE = ".packets.parquet"  # stored for such a run (`emulation.captures.table`)
+TABLE = ".packets.parquet"  # stored for such a run
 
 Place = tuple[str, str]  # node, interface
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from emulation.captures import table as packets
 from emulation.config.catalogue import experiment, select
 from emulation.config.request import request
 from emulation.model.run import Run
+from studies.khademi2013.captures import table as packets
 
 STEP_S = 1
 

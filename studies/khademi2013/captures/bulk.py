@@ -8,12 +8,12 @@ import pandas as pd
 
 from emulation.captures import frames
 from emulation.captures.flent import About
-from emulation.captures.table import TICK_NS, summary
 from emulation.model.topology import Topology
 from emulation.model.units import Duration
 
 from . import flows
 from .flows import Reduced
+from .table import TICK_NS, summary
 
 
 def reduce(

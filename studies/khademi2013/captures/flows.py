@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from emulation.captures import counters, frames, places
 from emulation.captures.flent import About
 from emulation.captures.follow import Followed, follow
-from emulation.captures.table import FATES
 from emulation.errors import TrafficFailure
 from emulation.model.topology import Topology
 
@@ -23,6 +22,7 @@ from .delivery import check_iperf, delivered_bytes, ended_flows
 from .flight import flights
 from .pings import read_pings
 from .roundtrips import round_trips
+from .table import FATES
 
 SERVICE = 5001  # iperf's port
 

@@ -14,10 +14,10 @@ import pandas as pd
 
 from emulation.captures import flent
 from emulation.captures.flent import About, Series, rounded
-from emulation.captures.table import TICK_NS
 from emulation.model.units import Duration
 
 from .flows import Reduced
+from .table import TICK_NS
 
 RTT, PING = "RTT (ms) SPP", "Ping (ms) ICMP"
 #: Series of the qdisc's statistics: (its names in tc, by kind of qdisc; factor to the unit).

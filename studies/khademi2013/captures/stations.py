@@ -12,12 +12,12 @@ from pathlib import Path
 import pandas as pd
 
 from emulation.captures.flent import About
-from emulation.captures.table import TICK_NS, summary
 from emulation.model.topology import Topology
 from emulation.model.units import Duration
 
 from . import flows
 from .flows import Reduced
+from .table import TICK_NS, summary
 
 #: Times in the table are whole milliseconds: a run over WiFi has a third of a million packets.
 ROUND_NS = 10 * TICK_NS

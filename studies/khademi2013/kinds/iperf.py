@@ -114,9 +114,9 @@ class Iperf(TrafficSection):
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
         """Make a file in flent's form, the table of packets and its counts."""
         # pyarrow and pandas take a second to import
-        from emulation.captures import flent, frames, places, table
+        from emulation.captures import flent, frames, places
 
-        from ..captures import bulk, series, stations
+        from ..captures import bulk, series, stations, table
 
         topology, base_rtt = run.topology, run.base_rtts[0]
         test = self.flent_about(run)

@@ -9,7 +9,8 @@ import numpy as np
 from analysis.measures.registry import Measure, Metric
 from analysis.runs.axes import axes, span_ms
 from analysis.runs.dataset import RunFile, read_record
-from analysis.runs.packets import goodput_intervals, read_packets, run_quantiles
+
+from ..packets import goodput_intervals, read_packets, run_quantiles
 
 PERCENTILES: Final = {"p10": "p10", "p50": "median", "p90": "p90"}
 AVAILABLE: Final = 0.9

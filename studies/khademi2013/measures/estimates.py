@@ -14,9 +14,11 @@ from analysis.errors import DataError
 from analysis.measures.metrics import confidence_interval
 from analysis.runs.axes import axes
 from analysis.runs.dataset import RunFile
-from analysis.runs.flentfile import RERUN
-from analysis.runs.packets import read_content, read_packets, read_series, run_row
+from analysis.runs.files import read_json
+from analysis.runs.flentfile import RERUN, read_series
 from analysis.words import intervals
+
+from ..packets import read_packets, run_row
 
 OWN: Final = {"codel": "CoDel's last sojourn time", "pie": "PIE's delay"}
 """AQM -> what its statistics call a delay; others have none."""
@@ -42,7 +44,7 @@ def estimates(files: Sequence[RunFile]) -> pd.DataFrame:
 def _of_run(file: RunFile) -> pd.DataFrame:
     about = run_row(file)
     packets = read_packets(file)
-    series = read_series(file)
+    series = read_series(file.data)
     if PING not in series:
         raise DataError.of(file.data, "has no pings", RERUN)
     parts = [_pings(file, packets, int(about["flows"]))]
@@ -70,7 +72,7 @@ def _own(said: pd.DataFrame, packets: pd.DataFrame) -> pd.DataFrame:
 
 def _pings(file: RunFile, packets: pd.DataFrame, flows: int) -> pd.DataFrame:
     """What ping printed, beside the sojourn time of the packet that came before it."""
-    content = read_content(file)
+    content = read_json(file.data)
     answers = {int(one["seq"]): float(one["val"]) for one in content["raw_values"][PING]}
     pings = packets[packets["flow"] == flows].reset_index(drop=True)
     base_ms = float((packets["rtt_ms"] - packets["queuing_ms"]).median())
@@ -92,7 +94,7 @@ def lengths(files: Sequence[RunFile]) -> pd.DataFrame:
     come and not left: qdisc, flows, seed, time_s, said, held."""
     parts = []
     for file in files:
-        series, packets = read_series(file), read_packets(file)
+        series, packets = read_series(file.data), read_packets(file)
         if OWN_LENGTH not in series:
             continue
         said = pd.Series(series[OWN_LENGTH], index=series["time_s"]).dropna()

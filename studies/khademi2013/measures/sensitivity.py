@@ -16,11 +16,12 @@ from analysis.errors import DataError, require_several
 from analysis.measures.metrics import confidence_interval
 from analysis.runs.axes import axes, span_ms
 from analysis.runs.dataset import RunFile
-from analysis.runs.packets import QUANTILES, QUANTITIES, mean_quantiles, read_packets, run_row
 from analysis.runs.published import read_table
 from analysis.runs.settings import Setting
 from analysis.words import intervals
 from emulation.config import ownfile
+
+from ..packets import QUANTILES, QUANTITIES, mean_quantiles, read_packets, run_row
 
 AQMS: Final = ("codel", "pie", "ared", "fq_codel")
 LOADS: Final = {4: "light", 16: "moderate", 64: "heavy"}

@@ -17,8 +17,9 @@ from matplotlib.patches import Patch
 from analysis.errors import require_positive
 from analysis.plots.panels import DASHED, grid
 from analysis.plots.style import Palette
-from analysis.runs.packets import QUANTITIES
 from analysis.runs.settings import Setting, of_setting
+
+from ..packets import QUANTITIES
 
 GROUP: Final = 0.8
 """Of the distance between two groups, what their boxes take."""

@@ -19,7 +19,6 @@ import pytest
 from emulate import cli
 from emulate.commands import verify as command
 from emulation import datafile, kernel
-from emulation.captures import table as packets_table
 from emulation.checks import identities, verify
 from emulation.checks.verify import Measured, Repetition, Shipped
 from emulation.config.catalogue import select
@@ -30,6 +29,7 @@ from emulation.model.run import Experiment
 from emulation.model.units import Duration
 from emulation.runs.index import RunFile, run_file
 from emulation.runs.run import execute
+from studies.khademi2013.captures import table as packets_table
 from tests.data import provenances
 
 IDENTITY = {

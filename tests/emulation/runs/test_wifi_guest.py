@@ -10,6 +10,7 @@ import pytest
 
 from emulate.commands.verify import measured
 from emulation import datafile, kernel
+from emulation.config import kinds
 from emulation.checks.verify import shipped, verify
 from emulation.config.catalogue import experiment, select
 from emulation.host import scratch
@@ -19,9 +20,12 @@ from emulation.machine import rootfs, vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.units import Duration
 from emulation.runs.run import execute
+from emulation.study import studies
 from studies.testbed.kinds.saturation import Case, quantities
 from studies.testbed.measures import wifi
 from studies.testbed.measures.wifi import Phy
+
+kinds.add(studies.shipped()["testbed"])  # whose traffic is used here
 
 pytestmark = pytest.mark.kernel
 

@@ -1,4 +1,4 @@
-"""Tests of analysis.runs.packets, sensitivity and ecn on runs that were made up."""
+"""Tests of packets, sensitivity and ecn on runs that were made up."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +9,11 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.plots import style
-from analysis.runs import packets
 from analysis.runs.dataset import RunFile, find_runs
 from analysis.runs.settings import Setting
 from analysis.runs.study import study_at
 from emulation.config import catalogue, ownfile
+from studies.khademi2013 import packets
 from studies.khademi2013.measures import ecn, sensitivity
 from studies.khademi2013.measures.bulk import measure, measure_wireless
 from studies.khademi2013.plots import sensitivity as figures_sensitivity

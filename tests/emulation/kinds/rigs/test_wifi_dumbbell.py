@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 from emulation import kernel
-from emulation.captures import table as packets_table
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of, modules_of
 from emulation.machine import guestcode, rootfs
 from emulation.model.run import Run
 from emulation.model.units import Duration
 from emulation.runs import run
+from studies.khademi2013.captures import table as packets_table
 
 
 def wireless(name: str = "wifi_mixed_4", qdisc: str = "codel_5ms", era: str = "2013") -> Run:

@@ -1,7 +1,7 @@
 """Runs whose every packet was followed: their tables, as quantities with a unit.
 
 Beside the flent file of such a run lies `seed-NNN.packets.parquet`, a row per packet that came to
-the queue under test (`emulation.captures` makes it, `data/README.md` describes it).
+the queue under test (`captures` makes it, `data/README.md` describes it).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,12 +13,13 @@ import pandas as pd
 
 from analysis.errors import DataError, require_several
 from analysis.runs.dataset import FEW_RUNS, Dataset, RunFile, facts, read_record, runs_alone, usable
-from analysis.runs.files import read_json, told
-from analysis.runs.flentfile import RERUN, Floats
+from analysis.runs.files import told
+from analysis.runs.flentfile import RERUN, Floats, read_series
 from analysis.words import ranges
-from emulation.captures import table as packets_table
-from emulation.captures.table import FATES
 from emulation.host.pool import workers
+
+from .captures import table as packets_table
+from .captures.table import FATES
 
 SUFFIX: Final = ".packets.parquet"
 SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -77,26 +78,6 @@ def read_packets(file: RunFile) -> pd.DataFrame:
     return inside
 
 
-def read_content(file: RunFile) -> dict[str, Any]:
-    """What the run's flent file holds; raises DataError where it cannot be read."""
-    return read_json(file.data)
-
-
-def read_series(file: RunFile) -> dict[str, Floats]:
-    """The series of the run's flent file by name, NaN where there is no value, and `time_s`."""
-    content = read_content(file)
-    try:
-        series = {
-            name: np.array(
-                [np.nan if value is None else value for value in values], dtype=np.float64
-            )
-            for name, values in content["results"].items()
-        }
-        return {"time_s": np.asarray(content["x_values"], dtype=np.float64), **series}
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise DataError.of(file.data, f"not a flent data file ({error})", RERUN) from error
-
-
 def goodput_intervals(
     file: RunFile, interval_s: float = INTERVAL_S, *, uploads: bool = False
 ) -> Floats:
@@ -106,7 +87,7 @@ def goodput_intervals(
     the other way: DataError where there are none. Payload that is new to its receiver; the
     paper's is tcptrace's (Sec. 3.1.3).
     """
-    series = read_series(file)
+    series = read_series(file.data)
     wireless = "TCP download sum" in series
     name = "TCP upload sum" if uploads or not wireless else "TCP download sum"
     if name not in series or (uploads and not wireless):

@@ -1,4 +1,4 @@
-"""Tests of emulation.captures.table: the Parquet file of packets."""
+"""Tests of studies.khademi2013.captures.table: the Parquet file of packets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from emulation.captures import table
+from studies.khademi2013.captures import table
 
 
 def queued(rows: int) -> pd.DataFrame:
