@@ -10,8 +10,8 @@ import pytest
 
 from emulate.commands.verify import measured
 from emulation import datafile, kernel
-from emulation.config import kinds
 from emulation.checks.verify import shipped, verify
+from emulation.config import kinds
 from emulation.config.catalogue import experiment, select
 from emulation.host import scratch
 from emulation.kernel import Kernel, module
