@@ -4,8 +4,8 @@ The module of the guest's kernel (`qdisc/src/probe`) writes a record of each pac
 port's root qdisc, that the qdisc refuses as one enters, and that leaves the port, in the order in
 which that happens. `follow` finds the exit of each packet by its headers, and compares each sample
 of the qdisc's counters, and those that the run read at its end, with the records so far. `write`
-makes the table. Both read the records in chunks: what grows with their number is fourteen bytes
-per packet.
+makes the table. Both read the records in chunks: what grows with their number is some eighty bytes
+per packet (0.9 GiB at 10 million).
 """
 
 from __future__ import annotations
