@@ -72,7 +72,7 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
         if name == command:
-            command_module(name).add_parser(subparsers)
+            command_module(name).add_options(subparsers.add_parser(name))
         elif importlib.util.find_spec(f"emulate.commands.{name}") is not None:
             subparsers.add_parser(name, help=summary)
     return parser

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulate.commands.arguments import positive, seconds
 from emulate.commands.kernel import named
@@ -23,22 +23,18 @@ from emulation.host import facts
 from emulation.kernel import Kernel
 from emulation.machine import rootfs
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
 _DIGITS = {"cpu_s_per_virtual_s": 4, "packets_per_s": 0, "hops_per_s": 0, "memory_mib": 0}
 
 #: What is set against a simulator, unless --scenario says otherwise.
 _AGAINST = ["rrul-10", "rrul-100"]
 
 
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the parser of `emulate bench`."""
-    parser = subparsers.add_parser(
-        "bench",
-        description="Measure guests on this machine, which should do nothing else. 'factor' is "
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate bench`."""
+    parser.description = (
+        "Measure guests on this machine, which should do nothing else. 'factor' is "
         "virtual seconds of a guest's whole life by wall seconds, flent's idle pauses included; "
-        "'load_factor' the same while the load runs.",
+        "'load_factor' the same while the load runs."
     )
     parser.add_argument(
         "--scenario",

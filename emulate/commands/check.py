@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulation.config import ownfile, remarks
 from emulation.config.catalogue import load, select
@@ -18,13 +18,10 @@ from emulation.config.ownfile import FILE
 from emulation.errors import ConfigError
 from emulation.study import studies, trust
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
-
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the parser of `emulate check`."""
-    parser = subparsers.add_parser("check", description="Validate studies; run nothing.")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate check`."""
+    parser.description = "Validate studies; run nothing."
     parser.add_argument(
         "files",
         nargs="+",

@@ -16,8 +16,6 @@ from emulation.errors import ConfigError, EmulationError
 from emulation.study import studies, trust
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
     from analysis.runs.study import StudyFolder
 
 
@@ -28,13 +26,12 @@ VERDICTS = {
 }
 
 
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the parser of `emulate claims`."""
-    parser = subparsers.add_parser(
-        "claims",
-        description="Each checkable statement of the papers, and whether the runs in DATA agree "
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate claims`."""
+    parser.description = (
+        "Each checkable statement of the papers, and whether the runs in DATA agree "
         "with it, with the size of the effect and its interval over seeds. docs/claims.md says how "
-        "that is decided.",
+        "that is decided."
     )
     parser.add_argument(
         "--study",

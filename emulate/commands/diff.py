@@ -5,15 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from emulation.checks.compare import Comparison, Difference, compare, load
 from emulation.errors import printable
 from emulation.kernel import find
 from emulation.machine.trace import Symbols
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
 #: Exit status of two runs that differ, as of diff(1).
 DIFFERENT = 1
@@ -25,13 +21,12 @@ _SHOWN = 8
 _OF_SETTINGS = ("job", "boot.digest", "boot.seed")
 
 
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the parser of `emulate diff`."""
-    parser = subparsers.add_parser(
-        "diff",
-        description="Print where two runs differ: in settings and what the guest was told, in the "
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate diff`."""
+    parser.description = (
+        "Print where two runs differ: in settings and what the guest was told, in the "
         "first packet where both were run with --capture, the first sample, qdisc counters, what "
-        "they were made of. Exit status: 0 where they are equal, 1 where they differ.",
+        "they were made of. Exit status: 0 where they are equal, 1 where they differ."
     )
     parser.add_argument(
         "left", type=Path, metavar="RUN", help="data/.../seed-001, or a kept folder"

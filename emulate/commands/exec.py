@@ -12,7 +12,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from emulate.commands.arguments import add_unconfined, seconds, whole
 from emulate.commands.kernel import named
@@ -29,9 +29,6 @@ from emulation.programs.taken import taken
 from emulation.runs import execution
 from emulation.runs.execution import Execution, Outcome
 from emulation.study.schema import LEAST_MEMORY, MEMORY
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
 Q = TypeVar("Q", bound=Quantity)
 
@@ -50,16 +47,15 @@ _INPUT = (
 )
 
 
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the parser of `emulate exec`."""
-    parser = subparsers.add_parser(
-        "exec",
-        usage="emulate exec [OPTION]... -- COMMAND [ARGUMENT]...",
-        description="Boot a guest and run a command in it as root, in virtual time. The same seed "
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate exec`."""
+    parser.usage = "emulate exec [OPTION]... -- COMMAND [ARGUMENT]..."
+    parser.description = (
+        "Boot a guest and run a command in it as root, in virtual time. The same seed "
         "gives the same output. Each word of the command that names a file below the current "
         "folder is copied into the guest at the same relative path; all else is the guest's: "
         "programs of its Debian packages, paths that begin with '/'. An unchanged Mininet script "
-        "runs with 'python3 SCRIPT'. The exit status is the command's.",
+        "runs with 'python3 SCRIPT'. The exit status is the command's."
     )
     parser.add_argument(
         "--rig",

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulate.commands.arguments import positive
 from emulation import kernel
@@ -16,14 +16,10 @@ from emulation.errors import KernelBuildError
 from emulation.kernel import archive, module
 from emulation.model.series import DEFAULT_KERNEL
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
-
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand `kernel` to those of `emulate`."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the actions of `emulate kernel`."""
     listed = f"{', '.join(kernel.all_series())} (default: {DEFAULT_KERNEL})"
-    parser = subparsers.add_parser("kernel", help="build the guest's kernel, pack or list it")
     actions = parser.add_subparsers(dest="action", required=True)
     build = actions.add_parser("build", help="build a kernel, if the cache lacks it")
     build.add_argument("--series", help=f"of releases, {listed}")

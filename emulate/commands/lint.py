@@ -10,25 +10,21 @@ import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulation.errors import printable
-
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
 #: Exit status where a file is not what its name says, or is none.
 WRONG_STATUS = 1
 
 
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the parser of `emulate lint`."""
-    parser = subparsers.add_parser(
-        "lint",
-        description="Compare what flent files record of their rig (qdisc, shaper, offloads, "
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate lint`."""
+    parser.description = (
+        "Compare what flent files record of their rig (qdisc, shaper, offloads, "
         "congestion control, ECN) and their own numbers (goodput, round trips) with what their "
         "titles and names say. Any flent or netperf-wrapper file. Exit status: 0 where nothing is "
-        f"wrong, {WRONG_STATUS} where something is or a file cannot be read.",
+        f"wrong, {WRONG_STATUS} where something is or a file cannot be read."
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--json", action="store_true", help="a line of JSON per file")

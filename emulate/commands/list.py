@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulate.commands.table import print_table
 from emulation.config.catalogue import experiment, experiments, load
@@ -16,16 +16,12 @@ from emulation.model.units import Duration
 from emulation.runs.speed import wall_seconds
 from emulation.study import studies, trust
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
-
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the parser of `emulate list`."""
-    parser = subparsers.add_parser(
-        "list",
-        description="List the experiments of the shipped studies, or of one, or the points of one "
-        "experiment, with the virtual and wall time of their runs. Nothing is run.",
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate list`."""
+    parser.description = (
+        "List the experiments of the shipped studies, or of one, or the points of one "
+        "experiment, with the virtual and wall time of their runs. Nothing is run."
     )
     parser.add_argument(
         "experiment",

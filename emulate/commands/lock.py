@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from emulation import kernel
 from emulation.host import lock as locks
@@ -17,16 +16,12 @@ from emulation.host.lock import Lock
 from emulation.kernel import recipe
 from emulation.machine import rootfs
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
-
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the parser of `emulate lock`."""
-    parser = subparsers.add_parser(
-        "lock",
-        description="Show the locked versions of the kernels' sources and of the guest's packages, "
-        "and what this machine's cache has instead of them.",
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate lock`."""
+    parser.description = (
+        "Show the locked versions of the kernels' sources and of the guest's packages, "
+        "and what this machine's cache has instead of them."
     )
     parser.add_argument(
         "--update",

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from emulation.study import template
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
-
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the parser of `emulate new`."""
-    parser = subparsers.add_parser(
-        "new",
-        description="Make a folder with a study of your own that runs as it is: a rig, two "
-        "experiments, a program and a figure, to be changed. docs/your-own-study.md leads on.",
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate new`."""
+    parser.description = (
+        "Make a folder with a study of your own that runs as it is: a rig, two "
+        "experiments, a program and a figure, to be changed. docs/your-own-study.md leads on."
     )
     parser.add_argument("folder", type=Path, help="where it goes; its name is the study's")
 

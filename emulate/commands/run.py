@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from emulate.commands.arguments import Once, add_unconfined, positive, whole
 from emulate.commands.kernel import named
@@ -30,9 +30,6 @@ from emulation.runs.run import Measure, Result, require_flent, today
 from emulation.study import studies, trust
 from emulation.study.source import Source
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
 #: What belongs to a run and not to a point has options of its own.
 OPTIONS = ("seed", "length", "kernel")
 
@@ -40,13 +37,12 @@ OPTIONS = ("seed", "length", "kernel")
 NULL = ("null", "~")
 
 
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the parser of `emulate run`."""
-    parser = subparsers.add_parser(
-        "run",
-        description="Run an experiment, or the part of it that the options select; without an "
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate run`."""
+    parser.description = (
+        "Run an experiment, or the part of it that the options select; without an "
         "option, all that the study has of it. --link, --qdisc, --cc, --seed and --set can be "
-        "given more than once. A run that the output folder has already is not done again.",
+        "given more than once. A run that the output folder has already is not done again."
     )
     add_selection(parser, needed=False)
     add_length(parser)

@@ -16,8 +16,6 @@ from emulation.machine import rootfs
 from emulation.runs import campaign
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
     from emulation.model.run import Run
     from emulation.runs.run import Result
 
@@ -28,13 +26,12 @@ QDISCS = ("pfifo_fast", "codel", "fq_codel")
 OUTPUT = Path("results/score")
 
 
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the parser of `emulate score`."""
-    parser = subparsers.add_parser(
-        "score",
-        description="Run the study rfc7928 with a queue discipline, or with a congestion control "
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate score`."""
+    parser.description = (
+        "Run the study rfc7928 with a queue discipline, or with a congestion control "
         f"over {', '.join(QDISCS)}, and make a page of its numbers beside those of known ones "
-        "(docs/score.md). Runs that are there already are not done again.",
+        "(docs/score.md). Runs that are there already are not done again."
     )
     parser.add_argument(
         "qdisc", nargs="*", metavar="QDISC",

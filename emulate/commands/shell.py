@@ -6,7 +6,6 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from emulate.commands.arguments import add_unconfined
 from emulate.commands.exec import show, with_rig
@@ -16,20 +15,16 @@ from emulation.machine import rootfs
 from emulation.runs import shell
 from emulation.runs.execution import Execution, execute
 
-if TYPE_CHECKING:
-    from argparse import _SubParsersAction
 
-
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the parser of `emulate shell`."""
-    parser = subparsers.add_parser(
-        "shell",
-        description="Boot a guest, build and check the rig of the first run that the options "
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate shell`."""
+    parser.description = (
+        "Boot a guest, build and check the rig of the first run that the options "
         "select, and give a prompt in it instead of traffic; 'on NODE COMMAND' runs a command on a "
         "node. At the prompt the guest's clock is the host's, because virtual time would not wait "
         "for somebody who types; with --command it is virtual, "
         "as in a run and in 'emulate exec', which does more. Without a terminal, "
-        "the commands are read from standard input.",
+        "the commands are read from standard input."
     )
     add_selection(parser)
     parser.add_argument(

@@ -38,8 +38,6 @@ from emulation.machine import rootfs
 from emulation.runs.index import RunFile
 
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
-
     from emulation.kernel import Kernel
     from emulation.machine.rootfs import RootFs
 
@@ -50,18 +48,17 @@ DEFAULT = 3
 EVIDENCE = "verified.csv"
 
 
-def add_parser(subparsers: _SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the parser of `emulate verify`."""
-    parser = subparsers.add_parser(
-        "verify",
-        description="Do shipped runs again, spread over the cells, and compare data and counters "
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate verify`."""
+    parser.description = (
+        "Do shipped runs again, spread over the cells, and compare data and counters "
         "byte for byte. Where kernel, tools or code differ, and the bytes do, compare values with "
         "the spread over the shipped seeds, and say so. Without --all and --only the sample is of "
         "runs with this kernel and guest, if there are any. Exit "
         f"status: {NotReproduced.exit_status} other bytes from the same ingredients, "
         f"{NotCompatible.exit_status} values outside the spread, "
         f"{DamagedData.exit_status} a data file that is not the recorded one, "
-        f"{ConfigError.exit_status} a run that the studies do not have any more.",
+        f"{ConfigError.exit_status} a run that the studies do not have any more."
     )
     parser.add_argument(
         "number", nargs="?", type=positive, default=DEFAULT, metavar="N",
