@@ -5,6 +5,7 @@ A file is either accepted or refused with all its problems, each with file, line
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -256,7 +257,8 @@ def experiment(name: str) -> Experiment:
         )
         raise ConfigError(f"'{name}' is a study, not an experiment", todo=listed)
     place, _, last = name.rpartition("/")
-    if (provenance := FilePath(studies.DATA, f"{name}.json")).is_file():
+    provenance = FilePath(studies.DATA, f"{name}.json")
+    if os.path.isfile(provenance):  # noqa: PTH113 - a name may be too long for `Path.is_file`
         run = datafile.read_json(provenance)
         of = f"{run.get('paper')}/{run.get('experiment')}"
         todo = f"write {of} and choose by --link, --qdisc, --cc and --seed"

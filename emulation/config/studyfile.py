@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -20,11 +21,12 @@ from pydantic import (
     model_validator,
 )
 
+from emulation.config.ownfile import MARKERS
 from emulation.kernel import recipe
 from emulation.kinds import qdiscs
 from emulation.kinds.traffic.mix import LoadSection
 from emulation.model.era import NAMES as SWITCHES, switches
-from emulation.model.units import Duration, Option, Packets, Quantity, Rate, Size, UnitError
+from emulation.model.units import Duration, Option, Packets, Rate, Size, UnitError
 from emulation.model.wifi import flaws as wifi_flaws
 from emulation.study.schema import (
     Flaw,
@@ -34,14 +36,17 @@ from emulation.study.schema import (
     Name,
     Section,
     Settings,
+    matching,
+    parser,
+    read_each,
     read_options,
+    refuse,
     unknown,
 )
 
 FORMAT = 1  # of study files
-MARKERS = "pd<>*h"  # of matplotlib, for qdiscs without a marker in the figures
 
-_QUANTITIES: tuple[type[Quantity], ...] = (Duration, Packets, Size, Rate)
+_QUANTITIES: tuple[type[Duration | Packets | Size | Rate], ...] = (Duration, Packets, Size, Rate)
 
 
 class LinkSection(Section):
@@ -112,20 +117,8 @@ class QdiscSection(Section):
     def _readable_by(cls, by: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
         if "kind" not in info.data:
             return by
-        kind = info.data["kind"]
-        flaws: list[Flaw] = []
-        read: dict[str, dict[str, dict[str, Any]]] = {}
-        for axis, values in by.items():
-            for value, options in values.items():
-                try:
-                    read.setdefault(axis, {})[value] = options_of(kind, options)
-                except Flaws as error:
-                    flaws += [
-                        ((axis, *path), what, todo) for path, what, todo in error.below(value)
-                    ]
-        if flaws:
-            raise Flaws(*flaws)
-        return read
+        read = partial(options_of, info.data["kind"])
+        return read_each(by.items(), lambda values: read_each(values.items(), read))
 
     @field_validator("rates")
     @classmethod
@@ -142,8 +135,7 @@ class QdiscSection(Section):
                 read[rate] = options_of(info.data["kind"], options) if "kind" in info.data else {}
             except Flaws as error:
                 flaws += error.below(name)
-        if flaws:
-            raise Flaws(*flaws)
+        refuse(flaws)
         return read
 
 
@@ -163,11 +155,7 @@ class ControlSection(Section):
 
 
 def _rate(text: str) -> Rate:
-    try:
-        rate = Rate.parse(text)
-    except UnitError as error:
-        what, _, todo = str(error).rpartition("; ")
-        raise Flaws(((), what, todo)) from None
+    rate = parser(Rate)(text)
     if not rate.base:
         raise Flaws(((), f"'{text}' is not a possible rate", "write a rate above 0"))
     return rate
@@ -178,34 +166,22 @@ def options_of(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
     None stays None: it removes an option.
     """
-    removed = {name: None for name, value in options.items() if value is None}
     texts = {name: value for name, value in options.items() if value is not None}
-    if kind in qdiscs.KINDS:
-        typed = read_options(kind, texts)
-        return {name: typed.get(name) for name in options} if removed else typed
-    flaws: list[Flaw] = []
-    read: dict[str, Any] = {}
-    for name, value in texts.items():
-        read[name] = _option(value)
-        if read[name] is None:
-            what = f"{value!r} is neither a number nor a value with a known unit"
-            flaws.append(((name,), what, "write e.g. true, 5, 0.1, '5 ms' or '100 packets'"))
-    if flaws:
-        raise Flaws(*flaws)
-    return {name: read.get(name) for name in options}
+    known = kind in qdiscs.KINDS
+    typed = read_options(kind, texts) if known else read_each(texts.items(), _option)
+    return {name: typed.get(name) for name in options}
 
 
-def _option(value: Any) -> Option | None:
+def _option(value: Any) -> Option:
     if isinstance(value, bool | int | float):
         return value
     for quantity in _QUANTITIES:
         try:
-            option = quantity.parse(str(value))
+            return quantity.parse(str(value))
         except UnitError:
             continue
-        assert isinstance(option, Duration | Packets | Size | Rate)
-        return option
-    return None
+    what = f"{value!r} is neither a number nor a value with a known unit"
+    raise Flaws(((), what, "write e.g. true, 5, 0.1, '5 ms' or '100 packets'"))
 
 
 class WifiSection(Section):
@@ -216,9 +192,7 @@ class WifiSection(Section):
 
     @model_validator(mode="after")
     def _right_options(self) -> Self:
-        flaws = list(wifi_flaws(self.access_point, list(self.stations)))
-        if flaws:
-            raise Flaws(*flaws)
+        refuse(wifi_flaws(self.access_point, list(self.stations)))
         return self
 
 
@@ -287,13 +261,11 @@ class ExperimentSection(Section):
     @field_validator("restores")
     @classmethod
     def _known(cls, names: list[str]) -> list[str]:
-        flaws: list[Flaw] = [
+        refuse(
             ((index,), *unknown("switch", name, SWITCHES))
             for index, name in enumerate(names)
             if name not in SWITCHES
-        ]
-        if flaws:
-            raise Flaws(*flaws)
+        )
         return names
 
     @field_validator("sweep")
@@ -324,14 +296,9 @@ class FixedSection(Section):
     eras: Annotated[tuple[str, ...], AfterValidator(_eras)] = ()
 
 
-def _study_name(text: str) -> str:
-    if not re.fullmatch(r"[a-z][a-z0-9_-]*", text):
-        todo = "write lower-case letters, digits, - and _"
-        raise Flaws(((), f"'{text}' is not a name", todo))
-    return text
-
-
-StudyName = Annotated[str, AfterValidator(_study_name)]
+StudyName = Annotated[
+    str, matching(r"[a-z][a-z0-9_-]*", "a name", "lower-case letters, digits, - and _")
+]
 
 
 def _format(number: Any) -> int:
@@ -373,12 +340,10 @@ class StudyFile(Section):
     def _fixes_what_there_is(self) -> Self:
         if self.fixed is not None:
             named = {"repetitions": self.fixed.repetitions, "seen": self.fixed.seen}
-            flaws: list[Flaw] = [
+            refuse(
                 (("fixed", key, name), *unknown("experiment", name, self.experiments))
                 for key, names in named.items()
                 for name in names
                 if name not in self.experiments
-            ]
-            if flaws:
-                raise Flaws(*flaws)
+            )
         return self

@@ -56,6 +56,29 @@ class Flaws(ValueError):
         return [((step, *path), what, todo) for path, what, todo in self.flaws]
 
 
+K = TypeVar("K", bound=str | int)
+V = TypeVar("V")
+
+
+def refuse(flaws: Iterable[Flaw]) -> None:
+    """Raise all `flaws`, if there are any."""
+    if several := tuple(flaws):
+        raise Flaws(*several)
+
+
+def read_each(items: Iterable[tuple[K, Any]], read: Callable[[Any], V]) -> dict[K, V]:
+    """Return by key what `read` makes of each value; raise the `Flaws` of all, below their keys."""
+    values: dict[K, V] = {}
+    flaws: list[Flaw] = []
+    for key, value in items:
+        try:
+            values[key] = read(value)
+        except Flaws as error:
+            flaws += error.below(key)
+    refuse(flaws)
+    return values
+
+
 def unknown(noun: str, word: str, valid: Iterable[str], look: str = "") -> tuple[str, str]:
     """Return what is wrong with a `word` that is not among the `valid` ones, and what to do.
 
@@ -75,7 +98,7 @@ def unknown(noun: str, word: str, valid: Iterable[str], look: str = "") -> tuple
 Q = TypeVar("Q", bound=Quantity)
 
 
-def _parser(quantity: type[Q], example: str = "") -> Callable[[Any], Q]:
+def parser(quantity: type[Q], example: str = "") -> Callable[[Any], Q]:
     """Return a validator that reads a `quantity` from text, such as the `example`."""
     example = example or quantity.EXAMPLE
 
@@ -107,36 +130,25 @@ def _feasible(rate: Rate) -> Rate:
     return rate
 
 
-def _name(text: str) -> str:
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", text):
-        raise Flaws(((), f"'{text}' is not a name", "write lower-case letters, digits and _"))
-    return text
+def matching(pattern: str, noun: str, letters: str) -> AfterValidator:
+    """Return a validator of text that matches `pattern`, which the words `letters` describe."""
 
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise Flaws(((), f"'{text}' is not {noun}", f"write {letters}"))
+        return text
 
-def _test_name(text: str) -> str:
-    if not re.fullmatch(r"[a-z][a-z0-9_-]*", text):
-        todo = "write lower-case letters, digits, _ and -"
-        raise Flaws(((), f"'{text}' is not the name of a test", todo))
-    return text
+    return AfterValidator(check)
 
 
 def _durations(value: Any) -> tuple[Duration, ...]:
-    """One span or a list of them, one for each address of the server."""
-    parse = _parser(Duration)
+    """Return one span or several, one for each address of the server."""
+    parse = parser(Duration)
     if not isinstance(value, list | tuple):
         return (_positive(parse(value)),)
     if not 1 <= len(value) <= ADDRESSES:
         raise Flaws(((), f"has {len(value)} entries", f"write 1 to {ADDRESSES} of them"))
-    flaws: list[Flaw] = []
-    read = []
-    for index, item in enumerate(value):
-        try:
-            read.append(_positive(parse(item)))
-        except Flaws as error:
-            flaws += error.below(index)
-    if flaws:
-        raise Flaws(*flaws)
-    return tuple(read)
+    return tuple(read_each(enumerate(value), lambda item: _positive(parse(item))).values())
 
 
 def _bootable(size: Size) -> Size:
@@ -165,22 +177,11 @@ def _settings(value: Any) -> tuple[tuple[str, str], ...]:
         return value
     if not isinstance(value, Mapping):
         raise Flaws(((), "is not a mapping", "write keys with values below it"))
-    flaws: list[Flaw] = []
-    read = []
-    for name, setting in value.items():
-        try:
-            read.append((str(name), _setting(setting)))
-        except Flaws as error:
-            flaws += error.below(str(name))
-    if flaws:
-        raise Flaws(*flaws)
-    return tuple(read)
+    return tuple(read_each(((str(name), text) for name, text in value.items()), _setting).items())
 
 
 def _of_network(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    flaws = [((name,), *flaw) for name, value in pairs if (flaw := sysctls.flaw(name, value))]
-    if flaws:
-        raise Flaws(*flaws)
+    refuse(((name,), *flaw) for name, value in pairs if (flaw := sysctls.flaw(name, value)))
     return pairs
 
 
@@ -198,13 +199,13 @@ def _written(noun: str, quantity: type[Quantity], example: str = "") -> WithJson
 
 _SETTING = {"type": ["string", "integer"]}
 
-Name = Annotated[str, AfterValidator(_name)]
+Name = Annotated[str, matching(r"[a-z][a-z0-9_]*", "a name", "lower-case letters, digits and _")]
 LinkRate = Annotated[
-    Rate, PlainValidator(_parser(Rate)), AfterValidator(_feasible), _written("a rate", Rate)
+    Rate, PlainValidator(parser(Rate)), AfterValidator(_feasible), _written("a rate", Rate)
 ]
 Span = Annotated[
     Duration,
-    PlainValidator(_parser(Duration)),
+    PlainValidator(parser(Duration)),
     AfterValidator(_positive),
     _written("a time", Duration),
 ]
@@ -215,17 +216,20 @@ Spans = Annotated[
 ]
 Length = Annotated[
     Duration,
-    PlainValidator(_parser(Duration, "60 s")),
+    PlainValidator(parser(Duration, "60 s")),
     AfterValidator(partial(_positive, example="60 s")),
     _written("a time", Duration, "60 s"),
 ]
 Memory = Annotated[
     Size,
-    PlainValidator(_parser(Size, MEMORY)),
+    PlainValidator(parser(Size, MEMORY)),
     AfterValidator(_bootable),
     _written("a size", Size, MEMORY),
 ]
-TestName = Annotated[str, AfterValidator(_test_name)]
+TestName = Annotated[
+    str,
+    matching(r"[a-z][a-z0-9_-]*", "the name of a test", "lower-case letters, digits, _ and -"),
+]
 Setting = Annotated[str, BeforeValidator(_setting)]
 Settings = Annotated[
     tuple[tuple[str, str], ...],
@@ -235,12 +239,12 @@ Settings = Annotated[
 Sysctls = Annotated[Settings, AfterValidator(_of_network)]
 Mtu = Annotated[
     Size,
-    PlainValidator(_parser(Size, "1500 B")),
+    PlainValidator(parser(Size, "1500 B")),
     AfterValidator(_carried),
     _written("an MTU", Size, "1500 B"),
 ]
 Bytes = Annotated[
-    Size, PlainValidator(_parser(Size)), AfterValidator(_positive), _written("a size", Size)
+    Size, PlainValidator(parser(Size)), AfterValidator(_positive), _written("a size", Size)
 ]
 
 
@@ -284,14 +288,13 @@ def read_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
         except Flaws as error:
             flaws += error.below(name)
     flaws += [((name,), what, todo) for name, what, todo in KINDS[kind].flaws(read)]
-    if flaws:
-        raise Flaws(*flaws)
+    refuse(flaws)
     return read
 
 
 def _read_option(expected: type, value: Any) -> Option:
     if issubclass(expected, Quantity):
-        quantity = _parser(expected)(value)
+        quantity = parser(expected)(value)
         return _positive(quantity)  # type: ignore[return-value]
     if expected is bool and isinstance(value, bool):
         return value
