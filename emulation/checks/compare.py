@@ -80,23 +80,8 @@ class Comparison:
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as `emulate diff --json` prints it."""
-
-        def as_dict(difference: Difference | None) -> dict[str, Any] | None:
-            return None if difference is None else dict(vars(difference))
-
-        return {
-            "equal": self.equal,
-            "same_bytes": self.same_bytes,
-            "settings": [as_dict(difference) for difference in self.settings],
-            "job": [as_dict(difference) for difference in self.job],
-            "packets_compared": self.packets_compared,
-            "packet": as_dict(self.packet),
-            "parting": None if self.parting is None else asdict(self.parting),
-            "sample": as_dict(self.sample),
-            "metadata": as_dict(self.metadata),
-            "counters": [as_dict(difference) for difference in self.counters],
-            "identity": [as_dict(difference) for difference in self.identity],
-        }
+        fields = {"equal": self.equal, **asdict(self)}
+        return {name: value for name, value in fields.items() if name != "what"}
 
 
 def load(path: Path) -> Side:

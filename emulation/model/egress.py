@@ -18,8 +18,16 @@ SHAPER_LIMIT = Size(12_500_000)  # never reached: a child holds the queue, or th
 DELAY_LIMIT = Packets(100_000)  # never reached: 25 ms at 1 Gbit/s are 2 065 full packets
 
 
+class _OneWay:
+    """What all packets of a port pass in the same way."""
+
+    def filters(self) -> tuple[str, ...]:
+        """Return no filters."""
+        return ()
+
+
 @dataclass(frozen=True)
-class Shaper:
+class Shaper(_OneWay):
     """A token bucket (`tbf`), around the queue under test or around its own FIFO."""
 
     rate: Rate  # at which packets leave
@@ -33,13 +41,9 @@ class Shaper:
         root = Attached("root", "1:", Qdisc("tbf", "tbf", options))
         return (root,) if self.qdisc is None else (root, Attached("1:1", HANDLE, self.qdisc))
 
-    def filters(self) -> tuple[str, ...]:
-        """None: all packets take the same way."""
-        return ()
-
 
 @dataclass(frozen=True)
-class Hierarchy:
+class Hierarchy(_OneWay):
     """A hierarchical token bucket (`htb`) with one class, around the queue under test."""
 
     rate: Rate  # at which packets leave
@@ -56,23 +60,12 @@ class Hierarchy:
 
     def classes(self) -> tuple[dict[str, str | int], ...]:
         """Return the one class, which all packets go to."""
-        return (
-            {
-                "parent": "1:",
-                "classid": "1:1",
-                "kind": "htb",
-                "rate_bit_s": self.rate.bits_per_second,
-                "burst": self.burst.bytes,
-            },
-        )
-
-    def filters(self) -> tuple[str, ...]:
-        """None: all packets take the same way."""
-        return ()
+        names: dict[str, str | int] = {"parent": "1:", "classid": "1:1", "kind": "htb"}
+        return ({**names, "rate_bit_s": self.rate.bits_per_second, "burst": self.burst.bytes},)
 
 
 @dataclass(frozen=True)
-class Delay:
+class Delay(_OneWay):
     """A delay (`netem`) with a finite rate: constant, at the ticks of a clock, or with noise."""
 
     delay: Duration  # of one direction, on average
@@ -91,10 +84,6 @@ class Delay:
         """Return the one qdisc, which delays packets."""
         netem = _netem(self.delay, self.rate, self.limit, self.jitter)
         return (Attached("root", "1:", Qdisc(self.clock, self.clock) if self.clock else netem),)
-
-    def filters(self) -> tuple[str, ...]:
-        """None: all packets take the same way."""
-        return ()
 
 
 @dataclass(frozen=True)
@@ -142,7 +131,7 @@ def _netem(delay: Duration, rate: Rate, limit: Packets, jitter: Duration | None)
 
 
 @dataclass(frozen=True)
-class Radio:
+class Radio(_OneWay):
     """A WiFi device under the queue under test: it sends as fast as the air and the others let it.
 
     The queue below the qdisc, the rates and the channel are `options` (docs/wifi.md).
@@ -154,10 +143,6 @@ class Radio:
     def attached(self) -> tuple[Attached, ...]:
         """Return the queue under test, which is the root of the device."""
         return (Attached("root", HANDLE, self.qdisc),)
-
-    def filters(self) -> tuple[str, ...]:
-        """None: all packets take the same way."""
-        return ()
 
 
 #: What a port does to the packets that it sends.

@@ -20,6 +20,9 @@ LONGEST_NAME = 15  # of a node and of an interface (the kernel's IFNAMSIZ)
 _PORT = re.compile(rf"\w[\w.-]{{,{LONGEST_NAME - 1}}}", re.ASCII)
 TXQUEUELEN = Packets(100)  # packets, of an interface
 
+#: What may have the queue under test in it.
+Queued = Shaper | Hierarchy | Radio | Tree
+
 
 @dataclass(frozen=True)
 class Link:
@@ -218,12 +221,8 @@ class Topology:
 
     def queues(self) -> tuple[Port, ...]:
         """Return the ports with a queue under test, where packets are captured and counted."""
-        return tuple(
-            port
-            for port in self.ports()
-            if isinstance(port.egress, Shaper | Hierarchy | Radio | Tree)
-            and port.egress.qdisc is not None
-        )
+        ports = self.ports()
+        return tuple(port for port in ports if getattr(port.egress, "qdisc", None) is not None)
 
     def port(self, node: str) -> Port:
         """Return the only port of a host; raise `ValueError` for a node with more or none."""
@@ -235,21 +234,29 @@ class Topology:
     def with_qdiscs(self, change: Callable[[str, Qdisc], Qdisc]) -> Topology:
         """Return the same rig, with `change(node, qdisc)` in place of each queue under test."""
 
+        def changed(egress: Queued, node: str) -> Queued:
+            if egress.qdisc is None:
+                return egress
+            qdisc = change(node, egress.qdisc)
+            if isinstance(egress, Tree):
+                return egress.with_tested(qdisc)
+            return replace(egress, qdisc=qdisc)
+
+        return self._with_egresses(Queued, changed)
+
+    def _with_egresses(
+        self, kinds: type | UnionType, change: Callable[[Any, str], Egress]
+    ) -> Topology:
+        """Return the same rig, with `change(egress, node)` in place of what is one of `kinds`."""
+
         def changed(port: Port) -> Port:
-            egress = port.egress
-            if isinstance(egress, Tree) and egress.qdisc is not None:
-                tree = egress.with_tested(change(port.node, egress.qdisc))
-                return replace(port, egress=tree)
-            if isinstance(egress, Shaper | Hierarchy | Radio) and egress.qdisc is not None:
-                return replace(port, egress=replace(egress, qdisc=change(port.node, egress.qdisc)))
-            return port
+            if not isinstance(port.egress, kinds):
+                return port
+            return replace(port, egress=change(port.egress, port.node))
 
-        return self._with_ports(changed)
-
-    def _with_ports(self, changed: Callable[[Port], Port]) -> Topology:
         wires = tuple(Wire(changed(wire.a), changed(wire.b)) for wire in self.wires)
         media = tuple(
-            Medium(changed(medium.access_point), tuple(changed(port) for port in medium.stations))
+            Medium(changed(medium.access_point), tuple(map(changed, medium.stations)))
             for medium in self.media
         )
         return replace(self, wires=wires, media=media)
@@ -260,29 +267,18 @@ class Topology:
         HTB stays, and never waits, as a frame takes more bytes on the ring's wire of the same rate.
         Raises `ValueError` where there is no HTB, more than one, or one with a qdisc in `between`.
         """
-        found = [port.egress for port in self.ports() if isinstance(port.egress, Hierarchy)]
-        between = [egress.between.kind for egress in found if egress.between]
-        if len(found) != 1 or between:
-            has = f"{len(found) or 'none'}{f' with {between[0]} between' if between else ''}"
+        htbs = [port.egress for port in self.ports() if isinstance(port.egress, Hierarchy)]
+        between = [htb.between.kind for htb in htbs if htb.between]
+        if len(htbs) != 1 or between:
+            has = f"{len(htbs) or 'none'}{f' with {between[0]} between' if between else ''}"
             what = f"a ring needs one HTB with a queue in it, '{self.name}' has {has}"
             raise ValueError(f"{what}; take an era without ring_8139")
-
-        def changed(port: Port) -> Port:
-            if not isinstance(port.egress, Hierarchy):
-                return port
-            return replace(port, egress=replace(port.egress, between=Qdisc(ring, ring)))
-
-        return self._with_ports(changed)
+        ring_qdisc = Qdisc(ring, ring)
+        return self._with_egresses(Hierarchy, lambda htb, _: replace(htb, between=ring_qdisc))
 
     def clocked(self, clock: str) -> Topology:
         """Return the same rig, where packets leave each delay by `clock`, a qdisc of qdisc/src."""
-
-        def changed(port: Port) -> Port:
-            if not isinstance(port.egress, Delay):
-                return port
-            return replace(port, egress=replace(port.egress, clock=clock))
-
-        return self._with_ports(changed)
+        return self._with_egresses(Delay, lambda delay, _: replace(delay, clock=clock))
 
     def noisy(self, factor: float) -> Topology:
         """Return the same rig, where each delay varies by `factor` times the time of a packet.
@@ -295,19 +291,18 @@ class Topology:
             what = f"noise needs a delay beside a bottleneck, '{self.name}' has none"
             raise ValueError(f"{what}; take an era without host_noise, or set rig.noise=0")
 
-        def changed(port: Port) -> Port:
-            egress = port.egress
-            if not isinstance(egress, Delay | Delays) or egress.bottleneck is None:
-                return port
+        def changed(egress: Delay | Delays, _: str) -> Delay | Delays:
+            if egress.bottleneck is None:
+                return egress
             packet_us = 8e6 * BURST.bytes / egress.bottleneck.bits_per_second
             jitter = Duration(1000 * round(factor * packet_us / 2))  # tc has no finer ones
             least = min(egress.each)
             if jitter > least:
                 what = f"noise of {factor:g} packets, {Duration(2 * jitter.nanoseconds)}"
                 raise ValueError(f"{what}, is too much for a delay of {least}; set rig.noise less")
-            return replace(port, egress=replace(egress, jitter=jitter))
+            return replace(egress, jitter=jitter)
 
-        return self._with_ports(changed)
+        return self._with_egresses(Delay | Delays, changed)
 
     def noise(self) -> Duration:
         """Return how far the RTT of the empty path may be from its mean: zero without noise."""
@@ -335,8 +330,7 @@ class Topology:
 
         Raises `ValueError` where the two are not connected.
         """
-        connections: tuple[Wire | Medium, ...] = (*self.wires, *self.media)
-        facing = [ends for connection in connections for ends in connection.ends()]
+        facing = list(self._ends())
         paths: dict[str, tuple[Port, ...]] = {start: ()}
         frontier = deque([start])
         while frontier:
@@ -384,13 +378,18 @@ class Topology:
                     frontier.append((far.node, via or far.ip))
         return gateways
 
+    def _ends(self) -> Iterator[tuple[Port, Port]]:
+        """Yield pairs of a port and one that it faces, over all wires and radio channels."""
+        connections: tuple[Wire | Medium, ...] = (*self.wires, *self.media)
+        for connection in connections:
+            yield from connection.ends()
+
     def _facing(self) -> list[tuple[Port, Port]]:
         """Return pairs of ports with addresses that reach each other without a router between."""
         switches = {node.name for node in self.nodes if node.switches}
         behind: dict[str, list[Port]] = {name: [] for name in switches}
         pairs: list[tuple[Port, Port]] = []
-        connections: tuple[Wire | Medium, ...] = (*self.wires, *self.media)
-        for near, far in (ends for connection in connections for ends in connection.ends()):
+        for near, far in self._ends():
             if near.node in switches:
                 behind[near.node].append(far)
             elif far.node not in switches:
