@@ -35,7 +35,6 @@ from pathlib import Path
 from typing import Any
 
 from emulation import kernel
-from emulation.captures import places
 from emulation.checks import ns3
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
@@ -102,12 +101,12 @@ def find_kernel(text: str) -> Kernel:
     if path.is_file():
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
         return Kernel(path.resolve(), digest, "unknown", "unknown", {})
-    found = [one for one in kernel.kernels() if one.digest.startswith(text)]
-    if len(found) != 1:
-        what = f"'{text}' is no kernel" if not found else f"'{text}' is {len(found)} kernels"
+    kernels = [built for built in kernel.kernels() if built.digest.startswith(text)]
+    if len(kernels) != 1:
+        what = f"'{text}' is no kernel" if not kernels else f"'{text}' is {len(kernels)} kernels"
         todo = "name a binary, a digest of 'emulate kernel list', or the folder of a checkout"
         raise ConfigError(what, "--compare", todo)
-    return found[0]
+    return kernels[0]
 
 
 @dataclass(frozen=True)
@@ -124,16 +123,23 @@ class Checkout:
 
     def measure(self, scenario: Scenario, length_s: float) -> dict[str, Any]:
         """Measure with its own `emulate bench`; raise `GuestFailure` with that command's error."""
-        words = [sys.executable, "-m", "emulate.cli", "bench", "--json", "--repeat", "1"]
-        words += ["--scenario", scenario.name, "--length", f"{length_s:g}"]
-        where = {**os.environ, "PYTHONPATH": str(self.path)}
-        done = subprocess.run(words, cwd=self.path, env=where, capture_output=True, text=True)
-        if done.returncode:
-            said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-            raise GuestFailure(f"its 'emulate bench' failed: {said}", str(self.path))
-        (found,) = json.loads(done.stdout)["scenarios"]
-        medians = {name: (found.get(name) or {}).get("median") for name in QUANTITIES}
-        return {"guests": found["guests"], "data_sha256": found["data_sha256"], **medians}
+        words = ["bench", "--json", "--repeat", "1", "--scenario", scenario.name]
+        environment = {**os.environ, "PYTHONPATH": str(self.path)}
+        printed = _emulate(words, length_s, str(self.path), cwd=self.path, env=environment)
+        (entry,) = printed["scenarios"]
+        medians = {name: (entry.get(name) or {}).get("median") for name in QUANTITIES}
+        return {"guests": entry["guests"], "data_sha256": entry["data_sha256"], **medians}
+
+
+def _emulate(words: list[str], length_s: float, where: str, **options: Any) -> dict[str, Any]:
+    """Return the JSON that `emulate` prints; raise `GuestFailure` with its last error."""
+    words = [sys.executable, "-m", "emulate.cli", *words, "--length", f"{length_s:g}"]
+    done = subprocess.run(words, **options, capture_output=True, text=True)
+    if done.returncode:
+        error = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise GuestFailure(f"'emulate {words[3]}' failed: {error}", where)
+    printed: dict[str, Any] = json.loads(done.stdout)
+    return printed
 
 
 def second(text: str) -> Kernel | Checkout:
@@ -213,33 +219,25 @@ def guest(scenario: Scenario, seed: int, length_s: float, built: Kernel, root: R
         else:
             watch = Watch()
             ending = boot(run, machine, folder, watch.step, on_poll=watch.poll)
-        measured = Guest(
-            ending.virtual_s,
-            ending.wall_s,
-            ending.cpu_s,
-            watch.steps[0][0],
-            watch.memory_kib / 1024,
-        )
+        spent = (ending.virtual_s, ending.wall_s, ending.cpu_s)
+        measured = Guest(*spent, watch.steps[0][0], watch.memory_kib / 1024)
         if scenario.link:
-            out = folder / "job" / "out"
-            _add_load(measured, run, watch, out)
+            _add_load(measured, run, watch, folder / "job" / "out")
     return measured
 
 
 def _add_load(measured: Guest, run: Run, watch: Watch, out: Path) -> None:
     data = out / "data.flent.gz"
-    ports = [f"{one['node']} {one['interface']}" for one in places.under_test(run.topology)]
+    ports = [f"{port.node} {port.interface}" for port in run.topology.queues()]
     qdiscs = json.loads((out / "qdiscs.json").read_text())
     measured.packets = carried_packets(qdiscs, ports)
     measured.hops = carried_packets(qdiscs, qdiscs)  # each port sends over one link
     measured.data_sha256 = hashlib.sha256(data.read_bytes()).hexdigest()
-    with gzip.open(data) as stream:
-        content = json.load(stream)
-    about = content["metadata"]["SERIES_META"]
+    series = json.loads(gzip.decompress(data.read_bytes()))["metadata"]["SERIES_META"]
     first = min(
-        float(told["STARTED"])
-        for name, told in about.items()
-        if name.startswith("TCP") and "STARTED" in told
+        float(about["STARTED"])
+        for name, about in series.items()
+        if name.startswith("TCP") and "STARTED" in about
     )
     begin_s = first - vm.START_NS / 1e9
     measured.load_factor = watch.factor(begin_s, begin_s + run.length.seconds)
@@ -280,50 +278,36 @@ def command(scenario: Scenario, length_s: float, built: Kernel) -> dict[str, Any
     Raises `GuestFailure` with that command's error.
     """
     run = scenario.run(1, length_s)
-    words = [sys.executable, "-m", "emulate.cli", "run", scenario.experiment, "--json"]
-    words += ["--link", run.link.name, "--qdisc", run.qdisc, "--cc", run.cc, "--seed", "1"]
-    words += ["--length", f"{length_s:g}"]
+    words = ["run", scenario.experiment, "--json", "--link", run.link.name]
+    words += ["--qdisc", run.qdisc, "--cc", run.cc, "--seed", "1"]
     if built != kernel.find():
         words += ["--kernel", built.digest]
     with scratch.folder() as folder:
         began = time.monotonic()
-        done = subprocess.run([*words, "--output", folder], capture_output=True, text=True)
+        printed = _emulate([*words, "--output", str(folder)], length_s, scenario.name)
         wall_s = time.monotonic() - began
-        if done.returncode:
-            said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-            raise GuestFailure(f"'emulate run' failed: {said}", scenario.name)
-        told = json.loads(done.stdout)
-        data = hashlib.sha256(Path(told["data"]).read_bytes()).hexdigest()
-    known = {"factor": told["virtual_s"] / wall_s, "wall_s": wall_s, "took_s": wall_s}
-    return {"guests": 1, **dict.fromkeys(QUANTITIES), **known, "data_sha256": [data]}
+        data = hashlib.sha256(Path(printed["data"]).read_bytes()).hexdigest()
+    times = {"factor": printed["virtual_s"] / wall_s, "wall_s": wall_s, "took_s": wall_s}
+    return {"guests": 1, **dict.fromkeys(QUANTITIES), **times, "data_sha256": [data]}
 
 
 def quantities(guests: list[Guest], wall_s: float) -> dict[str, Any]:
     """Return the quantities of guests that ran at the same time for `wall_s`."""
-    virtual_s = sum(one.virtual_s for one in guests)
-    loads = [one.load_factor for one in guests if one.load_factor is not None]  # not of `boot`
-    found: dict[str, Any] = {
+    virtual_s = sum(guest.virtual_s for guest in guests)
+    loads = [guest.load_factor for guest in guests if guest.load_factor is not None]  # not `boot`
+    timed = [(guest, guest.load_s) for guest in guests if guest.load_s]
+    waits = [guest.wall_s - load_s for guest, load_s in timed]
+    return {
         "factor": virtual_s / wall_s if loads else None,
         "load_factor": statistics.fmean(loads) if loads else None,
-        "packets_per_s": sum(one.packets for one in guests) / wall_s if loads else None,
-        **_under_load(guests),
-        "cpu_s_per_virtual_s": sum(one.cpu_s for one in guests) / virtual_s if loads else None,
-        "boot_s": max(one.boot_s for one in guests),
+        "packets_per_s": sum(guest.packets for guest in guests) / wall_s if loads else None,
+        "hops_per_s": sum(guest.hops / load_s for guest, load_s in timed) if timed else None,
+        "startup_s": statistics.fmean(waits) if timed else None,
+        "cpu_s_per_virtual_s": sum(guest.cpu_s for guest in guests) / virtual_s if loads else None,
+        "boot_s": max(guest.boot_s for guest in guests),
         "wall_s": wall_s,
-        "memory_mib": max(one.memory_mib for one in guests),
-    }
-    hashes = [one.data_sha256 for one in guests if one.data_sha256]
-    return {**found, "data_sha256": hashes}
-
-
-def _under_load(guests: list[Guest]) -> dict[str, float | None]:
-    """Return `hops_per_s` and `startup_s`; None if there was no load."""
-    loads = [(one, one.load_s) for one in guests if one.load_s]
-    if not loads:
-        return {"hops_per_s": None, "startup_s": None}
-    return {
-        "hops_per_s": sum(one.hops / load_s for one, load_s in loads),
-        "startup_s": statistics.fmean(one.wall_s - load_s for one, load_s in loads),
+        "memory_mib": max(guest.memory_mib for guest in guests),
+        "data_sha256": [guest.data_sha256 for guest in guests if guest.data_sha256],
     }
 
 

@@ -98,31 +98,31 @@ class Shipped:
 
     @property
     def id(self) -> str:
-        """The run's id."""
+        """Return the run's id."""
         return self.file.run
 
     @property
     def data(self) -> Path:
-        """The run's data file, which need not be there."""
+        """Return the path of its data, which need not be there."""
         return self.file.data
 
     @property
     def raw(self) -> Path:
-        """What flent wrote, if that was kept."""
+        """Return the path of what flent wrote, which need not be there."""
         return self.beside(datafile.RAW)
 
     def beside(self, end: str) -> Path:
-        """The file of the run whose name ends so."""
+        """Return the path of the file of the run whose name ends so."""
         return self.file.provenance.with_suffix(end)
 
     @property
     def series(self) -> str:
-        """The series of the kernel that the run was made with."""
+        """Return the series of the kernel that the run was made with."""
         return str(self.record["identity"]["kernel"]["series"])
 
     @cached_property
     def damaged(self) -> bool:
-        """Whether the data file is missing or not the one that the provenance describes."""
+        """Return whether the data file is missing or not the one that the provenance describes."""
         if not self.data.exists():
             return not self.file.is_reduced
         digest = hashlib.sha256(self.data.read_bytes()).hexdigest()
@@ -180,11 +180,11 @@ def repeatable(runs: list[Shipped], digests: Mapping[str, str], root: RootFs) ->
     of `runs` where there is none.
     """
     here = []
-    for one in runs:
-        identity = one.record["identity"]
-        same_kernel = identity["kernel"]["digest"] == digests.get(one.series)
+    for run in runs:
+        identity = run.record["identity"]
+        same_kernel = identity["kernel"]["digest"] == digests.get(run.series)
         if same_kernel and identity["root"]["digest"] == root.digest:
-            here.append(one)
+            here.append(run)
     return here or runs
 
 
@@ -207,22 +207,18 @@ def verify(
     kernel: Kernel,
     root: RootFs,
     measure: Measure,
-    on_step: Callable[[dict[str, Any]], None] = lambda step: None,
 ) -> Repetition:
     """Repeat the run `old` in a scratch folder and compare the two."""
-    if old.damaged:
-        return Repetition(old.id, "damaged", False, [f"{old.data.name} has another SHA-256"])
-    if not follows_from_raw(old):
-        return Repetition(
-            old.id, "damaged", False, [f"{old.data.name} is not what {old.raw.name} gives"]
-        )
+    if old.damaged or not follows_from_raw(old):
+        other = "has another SHA-256" if old.damaged else f"is not what {old.raw.name} gives"
+        return Repetition(old.id, "damaged", False, [f"{old.data.name} {other}"])
     try:
         run = old.run()
     except ConfigError as error:
         return Repetition(old.id, "gone", False, [error.what, error.todo])
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
         probes = tuple(Probe(kind) for kind, _ in tables(old))
-        result = execute(run, kernel, root, Path(scratch), on_step, probes=probes)
+        result = execute(run, kernel, root, Path(scratch), probes=probes)
         again = Shipped.at(run_file(Path(scratch), result.provenance))
         verdict = judge(old, again, measure)
         verdict.notes += result.ending.notes if result.ending else []
@@ -266,9 +262,7 @@ def judge(old: Shipped, new: Shipped, measure: Measure) -> Repetition:
     if reasons and same:
         return Repetition(old.id, "bytes", True, [f"in spite of a different {reasons}"])
     if reasons:
-        equal, notes = compatible(old, new, measure)
-        how = f"different {reasons}: comparing statistically"
-        return Repetition(old.id, "statistics", equal, [how, *notes])
+        return _judge_values(old, new, reasons, measure)
     notes = differ
     if not comparison.equal:
         first = (comparison.sample, comparison.metadata, *comparison.counters[:1])
@@ -276,16 +270,22 @@ def judge(old: Shipped, new: Shipped, measure: Measure) -> Repetition:
     return Repetition(old.id, "bytes", same, notes)
 
 
+def _judge_values(old: Shipped, new: Shipped, reasons: str, measure: Measure) -> Repetition:
+    """Compare what two runs measured, as bytes say nothing for these `reasons`."""
+    equal, notes = compatible(old, new, measure)
+    how = f"different {reasons}: comparing statistically"
+    return Repetition(old.id, "statistics", equal, [how, *notes])
+
+
 def _judge_reduced(old: Shipped, new: Shipped, reasons: str, measure: Measure) -> Repetition:
     """Compare a run whose data are not shipped by their digest, and by what it measured."""
     notes = ["by the SHA-256 of its data"]
-    parts = ("data_sha256", "qdiscs")
-    other = [part for part in parts if old.record.get(part) != new.record.get(part)]
-    same = not other and tables(old) == tables(new)
+    left, right = (
+        (run.record.get("data_sha256"), run.record.get("qdiscs"), tables(run)) for run in (old, new)
+    )
+    same = left == right
     if reasons and not same:
-        equal, more = compatible(old, new, measure)
-        how = f"different {reasons}: comparing statistically"
-        return Repetition(old.id, "statistics", equal, [how, *more])
+        return _judge_values(old, new, reasons, measure)
     if reasons:
         notes.append(f"in spite of a different {reasons}")
     if same:

@@ -226,17 +226,11 @@ def _value_at(value: Any, path: Path) -> Any:
     return value
 
 
-def studies_of(names: Iterable[str | FilePath] = ()) -> tuple[Study, ...]:
-    """Load the studies of these names and folders; without any, all known studies."""
-    folders = [studies.find(name) for name in names] or list(studies.known().values())
-    return tuple(load(folder) for folder in folders)
-
-
 def papers() -> tuple[Study, ...]:
     """Load the known studies, by name, with the user's own qdiscs (`emulation.config.own`)."""
-    known = studies_of()
-    own.own().check(study.name for study in known)
-    return known
+    papers = tuple(map(load, studies.known().values()))
+    own.own().check(study.name for study in papers)
+    return papers
 
 
 def experiments() -> tuple[Experiment, ...]:

@@ -78,14 +78,8 @@ def do(
                 root,
                 data,
                 lambda step: on_step(run, step),
-                keep=options.keep,
-                again=options.again,
-                captures=options.captures,
-                traced=options.traced,
-                probes=options.probes,
-                raw=options.raw,
-                measure=options.measure,
                 on_poll=check,
+                **vars(options),
             )
         except Interrupted:
             raise

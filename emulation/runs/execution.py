@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -134,7 +134,6 @@ def execute(
     warnings: Iterable[str] = (),
     hang_s: float = vm.HANG_S,
     keep: Path | None = None,
-    on_step: Callable[[dict[str, Any]], None] = lambda step: None,
 ) -> Outcome:
     """Do the execution `wanted`; its outcome goes into the folder `target`, which must not exist.
 
@@ -153,7 +152,7 @@ def execute(
             files = [(file.path, file.source) for file in wanted.files]
             layers = [layer.path for layer in wanted.layers]
             vm.prepare(folder, root.path, job, modules, files=files, layers=layers)
-            ending = vm.run(machine, folder, on_step, hang_s)
+            ending = vm.run(machine, folder, hang_s=hang_s)
             ending.check()
             out = folder / "job" / "out"
             with scratch.reading():
