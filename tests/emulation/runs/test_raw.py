@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from emulate.cli import main
 from emulation import datafile
 from emulation.checks.verify import Shipped, follows_from_raw, verify
+from emulation.runs.index import run_file
 from tests import ROOT
 
 #: The cells of which what flent wrote ships, of seed 1: study, experiment, link, qdisc and control.
@@ -32,8 +34,8 @@ def test_what_flent_wrote_is_kept_and_the_data_are_the_same(tmp_path: Path) -> N
     assert main(["run", *RUN, f"--output={tmp_path}/plain"]) == 0
     assert main(["run", *RUN, f"--output={tmp_path}/raw", "--raw"]) == 0
     plain, kept = (
-        Shipped.at(next(tmp_path.glob(f"{name}/*/*/*/*/*/seed-001.json")))
-        for name in ("plain", "raw")
+        Shipped.at(run_file(folder, next(folder.glob("*/*/*/*/*/seed-001.json"))))
+        for folder in (tmp_path / "plain", tmp_path / "raw")
     )
     assert plain.data.read_bytes() == kept.data.read_bytes()
     assert plain.record["identity"] == kept.record["identity"]
@@ -69,7 +71,8 @@ def test_what_flent_wrote_ships_of_seed_1_of_these_cells_alone() -> None:
 @pytest.mark.parametrize("cells", SHIPPED)
 def test_data_follow_from_what_ships_raw(cells: str) -> None:
     for raw in ROOT.glob(f"data/{cells}/seed-001.raw.flent.gz"):
-        assert follows_from_raw(Shipped.at(raw.with_name("seed-001.json"))), raw
+        run = run_file(ROOT / "data", raw.with_name("seed-001.json"))
+        assert follows_from_raw(Shipped.at(run)), raw
 
 
 @pytest.mark.parametrize(
@@ -77,8 +80,11 @@ def test_data_follow_from_what_ships_raw(cells: str) -> None:
 )
 def test_what_is_no_file_of_flents_gives_no_data(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "seed-001.raw.flent.gz").write_bytes(content)
-    (tmp_path / "seed-001.flent.gz").write_bytes(gzip.compress(b"{}"))
-    assert not follows_from_raw(Shipped(tmp_path / "seed-001.flent.gz", {}))
+    data = tmp_path / "seed-001.flent.gz"
+    data.write_bytes(gzip.compress(b"{}"))
+    shipped = run_file(ROOT / "data", next(ROOT.glob("data/codel2012/**/seed-001.json")))
+    damaged = replace(shipped, data=data, provenance=tmp_path / "seed-001.json")
+    assert not follows_from_raw(Shipped(damaged, {}))
 
 
 def test_other_programs_leave_nothing_raw(
