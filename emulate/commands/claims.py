@@ -11,6 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emulate.commands.dataerrors import as_emulation_errors
 from emulate.commands.table import print_table
 from emulation.errors import ConfigError, EmulationError
 from emulation.study import studies, trust
@@ -34,21 +35,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "that is decided."
     )
     parser.add_argument(
-        "--study",
-        "--paper",
-        action="append",
-        metavar="NAME|PATH",
+        "--study", "--paper", action="append", metavar="NAME|PATH",
         help="only of this study: a shipped one, or a folder with a study.yaml; repeatable",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--verdict", action="append", choices=list(VERDICTS), help="only with this verdict"
     )
     parser.add_argument(
-        "--data",
-        type=Path,
-        default=Path(studies.DATA),
+        "--data", type=Path, default=Path(studies.DATA),
         help="folder (default: data; of a study that does not ship, that in its folder)",
-    )
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
     trust.add_option(parser)
 
@@ -57,22 +53,19 @@ def run(args: argparse.Namespace) -> int:
     """Print the claims that were asked for."""
     # pandas takes a second to import
     from analysis.claims.assess import verdicts
-    from analysis.errors import DataError
     from analysis.runs import study
 
     for name in args.study or ():
         trust.ask(name, args.trust)
     folders = dict.fromkeys(map(studies.add, args.study or ()))
-    try:
+    with as_emulation_errors():
         chosen = [study.study_at(folder) for folder in folders]
         for place in {of.runs_root(args.data) for of in chosen} or {args.data}:
             if not place.is_dir():
                 raise ConfigError("no such folder", str(place), "name one with runs by --data")
         chosen = chosen or study.known()
         claims = verdicts(args.data, chosen, _say if sys.stderr.isatty() else lambda study: None)
-        _tell_stale(claims, chosen, args.data)
-    except DataError as error:
-        raise EmulationError(str(error).rstrip(".")) from error
+        _note_stale(claims, chosen, args.data)
     wanted = {VERDICTS[name] for name in args.verdict or VERDICTS}
     claims = [claim for claim in claims if claim["verdict"] in wanted]
     if args.json:
@@ -87,7 +80,7 @@ def _say(study: StudyFolder) -> None:
     print(f"{study.name}: reading its runs and assessing its claims", file=sys.stderr)
 
 
-def _tell_stale(claims: list[dict[str, Any]], studies: list[StudyFolder], data: Path) -> None:
+def _note_stale(claims: list[dict[str, Any]], studies: list[StudyFolder], data: Path) -> None:
     """Say where runs that verdicts rest on are not what they would be today."""
     from emulation.checks import stale  # NumPy takes long to import
     from emulation.runs.index import index
@@ -109,7 +102,7 @@ def _tell_stale(claims: list[dict[str, Any]], studies: list[StudyFolder], data: 
 
 
 def _print_table(claims: list[dict[str, Any]]) -> None:
-    """A row per claim; tab-separated where the output is no terminal."""
+    """Print a row per claim; tab-separated where the output is no terminal."""
     titles = ("claim", "verdict", "era", "statement", "why")
     fields = ("id", "verdict", "setting", "statement", "why")
     rows = [tuple(claim[name] for name in fields) for claim in claims]

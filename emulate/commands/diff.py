@@ -28,58 +28,57 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "first packet where both were run with --capture, the first sample, qdisc counters, what "
         "they were made of. Exit status: 0 where they are equal, 1 where they differ."
     )
-    parser.add_argument(
-        "left", type=Path, metavar="RUN", help="data/.../seed-001, or a kept folder"
-    )
+    parser.add_argument("left", type=Path, metavar="RUN", help="data/…/seed-001, or a kept folder")
     parser.add_argument("right", type=Path, metavar="RUN")
     parser.add_argument("--json", action="store_true", help="all that differs, for machines")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare the two; 0 where they are equal."""
-    found = compare(load(args.left), load(args.right))
+    """Compare the two, and return 0 where they are equal."""
+    comparison = compare(load(args.left), load(args.right))
     if args.json:
-        print(json.dumps(found.as_json(), indent=2))
+        print(json.dumps(comparison.as_json(), indent=2))
     else:
-        for line in report(found):
+        for line in report(comparison):
             print(printable(line))
-    return 0 if found.equal else DIFFERENT
+    return 0 if comparison.equal else DIFFERENT
 
 
-def report(found: Comparison) -> list[str]:
-    """The comparison as text, the earliest cause first."""
-    if found.equal:
-        packets = ("packets",) if found.packets_compared else ()
-        return [f"equal: {', '.join(found.what + packets)}"]
-    lines = [f"setting: {one}" for one in found.settings]
-    lines += _first("job", found.job)
-    if found.packet is not None:
-        place = f"first packet that differs: at {found.packet.time_ns} ns, {found.packet.where}"
-        lines += [place, f"  < {found.packet.left}", f"  > {found.packet.right}"]
-    elif not found.packets_compared:
+def report(comparison: Comparison) -> list[str]:
+    """Return the comparison as text, the earliest cause first."""
+    if comparison.equal:
+        packets = ("packets",) if comparison.packets_compared else ()
+        return [f"equal: {', '.join(comparison.what + packets)}"]
+    lines = [f"setting: {setting}" for setting in comparison.settings]
+    lines += _first("job", comparison.job)
+    if comparison.packet is not None:
+        packet = comparison.packet
+        lines.append(f"first packet that differs: at {packet.time_ns} ns, {packet.where}")
+        lines += [f"  < {packet.left}", f"  > {packet.right}"]
+    elif not comparison.packets_compared:
         lines.append("packets: not compared; run both with --capture")
-    if found.parting is not None:
+    if comparison.parting is not None:
         symbols = Symbols(kernel.path if (kernel := find()) else None)
-        lines.append(f"the traces part at record {found.parting.number}, behind")
-        lines += [f"    {record.text(symbols)}" for record in found.parting.before]
-        for mark, record in (("<", found.parting.left), (">", found.parting.right)):
+        lines.append(f"the traces part at record {comparison.parting.number}, behind")
+        lines += [f"    {record.text(symbols)}" for record in comparison.parting.before]
+        for mark, record in (("<", comparison.parting.left), (">", comparison.parting.right)):
             lines.append(f"  {mark} {record.text(symbols) if record else 'its end'}")
-    if found.sample is not None:
-        lines.append(f"first sample that differs: {found.sample}")
-    elif found.same_bytes:
+    if comparison.sample is not None:
+        lines.append(f"first sample that differs: {comparison.sample}")
+    elif comparison.same_bytes:
         lines.append("data: the same bytes")
-    elif found.metadata is not None:
-        lines.append(f"samples: equal; first of the metadata that differs: {found.metadata}")
+    elif comparison.metadata is not None:
+        lines.append(f"samples: equal; first of the metadata that differs: {comparison.metadata}")
     else:
         lines.append("data: equal values, other bytes")
-    lines += _first("counter", found.counters)
-    told = _OF_SETTINGS if found.settings or found.job else ()
-    lines += [f"identity: {one}" for one in found.identity if one.where not in told]
+    lines += _first("counter", comparison.counters)
+    implied = _OF_SETTINGS if comparison.settings or comparison.job else ()
+    lines += [f"identity: {part}" for part in comparison.identity if part.where not in implied]
     return lines
 
 
 def _first(noun: str, differences: list[Difference]) -> list[str]:
-    lines = [f"{noun}: {one}" for one in differences[:_SHOWN]]
+    lines = [f"{noun}: {difference}" for difference in differences[:_SHOWN]]
     if len(differences) > _SHOWN:
         lines.append(f"{noun}: {len(differences) - _SHOWN} more differ")
     return lines

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from emulate.commands.arguments import Once, add_unconfined, positive, whole
+from emulate.commands.dataerrors import as_emulation_errors
 from emulate.commands.kernel import named
 from emulation import datafile
 from emulation.config import remarks, request
@@ -60,12 +61,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "study's folder); results/data keeps yours apart",
     )
     parser.add_argument(
-        "--jobs",
-        type=positive,
-        default=1,
-        metavar="N",
+        "--jobs", type=positive, default=1, metavar="N",
         help="runs at once, one per core (default: 1)",
-    )
+    )  # fmt: skip
     parser.add_argument("--again", action="store_true", help="do runs anew that are there already")
     parser.add_argument(
         "--keep-going",
@@ -171,7 +169,7 @@ def add_length(parser: argparse.ArgumentParser) -> None:
 
 
 def selection(args: argparse.Namespace) -> tuple[Run, ...]:
-    """The runs that the options of `add_selection` select, and `add_length` where it is there."""
+    """Return the runs that the options of `add_selection` and `add_length` (if any) select."""
     if args.kernel is not None:
         check_named(args.kernel)
     trust.ask(args.experiment, args.trust)
@@ -188,8 +186,8 @@ def selection(args: argparse.Namespace) -> tuple[Run, ...]:
     )
 
 
-def _asked(args: argparse.Namespace) -> tuple[Run, ...]:
-    """The runs that a file or the options ask for."""
+def _requested(args: argparse.Namespace) -> tuple[Run, ...]:
+    """Return the runs that a file or the options ask for."""
     if args.run_file is None:
         if args.experiment is None:
             raise ConfigError("names no experiment", "emulate run", "see: emulate list")
@@ -204,14 +202,14 @@ def _asked(args: argparse.Namespace) -> tuple[Run, ...]:
 
 
 def data_folder(runs: Iterable[Run]) -> Path:
-    """Where runs go unless somebody says otherwise: a study of one's own keeps its data."""
-    folder = next((one.experiment.folder for one in runs), "")
+    """Return where runs go unless somebody says otherwise: a study of one's own keeps its data."""
+    folder = next((run.experiment.folder for run in runs), "")
     return studies.data_folder(Path(folder)) if folder else Path(studies.DATA)
 
 
 def settings(given: Iterable[str]) -> dict[str, list[Any]]:
-    """The values by axis of options `--set`; raises `ConfigError` for one that is none."""
-    found: dict[str, list[Any]] = {}
+    """Return the values by axis of options `--set`; raise `ConfigError` for one that is none."""
+    values: dict[str, list[Any]] = {}
     for option in given:
         axis, sign, text = option.partition("=")
         source = Source.read(text)
@@ -223,8 +221,8 @@ def settings(given: Iterable[str]) -> dict[str, list[Any]]:
             raise ConfigError(what, "--set", "e.g. rig.base_rtt=20ms")
         if axis in OPTIONS:
             raise ConfigError(f"'{axis}' is an option of its own", "--set", f"write --{axis}")
-        found.setdefault(axis, []).append(source.value)
-    return found
+        values.setdefault(axis, []).append(source.value)
+    return values
 
 
 def _length(text: str | None) -> Duration | None:
@@ -237,28 +235,27 @@ def _length(text: str | None) -> Duration | None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do the runs; the exit status."""
-    runs = _asked(args)
-    for about in dict.fromkeys(line for one in runs for line in remarks.of_run(one)):
-        print(f"note: {about}", file=sys.stderr)
+    """Do the runs, and return the exit status."""
+    runs = _requested(args)
+    for note in dict.fromkeys(note for run in runs for note in remarks.of_run(run)):
+        print(f"note: {note}", file=sys.stderr)
     probes = tuple(map(Probe.parse, args.probe))
-    for one in runs:
-        check(probes, one)  # refuses before anything is booted
+    for run in runs:
+        check(probes, run)  # refuses before anything is booted
         if args.raw:
-            require_flent(one)
+            require_flent(run)
         if args.reduced:
-            _require_measure(one, args)
+            _require_measure(run, args)
     if args.dry_run or not runs:
-        for one in runs:
-            print(json.dumps({"run": one.id, "job": job_of(one)}) if args.json else one.id)
+        for run in runs:
+            print(json.dumps({"run": run.id, "job": job_of(run)}) if args.json else run.id)
         return 0
     built = named(runs[0].kernel)
     root = rootfs.build()
     output = args.output or data_folder(runs)
     measure = _numbers(output) if args.reduced else None
-    options = campaign.Options(
-        args.keep, args.again, args.capture, args.trace, probes, args.raw, measure
-    )
+    stored = (args.capture, args.trace, probes, args.raw, measure)
+    options = campaign.Options(args.keep, args.again, *stored)
     with campaign.progress(len(runs), sys.stderr.isatty()) as (on_step, on_result):
         failed: list[EmulationError] = []
 
@@ -266,7 +263,7 @@ def run(args: argparse.Namespace) -> int:
             failed.append(error)
             print(f"emulate: error: {error}", file=sys.stderr, flush=True)
 
-        def tell(run: Run, result: Result) -> None:
+        def report(run: Run, result: Result) -> None:
             on_result(run, result)
             _print(run, result, args.json)
             if result.ending is None:
@@ -280,7 +277,7 @@ def run(args: argparse.Namespace) -> int:
             jobs=args.jobs,
             options=options,
             on_step=on_step,
-            on_result=tell,
+            on_result=report,
             on_failure=fail if args.keep_going else None,
         )
     if failed:
@@ -300,14 +297,11 @@ def _require_measure(run: Run, args: argparse.Namespace) -> None:
 
 def _numbers(data: Path) -> Measure:
     """Return what measures runs; numbers are divided by those of the runs below `data`."""
-    from analysis.errors import DataError  # pandas takes a second to import
-    from analysis.measures.table import measure_run
+    from analysis.measures.table import measure_run  # pandas takes a second to import
 
     def numbers(file: RunFile) -> Mapping[str, float]:
-        try:
+        with as_emulation_errors():
             return measure_run(replace(file, root=data))
-        except DataError as error:
-            raise EmulationError(str(error).rstrip(".")) from error
 
     return numbers
 
@@ -331,16 +325,13 @@ def _print(run: Run, result: Result, as_json: bool) -> None:
     for note in ending.notes if ending else ():
         print(f"note: {run.id}: {note}", file=sys.stderr, flush=True)
     if as_json:
-        told: dict[str, Any] = {"run": run.id, "data": str(result.data), "cached": ending is None}
+        line: dict[str, Any] = {"run": run.id, "data": str(result.data), "cached": ending is None}
         if ending is not None:
-            told |= {"virtual_s": ending.virtual_s, "wall_s": ending.wall_s}
-        print(json.dumps(told), flush=True)
+            line |= {"virtual_s": ending.virtual_s, "wall_s": ending.wall_s}
+        print(json.dumps(line), flush=True)
     elif ending is None:
         print(f"{run.id}: there already", flush=True)
     else:
-        factor = ending.virtual_s / ending.wall_s
-        print(
-            f"{run.id}: {ending.virtual_s:.1f} s in {ending.wall_s:.1f} s of wall time,"
-            f" x{factor:.1f}",
-            flush=True,
-        )
+        virtual_s, wall_s = ending.virtual_s, ending.wall_s
+        times = f"{virtual_s:.1f} s in {wall_s:.1f} s of wall time, x{virtual_s / wall_s:.1f}"
+        print(f"{run.id}: {times}", flush=True)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from emulate.commands.arguments import add_unconfined, positive
+from emulate.commands.dataerrors import as_emulation_errors
 from emulate.commands.kernel import named
 from emulation.config.catalogue import experiment, select
-from emulation.errors import ConfigError, EmulationError
+from emulation.errors import ConfigError
 from emulation.host.cache import cache_dir
 from emulation.machine import rootfs
 from emulation.runs import campaign
@@ -59,30 +60,24 @@ def run(args: argparse.Namespace) -> int:
     """Do the runs, print the numbers and write the page."""
     if not args.qdisc and args.cc is None:
         raise ConfigError("neither a qdisc nor --cc", "score", "write e.g. emulate score cake")
-    twice = [one for one in args.qdisc if args.qdisc.count(one) > 1]
+    twice = [qdisc for qdisc in args.qdisc if args.qdisc.count(qdisc) > 1]
     if twice:
         raise ConfigError(f"'{twice[0]}' is named twice", "score", "name each qdisc once")
     if args.cc == "":
         raise ConfigError("names no congestion control", "--cc", f"write e.g. --cc {CC}")
     contestants = [(qdisc, args.cc or CC) for qdisc in args.qdisc or QDISCS]
-    # pandas takes a second to import
-    from analysis.errors import DataError
-    from analysis.measures import score
+    from analysis.measures import score  # pandas takes a second to import
     from analysis.runs.study import study_at
     from analysis.site import scorecard
 
-    try:
+    with as_emulation_errors():
         known = score.known(study_at(score.STUDY).folder)
         if args.record:
             scorecard.recorded(args.record)  # which a mistake should not cost the runs
-    except DataError as error:
-        raise EmulationError(str(error).rstrip(".")) from error
     data = args.output / "data"
     results = _do(all_runs(contestants, args.kernel), data, args.jobs)
-    try:
+    with as_emulation_errors():
         ours = score.measured(data, [result.provenance for result in results])
-    except DataError as error:
-        raise EmulationError(str(error).rstrip(".")) from error
     card = scorecard.compare(ours, known)
     name = "_".join((*args.qdisc, *([args.cc] if args.cc else [])))
     page = args.output / f"{name}.html"
@@ -95,24 +90,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def all_runs(contestants: list[tuple[str, str]], series: str | None) -> list[Run]:
-    """The runs that score each (qdisc, congestion control), and those without load that the time of
-    a page is divided by."""
+    """Return the runs that score each (qdisc, congestion control), and those without load that the
+    time of a page is divided by."""
     from analysis.measures import score
     from analysis.measures.unloaded import UNLOADED_QDISC
 
-    runs = [one for of in contestants for one in runs_of(*of, series, score.LABELS)]
+    runs = [run for pair in contestants for run in runs_of(*pair, series, score.LABELS)]
     for cc in dict.fromkeys(cc for _, cc in contestants):
         runs += runs_of(UNLOADED_QDISC, cc, series, (score.IDLE,))
     return runs
 
 
 def runs_of(qdisc: str, cc: str, series: str | None, labels: tuple[str, ...]) -> list[Run]:
-    """All runs that score `qdisc` under flows of `cc`; raises `ConfigError` for an unknown one."""
-    return [one for label in labels for one in _select(label, qdisc, cc, series)]
-
-
-def _select(label: str, qdisc: str, cc: str, series: str | None) -> list[Run]:
-    return list(select(experiment(f"rfc7928/{label}"), qdisc=qdisc, cc=cc, kernel=series))
+    """Return all runs that score `qdisc` under flows of `cc`; `ConfigError` for an unknown one."""
+    chosen = [experiment(f"rfc7928/{label}") for label in labels]
+    return [run for of in chosen for run in select(of, qdisc=qdisc, cc=cc, kernel=series)]
 
 
 def _do(runs: list[Run], data: Path, jobs: int) -> list[Result]:
@@ -121,12 +113,12 @@ def _do(runs: list[Run], data: Path, jobs: int) -> list[Result]:
     visible = sys.stderr.isatty()
     with campaign.progress(len(runs), visible) as (on_step, on_result):
 
-        def tell(one: Run, result: Result) -> None:
-            on_result(one, result)
+        def report(run: Run, result: Result) -> None:
+            on_result(run, result)
             if not visible:
-                print(f"{one.id}: {'done' if result.ending else 'there already'}", file=sys.stderr)
+                print(f"{run.id}: {'done' if result.ending else 'there already'}", file=sys.stderr)
 
         options = campaign.Options(cache_dir("failed"))
         return campaign.do(
-            runs, built, root, data, jobs=jobs, options=options, on_step=on_step, on_result=tell
+            runs, built, root, data, jobs=jobs, options=options, on_step=on_step, on_result=report
         )

@@ -86,7 +86,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Verify; raises the error of the worst that was found."""
+    """Verify the chosen runs; raise the error of the worst verdict."""
     runs = beginning(shipped(args.data), args.only)
     root = rootfs.build()
     seal.check(root.path, contents=True)
@@ -96,14 +96,12 @@ def run(args: argparse.Namespace) -> int:
     elif args.all:
         chosen = runs
     else:
-        found = {name: kernel.find(name) for name in {one.series for one in runs}}
-        digests = {name: one.identity for name, one in found.items() if one}
-        here = runs if args.only else repeatable(runs, digests, root)
+        here = runs if args.only else repeatable(runs, _kernels(runs), root)
         if len(here) < len(runs):
-            say = f"{len(here)} of {len(runs)} runs have this kernel and guest: a sample of those"
-            print(say, file=sys.stderr)
+            note = f"{len(here)} of {len(runs)} runs have this kernel and guest: a sample of those"
+            print(note, file=sys.stderr)
         chosen = sample(here, args.number)
-    series = {one.series for one in chosen}
+    series = {run.series for run in chosen}
     kernels = {name: kernel.build(series=name) for name in sorted(series)}
     verdicts = []
     try:
@@ -126,13 +124,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _changed(runs: list[Shipped], root: RootFs) -> dict[identities.Pair, list[Shipped]]:
     """Return runs that today's guest code alone tells apart; `ConfigError` where there is none."""
-    found = {name: kernel.find(name) for name in {shipped.series for shipped in runs}}
-    kernels = {name: one.identity for name, one in found.items() if one}
-    pairs = identities.changed(runs, all_labels(experiments()), kernels, root)
+    pairs = identities.changed(runs, all_labels(experiments()), _kernels(runs), root)
     if not pairs:
         what = "nothing to repeat: no run differs in the guest's code alone"
         raise ConfigError(what, identities.FILE, "see: python -m workflow.stale data")
     return pairs
+
+
+def _kernels(runs: list[Shipped]) -> dict[str, str]:
+    """Return by series the identity of each kernel of `runs` that is built here."""
+    built = {series: kernel.find(series) for series in {run.series for run in runs}}
+    return {series: found.identity for series, found in built.items() if found}
 
 
 def measured(run: RunFile) -> Measured:
@@ -144,28 +146,28 @@ def measured(run: RunFile) -> Measured:
 
 
 def beginning(runs: list[Shipped], starts: list[str]) -> list[Shipped]:
-    """Those of `runs` whose id begins with one of `starts`, all where there is none.
+    """Return those of `runs` whose id begins with one of `starts`, all where there is none.
 
-    `ConfigError` where no run begins with one of them.
+    Raise `ConfigError` where no run begins with one of them.
     """
     for start in starts:
-        if not any(one.id.startswith(start) for one in runs):
+        if not any(run.id.startswith(start) for run in runs):
             todo = f"runs are called as {runs[0].id}"
             raise ConfigError("no shipped run begins so", f"--only {start}", todo)
-    return [one for one in runs if not starts or one.id.startswith(tuple(starts))]
+    return [run for run in runs if not starts or run.id.startswith(tuple(starts))]
 
 
 def _verdicts(
     runs: list[Shipped], kernels: dict[str, Kernel], root: RootFs, jobs: int
 ) -> Iterator[Repetition]:
-    """The verdicts, in the order of `runs`, so many `jobs` at a time."""
+    """Yield the verdicts, in the order of `runs`, of which `jobs` are repeated at a time."""
     if jobs == 1:
-        for one in runs:
-            yield verify(one, kernels[one.series], root, measured)
+        for run in runs:
+            yield verify(run, kernels[run.series], root, measured)
         return
     with workers(jobs, "spawn") as pool:
         again = partial(verify, root=root, measure=measured)
-        waiting = [pool.submit(again, one, kernels[one.series]) for one in runs]
+        waiting = [pool.submit(again, run, kernels[run.series]) for run in runs]
         try:
             for verdict in waiting:
                 yield verdict.result()
@@ -174,20 +176,20 @@ def _verdicts(
 
 
 def summary(verdicts: list[Repetition]) -> str:
-    """How many runs were found equal, and how."""
+    """Return how many runs are equal, and how they were compared."""
     parts = []
     for how, words in (("bytes", "the same bytes"), ("statistics", "statistically compatible")):
-        group = [one for one in verdicts if one.how == how]
+        group = [verdict for verdict in verdicts if verdict.how == how]
         if group:
-            parts.append(f"{sum(one.equal for one in group)} of {len(group)} {words}")
+            parts.append(f"{sum(verdict.equal for verdict in group)} of {len(group)} {words}")
     for how, words in (("damaged", "damaged"), ("gone", "not run")):
-        if number := sum(one.how == how for one in verdicts):
+        if number := sum(verdict.how == how for verdict in verdicts):
             parts.append(f"{number} {words}")
     return ", ".join(parts)
 
 
 def worst(verdicts: list[Repetition]) -> EmulationError | None:
-    """The error that the verdicts amount to, or None."""
+    """Return the error that the verdicts amount to, or None."""
     kinds: tuple[tuple[str, type[EmulationError], str, str], ...] = (
         ("damaged", DamagedData, "not the recorded data", "restore the file, or do the run again"),
         ("bytes", NotReproduced, "other bytes from the same ingredients", "see 'emulate diff'"),
@@ -195,7 +197,7 @@ def worst(verdicts: list[Repetition]) -> EmulationError | None:
         ("gone", ConfigError, "not as the studies have it today", "do it again, or remove it"),
     )
     for how, kind, what, todo in kinds:
-        bad = [one.run for one in verdicts if one.how == how and not one.equal]
+        bad = [of.run for of in verdicts if of.how == how and not of.equal]
         if bad:
             return kind(what, ", ".join(bad), todo)
     return None
