@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     kernels = {name: kernel.build(series=name) for name in sorted(series)}
     verdicts = []
     try:
-        for verdict in _verdicts(chosen, kernels, root, args.jobs):
+        for verdict in _verdicts(chosen, kernels, root, args.jobs, not args.code):
             verdicts.append(verdict)
             print(json.dumps(vars(verdict)) if args.json else printable(str(verdict)), flush=True)
     finally:  # what was compared before ^C is evidence, too
@@ -158,15 +158,15 @@ def beginning(runs: list[Shipped], starts: list[str]) -> list[Shipped]:
 
 
 def _verdicts(
-    runs: list[Shipped], kernels: dict[str, Kernel], root: RootFs, jobs: int
+    runs: list[Shipped], kernels: dict[str, Kernel], root: RootFs, jobs: int, probing: bool
 ) -> Iterator[Repetition]:
     """Yield the verdicts, in the order of `runs`, of which `jobs` are repeated at a time."""
     if jobs == 1:
         for run in runs:
-            yield verify(run, kernels[run.series], root, measured)
+            yield verify(run, kernels[run.series], root, measured, probing=probing)
         return
     with workers(jobs, "spawn") as pool:
-        again = partial(verify, root=root, measure=measured)
+        again = partial(verify, root=root, measure=measured, probing=probing)
         waiting = [pool.submit(again, run, kernels[run.series]) for run in runs]
         try:
             for verdict in waiting:

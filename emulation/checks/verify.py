@@ -207,8 +207,12 @@ def verify(
     kernel: Kernel,
     root: RootFs,
     measure: Measure,
+    probing: bool = True,
 ) -> Repetition:
-    """Repeat the run `old` in a scratch folder and compare the two."""
+    """Repeat the run `old` in a scratch folder and compare the two.
+
+    Tables of probes are made and compared only if `probing`: they are no part of the data.
+    """
     if old.damaged or not follows_from_raw(old):
         other = "has another SHA-256" if old.damaged else f"is not what {old.raw.name} gives"
         return Repetition(old.id, "damaged", False, [f"{old.data.name} {other}"])
@@ -217,10 +221,10 @@ def verify(
     except ConfigError as error:
         return Repetition(old.id, "gone", False, [error.what, error.todo])
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
-        probes = tuple(Probe(kind) for kind, _ in tables(old))
+        probes = tuple(Probe(kind) for kind, _ in tables(old)) if probing else ()
         result = execute(run, kernel, root, Path(scratch), probes=probes)
         again = Shipped.at(run_file(Path(scratch), result.provenance))
-        verdict = judge(old, again, measure)
+        verdict = judge(old, again, measure, probing)
         verdict.notes += result.ending.notes if result.ending else []
         verdict.guest = other_code(old.record["identity"], again.record["identity"])
     if old.raw.exists():
@@ -245,15 +249,15 @@ def follows_from_raw(run: Shipped) -> bool:
         return datafile.read(reduced) == datafile.read(run.data)
 
 
-def judge(old: Shipped, new: Shipped, measure: Measure) -> Repetition:
+def judge(old: Shipped, new: Shipped, measure: Measure, probing: bool = True) -> Repetition:
     """Compare two executions of a run; `measure` gives the numbers if bytes say nothing."""
     reasons = ", ".join(other_identity(old.record["identity"], new.record["identity"]))
     if old.file.is_reduced:
-        return _judge_reduced(old, new, reasons, measure)
+        return _judge_reduced(old, new, reasons, measure, probing)
     comparison = compare.compare(compare.load(old.data), compare.load(new.data))
-    differ = [
-        f"another table of {kind}" for kind, text in tables(old) if (kind, text) not in tables(new)
-    ]
+    made = tables(new)
+    probed = tables(old) if probing else []
+    differ = [f"another table of {kind}" for kind, text in probed if (kind, text) not in made]
     if not same_packets(old, new):
         differ.append("another table of packets")
     if not same_output(old, new):
@@ -277,11 +281,14 @@ def _judge_values(old: Shipped, new: Shipped, reasons: str, measure: Measure) ->
     return Repetition(old.id, "statistics", equal, [how, *notes])
 
 
-def _judge_reduced(old: Shipped, new: Shipped, reasons: str, measure: Measure) -> Repetition:
+def _judge_reduced(
+    old: Shipped, new: Shipped, reasons: str, measure: Measure, probing: bool
+) -> Repetition:
     """Compare a run whose data are not shipped by their digest, and by what it measured."""
     notes = ["by the SHA-256 of its data"]
     left, right = (
-        (run.record.get("data_sha256"), run.record.get("qdiscs"), tables(run)) for run in (old, new)
+        (run.record.get("data_sha256"), run.record.get("qdiscs"), tables(run) if probing else [])
+        for run in (old, new)
     )
     same = left == right
     if reasons and not same:
