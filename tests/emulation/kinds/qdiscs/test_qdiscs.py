@@ -178,6 +178,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str, str]] = {
         """{"limit":500,"quantum":1500,"hh_limit":100,"reset_timeout":30000,"admit_bytes":2000,
         "evict_timeout":2000000,"non_hh_weight":3}""",
     ),
+    "skbprio": ("skbprio", {"limit": "100 packets"}, "limit 100", """{"limit":100}"""),
     "pfifo_head_drop": (
         "pfifo_head_drop",
         {"limit": "55 packets"},
@@ -251,7 +252,7 @@ def test_each_option_that_differs_is_found(case: str, option: str) -> None:
 
 
 def test_every_option_of_the_new_kinds_has_a_case() -> None:
-    for kind in ("fq", "fq_pie", "sfb", "choke", "dualpi2", "hhf", "pfifo_head_drop"):
+    for kind in ("fq", "fq_pie", "sfb", "choke", "dualpi2", "hhf", "skbprio", "pfifo_head_drop"):
         said = {option for of, options, *_ in CASES.values() if of == kind for option in options}
         assert said == set(KINDS[kind].options)
     of_cake = {option for of, options, *_ in CASES.values() if of == "cake" for option in options}
@@ -349,6 +350,7 @@ CHANGES = {
     "sfb": "sfb max 21 target 15 limit 500",
     "dualpi2": "dualpi2 target 21ms",
     "hhf": "hhf limit 501",
+    "skbprio": "skbprio limit 101",
     "choke": "choke limit 500 bandwidth 10Mbit min 51 max 150",
     "pfifo_head_drop": "pfifo_head_drop limit 56",
 }
