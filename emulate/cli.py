@@ -19,14 +19,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import NoReturn
 
-from emulation.errors import (
-    INTERRUPTED,
-    TERMINATED,
-    ConfigError,
-    EmulationError,
-    Terminated,
-    printable,
-)
+from emulation import errors
+from emulation.errors import ConfigError, EmulationError, Terminated, printable
 from emulation.host import storage
 
 #: Subcommand -> what `emulate --help` says about it; a module of `emulate.commands` each.
@@ -57,12 +51,12 @@ BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report it
 
 
 def command_module(name: str) -> ModuleType:
-    """The module behind the subcommand `name`."""
+    """Return the module behind the subcommand `name`."""
     return importlib.import_module(f"emulate.commands.{name}")
 
 
 def build_parser(command: str | None) -> argparse.ArgumentParser:
-    """The parser, with the options of `command` and the names of the others."""
+    """Return the parser, with the options of `command` and the names of the others."""
     parser = argparse.ArgumentParser(
         prog="emulate",
         description="Queue disciplines under bufferbloat, emulated with real code in virtual time.",
@@ -129,21 +123,21 @@ def _main(arguments: list[str]) -> int:
         sys.stdout.flush()
         return status
     except EmulationError as error:
-        return _tell(error)
+        return _print_error(error)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except OSError as error:
-        return _tell(storage.of(error))
+        return _print_error(storage.of(error))
     except Terminated:
         print("emulate: error: terminated", file=sys.stderr)
-        return TERMINATED
+        return errors.TERMINATED
     except KeyboardInterrupt:
         print("emulate: error: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return errors.INTERRUPTED
 
 
-def _tell(error: EmulationError) -> int:
+def _print_error(error: EmulationError) -> int:
     for line in printable(str(error)).splitlines():
         print(f"emulate: error: {line}", file=sys.stderr)
     return error.exit_status

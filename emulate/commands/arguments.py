@@ -11,7 +11,7 @@ from emulation.model.units import Duration, UnitError
 
 
 def whole(text: str) -> int:
-    """A whole number; an `argparse` error, which says what it is, for others."""
+    """Return a whole number; raise an error of `argparse` for any other text."""
     try:
         return int(text)
     except ValueError:
@@ -19,7 +19,7 @@ def whole(text: str) -> int:
 
 
 def positive(text: str) -> int:
-    """A whole number of 1 or more; an `argparse` error, which says what it is, for others."""
+    """Return a whole number of 1 or more; raise an error of `argparse` for any other text."""
     number = whole(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
@@ -27,14 +27,14 @@ def positive(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """A time above 0 in seconds, with or without its unit; an `argparse` error for others."""
+    """Return a time above 0 in seconds, of text with or without a unit; errors as `whole`."""
     try:
-        found = Duration.of_seconds(text).seconds
+        number = Duration.of_seconds(text).seconds
     except UnitError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
-    if not found:
+    if not number:
         raise argparse.ArgumentTypeError(f"'{text}' is not above 0; write e.g. '20 s'")
-    return found
+    return number
 
 
 class Once(argparse.Action):

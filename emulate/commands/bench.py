@@ -83,61 +83,61 @@ def run(args: argparse.Namespace) -> int:
         repeats: list[list[dict[str, Any]]] = [[] for _ in kernels]
         simulated: list[dict[str, float]] = []
         for number in range(args.repeat):
-            for found, one in zip(repeats, kernels, strict=True):
-                if isinstance(one, Checkout):
-                    found.append(one.measure(scenario, args.length))
+            for measurements, built in zip(repeats, kernels, strict=True):
+                if isinstance(built, Checkout):
+                    measurements.append(built.measure(scenario, args.length))
                 else:
-                    found.append(bench.measure(scenario, args.length, one, root))
-                turn = f"{scenario.name} {number + 1}/{args.repeat} {one.digest}"
-                print(f"{turn}: {found[-1]['wall_s']:.2f} s", file=sys.stderr, flush=True)
+                    measurements.append(bench.measure(scenario, args.length, built, root))
+                turn = f"{scenario.name} {number + 1}/{args.repeat} {built.digest}"
+                print(f"{turn}: {measurements[-1]['wall_s']:.2f} s", file=sys.stderr, flush=True)
             if python is not None:
                 simulated.append(bench.simulator(scenario, args.length, python))
                 turn = f"{scenario.name} {number + 1}/{args.repeat} {ns3.REQUIREMENT}"
                 print(f"{turn}: {simulated[-1]['wall_s']:.2f} s", file=sys.stderr, flush=True)
         pairs = zip(kernels, repeats, strict=True)
-        entries += [bench.report(scenario, one, found) for one, found in pairs]
+        entries += [bench.report(scenario, *pair) for pair in pairs]
         if other:
             compared.append(bench.comparison(*entries[-2:]))
         if simulated:
             against.append(bench.against(entries[-len(kernels)], simulated))
-    told = {
+    report = {
         "format": bench.FORMAT,
         "machine": facts.about(),
         "kernels": [
-            {"digest": one.digest, "release": one.release, "path": str(one.path)} for one in kernels
+            {"digest": of.digest, "release": of.release, "path": str(of.path)} for of in kernels
         ],
         "length_s": args.length,
         "scenarios": entries,
         "comparison": compared,
         "against": against,
     }
-    print(json.dumps(told, indent=2) if args.json else "\n".join(lines(told)))
+    print(json.dumps(report, indent=2) if args.json else "\n".join(lines(report)))
     return 0
 
 
-def lines(told: dict[str, Any]) -> list[str]:
-    """The report for people, tab-separated: median (least–greatest)."""
-    about = told["machine"]
-    found = [f"{about['cpu_model']}, {about['cpus']} CPUs, Linux {about['host_kernel']}"]
-    found.append("\t".join(("scenario", "kernel", "guests", *QUANTITIES)))
-    for entry in told["scenarios"]:
+def lines(report: dict[str, Any]) -> list[str]:
+    """Return the report for people, tab-separated: median (least–greatest)."""
+    about = report["machine"]
+    texts = [f"{about['cpu_model']}, {about['cpus']} CPUs, Linux {about['host_kernel']}"]
+    texts.append("\t".join(("scenario", "kernel", "guests", *QUANTITIES)))
+    for entry in report["scenarios"]:
         shown = [_shown(name, entry[name]) for name in QUANTITIES]
-        found.append("\t".join((entry["scenario"], entry["kernel"], str(entry["guests"]), *shown)))
-    for entry in told["comparison"]:
+        texts.append("\t".join((entry["scenario"], entry["kernel"], str(entry["guests"]), *shown)))
+    for entry in report["comparison"]:
         ratios = [f"{ratio:.3f}" if ratio else "-" for ratio in entry["ratio"].values()]
         same = {True: "same data", False: "other data", None: "no data"}[entry["identical"]]
-        found.append("\t".join((entry["scenario"], "first/second", same, *ratios)))
-    for entry in told["against"]:
+        texts.append("\t".join((entry["scenario"], "first/second", same, *ratios)))
+    for entry in report["against"]:
         shown = [_shown(name, entry.get(name)) for name in QUANTITIES]
-        found.append("\t".join((entry["scenario"], entry["simulator"], "-", *shown)))
+        texts.append("\t".join((entry["scenario"], entry["simulator"], "-", *shown)))
         goodput = _shown("goodput", entry["goodput_mbit_s"])
         faster = entry["faster"]
-        found.append(
+        texts.append(
             f"{entry['scenario']}: the load runs {faster['load_factor']:.2f} times as fast as in "
             f"{entry['simulator']}, {faster['hops_per_s']:.2f} times by packet-hops, all of a run "
             f"{faster['wall_s']:.2f} times; goodput there is {goodput} Mbit/s of both directions"
         )
-    return found
+    return texts
 
 
 def _shown(name: str, values: dict[str, float] | None) -> str:

@@ -18,6 +18,9 @@ from emulation.config.ownfile import FILE
 from emulation.errors import ConfigError
 from emulation.study import studies, trust
 
+#: What JSON has of a problem.
+FIELDS = ("line", "key", "what", "todo")
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate check`."""
@@ -62,23 +65,18 @@ def _report(name: str) -> dict[str, Any]:
             if only in ("", experiment.name, *experiment.labels)
         ]
         if not chosen:
-            raise ConfigError(
-                f"has no experiment '{only}'", str(path), f"emulate list {path.parent}"
-            )
+            todo = f"emulate list {path.parent}"
+            raise ConfigError(f"has no experiment '{only}'", str(path), todo)
         for experiment in chosen:
             select(experiment, seed=experiment.seeds[0])  # refuses what cannot run
         errors = _beside(path.parent) if not only and path.name == studies.FILE else []
-        if errors:
-            problems = [{"line": None, "key": "", "what": text, "todo": ""} for text in errors]
-            return {"file": str(path), "valid": False, "problems": problems, "errors": errors}
+        problems = [{"line": None, "key": "", "what": text, "todo": ""} for text in errors]
     except ConfigError as error:
-        fields = ("line", "key", "what", "todo")
-        problems = [
-            {field: getattr(problem, field) for field in fields} for problem in error.problems
-        ]
+        problems = [{name: getattr(of, name) for name in FIELDS} for of in error.problems]
         if not problems:  # the file could not be read
             problems = [{"line": None, "key": "", "what": error.what, "todo": error.todo}]
         errors = str(error).splitlines()
+    if problems:
         return {"file": str(path), "valid": False, "problems": problems, "errors": errors}
     notes = dict.fromkeys(
         note
@@ -86,13 +84,10 @@ def _report(name: str) -> dict[str, Any]:
         for point in experiment.points
         for note in remarks.of_point(point)
     )
+    counts = [(len(experiment.points), len(experiment.seeds)) for experiment in chosen]
     experiments = [
-        {
-            "id": experiment.id,
-            "points": len(experiment.points),
-            "runs": len(experiment.points) * len(experiment.seeds),
-        }
-        for experiment in chosen
+        {"id": experiment.id, "points": points, "runs": points * seeds}
+        for experiment, (points, seeds) in zip(chosen, counts, strict=True)
     ]
     report = {"file": str(path), "valid": True, "experiments": experiments}
     return {**report, "notes": list(notes)} if notes else report

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         axes = dict.fromkeys(axis for point in chosen.points for axis, _ in point.axes)
         rows = [_point_row(chosen, point, [*axes]) for point in chosen.points]
     else:
-        rows = [_experiment_row(found) for found in of_study]
+        rows = [_experiment_row(experiment) for experiment in of_study]
     if args.json:
         print(json.dumps(rows, indent=2))
     else:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _experiments(name: str | None) -> tuple[Experiment, ...] | None:
-    """Those of all studies, or of the one called `name`; None where it is no study."""
+    """Return those of all studies, or of the one called `name`; None where it is no study."""
     if name is None:
         return experiments()
     try:
@@ -61,39 +61,39 @@ def _experiments(name: str | None) -> tuple[Experiment, ...] | None:
     return load(folder).experiments
 
 
-def _experiment_row(found: Experiment) -> dict[str, Any]:
-    runs = len(found.points) * len(found.seeds)
-    wall = wall_seconds(found, found.points) * len(found.seeds)
+def _experiment_row(chosen: Experiment) -> dict[str, Any]:
+    points, seeds = chosen.points, len(chosen.seeds)
     return {
-        "experiment": found.id,
-        "section": found.section,
-        "title": found.title,
-        "points": len(found.points),
-        "seeds": len(found.seeds),
-        "runs": runs,
-        "virtual_s": sum(point.traffic.length.seconds for point in found.points) * len(found.seeds),
-        "wall_s": round(wall / _cores()),
+        "experiment": chosen.id,
+        "section": chosen.section,
+        "title": chosen.title,
+        "points": len(points),
+        "seeds": seeds,
+        "runs": len(points) * seeds,
+        "virtual_s": sum(point.traffic.length.seconds for point in points) * seeds,
+        "wall_s": round(wall_seconds(chosen, points) * seeds / _cores()),
     }
 
 
-def _point_row(found: Experiment, point: Point, axes: Sequence[str]) -> dict[str, Any]:
-    """`axes`: all that vary in the experiment, of which the point may lack one."""
+def _point_row(chosen: Experiment, point: Point, axes: Sequence[str]) -> dict[str, Any]:
+    """Return a row; `axes` are all that vary in the experiment, of which the point may lack one."""
     values = dict(point.axes)
+    tested = point.link.name != NONE and point.queues
     return {
         "label": point.label,
         "link": point.link.name,
         "qdisc": point.qdisc,
         "cc": point.cc,
         **{axis: values.get(axis, "") for axis in axes if axis not in ("link", "qdisc", "cc")},
-        "up": _words(point.up) if point.link.name != NONE and point.queues else "",
-        "down": _words(point.down) if point.link.name != NONE and point.queues else "",
+        "up": _words(point.up) if tested else "",
+        "down": _words(point.down) if tested else "",
         "virtual_s": point.traffic.length.seconds,
-        "wall_s": round(wall_seconds(found, [point])),
+        "wall_s": round(wall_seconds(chosen, [point])),
     }
 
 
 def _words(qdisc: Qdisc) -> str:
-    """The qdisc as `tc` gets it, behind it the interface's queue length where it sets one."""
+    """Return the words for `tc`, and the interface's queue length where the qdisc sets one."""
     length = f" (txqueuelen {qdisc.txqueuelen.count})" if qdisc.txqueuelen else ""
     return " ".join(qdisc.tc_arguments()) + length
 
@@ -103,15 +103,12 @@ def _cores() -> int:
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
-    """A table for people; tab-separated where the output is no terminal."""
+    """Print a table for people; tab-separated where the output is no terminal."""
     columns = list(rows[0])
     cells = [[_text(column, row[column]) for column in columns] for row in rows]
     titles = [column.removesuffix("_s").replace("_", " ") for column in columns]
-    numbers = [
-        title
-        for column, title in zip(columns, titles, strict=True)
-        if isinstance(rows[0][column], int | float)
-    ]
+    pairs = zip(titles, rows[0].values(), strict=True)
+    numbers = [title for title, value in pairs if isinstance(value, int | float)]
     estimate = f"wall: estimated, on {_cores()} cores, from the runs that this machine has done"
     notes = [(estimate, "dim")] if "points" in columns else []
     print_table(titles, cells, numbers=numbers, notes=notes)
@@ -124,7 +121,7 @@ def _text(column: str, value: Any) -> str:
 
 
 def _clock(duration: Duration) -> str:
-    """`2 h 05 min`, `3 min 20 s`, `12 s`."""
+    """Return a time as `2 h 05 min`, `3 min 20 s` or `12 s`."""
     minutes, seconds = divmod(round(duration.seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

@@ -95,13 +95,10 @@ def _study(
     if source.problems:
         return None
     context = context_of(file, folder)
-    found = [
-        _experiment(Points(Sweep(file, name, joining), folder, context), source)
-        for name in file.experiments
-    ]
+    makers = (Points(Sweep(file, name, joining), folder, context) for name in file.experiments)
+    experiments = tuple(filter(None, [_experiment(maker, source) for maker in makers]))
     if source.problems:
         return None
-    experiments = tuple(experiment for experiment in found if experiment is not None)
     _check_distinct(experiments, source)
     if source.problems:
         return None
@@ -160,8 +157,8 @@ def _experiment(maker: Points, source: Source) -> Experiment | None:
         todo = "give the experiment another name, so that a name means one thing"
         problems.append(source.problem(("experiments", name), what, todo))
     if problems:
-        known = dict.fromkeys(source.problems)  # many points and experiments share a problem
-        source.problems += [new for new in dict.fromkeys(problems) if new not in known]
+        # many points and experiments share a problem
+        source.problems[:] = dict.fromkeys([*source.problems, *problems])
         return None
     return Experiment(
         paper=file.study,
@@ -492,7 +489,7 @@ def check(run: Run) -> None:
         for name, value in settings:
             since = sysctls.releases(name, value)
             if not recipe.in_range(run.kernel, since):
-                fit = [one for one in recipe.all_series() if recipe.in_range(one, since)]
+                fit = [other for other in recipe.all_series() if recipe.in_range(other, since)]
                 todo = f"choose the kernel {' or '.join(fit)}"
                 raise ConfigError(f"Linux {run.kernel} has no {name} = {value}", where, todo)
 

@@ -30,7 +30,7 @@ from emulation.model.topology import Link
 from emulation.model.units import Packets, Rate
 from emulation.model.wifi import Wifi, options
 from emulation.study.problems import read
-from emulation.study.schema import FASTEST, Flaw, Flaws, Memory, unknown
+from emulation.study.schema import FASTEST, Flaw, Flaws, Memory, refuse, unknown
 from emulation.study.source import Path
 
 _MEMORY: TypeAdapter[Any] = TypeAdapter(Memory)
@@ -76,12 +76,12 @@ class Points:
     def _controls(self) -> tuple[Control, ...]:
         """Return the study's own congestion controls."""
         sections = self.file.controls.items()
-        found = []
+        controls = []
         for name, section in sections:
             together = tuple(other for other, of in sections if of.module == section.module)
             source = replace(module.source(self.folder / section.module), controls=together)
-            found.append(Control(name, source, section.parameters))
-        return tuple(found)
+            controls.append(Control(name, source, section.parameters))
+        return tuple(controls)
 
     def point(self, values: Sequence[Value]) -> Point:
         """Make the point of these values.
@@ -161,8 +161,8 @@ class Points:
             return NONE
         name = chosen["qdisc"].text
         if name not in self.file.qdiscs and name not in qdiscs.tested():
-            known = [*self.file.qdiscs, *qdiscs.tested()]
-            what, todo = unknown("qdisc", name, list(dict.fromkeys(known)))
+            names = dict.fromkeys([*self.file.qdiscs, *qdiscs.tested()])
+            what, todo = unknown("qdisc", name, names)
             raise Flaws((("qdisc",), what, own.own().outside(self.file.study, name) or todo))
         return name
 
@@ -185,12 +185,10 @@ class Points:
             return len(options) < len(settings) or not settings
         if value.axis in section.by or section.kind not in qdiscs.KINDS:
             return True
-        known = qdiscs.KINDS[section.kind].options
-        return all(
-            path.removeprefix("qdisc.") in known
-            for path, value in options.items()
-            if value is not None
-        )
+        names = {
+            path.removeprefix("qdisc.") for path, value in options.items() if value is not None
+        }
+        return names <= qdiscs.KINDS[section.kind].options.keys()
 
     def _settings(self, value: Value, qdisc: str) -> dict[str, Any]:
         """Map the paths of the parameters that a value of an axis sets to their values."""
@@ -291,9 +289,8 @@ class Points:
                 except Flaws as error:
                     raise Flaws(*error.below(axis)) from None
             if kind := qdiscs.KINDS.get(section.kind):  # each is valid; now all of them together
-                wrong = [*kind.flaws(options), *kind.missing(options)]
-                if wrong:
-                    raise Flaws(*((("qdisc", option), what, todo) for option, what, todo in wrong))
+                wrong = (*kind.flaws(options), *kind.missing(options))
+                refuse((("qdisc", option), what, todo) for option, what, todo in wrong)
             txqueuelen = options.pop("txqueuelen", None)
             assert txqueuelen is None or isinstance(txqueuelen, Packets)
             source = None
@@ -369,8 +366,7 @@ def _results(*parts: Callable[[], Any]) -> tuple[Any, ...]:
             results.append(part())
         except Flaws as error:
             flaws += error.flaws
-    if flaws:
-        raise Flaws(*flaws)
+    refuse(flaws)
     return tuple(results)
 
 
@@ -382,13 +378,9 @@ def _check(point: Point, set_by: Mapping[Path, str]) -> None:
         raise Flaws((("rig",), str(error), "correct the rig")) from None
     nodes = [node.name for node in topology.nodes]
     flaws: list[Flaw] = [
-        (("rig", "eras", node), *unknown("node", node, nodes))
-        for node, _ in point.rig.eras
-        if node not in nodes
-    ]
-    flaws += [
-        (("rig", "hosts", node), *unknown("node", node, nodes))
-        for node, _ in point.rig.hosts
+        (("rig", key, node), *unknown("node", node, nodes))
+        for key, pairs in (("eras", point.rig.eras), ("hosts", point.rig.hosts))
+        for node, _ in pairs
         if node not in nodes
     ]
     try:
@@ -404,8 +396,7 @@ def _check(point: Point, set_by: Mapping[Path, str]) -> None:
     if point.rig.tested and not topology.queues():
         what = "has no queue under test, but the sweep has a link and a qdisc for it"
         flaws.append((("rig",), what, "write 'bottleneck: false', or give a port the qdisc"))
-    if flaws:
-        raise Flaws(*(_at_axis(flaw, set_by) for flaw in flaws))
+    refuse(_at_axis(flaw, set_by) for flaw in flaws)
 
 
 def _at_axis(flaw: Flaw, set_by: Mapping[Path, str]) -> Flaw:

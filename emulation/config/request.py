@@ -26,11 +26,15 @@ class OtherLength(ConfigError):
 def request(run: Run) -> dict[str, Any]:
     """Return the entries of a provenance that say what `run` was asked to be."""
     point = run.point
+    origin: dict[str, Any] = {"experiment": point.label}
+    if point.settings:
+        origin = {"experiment": run.experiment.name, "label": point.label}
+        origin["settings"] = dict(point.settings)
     outside = [*point.outside, *(["seed"] if run.seed not in run.experiment.seeds else [])]
     return {
         "run": run.id,
         "paper": run.experiment.paper,
-        **_origin(run),
+        **origin,
         "link": point.link.name,
         "qdisc": point.qdisc,
         "cc": point.cc,
@@ -42,15 +46,6 @@ def request(run: Run) -> dict[str, Any]:
         "axes": dict(point.axes),
         **({"outside_sweep": outside} if outside else {}),
     }
-
-
-def _origin(run: Run) -> dict[str, Any]:
-    """Return a run's experiment, and the settings that were made beyond its sweep."""
-    label = run.point.label
-    if not run.point.settings:
-        return {"experiment": label}
-    settings = dict(run.point.settings)
-    return {"experiment": run.experiment.name, "label": label, "settings": settings}
 
 
 def write(runs: Sequence[Run]) -> str:

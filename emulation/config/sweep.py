@@ -16,7 +16,7 @@ from typing import Any
 
 from emulation.config.studyfile import Block, ExperimentSection, StudyFile
 from emulation.model.axis import Value
-from emulation.study.schema import Flaw, Flaws, unknown
+from emulation.study.schema import Flaw, Flaws, refuse, unknown
 from emulation.study.source import Path
 
 #: Axes that every study has, in addition to paths of parameters.
@@ -86,8 +86,7 @@ class Sweep:
             elif axis != "experiment" and axis not in (*BUILT_IN, *self.file.axes):
                 valid = ("experiment", "link", "qdisc", "cc", *self.file.axes)
                 flaws.append((("id",), *unknown("axis", axis, valid)))
-        if flaws:
-            raise Flaws(*flaws)
+        refuse(flaws)
 
     @staticmethod
     def check_names(file: StudyFile) -> list[Flaw]:
