@@ -28,8 +28,7 @@ class Totals:
 
     def since(self, first: Totals) -> Totals:
         """Return what was counted since `first`."""
-        known = self.marks is not None and first.marks is not None
-        marks = self.marks - first.marks if known else None  # type: ignore[operator]
+        marks = None if self.marks is None or first.marks is None else self.marks - first.marks
         return Totals(self.packets - first.packets, self.drops - first.drops, marks, self.queued)
 
 
@@ -124,9 +123,7 @@ def during(samples: list[Counters], began_ns: int) -> list[dict[str, Any]]:
     """
     left_out = ("time_ns", "handle", "parent", "kind", "options", "refcnt")
     return [
-        {
-            "time_s": round((sample["time_ns"] - began_ns) / 1e9, 6),
-            **{name: value for name, value in sample.items() if name not in left_out},
-        }
+        {"time_s": round((sample["time_ns"] - began_ns) / 1e9, 6)}
+        | {name: value for name, value in sample.items() if name not in left_out}
         for sample in samples[1:-1]
     ]

@@ -84,8 +84,8 @@ def of_flows(packets: pd.DataFrame, answers: pd.DataFrame, rtts: Rtts) -> Sent:
     packets["kind"] = packets["flow"].map(kinds(packets, rtts))
     ends = ["protocol", "target", "source", "target_port", "source_port"]  # from the other side
     flows = packets[[*FLOW, "flow"]].drop_duplicates("flow")
-    known = answers[[*ends, "time_ns", "ack"]].set_axis([*FLOW, "time_ns", "ack"], axis=1)
-    by_flow = known.merge(flows, on=FLOW).groupby("flow")
+    named = answers[[*ends, "time_ns", "ack"]].set_axis([*FLOW, "time_ns", "ack"], axis=1)
+    by_flow = named.merge(flows, on=FLOW).groupby("flow")
     return Sent(packets, {flow: _tuples(came, "time_ns", "ack") for flow, came in by_flow})
 
 

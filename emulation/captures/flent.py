@@ -30,7 +30,7 @@ class About:
 
     @property
     def steps(self) -> int:
-        """The number of steps of the load."""
+        """Return the number of steps of the load."""
         return -(-self.length.nanoseconds // self.step.nanoseconds)
 
 

@@ -34,12 +34,12 @@ class Followed:
 
     @property
     def sent(self) -> Bools:
-        """Which packets left."""
+        """Return which packets left."""
         return self.place >= 0
 
     @property
     def marked(self) -> Bools:
-        """Which packets were marked on the way."""
+        """Return which packets were marked on the way."""
         marked = np.zeros(len(self.place), dtype=bool)
         marked[self.sent] = self.behind["ce"].to_numpy()[self.place[self.sent]]
         already: Bools = self.before["ce"].to_numpy(dtype=bool)
@@ -47,14 +47,14 @@ class Followed:
 
     @cached_property
     def left_ns(self) -> Ints:
-        """When each packet left, since 1970; -1 if it was dropped."""
+        """Return when each packet left, since 1970; -1 if it was dropped."""
         left = np.full(len(self.place), -1, dtype=np.int64)
         left[self.sent] = self.behind["time_ns"].to_numpy()[self.place[self.sent]]
         return left
 
     @property
     def delay_ns(self) -> Ints:
-        """How long each packet took; -1 if it was dropped."""
+        """Return how long each packet took; -1 if it was dropped."""
         return np.where(self.sent, self.left_ns - self.before["time_ns"].to_numpy(), -1)
 
     def table(self) -> pd.DataFrame:

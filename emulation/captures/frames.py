@@ -146,7 +146,7 @@ def fields(content: NDArray[np.uint8]) -> NDArray[Any]:
     packet = np.dtype(
         {
             "names": list(_FIELDS),
-            "formats": [format_ for format_, _ in _FIELDS.values()],
+            "formats": [form for form, _ in _FIELDS.values()],
             "offsets": [offset for _, offset in _FIELDS.values()],
             "itemsize": content.shape[1],
         }

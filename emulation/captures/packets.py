@@ -262,12 +262,7 @@ def _close(passages: Passages, pending: Ints, end: pd.Series, queued: int) -> No
 
 
 def _check_end(
-    passages: Passages,
-    end: pd.Series,
-    first: Totals,
-    last: Totals,
-    superpackets: bool,
-    where: str,
+    passages: Passages, end: pd.Series, first: Totals, last: Totals, superpackets: bool, where: str
 ) -> None:
     """Raise `GuestFailure` unless the table has as many packets, drops and marks as `last`."""
     counted = last.since(first)
@@ -372,11 +367,7 @@ def write(
 
 
 def _columns(
-    table: pd.DataFrame,
-    records: NDArray[Any],
-    passages: Passages,
-    part: slice,
-    decided_ns: Ints,
+    table: pd.DataFrame, records: NDArray[Any], passages: Passages, part: slice, decided_ns: Ints
 ) -> dict[str, Any]:
     """Return the columns of the rows `part` of the table, of these packets."""
     fate, in_ns = passages.fate[part], table["time_ns"].to_numpy()

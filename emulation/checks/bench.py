@@ -118,7 +118,7 @@ class Checkout:
 
     @property
     def digest(self) -> str:
-        """Its name in the report."""
+        """Return its name in the report."""
         return str(self.path)
 
     def measure(self, scenario: Scenario, length_s: float) -> dict[str, Any]:
@@ -263,9 +263,9 @@ def measure(scenario: Scenario, length_s: float, built: Kernel, root: RootFs) ->
                 pool.submit(guest, scenario, seed, length_s, built, root)
                 for seed in range(1, cores + 1)
             ]
-            guests = [one.result() for one in waiting]
+            guests = [future.result() for future in waiting]
         # From the first guest's start: the pool's own processes take no part.
-        wall_s = max(one.wall_s for one in guests)
+        wall_s = max(guest.wall_s for guest in guests)
     else:
         guests = [guest(scenario, 1, length_s, built, root)]
         wall_s = guests[0].wall_s
@@ -342,7 +342,7 @@ def against(entry: dict[str, Any], repeats: list[dict[str, float]]) -> dict[str,
 
     Our quantities are in `entry`; `faster` has the ratios by load, packet-hops, start-up and run.
     """
-    theirs = {name: spread([one[name] for one in repeats]) for name in repeats[0]}
+    theirs = {name: spread([repeat[name] for repeat in repeats]) for name in repeats[0]}
     ratios = {}
     for name, power in AGAINST.items():
         here, there = entry[name], theirs[name]
@@ -359,10 +359,10 @@ def against(entry: dict[str, Any], repeats: list[dict[str, float]]) -> dict[str,
 
 def spread(values: Sequence[float | None]) -> dict[str, float] | None:
     """Return minimum, median and maximum of the repeats; None if nothing was measured."""
-    known = [value for value in values if value is not None]
-    if not known:
+    numbers = [value for value in values if value is not None]
+    if not numbers:
         return None
-    return {"min": min(known), "median": statistics.median(known), "max": max(known)}
+    return {"min": min(numbers), "median": statistics.median(numbers), "max": max(numbers)}
 
 
 def report(
@@ -374,8 +374,8 @@ def report(
         "kernel": built.digest,
         "guests": repeats[0]["guests"],
         "repeats": len(repeats),
-        **{name: spread([one[name] for one in repeats]) for name in QUANTITIES},
-        "same_data": len({tuple(one["data_sha256"]) for one in repeats}) == 1,
+        **{name: spread([repeat[name] for repeat in repeats]) for name in QUANTITIES},
+        "same_data": len({tuple(repeat["data_sha256"]) for repeat in repeats}) == 1,
         "data_sha256": repeats[0]["data_sha256"],
     }
 
@@ -384,7 +384,7 @@ def comparison(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
     """Return ratios of medians, the first kernel's to the second's, and whether data are equal."""
     ratios = {}
     for name in QUANTITIES:
-        pair = [one[name]["median"] for one in (a, b) if one[name]]
+        pair = [entry[name]["median"] for entry in (a, b) if entry[name]]
         ratios[name] = pair[0] / pair[1] if len(pair) == 2 and pair[1] else None
     same = a["data_sha256"] == b["data_sha256"] and a["same_data"] and b["same_data"]
     return {"scenario": a["scenario"], "kernels": [a["kernel"], b["kernel"]], "ratio": ratios} | {

@@ -141,32 +141,32 @@ def _cell(run: RunFile) -> str:
 
 
 def sentences(counted: Counter[str], where: Path) -> list[str]:
-    """What to tell the user: a sentence per reason; none where all runs are current."""
+    """Return a sentence per reason for the user; none where all runs are current."""
     total = counted.total()
-    said = {part: f"are stale: {why}" for part, why in STALE.items()} | {
+    words = {part: f"are stale: {why}" for part, why in STALE.items()} | {
         UNKNOWN: "cannot be told: the kernel or the guest's tools are not built here"
         " (./reproduce-all --setup-only)",
         MENDED: "had the same tools among other packages of Debian: 'emulate verify' compares",
     }
     return [
-        f"{count} of {total} runs in {where} {said[part]}"
+        f"{count} of {total} runs in {where} {words[part]}"
         for part, count in counted.items()
         if part != "current"
     ]
 
 
 def _identity(series: str) -> str | None:
-    """That of today's kernel of `series`; None where it is not built."""
+    """Return that of today's kernel of `series`; None where it is not built."""
     built = kernel.find(series)
     return built.identity if built else None
 
 
 def _today(job: dict[str, Any], kernel_digest: str | None, root: RootFs | None) -> dict[str, Any]:
-    """By part what a run would be made of, as a digest or versions; None where that is not built
-    yet."""
+    """Return by part what a run would be made of, as a digest or versions; None where that is not
+    built yet."""
     return {
         "kernel": kernel_digest,
-        "tools": {one: root.packages[one] for one in provenance.SPELLED_OUT} if root else None,
+        "tools": {name: root.packages[name] for name in provenance.SPELLED_OUT} if root else None,
         "root": root.digest if root else None,
         "guest": provenance.guest_code_digest(job),
         "job": provenance.digest(json.dumps(job, sort_keys=True).encode()),
@@ -174,7 +174,7 @@ def _today(job: dict[str, Any], kernel_digest: str | None, root: RootFs | None) 
 
 
 def _made_of(identity: dict[str, Any]) -> dict[str, Any]:
-    """The same of a run that was made, from its provenance."""
+    """Return the same of a run that was made, from its provenance."""
     root = {"tools": identity["root"]["tools"], "root": identity["root"]["digest"]}
     return {"kernel": identity["kernel"]["digest"], **root} | {
         part: identity[part] for part in ("guest", "job")

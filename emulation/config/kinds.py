@@ -14,12 +14,7 @@ from emulation.study import code
 
 FOLDER = "kinds"
 
-REGISTRIES: tuple[Registry[Any], ...] = (
-    qdiscs.KINDS,
-    rigs.KINDS,
-    traffic.KINDS,
-    probes.KINDS,
-)
+REGISTRIES: tuple[Registry[Any], ...] = (qdiscs.KINDS, rigs.KINDS, traffic.KINDS, probes.KINDS)
 
 
 def add(folder: Path) -> None:

@@ -42,7 +42,7 @@ class Curve:
         return ("m1", rates[0], "d", f"{self.d.nanoseconds // 1000}us", "m2", rates[1])
 
     def expect(self) -> list[float]:
-        """What must be read back: m1 in bit/s, d in us, m2 in bit/s."""
+        """Return what must be read back: m1 in bit/s, d in us, m2 in bit/s."""
         return [self.m1.bits_per_second, self.d.us, self.m2.bits_per_second]
 
 
@@ -56,14 +56,14 @@ class TreeClass:
     options: tuple[tuple[str, Rate | Size | int | Curve], ...]
 
     def __post_init__(self) -> None:
-        known = CLASS_OPTIONS.get(self.kind)
-        if known is None:
+        names = CLASS_OPTIONS.get(self.kind)
+        if names is None:
             what = f"class {self.classid}: {self.kind} has no classes that could be made"
             raise ValueError(f"{what}; valid: {', '.join(CLASS_OPTIONS)}")
         options = dict(self.options)
         for name in options:
-            if name not in known:
-                valid = ", ".join(known)
+            if name not in names:
+                valid = ", ".join(names)
                 raise ValueError(f"class {self.classid}: {self.kind} has no {name}; valid: {valid}")
         if self.kind == "htb" and "rate" not in options:
             raise ValueError(f"class {self.classid}: htb needs a rate; add it")
@@ -102,16 +102,14 @@ class TreeClass:
         return tuple(arguments)
 
     def expect(self) -> dict[str, float | list[float] | None]:
-        """What must be read back: rates in bit/s, sizes in bytes; a curve, or None for no curve."""
+        """Return what must be read back: rates in bit/s, sizes in bytes; None for no curve."""
         options = dict(self.options)
         if self.kind == "hfsc":
             both = options.get("sc")
-            curves = {name: options.get(name, both) for name in ("rt", "ls")} | {
-                "ul": options.get("ul")
-            }
+            curves = [(name, options.get(name, both)) for name in ("rt", "ls")]
             return {
                 name: curve.expect() if isinstance(curve, Curve) else None
-                for name, curve in curves.items()
+                for name, curve in (*curves, ("ul", options.get("ul")))
             }
         expected: dict[str, float | list[float] | None] = {}
         if self.kind == "htb":
@@ -198,28 +196,24 @@ class Tree:
     def _check_parent(self, attached: Attached, places: dict[str, Attached]) -> None:
         owner = places.get(f"{_major(attached.parent)}:")
         classids = {tree_class.classid for tree_class in self.classes}
-        known = owner is not None and (
-            owner.qdisc.kind not in CLASS_OPTIONS or attached.parent in classids
-        )
-        if not known:
-            what = (
-                f"the qdisc {attached.handle} is in a class that does not exist: {attached.parent}"
-            )
-            raise ValueError(f"{what}; add it to the tree")
+        needs_class = owner is None or owner.qdisc.kind in CLASS_OPTIONS
+        if needs_class and (owner is None or attached.parent not in classids):
+            place = f"in a class that does not exist: {attached.parent}"
+            raise ValueError(f"the qdisc {attached.handle} is {place}; add it to the tree")
 
     def _check_order(self) -> None:
         """Raise `ValueError` where a class or qdisc comes before its parent, which `tc` refuses."""
-        known = {"root"}
+        before = {"root"}
         for attached in self.qdiscs:
             owner = f"{_major(attached.parent)}:"
-            if attached.parent != "root" and owner not in known:
+            if attached.parent != "root" and owner not in before:
                 raise ValueError(f"{attached.handle} comes before its parent {owner}; swap the two")
-            known.add(attached.handle)
+            before.add(attached.handle)
         for tree_class in self.classes:
-            if tree_class.parent not in known:
+            if tree_class.parent not in before:
                 what = f"class {tree_class.classid}: its parent {tree_class.parent}"
                 raise ValueError(f"{what} does not come before it; add it, or swap the two")
-            known.add(tree_class.classid)
+            before.add(tree_class.classid)
 
     def attached(self) -> tuple[Attached, ...]:
         """Return the qdiscs of the port itself, in the order in which they are installed."""

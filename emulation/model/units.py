@@ -44,14 +44,14 @@ class Quantity:
 
     @property
     def base(self) -> int:
-        """The value in base units."""
+        """Return the value in base units."""
         value: int
         (value,) = vars(self).values()
         return value
 
     @classmethod
     def unit(cls) -> str:
-        """The base unit: bit/s, ns, B or packets."""
+        """Return the base unit: bit/s, ns, B or packets."""
         return next(iter(cls.UNITS))
 
     @classmethod
@@ -88,10 +88,10 @@ class Quantity:
 
     @classmethod
     def _unknown(cls, unit: str) -> str:
-        known = {name.casefold(): name for name in cls.UNITS}
-        close = [name for name in known if name.startswith(unit.casefold())]  # m: ms or min
-        close = close or difflib.get_close_matches(unit.casefold(), known, n=1)
-        names = " or ".join(f"'{known[name]}'" for name in close)
+        units = {name.casefold(): name for name in cls.UNITS}
+        close = [name for name in units if name.startswith(unit.casefold())]  # m: ms or min
+        close = close or difflib.get_close_matches(unit.casefold(), units, n=1)
+        names = " or ".join(f"'{units[name]}'" for name in close)
         hint = f", did you mean {names}?" if close else ""
         return f"unknown unit '{unit}'{hint} (known: {', '.join(cls.UNITS)})"
 
@@ -113,7 +113,7 @@ class Rate(Quantity):
 
     @property
     def mbit_per_s(self) -> float:
-        """The rate in Mbit/s."""
+        """Return the rate in Mbit/s."""
         return self.bits_per_second / 10**6
 
 
@@ -144,17 +144,17 @@ class Duration(Quantity):
 
     @property
     def us(self) -> float:
-        """The duration in microseconds."""
+        """Return the duration in microseconds."""
         return self.nanoseconds / 10**3
 
     @property
     def ms(self) -> float:
-        """The duration in milliseconds."""
+        """Return the duration in milliseconds."""
         return self.nanoseconds / 10**6
 
     @property
     def seconds(self) -> float:
-        """The duration in seconds."""
+        """Return the duration in seconds."""
         return self.nanoseconds / 10**9
 
 

@@ -101,7 +101,7 @@ class Wifi:
 
 
 def options(section: Mapping[str, Any]) -> Options:
-    """The options of one device as frozen pairs."""
+    """Return the options of one device as frozen pairs."""
     return tuple((name, _frozen(value)) for name, value in section.items())
 
 
@@ -212,8 +212,8 @@ def _values(
 
 
 def _is(value: Any, values: Values) -> bool:
-    known = isinstance(value, str | int) and value in values
-    return known and isinstance(value, bool) is (values is _SWITCH)
+    is_one = isinstance(value, str | int) and value in values
+    return is_one and isinstance(value, bool) is (values is _SWITCH)
 
 
 def _in_words(values: Values) -> str:

@@ -74,7 +74,7 @@ class Execution:
 
     @property
     def memory_mib(self) -> int:
-        """Memory of the guest in MiB."""
+        """Return the memory of the guest in MiB."""
         if self.memory is None and self.rig is not None:
             return self.rig.memory_mib
         return math.ceil((self.memory or MEMORY).bytes / 2**20)
@@ -121,7 +121,7 @@ class Outcome:
 
     @property
     def files(self) -> list[str]:
-        """The files that the command left, relative to its folder."""
+        """Return the files that the command left, relative to its folder."""
         place = self.folder / "files"
         return sorted(str(path.relative_to(place)) for path in place.rglob("*") if path.is_file())
 
@@ -193,7 +193,7 @@ def _identity(
     return {
         "kernel": {"series": kernel.series, "release": kernel.release, "digest": kernel.identity},
         "root": root.digest,
-        "layers": [one.about for one in wanted.layers],
+        "layers": [layer.about for layer in wanted.layers],
         "guest": provenance.guest_code_digest(job),
         **({"modules": {m.name: m.digest for m in machine.modules}} if machine.modules else {}),
         "files": {
@@ -223,14 +223,14 @@ def _names(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-def difference(one: Path, other: Path) -> str | None:
+def difference(first: Path, second: Path) -> str | None:
     """Describe the first byte in which the files of two outcomes differ, or return None.
 
     What the command printed is compared first, the record last.
     """
-    names = sorted({*_names(one), *_names(other)}, key=lambda name: (_order(name), name))
+    names = sorted({*_names(first), *_names(second)}, key=lambda name: (_order(name), name))
     for name in names:
-        left, right = one / name, other / name
+        left, right = first / name, second / name
         for path, which in ((left, "first"), (right, "second")):
             if not path.exists():
                 return f"{name}: is missing from the {which} outcome"

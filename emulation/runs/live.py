@@ -45,17 +45,17 @@ class Live:
 
     @property
     def total_s(self) -> float:
-        """Virtual seconds that the run takes, approximately."""
+        """Return the virtual seconds that the run takes, approximately."""
         return self.run.length.seconds + AROUND_LOAD_S
 
     @property
     def wall_s(self) -> float:
-        """Wall seconds since the start."""
+        """Return the wall seconds since the start."""
         return (self._ended or time.monotonic()) - self._began if self._began else 0.0
 
     @property
     def finished(self) -> bool:
-        """Whether there is a result or an error."""
+        """Return whether there is a result or an error."""
         return self.result is not None or self.error is not None
 
     def start(self) -> Live:

@@ -119,22 +119,23 @@ def execute(
             files = (measured, out / "kernel.log")
             with scratch.reading():
                 qdiscs = json.loads((out / "qdiscs.json").read_text()) if nodes else {}
-                told = provenance.record(run, identity, kernel, ending, qdiscs, *files)
-                told |= run.traffic.record(run, out, ending.steps, qdiscs)
+                entries = provenance.record(run, identity, kernel, ending, qdiscs, *files)
+                entries |= run.traffic.record(run, out, ending.steps, qdiscs)
             if measure is not None:
-                told[datafile.MEASURES] = _measured(run, told, measured, more, folder, measure)
-            if kept and told["data_sha256"] != sha256(target):
+                entries[datafile.MEASURES] = _measured(
+                    run, entries, measured, more, folder, measure
+                )
+            if kept and entries["data_sha256"] != sha256(target):
                 what = "came out otherwise than the run that is there, of other code or tools"
                 raise ConfigError(what, str(target), "add --again to replace that one")
         except EmulationError as error:
             error.where = f"{run.id}: {error.where}" if error.where else run.id
             if keep is not None:
                 scratch.keep(folder, keep / run.id)
-                error.todo = (
-                    f"{error.todo}; " * bool(error.todo) + f"its logs are in {keep / run.id}"
-                )
+                remedy = f"{error.todo}; " if error.todo else ""
+                error.todo = f"{remedy}its logs are in {keep / run.id}"
             raise
-        if not kept and told["data_sha256"] != _data_of(record):
+        if not kept and entries["data_sha256"] != _data_of(record):
             _remove(record)
         for node, path in packets.items() if captures else ():
             _store(out / f"{node}{places.PCAP}", path)
@@ -145,12 +146,12 @@ def execute(
         if not kept:
             if measure is None:
                 _store(measured, target)
-            _keep_log(out / "kernel.log", data / kernel_log(told["kernel_log_sha256"]))
+            _keep_log(out / "kernel.log", data / kernel_log(entries["kernel_log_sha256"]))
             _keep_packages(root, out / "packages.json", data / guest_packages(root.digest))
         if traced:
             shutil.move(out / "trace", history)
         if not kept:
-            (out / "record.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
+            (out / "record.json").write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
             _store(out / "record.json", record)
             if measure is not None:
                 _remove(record, {record, *stored.values()})
@@ -208,15 +209,14 @@ def boot(
         job["traffic"]["raw"] = True
     if machine.layers:
         job["layers"] = layer.names(machine.layers)
-    files, layers = run.traffic.sources(), [one.path for one in machine.layers]
+    files, layers = run.traffic.sources(), [of.path for of in machine.layers]
     modules = machine.modules
     if machine.probe:
         job["probes"] = probe.LIBRARY
         modules += (machine.probe,)
     vm.prepare(folder, machine.root, job, modules, files=files, layers=layers)
     if machine.probe:
-        told = probe.for_module(probes, run)
-        (folder / "job" / probe.PLACES).write_bytes(told)
+        (folder / "job" / probe.PLACES).write_bytes(probe.for_module(probes, run))
     ending = vm.run(machine, folder, on_step, on_poll=on_poll)
     ending.check()
     if machine.trace and not (folder / "job" / "out" / "trace").exists():
