@@ -1,12 +1,18 @@
-"""A figure of several panels, one per setting: the paper's first, others beside and below it."""
+"""The panels of a figure: their grid, their axes and their legends."""
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
+import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
 
+from analysis.plots.marks import handle
 from analysis.plots.style import Palette, look
 from analysis.runs.order import in_order
 from analysis.runs.settings import Setting
@@ -16,11 +22,21 @@ PANEL_INCH: Final = (5.6, 4.2)
 
 ENTRY_INCH: Final = 1.55  # that the longest name of a qdisc takes in a legend
 
-DASHED: Final = (0, (4, 3))  # a line that marks a value
-
 PUBLISHED_CC: Final = "cubic"  # of what papers print
 
 Draw = Callable[[Axes, Setting], object]
+
+
+def panels(
+    width: float, height: float, rows: int = 1, columns: int = 1, **settings: Any
+) -> tuple[Figure, np.ndarray]:
+    """Return a figure of `width` by `height` inches, and its axes by row and column.
+
+    `settings` are matplotlib's of `subplots`.
+    """
+    figure = Figure(figsize=(width, height))
+    figure.set_layout_engine("constrained", wspace=0.04)  # the ends of two axes are two numbers
+    return figure, figure.subplots(rows, columns, squeeze=False, **settings)
 
 
 def grid(settings: Sequence[Setting], palette: Palette, draw: Draw) -> Figure:
@@ -28,23 +44,22 @@ def grid(settings: Sequence[Setting], palette: Palette, draw: Draw) -> Figure:
 
     All panels have the same limits. `draw` must not depend on the order of its calls.
     """
-    eras = list(dict.fromkeys(one.era for one in settings))
-    ccs = list(dict.fromkeys(one.cc for one in settings))
+    eras = list(dict.fromkeys(setting.era for setting in settings))
+    ccs = list(dict.fromkeys(setting.cc for setting in settings))
     if len(settings) == 1:
         figure = Figure(figsize=SINGLE_INCH, layout="constrained")
         draw(figure.add_subplot(), settings[0])
         return figure
     size = (PANEL_INCH[0] * len(eras), PANEL_INCH[1] * len(ccs))
-    figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(len(ccs), len(eras), sharex=True, sharey=True, squeeze=False)
+    figure, axes_of = panels(*size, len(ccs), len(eras), sharex=True, sharey=True)
     for row, cc in enumerate(ccs):
         for column, era in enumerate(eras):
-            axes, setting = panels[row][column], Setting(era, cc)
+            axes, setting = axes_of[row, column], Setting(era, cc)
             if setting not in settings:
                 axes.set_visible(False)
                 continue
             draw(axes, setting)
-            axes.set_title(setting.title, fontsize=11, color=palette.soft, loc="left")
+            axes.set_title(setting.title)
             below = any(Setting(era, other) in settings for other in ccs[row + 1 :])
             before = any(Setting(other, cc) in settings for other in eras[:column])
             axes.tick_params(labelbottom=not below, labelleft=not before)
@@ -54,44 +69,84 @@ def grid(settings: Sequence[Setting], palette: Palette, draw: Draw) -> Figure:
 
 
 def common_top(first: float, every: float) -> float:
-    """Where the y axis of all panels ends: at `every`, the highest value of all of them, but at no
+    """Return where the y axis of all panels ends: at `every`, the highest value of all, but at no
     more than twice `first`, that of the paper's setting, which has to stay readable."""
     return 1.1 * min(every, 2 * first)
 
 
-def hollow(axes: Axes, x: float, y: float, marker: str, color: str, palette: Palette) -> None:
-    """The marker of a value that the paper prints, beside ours."""
-    axes.plot(
-        x, y, marker=marker, markersize=6, markerfacecolor=palette.paper, markeredgecolor=color,
-        markeredgewidth=1.4, linestyle="none", zorder=5,
-    )  # fmt: skip
+def log_axis(axis: Axis, subs: Sequence[float] = (1,)) -> None:
+    """Make an axis logarithmic, with plain numbers at `subs` of each power of ten."""
+    (axis.axes.set_xscale if axis is axis.axes.xaxis else axis.axes.set_yscale)("log")
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
-def qdisc_legend(figure: Figure, qdiscs: Sequence[str], palette: Palette) -> None:
-    """The qdiscs above all panels, each with its colour, marker and dashes, in as many lines as
-    the figure's width asks for."""
-    names = in_order(list(qdiscs))
-    handles = []
-    for name in names:
-        handle = Line2D(
+def name_rows(
+    axes: Axes, names: Sequence[str], palette: Palette, colors: Sequence[str] = ()
+) -> None:
+    """Name the rows of a panel along the y axis, the first at the top, with a line between two.
+
+    `colors` are those of the names, between which there is no line.
+    """
+    axes.set_yticks(range(len(names)), list(names), fontsize=10)
+    axes.set_ylim(len(names) - 0.45, -0.55)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
+    for tick, color in zip(axes.get_yticklabels(), colors, strict=False):
+        tick.set_color(color)
+    for row in range(1, 0 if colors else len(names)):
+        axes.axhline(row - 0.5, color=palette.grid, linewidth=0.8, zorder=0)
+
+
+def legend(figure: Figure, handles: Mapping[str, Artist], **more: Any) -> Legend:
+    """Write a legend above all panels in one line, or as `more` says, which goes to matplotlib."""
+    settings: Any = {
+        "loc": "outside upper left",
+        "ncols": len(handles),
+        "handletextpad": 0.5,
+    } | more
+    written: Legend = figure.legend([*handles.values()], [*handles], **settings)
+    return written
+
+
+def fill_legend(figure: Figure, palette: Palette, filled: str, *hollow: str) -> None:
+    """Say below all panels what filled and hollow markers are."""
+    handles = {filled: handle(palette.soft, palette.soft)}
+    handles |= {name: handle(palette.soft, palette.paper) for name in hollow}
+    legend(figure, handles, loc="outside lower left")
+
+
+def qdisc_legend(
+    figure: Figure,
+    qdiscs: Sequence[str],
+    palette: Palette,
+    more: Mapping[str, Artist] | None = None,
+) -> None:
+    """Name the qdiscs above all panels, each with its colour, marker and dashes, and `more`, in as
+    many lines as the figure's width asks for."""
+    handles: dict[str, Artist] = {}
+    for name in in_order(list(qdiscs)):
+        line = Line2D(
             [], [], color=palette.color(name), linewidth=1.8, marker=look(name).marker,
             markersize=6.5, markeredgecolor=palette.paper, markeredgewidth=0.6,
         )  # fmt: skip
         if look(name).dashes:
-            handle.set_dashes(look(name).dashes)
-        handles.append(handle)
+            line.set_dashes(look(name).dashes)
+        handles[name] = line
+    names = [*handles]
+    handles |= more or {}
     columns = max(1, int(figure.get_figwidth() / ENTRY_INCH))
-    lines = -(-len(names) // columns)
-    legend = figure.legend(
-        handles, names, loc="outside upper left", ncols=-(-len(names) // lines), handlelength=2.2,
-        columnspacing=1.2, handletextpad=0.5,
-    )  # fmt: skip
-    for text, name in zip(legend.get_texts(), names, strict=True):
+    lines = -(-len(handles) // columns)
+    texts = legend(
+        figure, handles, ncols=-(-len(handles) // lines), handlelength=2.2, columnspacing=1.2
+    ).get_texts()
+    for text, name in zip(texts, names, strict=False):
         text.set_color(palette.color(name))
 
 
 def qdisc_ticks(axes: Axes, qdiscs: Sequence[str], palette: Palette) -> None:
-    """The qdiscs along the x axis, one per unit from 0, in their colours."""
+    """Name the qdiscs along the x axis, one per unit from 0, in their colours."""
     axes.set_xlim(-0.6, len(qdiscs) - 0.4)
     axes.set_xticks(range(len(qdiscs)), qdiscs, rotation=28, ha="right", fontsize=10)
     # a panel of the upper row may get its labels only later, where none is below it

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 
 from analysis.errors import require_positive
 from analysis.measures.voip import INDUCED, cumulative
+from analysis.plots.marks import line
 from analysis.plots.panels import grid, qdisc_legend
-from analysis.plots.style import Palette, look
+from analysis.plots.style import Palette
 from analysis.runs.order import in_order
 from analysis.runs.settings import Setting, of_setting
 
@@ -22,7 +23,7 @@ MARKERS: Final = 8  # along a curve
 def delay_cdf(
     delays: pd.DataFrame, settings: Sequence[Setting], palette: Palette, *, until_ms: float | None
 ) -> Figure:
-    """The distribution of all samples of all runs: one line per qdisc.
+    """Draw the distribution of all samples of all runs: one line per qdisc.
 
     `delays` is from voip.induced_delays; the axis ends at `until_ms`, the paper's, or where 99.5 %
     of the samples of every qdisc are.
@@ -35,14 +36,12 @@ def delay_cdf(
         require_positive("until_ms", until_ms)
 
     def draw(axes: Axes, setting: Setting) -> None:
-        here = of_setting(delays, setting)
+        samples = of_setting(delays, setting)
         for place, qdisc in enumerate(qdiscs):
-            values = here.loc[here["qdisc"] == qdisc, INDUCED].to_numpy()
+            values = samples.loc[samples["qdisc"] == qdisc, INDUCED].to_numpy()
             if values.size:
                 _curve(axes, values, qdisc, palette, place / len(qdiscs))
-        axes.set_xlim(0, until_ms)
-        axes.set_ylim(0, 1.01)
-        axes.set_xlabel(DELAY_AXIS)
+        axes.set(xlim=(0, until_ms), xlabel=DELAY_AXIS, ylim=(0, 1.01))
         axes.set_ylabel("Cumulative probability")
 
     figure = grid(settings, palette, draw)
@@ -55,23 +54,7 @@ def _curve(axes: Axes, values: np.ndarray, qdisc: str, palette: Palette, offset:
     # 400 points of equal steps of probability draw the same line as 20 000 samples
     keep = np.unique(np.linspace(0, ms.size - 1, 400).astype(int))
     every = keep.size / MARKERS
-    (line,) = axes.plot(
-        np.concatenate([[ms[0]], ms[keep], [1e6]]), np.concatenate([[0], share[keep], [1]]),
-        color=palette.color(qdisc), linewidth=1.7, marker=look(qdisc).marker, markersize=6,
-        markeredgecolor=palette.paper, markeredgewidth=0.6,
-        markevery=(1 + int(every * offset), max(1, round(every))),
+    line(
+        axes, np.concatenate([[ms[0]], ms[keep], [1e6]]), np.concatenate([[0], share[keep], [1]]),
+        qdisc, palette, markevery=(1 + int(every * offset), max(1, round(every))),
     )  # fmt: skip
-    if look(qdisc).dashes:
-        line.set_dashes(look(qdisc).dashes)
-
-
-def describe_delay_cdf(pooled: pd.DataFrame, beside: str, link: str) -> str:
-    """The text that stands for delay_cdf; `pooled` is from voip.pooled, of the first setting."""
-    parts = [
-        f"{row.qdisc} {row.median_ms:.3g} ms, {row.p99_ms:.3g} ms"
-        for row in pooled.sort_values("median_ms").itertuples(index=False)
-    ]
-    return (
-        f"Cumulative distribution of the induced one-way delay of a VoIP flow beside {beside} at "
-        f"{link} Mbit/s, a line per qdisc. Median and 99th percentile of each: {'; '.join(parts)}."
-    )

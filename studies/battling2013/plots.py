@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import NullFormatter
 
 from analysis.measures.flood import LATENCY, SILENT, TOTAL
-from analysis.plots.style import Palette, look
+from analysis.plots.marks import point, points
+from analysis.plots.panels import fill_legend, log_axis, name_rows, panels
+from analysis.plots.style import Palette
 from analysis.runs.order import in_order
 from analysis.runs.settings import Setting, of_setting
 
@@ -35,7 +35,7 @@ def cells(
     families: Families,
     palette: Palette,
 ) -> Figure:
-    """A column per experiment, a row per quantity: one mark a qdisc with its 95 % interval.
+    """Draw a column per experiment, a row per quantity: one mark a qdisc with its 95 % interval.
 
     `table` is from battling.summarised by experiment, era, cc and qdisc; `titles` are those of the
     experiments, `shown` their two quantities, `families` is from battling.families. The first
@@ -43,34 +43,32 @@ def cells(
     """
     height = 1.3 + 0.34 * table["qdisc"].nunique()
     width = max(5.6, 3.6 * len(titles))
-    figure = Figure(figsize=(width, 2 * height), layout="constrained")
-    panels = figure.subplots(2, len(titles), squeeze=False)
+    figure, axes_of = panels(width, 2 * height, 2, len(titles))
     for column, (experiment, title) in enumerate(titles.items()):
-        here = table[table["experiment"] == experiment]
-        shown_here = set(here["qdisc"].astype(str))
-        qdiscs = [one for one in in_families(families) if one in shown_here][::-1]
+        cells = table[table["experiment"] == experiment]
+        present = set(cells["qdisc"].astype(str))
+        qdiscs = [qdisc for qdisc in in_families(families) if qdisc in present]
+        colors = [palette.color(families[qdisc][0]) for qdisc in qdiscs]
         for row, quantity in enumerate(shown[experiment]):
-            axes = panels[row][column]
-            values = here[here["quantity"] == quantity]
-            axes.set_xlim(*_limits(table, quantity))
-            if quantity == LATENCY:
-                axes.set_xscale("log")
-                axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-                axes.xaxis.set_minor_formatter(NullFormatter())
+            axes = axes_of[row, column]
+            low, high = _limits(table, quantity)
             for place, setting in enumerate(settings):
-                _marks(axes, of_setting(values, setting), qdiscs, families, palette, place)
+                values = of_setting(cells[cells["quantity"] == quantity], setting)
+                for cell in values.to_dict("records"):
+                    y = qdiscs.index(cell["qdisc"]) + 0.22 * place
+                    interval = (max(cell["ci_low"], low), cell["ci_high"])
+                    known = interval if np.isfinite(cell["ci_low"]) else None
+                    point(axes, cell["mean"], y, families[cell["qdisc"]][0], palette,
+                          interval=known, filled=place == 0, size=8 - 1.5 * place)  # fmt: skip
+            if quantity == LATENCY:
+                log_axis(axes.xaxis)
+            axes.set_xlim(low, high)
             axes.set_xlabel(AXES[quantity], fontsize=10)
-            axes.set_ylim(-0.6, len(qdiscs) - 0.4)
-            names = [_named(qdisc, families) for qdisc in qdiscs]
-            axes.set_yticks(range(len(qdiscs)), names if column == 0 else [])
-            for tick, name in zip(axes.get_yticklabels(), qdiscs, strict=False):
-                tick.set_color(palette.color(families[name][0]))
-            axes.tick_params(axis="y", length=0)
-        panels[0][column].set_title(title, fontsize=11, color=palette.soft, loc="left")
+            names = [_named(qdisc, families) if column == 0 else "" for qdisc in qdiscs]
+            name_rows(axes, names, palette, colors)
+        axes_of[0, column].set_title(title)
     if len(settings) > 1:
-        handles = [_mark("o", palette.soft, palette, place) for place in range(len(settings))]
-        names = [one.title for one in settings]
-        figure.legend(handles, names, loc="outside lower left", ncols=len(names))
+        fill_legend(figure, palette, *(setting.title for setting in settings))
     return figure
 
 
@@ -80,13 +78,13 @@ def _named(qdisc: str, families: Families) -> str:
 
 
 def in_families(families: Families) -> list[str]:
-    """Families as everywhere, in each the one without a number first, then by buffer."""
+    """Sort families as everywhere, in each the one without a number first, then by buffer."""
     order = in_order({family for family, _ in families.values()})
     return sorted(families, key=lambda name: (order.index(families[name][0]), families[name][1]))
 
 
 def _limits(table: pd.DataFrame, quantity: str) -> tuple[float, float]:
-    """Of the axis of a quantity, the same in all panels; of a latency an interval may go beyond."""
+    """Return the ends of the axis of a quantity; beyond those of a latency an interval may go."""
     chosen = table[table["quantity"] == quantity]
     mean = chosen["mean"]
     if quantity == LATENCY:
@@ -98,81 +96,43 @@ def _limits(table: pd.DataFrame, quantity: str) -> tuple[float, float]:
     return float(ends.min()) - room, float(ends.max()) + room
 
 
-def _marks(
-    axes: Axes,
-    values: pd.DataFrame,
-    qdiscs: Sequence[str],
-    families: Families,
-    palette: Palette,
-    place: int,
-) -> None:
-    """The mark and the interval of each qdisc, those of a further setting a little lower."""
-    for _, one in values.iterrows():
-        y = qdiscs.index(str(one["qdisc"])) - 0.22 * place
-        family, _ = families[str(one["qdisc"])]
-        color = palette.color(family)
-        if np.isfinite(one["ci_low"]):
-            low = max(float(one["ci_low"]), axes.get_xlim()[0])
-            axes.plot([low, one["ci_high"]], [y, y], color=color, linewidth=1.4, zorder=2)
-        mark = _mark(look(family).marker, color, palette, place)
-        mark.set_data([one["mean"]], [y])
-        axes.add_line(mark)
-
-
-def _mark(marker: str, color: str, palette: Palette, place: int) -> Line2D:
-    return Line2D(
-        [], [], marker=marker, markersize=8 if place == 0 else 6.5, linestyle="none",
-        markerfacecolor=color if place == 0 else palette.paper,
-        markeredgecolor=palette.paper if place == 0 else color,
-        markeredgewidth=0.7 if place == 0 else 1.3, zorder=3,
-    )  # fmt: skip
-
-
 def abstract(
     table: pd.DataFrame,
     rows: Sequence[str],
     stated: Mapping[str, tuple[float, float]],
     palette: Palette,
 ) -> Figure:
-    """What the abstract's numbers are in each setting: a panel per number, a line per setting.
+    """Draw the abstract's numbers in each setting: a panel per number, a row per setting.
 
     `table` is from battling.summarised by `row`, the setting's name; the first of `rows` is the one
     whose runs the claims are judged on. The band or line is what the abstract says. Numbers that
     compare with a qdisc of which there are no runs have no panel.
     """
-    shown = {one: about for one, about in QUANTITIES.items() if one in set(table["quantity"])}
-    figure = Figure(figsize=(3.1 * len(shown) + 1.2, 1.6 + 0.36 * len(rows)), layout="constrained")
-    panels = figure.subplots(1, len(shown), sharey=True, squeeze=False)[0]
-    order = list(rows)[::-1]
-    for axes, (quantity, (title, unit)) in zip(panels, shown.items(), strict=True):
+    measured = set(table["quantity"])
+    shown = {name: about for name, about in QUANTITIES.items() if name in measured}
+    size = (3.1 * len(shown) + 1.2, 1.6 + 0.36 * len(rows))
+    figure, axes_of = panels(*size, columns=len(shown), sharey=True)
+    for axes, (quantity, (title, unit)) in zip(axes_of[0], shown.items(), strict=True):
         values = table[table["quantity"] == quantity]
-        for _, one in values.iterrows():
-            y = order.index(str(one["row"]))
-            color = palette.color("fq_codel") if one["row"] == rows[0] else palette.color("codel")
-            if np.isfinite(one["ci_low"]):
-                axes.plot([one["ci_low"], one["ci_high"]], [y, y], color=color, linewidth=1.5)
-            axes.plot(
-                one["mean"], y, marker="o", markersize=8, color=color, linestyle="none",
-                markeredgecolor=palette.paper, markeredgewidth=0.7, zorder=3,
-            )  # fmt: skip
+        for row, qdisc in zip(rows, ["fq_codel", *["codel"] * len(rows)], strict=False):
+            cells = values[values["row"] == row].assign(qdisc=qdisc)
+            points(axes, cells, rows, [qdisc], palette, size=8, marker="o")
+        name_rows(axes, rows, palette, [palette.soft] * len(rows))
         axes.set_xlim(*_room(values, max(values["mean"].max(), np.nanmax(stated[quantity]))))
-        _said(axes, *stated[quantity], palette)
-        axes.set_title(_wrapped(title.capitalize()), fontsize=10.5, color=palette.ink, loc="left")
+        _state(axes, *stated[quantity], palette)
+        axes.set_title(_wrapped(title.capitalize()), fontsize=10.5, color=palette.ink)
         axes.set_xlabel(unit, fontsize=10)
-        axes.set_ylim(-0.6, len(order) - 0.4)
-        axes.set_yticks(range(len(order)), order, fontsize=10)
-        axes.tick_params(axis="y", length=0)
     return figure
 
 
 def _room(values: pd.DataFrame, most: float) -> tuple[float, float]:
-    """An axis from 0 to beyond `most`, with the intervals of `values` but those of few seeds that
-    are wider than all the rest."""
+    """Return an axis from 0 to beyond `most`, with the intervals of `values` except those of few
+    seeds that are wider than all the rest."""
     ends = [1.03 * value for value in values["ci_high"] if value < 2 * most]
     return min(0.0, 1.12 * float(values["mean"].min())), max([1.12 * most, *ends])
 
 
-def _said(axes: Axes, low: float, high: float, palette: Palette) -> None:
+def _state(axes: Axes, low: float, high: float, palette: Palette) -> None:
     """Mark what is stated: a line for a number, a band for a range."""
     color = palette.color("ared")
     if low == high:
@@ -187,30 +147,9 @@ def _said(axes: Axes, low: float, high: float, palette: Palette) -> None:
 
 
 def _wrapped(title: str) -> str:
-    """In two lines, so that titles of neighbours keep apart; the second is empty where one has room
-    for all."""
+    """Break a title in two lines, so that those of neighbours keep apart; the second is empty where
+    one has room for all."""
     words = title.split()
     least = max(len(title) / 2, min(len(title), LINE))
     half = next(n for n in range(len(words)) if len(" ".join(words[: n + 1])) >= least)
     return " ".join(words[: half + 1]) + "\n" + " ".join(words[half + 1 :])
-
-
-def describe_cells(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """The text that stands for cells; `table` has one setting."""
-    parts = []
-    for experiment, title in titles.items():
-        here = table[(table["experiment"] == experiment) & (table["quantity"] == LATENCY)]
-        of = [f"{row.qdisc} {row.mean:.3g} ms" for row in here.itertuples(index=False)]
-        parts.append(f"{title}: {', '.join(of)}")
-    return f"Marks of latency and throughput by test and qdisc. Latencies: {'; '.join(parts)}."
-
-
-def describe_abstract(table: pd.DataFrame, rows: Sequence[str]) -> str:
-    """The text that stands for abstract."""
-    parts = []
-    for row in rows:
-        here = table[table["row"] == row]
-        of = [f"{one.mean:.3g}" for one in here.itertuples(index=False)]
-        parts.append(f"{row}: {', '.join(of)}")
-    names = ", ".join(f"{title} in {unit}" for title, unit in QUANTITIES.values())
-    return f"Four numbers by setting: {names}. {'; '.join(parts)}."

@@ -13,8 +13,10 @@ from analysis.claims.summary import as_json
 from analysis.measures import metrics
 from analysis.measures.table import measure_study
 from analysis.plots import rrul
+from analysis.plots.alt import describe
 from analysis.runs.dataset import find_runs, read_runs
 from analysis.runs.published import read_published
+from analysis.runs.settings import settings_of
 from analysis.runs.statement import read_claims
 from analysis.runs.study import study_at
 from analysis.site import notebookpage, outputs, report, verdicts
@@ -26,15 +28,16 @@ def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:
     data = read_runs(find_runs(data_root, "gbw2015", "rrul", links=link))
     values = read_published(study_at("gbw2015").published / "fig2.csv", figure)
     per_run = metrics.run_metrics(data)
+    settings = settings_of(data.runs, ["2014"], ["cubic"])
     folder = results / "gbw2015" / f"fig{figure}"
     outputs.publish(
-        lambda palette: rrul.latency_goodput(per_run, values, palette),
+        lambda palette: rrul.latency_goodput(per_run, values, settings, palette),
         metrics.compare(metrics.cell_metrics(per_run), values),
         data,
         figure=figure,
         title="Title <of> a figure",
         caption="Caption.",
-        alt=rrul.describe_latency_goodput(per_run, link),
+        alt=describe("Points", per_run, ["qdisc"], {metrics.INDUCED: " ms"}),
         output=str(folder),
     )
     return folder

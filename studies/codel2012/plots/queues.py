@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.cbook import boxplot_stats
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from analysis.errors import require_several
+from analysis.plots import marks
+from analysis.plots.panels import legend, log_axis, panels
 from analysis.plots.style import Palette
 
 from ..measures.queues import ALIKE, NAMES
@@ -26,7 +27,7 @@ ORDER: Final = tuple(NAMES)  # CoDel, RED, Tail Drop
 
 
 def color(family: str, palette: Palette) -> str:
-    """The colour of the qdisc that a family is like in other papers."""
+    """Return the colour of the qdisc that a family is like in other papers."""
     return palette.color(ALIKE.get(family, family))
 
 
@@ -39,7 +40,7 @@ def boxes(
     title: str,
     values: Sequence[str] = ("median_ms", "utilisation_percent"),
 ) -> Figure:
-    """A row of axes a value, and in it for each of `ticks` a box a qdisc over all of its runs.
+    """Draw a panel per value, and in it for each of `ticks` a box per qdisc over all of its runs.
 
     `table` is from queues.read_runs; `ticks` maps the values of the column `by`, in their order, to
     labels below the boxes, `title` is below those; what has the same first line stands together.
@@ -47,34 +48,40 @@ def boxes(
     height (Tukey), the others are dots.
     """
     require_several("values", values, table)
-    there = set(table["family"])
-    qdiscs = [name for name in ORDER if name in there] + sorted(there - set(ORDER))
-    figure = Figure(figsize=(8.2, 2.7 * len(values) + 0.6), layout="constrained")
-    rows = figure.subplots(len(values), 1, sharex=True, squeeze=False)[:, 0]
+    families = set(table["family"])
+    qdiscs = [*(name for name in ORDER if name in families), *sorted(families - set(ORDER))]
+    figure, axes_of = panels(8.2, 2.7 * len(values) + 0.6, len(values), sharex=True)
     width = 0.72 / len(qdiscs)
-    for axes, value in zip(rows, values, strict=True):
+    for axes, value in zip(axes_of[:, 0], values, strict=True):
         for place, name in enumerate(qdiscs):
-            of_qdisc = table[table["family"] == name]
-            groups = [of_qdisc.loc[of_qdisc[by] == tick, value].dropna() for tick in ticks]
-            at = np.arange(len(ticks)) + (place - (len(qdiscs) - 1) / 2) * width * 1.12
-            _boxes(axes, groups, at, width, color(name, palette), palette)
+            runs = table[table["family"] == name]
+            groups = {index: runs.loc[runs[by] == tick, value].dropna().to_numpy()
+                      for index, tick in enumerate(ticks)}  # fmt: skip
+            groups = {index: group for index, group in groups.items() if len(group)}
+            shift = (place - (len(qdiscs) - 1) / 2) * width * 1.12
+            stats = [stat for group in groups.values() for stat in boxplot_stats(group)]
+            at = [index + shift for index in groups]
+            marks.boxes(axes, stats, at, width, color(name, palette), palette)
         _bands(axes, list(ticks.values()), palette)
         if value in LOGARITHMIC:
-            axes.set_yscale("log")
-            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
-            axes.yaxis.set_minor_formatter(NullFormatter())
+            log_axis(axes.yaxis, (1, 2, 5))
         axes.set_ylabel(SHOWN[value])
         axes.grid(visible=False, axis="x")
         axes.tick_params(axis="x", length=0)
-    rows[-1].set_xticks(range(len(ticks)), list(ticks.values()))
-    rows[-1].set_xlabel(title)
-    legend(figure, qdiscs, palette)
+    axes.set_xticks(range(len(ticks)), list(ticks.values()))
+    axes.set_xlabel(title)
+    handles = {
+        NAMES.get(name, name): Patch(
+            facecolor=marks.box_face(color(name, palette), palette), edgecolor=color(name, palette)
+        )
+        for name in qdiscs
+    }
+    legend(figure, handles, handlelength=1.2)
     return figure
 
 
 def _bands(axes: Axes, labels: Sequence[str], palette: Palette) -> None:
-    """A band behind every second group of labels that have the first of several lines in common."""
+    """Draw a band behind every second group of labels that have their first line in common."""
     groups = [label.partition("\n")[0] for label in labels]
     names = list(dict.fromkeys(groups))
     if len(names) == len(labels):
@@ -86,58 +93,6 @@ def _bands(axes: Axes, labels: Sequence[str], palette: Palette) -> None:
     axes.set_xlim(-0.5, len(labels) - 0.5)
 
 
-def _boxes(
-    axes: Axes,
-    groups: Sequence["pd.Series[float]"],
-    at: "np.ndarray",
-    width: float,
-    ink: str,
-    palette: Palette,
-) -> None:
-    there = [index for index, group in enumerate(groups) if len(group)]
-    if not there:  # of Jain's index, say, where no run dropped anything
-        return
-    drawn = axes.boxplot(
-        [groups[index].to_numpy() for index in there],
-        positions=[at[index] for index in there],
-        widths=width, patch_artist=True, manage_ticks=False,
-        medianprops={"color": palette.ink, "linewidth": 1.6},
-        whiskerprops={"color": ink, "linewidth": 1.2},
-        capprops={"color": ink, "linewidth": 1.2},
-        flierprops={"marker": "o", "markersize": 3.2, "markerfacecolor": ink,
-                    "markeredgecolor": "none", "alpha": 0.7},
-    )  # fmt: skip
-    for box in drawn["boxes"]:
-        box.set(facecolor=ink, alpha=0.45, edgecolor=ink, linewidth=1.2)
-
-
-def legend(figure: Figure, qdiscs: Sequence[str], palette: Palette) -> None:
-    """The schemes above the axes, in their colours."""
-    handles = [
-        Patch(facecolor=color(name, palette), edgecolor=color(name, palette), alpha=0.6)
-        for name in qdiscs
-    ]
-    names = [NAMES.get(name, name) for name in qdiscs]
-    figure.legend(handles, names, loc="outside upper left", ncols=len(names), handlelength=1.2)
-
-
-def describe_boxes(table: pd.DataFrame, by: str, ticks: Mapping[object, str], title: str) -> str:
-    """The text that stands for boxes: medians over the runs."""
-    parts = []
-    for qdisc, of_qdisc in table.groupby("family"):
-        for tick, label in ticks.items():
-            runs = of_qdisc[of_qdisc[by] == tick]
-            if len(runs):
-                delay, use = runs["median_ms"].median(), runs["utilisation_percent"].median()
-                parts.append(
-                    f"{NAMES.get(str(qdisc), qdisc)} at {label}: {delay:.3g} ms, {use:.3g} %"
-                )
-    return (
-        f"Box plots over loads of the median packet delay and of link utilisation by {title}. "
-        f"Medians: {'; '.join(parts)}."
-    )
-
-
 def dynamic(
     runs: Mapping[str, pd.DataFrame],
     rates: Sequence[tuple[float, float]],
@@ -145,17 +100,16 @@ def dynamic(
     *,
     buffers: Mapping[str, str],
 ) -> Figure:
-    """Queue delay and kilobytes over time, a column per buffer, as codel2012 Fig. 7.
+    """Draw queue delay and kilobytes over time, a column per buffer, as codel2012 Fig. 7.
 
     `runs`: qdisc -> a table of queues.steps; `rates`: (from when in s, Mbit/s), the last one until
     the end; `buffers`: how the name of a qdisc ends -> what to call it. A band spans from the
     shortest to the longest delay of a step, so that each packet lies in it; the line is the median.
     """
-    figure = Figure(figsize=(6.2 * len(buffers) + 0.4, 9.6), layout="constrained")
-    heights = [1, 1, 1, 1.35]
-    rows = figure.subplots(
-        4, len(buffers), sharex=True, sharey="row", squeeze=False, height_ratios=heights
-    )
+    figure, rows = panels(
+        6.2 * len(buffers) + 0.4, 9.6, 4, len(buffers), sharex=True, sharey="row",
+        height_ratios=[1, 1, 1, 1.35],
+    )  # fmt: skip
     order = ("tail_drop", "red", "codel")
     end_s = max(float(table["time_s"].iloc[-1]) for table in runs.values())
     longest = max(float(table["longest_ms"].max()) for table in runs.values())
@@ -165,16 +119,15 @@ def dynamic(
             _schedule(axes, rates, end_s, palette, named=row == 0)
             if (table := runs.get(f"{name}_{suffix}")) is not None:
                 _delay(axes, table, color(name, palette))
-            axes.set_yscale("log")
+            log_axis(axes.yaxis)
             axes.set_ylim(LEAST_MS, 2 * longest)
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
             axes.text(
                 0.008, 0.05, NAMES[name], transform=axes.transAxes, color=color(name, palette),
                 fontsize=11.5, fontweight="bold", va="bottom", zorder=5,
                 bbox={"facecolor": palette.paper, "alpha": 0.85, "linewidth": 0, "pad": 2},
             )  # fmt: skip
             axes.grid(visible=False, axis="x")
-        rows[0][column].set_title(buffer, loc="left", fontsize=12, color=palette.soft, pad=20)
+        rows[0][column].set_title(buffer, fontsize=12, pad=20)
         total = rows[3][column]
         _schedule(total, rates, end_s, palette, named=False)
         for name in order:
@@ -186,7 +139,7 @@ def dynamic(
         total.set_xlabel("Time (s)")
         total.grid(visible=False, axis="x")
         total.set_ylim(bottom=0)
-        total.yaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
+        total.yaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
         total.legend(
             loc="upper left", frameon=True, facecolor=palette.paper, edgecolor="none",
             framealpha=0.9,
@@ -205,13 +158,13 @@ def _schedule(
     *,
     named: bool,
 ) -> None:
-    """Lines where the rate changes, and the rates above."""
+    """Draw lines where the rate changes, and the rates above."""
     ends = [at for at, _ in rates[1:]] + [end_s]
     for (at, rate), end in zip(rates, ends, strict=True):
         if at >= end_s:
             break
         if at:
-            axes.axvline(at, color=palette.soft, linewidth=0.9, linestyle=(0, (3, 3)), zorder=0)
+            marks.reference(axes, at, palette, upright=True)
         if named:
             axes.annotate(
                 f"{rate:g} Mbit/s", ((at + min(end, end_s)) / 2, 1.02),
@@ -228,16 +181,3 @@ def _delay(axes: Axes, table: pd.DataFrame, ink: str) -> None:
         table["time_s"], low, high, color=ink, alpha=0.35, linewidth=0.3, rasterized=True
     )
     axes.plot(table["time_s"], middle, color=ink, linewidth=0.7, rasterized=True)
-
-
-def describe_dynamic(table: pd.DataFrame) -> str:
-    """The text that stands for dynamic; `table` has qdisc, median_ms, longest_ms and kilobytes."""
-    parts = [
-        f"{row.qdisc} median {row.median_ms:.3g} ms, longest {row.longest_ms:.4g} ms, "
-        f"{row.kilobytes:,.0f} kB"
-        for row in table.itertuples(index=False)
-    ]
-    return (
-        "Queue delay of packets on a logarithmic axis and cumulative kilobytes over 300 s in which "
-        f"the link's rate changes every 50 s. {'; '.join(parts)}."
-    )

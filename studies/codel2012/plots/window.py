@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Polygon, Rectangle
 
+from analysis.plots.panels import panels
 from analysis.plots.style import Palette
 
 from ..measures.window import Connection, least
@@ -37,9 +39,8 @@ LEGEND: Final = {
 
 
 def pipe(connection: Connection, at_ms: float, palette: Palette) -> Figure:
-    """Where every packet is at one moment, and below the queue over time."""
-    figure = Figure(figsize=(11.4, 5.6), layout="constrained")
-    above, below = figure.subplots(2, 1, height_ratios=(1.45, 1))
+    """Draw where every packet is at one moment, and below the queue over time."""
+    figure, ((above,), (below,)) = panels(11.4, 5.6, 2, height_ratios=(1.45, 1))
     draw_pipe(above, connection, at_ms, palette)
     draw_queue(below, connection, palette, connection.length_ms)
     below.axvline(at_ms, color=palette.ink, linewidth=1.4)
@@ -47,51 +48,47 @@ def pipe(connection: Connection, at_ms: float, palette: Palette) -> Figure:
 
 
 def pipes(connection: Connection, moments_ms: Sequence[float], palette: Palette) -> Figure:
-    """Several moments below each other."""
-    height = 2.9 * len(moments_ms)
-    figure = Figure(figsize=(11.4, height))
-    figure.set_layout_engine("constrained", hspace=0.06)
-    panels = figure.subplots(len(moments_ms), 1, squeeze=False)
-    for axes, at_ms in zip(panels[:, 0], moments_ms, strict=True):
+    """Draw several moments below each other."""
+    figure, axes_of = panels(11.4, 2.9 * len(moments_ms), len(moments_ms))
+    for axes, at_ms in zip(axes_of[:, 0], moments_ms, strict=True):
         draw_pipe(axes, connection, at_ms, palette)
     return figure
 
 
 def queues(connections: dict[str, Connection], palette: Palette) -> Figure:
-    """The queue over time of each connection, by its title, over `SHOWN_ROUNDS` round trips."""
-    figure = Figure(figsize=(9.4, 0.9 + 2.6 * len(connections)))
-    figure.set_layout_engine("constrained", hspace=0.05)
-    panels = figure.subplots(len(connections), 1, squeeze=False, sharex=True)[:, 0]
+    """Draw the queue of each connection, by its title, over `SHOWN_ROUNDS` round trips."""
+    count = len(connections)
+    figure, axes_of = panels(9.4, 0.9 + 2.6 * count, count, sharex=True, sharey=True)
     until = max(
         connection.began_ms + SHOWN_ROUNDS * connection.base_rtt_ms
         for connection in connections.values()
     )
+    top = 0.0
     until = min(until, *(connection.length_ms for connection in connections.values()))
-    for axes, (title, one) in zip(panels, connections.items(), strict=True):
-        draw_queue(axes, one, palette, until)
-        axes.set_title(title, loc="left", fontsize=11.5, color=palette.ink)
-        axes.set_title(
-            f"the bottleneck sends {100 * _steady_share(one):.0f} % of the time", loc="right",
-            fontsize=10.5, color=palette.soft,
-        )  # fmt: skip
-        axes.set_xlabel("" if axes is not panels[-1] else axes.get_xlabel())
-    top = max(axes.get_ylim()[1] for axes in panels)
-    for axes in panels:
-        axes.set_ylim(0, top)
+    for axes, (title, connection) in zip(axes_of[:, 0], connections.items(), strict=True):
+        draw_queue(axes, connection, palette, until)
+        axes.set_title(title, fontsize=11.5, color=palette.ink)
+        share = 100 * _steady_share(connection)
+        text = f"the bottleneck sends {share:.0f} % of the time"
+        axes.set_title(text, loc="right", fontsize=10.5)
+        axes.label_outer()
+        top = max(top, axes.get_ylim()[1])
+    axes.set_ylim(0, top)
     figure.legend(
-        *panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=2,
+        *axes.get_legend_handles_labels(), loc="outside upper left", ncols=2,
         title="Packets waiting at the bottleneck", alignment="left", title_fontsize=10.5,
     )  # fmt: skip
     return figure
 
 
-def _steady_share(one: Connection) -> float:
-    """Of the time that the bottleneck sends, once the start has passed."""
-    return one.busy(one.began_ms + 2 * one.base_rtt_ms + one.window * one.packet_ms, one.length_ms)
+def _steady_share(connection: Connection) -> float:
+    """Return the share of the time that the bottleneck sends, once the start has passed."""
+    start = 2 * connection.base_rtt_ms + connection.window * connection.packet_ms
+    return connection.busy(connection.began_ms + start, connection.length_ms)
 
 
 def draw_queue(axes: Axes, connection: Connection, palette: Palette, until_ms: float) -> None:
-    """Packets that wait over time, and of these those that have stood for a round trip.
+    """Draw packets that wait over time, and those of them that have stood for a round trip.
 
     What stands is the least of the last round trip (codel2012, Understanding Queues: the minimum
     over a window of time tells a queue that goes from one that stays).
@@ -123,7 +120,7 @@ def draw_queue(axes: Axes, connection: Connection, palette: Palette, until_ms: f
 
 
 def draw_pipe(axes: Axes, connection: Connection, at_ms: float, palette: Palette) -> None:
-    """Sender, queue, bottleneck, path and receiver at `at_ms`, with all packets between them."""
+    """Draw sender, queue, bottleneck, path and receiver at `at_ms`, and all packets between."""
     thin, fat = connection.packet_ms, connection.edge_ms
     high = thin / fat  # of a packet on the fast links, where it is 1 on the bottleneck
     slot = SLOT * fat
@@ -194,7 +191,7 @@ def _walls(
     high: float,
     palette: Palette,
 ) -> None:
-    """Sender and receiver, and between them the links as wide as they are fast, and the way back.
+    """Draw sender, receiver, the links between as wide as they are fast, and the way back.
 
     `sender` has its right and its left wall.
     """
@@ -221,16 +218,23 @@ def _walls(
 
 
 def _names(
-    axes: Axes, one: Connection, sender_at: float, there: float, room: float, palette: Palette
+    axes: Axes,
+    connection: Connection,
+    sender_at: float,
+    there: float,
+    room: float,
+    palette: Palette,
 ) -> None:
-    """What is what, and how fast."""
-    high = one.packet_ms / one.edge_ms
-    bits = 8 * float(one.packets["bytes"].iloc[0])
+    """Write what is what, and how fast."""
+    high = connection.packet_ms / connection.edge_ms
+    bits = 8 * float(connection.packets["bytes"].iloc[0])
     top = high / 2 + WALL + 0.7
-    fast, slow = (f"{bits / ms / 1000:.3g} Mbit/s" for ms in (one.edge_ms, one.packet_ms))
+    fast, slow = (
+        f"{bits / ms / 1000:.3g} Mbit/s" for ms in (connection.edge_ms, connection.packet_ms)
+    )
     for x, name, align in (
         (sender_at + 1, f"fast link, {fast}", "left"),
-        (one.packet_ms / 2, f"bottleneck, {slow}", "center"),
+        (connection.packet_ms / 2, f"bottleneck, {slow}", "center"),
         (there - 1, "along: time, across: bandwidth", "right"),
     ):
         axes.text(x, top, name, ha=align, va="bottom", fontsize=10, color=palette.soft)
@@ -246,25 +250,12 @@ def _names(
               rotation=90, fontsize=12, color=palette.ink, zorder=4)  # fmt: skip
 
 
-def describe_pipes(connection: Connection, moments_ms: Sequence[float]) -> str:
-    """The text that stands for pipes."""
-    waiting = connection.waiting(list(moments_ms))
-    parts = [
-        f"at {at:.0f} ms {count:.0f} packets wait"
-        for at, count in zip(moments_ms, waiting, strict=True)
-    ]
-    return (
-        "Packets of one TCP connection along the pipe, time by bandwidth, from the sender through "
-        f"the queue and the bottleneck to the receiver: {'; '.join(parts)}."
-    )
-
-
-def describe_queues(connections: dict[str, Connection]) -> str:
-    """The text that stands for queues."""
-    parts = []
-    for title, one in connections.items():
-        moments, waiting = one.changes()
-        later = waiting[moments > one.length_ms / 2]
-        parts.append(f"{title}: up to {waiting.max():.0f} packets, in the second half "
-                     f"{later.min():.0f} to {later.max():.0f}")  # fmt: skip
-    return f"Packets that wait at the bottleneck over time. {'; '.join(parts)}."
+def waiting(connections: dict[str, Connection]) -> pd.DataFrame:
+    """Return the most packets that wait of each connection, and the least and most of its second
+    half."""
+    rows = []
+    for title, connection in connections.items():
+        moments, counts = connection.changes()
+        later = counts[moments > connection.length_ms / 2]
+        rows.append((title, counts.max(), later.min(), later.max()))
+    return pd.DataFrame(rows, columns=["connection", "most", "later_least", "later_most"])

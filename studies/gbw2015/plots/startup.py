@@ -9,20 +9,19 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.plots.panels import DASHED
-from analysis.plots.style import Palette, look
+from analysis.plots.marks import DASHED, line
+from analysis.plots.panels import panels, qdisc_legend
+from analysis.plots.style import Palette
 from analysis.runs.order import in_order
 
 from ..measures.startup import (
     CODEL,
     FEWEST,
     INTERVAL_S,
-    QUANTITIES,
     RRUL,
     dropping_state,
     growth,
     law,
-    overview,
 )
 
 SIZE_INCH: Final = (11.4, 9.6)
@@ -42,44 +41,38 @@ TIMES: Final = (
 
 
 def start(table: pd.DataFrame, palette: Palette) -> Figure:
-    """A column per link, of a table of startup.STEPS: RRUL's waits and shares of packets dropped
-    over time, means over runs, and the drops of CoDel's first dropping state beside its control
-    law."""
+    """Draw how qdiscs begin to drop, a column per link; `table` is of startup.STEPS.
+
+    Above are RRUL's waits and shares of packets dropped over time, means over runs, below the drops
+    of CoDel's first dropping state beside its control law.
+    """
     links = sorted(set(table["link"]), key=_upload)
-    figure = Figure(figsize=SIZE_INCH, layout="constrained")
-    panels = figure.subplots(3, len(links), squeeze=False)
+    figure, axes_of = panels(*SIZE_INCH, 3, len(links))
     for column, link in enumerate(links):
         here = table[table["link"] == link]
         rows = here[here["experiment"] == RRUL]
         for qdisc in in_order(set(rows["qdisc"])):
-            _over_time(panels[:2, column], rows[rows["qdisc"] == qdisc], qdisc, palette)
-        for axes in panels[:2, column]:
+            _over_time(axes_of[:2, column], rows[rows["qdisc"] == qdisc], qdisc, palette)
+        for axes in axes_of[:2, column]:
             axes.set_ylim(bottom=0)
-        _beside_law(panels[2][column], here[here["qdisc"] == CODEL], palette)
-        title = f"{link} Mbit/s, upload"
-        panels[0][column].set_title(title, fontsize=11, color=palette.soft, loc="left")
-        for axes, label in zip(panels[:, column], TIMES, strict=True):
+        _beside_law(axes_of[2][column], here[here["qdisc"] == CODEL], palette)
+        axes_of[0][column].set_title(f"{link} Mbit/s, upload")
+        for axes, label in zip(axes_of[:, column], TIMES, strict=True):
             axes.set_xlabel(label, fontsize=10)
-    for axes, label in zip(panels[:, 0], LABELS, strict=True):
+    for axes, label in zip(axes_of[:, 0], LABELS, strict=True):
         axes.set_ylabel(label, fontsize=10)
-    names = in_order(set(table["qdisc"]))
-    handles = [
-        Line2D([], [], color=palette.color(name), linewidth=1.4, marker=look(name).marker)
-        for name in names
-    ]
-    handles.append(Line2D([], [], color=_flood(palette), **FLOOD))
-    handles.append(Line2D([], [], color=palette.ink, linewidth=1.4, linestyle=DASHED))
-    others = [f"{CODEL}, UDP above the link's rate", "CoDel's control law"]
-    figure.legend(
-        handles, [*names, *others], loc="outside upper left", ncols=len(handles)
-    )  # fmt: skip
+    others = {
+        f"{CODEL}, UDP above the link's rate": Line2D([], [], color=_flood(palette), **FLOOD),
+        "CoDel's control law": Line2D([], [], color=palette.ink, linewidth=1.4, linestyle=DASHED),
+    }
+    qdisc_legend(figure, in_order(set(table["qdisc"])), palette, others)
     return figure
 
 
 def _flood(palette: Palette) -> str:
-    """The colour of runs under UDP."""
+    """Return the colour of runs under UDP."""
     pair = zip(to_rgb(palette.color(CODEL)), to_rgb(palette.paper), strict=True)
-    red, green, blue = (FLOOD_SHARE * one + (1 - FLOOD_SHARE) * other for one, other in pair)
+    red, green, blue = (FLOOD_SHARE * ink + (1 - FLOOD_SHARE) * paper for ink, paper in pair)
     return to_hex((red, green, blue))
 
 
@@ -87,17 +80,17 @@ def _upload(link: str) -> float:
     return float(link.split("/")[1])
 
 
-def _over_time(panels: np.ndarray, rows: pd.DataFrame, qdisc: str, palette: Palette) -> None:
-    """Of one qdisc on one link; shares by seconds, as single drops would make them ragged."""
-    drawn = {"color": palette.color(qdisc), "marker": look(qdisc).marker, "markersize": 5}
+def _over_time(axes: np.ndarray, rows: pd.DataFrame, qdisc: str, palette: Palette) -> None:
+    """Draw one qdisc on one link; shares by seconds, as single drops would make them ragged."""
     steps = rows[rows["to_s"] <= SHOWN_S]
-    waits, shares = panels
+    waits, shares = axes
     mean = steps.groupby("from_s")["wait_ms"].mean()
-    waits.plot(mean.index, mean, linewidth=1.2, markevery=30, **drawn)
+    line(waits, mean.index, mean, qdisc, palette, linewidth=1.2, markevery=30)
     second = steps["from_s"] // 1 + 0.5
     sums = steps.groupby(second)[["dropped", "packets"]].sum()
     share = 100 * sums["dropped"] / sums["packets"]
-    shares.plot(share.index, share, drawstyle="steps-mid", linewidth=1.4, markevery=3, **drawn)
+    line(shares, share.index, share, qdisc, palette, linewidth=1.4, drawstyle="steps-mid",
+         markevery=3)  # fmt: skip
 
 
 def _beside_law(axes: Axes, rows: pd.DataFrame, palette: Palette) -> None:
@@ -114,24 +107,8 @@ def _beside_law(axes: Axes, rows: pd.DataFrame, palette: Palette) -> None:
             of_rrul |= experiment == RRUL
     if not of_rrul:
         text = f"no dropping state of\nRRUL's has {FEWEST} drops"
-        axes.text(
-            0.03, 0.96, text, color=palette.soft, transform=axes.transAxes, va="top"
-        )  # where the law does not pass
+        # where the law does not pass
+        axes.text(0.03, 0.96, text, color=palette.soft, transform=axes.transAxes, va="top")
     time_s = np.geomspace(INTERVAL_S, longest or 1, 100)
     axes.plot(time_s, law(time_s), color=palette.ink, linewidth=1.4, linestyle=DASHED, zorder=3)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-
-
-def describe_start(table: pd.DataFrame) -> str:
-    """The text that stands for start."""
-    cells = overview(table)
-    parts = [
-        f"{name}: "
-        + ", ".join(
-            f"{row.experiment} {row.qdisc} {row.link} {row.mean:.3g}"
-            for row in cells[cells["quantity"] == name].itertuples(index=False)
-        )
-        for name in QUANTITIES.values()
-    ]
-    return f"How CoDel and PIE start to drop, by link. {'; '.join(parts)}."
+    axes.set(xscale="log", yscale="log")

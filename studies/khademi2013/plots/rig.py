@@ -13,7 +13,7 @@ ROW_INCH: Final = 0.9
 
 
 def columns(topology: Topology) -> list[list[str]]:
-    """The nodes by how many wires they are from those that send, in the order of the rig."""
+    """Return the nodes by how many wires they are from those that send, in the order of the rig."""
     wires = [(wire.a.node, wire.b.node) for wire in topology.wires]
     placed = [[sender for sender, _ in topology.pairs]]
     seen = set(placed[0])
@@ -26,17 +26,17 @@ def columns(topology: Topology) -> list[list[str]]:
 
 
 def rig(topology: Topology, palette: Palette) -> Figure:
-    """The nodes from the senders to the receivers, and what holds the queue under test."""
-    found = columns(topology)
-    rows = max(len(column) for column in found)
-    figure = Figure(figsize=(COLUMN_INCH * len(found), ROW_INCH * rows + 0.9))
+    """Draw the nodes from the senders to the receivers, and what holds the queue under test."""
+    nodes = columns(topology)
+    rows = max(len(column) for column in nodes)
+    figure = Figure(figsize=(COLUMN_INCH * len(nodes), ROW_INCH * rows + 0.9))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
-    axes.set_xlim(-0.6, len(found) - 0.4)
+    axes.set_xlim(-0.6, len(nodes) - 0.4)
     axes.set_ylim(rows - 0.4, -0.6)
     at = {
         name: (float(x), (rows - len(column)) / 2 + y)
-        for x, column in enumerate(found)
+        for x, column in enumerate(nodes)
         for y, name in enumerate(column)
     }
     for wire in topology.wires:
@@ -50,26 +50,20 @@ def rig(topology: Topology, palette: Palette) -> Figure:
             bbox={"boxstyle": "round,pad=0.35", "facecolor": palette.paper,
                   "edgecolor": palette.ink if node.forwards else palette.soft},
         )  # fmt: skip
-    for x, said in notes(topology, at).items():
+    for x, text in notes(topology, at).items():
         above = (rows - 1) / 2 - 0.55
-        axes.text(x, above, said, ha="center", va="center", fontsize=9, color=palette.soft)
+        axes.text(x, above, text, ha="center", va="center", fontsize=9, color=palette.soft)
     return figure
 
 
 def notes(topology: Topology, at: dict[str, tuple[float, float]]) -> dict[float, str]:
-    """What is said above wires and nodes, by place: the bottleneck, and the delays."""
-    said: dict[float, str] = {}
+    """Return the texts above wires and nodes, by place: the bottleneck, and the delays."""
+    texts: dict[float, str] = {}
     for wire in topology.wires:
         for port in (wire.a, wire.b):
             if isinstance(port.egress, Hierarchy):
                 middle = (at[wire.a.node][0] + at[wire.b.node][0]) / 2
-                said[middle] = f"HTB, {port.egress.rate}:\nqueue under test"
+                texts[middle] = f"HTB, {port.egress.rate}:\nqueue under test"
             elif isinstance(port.egress, Delay):
-                said[at[port.node][0]] = f"{port.egress.delay}\neach way"
-    return said
-
-
-def describe_rig(topology: Topology) -> str:
-    """The text that stands for rig."""
-    found = columns(topology)
-    return "From left to right, joined by wires: " + "; ".join(", ".join(one) for one in found)
+                texts[at[port.node][0]] = f"{port.egress.delay}\neach way"
+    return texts

@@ -4,18 +4,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from analysis.plots.marks import DASHED, reference
+from analysis.plots.panels import panels
 from analysis.plots.style import Palette
 
 from ..measures.scaling import Cost
 
 
 def scaling(table: pd.DataFrame, cost: Cost, palette: Palette) -> Figure:
-    """Real-time factor against rate, flows, hosts and guests, memory against flows and hosts.
+    """Draw real-time factors against rate, flows, hosts and guests, memory against flows and hosts.
 
     `table` is from scaling.read_scaling, `cost` from scaling.fit_cost: the dashed lines.
     """
-    figure = Figure(figsize=(7.6, 8.2), layout="constrained")
-    (rate, flows), (guests, hosts), (memory, hosts_memory) = figure.subplots(3, 2)
+    figure, axes_of = panels(7.6, 8.2, 3, 2)
+    (rate, flows), (guests, hosts), (memory, hosts_memory) = axes_of
     good = table[table["problem"] == ""]
     label = "Virtual by CPU seconds"
     for axes, sweep, of, name in (
@@ -27,11 +29,8 @@ def scaling(table: pd.DataFrame, cost: Cost, palette: Palette) -> Figure:
         cpu_s = (
             cost.per_run_s + cost.per_flow_s * rows["flows"] + cost.per_packet_s * rows["packets"]
         )
-        axes.plot(
-            rows[of], rows["virtual_s"] / cpu_s, color=palette.soft, linewidth=1.2,
-            linestyle=(0, (4, 3)), label="fitted",
-        )  # fmt: skip
-        axes.axhline(1, color=palette.soft, linewidth=0.9, linestyle=(0, (1, 2)))
+        axes.plot(rows[of], rows["virtual_s"] / cpu_s, color=palette.soft, linestyle=DASHED)
+        reference(axes, 1, palette)
         axes.set_xscale("log")
         _labels(axes, name, label)
     for value, color in ((10.0, "codel"), (100.0, "pie")):
@@ -49,7 +48,7 @@ def scaling(table: pd.DataFrame, cost: Cost, palette: Palette) -> Figure:
         )
         axes.set_xscale("log", base=2)
         axes.set_xticks(list(rows["hosts"]), [f"{row:d}" for row in rows["hosts"]])
-    hosts.axhline(1, color=palette.soft, linewidth=0.9, linestyle=(0, (1, 2)))
+    reference(hosts, 1, palette)
     _labels(hosts, "Hosts (32 flows, 100 Mbit/s)", label)
     _labels(hosts_memory, "Hosts (32 flows, 100 Mbit/s)", "Memory of the guest (MiB)")
     rows = good[good["sweep"] == "flows"].sort_values("flows")

@@ -6,6 +6,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from analysis.plots.marks import reference
+from analysis.plots.panels import panels
 from analysis.plots.style import Palette
 from analysis.runs.saturation import ALL_SENDERS, PLACES
 
@@ -41,24 +43,20 @@ _SCHEDULES: Final = {
 
 
 def validation(compared: pd.DataFrame, palette: Palette) -> Figure:
-    """Saturation, collisions, a single sender and the anomaly: points measured, lines theory.
+    """Draw saturation, collisions, a single sender and the anomaly: points measured, lines theory.
 
     `compared` is from wifi_validation.compare.
     """
-    figure = Figure(figsize=(7.6, 5.8), layout="constrained")
-    (goodput, collisions), (single, anomaly) = figure.subplots(2, 2)
+    figure, ((goodput, collisions), (single, anomaly)) = panels(7.6, 5.8, 2, 2)
     rows = compared[(compared["set"] == "saturation") & (compared["sender"] == ALL_SENDERS)]
     for axes, quantity, label in (
         (goodput, "goodput_mbit_s", "Goodput of all (Mbit/s)"),
         (collisions, "collision_probability", "Collision probability"),
     ):
         for (backoff, cw_min), (name, color) in _SETTINGS.items():
-            one = rows[
-                (rows["quantity"] == quantity)
-                & (rows["backoff"] == backoff)
-                & (rows["cw_min"] == cw_min)
-            ].sort_values("stations")
-            _compared(axes, one["stations"], one, palette.color(color), name)
+            same = (rows["quantity"] == quantity) & (rows["backoff"] == backoff)
+            points = rows[same & (rows["cw_min"] == cw_min)].sort_values("stations")
+            _compared(axes, points["stations"], points, palette.color(color), name)
         _labels(axes, "Saturated stations", label)
     few = [2, 3, 4, 5]
     exact = [wifi.countdown(stations) for stations in few]
@@ -67,21 +65,20 @@ def validation(compared: pd.DataFrame, palette: Palette) -> Figure:
     _single(single, compared, palette)
     rows = compared[(compared["set"] == "anomaly") & (compared["sender"] != ALL_SENDERS)]
     for sender, (color, name) in {1: ("codel", "54 Mbit/s"), 2: ("pie", "the other")}.items():
-        one = rows[rows["sender"] == sender].sort_values("other_mbit_s")
-        _compared(anomaly, one["other_mbit_s"], one, palette.color(color), name)
+        points = rows[rows["sender"] == sender].sort_values("other_mbit_s")
+        _compared(anomaly, points["other_mbit_s"], points, palette.color(color), name)
     anomaly.legend(fontsize=8)
     _labels(anomaly, "Rate of the other station (Mbit/s)", "Goodput of each (Mbit/s)")
     return figure
 
 
 def waiting(waits: pd.DataFrame, palette: Palette) -> Figure:
-    """Where a packet of the access point waits, a bar per qdisc and a bound of the lower queue.
+    """Draw where a packet of the access point waits, a bar per qdisc and bound of the lower queue.
 
     `waits` is from wifi_validation.waits; the case of one station and downloads is drawn.
     """
     rows = waits[(waits["stations"] == 1) & (waits["traffic"] == "tcp down")]
-    figure = Figure(figsize=(7.6, 4.6), layout="constrained")
-    axes = figure.subplots()
+    figure, ((axes,),) = panels(7.6, 4.6)
     labels = [
         f"{qdisc}, {_BELOW[below]}"
         for qdisc, below in zip(rows["qdisc"], rows["below"], strict=True)
@@ -104,13 +101,12 @@ def waiting(waits: pd.DataFrame, palette: Palette) -> Figure:
 
 
 def airtime(three: pd.DataFrame, palette: Palette) -> Figure:
-    """Shares of the air time and TCP goodput of two fast stations and a slow one, by what decides
-    whose frames are next; crosses are what was measured on hardware.
+    """Draw shares of the air time and TCP goodput of two fast stations and a slow one.
 
+    Bars are grouped by what decides whose frames are next; crosses were measured on hardware.
     `three` is from wifi_validation.three.
     """
-    figure = Figure(figsize=(7.6, 3.6), layout="constrained")
-    shares, goodput = figure.subplots(1, 2)
+    figure, ((shares, goodput),) = panels(7.6, 3.6, columns=2)
     places = range(len(three))
     for number, (name, label) in enumerate(_STATIONS.items()):
         at = [place + (number - 1) * 0.27 for place in places]
@@ -119,7 +115,7 @@ def airtime(three: pd.DataFrame, palette: Palette) -> Figure:
         goodput.bar(at, three[name], 0.25, color=color)
         goodput.plot(at, three[f"{name}_printed"], "x", color=palette.ink, markersize=6,
                      label="ath9k" if number == 0 else None)  # fmt: skip
-    shares.axhline(100 / len(_STATIONS), color=palette.soft, linewidth=1, linestyle=(0, (4, 3)))
+    reference(shares, 100 / len(_STATIONS), palette)
     for axes, label in ((shares, "Share of the air time (%)"), (goodput, "TCP goodput (Mbit/s)")):
         axes.set_xticks(list(places), [_SCHEDULES[below] for below in three["below"]])
         axes.set_ylabel(label, fontsize=10)
@@ -136,17 +132,15 @@ def _single(axes: Axes, compared: pd.DataFrame, palette: Palette) -> None:
         & (compared["quantity"] == "goodput_mbit_s")
     ]
     for ht, color, name in ((False, "pie", "802.11g"), (True, "codel", "802.11n")):
-        one = rows[(rows["rate_mbit_s"] == 0) == ht]
-        error = 100 * one["error"]
-        axes.plot(one["theory"], error, "o", color=palette.color(color), markersize=4, label=name)
+        points = rows[(rows["rate_mbit_s"] == 0) == ht]
+        axes.plot(points["theory"], 100 * points["error"], "o", color=palette.color(color),
+                  markersize=4, label=name)  # fmt: skip
     for limit in (-1, 1):
-        axes.axhline(limit, color=palette.soft, linewidth=1, linestyle=(0, (4, 3)))
+        reference(axes, limit, palette)
     axes.set_xscale("log")
     axes.legend(fontsize=8)
-    axes.set_xlabel("Goodput of a single sender, by formula (Mbit/s)", fontsize=10)
-    axes.set_ylabel("Measured less formula (%)", fontsize=10)
+    _labels(axes, "Goodput of a single sender, by formula (Mbit/s)", "Measured less formula (%)")
     axes.set_ylim(-2, 2)
-    axes.tick_params(labelsize=9)
 
 
 def _compared(axes: Axes, x: pd.Series, rows: pd.DataFrame, color: str, label: str) -> None:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from matplotlib.text import Annotation, Text
 
-from analysis.plots import bars, labels, panels, rows as rows_of, rrul, style
+from analysis.plots import bars, labels, rows as rows_of, rrul, style
 from analysis.runs.order import QDISC_ORDER, in_order
 from analysis.runs.published import read_published
 from analysis.runs.settings import Setting
@@ -26,6 +26,7 @@ from studies.testbed.measures import scaling
 from studies.testbed.plots import scaling as scaling_plot
 from tests import ROOT
 
+PAPER = [Setting("2014", "cubic")]
 FIGURE_2 = ROOT / "studies/gbw2015/published/fig2.csv"
 
 
@@ -41,7 +42,7 @@ def per_run(figure: str, seeds: int, offset: float = 1.05) -> pd.DataFrame:
             noise = random.normal(1, 0.01, 3)
             rows.append(
                 {
-                    "qdisc": qdisc, "seed": seed,
+                    "era": "2014", "cc": "cubic", "qdisc": qdisc, "seed": seed,
                     "induced_latency_ms": level["round_trip"] * offset * noise[0],
                     "goodput_download_mbit_s": down * noise[1],
                     "goodput_upload_mbit_s": level.get("upload", down) * noise[2],
@@ -58,8 +59,8 @@ def curves(seeds: int) -> pd.DataFrame:
         rtt = 50 + np.where(time_s >= 5, 2.0 * place, 0)
         low, high = rtt - half, rtt + half
         tables.append(
-            pd.DataFrame({"qdisc": qdisc, "time_s": time_s, "rtt_ms": rtt,
-                          "ci_low_ms": low, "ci_high_ms": high})
+            pd.DataFrame({"era": "2014", "cc": "cubic", "qdisc": qdisc, "time_s": time_s,
+                          "rtt_ms": rtt, "ci_low_ms": low, "ci_high_ms": high})
         )  # fmt: skip
     return pd.concat(tables)
 
@@ -91,8 +92,9 @@ def test_names_are_apart_and_off_the_markers(figure: str, seeds: int) -> None:
     directions = ("download", "upload") if figure == "2c" else ("download",)
     with style.styled() as palette:
         drawn = rrul.latency_goodput(
-            per_run(figure, seeds), read_published(FIGURE_2, figure), palette, directions=directions
-        )
+            per_run(figure, seeds), read_published(FIGURE_2, figure), PAPER, palette,
+            directions=directions,
+        )  # fmt: skip
         assert len(names(drawn.axes[0])) == 7 * len(directions)
         assert_names_are_apart(drawn)
 
@@ -127,7 +129,9 @@ def test_the_value_of_a_bar_beyond_the_axis_is_on_paper(theme: style.Theme) -> N
 
 def test_better_is_up_and_to_the_right() -> None:
     with style.styled() as palette:
-        drawn = rrul.latency_goodput(per_run("2b", 3), read_published(FIGURE_2, "2b"), palette)
+        drawn = rrul.latency_goodput(
+            per_run("2b", 3), read_published(FIGURE_2, "2b"), PAPER, palette
+        )
     axes = drawn.axes[0]
     left, right = axes.get_xlim()
     assert left > 107
@@ -138,7 +142,7 @@ def test_better_is_up_and_to_the_right() -> None:
 def test_ours_is_the_median_and_published_is_hollow() -> None:
     runs = per_run("2b", 3)
     with style.styled() as palette:
-        drawn = rrul.latency_goodput(runs, read_published(FIGURE_2, "2b"), palette)
+        drawn = rrul.latency_goodput(runs, read_published(FIGURE_2, "2b"), PAPER, palette)
     markers = [line for line in drawn.axes[0].lines if line.get_marker() == "D"]  # codel
     hollow = [line for line in markers if line.get_markerfacecolor() == palette.paper]
     filled = [line for line in markers if line.get_markerfacecolor() != palette.paper]
@@ -150,7 +154,9 @@ def test_ours_is_the_median_and_published_is_hollow() -> None:
 @pytest.mark.parametrize(("seeds", "ellipses"), [(2, 0), (3, 7)])
 def test_ellipses_need_three_runs(seeds: int, ellipses: int) -> None:
     with style.styled() as palette:
-        drawn = rrul.latency_goodput(per_run("2a", seeds), read_published(FIGURE_2, "2a"), palette)
+        drawn = rrul.latency_goodput(
+            per_run("2a", seeds), read_published(FIGURE_2, "2a"), PAPER, palette
+        )
     assert sum(isinstance(patch, Ellipse) for patch in drawn.axes[0].patches) == ellipses
 
 
@@ -158,7 +164,7 @@ def test_missing_data_leaves_the_published_marker() -> None:
     runs = per_run("2b", 1)
     with style.styled() as palette:
         drawn = rrul.latency_goodput(
-            runs[runs["qdisc"] == "sfq"], read_published(FIGURE_2, "2b"), palette
+            runs[runs["qdisc"] == "sfq"], read_published(FIGURE_2, "2b"), PAPER, palette
         )
     assert len(names(drawn.axes[0])) == 7
 
@@ -166,7 +172,7 @@ def test_missing_data_leaves_the_published_marker() -> None:
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_time_series(seeds: int) -> None:
     with style.styled() as palette:
-        drawn = rrul.latency_time(curves(seeds), palette)
+        drawn = rrul.latency_time(curves(seeds), PAPER, palette)
         assert_names_are_apart(drawn)
     axes = drawn.axes[0]
     assert [t.get_text() for t in names(axes)] == list(QDISC_ORDER)
@@ -251,7 +257,7 @@ def test_looks_are_seen_on_their_page(theme: style.Theme) -> None:
 
 def test_saved_files_repeat_byte_for_byte(tmp_path: Path) -> None:
     def draw(palette: style.Palette) -> Figure:
-        return rrul.latency_time(curves(3), palette)
+        return rrul.latency_time(curves(3), PAPER, palette)
 
     first, second = style.save(draw, tmp_path / "a" / "x"), style.save(draw, tmp_path / "b" / "x")
     assert [path.name for path in first] == ["x.svg", "x-dark.svg", "x.png"]
@@ -263,50 +269,19 @@ def test_saved_files_repeat_byte_for_byte(tmp_path: Path) -> None:
     assert png.startswith(b"\x89PNG")
 
 
-def test_descriptions_name_values() -> None:
-    text = rrul.describe_latency_goodput(per_run("2b", 1), "10/10")
-    assert "10/10 Mbit/s" in text
-    assert all(qdisc in text for qdisc in QDISC_ORDER)
-
-
 def test_published_values_are_not_drawn_beside_new_reno() -> None:
     runs = per_run("2b", 1)
     both = [runs.assign(era="2014", cc=cc) for cc in ("cubic", "reno")]
     shown = [Setting("2014", "cubic"), Setting("2014", "reno")]
     with style.styled() as palette:
         drawn = rrul.latency_goodput(
-            pd.concat(both), read_published(FIGURE_2, "2b"), palette, settings=shown
+            pd.concat(both), read_published(FIGURE_2, "2b"), shown, palette
         )
     hollow = [
         sum(line.get_markerfacecolor() == palette.paper for line in axes.lines)
         for axes in drawn.axes
     ]
     assert hollow == [7, 0]
-
-
-@pytest.mark.parametrize(("eras", "ccs"), [(1, 1), (1, 2), (2, 1), (2, 2)])
-def test_the_legend_of_qdiscs_is_on_the_page(eras: int, ccs: int) -> None:
-    shown = [
-        Setting(era, cc) for era in ("2014", "modern")[:eras] for cc in ("cubic", "reno")[:ccs]
-    ]
-    with style.styled() as palette:
-        drawn = panels.grid(shown, palette, lambda axes, setting: axes.plot([0, 1], [0, 1]))
-        panels.qdisc_legend(drawn, QDISC_ORDER, palette)
-        renderer = FigureCanvasAgg(drawn).get_renderer()
-        drawn.draw(renderer)
-        box = drawn.legends[0].get_window_extent(renderer)
-    assert drawn.bbox.x0 <= box.x0 and box.x1 <= drawn.bbox.x1
-
-
-def test_qdiscs_have_their_colours_on_a_panel_of_the_upper_row() -> None:
-    shown = [Setting("2014", "cubic"), Setting("modern", "cubic"), Setting("2014", "reno")]
-    with style.styled() as palette:
-        drawn = panels.grid(
-            shown, palette, lambda axes, setting: panels.qdisc_ticks(axes, ["ared", "pie"], palette)
-        )
-        drawn.draw_without_rendering()
-    colors = [tick.label1.get_color() for tick in drawn.axes[1].xaxis.get_major_ticks()]
-    assert colors == [palette.color("ared"), palette.color("pie")]
 
 
 def test_marks_at_the_ends_of_an_axis_are_whole() -> None:

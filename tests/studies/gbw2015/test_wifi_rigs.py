@@ -16,7 +16,6 @@ from analysis.plots import rows
 from analysis.plots.style import styled
 from analysis.runs.dataset import RunFile, find_runs
 from studies.gbw2015.measures import wifi_rigs
-from studies.gbw2015.plots import wifi_rigs as figures_wifi_rigs
 from tests.data import provenances
 
 
@@ -99,8 +98,6 @@ def test_the_figure_has_a_panel_a_quantity_and_a_row_a_rig() -> None:
     assert [label.get_text() for label in first.get_yticklabels()] == names
     assert second.get_xlabel() == "Upload (Mbit/s)"
     assert first.get_xlim()[0] == 0
-    text = figures_wifi_rigs.describe_rigs(table, names)
-    assert "bounded: codel 55 ms, 55 Mbit/s down, 55 up; sfq 75 ms" in text
 
 
 def test_two_stations_of_the_shipped_runs(root: Path) -> None:
