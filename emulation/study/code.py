@@ -72,8 +72,8 @@ def modules(folder: Path, name: str) -> Sequence[ModuleType]:
     """
     names = [name] if path_of(folder, name) else []
     inside = pkgutil.iter_modules([str(studies.inside(folder, name))])
-    names += sorted(f"{name}.{found.name}" for found in inside)
-    return [module(folder, each) for each in names]
+    names += sorted(f"{name}.{about.name}" for about in inside)
+    return [module(folder, full) for full in names]
 
 
 @contextmanager
@@ -139,8 +139,8 @@ def _execute(folder: Path, package: str, full: str, path: Path) -> None:
         raise
     finally:
         sys.pycache_prefix = prefix
-    for name, found in _modules_of(package):
-        file = getattr(found, "__file__", None)
+    for name, executed in _modules_of(package):
+        file = getattr(executed, "__file__", None)
         if name not in before and file:
             _executed[package][file] = os.stat(file)  # noqa: PTH116
 

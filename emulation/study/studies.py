@@ -41,11 +41,7 @@ def known() -> dict[str, Path]:
     """
     folders = shipped()
     for folder in _added():
-        namesake = folders.setdefault(folder.name, folder)
-        if namesake.resolve() != folder.resolve():
-            todo = "rename the folder, and the study in its file"
-            what = f"has the name of the study in {namesake}"
-            raise ConfigError(what, f"{VARIABLE}: {folder}", todo)
+        _check_name(folder, folders.setdefault(folder.name, folder), f"{VARIABLE}: {folder}")
     return folders
 
 
@@ -67,11 +63,15 @@ def find(name_or_path: str | Path) -> Path:
         near = f"did you mean {' or '.join(close)}? " if close else ""
         todo = f"{near}write {', '.join(sorted(names))}, or a folder with a {FILE}"
         raise NoStudy(f"no study '{text}'", todo=todo)
-    namesake = names.get(folder.name)
-    if namesake is not None and namesake.resolve() != folder:
-        what = f"has the name of the study in {namesake}"
-        raise ConfigError(what, str(folder), "rename the folder, and the study in its file")
+    _check_name(folder, names.get(folder.name, folder), str(folder))
     return folder
+
+
+def _check_name(folder: Path, namesake: Path, where: str) -> None:
+    """Raise `ConfigError` where `namesake`, the study with the name of `folder`, is another."""
+    if namesake.resolve() != folder.resolve():
+        what = f"has the name of the study in {namesake}"
+        raise ConfigError(what, where, "rename the folder, and the study in its file")
 
 
 def data_folder(folder: Path) -> Path:

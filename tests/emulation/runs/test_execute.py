@@ -51,7 +51,6 @@ def guest(run: Run, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         (running.provenance, "record", record),
         (running.module, "build", lambda *_: None),
         (running.probe, "check_there", lambda *_: None),
-        (running.speed, "carried_packets", lambda *_: 0),
         (running.speed, "remember", lambda *_: None),
         (type(run.traffic), "record", lambda *_: {}),
     ):
