@@ -117,7 +117,7 @@ class FigureFile:
         return self.parameters.get("eras") == SWITCHES
 
     def cells(self) -> list[Cell]:
-        """The cells that the figure needs, in the order of the file; none where it has a table."""
+        """Return the cells that the figure needs, in the order of the file; none for a table."""
         if "table" in self.parameters:
             return []
         paper, qdiscs = self.parameters["paper"], self.parameters["qdiscs"]
@@ -144,17 +144,16 @@ class FigureFile:
     def _several(self, key: str) -> list[str]:
         if key in self.parameters:
             return [self.parameters[key]]
-        several = self.parameters[SEVERAL[key]]
-        return list(several.values() if isinstance(several, dict) else several)
+        return _values(self.parameters[SEVERAL[key]])
 
     def _length(self, experiment: str) -> str:
         length = self.parameters.get("length", "")
         return str(length.get(experiment, "") if isinstance(length, dict) else length)
 
     def _links(self, experiment: str) -> list[str]:
-        several = self.parameters.get("links")
-        if isinstance(several, dict) and experiment in several:
-            return list(several[experiment])
+        links = self.parameters.get("links")
+        if isinstance(links, dict) and experiment in links:
+            return list(links[experiment])
         return self._several("link")
 
     def _eras(self, experiment: str, link: str, qdisc: str) -> list[str]:
@@ -189,31 +188,19 @@ def read_figure(path: Path) -> FigureFile:
     if source.problems:
         raise DataError.of(path, str(source.problems[0]), remedy)
     content = source.value
-    if not isinstance(content, dict) or set(content) - {WITHOUT, CLAIMS} != set(KEYS):
-        given = sorted(map(str, content)) if isinstance(content, dict) else content
-        raise DataError.of(path, f"has the keys {given}, not {sorted(KEYS)}", remedy)
-    wrong = next(_faults(content), "")
-    if wrong:
+    if wrong := next(_faults(content), ""):
         raise DataError.of(path, wrong, remedy)
     parameters = content["parameters"]
-    needed = ("paper",) if "table" in parameters else DATA_KEYS
-    missing = [key for key in needed if not {key, SEVERAL.get(key)} & set(parameters)]
-    if missing:
-        raise DataError.of(path, f"parameters lack {', '.join(missing)}", remedy)
-    lacking = "table" not in parameters and _lacking(parameters)
-    if lacking:
-        raise DataError.of(path, lacking, remedy)
     study = path.resolve().parents[1].name
     if parameters["paper"] != study:
         wrong = f"is of the paper '{parameters['paper']}', its study is '{study}'"
         raise DataError.of(path, wrong, f"Write paper: {study}")
-    wrong = next(_outside(path.parents[1], content), "")
-    if wrong:
+    if wrong := next(_outside(path.parents[1], content), ""):
         raise DataError.of(path, wrong, "Copy it into the study's folder")
-    notebook = _notebook(path.parents[1], f"{content['notebook']}.ipynb")
+    name = f"{content['notebook']}.ipynb"
+    notebook = _notebook(path.parents[1], name)
     if notebook is None:
-        wrong = f"names the notebook {content['notebook']}.ipynb, which does not exist"
-        raise DataError.of(path, wrong, remedy)
+        raise DataError.of(path, f"names the notebook {name}, which does not exist", remedy)
     check_notebook(notebook)
     return FigureFile(
         path, notebook, content["title"], content["caption"].strip(), _with_own(parameters),
@@ -253,7 +240,7 @@ def _check_places(figure: FigureFile) -> None:
 
 
 def _flaw(cell: Cell, experiments: Mapping[str, Experiment]) -> tuple[str, str] | None:
-    """What of `cell` its study does not know, and what to do; None where it knows all of it."""
+    """Return what of `cell` its study does not know, and what to do; None for nothing."""
     if cell.experiment not in experiments:
         return unknown("experiment", cell.experiment, experiments)
     source = experiments[cell.experiment]
@@ -268,8 +255,12 @@ def _flaw(cell: Cell, experiments: Mapping[str, Experiment]) -> tuple[str, str] 
     return None
 
 
-def _faults(content: Mapping[str, Any]) -> Iterator[str]:
-    """What has another kind than the module's docstring says, by its key."""
+def _faults(content: Any) -> Iterator[str]:
+    """Yield what is missing or of another kind than the module's docstring says, by its key."""
+    if not isinstance(content, dict) or set(content) - {WITHOUT, CLAIMS} != set(KEYS):
+        given = sorted(map(str, content)) if isinstance(content, dict) else content
+        yield f"has the keys {given}, not {sorted(KEYS)}"
+        return
     parameters = content["parameters"]
     if not isinstance(parameters, dict):
         yield f"parameters: is {parameters!r}, no mapping"
@@ -280,8 +271,8 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
     texts = {key: content[key] for key in KEYS if key != "parameters"}
     texts |= {key: parameters[key] for key in TEXTS if key in parameters}
     if isinstance(texts.get("length"), dict):
-        texts |= {f"length: {name}": one for name, one in texts.pop("length").items()}
-    yield from (f"{key}: is {one!r}, no text" for key, one in texts.items() if not _text(one))
+        texts |= {f"length: {name}": text for name, text in texts.pop("length").items()}
+    yield from (f"{key}: is {text!r}, no text" for key, text in texts.items() if not _text(text))
     if not (_text(probe := parameters.get("probe", "-")) or _list(probe)):
         yield f"probe: is {probe!r}, neither a text nor a list of texts"
     if not isinstance(stations := parameters.get("stations", ""), str):  # may be empty
@@ -294,16 +285,24 @@ def _faults(content: Mapping[str, Any]) -> Iterator[str]:
             continue
         if isinstance(value, dict) and value and key in MAPPINGS:
             of = _text if key == "experiments" else _list
-            yield from (f"{key}: {name} is {one!r}" for name, one in value.items() if not of(one))
+            yield from (
+                f"{key}: {name} is {part!r}" for name, part in value.items() if not of(part)
+            )
         elif not _list(value):
             yield f"{key}: is {value!r}, no list of texts"
     if not _list(content.get(CLAIMS, ["-"])):
         yield f"{CLAIMS}: is {content[CLAIMS]!r}, no list of texts"
     yield from _left_out(content)
+    needed = ("paper",) if "table" in parameters else DATA_KEYS
+    missing = [key for key in needed if not {key, SEVERAL.get(key)} & set(parameters)]
+    if missing:
+        yield f"parameters lack {', '.join(missing)}"
+    elif "table" not in parameters:
+        yield from _lacking(parameters)
 
 
 def _left_out(content: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with `without`."""
+    """Yield what is wrong with `without`."""
     without, eras = content.get(WITHOUT, {}), content["parameters"].get("eras", [])
     if not isinstance(without, dict):
         yield f"{WITHOUT}: is {without!r}, no mapping of eras to qdiscs"
@@ -314,23 +313,25 @@ def _left_out(content: Mapping[str, Any]) -> Iterator[str]:
         by_experiment = left if isinstance(left, dict) else {}
         for name in by_experiment.keys() - set(_experiments(content["parameters"])):
             yield f"{WITHOUT}: {era}: {name!r} is none of its experiments"
-        for one in by_experiment.values() if by_experiment else [left]:
-            if not _list(one):
-                yield f"{WITHOUT}: {era}: is {one!r}, no list of texts"
+        for values in by_experiment.values() if by_experiment else [left]:
+            if not _list(values):
+                yield f"{WITHOUT}: {era}: is {values!r}, no list of texts"
 
 
 def _experiments(parameters: Mapping[str, Any]) -> list[Any]:
-    several = parameters.get("experiments", [parameters.get("experiment")])
+    return _values(parameters.get("experiments", [parameters.get("experiment")]))
+
+
+def _values(several: Any) -> list[Any]:
     return list(several.values() if isinstance(several, dict) else several)
 
 
 def _outside(study: Path, content: Mapping[str, Any]) -> Iterator[str]:
-    """What the files are called that the figure names and that are none of the study or of the
-    data, by their keys."""
+    """Yield which files of the figure are none of the study or of the data, by their keys."""
     parameters = content["parameters"]
-    named = [("published_values", f"published/{parameters.get('published_values', '')}")]
-    named += [("table", str(parameters.get("table", "")))]
-    for key, name in named:
+    published = f"published/{parameters.get('published_values', '')}"
+    table = str(parameters.get("table", ""))
+    for key, name in (("published_values", published), ("table", table)):
         try:
             studies.inside(study, name)
         except ConfigError as error:
@@ -345,19 +346,17 @@ def _list(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(map(_text, value))
 
 
-def _lacking(parameters: Mapping[str, Any]) -> str:
-    """Which experiment a mapping of experiments lacks; empty where none."""
-    shown = parameters.get("experiments", [parameters.get("experiment")])
-    for name in shown.values() if isinstance(shown, dict) else shown:
+def _lacking(parameters: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which experiments a mapping of experiments lacks."""
+    for name in _experiments(parameters):
         for key in ("qdiscs", *(() if "link" in parameters else ("links",))):
-            of = parameters.get(key)
-            if isinstance(of, dict) and name not in of:
-                return f"{key}: has none of the experiment {name}"
-    return ""
+            by_experiment = parameters.get(key)
+            if isinstance(by_experiment, dict) and name not in by_experiment:
+                yield f"{key}: has none of the experiment {name}"
 
 
 def _notebook(study: Path, name: str) -> Path | None:
-    """The study's own notebook of that name, or the repository's; None where there is neither."""
+    """Return the study's own notebook of that name, or the repository's, or None."""
     # Of a study of the repository as its path says it, which the workflow compares.
     beside = study.parent.parent / "notebooks"
     shared = beside if beside.resolve() == NOTEBOOKS.resolve() else NOTEBOOKS
@@ -366,7 +365,7 @@ def _notebook(study: Path, name: str) -> Path | None:
 
 
 def _with_own(parameters: dict[str, Any]) -> dict[str, Any]:
-    """`parameters` with the user's own qdiscs behind those of the paper (`qdisc/own.yaml`)."""
+    """Return `parameters` with the user's own qdiscs (`qdisc/own.yaml`) behind the paper's."""
     named = parameters.get("qdiscs", [])
     switched = parameters.get("eras") == SWITCHES  # which are Linux's
     if not isinstance(named, list) or len(named) < 2 or switched:

@@ -49,6 +49,15 @@ class Row:
     verdict: str
     notes: tuple[str, ...]  # on settings that do not do what they seem to, and on its guest
 
+    def files(self, folder: Path) -> list[tuple[str, str]]:
+        """Return what its files are, and their addresses as seen from `folder`."""
+        files = [("data", self.file.data), ("provenance", self.file.provenance)]
+        if self.reduced:
+            files = [("provenance and measures", self.file.provenance)]
+        return [
+            (text, quote(Path(os.path.relpath(path, folder)).as_posix())) for text, path in files
+        ]
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -97,7 +106,7 @@ class Variant:
 
 
 def variants(data: Path) -> list[Variant]:
-    """All runs below `data` and in the data of studies that are not shipped, ordered by paper.
+    """Return all runs below `data` and in the data of studies that do not ship, by paper.
 
     Raises DataError for a provenance that cannot be used.
     """
@@ -106,15 +115,15 @@ def variants(data: Path) -> list[Variant]:
     for run in (run for root in sorted(roots) for run in all_runs(root)):
         runs.setdefault((run.paper, run.variant), []).append(run)
     order = study.in_order({paper for paper, _ in runs})
-    known = _experiments()
+    experiments = _experiments()
     return [
-        Variant(paper, name, _rows(runs[paper, name], known))
+        Variant(paper, name, _rows(runs[paper, name], experiments))
         for paper, name in sorted(runs, key=lambda of: (order.index(of[0]), of[1]))
     ]
 
 
 def _experiments() -> dict[str, Experiment]:
-    """The experiments of all studies that can be read, as `run_of` takes them."""
+    """Return the experiments of all studies that can be read, as `run_of` takes them."""
     experiments: dict[str, Experiment] = {}
     for folder in study.known():
         with contextlib.suppress(DataError):
@@ -122,21 +131,21 @@ def _experiments() -> dict[str, Experiment]:
     return experiments
 
 
-def _rows(files: Iterable[RunFile], known: Mapping[str, Experiment]) -> tuple[Row, ...]:
+def _rows(files: Iterable[RunFile], experiments: Mapping[str, Experiment]) -> tuple[Row, ...]:
     rows, notes = [], dict[tuple[str, str, str], tuple[str, ...]]()
     for file in files:
         record = read_json(file.provenance)
         cell = file.link, file.qdisc, file.cc
         if cell not in notes:
-            notes[cell] = _notes(record, known)
+            notes[cell] = _notes(record, experiments)
         rows.append(_row(file, record, notes[cell]))
     return tuple(rows)
 
 
-def _notes(record: Mapping[str, Any], known: Mapping[str, Experiment]) -> tuple[str, ...]:
-    """As the console has them before a run; none on a run that its study no longer has."""
+def _notes(record: Mapping[str, Any], experiments: Mapping[str, Experiment]) -> tuple[str, ...]:
+    """Return the notes of the console before a run; none on a run that its study no longer has."""
     try:
-        return tuple(remarks.of_run(run_of(record, known)))
+        return tuple(remarks.of_run(run_of(record, experiments)))
     except ConfigError:
         return ()
 
@@ -168,12 +177,12 @@ def _row(file: RunFile, record: Mapping[str, Any], notes: tuple[str, ...]) -> Ro
 
 
 def _digest(data: Path) -> str:
-    """SHA-256 of a file; empty where there is none."""
+    """Return the SHA-256 of a file; empty where there is none."""
     return hashlib.sha256(data.read_bytes()).hexdigest() if data.is_file() else ""
 
 
 def write_runs(ran: Sequence[Variant], results: Path, there: Iterable[str]) -> list[Path]:
-    """Write runs.html and a page a variant into `results`; their paths. Nothing where none ran."""
+    """Write runs.html and a page per variant into `results`, where any ran; return their paths."""
     shutil.rmtree(results / "runs", ignore_errors=True)
     if not ran:
         (results / pages.RUNS_PAGE).unlink(missing_ok=True)
@@ -201,30 +210,8 @@ def _render_variant(variant: Variant, folder: Path, there: Iterable[str]) -> str
         variant.rows,
         key=lambda row: (row.file.link, rank[row.file.qdisc], row.file.cc, row.file.seed),
     )
-    links = [
-        (link, [_facts(row, folder) for row in group])
-        for link, group in groupby(rows, key=lambda row: row.file.link)
-    ]
+    links = [(link, [*group]) for link, group in groupby(rows, key=lambda row: row.file.link)]
     return pages.render(
-        "variant.html", "../../", here="", there=there, about=variant.facts, links=links
-    )
-
-
-def _facts(row: Row, folder: Path) -> dict[str, Any]:
-    """What the template says of a run; its files as seen from `folder`."""
-    files = [("data", row.file.data), ("provenance", row.file.provenance)]
-    if row.reduced:
-        files = [("provenance and measures", row.file.provenance)]
-    paths = [(text, Path(os.path.relpath(path, folder)).as_posix()) for text, path in files]
-    return {
-        "qdisc": row.file.qdisc,
-        "cc": row.file.cc,
-        "cell": (row.file.qdisc, row.file.cc),
-        "seed": row.file.seed,
-        "virtual_s": row.virtual_s,
-        "wall_s": row.wall_s,
-        "identity": row.identity,
-        "kernel": row.kernel,
-        "verdict": row.verdict,
-        "files": [(text, quote(path)) for text, path in paths],
-    }
+        "variant.html", "../../", here="", there=there, about=variant.facts, links=links,
+        folder=folder,
+    )  # fmt: skip

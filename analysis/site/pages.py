@@ -36,14 +36,17 @@ class Paper:
 
 
 def of_paper(name: str) -> Paper:
-    """The paper of the study of that name; a study of none is introduced by its title alone, and
-    one that this call does not know by its name."""
+    """Return the paper of the study of that name.
+
+    A study of none is introduced by its title alone, and one that this call does not know by its
+    name.
+    """
     about = _about(name)
     return Paper(about.title, about.source, about.address) if about else Paper(name, "", "")
 
 
 def has_paper(name: str) -> bool:
-    """Whether the study of that name is of a paper, which its figures stand for figures of."""
+    """Return whether the study of that name is of a paper, whose figures its own stand for."""
     about = _about(name)
     return about is not None and bool(about.source)
 
@@ -52,8 +55,9 @@ def _about(name: str) -> Study | None:
     return next((folder.about for folder in study.known() if folder.name == name), None)
 
 
-def environment() -> Environment:
-    """What pages are rendered with."""
+@cache  # it keeps the templates that it has compiled
+def common() -> Environment:
+    """Return what all pages are rendered with."""
     loader = PackageLoader("analysis.site", "templates")
     templates = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True,
@@ -63,12 +67,6 @@ def environment() -> Environment:
     return templates
 
 
-@cache  # it keeps the templates that it has compiled
-def common() -> Environment:
-    """As `environment`, one for all pages that add nothing to it."""
-    return environment()
-
-
 def render(template: str, root: str = "", **facts: Any) -> str:
-    """A page's HTML; `root` is where index.html lies as seen from the page: "" or "../"."""
+    """Return a page's HTML; `root` is where index.html lies as seen from the page: "" or "../"."""
     return common().get_template(template).render(root=root, **facts)

@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -34,74 +35,80 @@ def claims_of(shown: Shown, claims: Iterable[Claim]) -> list[Claim]:
     return [*first, *(claim for claim in more if claim not in first)]
 
 
-def render_index(
-    figures: list[Shown],
-    claims: list[Claim],
-    there: set[str],
-    failed: Sequence[str] = (),
-    *,
-    earlier: bool = False,
-) -> str:
-    """The HTML of the page that leads to all others; `there` are those beside it, `failed` the ids
-    of the runs that figures lack.
+@dataclass(frozen=True)
+class Site:
+    """What the pages of `results` that show figures are made of."""
 
-    `earlier`: the claims are as an earlier call left them.
-    """
-    papers = []
-    for name, group in groupby(figures, key=lambda shown: shown.summary.paper):
-        own = [*group]
-        papers.append(
-            {
-                "name": name,
-                "paper": pages.of_paper(name),
-                "figures": own,
-                "cover": max(
-                    own, key=lambda shown: (shown.size is not None, shown.summary.compared > 0)
-                ),
-                "verdicts": verdicts.count(of for of in claims if of["paper"] == name),
-                **_agreement(own),
-            }
-        )
-    return pages.render(
-        "index.html", here=pages.INDEX, there=there, papers=papers, figures=len(figures),
-        of_papers=sum(shown.of_paper for shown in figures), verdicts=verdicts.count(claims),
-        earlier=earlier, failed=failed, looks=looks(), **totals(figures),
-    )  # fmt: skip
+    results: Path
+    figures: list[Shown]
+    claims: list[Claim]
+    there: set[str]  # the pages beside index.html
+    ran: Sequence[Variant] = ()  # runs that have pages of their own
+    failed: Sequence[str] = ()  # ids of the runs, of any paper, that figures lack
+    earlier: bool = False  # whether the claims are as an earlier call left them
 
+    def index(self) -> str:
+        """Return the HTML of the page that leads to all others."""
+        papers = []
+        for name, group in groupby(self.figures, key=lambda shown: shown.summary.paper):
+            own = [*group]
+            papers.append(
+                {
+                    "name": name,
+                    "paper": pages.of_paper(name),
+                    "figures": own,
+                    "cover": max(
+                        own, key=lambda shown: (shown.size is not None, shown.summary.compared > 0)
+                    ),
+                    "verdicts": self._verdicts(name),
+                    **_agreement(own),
+                }
+            )
+        return pages.render(
+            "index.html", here=pages.INDEX, there=self.there, papers=papers,
+            figures=len(self.figures),
+            of_papers=sum(shown.of_paper for shown in self.figures), looks=looks(),
+            verdicts=verdicts.count(self.claims), earlier=self.earlier, failed=self.failed,
+            **totals(self.figures),
+        )  # fmt: skip
 
-def render_paper(
-    name: str,
-    figures: list[Shown],
-    claims: list[Claim],
-    there: set[str],
-    ran: Iterable[Variant] = (),
-    failed: Sequence[str] = (),
-    *,
-    earlier: bool = False,
-) -> str:
-    """The HTML of the page of a paper, or of what is of none; `ran` has pages of its own, `failed`
-    are the ids of the runs, of any paper, that figures lack.
+    def paper(self, name: str, figures: list[Shown]) -> str:
+        """Return the HTML of the page of a paper, or of what is of none, with its `figures`."""
+        ran = [variant for variant in self.ran if variant.paper == name]
+        notes = {
+            (variant.name, *cell): about for variant in ran for cell, about in variant.notes.items()
+        }
+        shown = []
+        for figure in figures:
+            own = claims_of(figure, self.claims)
+            counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.count(own).items())
+            shown.append(_WithClaims(figure, own, counts, _notes(figure, notes)))
+        groups = groupby(figures, key=lambda figure: figure.group[0])
+        return pages.render(
+            "paper.html", "../", here="", there=self.there, name=name, paper=pages.of_paper(name),
+            figures=shown, verdicts=self._verdicts(name), earlier=self.earlier,
+            groups=[(group, [(of.group[1], of) for of in own]) for group, own in groups],
+            variants={variant.name for variant in ran},
+            failed=[run for run in self.failed if run.startswith(f"{name}/")], **totals(figures),
+        )  # fmt: skip
 
-    `earlier`: the claims are as an earlier call left them.
-    """
-    ran = [variant for variant in ran if variant.paper == name]
-    notes = {
-        (variant.name, *cell): about for variant in ran for cell, about in variant.notes.items()
-    }
-    shown = []
-    for one in figures:
-        own = claims_of(one, claims)
-        counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.count(own).items())
-        shown.append(_WithClaims(one, own, counts, _notes(one, notes)))
-    groups = groupby(figures, key=lambda one: one.group[0])
-    return pages.render(
-        "paper.html", "../", here="", there=there, name=name, paper=pages.of_paper(name),
-        figures=shown,
-        groups=[(group, [(one.group[1], one) for one in own]) for group, own in groups],
-        verdicts=verdicts.count(of for of in claims if of["paper"] == name), earlier=earlier,
-        variants={variant.name for variant in ran},
-        failed=[run for run in failed if run.startswith(f"{name}/")], **totals(figures),
-    )  # fmt: skip
+    def _verdicts(self, paper: str) -> dict[str, int]:
+        return verdicts.count(claim for claim in self.claims if claim["paper"] == paper)
+
+    def write(self) -> list[Path]:
+        """Write the pages, each in one step, and return their paths."""
+        html = {self.results / pages.INDEX: self.index()}
+        studies = {folder.name for folder in study.known()}
+        for name, group in groupby(self.figures, key=lambda shown: shown.summary.paper):
+            page = self.results / name / pages.INDEX
+            if name not in studies and page.is_file():
+                continue  # of another call, which knew what the study says of itself
+            html[page] = self.paper(name, [*group])
+        for page, text in html.items():
+            partial = page.with_name(f".{page.name}.{os.getpid()}")
+            partial.write_text(text, encoding="utf-8")
+            partial.replace(page)
+        return [*html]
 
 
 class _WithClaims:
@@ -139,11 +146,9 @@ def write_report(
     for shown in figures:
         _fill(results / shown.folder / PAGE, shown, claims)
     ran = variants(data)
-    there = {pages.INDEX}
-    there |= {pages.RUNS_PAGE} if ran else set()
-    there |= {pages.CLAIMS_PAGE} if (results / pages.CLAIMS_PAGE).is_file() else set()
+    there = _beside(results) - {pages.RUNS_PAGE} | ({pages.RUNS_PAGE} if ran else set())
     runs = write_runs(ran, results, there)
-    return [*_write(results, figures, claims, there, ran, failed, earlier=earlier), *runs]
+    return [*Site(results, figures, claims, there, ran, failed, earlier).write(), *runs]
 
 
 def grow(results: Path, failed: Sequence[str] = ()) -> None:
@@ -152,35 +157,14 @@ def grow(results: Path, failed: Sequence[str] = ()) -> None:
 
     Raises DataError as `write_report` does.
     """
-    there = {pages.INDEX} | {
-        name for name in (pages.CLAIMS_PAGE, pages.RUNS_PAGE) if (results / name).is_file()
-    }
-    _write(results, collect(results), verdicts.read(results), there, failed=failed, earlier=True)
+    figures, claims = collect(results), verdicts.read(results)
+    Site(results, figures, claims, _beside(results), failed=failed, earlier=True).write()
 
 
-def _write(
-    results: Path,
-    figures: list[Shown],
-    claims: list[Claim],
-    there: set[str],
-    ran: Iterable[Variant] = (),
-    failed: Sequence[str] = (),
-    *,
-    earlier: bool,
-) -> list[Path]:
-    """Write the pages that show figures, each in one step; their paths."""
-    html = {results / pages.INDEX: render_index(figures, claims, there, failed, earlier=earlier)}
-    known = {folder.name for folder in study.known()}
-    for name, group in groupby(figures, key=lambda shown: shown.summary.paper):
-        page = results / name / pages.INDEX
-        if name not in known and page.is_file():
-            continue  # of another call, which knew what the study says of itself
-        html[page] = render_paper(name, [*group], claims, there, ran, failed, earlier=earlier)
-    for page, text in html.items():
-        partial = page.with_name(f".{page.name}.{os.getpid()}")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(page)
-    return [*html]
+def _beside(results: Path) -> set[str]:
+    """Return index.html and the names of the pages beside it."""
+    names = (pages.CLAIMS_PAGE, pages.RUNS_PAGE)
+    return {pages.INDEX, *(name for name in names if (results / name).is_file())}
 
 
 def _fill(page: Path, shown: Shown, claims: Iterable[Claim]) -> None:

@@ -146,7 +146,7 @@ def test_report_counts_what_was_decided(found: list[Assessment], tmp_path: Path)
     write_claims(tmp_path, as_json(found))
     claims = verdicts.read(tmp_path)
     assert claims == json.loads(json.dumps(as_json(found)))
-    text = " ".join(Page(report.render_index([], claims, set())).text.split())
+    text = " ".join(Page(report.Site(tmp_path, [], claims, set()).index()).text.split())
     assert "Claims that agree2 of 3 decided, 0 explained" in text
     (tmp_path / "verdicts.json").write_text("[1]")
     with pytest.raises(DataError, match=r"verdicts\.json: not a list of claims"):
