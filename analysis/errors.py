@@ -1,11 +1,13 @@
 """The one exception that `analysis` raises on purpose, and what it says of others."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, TypeGuard
 
 import pandas as pd
 
+from emulation.errors import ConfigError, DamagedData
 from emulation.study.schema import unknown
 
 #: Options that are one or several, or given by experiment, whatever kind their default is of.
@@ -23,6 +25,17 @@ class DataError(Exception):
     def of(cls, where: object, wrong: str, remedy: str) -> "DataError":
         """`where` is a file or folder; `wrong` and `remedy` are clauses without a full stop."""
         return cls(f"{where}: {wrong}. {remedy}.")
+
+
+@contextmanager
+def as_data_error() -> Iterator[None]:
+    """Inside, ConfigError and DamagedData become DataError."""
+    try:
+        yield
+    except ConfigError as error:
+        raise DataError(str(error)) from error
+    except DamagedData as error:
+        raise DataError.of(error.where, error.what, error.todo.capitalize()) from error
 
 
 class OnlyMeasures(DataError):
@@ -80,13 +93,13 @@ def _kind(value: object) -> str:
 
 
 def _kinds(values: Iterable[object]) -> list[str]:
-    """In the plural, what the kinds of `values` are called: one name, or none of no values."""
+    """Return what the kinds of `values` are called in the plural: one name, or none."""
     kinds = {" ".join([f"{first}s", *rest]) for first, *rest in (_kind(v).split() for v in values)}
     return [" and ".join(sorted(kinds))] if kinds else []
 
 
 def _example(default: object) -> str:
-    """`default` as it is written, of several values the first."""
+    """Return `default` as it is written, of several values the first."""
     if isinstance(default, Mapping):
         default = dict(list(default.items())[:1])
     return repr(default[:1] if isinstance(default, list) else default)
@@ -127,9 +140,9 @@ _WANTED = {
 
 
 def brief(error: Exception) -> str:
-    """What an error of pandas or pandera says first, in a line, and of which row of a table."""
+    """Return the first line of an error of pandas or pandera, and of which row of a table it is."""
     first: Any = (getattr(error, "schema_errors", None) or (error,))[0]
-    said = str(first).partition("\n")[0].partition(" {")[0].rstrip(".:")
+    text = str(first).partition("\n")[0].partition(" {")[0].rstrip(".:")
     reason = getattr(getattr(first, "reason_code", None), "name", "")
     rows = getattr(getattr(first, "data", None), "index", None)
     cases = getattr(first, "failure_cases", None)
@@ -137,18 +150,18 @@ def brief(error: Exception) -> str:
         return _COLUMNS[reason].format(cases)
     # Other labels come from a column that the header does not name.
     if not isinstance(rows, pd.RangeIndex) or not isinstance(cases, pd.DataFrame):
-        return said
+        return text
     cases = cases.dropna(subset="index")
     if cases.empty:
-        return said
+        return text
     case = cases.iloc[-1 if reason == "DUPLICATES" else 0]
     value = getattr(case["failure_case"], "item", lambda: case["failure_case"])()
     if reason == "DUPLICATES":
-        said = f"{case['column']} {value!r} is there twice"
+        text = f"{case['column']} {value!r} is there twice"
     elif wanted := _wanted(first.check):
         column = first.schema.name
-        said = f"{column} is {value!r}, not {wanted}" if column else wanted
-    return f"row {int(case['index']) + 1}: {said}"
+        text = f"{column} is {value!r}, not {wanted}" if column else wanted
+    return f"row {int(case['index']) + 1}: {text}"
 
 
 def _wanted(check: Any) -> str:
@@ -156,5 +169,5 @@ def _wanted(check: Any) -> str:
         name: ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
         for name, value in (getattr(check, "statistics", None) or {}).items()
     }
-    known = _WANTED.get(getattr(check, "name", None) or "")
-    return known.format(**given) if known else getattr(check, "error", None) or ""
+    text = _WANTED.get(getattr(check, "name", None) or "")
+    return text.format(**given) if text else getattr(check, "error", None) or ""

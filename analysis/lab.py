@@ -13,7 +13,7 @@ byte for byte.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
@@ -72,9 +72,6 @@ class Chosen(Sequence[Run]):
     def __getitem__(self, place: Any) -> Any:
         return self.all[place]
 
-    def __iter__(self) -> Iterator[Run]:
-        return iter(self.all)
-
     def do(self, jobs: int | None = None, again: bool = False, bar: bool = True) -> Chosen:
         """Execute the missing runs, `jobs` at once (default: one per core), with a progress bar.
 
@@ -105,10 +102,10 @@ class Chosen(Sequence[Run]):
         run that cannot be read, or is not there yet.
         """
         self._all_there()
-        known = index(self.data, self.all[0].experiment.paper).by_id
-        found = dataset.read_runs([known[run.id] for run in self.all], **options)
-        more = ["run", *(name for name in self.axes if name not in found.runs)]
-        return found._replace(runs=found.runs.merge(self.axes[more], on="run", how="left"))
+        files = index(self.data, self.all[0].experiment.paper).by_id
+        tables = dataset.read_runs([files[run.id] for run in self.all], **options)
+        more = ["run", *(name for name in self.axes if name not in tables.runs)]
+        return tables._replace(runs=tables.runs.merge(self.axes[more], on="run", how="left"))
 
     def summary(self) -> pd.DataFrame:
         """One row per run of flent's form: its axes, and as means over the load the goodput of all
@@ -122,8 +119,8 @@ class Chosen(Sequence[Run]):
         rtt = loaded.groupby("run", observed=True)["rtt_ms"].mean()
         runs = runs.set_index("run")
         columns = {column: flow.get(kind) for kind, column in zip(TCP_KINDS, GOODPUT, strict=True)}
-        found = pd.DataFrame({**columns, INDUCED: rtt - runs["base_rtt_ms"]}, index=runs.index)
-        return self.axes.merge(found.reset_index(), on="run", how="left")
+        means = pd.DataFrame({**columns, INDUCED: rtt - runs["base_rtt_ms"]}, index=runs.index)
+        return self.axes.merge(means.reset_index(), on="run", how="left")
 
     def rows(self) -> pd.DataFrame:
         """The lines of JSON that programs printed, or the table that is a run's data: one row per
@@ -195,10 +192,10 @@ class OpenStudy:
         if _several(chosen.get("era")):  # of which the sweep takes several as values of an axis
             given["era"] = chosen.pop("era")
         span = None if length is None else _duration(length)
-        found = catalogue.select(about, length=span, settings=given, **chosen)
-        if not found:
+        runs = catalogue.select(about, length=span, settings=given, **chosen)
+        if not runs:
             raise ConfigError("nothing is chosen", about.id, "see its points: emulate list")
-        return Chosen(found, Path(data) if data is not None else self.data)
+        return Chosen(runs, Path(data) if data is not None else self.data)
 
     @property
     def data(self) -> Path:
@@ -228,12 +225,12 @@ def _checked(name: str, value: Any) -> Any:
         what, todo = unknown("option", name, KINDS)
         raise ConfigError(what, "runs()", f"{todo}; an axis: settings={{{name!r}: …}}")
     several = _several(value) and name != "kernel"
-    found = list(value) if several else [value]
+    values = list(value) if several else [value]
     kind, example = KINDS[name]
-    for one in found if value is not None else ():
-        if not isinstance(one, kind) or isinstance(one, bool):
-            raise ConfigError(f"is {one!r}", name, f"write e.g. {name}={example}")
-    return found if several else value
+    for given in values if value is not None else ():
+        if not isinstance(given, kind) or isinstance(given, bool):
+            raise ConfigError(f"is {given!r}", name, f"write e.g. {name}={example}")
+    return values if several else value
 
 
 def _duration(length: str | float) -> Duration:

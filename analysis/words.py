@@ -9,29 +9,29 @@ NONE: Final = "–"  # where there is no value
 
 
 def intervals(low: Iterable[float], high: Iterable[float]) -> list[str]:
-    """Pairs of bounds as texts: "4.1 to 5"; a dash where there is none."""
+    """Return pairs of bounds as texts: "4.1 to 5"; a dash where there is none."""
     pairs = zip(low, high, strict=True)
     return [NONE if pd.isna(a) else f"{number(a)} to {number(b)}" for a, b in pairs]
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """1, 2, 3, 7 as "1–3, 7"; a dash for no number."""
+    """Return 1, 2, 3, 7 as "1–3, 7"; a dash for no number."""
     parts: list[list[int]] = []
-    for one in numbers:
-        if parts and one == parts[-1][-1] + 1:
-            parts[-1].append(one)
+    for value in numbers:
+        if parts and value == parts[-1][-1] + 1:
+            parts[-1].append(value)
         else:
-            parts.append([one])
+            parts.append([value])
     return ", ".join(f"{p[0]}–{p[-1]}" if len(p) > 1 else f"{p[0]}" for p in parts) or NONE
 
 
 def number(value: float) -> str:
-    """Four significant digits; a dash where there is no value."""
+    """Return four significant digits; a dash where there is no value."""
     return NONE if pd.isna(value) else f"{value:.4g}"
 
 
 def duration(seconds: float) -> str:
-    """Seconds in a unit that fits: "48 s", "12 min", "3.4 h"."""
+    """Return seconds in a unit that fits: "48 s", "12 min", "3.4 h"."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 7200:

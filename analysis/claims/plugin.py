@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple
 from analysis.claims.check import Check, Condition, Every, Lacking, Quantity, Same, Some
 from analysis.claims.explanation import Variation
 from analysis.claims.verdict import Rule
-from analysis.errors import DataError
+from analysis.errors import DataError, as_data_error
 from analysis.measures.registry import registry_of
 from analysis.runs.statement import Claim
-from analysis.runs.study import StudyFolder, as_data_error
+from analysis.runs.study import StudyFolder
 from emulation.model.run import Point
 from emulation.study import code, studies
 from emulation.study.schema import unknown

@@ -6,6 +6,7 @@ The panel is drawn from the thread of the notebook's kernel; the run is in one o
 
 import asyncio
 import html
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,6 +19,7 @@ from analysis.errors import DataError
 from analysis.live import readings, reference
 from analysis.plots import style
 from analysis.runs.settings import linux_of
+from analysis.words import number
 from emulation.config import explore, ownfile
 from emulation.config.explore import Choice
 from emulation.errors import EmulationError, Interrupted
@@ -63,7 +65,7 @@ class Explorer:
         self.start = widgets.Button(description="Run", button_style="primary", icon="play")
         self.cancel = widgets.Button(description="Cancel", icon="stop", disabled=True)
         self.bar = widgets.FloatProgress(min=0, max=1, layout=widgets.Layout(width="24em"))
-        self.told = widgets.HTML()
+        self.progress = widgets.HTML()
         self.note = widgets.HTML()
         self.error = widgets.HTML()
         self.image = widgets.Image(format="png", layout=widgets.Layout(max_width="100%"))
@@ -71,8 +73,8 @@ class Explorer:
         self.table = widgets.HTML()
         self.start.on_click(self._on_start)
         self.cancel.on_click(lambda button: self.stop())
-        for one in self.inputs.values():
-            one.observe(lambda change: self._announce(), names="value")
+        for widget in self.inputs.values():
+            widget.observe(lambda change: self._announce(), names="value")
         rows = [
             widgets.HBox([self.inputs[name] for name in names], layout=_wrapping())
             for names in (
@@ -81,7 +83,9 @@ class Explorer:
                 ("flows", "length", "seed"),
             )
         ]
-        buttons = widgets.HBox([self.start, self.cancel, self.bar, self.told], layout=_wrapping())
+        buttons = widgets.HBox(
+            [self.start, self.cancel, self.bar, self.progress], layout=_wrapping()
+        )
         self.panel = widgets.VBox([*rows, self.note, buttons, self.error, self.image, self.table])
         self._announce()
 
@@ -168,7 +172,7 @@ class Explorer:
         if done:
             self.bar.value = run.total_s
         factor = f" · ×{run.virtual_s / run.wall_s:.1f}" if run.wall_s and run.virtual_s else ""
-        self.told.value = (
+        self.progress.value = (
             f"<span>virtual {run.virtual_s:.0f} of about {run.total_s:.0f} s · "
             f"wall {run.wall_s:.0f} s{factor} · {html.escape(run.doing)}</span>"
         )
@@ -237,24 +241,25 @@ class Explorer:
 
 
 def _inputs(first: Choice) -> dict[str, Any]:
-    number = {"style": _STYLE, "layout": widgets.Layout(width="18em")}
+    numbers = {
+        "down": (widgets.FloatText, first.down.mbit_per_s, "down, Mbit/s"),
+        "up": (widgets.FloatText, first.up.mbit_per_s, "up, Mbit/s"),
+        "rtt": (widgets.FloatText, first.base_rtt.ms, "base RTT, ms"),
+        "flows": (widgets.IntText, first.flows, "flows each way"),
+        "length": (widgets.FloatText, first.length.seconds, "load, s"),
+        "seed": (widgets.IntText, first.seed, "seed"),
+    }
+    qdiscs = {name: name for name in explore.qdiscs(first.experiment)}
+    look = {"style": _STYLE, "layout": widgets.Layout(width="18em")}
     return {
-        "qdisc": _dropdown(
-            "qdisc", first.qdisc, {name: name for name in explore.qdiscs(first.experiment)}
-        ),
+        "qdisc": _dropdown("qdisc", first.qdisc, qdiscs),
         "era": _dropdown("era", first.era, {era: linux_of(era) for era in reversed(ERAS)}),
         "cc": _dropdown("TCP", first.cc, CONTROLS),
-        "down": widgets.FloatText(
-            value=first.down.mbit_per_s, description="down, Mbit/s", **number
-        ),
-        "up": widgets.FloatText(value=first.up.mbit_per_s, description="up, Mbit/s", **number),
-        "rtt": widgets.FloatText(value=first.base_rtt.ms, description="base RTT, ms", **number),
-        "flows": widgets.IntText(value=first.flows, description="flows each way", **number),
-        "length": widgets.FloatText(
-            value=first.length.seconds, description="load, s", **number
-        ),
-        "seed": widgets.IntText(value=first.seed, description="seed", **number),
-    }  # fmt: skip
+        **{
+            name: kind(value=value, description=text, **look)
+            for name, (kind, value, text) in numbers.items()
+        },
+    }
 
 
 def _dropdown(description: str, first: str, known: Mapping[str, str]) -> widgets.Dropdown:
@@ -275,12 +280,8 @@ def _table(columns: Mapping[str, reference.Values]) -> str:
     head = "".join(f"<th>{html.escape(label)}</th>" for label in columns)
     rows = "".join(
         f"<tr><td>{title}</td>"
-        + "".join(f"<td>{_number(values.get(name))}</td>" for values in columns.values())
+        + "".join(f"<td>{number(values.get(name, math.nan))}</td>" for values in columns.values())
         + "</tr>"
         for name, title in QUANTITIES.items()
     )
     return f'<table class="dataframe"><tr><th></th>{head}</tr>{rows}</table>'
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None or value != value else f"{value:.4g}"

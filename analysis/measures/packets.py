@@ -14,9 +14,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
+from analysis.errors import DataError, as_data_error
 from analysis.measures import fairness
-from analysis.runs.files import told
 from emulation.captures import packets
 
 QUANTILES: Final = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
@@ -31,7 +30,7 @@ def read(path: Path | str) -> pd.DataFrame:
 
     Raises DataError where the file is not a table of the probe.
     """
-    with told():
+    with as_data_error():
         table = packets.read(Path(path))
     classes = [_class(dscp, ecn) for dscp, ecn in zip(table["dscp"], table["ecn_in"], strict=True)]
     in_ns = table["in_ns"].astype("int64")

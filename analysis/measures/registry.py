@@ -25,9 +25,9 @@ from typing import Final, TypeVar
 import pandas as pd
 
 from analysis import measures as package
-from analysis.errors import DataError
+from analysis.errors import DataError, as_data_error
 from analysis.runs.dataset import RunFile
-from analysis.runs.study import StudyFolder, as_data_error
+from analysis.runs.study import StudyFolder
 from analysis.sources import own_code
 from emulation.model.run import Experiment, Point
 from emulation.study import code, studies

@@ -14,13 +14,13 @@ from typing import Any, Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import DataError
+from analysis.errors import DataError, as_data_error
 from analysis.measures import store
 from analysis.measures.registry import Measure, measure_of, metrics, registry_of
 from analysis.runs import recorded
 from analysis.runs.dataset import FEW_RUNS, RunFile, index_of, read_record
 from analysis.runs.flentfile import RERUN
-from analysis.runs.study import StudyFolder, as_data_error, of_run, study_at
+from analysis.runs.study import StudyFolder, of_run, study_at
 from emulation import datafile
 from emulation.host.pool import workers
 from emulation.study import code

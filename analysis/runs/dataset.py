@@ -21,6 +21,7 @@ from pandas.api.types import is_string_dtype
 from analysis.errors import (
     DataError,
     OnlyMeasures,
+    as_data_error,
     require_several,
     require_text,
     require_texts,
@@ -219,7 +220,7 @@ def _checked(found: Index) -> Index:
 
 def run_at(root: Path, provenance: Path) -> RunFile:
     """Return the run below `root` with that provenance; raise DataError where it is none."""
-    with readers.told():
+    with as_data_error():
         return run_file(root, provenance)
 
 
@@ -374,7 +375,9 @@ def usable(file: RunFile) -> Iterator[None]:
     DataError."""
     try:
         yield
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (
+        ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError,
+    ) as error:  # fmt: skip
         wrong = f"provenance without a usable entry ({type(error).__name__}: {error})"
         raise DataError.of(file.provenance, wrong, RERUN) from error
 

@@ -1,17 +1,14 @@
 """Files that somebody else may have made, read within bounds (`emulation.datafile`); each function
 raises DataError for one that cannot be."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
-from analysis.errors import DataError
+from analysis.errors import DataError, as_data_error
 from emulation import datafile
-from emulation.errors import DamagedData
 
 MOST_CSV: Final = 8 << 20
 """Bytes of a table; the largest that ships has 11 kB."""
@@ -20,20 +17,20 @@ LONGEST_LINE: Final = 1 << 16
 
 
 def read_json(path: Path, **todo: str) -> dict[str, Any]:
-    """The JSON object in a file, gzipped where its name ends so."""
-    with told():
+    """Return the JSON object in a file, gzipped where its name ends so."""
+    with as_data_error():
         return datafile.read_json(path, **todo)
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a run whose data are a table, `.rows.jsonl.gz`."""
-    with told():
+    """Return the rows of a run whose data are a table, `.rows.jsonl.gz`."""
+    with as_data_error():
         return datafile.read_rows(path)
 
 
 def read_csv(path: Path, **options: Any) -> pd.DataFrame:
-    """As that of pandas, which also raises ValueError for what it cannot read."""
-    with told():
+    """Read a table as pandas does, which also raises ValueError for what it cannot read."""
+    with as_data_error():
         content = datafile.read(path, MOST_CSV, "restore it where it comes with the repository")
     if max(map(len, content.splitlines()), default=0) > LONGEST_LINE:
         wrong = f"a line is longer than {LONGEST_LINE >> 10} KiB"
@@ -43,12 +40,3 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
     except (IndexError, OverflowError, TypeError) as error:  # of pandas, over odd headers
         raise ValueError(str(error)) from error
     return table
-
-
-@contextmanager
-def told() -> Iterator[None]:
-    """Inside, DamagedData becomes DataError."""
-    try:
-        yield
-    except DamagedData as error:
-        raise DataError.of(error.where, error.what, error.todo.capitalize()) from error

@@ -15,18 +15,16 @@ Each of them may be missing, and each module may be a package: `claims/`, `measu
 """
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from analysis.errors import DataError
+from analysis.errors import DataError, as_data_error
 from analysis.runs.dataset import RunFile
 from emulation.config.catalogue import all_labels, load
-from emulation.errors import ConfigError
 from emulation.model.run import Experiment, Study
 from emulation.study import code, studies
 
@@ -61,7 +59,7 @@ class StudyFolder:
         return self.folder / "axes.csv"
 
     def path_of(self, module: str) -> Path | None:
-        """The file of its own module or package `module`; None where there is none."""
+        """Return the file of its own module or package `module`; None where there is none."""
         with as_data_error():
             return code.path_of(self.folder, module)
 
@@ -84,31 +82,22 @@ class StudyFolder:
         if not path.is_file():
             return NONE
         with as_data_error():
-            found = load(path)
-        if found.name != self.name:
-            wrong = f"names the study '{found.name}', its folder is '{self.name}'"
+            study = load(path)
+        if study.name != self.name:
+            wrong = f"names the study '{study.name}', its folder is '{self.name}'"
             raise DataError.of(path, wrong, "Give both one name")
-        return found
+        return study
 
     @cached_property
     def experiments(self) -> Mapping[str, Experiment]:
         """Its experiments by name, and by each label of their points."""
-        found = all_labels(self.about.experiments)
-        return {experiment.name: experiment for experiment in found.values()}
+        by_label = all_labels(self.about.experiments)
+        return {experiment.name: experiment for experiment in by_label.values()}
 
     def runs_root(self, data: Path) -> Path:
-        """The folder that has its runs, below its name: `data`, or its own `data`."""
+        """Return the folder that has its runs, below its name: `data`, or its own `data`."""
         shipped = self.folder.parent == studies.SHIPPED
         return data if shipped or (data / self.name).is_dir() else studies.data_folder(self.folder)
-
-
-@contextmanager
-def as_data_error() -> Iterator[None]:
-    """Inside, ConfigError becomes DataError."""
-    try:
-        yield
-    except ConfigError as error:
-        raise DataError(str(error)) from error
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
@@ -124,9 +113,9 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def open_all(names_or_paths: Iterable[str | Path]) -> None:
-    """As `study_at`, each of them."""
-    for one in names_or_paths:
-        study_at(one)
+    """Open each of these studies as `study_at` does."""
+    for study in names_or_paths:
+        study_at(study)
 
 
 @cache
@@ -135,7 +124,7 @@ def _at(folder: Path) -> StudyFolder:
 
 
 def study_at(name_or_path: str | Path) -> StudyFolder:
-    """The study of that name or in that folder, whose runs are known by its name from then on.
+    """Return the study of that name or in that folder; from then on its name finds its runs.
 
     Raises DataError where there is none.
     """
@@ -144,18 +133,18 @@ def study_at(name_or_path: str | Path) -> StudyFolder:
 
 
 def known() -> list[StudyFolder]:
-    """The shipped studies and those that were opened, that with the most figures first."""
-    found = [_at(folder) for folder in studies.known().values()]
-    return sorted(found, key=lambda one: (-len(one.figures), one.name))
+    """Return the shipped studies and those that were opened, that with the most figures first."""
+    folders = [_at(folder) for folder in studies.known().values()]
+    return sorted(folders, key=lambda study: (-len(study.figures), study.name))
 
 
 def of_run(run: RunFile) -> StudyFolder:
-    """The study that a run is of; DataError where it is not known."""
+    """Return the study that a run is of; DataError where it is not known."""
     return study_at(run.paper)
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Names of studies in the order of `known`, behind them those that are not."""
+    """Return names of studies in the order of `known`, behind them those that are not."""
     wanted = set(names)
     ordered = [study.name for study in known() if study.name in wanted]
     return ordered + sorted(wanted - set(ordered))

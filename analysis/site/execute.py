@@ -14,12 +14,11 @@ from pathlib import Path
 
 import papermill
 
-from analysis.errors import DataError
+from analysis.errors import DataError, as_data_error
 from analysis.runs.study import study_at
 from analysis.site import notebookpage
 from analysis.site.figurefile import RUNS, FigureFile, check_values, read_figure
 from analysis.site.outputs import SUMMARY, read_summary, write_summary
-from emulation.errors import ConfigError
 from emulation.host import storage
 from emulation.study import trust
 from emulation.study.schema import unknown
@@ -44,10 +43,8 @@ def execute(
     the notebook fails; the notebook with the failing cell stays in the folder.
     """
     if figure.notebook.resolve().is_relative_to(figure.study.resolve()):
-        try:
+        with as_data_error():
             trust.require(figure.study)
-        except ConfigError as error:
-            raise DataError(str(error)) from error
     check_values(figure, data_root)
     folder = (results / figure.name).resolve()
     shutil.rmtree(folder, ignore_errors=True)

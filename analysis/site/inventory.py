@@ -18,9 +18,8 @@ from urllib.parse import quote
 
 from analysis.errors import DataError
 from analysis.runs import study
-from analysis.runs.dataset import RunFile, all_runs
+from analysis.runs.dataset import RunFile, all_runs, usable
 from analysis.runs.files import read_json
-from analysis.runs.flentfile import RERUN
 from analysis.runs.order import in_order
 from analysis.site import pages
 from analysis.words import ranges
@@ -151,7 +150,7 @@ def _notes(record: Mapping[str, Any], experiments: Mapping[str, Experiment]) -> 
 
 
 def _row(file: RunFile, record: Mapping[str, Any], notes: tuple[str, ...]) -> Row:
-    try:
+    with usable(file):
         identity = record["identity"]
         reduced = file.is_reduced
         same = reduced or _digest(file.data) == record["data_sha256"]
@@ -169,11 +168,6 @@ def _row(file: RunFile, record: Mapping[str, Any], notes: tuple[str, ...]) -> Ro
             verdict=clean if same else "data damaged",
             notes=(*notes, *record.get("notes", ())),
         )
-    except (
-        DataError, OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError,
-    ) as error:  # fmt: skip
-        wrong = f"provenance without a usable entry ({type(error).__name__}: {error})"
-        raise DataError.of(file.provenance, wrong, RERUN) from error
 
 
 def _digest(data: Path) -> str:

@@ -11,9 +11,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError, require_several
+from analysis.errors import DataError, as_data_error, require_several
 from analysis.runs.dataset import FEW_RUNS, Dataset, RunFile, facts, read_record, runs_alone, usable
-from analysis.runs.files import told
 from analysis.runs.flentfile import RERUN, Floats, read_series
 from analysis.words import ranges
 from emulation.host.pool import workers
@@ -55,7 +54,7 @@ def read_packets(file: RunFile) -> pd.DataFrame:
     provenance = read_record(file)
     with usable(file):
         base_ms, length_ms = float(provenance["base_rtt_ms"]), 1000 * float(provenance["length_s"])
-    with told():
+    with as_data_error():
         table = packets_table.read(path)
     arrived_ms = table["arrived_100us"] / 10
     sojourn_ms = table["left_100us"] / 10 - arrived_ms
