@@ -47,7 +47,7 @@ NOTEBOOKS = [*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("studies/*/notebooks/*.
         ("transient", {"until_s": 0}, "until_s: is 0, no number above 0"),
         ("modem", {"upstream_mbit_s": -2}, "upstream_mbit_s: is -2, no number above 0"),
         ("sensitivity", {"quantity": "rrt"}, "quantity: unknown value 'rrt'. did you mean 'rtt'"),
-        ("sensitivity", {"link": "10/1"}, "no run of 10/1"),
+        ("sensitivity", {"link": "10/1"}, "; there are 10/10 with pie_10ms"),
         ("ablation", {"eras": "switch"}, "eras: unknown value 'switch'. did you mean 'switches'"),
         ("loss", {"path": "wire"}, "path: unknown value 'wire'. did you mean 'wired'"),
         ("noise", {"quantities": []}, "quantities: is [], no list of values. Choose from induced_"),
