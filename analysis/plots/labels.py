@@ -54,15 +54,13 @@ def place_beside(
         )  # fmt: skip
         box = note.get_window_extent(renderer)
         anchor = axes.transData.transform((label.x, label.y))
-        best = min(
-            _candidates(box.width / pixel_per_pt, box.height / pixel_per_pt),
-            key=lambda c: (
-                _cost(
-                    _moved(box, anchor, c, pixel_per_pt), anchor, taken, dots, frame, pixel_per_pt
-                ),
-                float(np.hypot(*c)),
-            ),
-        )
+        costs = {
+            centre: _cost(
+                _moved(box, anchor, centre, pixel_per_pt), anchor, taken, dots, frame, pixel_per_pt
+            )
+            for centre in _candidates(box.width / pixel_per_pt, box.height / pixel_per_pt)
+        }
+        best = min(costs, key=lambda centre: (costs[centre], float(np.hypot(*centre))))
         where = _moved(box, anchor, best, pixel_per_pt)
         taken.append(where.padded(1))
         note.set_position(best)
@@ -86,7 +84,7 @@ def place_at_right(axes: Axes, labels: Sequence[Label], size: float = 11) -> lis
     frame = axes.get_window_extent()
     height = 1.35 * size * axes.figure.dpi / 72
     order = sorted(labels, key=lambda label: label.y)
-    wanted = np.asarray([axes.transData.transform((one.x, one.y))[1] for one in order])
+    wanted = np.asarray([axes.transData.transform((label.x, label.y))[1] for label in order])
     spread = _spread(wanted, height, frame.y0 + height / 2, frame.y1 - height / 2)
     notes = []
     for label, pixel_y in zip(order, spread, strict=True):
@@ -117,7 +115,7 @@ def _neighbours(axes: Axes, label: Label, dots: Floats) -> int:
 
 
 def _candidates(width: float, height: float) -> list[tuple[float, float]]:
-    """Centres of the text relative to its point, in points: sixteen directions, growing rings."""
+    """Return where a text may be around its point, in points: sixteen directions, growing rings."""
     centres = []
     for ring in range(RINGS):
         away = NEAR_PT + RING_PT * ring
@@ -162,7 +160,7 @@ def _cost(
 
 
 def _way(box: Bbox, anchor: Floats, pixel_per_pt: float) -> Floats:
-    """Pixels along the line from a point to its name; none where the name is near."""
+    """Return pixels along the line from a point to its name; none where the name is near."""
     end = np.clip(anchor, box.min, box.max)
     gap_pt = float(np.hypot(*(end - anchor))) / pixel_per_pt
     if gap_pt <= LEADER_FROM_PT:
@@ -171,7 +169,7 @@ def _way(box: Bbox, anchor: Floats, pixel_per_pt: float) -> Floats:
 
 
 def _spread(wanted: Floats, height: float, low: float, high: float) -> Floats:
-    """Positions at least `height` apart in `wanted`'s (rising) order, near it, in [low, high]."""
+    """Return positions near `wanted`, which rises, at least `height` apart, in [low, high]."""
     spread = np.clip(wanted, low, high)
     for _ in range(200):
         gaps = np.diff(spread)

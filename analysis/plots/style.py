@@ -68,9 +68,9 @@ class Palette:
     paper: str
 
     def color(self, qdisc: str) -> str:
-        """Colour of a qdisc in this theme."""
-        drawn = look(qdisc)
-        return drawn.color if self.theme == "light" else drawn.dark_color
+        """Return the colour of a qdisc in this theme."""
+        style = look(qdisc)
+        return style.color if self.theme == "light" else style.dark_color
 
 
 def look(qdisc: str) -> Look:
@@ -91,7 +91,7 @@ def _taken() -> dict[str, int]:
 
 
 def _other(qdisc: str) -> Look:
-    """The look of a name that is new, the same while this process lasts."""
+    """Return the look of a name that is new, the same while this process lasts."""
     taken = _taken()
     if qdisc not in taken:
         first = crc32(qdisc.encode())
@@ -101,7 +101,7 @@ def _other(qdisc: str) -> Look:
 
 
 def on_dark(color: str) -> str:
-    """`color`, lighter if it takes that to have LEAST_CONTRAST on the dark page."""
+    """Return `color`, lighter where it would lack LEAST_CONTRAST on the dark page."""
     hue, lightness, saturation = colorsys.rgb_to_hls(*to_rgb(color))
     while contrast(color, _INK["dark"]["paper"]) < LEAST_CONTRAST:
         lightness = min(lightness + 0.02, 1)
@@ -109,24 +109,24 @@ def on_dark(color: str) -> str:
     return color
 
 
-def contrast(one: str, other: str) -> float:
-    """The contrast of two colours, 1 to 21 (WCAG 2.2, "contrast ratio")."""
+def contrast(color: str, other: str) -> float:
+    """Return the contrast of two colours, 1 to 21 (WCAG 2.2, "contrast ratio")."""
 
-    def luminance(color: str) -> float:
+    def luminance(of: str) -> float:
         linear = (
             part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
-            for part in to_rgb(color)
+            for part in to_rgb(of)
         )
         red, green, blue = linear
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
-    dark, light = sorted((luminance(one), luminance(other)))
+    dark, light = sorted((luminance(color), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 
 @contextmanager
 def styled(theme: Theme = "light") -> Iterator[Palette]:
-    """matplotlib's settings for figures drawn and saved inside the block."""
+    """Set matplotlib up for figures that are drawn and saved inside the block."""
     palette = Palette(theme, **_INK[theme])
     settings: Any = {  # matplotlib types each key apart
         "figure.dpi": 110,
@@ -162,14 +162,13 @@ def styled(theme: Theme = "light") -> Iterator[Palette]:
 
 
 def svg(draw: Callable[[Palette], Figure], theme: Theme = "light") -> str:
-    """The figure as the text of an SVG document, for a notebook; the same figure gives the same."""
+    """Return a figure as the text of an SVG document; the same figure gives the same text."""
     with styled(theme) as palette:
         return fitted(_svg(draw(palette)))
 
 
 def fitted(text: str) -> str:
-    """An SVG document for a notebook: JupyterLab would cut off a wide one, which is scaled to the
-    available width."""
+    """Return an SVG document scaled to the available width if JupyterLab would cut it off."""
     size = _SIZE.search(text)
     if size is None or float(size[1]) <= WIDE_PT:
         return text
@@ -185,7 +184,7 @@ def _svg(figure: Figure) -> str:
 def save(draw: Callable[[Palette], Figure], stem: Path) -> list[Path]:
     """Draw a figure once per theme and write `<stem>.svg`, `<stem>-dark.svg` and `<stem>.png`.
 
-    `draw` takes the palette and returns a new figure. The same input gives the same bytes. Returns
+    `draw` takes the palette and returns a new figure. The same input gives the same bytes. Return
     the files' paths in that order.
     """
     stem.parent.mkdir(parents=True, exist_ok=True)
