@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analysis.claims import settled
+from analysis.claims import assess
 from emulate.cli import main as emulate
 from emulation import kernel
 from emulation.checks import identities, stale
@@ -190,7 +190,7 @@ def test_claims_tell_of_stale_runs(
         return capsys.readouterr().err
 
     claim = {"paper": "gbw2015", "verdict": "agrees", "experiments": ["rrul"]}
-    monkeypatch.setattr(settled, "settle", lambda *_: [claim])
+    monkeypatch.setattr(assess, "verdicts", lambda *_: [claim])
     assert say() == ""
     other_job(made[0])
     change(made[1], axes={"qdisc": "tail_drop"})
@@ -198,5 +198,5 @@ def test_claims_tell_of_stale_runs(
         "note: 2 of 3 runs that verdicts rest on are stale (1: the experiment changed, 1: there is "
         "no such point any more); 'emulate run STUDY/EXPERIMENT --again' makes them anew\n"
     )
-    monkeypatch.setattr(settled, "settle", lambda *_: [claim | {"experiments": ["voip"]}])
+    monkeypatch.setattr(assess, "verdicts", lambda *_: [claim | {"experiments": ["voip"]}])
     assert say() == ""
