@@ -27,7 +27,7 @@ IMPORTED = (
     "IPython.core.oinspect", "IPython.extensions.storemagic", "IPython.lib.lexers",
     "emulate.commands.run", "ipykernel.debugger", "ipykernel.kernelapp", "ipykernel.kernelspec",
     "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "matplotlib.pyplot",
-    "psutil", "pyarrow.dataset", "pyarrow.parquet", "scipy.stats", "sqlite3",
+    "psutil", "pyarrow.dataset", "pyarrow.parquet", "scipy.stats", "seaborn", "sqlite3",
     "tornado.platform.asyncio", "workflow.kernels", "xml.dom.expatbuilder",
 )  # fmt: skip
 
