@@ -51,6 +51,8 @@ RUN for series in $SERIES; do \
 FROM kernel AS modules
 ARG SERIES="6.12 7.2"
 COPY emulation/model emulation/model
+COPY emulation/kinds/__init__.py emulation/kinds/netlink.py emulation/kinds/registry.py emulation/kinds/
+COPY emulation/kinds/qdiscs emulation/kinds/qdiscs
 RUN for series in $SERIES; do \
         python3 -m workflow.ready modules /cache/modules.json --series $series || exit 1; \
     done \

@@ -19,7 +19,7 @@ from emulation.config.points import Points, context_of, link
 from emulation.config.studyfile import StudyFile
 from emulation.config.sweep import Sweep
 from emulation.errors import ConfigError, KernelBuildError
-from emulation.kernel import module, recipe
+from emulation.kernel import features, module, recipe
 from emulation.model import era as eras, sysctls
 from emulation.model.axis import Value
 from emulation.model.run import DEFAULT_ERA, NONE, Experiment, Fixed, Point, Run, Study
@@ -80,7 +80,7 @@ def _study(
                 if name not in joining:  # modules of `own.yaml` may lie outside the study
                     studies.inside(folder, place)
                 module.source(folder / place)
-                if key == "controls" and name in recipe.controls(DEFAULT_KERNEL):
+                if key == "controls" and name in features.controls(DEFAULT_KERNEL):
                     what = f"provides '{name}', which the kernel already has"
                     raise ConfigError(what, "", "register yours under another name")
             except (KernelBuildError, ConfigError) as error:
@@ -470,16 +470,18 @@ def check(run: Run) -> None:
     qdiscs = (attached.qdisc for port in topology.ports() for attached in port.egress.attached())
     kinds = {qdisc.kind for qdisc in qdiscs if qdisc.module is None}
     controls = run.controls - {control.name for control in run.own_controls}
-    lacking = recipe.lacking(run.kernel, kinds, controls)
+    lacking = features.lacking(run.kernel, kinds, controls)
     if lacking:
         suitable = [
-            series for series in recipe.all_series() if not recipe.lacking(series, kinds, controls)
+            series
+            for series in recipe.all_series()
+            if not features.lacking(series, kinds, controls)
         ]
         hints = (own.own().outside(run.experiment.paper, name) for name in lacking)
         if suitable:
             todo = f"choose the kernel {' or '.join(suitable)}"
         elif controls.intersection(lacking):
-            todo = f"choose from {', '.join(recipe.controls(run.kernel))}"
+            todo = f"choose from {', '.join(features.controls(run.kernel))}"
         else:
             todo = "choose another qdisc"
         todo = next(filter(None, hints), todo)

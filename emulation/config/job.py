@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from emulation.errors import ConfigError
-from emulation.kernel import module, recipe
+from emulation.kernel import features, module
 from emulation.model import era as eras
 from emulation.model.control import allowed, of_linux
 from emulation.model.egress import Hierarchy, Radio
@@ -109,7 +109,7 @@ def _controls(run: Run) -> dict[str, str]:
 def _controls_of_linux(run: Run) -> list[str]:
     """Return the congestion controls of `run` that are modules of Linux itself."""
     own = (control.name for control in run.own_controls)
-    return recipe.control_modules(run.kernel, run.controls.difference(own))
+    return features.control_modules(run.kernel, run.controls.difference(own))
 
 
 def clock(run: Run, topology: Topology) -> dict[str, str]:
@@ -164,7 +164,7 @@ def modules_of(run: Run, topology: Topology | None = None) -> tuple[ModuleSource
     plugged = sorted({qdisc.kind for qdisc in qdiscs if qdisc.about.needs_plugin})
     folders = (*eras.modules(run.switches), *run.traffic.modules, *plugged)
     named = (module.source(module.SOURCES / folder) for folder in folders)
-    files = recipe.qdisc_modules(run.kernel, {qdisc.kind for qdisc in qdiscs})
+    files = features.qdisc_modules(run.kernel, {qdisc.kind for qdisc in qdiscs})
     files += map(of_linux, _controls_of_linux(run))
     return tuple(dict.fromkeys((*own, *named, *map(ModuleSource.of_linux, files))))
 

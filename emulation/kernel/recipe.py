@@ -18,8 +18,6 @@ from typing import Any
 from emulation.errors import KernelBuildError
 from emulation.host import lock
 from emulation.host.debs import Deb
-from emulation.kinds.qdiscs import KINDS
-from emulation.model.control import of_linux
 
 #: The folder with KERNEL.toml, the fragments and the patches.
 RECIPE_DIR = Path(__file__).resolve().parents[2] / "qdisc"
@@ -307,59 +305,6 @@ def identity(source_sha256: str, ingredients: dict[str, Any]) -> str:
     return digest(source_sha256, {**others, "patches": patches})
 
 
-#: Congestion controls that are not called as their option is.
-_NAMES = {"hstcp": "highspeed"}
-
-#: Kinds of qdiscs that every kernel has.
-_ALWAYS = frozenset({"pfifo_fast", "pfifo", "pfifo_head_drop", "bfifo"})
-
-
 def is_series(text: str) -> bool:
     """Return whether `text` names a series with a source in KERNEL.toml."""
     return text in all_series()
-
-
-def lacking(series: str, kinds: Iterable[str], controls: Iterable[str]) -> list[str]:
-    """Return those of the kinds of qdiscs and congestion controls that a series does not have."""
-    on = _options_on(series)
-    absent = {kind for kind in kinds if f"CONFIG_NET_SCH_{kind.upper()}" not in on} - _ALWAYS
-    absent -= {kind for kind in absent if kind in KINDS and KINDS[kind].linux}
-    unknown = {name for name in set(controls) - _controls(series) if not of_linux(name)}
-    return sorted(absent | unknown)
-
-
-def qdisc_modules(series: str, kinds: Iterable[str]) -> list[str]:
-    """Return the files of Linux whose modules a series needs for these kinds of qdiscs.
-
-    Of a kernel of the user's own nothing is known: it has what its runs ask for.
-    """
-    if not is_series(series):
-        return []
-    on = _options_on(series)
-    files = {kind: KINDS[kind].linux for kind in kinds if kind in KINDS}
-    return sorted(
-        file for kind, file in files.items() if file and f"CONFIG_NET_SCH_{kind.upper()}" not in on
-    )
-
-
-def control_modules(series: str, names: Iterable[str]) -> list[str]:
-    """Return those of Linux's congestion controls that a series has as modules alone."""
-    if not is_series(series):
-        return []
-    return sorted(name for name in set(names) - _controls(series) if of_linux(name))
-
-
-def controls(series: str) -> list[str]:
-    """Return the congestion controls of a series."""
-    return sorted(_controls(series))
-
-
-def _controls(series: str) -> set[str]:
-    on = (name for name in _options_on(series) if name.startswith("CONFIG_TCP_CONG_"))
-    names = (name.removeprefix("CONFIG_TCP_CONG_").lower() for name in on)
-    return {"reno", *(_NAMES.get(name, name) for name in names)} - {"advanced"}
-
-
-@lru_cache(maxsize=8)
-def _options_on(series: str) -> frozenset[str]:
-    return frozenset(option.name for option in load(series).options if option.value == "y")

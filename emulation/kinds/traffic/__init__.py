@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from emulation.kinds.registry import Sections
+from emulation.kinds.sections import Sections
 from emulation.kinds.traffic.base import TrafficSection
 
 KINDS = Sections("traffic", __name__, TrafficSection)  # type: ignore[type-abstract]

@@ -9,7 +9,7 @@ import pytest
 from emulation.config.catalogue import select
 from emulation.config.job import job_of, modules_of
 from emulation.errors import KernelBuildError
-from emulation.kernel import intree, recipe
+from emulation.kernel import features, intree
 from emulation.kernel.builder import Kernel
 from emulation.model.qdisc import ModuleSource
 from emulation.model.run import Experiment
@@ -60,4 +60,4 @@ def test_a_congestion_control_that_a_kernel_leaves_out_is_a_module_of_the_run(
     assert allowed.split()[-1] == "veno"
     (built_in,) = select(rrul, cc="veno", kernel="7.2", **chosen)
     assert "modules" not in job_of(built_in)
-    assert recipe.lacking("6.12", [], ["veno", "reno", "mine"]) == ["mine"]
+    assert features.lacking("6.12", [], ["veno", "reno", "mine"]) == ["mine"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from emulation import kernel
-from emulation.kernel import recipe
+from emulation.kernel import features
 from emulation.machine import rootfs, vm
 from tests.kernels import TODAY, needs_today
 
@@ -128,4 +128,4 @@ def test_a_program_can_use_it(came: Mapping[str, str], name: str) -> None:
 
 
 def test_the_kernel_has_the_congestion_controls_that_are_named(came: Mapping[str, str]) -> None:
-    assert sorted(came["controls"].split()) == recipe.controls(TODAY)
+    assert sorted(came["controls"].split()) == features.controls(TODAY)

@@ -13,7 +13,7 @@ from analysis.runs.files import read_json
 from emulation import kernel
 from emulation.captures.counters import marks
 from emulation.config.catalogue import experiment, load, select
-from emulation.kernel import recipe
+from emulation.kernel import features
 from emulation.kinds.probes.probe import Probe
 from emulation.machine import rootfs
 from emulation.model.run import Run
@@ -70,11 +70,11 @@ experiments:
 
 def everything(folder: Path, series: str) -> Run:
     """One flow per congestion control of `series`, which take its queues in turn."""
-    controls = [name for name in CONTROLS if name in (*recipe.controls(series), "aimd")]
+    controls = [name for name in CONTROLS if name in (*features.controls(series), "aimd")]
     queues = [
         f"rate: 4 Mbit/s, {text}"
         for kind, text in QUEUES.items()
-        if not recipe.lacking(series, [kind], [])
+        if not features.lacking(series, [kind], [])
     ] + [f"tree: {text}" for text in TREES.values()]
     nodes, links, programs = ["r: {forwards: true}"], [], []
     for number, control in enumerate(controls):

@@ -13,7 +13,7 @@ from emulate import cli
 from emulation import kernel
 from emulation.config import job
 from emulation.config.catalogue import select
-from emulation.kernel import module, recipe
+from emulation.kernel import features, module
 from emulation.kinds.qdiscs import KINDS, cake
 from emulation.machine import rootfs, vm
 from emulation.model.egress import BURST, SHAPER_LIMIT, Shaper
@@ -361,7 +361,7 @@ CHANGES = {
 def test_each_kind_is_installed_and_read_back_in_a_guest(
     rrul: Experiment, tmp_path: Path, series: str
 ) -> None:
-    cases = [case for case in CASES if not recipe.lacking(series, [CASES[case][0]], [])]
+    cases = [case for case in CASES if not features.lacking(series, [CASES[case][0]], [])]
     built_kernel = kernel.named(series)
     rate = Rate(10_000_000)
     edge = Shaper(rate, BURST, SHAPER_LIMIT)
