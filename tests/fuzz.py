@@ -125,7 +125,7 @@ def _provenance(path: Path) -> None:
         with usable(file):
             facts(file, record)
 
-    _each(lambda: Shipped.at(path).run(), said, lambda: _rows([file], {}))
+    _each(lambda: Shipped.at(file).run(), said, lambda: _rows([file], {}))
 
 
 def _rows(path: Path) -> object:
