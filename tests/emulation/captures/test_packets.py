@@ -97,6 +97,23 @@ def test_a_packet_that_finds_the_queue_empty_is_no_earlier_one(tmp_path: Path) -
     assert column(rows, "sojourn_ns", MS) == [10, None, 1]
 
 
+def test_of_equal_packets_the_one_that_was_refused_did_not_leave(tmp_path: Path) -> None:
+    """Acknowledgments of a connection that was closed have the identification 0, all of them."""
+    same = segment(payload=0, id=0)
+    passages = [
+        (ENTERED, 1, data(0), 0),
+        *((event, at, same, 1) for at in (2, 274) for event in (ENTERED, REFUSED)),
+        (ENTERED, 300, data(1), 1),
+        (LEFT, 301, data(0), 0),
+        (ENTERED, 834, same, 1),
+        (LEFT, 835, data(1), 0),
+        (LEFT, 850, same, 0),
+    ]
+    rows = table(tmp_path, passages, Totals(3, 2, 0, 0))
+    assert list(rows["fate"]) == ["sent", "dropped", "dropped", "sent", "sent"]
+    assert column(rows, "out_ns", MS) == [301, 2, 274, 835, 850]
+
+
 def test_what_comes_after_the_counters_were_read_is_left_out(tmp_path: Path) -> None:
     passages = [
         (ENTERED, 1, data(0), 0),
