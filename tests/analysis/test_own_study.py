@@ -13,7 +13,8 @@ import nbformat
 import pandas as pd
 import pytest
 
-from analysis.claims.assessed import assess_study
+from analysis.claims.assess import assess_study
+from analysis.claims.check import Lacking
 from analysis.claims.verdict import Verdict
 from analysis.errors import DataError
 from analysis.measures import table
@@ -119,7 +120,7 @@ from analysis.runs.study import study_at
 from analysis.site.outputs import publish
 
 plots = study_at(study).module("plots")
-runs = dataset.find_runs(Path(data_root), paper, experiment, link=link, qdiscs=qdiscs)
+runs = dataset.find_runs(Path(data_root), paper, experiment, links=[link], qdiscs=qdiscs)
 table = measure_runs(runs)
 means = table.groupby("qdisc")["median_ms"].mean()
 
@@ -195,7 +196,7 @@ def test_a_study_brings_all_of_it_by_its_folder(
     first, second = assess_study(study, mine / "data", jobs=1)
     assert first.headline.verdict is Verdict.AGREES
     what = "Jain's index, which the runs of load, 10/10, codel, cubic, era modern, do not have"
-    assert second.headline.lacks == ("metric", what)
+    assert second.headline.lacks == Lacking(what, "metric")
     folder = execute(read_figure(mine / "figures/median.yaml"), mine / "data", tmp_path / "results")
     drawn = pd.read_csv(folder / "table.csv")
     assert sorted(drawn["median_ms"]) == pytest.approx(sorted(measured["value"]), rel=1e-5)
