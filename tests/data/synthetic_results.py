@@ -37,7 +37,7 @@ def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:
         figure=figure,
         title="Title <of> a figure",
         caption="Caption.",
-        alt=describe("Points", per_run, ["qdisc"], {metrics.INDUCED: " ms"}),
+        alt=describe("Mean induced latency", per_run, ["qdisc"], {metrics.INDUCED: " ms"}),
         output=str(folder),
     )
     return folder
