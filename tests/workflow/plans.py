@@ -7,7 +7,9 @@ from typing import Any
 
 import yaml
 
+from emulation.runs.index import RunFile
 from tests import ROOT
+from tests.data import provenances
 
 
 def config(**changes: Any) -> dict[str, Any]:
@@ -15,8 +17,8 @@ def config(**changes: Any) -> dict[str, Any]:
     return {**loaded, **changes}
 
 
-def touch_run(data: Path, run: str) -> None:
-    for end in (".json", ".flent.gz"):
-        path = data / f"{run}{end}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+def run_of(data: Path, link: str = "10/10", era: str = "modern") -> RunFile:
+    """Write a run of gbw2015/rrul with CoDel, whose data file is empty."""
+    run = provenances.made_up(data, "gbw2015", "rrul", era, link)
+    run.data.touch()
+    return run

@@ -11,7 +11,8 @@ import pytest
 from analysis.site import execute
 from emulation.errors import ConfigError
 from tests import ROOT
-from tests.workflow.plans import config, touch_run
+from tests.data import provenances
+from tests.workflow.plans import config
 from workflow.plan import make_plan
 
 
@@ -52,7 +53,7 @@ def test_of_a_cell_without_runs_one_stands_for_all_in_a_thin_plan(tmp_path: Path
     assert sum(len(runs) for runs in thin.steps.values()) == len(whole.steps)
     assert {path.stem for path in thin.provenances()} == {"seed-001"}
     there = next(iter(thin.steps))
-    touch_run(tmp_path / "data", there)
+    provenances.of_run(tmp_path / "data", whole.all_runs()[there])
     some = make_plan(config(**asked, results=str(tmp_path), thin=True))
     assert some.steps[there] == (whole.all_runs()[there],)
     assert len(some.steps) == len(thin.steps) + len(thin.steps[there]) - 1

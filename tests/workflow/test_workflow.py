@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ from emulation.errors import ConfigError
 from emulation.kernel.make import TOOLS
 from emulation.study import template
 from tests import ROOT
-from tests.workflow.plans import config, touch_run
+from tests.workflow.plans import config, run_of
 from workflow import plan, reproduce
 from workflow.plan import figure_files, make_plan
 from workflow.progress import LogHandler, Work
@@ -47,20 +48,20 @@ def in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
-    touch_run(tmp_path, "gbw2015/rrul/10-10/codel/cubic/seed-001")
+    run = run_of(tmp_path)
     plan = make_plan(config(data=str(tmp_path)))
     assert set(plan.figures) >= {
         "gbw2015/fig2b", "gbw2015/fig7b", "gbw2015/spreadb", "gbw2015/switchesb"
     }  # fmt: skip
     figure = plan.figures["gbw2015/fig2b"]
-    assert [path.name for path in plan.data_files(figure)] == ["seed-001.flent.gz", "seed-001.json"]
+    assert plan.data_files(figure) == [run.data, run.provenance]
     assert plan.pages == Path("results")
     assert plan.all_runs() == {}
     assert {Path("notebooks/rrul.ipynb"), Path("analysis/measures/metrics.py")} <= {
         *plan.code_files(figure)
     }
     assert Path("analysis/site/report.py") not in plan.code_files(figure)
-    assert plan.records() == [tmp_path / "gbw2015/rrul/10-10/codel/cubic/seed-001.json"]
+    assert plan.records() == [run]
     with pytest.raises(ConfigError, match="no run of gbw2015/fig2a"):
         make_plan(config(data=str(tmp_path), figures=["gbw2015/fig2a"]))
 
@@ -241,8 +242,8 @@ def drawn_with(file: str) -> set[str]:
         ("analysis/measures/fairness.py", {"fig6"}, {"fig2", "fig3", "fig4", "fig5", "fig7"}),
         ("analysis/measures/metrics.py", {"fig2", "fig3", "fig4", "fig5", "fig6", "fig7"}, set()),
         ("studies/gbw2015/published/fig2.csv", {"fig2"}, {"fig3", "fig4", "fig7"}),
-        ("studies/gbw2015/claims.csv", {"fig2", "fig3", "fig7"}, set()),
-        ("studies/gbw2015/claims/words.py", {"fig2", "fig3", "fig7"}, set()),
+        ("studies/gbw2015/claims.csv", set(), {"fig2", "fig3", "fig7"}),
+        ("studies/gbw2015/claims/words.py", set(), {"fig2", "fig3", "fig7"}),
         ("studies/khademi2013/claims/words.py", set(), {"fig2", "fig3", "fig7"}),
         ("analysis/site/report.py", set(), {"fig2", "fig3", "fig7"}),
         ("notebooks/web.ipynb", {"fig4", "fig5"}, {"fig2", "fig3", "fig7"}),
@@ -257,33 +258,32 @@ def test_a_change_makes_its_figures_stale_alone(
 
 
 def test_a_shipped_run_makes_its_figures_stale(tmp_path: Path) -> None:
-    runs = [f"gbw2015/rrul@2014c/{link}/codel/cubic/seed-001" for link in ("10-10", "100-100")]
-    for run in runs:
-        touch_run(tmp_path, run)
+    runs = [run_of(tmp_path, link, "2014c") for link in ("10/10", "100/100")]
 
-    def said() -> dict[str, list[str]]:
-        plan._state.cache_clear()
-        plan._there.cache_clear()
+    def shipped() -> dict[str, list[str]]:
+        for cached in (plan._state, plan._files_of, plan._cells):
+            cached.cache_clear()
         made = make_plan(config(data=str(tmp_path)))
         assert not any(map(made.awaited, made.figures.values()))
         return {name: made.shipped(figure) for name, figure in made.figures.items()} | {
             "all": [made.all_shipped()]
         }
 
-    before = said()
-    folders = [one.rpartition(" ")[0] for one in before["gbw2015/fig2b"]]
-    assert folders == [str((tmp_path / run).parent) for run in runs]  # its claims are on both
-    (tmp_path / f"{runs[0]}.flent.gz").write_bytes(b"1")
-    data = said()
-    (tmp_path / f"{runs[0]}.json").write_bytes(b"1")
-    record = said()
+    before = shipped()
+    folders = [line.rpartition(" ")[0] for line in before["gbw2015/fig2b"]]
+    assert folders == [str(runs[0].data.parent)]
+    runs[0].data.write_bytes(b"1")
+    data = shipped()
+    os.utime(runs[0].provenance, ns=(1, 1))
+    record = shipped()
     by_data, by_record, by_nothing = (
         {name for name in one if one[name] != other[name]}
-        for one, other in ((before, data), (data, record), (record, said()))
+        for one, other in ((before, data), (data, record), (record, shipped()))
     )
     assert "gbw2015/fig2b" in by_data
     assert not by_data & {"gbw2015/fig2a", "all"}
-    assert by_record >= {"gbw2015/fig2b", "gbw2015/fig2a", "all"}
+    assert by_record >= {"gbw2015/fig2b", "all"}
+    assert "gbw2015/fig2a" not in by_record  # of the other link
     assert by_nothing == set()
 
 
@@ -353,7 +353,7 @@ def test_pages_show_what_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_is_not_shown_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    touch_run(tmp_path, "gbw2015/rrul/10-10/codel/cubic/seed-001")
+    run_of(tmp_path)
     told = make_plan(config(data=str(tmp_path), studies=["gbw2015"]))
     assert "gbw2015/fig2a" in told.left_out
     reproduce.print_left_out(told)
@@ -371,6 +371,6 @@ def test_a_kernel_that_cannot_be_told_ends_nothing(
         raise ConfigError("no version for 7.2 of mine.patch", "patches/series")
 
     monkeypatch.setattr(reproduce.stale, "causes", causes)
-    touch_run(tmp_path, "gbw2015/rrul/10-10/codel/cubic/seed-001")
+    run_of(tmp_path)
     reproduce.print_stale(make_plan(config(data=str(tmp_path), figures=["gbw2015/fig2b"])))
     assert "cannot be told: patches/series: no version for 7.2" in capsys.readouterr().out
