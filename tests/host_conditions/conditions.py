@@ -177,6 +177,8 @@ def enter_container(machine: vm.Machine, folder: Path, root: Path) -> tuple[vm.M
     _call(libc.mount(b"none", b"/", None, ctypes.c_ulong(_PRIVATE | _RECURSIVE), None), "mount")
     (jail / "bin").mkdir(parents=True)
     shutil.copy(machine.kernel, jail / "bin/linux")
+    (jail / "bin/bash").symlink_to("/usr/bin/bash")
+    shutil.copy(shutil.which("ldd") or "/usr/bin/ldd", jail / "bin/ldd")  # a script of bash
     mount(root / "usr", "usr", None, _BIND)
     for name in ("lib", "lib64"):
         (jail / name).symlink_to(f"usr/{name}")

@@ -122,4 +122,4 @@ def test_a_parameter_that_a_notebook_does_not_have_is_refused(tmp_path: Path) ->
     path.write_text(path.read_text().rstrip() + "\n  windwo: loaded\n")
     said = "unknown parameter 'windwo' of the notebook. did you mean 'window'"
     with pytest.raises(DataError, match=said):
-        execute(read_figure(path), tmp_path, tmp_path / "results")
+        execute(read_figure(path), tmp_path / "data", tmp_path / "results")

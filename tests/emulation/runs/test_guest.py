@@ -121,7 +121,15 @@ def test_a_run_is_data_that_the_analysis_reads(short: Run, data: Path) -> None:
     assert {qdisc["kind"] for qdisc in bottleneck} == {"tbf", "codel"}
     assert all(qdisc["bytes"] > 1_000_000 for qdisc in bottleneck)
 
-    read = read_runs(find_runs(data, "gbw2015", short.variant, links="10/10", ccs="cubic"))
+    runs = find_runs(
+        data,
+        "gbw2015",
+        short.point.label,
+        links=["10/10"],
+        ccs=["cubic"],
+        length=short.other_length,
+    )
+    read = read_runs(runs)
     assert list(read.runs["run"]) == [short.id]
     assert float(read.runs["length_s"].iloc[0]) == 5
     assert read.samples["rtt_ms"].min() >= 49.9

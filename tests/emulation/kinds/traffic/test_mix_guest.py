@@ -40,7 +40,7 @@ def changing(length: str) -> Run:
 def test_the_rate_changes_at_its_moment_and_every_packet_is_counted(tmp_path: Path) -> None:
     run = changing("6 s")
     execute(run, kernel.build(), rootfs.build(), tmp_path)
-    (file,) = find_runs(tmp_path, "codel2012", run.variant)
+    (file,) = find_runs(tmp_path, "codel2012", run.point.label, length=run.other_length)
     told = json.loads(file.provenance.read_text())
     assert [one["rate_bit_s"] for one in told["changes"]] == [300_000, 300_000]
     assert all(abs(late) < 10_000 for one in told["changes"] for late in one["late_ns"])
@@ -67,7 +67,7 @@ def test_small_packets_go_through_queues_that_know_of_them(tmp_path: Path) -> No
         length=Duration.parse("4 s"),
     )  # fmt: skip
     execute(run, kernel.build(), rootfs.build(), tmp_path)
-    (file,) = find_runs(tmp_path, "codel2012", run.variant)
+    (file,) = find_runs(tmp_path, "codel2012", run.point.label, length=run.other_length)
     (forward,) = read_run(file)
     assert forward["kilobytes"] * 1000 / forward["sent"] == pytest.approx(514, rel=0.03)
     assert forward["utilisation_percent"] > 50
