@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -42,10 +43,10 @@ def bars(
             place = qdiscs.index(qdisc)
             axes.bar(place, mean, WIDTH, color=(palette.color(qdisc), 0.75))
             marks.whisker(axes, place, mean, (std, std), palette)
-            values = runs.loc[runs["qdisc"] == qdisc, value]
-            axes.plot([place] * len(values), values, "o", markersize=2.4, color=palette.ink,
-                      alpha=0.55, markeredgewidth=0)  # fmt: skip
             _value(axes, place, mean, std, top, palette)
+        # without jitter, which is of chance: the same runs give the same picture
+        sns.stripplot(runs, x="qdisc", y=value, order=qdiscs, ax=axes, jitter=False, size=2.6,
+                      color=palette.ink, alpha=0.55)  # fmt: skip
         if reference is not None:
             marks.reference(axes, reference, palette)
         axes.set(ylim=(0, top), ylabel=label)
