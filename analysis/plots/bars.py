@@ -49,7 +49,7 @@ def bars(
                       color=palette.ink, alpha=0.55)  # fmt: skip
         if reference is not None:
             marks.reference(axes, reference, palette)
-        axes.set(ylim=(0, top), ylabel=label)
+        axes.set(ylim=(0, top), xlabel="", ylabel=label)
         qdisc_ticks(axes, qdiscs, palette)
 
     return grid(settings, palette, draw)
