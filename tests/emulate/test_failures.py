@@ -561,10 +561,7 @@ def test_a_clock_that_jumps_changes_nothing(
 
 
 def test_no_module_on_the_host_reads_its_date() -> None:
-    """But for the lines of evidence that `emulate verify` writes, and ages of files.
-
-    Guests have their own clock.
-    """
+    """But for lines of evidence of `emulate verify` and ages of files; guests have a clock."""
     dated = re.compile(r"\btime\.time\(|\btime_ns\(|datetime\.now|date\.today|utcnow")
     paths = [
         path
