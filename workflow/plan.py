@@ -108,6 +108,8 @@ class Scale:
         if name not in scales:
             raise ConfigError(f"no scale '{name}'", "--scale", f"choose from {', '.join(scales)}")
         given = scales[name]
+        if (eras := given.get("eras", "fixed")) != "fixed":
+            raise ConfigError(f"{eras!r} is not 'fixed'", f"scales.{name}.eras", "or leave it out")
         length = given.get("length")
         return cls(
             name,

@@ -182,7 +182,7 @@ class Campaign:
         file = folder / "workflow/config.yaml"
         config = yaml.safe_load(file.read_text())
         config["scales"]["tiny"] = {
-            "eras": ["modern"],
+            "eras": "fixed",
             "ccs": ["cubic"],
             "links": ["10/10"],
             "seeds": 4,

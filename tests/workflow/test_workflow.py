@@ -70,6 +70,10 @@ def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"scale": "huge", "emulate": True}, "no scale 'huge'"),
+        (
+            {"scale": "mine", "emulate": True, "scales": {"mine": {"eras": ["modern"]}}},
+            "'modern'.* is not 'fixed'",
+        ),
         ({"studies": ["gbw2016"]}, "no study 'gbw2016'"),
         ({"figures": ["gbw2015/fig99"]}, "no figure 'gbw2015/fig99'"),
         ({"emulate": "false"}, "say True or False"),
