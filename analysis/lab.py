@@ -3,8 +3,9 @@
     from analysis.lab import open_study
 
     runs = open_study("../mine").runs("rrul", link="50/10", qdisc=["cake", "fq_codel"], seed=[1, 2])
-    runs.do()
+    runs.do(probes=["packets"])
     runs.summary()
+    runs.probe("packets")
 
 Runs that exist are not repeated. This is the code behind `emulate run`, and it makes the same runs,
 byte for byte.
@@ -13,6 +14,7 @@ byte for byte.
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +25,7 @@ from typing import Any, Final
 import pandas as pd
 
 from analysis.errors import DataError
-from analysis.measures import metrics
+from analysis.measures import metrics, probed
 from analysis.measures.metrics import INDUCED
 from analysis.runs import dataset
 from analysis.runs.dataset import Dataset
@@ -32,6 +34,8 @@ from analysis.runs.flentfile import TCP_KINDS
 from emulation import datafile, kernel
 from emulation.config import catalogue
 from emulation.errors import ConfigError
+from emulation.kinds.probes import probe
+from emulation.kinds.probes.probe import Probe
 from emulation.machine import rootfs
 from emulation.model.run import Run, Study
 from emulation.model.units import Duration, UnitError
@@ -72,11 +76,22 @@ class Chosen(Sequence[Run]):
     def __getitem__(self, place: Any) -> Any:
         return self.all[place]
 
-    def do(self, jobs: int | None = None, again: bool = False, bar: bool = True) -> Chosen:
+    def do(
+        self,
+        jobs: int | None = None,
+        again: bool = False,
+        bar: bool = True,
+        probes: Sequence[str] = (),
+    ) -> Chosen:
         """Execute the missing runs, `jobs` at once (default: one per core), with a progress bar.
 
-        Raises the `EmulationError` of the first that fails. After an interruption, call it again.
+        `probes` are recorded in addition to those of the experiment (docs/probes.md): runs that are
+        there but lack them are repeated for them. Raises the `EmulationError` of the first that
+        fails. After an interruption, call it again.
         """
+        more = tuple(map(Probe.parse, [probes] if isinstance(probes, str) else probes))
+        for run in self.all:
+            probe.check(probe.of_run(run, more), run)  # refuses before anything is booted
         with campaign.progress(len(self), bar) as (on_step, on_result):
             campaign.do(
                 self.all,
@@ -84,7 +99,7 @@ class Chosen(Sequence[Run]):
                 rootfs.build(),
                 self.data,
                 jobs=jobs or len(os.sched_getaffinity(0)),
-                options=campaign.Options(again=again),
+                options=campaign.Options(again=again, probes=more),
                 on_step=on_step,
                 on_result=on_result,
             )
@@ -137,6 +152,23 @@ class Chosen(Sequence[Run]):
         found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": []})
         return self.axes.merge(found, on="run", how="right", suffixes=("", "_"))
 
+    def probe(self, text: str) -> pd.DataFrame:
+        """Return the table that a probe recorded, `packets` or `packets:router`, of all runs.
+
+        It has the runs' axes as columns, and the columns of docs/probes.md; that of `packets` also
+        those of `analysis.measures.packets.read`. Raises `DataError` for a run that lacks it.
+        """
+        self._all_there()
+        wanted = Probe.parse(text)
+        files = [
+            (run, self.data / f"{run.id}{end}")
+            for run in self.all
+            for end in probe.files((wanted,), run).values()
+        ]
+        table = self.axes.merge(probed.tables(wanted, files), on="run", how="right")
+        texts = table.select_dtypes(include="object").columns
+        return table.astype(dict.fromkeys(texts, "category"))
+
     def _all_there(self) -> None:
         for run in self.missing[:1]:
             wrong = f"{len(self.missing)} of {len(self)} runs are not there yet"
@@ -160,6 +192,20 @@ class OpenStudy:
 
     study: Study
     folder: Path
+
+    def __repr__(self) -> str:
+        study, names = self.study, ", ".join(self.experiments)
+        points = sum(len(experiment.points) for experiment in study.experiments)
+        runs = sum(len(each.points) * len(each.seeds) for each in study.experiments)
+        return "\n".join(
+            (
+                f"{study.name}: {study.title}",
+                f"  in {self.folder}, runs in {self.data}",
+                f"  {len(self.experiments)} experiments with {points} points, {runs} runs:",
+                f"  {textwrap.shorten(names, 88, placeholder=' …')}",
+                "  .runs(EXPERIMENT, …) chooses runs",
+            )
+        )
 
     @property
     def experiments(self) -> list[str]:

@@ -14,11 +14,13 @@ from typing import Final
 import pandas as pd
 
 from analysis.errors import DataError
+from analysis.measures import probed
 from analysis.measures.metrics import confidence_interval
 from analysis.runs import files
 from analysis.runs.dataset import RunFile
 from analysis.runs.flentfile import RERUN
 from emulation.datafile import OUTPUT, ROWS
+from emulation.kinds.probes.probe import Probe
 
 QUANTITIES: Final = {
     "rtt_mean_ms": "Mean RTT of pings (ms)",
@@ -175,12 +177,5 @@ def _drops(run: RunFile) -> dict[str, float]:
 
 def _probe(run: RunFile, probe: str) -> pd.DataFrame:
     """The table of a probe beside the run, with time_s."""
-    path = run.provenance.with_suffix(f".{probe}.parquet")
-    if not path.is_file():
-        todo = f"Repeat the run with --probe {probe}"
-        raise DataError.of(run.provenance, f"no samples of the probe {probe} are beside it", todo)
-    try:
-        table = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise DataError.of(path, f"is no table ({error})", RERUN) from error
+    table = probed.read(Probe(probe), run.provenance.with_suffix(f".{probe}.parquet"))
     return table.assign(time_s=table["time_ns"] / 1e9 - zero_s(pings(run)))

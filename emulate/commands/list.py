@@ -5,16 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from emulate.commands.table import print_table
 from emulation.config.catalogue import experiment, experiments, load
+from emulation.kinds.probes.probe import recorded
 from emulation.model.qdisc import Qdisc
-from emulation.model.run import NONE, Experiment, Point
+from emulation.model.run import DEFAULT_ERA, NONE, Experiment, Point, Run
 from emulation.model.units import Duration
+from emulation.runs.run import paths
 from emulation.runs.speed import wall_seconds
 from emulation.study import studies, trust
+
+#: Columns that are left out where no row has a value.
+OPTIONAL = ("probes", "recorded")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +47,8 @@ def run(args: argparse.Namespace) -> int:
     if of_study is None:
         chosen = experiment(args.experiment)
         axes = dict.fromkeys(axis for point in chosen.points for axis, _ in point.axes)
-        rows = [_point_row(chosen, point, [*axes]) for point in chosen.points]
+        data = studies.data_folder(Path(chosen.folder)) if chosen.folder else Path(studies.DATA)
+        rows = [_point_row(chosen, point, [*axes], data) for point in chosen.points]
     else:
         rows = [_experiment_row(experiment) for experiment in of_study]
     if args.json:
@@ -72,11 +80,21 @@ def _experiment_row(chosen: Experiment) -> dict[str, Any]:
         "runs": len(points) * seeds,
         "virtual_s": sum(point.traffic.length.seconds for point in points) * seeds,
         "wall_s": round(wall_seconds(chosen, points) * seeds / _cores()),
+        "probes": " ".join(probe.kind for probe in chosen.probes),
     }
 
 
-def _point_row(chosen: Experiment, point: Point, axes: Sequence[str]) -> dict[str, Any]:
-    """Return a row; `axes` are all that vary in the experiment, of which the point may lack one."""
+def _point_row(chosen: Experiment, point: Point, axes: Sequence[str], data: Path) -> dict[str, Any]:
+    """Return a row; `axes` are all that vary in the experiment, of which the point may lack one.
+
+    It says how many of its runs are in `data`, and of how many a probe has recorded what.
+    """
+    era = point.era or DEFAULT_ERA
+    runs = [
+        Run(chosen, point, seed, point.traffic.length, era, chosen.kernel) for seed in chosen.seeds
+    ]
+    there = [record for run in runs if (record := paths(run, data)[1]).exists()]
+    has = Counter(kind for record in there for kind in recorded(record))
     values = dict(point.axes)
     tested = point.link.name != NONE and point.queues
     return {
@@ -89,6 +107,8 @@ def _point_row(chosen: Experiment, point: Point, axes: Sequence[str]) -> dict[st
         "down": _words(point.down) if tested else "",
         "virtual_s": point.traffic.length.seconds,
         "wall_s": round(wall_seconds(chosen, [point])),
+        "runs": f"{len(there)} of {len(runs)}",
+        "recorded": ", ".join(f"{count} {kind}" for kind, count in has.items()),
     }
 
 
@@ -104,11 +124,11 @@ def _cores() -> int:
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
     """Print a table for people; tab-separated where the output is no terminal."""
-    columns = list(rows[0])
+    columns = [name for name in rows[0] if name not in OPTIONAL or any(row[name] for row in rows)]
     cells = [[_text(column, row[column]) for column in columns] for row in rows]
     titles = [column.removesuffix("_s").replace("_", " ") for column in columns]
-    pairs = zip(titles, rows[0].values(), strict=True)
-    numbers = [title for title, value in pairs if isinstance(value, int | float)]
+    pairs = zip(titles, columns, strict=True)
+    numbers = [title for title, column in pairs if isinstance(rows[0][column], int | float)]
     estimate = f"wall: estimated, on {_cores()} cores, from the runs that this machine has done"
     notes = [(estimate, "dim")] if "points" in columns else []
     print_table(titles, cells, numbers=numbers, notes=notes)

@@ -20,7 +20,7 @@ from emulation.config.job import job_of
 from emulation.errors import ConfigError, EmulationError
 from emulation.host.cache import cache_dir
 from emulation.kernel import Kernel, check_named
-from emulation.kinds.probes.probe import Probe, check, forms
+from emulation.kinds.probes.probe import Probe, check, forms, of_run
 from emulation.machine import rootfs
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
@@ -241,7 +241,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"note: {note}", file=sys.stderr)
     probes = tuple(map(Probe.parse, args.probe))
     for run in runs:
-        check(probes, run)  # refuses before anything is booted
+        check(of_run(run, probes), run)  # refuses before anything is booted
         if args.raw:
             require_flent(run)
         if args.reduced:

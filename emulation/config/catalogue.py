@@ -160,7 +160,7 @@ def _experiment(maker: Points, source: Source) -> Experiment | None:
         # many points and experiments share a problem
         source.problems[:] = dict.fromkeys([*source.problems, *problems])
         return None
-    return Experiment(
+    experiment = Experiment(
         paper=file.study,
         name=name,
         title=section.title,
@@ -172,10 +172,26 @@ def _experiment(maker: Points, source: Source) -> Experiment | None:
         kernel=section.kernel or file.kernel or DEFAULT_KERNEL,
         measure=section.measure,
         unloaded=section.unloaded,
+        probes=tuple(section.probes),
         vary=lambda point, requested: tuple(
             maker.point(values) for values in sweep.varied(values_of[point.key], requested)
         ),
     )
+    _check_probes(experiment, source)
+    return experiment
+
+
+def _check_probes(experiment: Experiment, source: Source) -> None:
+    """Add a problem to `source` for each probe that a point of `experiment` cannot have."""
+    for number, probe in enumerate(experiment.probes):
+        where: Path = ("experiments", experiment.name, "probes", number)
+        for point in experiment.points:
+            era = point.era or DEFAULT_ERA
+            try:
+                probe.check(Run(experiment, point, 1, point.traffic.length, era))
+            except ConfigError as error:
+                source.problems.append(source.problem(where, error.what, error.todo))
+                break
 
 
 def _duplicate_id(point: Point) -> tuple[str, str]:

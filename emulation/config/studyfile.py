@@ -22,8 +22,10 @@ from pydantic import (
 )
 
 from emulation.config.ownfile import MARKERS
+from emulation.errors import ConfigError
 from emulation.kernel import recipe
 from emulation.kinds import qdiscs
+from emulation.kinds.probes.probe import Probe
 from emulation.kinds.traffic.mix import LoadSection
 from emulation.model.era import NAMES as SWITCHES, switches
 from emulation.model.units import Duration, Option, Packets, Rate, Size, UnitError
@@ -224,6 +226,18 @@ Series = Annotated[
     WithJsonSchema({"type": "string", "pattern": r"^\d+\.\d+$"}),
 ]
 
+
+def _probe(value: Any) -> Probe:
+    if not isinstance(value, str):
+        raise Flaws(((), f"{value!r} is not a probe", "write e.g. 'packets', or 'qdisc:1ms'"))
+    try:
+        return Probe.parse(value)
+    except ConfigError as error:
+        raise Flaws(((), error.what, error.todo)) from None
+
+
+ProbeText = Annotated[Probe, PlainValidator(_probe), WithJsonSchema({"type": "string"})]
+
 #: A part of a sweep: for each axis a value, or a list of values.
 Block = dict[str, Any]
 
@@ -255,6 +269,7 @@ class ExperimentSection(Section):
     restores: list[str] = Field(default_factory=list)  # switches of `emulation.model.era`
     measure: Name | None = None  # how its runs become numbers: one that the analysis knows
     unloaded: Name | None = None  # the experiment without load that these are divided by
+    probes: list[ProbeText] = Field(default_factory=list)  # what its runs record, too
     sweep: Any = ({},)  # by default one point
     repetitions: int = Field(default=1, ge=1, le=999, strict=True)
 

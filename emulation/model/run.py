@@ -20,6 +20,7 @@ from emulation.model.topology import Link, Topology
 from emulation.model.units import Duration, Rate, Size
 
 if TYPE_CHECKING:
+    from emulation.kinds.probes.probe import Probe
     from emulation.kinds.rigs.base import RigSection
     from emulation.kinds.traffic.base import TrafficSection
 
@@ -122,6 +123,7 @@ class Experiment:
     kernel: str = DEFAULT_KERNEL  # series of its runs, unless the user chooses another
     measure: str | None = None  # the kind of measure of its runs; None: no claim needs numbers
     unloaded: str | None = None  # the experiment without load that its numbers are divided by
+    probes: tuple[Probe, ...] = ()  # what its runs record beside their data
     #: Derives points with other values of axes, in the sweep or not, from one of its points.
     vary: Callable[[Point, Mapping[str, Sequence[Any]]], tuple[Point, ...]] | None = field(
         default=None, compare=False, repr=False

@@ -82,11 +82,13 @@ def execute(
     folder for the scratch folder of a failed run. With `again` an existing run is repeated; what is
     stored beside its data goes if they come out otherwise. Stored
     next to the data are, with `captures`, the packets at the queues under test, with `traced`, a
-    trace of simulated time, with `raw`, what flent wrote, and what `probes` record. If only such a
+    trace of simulated time, with `raw`, what flent wrote, and what the probes record, those of its
+    experiment and `probes`. If only such a
     file is missing, the run is repeated for it and must give the existing data again. With
     `measure`, what it returns is stored in the provenance, in place of the data. Raises an
     `EmulationError` that names the cause, and then leaves nothing in `data`.
     """
+    probes = probe.of_run(run, probes)
     probe.check(probes, run)
     target, record = paths(run, data)
     packets = places.pcaps(run.topology, target)
@@ -120,6 +122,7 @@ def execute(
             with scratch.reading():
                 qdiscs = json.loads((out / "qdiscs.json").read_text()) if nodes else {}
                 entries = provenance.record(run, identity, kernel, ending, qdiscs, *files)
+                entries |= {"probes": list(map(str, probes))} if probes else {}
                 entries |= run.traffic.record(run, out, ending.steps, qdiscs)
             if measure is not None:
                 entries[datafile.MEASURES] = _measured(

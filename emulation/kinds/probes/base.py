@@ -52,3 +52,10 @@ class ProbeKind:
     add: Callable[[Rows, tuple[Any, ...], bytes], None] | None = None
     #: Writes a table (CSV) of a run, from the table of the packets at a place.
     write: Callable[[Run, Place, Path, Path], None] | None = None
+
+    def end(self, at: str = "*.*") -> str:
+        """Return how the name of its file ends, after that of the run; `at` is node.interface."""
+        if self.write is not None:
+            return f".{self.name}.csv"
+        end = "pcap.gz" if self.recording == CAPTURE else f"{self.name}.parquet"
+        return f".{at}.{end}" if self.recording in (CAPTURE, QUEUE) else f".{end}"

@@ -9,4 +9,4 @@ def places(run: Run) -> list[Where]:
     return [(port.node, port.interface) for port in run.topology.queues()]
 
 
-KIND = ProbeKind("capture", "capture[:NODE INTERFACE]", CAPTURE, places, words=2)
+KIND = ProbeKind("capture", "capture[:NODE [INTERFACE]]", CAPTURE, places, words=2)

@@ -16,4 +16,6 @@ def write(run: Run, place: Place, packets: Path, table: Path) -> None:
     queue.write_rows(drops.Row, rows, table)
 
 
-KIND = ProbeKind("drops", "drops[:NODE INTERFACE]", QUEUE, queue.first_place, words=2, write=write)
+KIND = ProbeKind(
+    "drops", "drops[:NODE [INTERFACE]]", QUEUE, queue.first_place, words=2, write=write
+)

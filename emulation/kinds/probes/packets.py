@@ -3,4 +3,4 @@
 from emulation.kinds.probes import capture
 from emulation.kinds.probes.base import QUEUE, ProbeKind
 
-KIND = ProbeKind("packets", "packets[:NODE INTERFACE]", QUEUE, capture.places, words=2)
+KIND = ProbeKind("packets", "packets[:NODE [INTERFACE]]", QUEUE, capture.places, words=2)

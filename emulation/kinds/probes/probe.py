@@ -7,15 +7,18 @@ A module of the guest's kernel (`qdisc/src/probe`) records, which does not affec
 from __future__ import annotations
 
 import difflib
+import fnmatch
+import glob
 import gzip
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from emulation.errors import ConfigError, GuestFailure
 from emulation.kinds.probes import KINDS
-from emulation.kinds.probes.base import CAPTURE, COMPARED, QUEUE, RECORDINGS, ProbeKind
+from emulation.kinds.probes.base import CAPTURE, COMPARED, QUEUE, RECORDINGS, ProbeKind, Where
 from emulation.model.run import Run
 from emulation.model.topology import Topology
 from emulation.model.units import Duration, UnitError
@@ -55,7 +58,7 @@ class Probe:
         if rest and interval and rest[0][:1].isdigit():
             interval = _interval(rest.pop(0), text)
         place = rest.pop(0).split() if rest else []
-        if rest or len(place) not in (0, about.words):
+        if rest or len(place) > about.words:
             what = f"'{text}' is not a probe of kind '{kind}'"
             raise ConfigError(what, _where(text), f"write {about.form}")
         node, interface = (*place, None, None)[:2]
@@ -77,11 +80,7 @@ class Probe:
         Raises `ConfigError` if the rig has no such place.
         """
         about = self.about
-        if self.node is None:
-            places = about.places(run)
-        else:
-            _check(run.topology, str(self), self.node, self.interface)
-            places = [(self.node, self.interface)]
+        places = about.places(run) if self.node is None else self._named(run, self.node)
         interval = self.interval or (COMPARED if about.recording == QUEUE else None)
         sampled = {"interval_ns": interval.nanoseconds} if interval else {}
         return [
@@ -90,41 +89,56 @@ class Probe:
             for node, interface in places
         ]
 
-
-def check(probes: tuple[Probe, ...], run: Run) -> None:
-    """Raise `ConfigError` if a probe has no place in `run` or cannot be used with it."""
-    if not probes:
-        return
-    if not run.topology.nodes:
-        raise ConfigError("has no rig", run.id, "leave --probe out")
-    from emulation.kinds.probes import queue
-
-    queue.check_room(run, places(probes, run))
-    for probe in probes:
-        where = [(place["node"], place.get("interface")) for place in probe.places(run)]
-        probe.about.check(run, where)
+    def check(self, run: Run) -> None:
+        """Raise `ConfigError` if the probe has no place in `run` or cannot be used with it."""
+        if not run.topology.nodes:
+            raise ConfigError("has no rig", run.id, "leave the probe out")
+        where = [(place["node"], place.get("interface")) for place in self.places(run)]
+        self.about.check(run, where)
         if not where:
             what = f"the rig '{run.topology.name}' has no default place for this probe"
-            raise ConfigError(what, _where(str(probe)), f"name a place: {probe.about.form}")
+            raise ConfigError(what, _where(str(self)), f"name a place: {self.about.form}")
+
+    def _named(self, run: Run, node: str) -> list[Where]:
+        """Return the place that the user names: of a node alone its queues under test."""
+        _check(run.topology, str(self), node, self.interface)
+        if self.interface is not None or self.about.words < 2:
+            return [(node, self.interface)]
+        if queues := [port for port in run.topology.queues() if port.node == node]:
+            return [(port.node, port.interface) for port in queues]
+        ports = [port.interface for port in run.topology.ports() if port.node == node]
+        todo = f"name an interface: {', '.join(ports)}"
+        raise ConfigError(f"no queue under test at '{node}'", _where(str(self)), todo)
+
+
+def of_run(run: Run, more: Iterable[Probe] = ()) -> tuple[Probe, ...]:
+    """Return what a run records: the probes of its experiment, and `more`."""
+    return tuple(dict.fromkeys((*run.experiment.probes, *more)))
+
+
+def check(probes: tuple[Probe, ...], run: Run) -> None:
+    """Raise `ConfigError` if one of `probes` cannot be used with `run`, or all have no room."""
+    for probe in probes:
+        probe.check(run)
+    if probes:
+        from emulation.kinds.probes import queue
+
+        queue.check_room(run, places(probes, run))
 
 
 def places(probes: tuple[Probe, ...], run: Run) -> list[dict[str, Any]]:
-    """Return the places of `probes`; raise `ConfigError` if one is unknown or named twice.
+    """Return the places of `probes`; raise `ConfigError` if one is unknown or has two intervals.
 
-    What tables are made of is recorded once.
+    What several ask for is recorded once.
     """
     by_key: dict[tuple[str, ...], dict[str, Any]] = {}
-    named = set()
     for probe in probes:
         for place in probe.places(run):
             key = place["kind"], place["node"], place.get("interface", "")
-            if probe.about.write is None:
-                if key in named:
-                    where = " ".join(part for part in key[1:] if part)
-                    what = f"two probes of {probe.kind} at {where}"
-                    raise ConfigError(what, "--probe", "name each once")
-                named.add(key)
-            by_key[key] = place
+            if by_key.setdefault(key, place) != place:
+                where = " ".join(part for part in key[1:] if part)
+                what = f"two intervals of {probe.kind} at {where}"
+                raise ConfigError(what, "--probe", "choose one")
     if len(by_key) > MOST_PLACES:
         what = f"{len(by_key)} places would be recorded, at most {MOST_PLACES} can be"
         raise ConfigError(what, "--probe", "name the places that matter")
@@ -133,16 +147,18 @@ def places(probes: tuple[Probe, ...], run: Run) -> list[dict[str, Any]]:
 
 def files(probes: tuple[Probe, ...], run: Run) -> dict[str, str]:
     """Return the files that `reduce` makes -> their suffixes after the run's id in the data."""
-    ends = []
-    for probe in probes:
-        stored = {CAPTURE: "pcap.gz", QUEUE: f"{probe.kind}.parquet"}.get(probe.about.recording)
-        if probe.about.write is not None:
-            ends.append(f".{probe.kind}.csv")
-        elif stored:
-            ends += [f".{at['node']}.{at['interface']}.{stored}" for at in probe.places(run)]
-        else:
-            ends.append(f".{probe.kind}.parquet")
+    ends = [
+        probe.about.end(f"{at['node']}.{at.get('interface')}")
+        for probe in probes
+        for at in probe.places(run)
+    ]
     return {f"probe{end}": end for end in ends}
+
+
+def recorded(record: Path) -> list[str]:
+    """Return the kinds of probes whose files lie beside a run, by its provenance."""
+    names = [path.name for path in record.parent.glob(f"{glob.escape(record.stem)}.*")]
+    return [name for name, kind in KINDS.items() if fnmatch.filter(names, record.stem + kind.end())]
 
 
 def check_there(probes: tuple[Probe, ...], run: Run, folder: Path) -> None:

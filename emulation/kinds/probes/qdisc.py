@@ -54,7 +54,7 @@ def _classid(number: int) -> str:
 
 KIND = ProbeKind(
     "qdisc",
-    "qdisc[:INTERVAL][:NODE INTERFACE]",
+    "qdisc[:INTERVAL][:NODE [INTERFACE]]",
     QDISC,
     capture.places,
     words=2,

@@ -49,7 +49,7 @@ def check(run: Run, places: Sequence[Where]) -> None:
 
 KIND = ProbeKind(
     "startup",
-    "startup[:NODE INTERFACE]",
+    "startup[:NODE [INTERFACE]]",
     QUEUE,
     queue.first_place,
     words=2,

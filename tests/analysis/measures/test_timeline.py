@@ -91,7 +91,7 @@ def test_without_replies_or_samples(tmp_path: Path, run: RunFile) -> None:
     with pytest.raises(DataError, match="no replies to pings"):
         timeline.pings(beside(tmp_path / "other", "nothing"))
     run.provenance.with_suffix(".sockets.parquet").unlink()
-    with pytest.raises(DataError, match="no samples of the probe sockets"):
+    with pytest.raises(DataError, match="no table of the probe 'sockets'"):
         timeline.connections(run)
 
 

@@ -58,6 +58,32 @@ def test_options_of_a_qdisc_by_the_value_of_an_axis(first_of: Read) -> None:
         select(found, settings={"rtt": ["6 ms"]})
 
 
+def test_probes_of_an_experiment(first_of: Read) -> None:
+    text = changed("    repetitions: 2", "    probes: [packets, 'qdisc:1ms']\n    repetitions: 2")
+    assert list(map(str, first_of(text).probes)) == ["packets", "qdisc:1ms"]
+
+
+@pytest.mark.parametrize(
+    ("probes", "said"),
+    [
+        ("[packet]", "19: experiments.first.probes[0]: unknown kind 'packet', did you mean 'packe"),
+        ("[qdisc, 5]", "19: experiments.first.probes[1]: 5 is not a probe; write e.g. 'packets'"),
+        (
+            "['packets:x']",
+            "19: experiments.first.probes[0]: no node 'x'; nodes: client, router_up",
+        ),
+        (
+            "['packets:client']",
+            "19: experiments.first.probes[0]: no queue under test at 'client'",
+        ),
+    ],
+)
+def test_a_probe_that_a_file_cannot_have(refusal: Refusal, probes: str, said: str) -> None:
+    text = changed("    repetitions: 2", f"    probes: {probes}\n    repetitions: 2")
+    (only,) = refusal(text)
+    assert said in only
+
+
 def test_what_a_file_need_not_say(study: Path) -> None:
     begin, end = STUDY.index("axes:"), STUDY.index("rig:")
     text = STUDY[:begin] + STUDY[end:]

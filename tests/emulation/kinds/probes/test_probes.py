@@ -69,7 +69,7 @@ def test_places(pie: Run) -> None:
     for text in ("qdisc:nowhere r1-delay", "qdisc:client eth0", "sockets:nobody"):
         with pytest.raises(ConfigError, match=r"no (node|interface)"):
             probe.places((Probe.parse(text),), pie)
-    with pytest.raises(ConfigError, match="two probes of sockets at client"):
+    with pytest.raises(ConfigError, match="two intervals of sockets at client"):
         probe.places((Probe.parse("sockets"), Probe.parse("sockets:client")), pie)
     assert "probes" not in job_of(pie)
 

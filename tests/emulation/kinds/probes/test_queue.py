@@ -101,8 +101,17 @@ def test_what_is_made_of_a_queue_is_recorded_once() -> None:
         "probe.drops.csv": ".drops.csv",
         "probe.startup.csv": ".startup.csv",
     }
-    with pytest.raises(ConfigError, match="two probes of packets at router_up r1-delay"):
-        probe.places((Probe.parse("packets"), Probe.parse("packets:router_up r1-delay")), run())
+    twice = (Probe.parse("packets"), Probe.parse("packets:router_up r1-delay"))
+    assert len(probe.places(twice, run())) == 2
+
+
+def test_a_node_stands_for_its_queues_under_test() -> None:
+    (place,) = Probe.parse("packets:router_up").places(run())
+    assert (place["node"], place["interface"]) == UP
+    with pytest.raises(ConfigError, match="no queue under test at 'client'; name an interface: cl"):
+        Probe.parse("packets:client").places(run())
+    (sockets,) = Probe.parse("sockets:client").places(run())
+    assert "interface" not in sockets
 
 
 @pytest.mark.usefixtures("sampled_once")
