@@ -10,9 +10,10 @@ from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError
 from emulation.model import era
-from emulation.model.era import TESTBED, TICKS
+from emulation.model.era import TESTBED
 from tests.emulation.kinds.qdiscs.guest import readback
 
+TICKS = ("20 us", "50 us", "100 us", "250 us", "1 ms", "4 ms")
 RECOVERY = "2014+fack+no_rack+quickack+no_sack_compression"
 
 
