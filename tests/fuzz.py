@@ -193,7 +193,7 @@ def _studies() -> list[bytes]:
     texts = (path.read_text() for path in sorted((ROOT / "tests").rglob("test_*.py")))
     blocks = (block.lstrip("\\\n") for text in texts for block in text.split('"""'))
     found = [block.encode() for block in blocks if block.startswith("format: 1\n")]
-    return [*shipped, template.STUDY.format(name="mine").encode(), *found]
+    return [*shipped, template.text("study.yaml", "mine").encode(), *found]
 
 
 def _plain(text: bytes) -> Any:
