@@ -37,7 +37,7 @@ COPY qdisc qdisc
 COPY workflow/__init__.py workflow/ready.py workflow/
 COPY emulation/__init__.py emulation/errors.py emulation/
 COPY emulation/host emulation/host
-COPY emulation/machine/__init__.py emulation/machine/rootfs.py emulation/machine/
+COPY emulation/machine/__init__.py emulation/machine/rootfs.py emulation/machine/rootfs.toml emulation/machine/
 COPY emulation/kernel emulation/kernel
 COPY emulation/model/__init__.py emulation/model/series.py emulation/model/
 COPY emulation/guest/init.sh emulation/guest/
@@ -63,7 +63,7 @@ FROM builder AS guest
 COPY workflow/__init__.py workflow/ready.py workflow/
 COPY emulation/__init__.py emulation/errors.py emulation/
 COPY emulation/host emulation/host
-COPY emulation/machine/__init__.py emulation/machine/rootfs.py emulation/machine/
+COPY emulation/machine/__init__.py emulation/machine/rootfs.py emulation/machine/rootfs.toml emulation/machine/
 COPY emulation/kernel emulation/kernel
 COPY emulation/model/__init__.py emulation/model/series.py emulation/model/
 COPY emulation/guest/init.sh emulation/guest/

@@ -26,6 +26,7 @@ import signal
 import struct
 import subprocess
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -44,49 +45,6 @@ class Wall(enum.Enum):
 
 #: Environment variable that selects a wall instead of the best that the host has.
 VARIABLE = "EMULATE_WALL"
-
-#: System calls of a guest's kernel and of the host processes that are its user processes, with
-#: their numbers on x86-64 (asm/unistd_64.h); the most frequent come first.
-GUEST_CALLS = {
-    "ptrace": 101, "wait4": 61, "pread64": 17, "access": 21, "statx": 332, "openat": 257,
-    "close": 3, "readlink": 89, "mmap": 9, "munmap": 11, "mprotect": 10, "futex": 202, "kill": 62,
-    "pwrite64": 18, "write": 1, "read": 0, "rt_sigprocmask": 14, "rt_sigreturn": 15,
-    "clock_nanosleep": 230, "timer_settime": 223, "poll": 7, "epoll_wait": 232,
-    # Processes and threads.
-    "vfork": 58, "execve": 59, "execveat": 322, "exit": 60, "exit_group": 231, "waitid": 247,
-    "set_tid_address": 218, "set_robust_list": 273, "rseq": 334, "arch_prctl": 158, "tgkill": 234,
-    "tkill": 200, "getpid": 39, "getppid": 110, "gettid": 186, "getuid": 102, "geteuid": 107,
-    "getgid": 104, "getegid": 108, "getpgrp": 111, "setsid": 112, "sched_yield": 24,
-    "sched_getaffinity": 204, "getrusage": 98, "getrlimit": 97, "seccomp": 317, "uname": 63,
-    "sysinfo": 99, "getrandom": 318, "restart_syscall": 219,
-    # Memory.
-    "brk": 12, "mremap": 25, "madvise": 28, "msync": 26, "memfd_create": 319,
-    # Signals, clocks and waiting.
-    "rt_sigaction": 13, "rt_sigpending": 127, "rt_sigsuspend": 130, "rt_sigtimedwait": 128,
-    "sigaltstack": 131, "timer_create": 222, "timer_delete": 226, "timer_gettime": 224,
-    "timer_getoverrun": 225, "setitimer": 38, "getitimer": 36, "clock_gettime": 228,
-    "clock_getres": 229, "gettimeofday": 96, "time": 201, "nanosleep": 35, "ppoll": 271,
-    "epoll_create": 213, "epoll_create1": 291, "epoll_ctl": 233, "epoll_pwait": 281,
-    "eventfd2": 290, "signalfd4": 289,
-    # Files. All calls here that change a file by its path are known to Landlock.
-    "open": 2, "stat": 4, "fstat": 5, "lstat": 6, "newfstatat": 262, "faccessat": 269,
-    "faccessat2": 439, "readlinkat": 267, "statfs": 137, "fstatfs": 138, "getdents64": 217,
-    "lseek": 8, "readv": 19, "writev": 20, "dup": 32, "dup2": 33, "dup3": 292, "fcntl": 72,
-    "close_range": 436, "fsync": 74, "fdatasync": 75, "ftruncate": 77, "fallocate": 285,
-    "fchmod": 91, "fchown": 93, "umask": 95, "getcwd": 79, "mkdir": 83, "rmdir": 84, "link": 86,
-    "unlink": 87, "symlink": 88, "rename": 82, "renameat2": 316, "mknod": 133, "mknodat": 259,
-    # Pipes and pairs of sockets between its own processes.
-    "pipe": 22, "pipe2": 293, "sendmsg": 46, "recvmsg": 47, "shutdown": 48,
-}  # fmt: skip
-
-#: The above, and what a compiler and make use in addition.
-BUILD_CALLS = GUEST_CALLS | {
-    "chdir": 80, "fchdir": 81, "select": 23, "pselect6": 270, "getsid": 124, "getpgid": 121,
-    "setpgid": 109, "getgroups": 115, "getresuid": 118, "getresgid": 120, "fadvise64": 221,
-    "copy_file_range": 326, "sendfile": 40, "mkdirat": 258, "unlinkat": 263, "renameat": 264,
-    "linkat": 265, "symlinkat": 266, "flock": 73, "times": 100, "setrlimit": 160, "mincore": 27,
-    "setresuid": 117, "setresgid": 119,
-}  # fmt: skip
 
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000  # linux/seccomp.h
 _NO_SUCH_CALL = 38  # ENOSYS: a C library then tries another call
@@ -147,15 +105,15 @@ class Reach:
 
     `runs`: programs, or folders of them, that it may start or read; `reads`: files and folders that
     it may read; `writes`: files, and folders in which it may do anything but start a program or
-    make a device. Paths that do not exist are ignored. `folder`: its working folder. `calls`:
-    system calls that it may make.
+    make a device. Paths that do not exist are ignored. `folder`: its working folder. `builds`:
+    whether it may also make the system calls of compilers.
     """
 
     folder: Path
     runs: tuple[Path, ...] = ()
     reads: tuple[Path, ...] = ()
     writes: tuple[Path, ...] = ()
-    calls: tuple[int, ...] = tuple(GUEST_CALLS.values())
+    builds: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,6 +122,14 @@ class Limits:
 
     file_bytes: int
     memory_bytes: int
+
+
+@functools.cache
+def system_calls(builds: bool = False) -> dict[str, int]:
+    """Return the numbers of the system calls that a guest may make, or a process that `builds`."""
+    text = Path(__file__).with_name("calls.toml").read_text(encoding="utf-8")
+    table: dict[str, dict[str, int]] = tomllib.loads(text)
+    return table["guest"] | (table["build"] if builds else {})
 
 
 def wall() -> Wall:
@@ -215,7 +181,7 @@ def confined(reach: Reach, limits: Limits | None = None) -> Callable[[], None]:
         return lambda: None
     rules = _Ruleset(reach) if kind is Wall.LANDLOCK else None
     mounts = _Mounts(reach) if kind is Wall.NAMESPACES else None
-    program = _filter(reach.calls)
+    program = _filter(system_calls(reach.builds).values())
 
     def enter() -> None:
         if mounts is not None:

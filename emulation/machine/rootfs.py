@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,44 +28,10 @@ from emulation.host.apt import PrivateApt
 from emulation.host.cache import cache_dir, lock
 from emulation.host.debs import PLACE, Deb, extract
 
-#: What the guest runs: (path in the guest, Debian package). The one list of tools: a tool that an
-#: experiment needs is added here, and the next run builds a root file system that has it.
-TOOLS: tuple[tuple[str, str], ...] = (
-    ("/bin/bash", "bash"),
-    ("/bin/sh", "dash"),
-    ("/bin/cat", "coreutils"),
-    ("/bin/grep", "grep"),
-    ("/bin/sed", "sed"),
-    ("/bin/hostname", "hostname"),
-    ("/bin/mount", "mount"),
-    ("/bin/ip", "iproute2"),
-    ("/bin/ping", "iputils-ping"),
-    ("/bin/ps", "procps"),
-    ("/sbin/ethtool", "ethtool"),
-    ("/sbin/ifconfig", "net-tools"),
-    ("/sbin/sysctl", "procps"),
-    ("/sbin/tc", "iproute2"),
-    ("/usr/bin/ITGRecv", "d-itg"),
-    ("/usr/bin/ITGSend", "d-itg"),
-    ("/usr/bin/awk", "mawk"),
-    ("/usr/bin/find", "findutils"),
-    ("/usr/bin/flent", "flent"),
-    ("/usr/bin/fping", "fping"),
-    ("/usr/bin/iperf", "iperf"),
-    ("/usr/bin/irtt", "irtt"),
-    ("/usr/bin/mnexec", "mininet"),
-    ("/usr/bin/netperf", "netperf"),
-    ("/usr/bin/netserver", "netperf"),
-    ("/usr/bin/ovs-vsctl", "openvswitch-switch"),
-    ("/usr/bin/python3", "python3"),
-    ("/usr/bin/setpriv", "util-linux"),
-    ("/usr/bin/tcpdump", "tcpdump"),
-    ("/usr/bin/which", "debianutils"),
-    ("/usr/lib/python3/dist-packages/curl/__init__.py", "python3-pycurl"),
-    ("/usr/lib/openvswitch-switch/ovs-vswitchd", "openvswitch-switch"),
-    ("/usr/sbin/dnsmasq", "dnsmasq-base"),
-    ("/usr/sbin/nginx", "nginx-light"),
-)
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+#: What the guest runs: (path in the guest, Debian package).
+TOOLS: tuple[tuple[str, str], ...] = tuple(_TABLE["tools"].items())
 
 #: Of Debian's archive: netperf is not free.
 COMPONENTS = ("main", "non-free")
@@ -79,23 +46,6 @@ INIT = Path(__file__).parents[1] / "guest" / "init.sh"
 
 _MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _LEFT_OUT = tuple(f"./usr/share/{name}/*" for name in ("doc", "man", "locale", "info"))
-_FILES = {
-    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\n"
-    "nobody:x:65534:65534::/nonexistent:/bin/false\n",
-    "etc/group": "root:x:0:\nnogroup:x:65534:\n",
-    "etc/hosts": "127.0.0.1 localhost guest\n",
-    "etc/hostname": "guest\n",
-    "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\n"
-    "protocols: files\n",
-    "etc/resolv.conf": "",
-    "etc/localtime": "",
-    "etc/machine-id": "00000000000000000000000000000001\n",
-}
-_ALTERNATIVES = {
-    "usr/bin/awk": "mawk",
-    "usr/bin/which": "which.debianutils",
-    "usr/sbin/ovs-vswitchd": "../lib/openvswitch-switch/ovs-vswitchd",
-}
 _MOUNT_POINTS = ("proc", "sys", "dev", "run", "tmp", "mnt", "job", "root")
 
 
@@ -268,14 +218,14 @@ def _ldconfig(scratch: Path) -> Path | str:
 
 def _furnish(root: Path, ldconfig: Path | str) -> None:
     """Do what maintainer scripts would have done, as far as the guest needs it."""
-    for name, text in _FILES.items():
+    for name, text in _TABLE["files"].items():
         path = root / name
         path.unlink(missing_ok=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     for name in _MOUNT_POINTS:
         (root / name).mkdir(exist_ok=True)
-    for link, target in _ALTERNATIVES.items():
+    for link, target in _TABLE["alternatives"].items():
         (root / link).symlink_to(target)
     shutil.copyfile(INIT, root / "usr/sbin/guest-init")
     (root / "usr/sbin/guest-init").chmod(0o755)

@@ -22,6 +22,7 @@ rule kernel:
 rule rootfs:
     input:
         "emulation/machine/rootfs.py",
+        "emulation/machine/rootfs.toml",
         "emulation/host/apt.py",
         "emulation/host/debs.py",
         "qdisc/LOCK.toml",
