@@ -242,7 +242,7 @@ class Plan:
 
     def _stamps(self, runs: Iterable[Run]) -> list[Path]:
         names = dict.fromkeys(self._batch_of(run) for run in runs)
-        return [self.results / "batches" / f"{name}.json" for name in names]
+        return [self.results / "batches" / name for name in names]
 
     def data_files(self, figure: FigureFile) -> list[Path]:
         """The files of each run of `figure`: those that are there, or the provenance that will be.

@@ -66,6 +66,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--again", action="store_true", help="do runs anew that are there already")
     parser.add_argument(
+        "--stale",
+        action="store_true",
+        help="do runs anew that are there already, of another kernel, guest or job than today's",
+    )
+    parser.add_argument(
         "--keep-going",
         action="store_true",
         help="do the other runs where one fails; the exit status is that of the first that did",
@@ -255,7 +260,7 @@ def run(args: argparse.Namespace) -> int:
     output = args.output or data_folder(runs)
     measure = _numbers(output) if args.reduced else None
     stored = (args.capture, args.trace, probes, args.raw, measure)
-    options = campaign.Options(args.keep, args.again, *stored)
+    options = campaign.Options(args.keep, args.again, args.stale, *stored)
     with campaign.progress(len(runs), sys.stderr.isatty()) as (on_step, on_result):
         failed: list[EmulationError] = []
 

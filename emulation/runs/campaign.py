@@ -30,6 +30,7 @@ class Options:
 
     keep: Path | None = None  # folder for what a failed guest leaves
     again: bool = False  # repeat runs that exist already
+    stale: bool = False  # repeat those that would be made of something else today
     captures: bool = False  # store packets
     traced: bool = False  # store a trace of simulated time
     probes: tuple[Probe, ...] = ()  # store what they record

@@ -69,6 +69,7 @@ def execute(
     on_step: Callable[[dict[str, Any]], None] = lambda step: None,
     keep: Path | None = None,
     again: bool = False,
+    stale: bool = False,
     captures: bool = False,
     traced: bool = False,
     on_poll: Callable[[int], None] = lambda pid: None,
@@ -79,14 +80,14 @@ def execute(
     """Do `run` unless the folder `data` has it already.
 
     `on_step` gets each line of the guest's status, `on_poll` is passed to `vm.run`, and `keep` is a
-    folder for the scratch folder of a failed run. With `again` an existing run is repeated; what is
-    stored beside its data goes if they come out otherwise. Stored
-    next to the data are, with `captures`, the packets at the queues under test, with `traced`, a
-    trace of simulated time, with `raw`, what flent wrote, and what the probes record, those of its
-    experiment and `probes`. If only such a
-    file is missing, the run is repeated for it and must give the existing data again. With
-    `measure`, what it returns is stored in the provenance, in place of the data. Raises an
-    `EmulationError` that names the cause, and then leaves nothing in `data`.
+    folder for the scratch folder of a failed run. With `again` an existing run is repeated, with
+    `stale` one that would be made of something else today; what is stored beside its data goes if
+    they come out otherwise. Stored next to the data are, with `captures`, the packets at the queues
+    under test, with `traced`, a trace of simulated time, with `raw`, what flent wrote, and what the
+    probes record, those of its experiment and `probes`. If only such a file is missing, the run is
+    repeated for it and must give the existing data again. With `measure`, what it returns is stored
+    in the provenance, in place of the data. Raises an `EmulationError` that names the cause, and
+    then leaves nothing in `data`.
     """
     probes = probe.of_run(run, probes)
     probe.check(probes, run)
@@ -101,6 +102,7 @@ def execute(
         recorded[flent.RAW] = datafile.RAW
     more |= {name: data / f"{run.id}{end}" for name, end in recorded.items()}
     wanted += more.values()
+    again = again or (stale and _entry(record, "identity") != today(run, kernel, root))
     if not again:
         probe.check_there(probes, run, data)
     reduced = wanted == [target, record] and datafile.is_reduced(record)
@@ -138,7 +140,7 @@ def execute(
                 remedy = f"{error.todo}; " if error.todo else ""
                 error.todo = f"{remedy}its logs are in {keep / run.id}"
             raise
-        if not kept and entries["data_sha256"] != _data_of(record):
+        if not kept and entries["data_sha256"] != _entry(record, "data_sha256"):
             _remove(record)
         for node, path in packets.items() if captures else ():
             _store(out / f"{node}{places.PCAP}", path)
@@ -232,12 +234,12 @@ def boot(
     return ending
 
 
-def _data_of(record: Path) -> str:
-    """Return the digest of the data of the run that is there; empty where none is."""
+def _entry(record: Path, key: str) -> Any:
+    """Return an entry of the provenance of the run that is there; None where none is."""
     try:
-        return str(json.loads(record.read_text())["data_sha256"])
+        return json.loads(record.read_text())[key]
     except (OSError, ValueError, LookupError, TypeError):
-        return ""
+        return None
 
 
 def _remove(record: Path, but: Collection[Path] = ()) -> None:

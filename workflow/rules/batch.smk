@@ -1,6 +1,7 @@
 # Where `batch` is set, a step does several runs of one cell: fewer and longer jobs for a scheduler.
 # The data are no output of Snakemake's here, since it removes those of a step that failed or is
-# repeated; what is done stays, and `workflow.batch` does the rest.
+# repeated; what is done stays, and `emulate run` does the rest. One run that fails does not keep the
+# others from being done.
 
 from emulation.runs.speed import wall_seconds
 
@@ -20,7 +21,7 @@ rule batch:
         kernel=lambda wildcards: SETUP / f"kernel-{BATCHES[wildcards.batch][0].kernel}.json",
         rootfs=rules.rootfs.output,
     output:
-        PLAN.results / "batches/{batch}.json",
+        touch(PLAN.results / "batches/{batch}"),
     log:
         PLAN.results / "logs/batch/{batch}.log",
     params:
@@ -38,5 +39,5 @@ rule batch:
         runtime=lambda wildcards, attempt: batch_minutes(wildcards.batch, attempt),
     shell:
         "mkdir -p \"$(dirname {params.file:q})\" && printf %s {params.request:q} >{params.file:q}"
-        " && {PYTHON:q} -m workflow.batch {output:q} {params.file:q} {params.probes:q}"
-        " --data {params.data:q} --keep {params.failed:q} >{log:q} 2>&1"
+        " && {PYTHON:q} -m workflow.steps run --run-file {params.file:q} {params.probes:q} --stale"
+        " --keep-going --output {params.data:q} --keep {params.failed:q} >{log:q} 2>&1"

@@ -55,6 +55,22 @@ def test_a_run_that_is_there_boots_nothing(
     assert run.execute(codel, KERNEL, ROOT, tmp_path).ending is None
 
 
+@pytest.mark.parametrize("identity", ["today's", "another's", None])
+def test_a_stale_run_is_done_again(
+    codel: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, identity: str | None
+) -> None:
+    monkeypatch.setattr(run, "today", lambda *_: "today's")
+    monkeypatch.setattr(vm, "run", lambda *_, **__: (_ for _ in ()).throw(GuestFailure("booted")))
+    for path in run.paths(codel, tmp_path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("" if identity is None else json.dumps({"identity": identity}))
+    if identity == "today's":
+        assert run.execute(codel, KERNEL, ROOT, tmp_path, stale=True).ending is None
+        return
+    with pytest.raises(GuestFailure, match="booted"):
+        run.execute(codel, KERNEL, ROOT, tmp_path, stale=True)
+
+
 def test_data_without_provenance_is_no_run(
     codel: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
