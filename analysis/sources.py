@@ -11,6 +11,7 @@ import ast
 import json
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ import grimp
 from IPython.core.inputtransformer2 import TransformerManager
 
 from analysis.errors import DataError
+from emulation.host import cache as user_cache
 
 #: The packages of this project that notebooks and studies import.
 PACKAGES: Final = ("analysis", "emulation")
@@ -25,6 +27,29 @@ PACKAGES: Final = ("analysis", "emulation")
 #: What the analysis computes with. Of other modules of the emulation it uses names and constants,
 #: so what those import in turn is no part of a figure.
 COMPUTES: Final = ("emulation.captures", "emulation.model")
+
+#: What numbers and verdicts are computed with.
+LIBRARIES: Final = ("numpy", "pandas", "pyarrow", "scipy")
+
+ROOT: Final = Path(__file__).parents[1]
+
+
+def digest(start: Iterable[Path]) -> str:
+    """Return a digest of what code computes: that of `start`, all it imports, and LIBRARIES."""
+    return _digest(tuple((path, path.stat().st_mtime_ns) for path in sorted(start)))
+
+
+@cache  # many runs are measured by few modules
+def _digest(start: tuple[tuple[Path, int], ...]) -> str:
+    files = closure([path for path, _ in start], root=ROOT)
+    return user_cache.digest([*map(metadata.version, LIBRARIES), *contents(files)])
+
+
+def contents(paths: Iterable[Path]) -> Iterator[str]:
+    """Yield the name and the text of each file of `paths`."""
+    for path in paths:
+        yield str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name)
+        yield path.read_text(encoding="utf-8", errors="surrogateescape")
 
 
 def closure(start: Iterable[Path], without: Iterable[str] = (), root: Path = Path()) -> list[Path]:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
 from analysis.measures.registry import Measure, registry_of
 from analysis.runs import study
-from analysis.runs.dataset import RunFile, all_runs, cells_of, index_of
+from analysis.runs.dataset import RunFile, cells_of, index_of
 from analysis.site.figurefile import Cell, FigureFile, check_values, read_figure
 from analysis.sources import closure, own_code
 from emulation.config import ownfile
 from emulation.config.catalogue import all_labels, experiment, experiments, select
 from emulation.errors import ConfigError
-from emulation.host.cache import state
+from emulation.host.cache import digest, state, states
 from emulation.model.run import Experiment, Run, era_and_kernel
 from emulation.model.units import Duration
+from emulation.runs.index import indexes
 from emulation.study import studies
 from emulation.study.schema import unknown
 
@@ -270,22 +270,25 @@ class Plan:
         return [] if self.scale is None else self.data_files(figure)
 
     def shipped(self, figure: FigureFile) -> list[str]:
-        """The folders of the shipped runs that `figure` is drawn from, each with a digest of its
-        files' names, sizes and times: `data/mine/first/10-10/codel/cubic 2f9a60d1`.
+        """Return the folders of the shipped runs that `figure` is drawn from, each with a digest of
+        its files' names, sizes and times: `data/mine/first/10-10/codel/cubic 2f9a60d1`.
 
         Snakemake would look at each of the files again in each of its steps, which took an eighth
         of the CPU of all figures.
         """
         if self.scale is not None:
             return []
-        folders: dict[Path, set[str]] = {}
-        for path in self.data_files(figure):
-            folders.setdefault(path.parent, set()).add(_state(path))
-        return [f"{folder} {_digest(folders[folder])[:DIGITS]}" for folder in sorted(folders)]
+        files = self.data_files(figure)
+        if "table" in figure.parameters:
+            return [f"{path.parent} {digest([state(path)])[:DIGITS]}" for path in files]
+        return [f"{folder} {_content(folder)}" for folder in sorted({p.parent for p in files})]
 
     def all_shipped(self) -> str:
-        """A digest of the same of the provenance of every shipped run."""
-        return _digest(map(_state, self._provenances)) if self.scale is None else ""
+        """Return a digest of the same of the provenance of every shipped run."""
+        if self.scale is not None:
+            return ""
+        roots = {self.data, *(folder.runs_root(self.data) for folder in study.known())}
+        return digest(runs.state for root in sorted(roots) for runs in indexes(root))
 
     def _files(self, runs: Iterable[Run]) -> list[Path]:
         if self.batch:
@@ -300,11 +303,6 @@ class Plan:
         if self.batch:
             return self._stamps(self.all_runs().values())
         return [self.runs_root / f"{one}.json" for one in self.all_runs()]
-
-    @cached_property
-    def _provenances(self) -> list[Path]:
-        roots = {self.data, *(one.runs_root(self.data) for one in study.known())}
-        return sorted(run.provenance for root in roots for run in all_runs(root))
 
     def records(self) -> list[RunFile]:
         """The runs of the figures that are there now."""
@@ -383,11 +381,10 @@ def _files_of(root: Path, cell: Cell) -> list[Path]:
 _cells = cache(cells_of)
 
 
-def _digest(texts: Iterable[str]) -> str:
-    return sha256("\n".join(sorted(texts)).encode(errors="surrogateescape")).hexdigest()
-
-
-_state = cache(state)  # several figures read a file
+@cache  # several figures show a cell
+def _content(folder: Path) -> str:
+    """Return a digest of the files in a folder of runs."""
+    return digest(states(folder))[:DIGITS]
 
 
 def _measure_code(folder: Path, measure: Measure) -> list[Path]:

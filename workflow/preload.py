@@ -60,12 +60,13 @@ def _read_studies() -> None:
 
 def _measure_nothing() -> None:
     """Know the measures of all studies and their code, and check a table without rows."""
-    from analysis.measures import registry, store, table
+    from analysis.measures import registry, table
     from analysis.runs import study
+    from analysis.sources import digest
 
     for folder in study.known():
         for measure in registry.registry_of(folder).measures.values():
-            store.code(folder, measure)
+            digest(measure.files(folder.folder))
     nothing = pd.DataFrame(columns=list(table.MEASURED.columns), dtype=str)
     table.MEASURED.validate(nothing.astype({"seed": int, "value": float}))
 

@@ -2,11 +2,15 @@
 
 How a run becomes numbers its experiment says, `measure:` in the study's file: a measure that is
 registered (`registry`), which returns numbers by names of metrics that are.
+
+To measure thousands of runs takes minutes, so the numbers of each are remembered until one of its
+files changes, or one of the runs that they are divided by, the study's experiments or the code that
+the measure is made of.
 """
 
-import hashlib
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -15,17 +19,21 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.errors import DataError, as_data_error
-from analysis.measures import store
 from analysis.measures.registry import Measure, measure_of, metrics, registry_of
+from analysis.measures.unloaded import unloaded
 from analysis.runs import recorded
 from analysis.runs.dataset import FEW_RUNS, RunFile, index_of, read_record
 from analysis.runs.flentfile import RERUN
 from analysis.runs.study import StudyFolder, of_run, study_at
+from analysis.sources import contents, digest as code_digest
 from emulation import datafile
+from emulation.host.cache import digest, remembered_parts, state
 from emulation.host.pool import workers
 from emulation.study import code
 from emulation.study.schema import unknown
 from emulation.study.studies import FILE
+
+FOLDER: Final = "measured"  # of the cache
 
 #: In place of a metric, of a run that was measured and has none.
 NOTHING: Final = ""
@@ -77,14 +85,12 @@ def measure_study(
         for run in index_of(data, study.name)
         if run.experiment in measures and not run.length and wanted(run)
     ]
-    with store.measuring(data, study.name):
-        rows = _known_and_new(study, data, measures, work, jobs)
-    table = rows[list(MEASURED.columns)]
+    table = _table(measures, work, _numbers(study, data, measures, work, jobs))
     captured = []
     for part in registry_of(study).recorded:
-        found = list(filter(wanted, recorded.find(data, study.name, part.probe)))
-        captured += [part.of(found)] if found else []
-    table = pd.concat([one for one in (table, *captured) if len(one)] or [table])
+        runs = list(filter(wanted, recorded.find(data, study.name, part.probe)))
+        captured += [part.of(runs)] if runs else []
+    table = pd.concat([rows for rows in (table, *captured) if len(rows)] or [table])
     types = dict.fromkeys(MEASURED.columns, str) | {"seed": int, "value": float}
     return MEASURED.validate(table.astype(types))
 
@@ -111,56 +117,46 @@ def contexts(table: pd.DataFrame) -> Sequence[tuple[str, str]]:
     return sorted((str(era), str(cc)) for era, cc in pairs.itertuples(index=False))
 
 
-def _described(study: StudyFolder) -> str:
-    """Digest of what the study's files say of its experiments."""
-    digest = hashlib.sha256()
-    for path in (study.folder / FILE, study.axes):
-        digest.update(path.read_bytes() if path.is_file() else b"")
-    return digest.hexdigest()
-
-
-def _known_and_new(
+def _numbers(
     study: StudyFolder,
     data: Path,
     measures: Mapping[str, Measure],
-    work: Sequence[RunFile],
+    runs: Sequence[RunFile],
     jobs: int | None,
-) -> pd.DataFrame:
-    """The rows of `store.COLUMNS` of all runs of `work`, those that are kept,
-    and the others measured and kept."""
-    described = _described(study)
-    how = {
-        name: f"{measure.of.__module__}:{measure.of.__qualname__} {store.code(study, measure)} "
-        + described
-        for name, measure in measures.items()
-    }
-    keys = store.keys((run, how[run.experiment]) for run in work)
-    by_key = dict(zip(keys, work, strict=True))
-    experiments = sorted({run.experiment for run in work})
-    kept = {name: store.read(data, study.name, name) for name in experiments}
-    known = {key for table in kept.values() for key in table["key"].unique()}
-    todo = {key: run for key, run in by_key.items() if key not in known}
-    values = _measured(list(todo.values()), measures, jobs)
-    new = _table(
-        _rows(run, key, numbers) for (key, run), numbers in zip(todo.items(), values, strict=True)
-    )
-    found = []
-    for name, table in kept.items():
-        added = new[new["experiment"] == name]
-        if len(added):
-            cells = list(store.CELL)
-            outdated = table.set_index(cells).index.isin(added.set_index(cells).index)
-            table = pd.concat([one for one in (table[~outdated], added) if len(one)])
-            store.write(table, data, study.name, name)
-        table = table[table["key"].isin(by_key)]
-        if measures[name].own and (table["metric"] == NOTHING).all():
-            what = f"has no number of any run of '{name}'"
-            raise DataError.of(measures[name].place, what, "Return numbers that are not NaN")
-        found.append(table)
-    rows = pd.concat([one for one in found if len(one)] or [_table([])])
-    places = {key: place for place, key in enumerate(by_key)}
-    rows = rows.iloc[rows["key"].map(places).argsort(kind="stable")]
-    return rows.reset_index(drop=True)
+) -> list[Mapping[str, float]]:
+    """Return the numbers of each of `runs`, of which those are measured that are not remembered."""
+    by_id = {run.run: run for run in runs}
+    states = dict(zip(by_id, _states(study, measures, runs), strict=True))
+
+    def measure(ids: list[str]) -> list[Mapping[str, float]]:
+        return _measured([by_id[name] for name in ids], measures, jobs)
+
+    subject = f"{data.resolve()}\0{study.name}"
+    return list(remembered_parts(FOLDER, subject, states, measure).values())
+
+
+def _states(
+    study: StudyFolder, measures: Mapping[str, Measure], runs: Sequence[RunFile]
+) -> Iterator[str]:
+    """Yield a digest of all that the numbers of each of `runs` depend on."""
+    files = [path for path in (study.folder / FILE, study.axes) if path.is_file()]
+    about = digest(contents(files))
+    code = {name: _code(study, measure) for name, measure in measures.items()}
+    divisors: dict[tuple[str, ...], list[RunFile]] = {}
+    for run in runs:
+        cell = (run.variant, run.link, run.cc)
+        if cell not in divisors:
+            divisors[cell] = []
+            with suppress(DataError):  # which measuring the run says, too
+                divisors[cell] = unloaded(run)
+        paths = [path for of in (run, *divisors[cell]) for path in of.files]
+        yield digest([about, code[run.experiment], *map(state, paths)])
+
+
+def _code(study: StudyFolder, measure: Measure) -> str:
+    """Return the name of a measure, with a digest of its code."""
+    sources = code_digest(measure.files(study.folder))
+    return f"{measure.of.__module__}:{measure.of.__qualname__} {sources}"
 
 
 def _measured(
@@ -215,11 +211,24 @@ def _values(run: RunFile, measure: Measure) -> Mapping[str, float]:
     return numbers
 
 
-def _rows(run: RunFile, key: str, values: Mapping[str, float]) -> list[tuple[Any, ...]]:
-    cell = (run.era, run.experiment, run.link, run.qdisc, run.cc, run.seed)
-    known = {name: value for name, value in values.items() if not math.isnan(value)}
-    return [(*cell, name, value, key) for name, value in (known or {NOTHING: 0.0}).items()]
+def _table(
+    measures: Mapping[str, Measure],
+    runs: Sequence[RunFile],
+    numbers: Sequence[Mapping[str, float]],
+) -> pd.DataFrame:
+    """Return a row per run and metric that it has a number of, or one of NOTHING.
 
-
-def _table(rows: Iterable[list[tuple[Any, ...]]]) -> pd.DataFrame:
-    return pd.DataFrame([row for part in rows for row in part], columns=list(store.COLUMNS))
+    Raises DataError where a measure of the study has no number of any run.
+    """
+    rows: list[tuple[Any, ...]] = []
+    measured = set()
+    for run, values in zip(runs, numbers, strict=True):
+        cell = (run.era, run.experiment, run.link, run.qdisc, run.cc, run.seed)
+        values = {name: value for name, value in values.items() if not math.isnan(value)}
+        measured |= {run.experiment} if values else set()
+        rows += [(*cell, name, value) for name, value in (values or {NOTHING: 0.0}).items()]
+    for name in sorted({run.experiment for run in runs} - measured):
+        if measures[name].own:
+            what = f"has no number of any run of '{name}'"
+            raise DataError.of(measures[name].place, what, "Return numbers that are not NaN")
+    return pd.DataFrame(rows, columns=list(MEASURED.columns))

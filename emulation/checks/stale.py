@@ -7,7 +7,6 @@ figures and claims show what they measured.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -25,7 +24,7 @@ from emulation.config.catalogue import all_labels, experiments
 from emulation.config.job import jobs_of
 from emulation.config.request import OtherLength, run_of
 from emulation.errors import ConfigError, DamagedData
-from emulation.host.cache import cache_dir, kept, state, states
+from emulation.host.cache import cache_dir, digest, remembered, state, states
 from emulation.kernel.recipe import RECIPE_DIR
 from emulation.machine import provenance, rootfs
 from emulation.machine.rootfs import RootFs
@@ -65,31 +64,30 @@ def causes(runs: Iterable[RunFile]) -> Counter[str]:
     first reason. What came out for all runs of a study is kept until one of them, the code, a
     study, a kernel or the guest's tools change.
     """
-    found = rootfs.find()
+    root_fs = rootfs.find()
     kernels = {series: _identity(series) for series in kernel.all_series()}
-    of = [str(kernels), str(found), *map(metadata.version, LIBRARIES)]
+    texts = [str(kernels), str(root_fs), *map(metadata.version, LIBRARIES)]
     for folder in (SOURCE, RECIPE_DIR, *studies.known().values()):
-        of += sorted(states(folder, ("__pycache__", studies.DATA)))
-    of += map(state, sorted(cache_dir("kernel").glob("*/kernel.json")))
-    of += [state(own) for own in [ownfile.path()] if own]
+        texts += [str(folder), *states(folder, ("__pycache__", studies.DATA))]
+    texts += map(state, sorted(cache_dir("kernel").glob("*/kernel.json")))
+    texts += [state(own) for own in [ownfile.path()] if own]
     by_study: dict[tuple[Path, str], list[RunFile]] = {}
     for run in runs:
         by_study.setdefault((run.root, run.paper), []).append(run)
     counted: Counter[str] = Counter()
     for (root, study), chosen in by_study.items():
-        known = index(root, study)
-        name = hashlib.sha256(str((root / study).absolute()).encode()).hexdigest()[:16]
+        whole = index(root, study)
         equal = identities.read(root)
-        text = "\0".join([*of, *map("=".join, sorted(equal)), known.state])
-        now = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
-        reasons = kept(FOLDER, name, now, partial(_causes, known.runs, found, kernels, equal))
+        now = digest([*texts, *map("=".join, sorted(equal)), whole.state])
+        make = partial(_causes, whole.runs, root_fs, kernels, equal)
+        reasons = remembered(FOLDER, str((root / study).absolute()), now, make)
         counted.update(reasons[run.run] for run in chosen)
     return counted
 
 
 def _causes(
     runs: Iterable[RunFile],
-    found: RootFs | None,
+    root_fs: RootFs | None,
     kernels: dict[str, str | None],
     equal: frozenset[identities.Pair],
 ) -> dict[str, str]:
@@ -97,7 +95,7 @@ def _causes(
 
     `equal` has digests of the guest's code whose runs gave the same bytes.
     """
-    known = all_labels(experiments())
+    labels = all_labels(experiments())
     causes: dict[str, str] = {}
     cells: dict[str, list[RunFile]] = {}
     for run in runs:
@@ -105,7 +103,7 @@ def _causes(
         cells.setdefault(_cell(run), []).append(run)
     for cell in cells.values():
         try:
-            first = run_of(cell[0].request, known)
+            first = run_of(cell[0].request, labels)
         except OtherLength:
             causes |= {run.run: "job" for run in cell}
             continue
@@ -123,12 +121,12 @@ def _causes(
                 then = _made_of(datafile.read_json(run.provenance)["identity"])
             except (DamagedData, LookupError, TypeError):
                 continue
-            now = _today(job, kernels[first.kernel], found)
+            now = _today(job, kernels[first.kernel], root_fs)
             if (then["guest"], now["guest"]) in equal:
                 then["guest"] = now["guest"]
-            known_parts = [part for part in (*PARTS, MENDED) if now[part] is not None]
-            differs = (part for part in known_parts if now[part] != then[part])
-            rest = "current" if len(known_parts) > len(PARTS) else UNKNOWN
+            parts = [part for part in (*PARTS, MENDED) if now[part] is not None]
+            differs = (part for part in parts if now[part] != then[part])
+            rest = "current" if len(parts) > len(PARTS) else UNKNOWN
             causes[run.run] = next(differs, rest)
     return causes
 

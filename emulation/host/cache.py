@@ -1,13 +1,14 @@
-"""The user's cache folder: kernels, root file systems, measured speeds."""
+"""The user's cache folder: kernels, root file systems, and whatever takes long to compute."""
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,46 +30,98 @@ def cache_dir(kind: str) -> Path:
     raise PermissionError(f"no cache folder can be written: set XDG_CACHE_HOME (tried {base})")
 
 
-def kept(kind: str, name: str, of: str, make: Callable[[], Any]) -> Any:
-    """Return what `make` returns, kept as JSON in the folder `kind` until `of` is another.
+def remembered(kind: str, subject: str, state: str, make: Callable[[], Any]) -> Any:
+    """Return what `make` returns of `subject`, remembered until its state is another."""
+    return remembered_parts(kind, subject, {"": state}, lambda _: [make()])[""]
 
-    Where no folder can be written it is made each time.
+
+def remembered_parts(
+    kind: str,
+    subject: str,
+    states: Mapping[str, str],
+    make: Callable[[list[str]], Iterable[Any]],
+) -> dict[str, Any]:
+    """Return a value of each part of `subject` that `states` names, in their order.
+
+    The folder `kind` keeps each as JSON until its state is another; `make` gets the names of the
+    parts that are not there and returns their values. Of several processes that ask at once for
+    the same subject one makes them, and the others wait for it. Where no folder can be written,
+    all are made each time.
     """
-    with suppress(OSError, ValueError, LookupError, TypeError):  # none yet, or damaged
-        told = json.loads((cache_dir(kind) / f"{name}.json").read_text(encoding="utf-8"))
-        if told["of"] == of:
-            return told["value"]
-    value = make()
-    keep(kind, name, of, value)
-    return value
+    values = recalled(kind, subject, states)
+    if len(values) < len(states):
+        with ExitStack() as stack:
+            with suppress(OSError):  # no folder that can be written
+                stack.enter_context(lock(cache_dir(kind), name=f".{_name(subject)}.lock"))
+            values = recalled(kind, subject, states)
+            names = [name for name in states if name not in values]
+            made = dict(zip(names, make(names) if names else (), strict=True))
+            _write(kind, subject, {name: [states[name], value] for name, value in made.items()})
+            values |= made
+    return {name: values[name] for name in states}
 
 
-def keep(kind: str, name: str, of: str, value: Any) -> None:
-    """Keep `value` for `kept`."""
+def recalled(kind: str, subject: str, states: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values that are remembered of the parts of `subject` with these states."""
+    entries = _read(kind, subject)
+    known = {name: entries.get(name) for name in states}
+    return {
+        name: entry[1]
+        for name, entry in known.items()
+        if isinstance(entry, list) and len(entry) == 2 and entry[0] == states[name]
+    }
+
+
+def _name(subject: str) -> str:
+    return digest([subject])[:16]
+
+
+def _read(kind: str, subject: str) -> dict[str, Any]:
+    with suppress(OSError, ValueError):  # none yet, or damaged
+        entries = json.loads((cache_dir(kind) / f"{_name(subject)}.json").read_bytes())
+        return entries if isinstance(entries, dict) else {}
+    return {}
+
+
+def _write(kind: str, subject: str, entries: Mapping[str, Any]) -> None:
+    """Add `entries` to those of `subject`."""
     with suppress(OSError):  # a full disk, or no folder that can be written
-        target = cache_dir(kind) / f"{name}.json"
+        target = cache_dir(kind) / f"{_name(subject)}.json"
         partial = target.with_name(f".{target.name}.{os.getpid()}")
-        partial.write_text(json.dumps({"of": of, "value": value}), encoding="utf-8")
+        partial.write_text(json.dumps({**_read(kind, subject), **entries}), encoding="utf-8")
         partial.replace(target)
 
 
-def states(folder: Path, without: Collection[str] = ()) -> Iterator[str]:
-    """Yield the files below a folder with size and time, for `kept`; none in folders `without`."""
+def digest(texts: Iterable[str]) -> str:
+    """Return a digest of `texts`, which changes with their order too."""
+    return hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest()
+
+
+def states(folder: Path, without: Collection[str] = ()) -> list[str]:
+    """Return the files below `folder` with size and time, sorted; none below a name of `without`.
+
+    Their paths begin in the folder, so that it has the same states wherever it is looked at from.
+    """
+    lines = []
     for inside, folders, names in os.walk(folder):
-        folders[:] = [one for one in folders if one not in without]
-        yield from (state(Path(inside, name)) for name in names)
+        folders[:] = [name for name in folders if name not in without]
+        place = os.path.relpath(inside, folder)
+        lines += [f"{place}/{state(Path(inside, name))}" for name in names if name not in without]
+    return sorted(lines)
 
 
 def state(path: Path) -> str:
-    """Return a file's path, size and time; of a link that leads nowhere its own."""
+    """Return a file's name, size and time; of a link that leads nowhere its own."""
     about = path.stat() if path.exists() else path.lstat()
-    return f"{path} {about.st_size} {about.st_mtime_ns}"
+    return f"{path.name} {about.st_size} {about.st_mtime_ns}"
 
 
 @contextmanager
-def lock(folder: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+def lock(
+    folder: Path, waiting: Callable[[], None] = lambda: None, *, name: str = "lock"
+) -> Iterator[None]:
     """Hold the lock of `folder`; if another process has it, call `waiting`, then wait for it."""
-    with (folder / "lock").open("w") as handle:
+    with (folder / name).open("w") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -6,7 +6,6 @@ one of them, or the study's file, changes.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -18,7 +17,7 @@ from typing import Any
 
 from emulation import datafile
 from emulation.errors import ConfigError, DamagedData
-from emulation.host.cache import kept, state
+from emulation.host.cache import digest, remembered, state
 from emulation.model.run import Experiment, Run, era_name, length_name, variant_name
 from emulation.model.units import Duration
 from emulation.study import studies
@@ -100,25 +99,25 @@ def index(root: Path, study: str) -> Index:
     """Return the index of the runs of `study` below the folder `root`."""
     folder = root / study
     if folder in _indexes:
-        times, found = _indexes[folder]
+        times, runs = _indexes[folder]
         if times == {place: _changed(place) for place in times}:
-            return found
+            return runs
     began = time.time_ns()
     times, jsons, listed = _look(folder)
     about = studies.known().get(study)
     texts = [*listed, state(Path(__file__)), str(about)]
     texts += [state(about / studies.FILE)] if about and (about / studies.FILE).is_file() else []
-    of = hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest()
-    name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:16]
-    rows, damaged = kept(FOLDER, name, of, partial(_read, root, study, jsons))
-    found = Index(
+    now = digest(texts)
+    subject = str(folder.absolute())
+    rows, damaged = remembered(FOLDER, subject, now, partial(_read, root, study, jsons))
+    runs = Index(
         tuple(_run_file(root, row) for row in rows),
         tuple((root / place, why) for place, why in damaged),
-        of,
+        now,
     )
     if began - max(times.values(), default=began) > SETTLED:
-        _indexes[folder] = times, found
-    return found
+        _indexes[folder] = times, runs
+    return runs
 
 
 def indexes(root: Path) -> Iterator[Index]:
@@ -149,11 +148,11 @@ def _look(folder: Path) -> tuple[dict[str, int], list[Path], list[str]]:
         times[place] = _changed(place)
         folders.sort()
         names.sort()
-        listed += [place, *names]
-        found = [Path(place, name) for name in names if name.endswith(".json") and name[0] != "."]
+        listed += [os.path.relpath(place, folder), *names]
+        paths = [Path(place, name) for name in names if name.endswith(".json") and name[0] != "."]
         with suppress(OSError):  # removed meanwhile
-            listed += map(state, found)
-        jsons += found
+            listed += map(state, paths)
+        jsons += paths
     return times, sorted(jsons), listed
 
 

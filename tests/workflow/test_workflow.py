@@ -265,7 +265,7 @@ def test_a_shipped_run_makes_its_figures_stale(tmp_path: Path) -> None:
     runs = [run_of(tmp_path, link, "2014c") for link in ("10/10", "100/100")]
 
     def shipped() -> dict[str, list[str]]:
-        for cached in (plan._state, plan._files_of, plan._cells):
+        for cached in (plan._content, plan._files_of, plan._cells):
             cached.cache_clear()
         made = make_plan(config(data=str(tmp_path)))
         assert not any(map(made.awaited, made.figures.values()))

@@ -56,11 +56,11 @@ def test_claims_are_assessed_once(study: StudyFolder, tmp_path: Path, calls: lis
     ]
     for change, expected in changes:
         change()
-        known = record.verdicts(study, data)  # which computes nothing
-        assert (known is None) == (len(calls) < expected)
+        claims = record.verdicts(study, data)  # which computes nothing
+        assert (claims is None) == (len(calls) < expected)
         assert verdicts(data, [study]) == record.verdicts(study, data) == []
         assert len(calls) == expected
-    for path in (tmp_path / "cache/qdisc-lab/verdicts").iterdir():
+    for path in (tmp_path / "cache/qdisc-lab/verdicts").glob("*.json"):
         path.write_text('{"of": 1')  # damaged
     verdicts(data, [study])
     assert len(calls) == 5
