@@ -1,10 +1,10 @@
-"""The words that rules are made of: quantities, checks on them, and how checks combine.
+"""The words that rules are made of: checks on quantities, and how checks combine.
 
 A check is a statistic of the means of one or more quantities, and the bounds that it has to lie in.
-All words here only describe; `verdict` looks values up and decides.
+A word that gets grids of quantities makes a check of each of their cells (`quantity.aligned`), all
+of which have to hold. All words here only describe; `verdict` looks values up and decides.
 """
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -12,6 +12,7 @@ from typing import Final, Literal
 import numpy as np
 import scipy
 
+from analysis.claims.quantity import Cells, Quantity as Quantity, aligned
 from analysis.measures import agreement
 from analysis.measures.agreement import REPETITIONS
 from analysis.measures.registry import metrics
@@ -24,18 +25,6 @@ Missing = Literal[
 rule; it is a setting, of which there is nothing to measure, or one that each run has as the paper
 prints it and reads back; what is compared is the same to the resolution of the measure; or what was
 measured is at so small a distance from the bound that more repetitions would tell little."""
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """A metric in a cell; its values are those of the cell's runs, one a seed."""
-
-    metric: str  # of those that measures give
-    experiment: str  # "rrul"
-    link: str  # "10/1"
-    qdisc: str
-    cc: str = ""  # congestion control; empty: the one that is asked about
-    median: bool = False  # of the runs, where the paper draws that; otherwise their mean
 
 
 @dataclass(frozen=True)
@@ -84,6 +73,9 @@ class Check:
     low: float = -np.inf
     high: float = np.inf
     strict: bool = False
+
+    def __iter__(self) -> "Iterator[Check]":
+        yield self
 
     @property
     def unit(self) -> str:
@@ -183,12 +175,18 @@ class Every:
 
     parts: tuple["Condition", ...]
 
+    def __iter__(self) -> "Iterator[Condition]":
+        yield from self.parts
+
 
 @dataclass(frozen=True)
 class Some:
     """Holds where at least one of its parts does."""
 
     parts: tuple["Condition", ...]
+
+    def __iter__(self) -> "Iterator[Condition]":
+        yield from self.parts
 
 
 @dataclass(frozen=True)
@@ -206,7 +204,8 @@ class Same:
     claim: str  # "g006"
 
 
-Condition = Check | Every | Some | Lacking
+Checks = Check | Every
+Condition = Checks | Some | Lacking
 
 
 def every(*parts: Condition) -> Every:
@@ -230,85 +229,95 @@ def read_back(what: str) -> Lacking:
     return Lacking(what, "read back")
 
 
-def within(quantity: Quantity, low: float = -np.inf, high: float = np.inf) -> Check:
+def within(cells: Cells, low: float = -np.inf, high: float = np.inf) -> Checks:
     """The mean lies between `low` and `high`, in the metric's unit, bounds included."""
-    known = metrics().get(quantity.metric)
-    return Check(FACTOR if known and known.factor else VALUE, (quantity,), low, high)
+
+    def check(quantity: Quantity) -> Check:
+        metric = metrics().get(quantity.metric)
+        return Check(FACTOR if metric and metric.factor else VALUE, (quantity,), low, high)
+
+    return _each(check, cells)
 
 
-def near(quantity: Quantity, value: float, factor: float, margin: float) -> Check:
+def near(cells: Cells, value: float, factor: float, margin: float) -> Checks:
     """The mean is within a factor or a margin of `value`, whichever is wider; 0 is exactly 0.
 
-    `quantity` is one that cannot be negative, so that a bound below 0 is none: the interval over a
-    few seeds may well go there.
+    The quantity is one that cannot be negative, so that a bound below 0 is none: the interval over
+    a few seeds may well go there.
     """
     if value == 0:
-        return within(quantity, 0, 0)
+        return within(cells, 0, 0)
     low = min(value / factor, value - margin)
-    return within(quantity, low if low > 0 else -np.inf, max(value * factor, value + margin))
+    return within(cells, low if low > 0 else -np.inf, max(value * factor, value + margin))
 
 
-def printed(
-    quantity: Quantity,
-    value: float,
-    error: float,
-    *,
-    repetitions: int = REPETITIONS,
-    step: float = 0.0,
-) -> Printed:
+def printed(quantity: Cells, value: float, error: float, *, step: float = 0.0) -> Printed:
     """The mean agrees with a printed `value`, see Printed."""
-    return Printed(VALUE, (quantity,), value=value, error=error, repetitions=repetitions, step=step)
+    return Printed(VALUE, (*quantity,), value=value, error=error, step=step)
 
 
 def printed_ratio(
-    a: Quantity, b: Quantity, value: float, error: float, *, repetitions: int = REPETITIONS
+    a: Cells, b: Cells, value: float, error: float, *, repetitions: int = REPETITIONS
 ) -> Printed:
     """a / b agrees with a printed `value`, see Printed; in logarithms."""
-    return Printed(RATIO, (a, b), value=value, error=error, repetitions=repetitions)
+    return Printed(RATIO, (*a, *b), value=value, error=error, repetitions=repetitions)
 
 
-def less(smaller: Quantity, greater: Quantity) -> Check:
+def less(smaller: Cells, greater: Cells) -> Checks:
     """The mean of the first is less than that of the second."""
-    return Check(DIFFERENCE, (smaller, greater), high=0, strict=True)
+    return _compared(DIFFERENCE, (smaller, greater), high=0, strict=True)
 
 
-def apart(a: Quantity, b: Quantity, low: float = -np.inf, high: float = np.inf) -> Check:
+def apart(a: Cells, b: Cells, low: float = -np.inf, high: float = np.inf) -> Checks:
     """The difference a − b lies between `low` and `high`, in the metric's unit."""
-    return Check(DIFFERENCE, (a, b), low, high)
+    return _compared(DIFFERENCE, (a, b), low, high)
 
 
-def ratio(a: Quantity, b: Quantity, low: float = -np.inf, high: float = np.inf) -> Check:
+def ratio(a: Cells, b: Cells, low: float = -np.inf, high: float = np.inf) -> Checks:
     """a / b lies between `low` and `high`."""
-    return Check(RATIO, (a, b), low, high)
+    return _compared(RATIO, (a, b), low, high)
 
 
-def all_less(pairs: Iterable[tuple[Quantity, Quantity]], factor: float | None = None) -> Every:
-    """Of each of `pairs` the first is less than the second or, with `factor`, at most that many
-    times it."""
-    if factor is None:
-        return every(*(less(a, b) for a, b in pairs))
-    return every(*(ratio(a, b, high=factor) for a, b in pairs))
+def below(smaller: Cells, greater: Cells, factor: float | None = None) -> Checks:
+    """The first is less than the second or, with `factor`, at most that many times it."""
+    return less(smaller, greater) if factor is None else ratio(smaller, greater, high=factor)
 
 
-def rising(*quantities: Quantity) -> Every:
+def rising(*cells: Cells) -> Every:
     """Each mean is less than the next: a trend, over links for instance."""
-    pairs = itertools.pairwise(quantities)
-    return every(*(less(a, b) for a, b in pairs))
+    trends = [every(*map(less, of, of[1:])) for of in aligned(*cells)]
+    return every(*trends) if len(trends) > 1 else trends[0]
 
 
-def widening(a: Quantity, b: Quantity, c: Quantity, d: Quantity) -> Check:
+def widening(a: Cells, b: Cells, c: Cells, d: Cells) -> Checks:
     """c − d is more than a − b."""
-    return Check(GROWTH, (a, b, c, d), low=0, strict=True)
+    return _compared(GROWTH, (a, b, c, d), low=0, strict=True)
 
 
-def steadier(a: Quantity, b: Quantity) -> Check:
+def steadier(a: Cells, b: Cells) -> Checks:
     """a varies less over its runs than b."""
-    return Check(SPREAD, (a, b), high=0, strict=True)
+    return _compared(SPREAD, (a, b), high=0, strict=True)
 
 
 def same_order(first: Iterable[Quantity], second: Iterable[Quantity], low: float) -> Check:
     """Spearman's rank correlation of the means of `first` and `second` is at least `low`."""
     return Check(RANKS, (*first, *second), low)
+
+
+def _compared(
+    statistic: Statistic,
+    cells: Sequence[Cells],
+    low: float = -np.inf,
+    high: float = np.inf,
+    *,
+    strict: bool = False,
+) -> Checks:
+    return _each(lambda *of: Check(statistic, of, low, high, strict), *cells)
+
+
+def _each(check: Callable[..., Check], *cells: Cells) -> Checks:
+    made = tuple(check(*quantities) for quantities in aligned(*cells))
+    return made[0] if len(made) == 1 else Every(made)
 
 
 def checks(condition: Condition) -> Iterator[Check]:

@@ -5,10 +5,10 @@ The abstract says nothing of the link, the path and the buffer. Claims are judge
 both ways, 1 ms, 1000 packets. The notebook `battling_settings` shows what others give.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
-from analysis.claims.check import Every, Quantity, every, less, ratio, within
+from analysis.claims.check import every, less, ratio, within
+from analysis.claims.quantity import Quantity, several
 from analysis.claims.verdict import Rule
 
 LINK: Final = "10/10"
@@ -19,6 +19,7 @@ TOTAL: Final = "goodput_total_mbit_s"
 SILENT: Final = "unanswered_percent"
 TCP_TESTS: Final = ("tcp_bidirectional", "rrul")
 SEVERAL_FLOWS: Final = "rrul"
+FAIR: Final = ("sfq", "fq_codel")
 
 CLEARLY: Final = 0.75  # "significantly": at most so many times the other, as for gbw2015
 MUCH: Final = 0.5
@@ -27,67 +28,32 @@ FACTOR: Final = 1.5  # within which a small percentage is that of the abstract
 POINTS: Final = 10.0  # within which a large one is
 
 
+@several()
 def of(metric: str, experiment: str, qdisc: str) -> Quantity:
     """The metric in one of the three tests."""
     return Quantity(metric, experiment, LINK, qdisc)
 
 
-def at_most(factor: float, metric: str, experiments: Iterable[str], qdiscs: Iterable[str]) -> Every:
-    """Each of `qdiscs` has at most `factor` times what the FIFO has."""
-    names = tuple(qdiscs)
-    return every(
-        *(
-            ratio(of(metric, experiment, qdisc), of(metric, experiment, FIFO), high=factor)
-            for experiment in experiments
-            for qdisc in names
-        )
-    )
-
+LATENCIES: Final = of(LATENCY, TCP_TESTS, OTHERS), of(LATENCY, TCP_TESTS, FIFO)
+TOTALS: Final = of(TOTAL, TCP_TESTS, "fq_codel"), of(TOTAL, TCP_TESTS, "sfq")
 
 RULES: Final[dict[str, Rule]] = {
     "b001": every(
-        at_most(MUCH, LATENCY, TCP_TESTS, OTHERS),
-        *(
-            less(of(TOTAL, experiment, FIFO), of(TOTAL, experiment, other))
-            for experiment in TCP_TESTS
-            for other in OTHERS
-        ),
+        ratio(*LATENCIES, high=MUCH),
+        *less(of(TOTAL, TCP_TESTS, FIFO), of(TOTAL, TCP_TESTS, OTHERS)),
     ),
-    "b002": lambda claim: at_most(1 / claim.value_low, LATENCY, TCP_TESTS, OTHERS),
-    "b003": every(
-        *(
-            less(of(LATENCY, experiment, "codel"), of(LATENCY, experiment, FIFO))
-            for experiment in TCP_TESTS
-        )
-    ),
+    "b002": lambda claim: ratio(*LATENCIES, high=1 / claim.value_low),
+    "b003": less(of(LATENCY, TCP_TESTS, "codel"), of(LATENCY, TCP_TESTS, FIFO)),
     "b004": every(
-        *(
-            ratio(of(LATENCY, "udp_flood", fair), of(LATENCY, "udp_flood", "codel"), high=MUCH)
-            for fair in ("sfq", "fq_codel")
-        ),
-        *(
-            less(of(SILENT, "udp_flood", fair), of(SILENT, "udp_flood", "codel"))
-            for fair in ("sfq", "fq_codel")
-        ),
+        *ratio(of(LATENCY, "udp_flood", FAIR), of(LATENCY, "udp_flood", "codel"), high=MUCH),
+        *less(of(SILENT, "udp_flood", FAIR), of(SILENT, "udp_flood", "codel")),
     ),
-    "b005": every(
-        *(
-            ratio(
-                of(LATENCY, SEVERAL_FLOWS, "fq_codel"),
-                of(LATENCY, SEVERAL_FLOWS, other),
-                high=CLEARLY,
-            )
-            for other in (FIFO, "codel", "sfq")
-        )
+    "b005": ratio(
+        of(LATENCY, SEVERAL_FLOWS, "fq_codel"),
+        of(LATENCY, SEVERAL_FLOWS, (FIFO, "codel", "sfq")),
+        high=CLEARLY,
     ),
-    "b006": every(
-        *(
-            part
-            for experiment in TCP_TESTS
-            for a, b in [(of(TOTAL, experiment, "fq_codel"), of(TOTAL, experiment, "sfq"))]
-            for part in (less(a, b), ratio(a, b, low=SLIGHTLY))
-        )
-    ),
+    "b006": every(*map(every, less(*TOTALS), ratio(*TOTALS, low=SLIGHTLY))),
     "b007": lambda claim: ratio(
         of(TOTAL, SEVERAL_FLOWS, "fq_codel"),
         of(TOTAL, SEVERAL_FLOWS, "sfq"),
@@ -100,11 +66,8 @@ RULES: Final[dict[str, Rule]] = {
         low=1 - (claim.value + POINTS) / 100,
         high=1 - (claim.value - POINTS) / 100,
     ),
-    "b009": lambda claim: every(
-        *(
-            within(of(LATENCY, experiment, "fq_codel"), high=claim.value_high)
-            for experiment in (*TCP_TESTS, "udp_flood")
-        )
+    "b009": lambda claim: within(
+        of(LATENCY, (*TCP_TESTS, "udp_flood"), "fq_codel"), high=claim.value_high
     ),
     "b010": lambda claim: within(
         of(LATENCY, SEVERAL_FLOWS, FIFO), 1000 * claim.value_low, 1000 * claim.value_high

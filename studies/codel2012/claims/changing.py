@@ -3,9 +3,9 @@
 from typing import Final
 
 from analysis.claims.check import (
+    Checks,
     Condition,
     Lacking,
-    Quantity,
     apart,
     every,
     less,
@@ -15,21 +15,8 @@ from analysis.claims.check import (
     within,
 )
 from analysis.claims.verdict import Rule
-from analysis.runs.statement import Claim
 
-from .words import (
-    ALIKE,
-    ALIKE_USE,
-    CLOSE,
-    EDGE,
-    EQUAL,
-    MOSTLY,
-    MUCH,
-    SENT,
-    SPIKE,
-    dynamic,
-    edge,
-)
+from .words import ALIKE, ALIKE_USE, CLOSE, EDGE, EQUAL, MOSTLY, MUCH, SENT, SPIKE, dynamic, edge
 
 TAIL_DROP: Final = "tail_drop_8bdp"  # at the edge: with CoDel's buffer, as codel.tcl has it
 SCHEMES: Final = ("codel", "tail_drop", "red")
@@ -38,19 +25,9 @@ FOUND: Final = 1.1  # a printed number is met within a tenth
 ABOUT: Final = 0.05  # a share that the paper calls "about" so large
 
 
-def alone(metric: str, link: str) -> Quantity:
-    """The metric of CoDel at the edge, without traffic in the other direction."""
-    return Quantity(metric, "edge_down", link, "codel")
-
-
 def longest(qdisc: str, ms: float) -> Condition:
     """The longest delay is what the paper prints."""
     return near(dynamic("queue_longest_ms", qdisc), ms, FOUND, 0.0)
-
-
-def spike(number: int) -> Condition:
-    """CoDel's delay spikes where the rate falls."""
-    return within(dynamic(f"fall_{number}_times", "codel_830"), SPIKE)
 
 
 def share(small: str, large: str, value: float) -> Condition:
@@ -58,19 +35,14 @@ def share(small: str, large: str, value: float) -> Condition:
     return ratio(dynamic(SENT, small), dynamic(SENT, large), value - ABOUT, value + ABOUT)
 
 
-def reduced(claim: Claim) -> Condition:
-    """Buffers of 10 packets cost all schemes about as much of their throughput."""
-    left = 1 - claim.value_high / 100
-    return every(*(share(f"{name}_10", f"{name}_830", left) for name in SCHEMES))
-
-
 def percentile(metric: str) -> Rule:
     """CoDel's delay is near the printed one."""
+    return lambda claim: near(dynamic(metric, "codel_830"), claim.value_high, ALIKE[1], 0.0)
 
-    def rule(claim: Claim) -> Condition:
-        return near(dynamic(metric, "codel_830"), claim.value_high, ALIKE[1], 0.0)
 
-    return rule
+def beside_tail(metric: str, *bounds: float) -> Checks:
+    """CoDel's at the edge, of Tail Drop's, is within the bounds."""
+    return ratio(edge(metric, EDGE, "codel"), edge(metric, EDGE, TAIL_DROP), *bounds)
 
 
 RULES: Final[dict[str, Rule]] = {
@@ -92,9 +64,9 @@ RULES: Final[dict[str, Rule]] = {
     "c038": ratio(
         dynamic("start_longest_ms", "codel_830"), dynamic("queue_p75_ms", "codel_830"), SPIKE
     ),
-    "c039": spike(1),
-    "c040": spike(2),
-    "c041": spike(3),
+    "c039": within(dynamic("fall_1_times", "codel_830"), SPIKE),
+    "c040": within(dynamic("fall_2_times", "codel_830"), SPIKE),
+    "c041": within(dynamic("fall_3_times", "codel_830"), SPIKE),
     "c042": lambda claim: within(
         dynamic("first_drop_ms", "codel_830"), high=claim.value_high + STEP_MS
     ),
@@ -112,44 +84,40 @@ RULES: Final[dict[str, Rule]] = {
             dynamic("after_rises_megabytes", "tail_drop_830"),
         ),
     ),
-    "c045": reduced,
+    # Buffers of 10 packets cost all schemes about as much of their throughput.
+    "c045": lambda claim: every(
+        *(share(f"{name}_10", f"{name}_830", 1 - claim.value_high / 100) for name in SCHEMES)
+    ),
     "c046": ratio(dynamic(SENT, "codel_10"), dynamic(SENT, "tail_drop_10"), *EQUAL),
     "c047": lambda claim: longest("tail_drop_10", claim.value_high),
     "c048": lambda claim: share("codel_10", "codel_830", claim.value_high / 100),
     "c049": percentile("queue_median_ms"),
     "c050": percentile("queue_p75_ms"),
     "c051": within(dynamic("below_90ms_percent", "codel_830"), 95),
-    "c059": every(
-        *(
-            apart(edge(metric, link, "codel"), edge(metric, link, TAIL_DROP), high=0)
-            for link in EDGE
-            for metric in ("queue_dropped_percent", "back_dropped_percent")
-        )
+    "c059": apart(
+        edge(("queue_dropped_percent", "back_dropped_percent"), EDGE, "codel"),
+        edge(("queue_dropped_percent", "back_dropped_percent"), EDGE, TAIL_DROP),
+        high=0,
     ),
     "c060": every(
-        *(
-            ratio(edge(metric, link, "codel"), edge(metric, link, TAIL_DROP), *bounds)
-            for link in EDGE
-            for metric, bounds in (
-                ("queue_mean_ms", (0.0, MUCH)),
-                ("back_mean_ms", (0.0, MUCH)),
-                (SENT, ALIKE_USE),
-                ("back_megabytes", ALIKE_USE),
-            )
+        *map(
+            every,
+            beside_tail("queue_mean_ms", 0.0, MUCH),
+            beside_tail("back_mean_ms", 0.0, MUCH),
+            beside_tail(SENT, *ALIKE_USE),
+            beside_tail("back_megabytes", *ALIKE_USE),
         )
     ),
-    "c061": every(
-        *(
-            part
-            for link in EDGE
-            for part in (
-                less(alone("queue_mean_ms", link), edge("queue_mean_ms", link, "codel")),
-                less(edge(SENT, link, "codel"), alone(SENT, link)),
-            )
+    "c061": every(  # `edge_down` is CoDel without traffic in the other direction
+        *map(
+            every,
+            less(
+                edge("queue_mean_ms", EDGE, "codel", "edge_down"),
+                edge("queue_mean_ms", EDGE, "codel"),
+            ),
+            less(edge(SENT, EDGE, "codel"), edge(SENT, EDGE, "codel", "edge_down")),
         )
     ),
-    "c062": every(
-        *(ratio(edge(SENT, link, "codel"), edge(SENT, link, TAIL_DROP), CLOSE) for link in EDGE)
-    ),
+    "c062": beside_tail(SENT, CLOSE),
     "c063": Lacking("a modem behind the router, whose queue is the full one"),
 }

@@ -3,9 +3,7 @@
 from typing import Final
 
 from analysis.claims.check import (
-    Condition,
     Lacking,
-    Quantity,
     Same,
     every,
     less,
@@ -17,8 +15,8 @@ from analysis.claims.check import (
     widening,
     within,
 )
+from analysis.claims.quantity import cells
 from analysis.claims.verdict import Rule
-from analysis.runs.statement import Claim
 
 from .words import (
     ALIKE,
@@ -35,6 +33,7 @@ from .words import (
     SHARED,
     SLOW,
     USE,
+    constant,
     low,
     static,
 )
@@ -43,90 +42,22 @@ FASTER: Final = FAST[1:]  # "10Mbps and above"
 LONGEST: Final = 1000  # ms
 USUAL: Final = (10, 30, 100, 200)  # all but 500 ms
 
-
-def constant(metric: str, link: str, qdisc: str) -> Quantity:
-    """The metric with other constants of CoDel, over the loads at an RTT of 100 ms."""
-    return Quantity(metric, "constants", link, qdisc)
-
-
-def at_each(rtts: tuple[int, ...], links: tuple[str, ...], *conditions: object) -> Condition:
-    """Every one of `conditions`, functions of an RTT and a link, at each of these."""
-    found = [one(rtt, link) for one in conditions for rtt in rtts for link in links]  # type: ignore[operator]
-    return every(*found)
-
-
-def shared_more_fairly(rtt: int, link: str) -> Condition:
-    """CoDel's drops are shared in better proportion than RED's."""
-    return less(static(SHARED, rtt, link, "red"), static(SHARED, rtt, link, "codel"))
-
-
-def more_used(rtt: int, link: str) -> Condition:
-    """CoDel uses the link better than RED does."""
-    return less(static(USE, rtt, link, "red"), static(USE, rtt, link, "codel"))
-
-
-def low_delay(rtt: int, link: str) -> Condition:
-    """CoDel and RED have at most half of Tail Drop's delay."""
-    tail = static(DELAY, rtt, link, "tail_drop")
-    return every(
-        *(ratio(static(DELAY, rtt, link, name), tail, high=FAR) for name in ("codel", "red"))
-    )
-
-
-def nearly_tail_drop(rtt: int, link: str) -> Condition:
-    """CoDel nearly uses the link as Tail Drop does, with at most half of its delay."""
-    codel, tail = (static(USE, rtt, link, name) for name in ("codel", "tail_drop"))
-    fast, slow = (static(DELAY, rtt, link, name) for name in ("codel", "tail_drop"))
-    return every(ratio(codel, tail, CLOSE), ratio(fast, slow, high=FAR))
-
-
-def approaches(claim: Claim) -> Condition:
-    """With bulk transfers alone CoDel's median delay is near its target."""
-    return at_each(
-        USUAL,
-        FAST,
-        lambda rtt, link: near(
-            static("bulk_median_ms", rtt, link, "codel"), claim.value_high, ALIKE[1], 0.0
-        ),
-    )
-
-
-def above(claim: Claim) -> Condition:
-    """With bursty traffic it is above its target."""
-    bound = claim.value_low
-    return at_each(
-        USUAL,
-        FAST,
-        lambda rtt, link: within(static("bursty_median_ms", rtt, link, "codel"), low=bound),
-    )
-
-
-def excessive(claim: Claim) -> Condition:
-    """RED's median delays at low rates lie within the printed bounds."""
-    return every(
-        *(
-            within(low(DELAY, 1500, rtt, link, "red"), claim.value_low, claim.value_high)
-            for rtt in LOW_RTTS
-            for link in SLOW
-        )
-    )
-
+#: CoDel uses the link better than RED does.
+MORE_USED: Final = less(static(USE, RTTS, FAST, "red"), static(USE, RTTS, FAST, "codel"))
+#: CoDel's drops are shared in better proportion than RED's.
+SHARED_MORE_FAIRLY: Final = less(
+    static(SHARED, RTTS, FAST, "red"), static(SHARED, RTTS, FAST, "codel")
+)
 
 RULES: Final[dict[str, Rule]] = {
     "c011": Lacking("an AQM that acts on the length of the queue, beside CoDel"),
-    "c012": some(
-        *(less(constant(USE, link, "codel_1ms"), constant(USE, link, "codel")) for link in FAST)
+    "c012": some(*less(constant(USE, FAST, "codel_1ms"), constant(USE, FAST, "codel"))),
+    "c013": ratio(
+        constant(USE, FAST, ("codel_10ms", "codel_20ms")),
+        constant(USE, FAST, "codel"),
+        high=EQUAL[1],
     ),
-    "c013": every(
-        *(
-            ratio(constant(USE, link, qdisc), constant(USE, link, "codel"), high=EQUAL[1])
-            for link in FAST
-            for qdisc in ("codel_10ms", "codel_20ms")
-        )
-    ),
-    "c014": at_each(
-        (*RTTS, LONGEST), FAST, lambda rtt, link: within(static(USE, rtt, link, "codel"), GOOD_USE)
-    ),
+    "c014": within(static(USE, (*RTTS, LONGEST), FAST, "codel"), GOOD_USE),
     "c015": every(
         *(
             less(static(USE, 500, link, "codel"), static(USE, rtt, link, "codel"))
@@ -135,110 +66,88 @@ RULES: Final[dict[str, Rule]] = {
         )
     ),
     "c017": setting("a judgement of all that follows"),
-    "c018": every(
-        *(
-            ratio(
-                static(USE, 100, link, "codel", "reno"),
-                static(USE, 100, link, "codel", "cubic"),
-                CLOSE,
-                1.0,
-            )
-            for link in FAST
-        )
+    "c018": ratio(
+        static(USE, 100, FAST, "codel", "reno"),
+        static(USE, 100, FAST, "codel", "cubic"),
+        CLOSE,
+        1.0,
     ),
     "c019": every(
-        *(
-            ratio(constant(metric, link, "codel_1bdp"), constant(metric, link, "codel"), *bounds)
-            for link in FAST
-            for metric, bounds in ((USE, EQUAL), (DELAY, ALIKE))
+        *map(
+            every,
+            ratio(constant(USE, FAST, "codel_1bdp"), constant(USE, FAST, "codel"), *EQUAL),
+            ratio(constant(DELAY, FAST, "codel_1bdp"), constant(DELAY, FAST, "codel"), *ALIKE),
         )
     ),
-    "c020": excessive,
-    "c021": approaches,
-    "c022": above,
+    "c020": lambda claim: within(
+        low(DELAY, 1500, LOW_RTTS, SLOW, "red"), claim.value_low, claim.value_high
+    ),
+    # With bulk transfers alone CoDel's median delay is near its target, with bursty ones above.
+    "c021": lambda claim: near(
+        static("bulk_median_ms", USUAL, FAST, "codel"), claim.value_high, ALIKE[1], 0.0
+    ),
+    "c022": lambda claim: within(
+        static("bursty_median_ms", USUAL, FAST, "codel"), low=claim.value_low
+    ),
     "c023": setting("arithmetic: 1500 bytes at 100 Mbit/s"),
     "c024": setting("arithmetic: 1500 bytes at 3 Mbit/s"),
-    "c025": every(
-        *(
-            ratio(
-                static(DELAY, rtt, "100/100", "codel"),
-                static(DELAY, rtt, "3/3", "codel"),
-                high=MUCH,
-            )
-            for rtt in RTTS
-        )
+    "c025": ratio(
+        static(DELAY, RTTS, "100/100", "codel"), static(DELAY, RTTS, "3/3", "codel"), high=MUCH
     ),
-    "c026": at_each(
-        USUAL, FAST, lambda rtt, link: within(static(USE, rtt, link, "codel"), GOOD_USE)
-    ),
+    "c026": within(static(USE, USUAL, FAST, "codel"), GOOD_USE),
     "c027": every(
-        *(
-            ratio(static(metric, rtt, "3/3", "red"), static(metric, rtt, "3/3", "codel"), *bounds)
-            for rtt in RTTS
-            for metric, bounds in ((DELAY, ALIKE), (USE, ALIKE_USE))
+        *map(
+            every,
+            ratio(static(DELAY, RTTS, "3/3", "red"), static(DELAY, RTTS, "3/3", "codel"), *ALIKE),
+            ratio(static(USE, RTTS, "3/3", "red"), static(USE, RTTS, "3/3", "codel"), *ALIKE_USE),
         )
     ),
-    "c028": at_each(
-        RTTS,
-        FASTER,
-        more_used,
-        lambda rtt, link: less(static(DELAY, rtt, link, "red"), static(DELAY, rtt, link, "codel")),
+    "c028": every(
+        *less(static(USE, RTTS, FASTER, "red"), static(USE, RTTS, FASTER, "codel")),
+        *less(static(DELAY, RTTS, FASTER, "red"), static(DELAY, RTTS, FASTER, "codel")),
     ),
-    "c029": at_each(
-        RTTS,
-        FASTER,
-        lambda rtt, link: ratio(
-            static(USE, rtt, link, "red"), static(USE, rtt, link, "codel"), high=CLOSE
-        ),
-    ),
+    "c029": ratio(static(USE, RTTS, FASTER, "red"), static(USE, RTTS, FASTER, "codel"), high=CLOSE),
     "c030": every(
-        *(
-            less(low(DELAY, 500, rtt, link), low(DELAY, 1500, rtt, link))
-            for rtt in LOW_RTTS
-            for link in SLOW
-        ),
-        *(
-            widening(
-                low(DELAY, 1500, rtt, "1.5/1.5"),
-                low(DELAY, 500, rtt, "1.5/1.5"),
-                low(DELAY, 1500, rtt, "0.128/0.128"),
-                low(DELAY, 500, rtt, "0.128/0.128"),
-            )
-            for rtt in LOW_RTTS
+        *less(low(DELAY, 500, LOW_RTTS, SLOW), low(DELAY, 1500, LOW_RTTS, SLOW)),
+        *widening(
+            low(DELAY, 1500, LOW_RTTS, "1.5/1.5"),
+            low(DELAY, 500, LOW_RTTS, "1.5/1.5"),
+            low(DELAY, 1500, LOW_RTTS, "0.128/0.128"),
+            low(DELAY, 500, LOW_RTTS, "0.128/0.128"),
         ),
     ),
-    "c031": every(
-        *(
-            within(low(USE, mtu, rtt, link), GOOD_USE)
-            for mtu in (500, 1500)
-            for rtt in LOW_RTTS
-            for link in SLOW
-        )
-    ),
+    "c031": within(low(USE, (500, 1500), LOW_RTTS, SLOW), GOOD_USE),
     # The two are one statement: more than 60 % were to be had only with more than 10 % dropped.
-    "c032": every(
-        *(within(Quantity("used_dropped_percent", "low_web", link, "codel"), 10) for link in SLOW)
-    ),
+    "c032": within(cells("used_dropped_percent", "low_web", SLOW, "codel"), 10),
     "c033": Same("c032"),
-    "c052": at_each(RTTS, FAST, low_delay),
-    "c053": at_each(RTTS, FAST, more_used, shared_more_fairly),
-    "c054": at_each(USUAL, FAST, nearly_tail_drop),
-    "c055": every(
-        *(
-            ratio(static(metric, 200, link, "codel"), static(metric, 30, link, "codel"), *bounds)
-            for link in FAST
-            for metric, bounds in ((USE, (CLOSE, 1 / CLOSE)), (DELAY, ALIKE))
+    "c052": ratio(
+        static(DELAY, RTTS, FAST, ("codel", "red")),
+        static(DELAY, RTTS, FAST, "tail_drop"),
+        high=FAR,
+    ),
+    "c053": every(*MORE_USED, *SHARED_MORE_FAIRLY),
+    # CoDel nearly uses the link as Tail Drop does, with at most half of its delay.
+    "c054": every(
+        *map(
+            every,
+            ratio(static(USE, USUAL, FAST, "codel"), static(USE, USUAL, FAST, "tail_drop"), CLOSE),
+            ratio(
+                static(DELAY, USUAL, FAST, "codel"),
+                static(DELAY, USUAL, FAST, "tail_drop"),
+                high=FAR,
+            ),
         )
     ),
-    "c056": every(
-        *(less(static(USE, 500, link, "codel"), static(USE, 10, link, "codel")) for link in FAST)
+    "c055": every(
+        *map(
+            every,
+            ratio(
+                static(USE, 200, FAST, "codel"), static(USE, 30, FAST, "codel"), CLOSE, 1 / CLOSE
+            ),
+            ratio(static(DELAY, 200, FAST, "codel"), static(DELAY, 30, FAST, "codel"), *ALIKE),
+        )
     ),
-    "c057": at_each(
-        USUAL,
-        FAST,
-        lambda rtt, link: steadier(
-            static(USE, rtt, link, "codel"), static(USE, 500, link, "codel")
-        ),
-    ),
-    "c058": at_each(RTTS, FAST, shared_more_fairly),
+    "c056": less(static(USE, 500, FAST, "codel"), static(USE, 10, FAST, "codel")),
+    "c057": steadier(static(USE, USUAL, FAST, "codel"), static(USE, 500, FAST, "codel")),
+    "c058": SHARED_MORE_FAIRLY,
 }

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from analysis.claims.check import Quantity, apart, every, less, ratio, within
+from analysis.claims.check import apart, every, less, ratio, within
+from analysis.claims.quantity import Quantity
 from analysis.claims.verdict import Rule
 
 LINK: Final = "1.2/1.2"
@@ -13,9 +14,7 @@ AT_ONCE: Final = "window_20_at_once"
 TWICE: Final = "window_40_at_once"  # the queue of Fig. 4
 FEWER: Final = "window_30_at_once"
 
-MARGIN: Final = (
-    0.2  # of a wait in ms and of a number of packets: a fiftieth and a fifth of a packet
-)
+MARGIN: Final = 0.2  # of a wait in ms and a number of packets: a fiftieth and a fifth of a packet
 AS_FAST: Final = (0.99, 1.01)
 NEVER: Final = 1.0  # percent of the time
 UNDERUSED: Final = 0.95  # times what was sent: at most

@@ -27,7 +27,7 @@ VARIATIONS: Final = (
     Variation(
         era="2014c",
         instead="2014c-host_noise+ticks_4ms",
-        experiments={one: one for one in ("rrul", "voip_1up", "voip_rrul")},
+        experiments={name: name for name in ("rrul", "voip_1up", "voip_rrul")},
         source="dummynet's clock on the testbed's stock kernel of 250 Hz (docs/eras.md)",
     ),
 )

@@ -1,20 +1,9 @@
 """Section 6.1 of gbw2015: four uploads of 10, 50, 200 and 500 ms round trip (Fig. 6)."""
 
-from collections.abc import Iterable
 from typing import Final
 
-from analysis.claims.check import (
-    Condition,
-    Every,
-    Quantity,
-    Same,
-    every,
-    less,
-    ratio,
-    same_order,
-    setting,
-    within,
-)
+from analysis.claims.check import Condition, Same, every, less, ratio, same_order, setting, within
+from analysis.claims.quantity import Quantity, several
 from analysis.claims.verdict import Rule
 
 from .words import (
@@ -27,6 +16,7 @@ from .words import (
     QDISCS,
     SCHEDULERS,
     SEVERAL,
+    bounded,
     order,
 )
 
@@ -40,21 +30,10 @@ ALMOST_PERFECT: Final = 0.95
 VERY_GOOD: Final = 0.9
 
 
+@several()
 def of(metric: str, link: str, qdisc: str, cc: str = "") -> Quantity:
     """The metric in the RTT fairness test."""
     return Quantity(metric, FAIRNESS, link, qdisc, cc)
-
-
-def at_least(index: float, qdiscs: Iterable[str], links: Iterable[str]) -> Every:
-    """Jain's index of each qdisc is `index` or more on each link."""
-    cells = [(link, qdisc) for link in links for qdisc in qdiscs]
-    return every(*(within(of(JAIN, link, qdisc), low=index) for link, qdisc in cells))
-
-
-def axis(metrics: Iterable[str], links: Iterable[str]) -> Rule:
-    """All bars are within the plot."""
-    cells = [of(metric, link, qdisc) for metric in metrics for link in links for qdisc in QDISCS]
-    return lambda claim: every(*(within(cell, high=claim.value_high) for cell in cells))
 
 
 def _share(link: str, qdisc: str, low: float, high: float) -> Condition:
@@ -68,31 +47,22 @@ RULES: Final[dict[str, Rule]] = {
     "g006": AQM_WORSE,
     "g142": every(
         *(
-            same_order(
-                [of(JAIN, link, qdisc, "cubic") for qdisc in QDISCS],
-                [of(JAIN, link, qdisc, "reno") for qdisc in QDISCS],
-                low=0.8,
-            )
+            same_order(of(JAIN, link, QDISCS, "cubic"), of(JAIN, link, QDISCS, "reno"), low=0.8)
             for link in LINKS
         )
     ),
     "g143": Same("g006"),
     "g144": order(FLOWS[-1], AQM, (FIFO,), experiments=(FAIRNESS,)),
-    "g145": every(  # captured at 10/1
-        *(
-            less(of("drops_together_500ms", "10/1", aqm), of("drops_together_500ms", "10/1", FIFO))
-            for aqm in AQM
-        )
+    "g145": less(  # captured at 10/1
+        of("drops_together_500ms", "10/1", AQM), of("drops_together_500ms", "10/1", FIFO)
     ),
-    "g146": at_least(VERY_GOOD, FQ, LINKS),
-    "g147": at_least(PERFECT, SCHEDULERS, LOW),  # g149 has the exception
+    "g146": within(of(JAIN, LINKS, FQ), low=VERY_GOOD),
+    "g147": within(of(JAIN, LOW, SCHEDULERS), low=PERFECT),  # g149 has the exception
     "g148": order(JAIN, ("fq_codel",), SCHEDULERS, LOW, experiments=(FAIRNESS,)),
-    "g149": every(*(within(of(JAIN, "100/100", one), high=PERFECT) for one in SCHEDULERS)),
-    "g150": every(
-        *(
-            less(of(FLOWS[0], "10/1", qdisc), of(FLOWS[1], "10/1", qdisc))
-            for qdisc in (FIFO, "ared", "fq_codel")
-        )
+    "g149": within(of(JAIN, "100/100", SCHEDULERS), high=PERFECT),
+    "g150": less(
+        of(FLOWS[0], "10/1", (FIFO, "ared", "fq_codel")),
+        of(FLOWS[1], "10/1", (FIFO, "ared", "fq_codel")),
     ),
     "g151": within(of("first_congestions_10ms", "10/1", FIFO), low=SEVERAL),
     "g152": within(of("timeouts_10ms_in_a_row", "10/1", "ared"), low=SEVERAL),
@@ -110,9 +80,9 @@ RULES: Final[dict[str, Rule]] = {
         )
     ),
     "g158": setting("no index can leave an axis from 0 to 1.2"),
-    "g159": axis(FLOWS, ["100/100"]),
-    "g160": axis(FLOWS, ["10/10"]),
-    "g161": axis(FLOWS, ["10/1"]),
+    "g159": bounded(of(FLOWS, "100/100", QDISCS), from_zero=True),
+    "g160": bounded(of(FLOWS, "10/10", QDISCS), from_zero=True),
+    "g161": bounded(of(FLOWS, "10/1", QDISCS), from_zero=True),
     "g177": Same("g006"),
-    "g220": at_least(ALMOST_PERFECT, FQ, LINKS),
+    "g220": within(of(JAIN, LINKS, FQ), low=ALMOST_PERFECT),
 }

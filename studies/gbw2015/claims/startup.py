@@ -3,10 +3,10 @@
 from typing import Final
 
 from analysis.claims.check import (
-    Check,
+    Checks,
     Condition,
+    Every,
     Lacking,
-    Quantity,
     Same,
     every,
     less,
@@ -16,6 +16,7 @@ from analysis.claims.check import (
     some,
     within,
 )
+from analysis.claims.quantity import Quantity, several
 from analysis.claims.verdict import Rule
 
 from .words import (
@@ -43,27 +44,17 @@ LINEAR: Final = (1.5, 2.5)
 SPIKES: Final = (*((link, "codel") for link in LINKS), *((link, "pie") for link in LOW))
 
 
-def spike(link: str, qdisc: str) -> Check:
+def spike(links: str | tuple[str, ...], qdiscs: str) -> Checks:
     """The peak is at least SPIKE times the steady latency."""
-    return ratio(in_rrul(PEAK, link, qdisc), in_rrul(STEADY, link, qdisc), low=SPIKE)
+    return ratio(in_rrul(PEAK, links, qdiscs), in_rrul(STEADY, links, qdiscs), low=SPIKE)
 
 
-def no_spike(link: str, qdisc: str) -> Check:
+def no_spike(links: str | tuple[str, ...], qdiscs: str) -> Checks:
     """The peak is at most SPIKE times the steady latency."""
-    return ratio(in_rrul(PEAK, link, qdisc), in_rrul(STEADY, link, qdisc), high=SPIKE)
+    return ratio(in_rrul(PEAK, links, qdiscs), in_rrul(STEADY, links, qdiscs), high=SPIKE)
 
 
-def undisturbed(link: str, qdisc: str) -> Check:
-    """The first 20 s are as the second half of the load; a peak of small latencies says little."""
-    first = in_rrul("startup_latency_ms", link, qdisc)
-    return ratio(first, in_rrul(STEADY, link, qdisc), 0.8, 1.25)
-
-
-def takes(link: str, qdisc: str, seconds: float) -> Check:
-    """Latency is under control after so many seconds or later."""
-    return within(in_rrul(CONTROL, link, qdisc), low=seconds)
-
-
+@several()
 def in_flood(metric: str, link: str) -> Quantity:
     """The metric where a flow that answers no loss keeps CoDel's queue."""
     return Quantity(metric, f"flood_{link.replace('/', '_')}", link, "codel")
@@ -78,12 +69,15 @@ def too_slowly(link: str, qdisc: str) -> Condition:
     )
 
 
-def somewhere_several(qdisc: str) -> Condition:
-    """On one link at least it takes several seconds."""
-    return some(*(takes(link, qdisc, SEVERAL) for link in LINKS))
+#: Of each new AQM it takes several seconds to control latency on one link at least.
+SOMEWHERE_SEVERAL: Final = [
+    some(*within(in_rrul(CONTROL, LINKS, name), low=SEVERAL)) for name in NEW_AQM
+]
 
-
-FAIR_QUEUEING: Final = every(*(undisturbed(link, qdisc) for link in LINKS for qdisc in FQ))
+#: The first 20 s are as the second half of the load; a peak of small latencies says little.
+FAIR_QUEUEING: Final = ratio(
+    in_rrul("startup_latency_ms", LINKS, FQ), in_rrul(STEADY, LINKS, FQ), 0.8, 1.25
+)
 ARED_BETTER: Final = order(PEAK, ("ared",), NEW_AQM)
 #: Where the others have a spike, ARED has none to control (g175), or controls it much sooner.
 ARED_SOONER: Final = every(
@@ -96,6 +90,12 @@ ARED_SOONER: Final = every(
     )
 )
 
+
+def takes(seconds: float) -> Every:
+    """Latency is under control after so many seconds or later, wherever there is a spike."""
+    return every(*(within(in_rrul(CONTROL, *place), low=seconds) for place in SPIKES))
+
+
 RULES: Final[dict[str, Rule]] = {
     "g162": setting("how long the plot is"),
     "g163": every(*(spike(link, qdisc) for link, qdisc in SPIKES)),
@@ -105,31 +105,25 @@ RULES: Final[dict[str, Rule]] = {
         order(PEAK, ("codel",), ("pie",), LOW), order(PEAK, ("pie",), ("codel",), ("100/100",))
     ),
     "g167": every(
-        *(takes(link, qdisc, SEVERAL) for link, qdisc in SPIKES),
-        some(*(takes(link, qdisc, 20) for link, qdisc in SPIKES)),
+        *takes(SEVERAL),
+        some(*takes(20)),
     ),
     "g168": every(*(too_slowly(link, qdisc) for link, qdisc in SPIKES)),
     "g169": Lacking("the time from the load's start to the first drop", "metric"),
-    "g170": rising(*(in_rrul(CONTROL, link, "codel") for link in reversed(LINKS))),
+    "g170": rising(*in_rrul(CONTROL, LINKS[::-1], "codel")),
     "g171": every(
-        *(within(in_flood("drop_power", link), *LINEAR) for link in LINKS),
-        rising(*(in_flood("drop_growth_percent_s", link) for link in LINKS)),
+        *within(in_flood("drop_power", LINKS), *LINEAR),
+        rising(*in_flood("drop_growth_percent_s", LINKS)),
     ),
     "g172": setting("the code of Linux 3.14"),
     "g173": within(in_rrul(PEAK, "10/10", "pie"), 0.8 * 250, 1.2 * 250),
     "g174": no_spike("100/100", "pie"),
-    "g175": every(ARED_BETTER, *(no_spike(link, "ared") for link in LINKS)),
+    "g175": every(ARED_BETTER, *no_spike(LINKS, "ared")),
     "g176": FAIR_QUEUEING,
     "g178": Same("g007"),
-    "g217": every(ARED_SOONER, *(somewhere_several(qdisc) for qdisc in NEW_AQM)),
-    "g218": some(
-        *(
-            less(in_rrul(PEAK, link, FIFO), in_rrul(PEAK, link, qdisc))
-            for link in LINKS
-            for qdisc in NEW_AQM
-        )
-    ),
+    "g217": every(ARED_SOONER, *SOMEWHERE_SEVERAL),
+    "g218": some(*less(in_rrul(PEAK, LINKS, FIFO), in_rrul(PEAK, LINKS, NEW_AQM))),
     # abstract and Sec. 1
-    "g002": every(*(some(*(spike(link, qdisc) for link in LINKS)) for qdisc in NEW_AQM)),
-    "g007": every(*(somewhere_several(qdisc) for qdisc in NEW_AQM)),
+    "g002": every(*(some(*spike(LINKS, qdisc)) for qdisc in NEW_AQM)),
+    "g007": every(*SOMEWHERE_SEVERAL),
 }

@@ -1,20 +1,10 @@
 """Section 4 and 5.1 of gbw2015: set-up, and the RRUL test's steady state (Fig. 2)."""
 
-from math import inf
 from typing import Final
 
-from analysis.claims.check import (
-    Condition,
-    Quantity,
-    apart,
-    every,
-    ratio,
-    read_back,
-    setting,
-    within,
-)
+from analysis.claims.check import apart, every, ratio, read_back, setting, within
+from analysis.claims.quantity import Quantity
 from analysis.claims.verdict import Rule
-from analysis.runs.statement import Claim
 
 from .words import (
     AQM,
@@ -33,6 +23,7 @@ from .words import (
     SCHEDULERS,
     SLIGHTLY,
     SPIKE,
+    bounded,
     in_rrul,
     order,
 )
@@ -48,27 +39,13 @@ ZERO_MS: Final = 3.0  # "very close to zero": what README's figures allow as a d
 SOMEWHAT: Final = (67 + 3) / (5 + 13)
 
 
-def axis(link: str, *metrics: str) -> Rule:
-    """The points of all qdiscs are within the plot. Nothing can be below 0, so that an axis from
-    there has one bound: the interval over a few seeds may well go there."""
-    cells = [in_rrul(metric, link, qdisc) for metric in metrics for qdisc in QDISCS]
-
-    def rule(claim: Claim) -> Condition:
-        low = claim.value_low or -inf
-        return every(*(within(cell, low, claim.value_high) for cell in cells))
-
-    return rule
-
-
 RULES: Final[dict[str, Rule]] = {
     # Sec. 3 and 4: set-up
     "g010": setting("computing costs no time here, so that there is no headroom to check"),
-    "g011": every(  # with 127 packets less than what is called identical elsewhere
-        ratio(
-            Quantity(DOWN, "rrul_short_queue", "100/100", "pfifo_fast_127", median=True),
-            in_rrul(DOWN, "100/100", FIFO),
-            high=EQUAL[0],
-        ),
+    "g011": ratio(  # with 127 packets less than what is called identical elsewhere
+        Quantity(DOWN, "rrul_short_queue", "100/100", "pfifo_fast_127", median=True),
+        in_rrul(DOWN, "100/100", FIFO),
+        high=EQUAL[0],
     ),
     "g012": setting("arithmetic: half of 20 ms at 1 Mbit/s is 1250 B, less than 1514 B"),
     "g013": setting("the code of Linux 3.14"),
@@ -84,20 +61,19 @@ RULES: Final[dict[str, Rule]] = {
     "g023": setting("a default of the code; the number of active queues is 127 there"),
     "g024": setting("a default of the code"),
     # Fig. 2: all qdiscs lie within the axes
-    "g026": axis("100/100", GOODPUT),
-    "g027": axis("100/100", LATENCY),
+    "g026": bounded(in_rrul(GOODPUT, "100/100", QDISCS), from_zero=True),
+    "g027": bounded(in_rrul(LATENCY, "100/100", QDISCS), from_zero=True),
     "g028": setting("the order of printed labels; Fig. 2's values are compared instead"),
-    "g029": axis("10/10", GOODPUT),
-    "g030": axis("10/10", LATENCY),
+    "g029": bounded(in_rrul(GOODPUT, "10/10", QDISCS), from_zero=True),
+    "g030": bounded(in_rrul(LATENCY, "10/10", QDISCS), from_zero=True),
     "g031": setting("the order of printed labels; Fig. 2's values are compared instead"),
     "g032": setting("no goodput of links of 10 and 1 Mbit/s can leave an axis from 0 to 10"),
-    "g033": axis("10/1", LATENCY),
+    "g033": bounded(in_rrul(LATENCY, "10/1", QDISCS), from_zero=True),
     # Sec. 5.1.1
     "g034": every(
         order(LATENCY, (*AQM, *FQ), (FIFO,)),
-        *(
-            ratio(in_rrul(GOODPUT, link, FIFO), in_rrul(GOODPUT, link, "fq_nocodel"), low=SLIGHTLY)
-            for link in ("100/100", "10/10")  # g035 has the exception
+        *ratio(  # g035 has the exception
+            in_rrul(GOODPUT, LINKS[:2], FIFO), in_rrul(GOODPUT, LINKS[:2], "fq_nocodel"), SLIGHTLY
         ),
     ),
     "g035": order(GOODPUT, (FIFO,), FQ, ("10/1",)),
@@ -112,11 +88,10 @@ RULES: Final[dict[str, Rule]] = {
     "g039": order(GOODPUT, ("ared",), NEW_AQM, ("10/1",)),
     "g040": every(order(LATENCY, ("ared",), NEW_AQM), order(GOODPUT, ("ared",), (FIFO,))),
     "g041": read_back("Table 1 has it, and so has the experiment"),
-    "g042": order(GOODPUT, ("pie",), [one for one in QDISCS if one != "pie"], ("100/100",)),
+    "g042": order(GOODPUT, ("pie",), tuple(name for name in QDISCS if name != "pie"), ("100/100",)),
     "g043": setting("the code of Linux 3.14, which has 1 % and not 0.1 %"),
-    "g044": every(
-        within(in_rrul("drops_download_percent", "100/100", "pie"), high=0.1),
-        within(in_rrul("drops_upload_percent", "100/100", "pie"), high=0.1),
+    "g044": within(
+        in_rrul(("drops_download_percent", "drops_upload_percent"), "100/100", "pie"), high=0.1
     ),
     "g045": every(  # a round trip passes two queues, each with its target
         *(
@@ -133,23 +108,16 @@ RULES: Final[dict[str, Rule]] = {
     "g047": order(GOODPUT, (FIFO, *AQM, "fq_codel"), SCHEDULERS),
     "g048": every(
         order(GOODPUT, ("fq_codel",), SCHEDULERS),
-        *(
-            ratio(in_rrul(GOODPUT, link, "fq_codel"), in_rrul(GOODPUT, link, other), low=SLIGHTLY)
-            for link in LINKS
-            for other in SCHEDULERS
-        ),
+        *ratio(in_rrul(GOODPUT, LINKS, "fq_codel"), in_rrul(GOODPUT, LINKS, SCHEDULERS), SLIGHTLY),
     ),
     "g049": every(  # "no gain": not as much as 1 ms
         order(GOODPUT, ("fq_codel",), ("fq_nocodel",)),
-        *(
-            apart(in_rrul(LATENCY, link, "fq_codel"), in_rrul(LATENCY, link, "fq_nocodel"), low=-1)
-            for link in LINKS
-        ),
+        *apart(in_rrul(LATENCY, LINKS, "fq_codel"), in_rrul(LATENCY, LINKS, "fq_nocodel"), low=-1),
     ),
     "g050": ratio(  # what is in flight besides the path's is in the flow's own queue
         in_rrul(OWN_WAIT, "10/1", "fq_codel"), in_rrul(OWN_WAIT, "10/1", "fq_nocodel"), high=MUCH
     ),
-    "g051": every(*(within(in_rrul(LATENCY, "100/100", one), high=ZERO_MS) for one in FQ)),
+    "g051": within(in_rrul(LATENCY, "100/100", FQ), high=ZERO_MS),
     "g052": order(LATENCY, ("fq_nocodel", "fq_codel"), (FIFO,), LOW, factor=PRACTICALLY_ZERO),
     "g053": ratio(  # in which of 30 runs that happens is chance; with 16 queues it often does
         in_rrul("slowest_probe_ms", "10/1", "fq_nocodel_16", "rrul_few_queues"),

@@ -1,19 +1,9 @@
 """Section 5.2 of gbw2015: a VoIP flow upstream beside one TCP flow or RRUL (Fig. 3, Table 2)."""
 
-from collections.abc import Iterable
-from math import inf
 from typing import Final
 
-from analysis.claims.check import (
-    Condition,
-    Quantity,
-    every,
-    less,
-    printed,
-    ratio,
-    same_order,
-    within,
-)
+from analysis.claims.check import every, less, printed, ratio, same_order, within
+from analysis.claims.quantity import Quantity, cells
 from analysis.claims.verdict import Rule
 from analysis.measures.agreement import PACKET_PERCENT
 
@@ -28,6 +18,7 @@ from .words import (
     QDISCS,
     SPIKE,
     UP,
+    bounded,
     in_rrul,
     order,
 )
@@ -45,17 +36,6 @@ LOSERS: Final = ("sfq", "fq_codel")  # with queues a flow, and losses in Table 2
 APART_MS: Final = 10.0  # between packets of the call, which D-ITG sends
 
 
-def _table_2() -> dict[str, Rule]:
-    """The claims g070 to g111 are the cells of Table 2, a row of qdiscs after the other."""
-    cells = [
-        Quantity(LOSS, experiment, link, qdisc)
-        for experiment in (ONE, RRUL)
-        for link in reversed(LINKS)
-        for qdisc in QDISCS
-    ]
-    return {f"g{number:03d}": as_printed(cell) for number, cell in enumerate(cells, start=70)}
-
-
 def as_printed(cell: Quantity) -> Rule:
     """The loss is that of Table 2, which has three decimals at 100/100 and otherwise two, or that
     of Table 3, which has two."""
@@ -64,22 +44,18 @@ def as_printed(cell: Quantity) -> Rule:
     return lambda claim: printed(cell, claim.value, error, step=PACKET_PERCENT)
 
 
-def _each(
-    metric: str, experiment: str, link: str, qdiscs: Iterable[str], low: float, high: float
-) -> Condition:
-    return every(*(within(Quantity(metric, experiment, link, one), low, high) for one in qdiscs))
-
-
-def axis(experiment: str, link: str) -> Rule:
-    """The 99th percentile of every qdisc is on the plot."""
-    return lambda claim: _each(P99, experiment, link, QDISCS, claim.value_low, claim.value_high)
+#: The claims g070 to g111 are the cells of Table 2, a row of qdiscs after the other.
+TABLE_2: Final[dict[str, Rule]] = {
+    f"g{number:03d}": as_printed(cell)
+    for number, cell in enumerate(cells(LOSS, (ONE, RRUL), LINKS[::-1], QDISCS), start=70)
+}
 
 
 IMPROVED: Final = order(DELAY, AQM, (FIFO,), experiments=(ONE, RRUL))
 PROTECTED: Final = every(  # but for the cells of Table 2 that the paper excepts
-    *(_each(LOSS, ONE, link, FQ, 0, 0) for link in LINKS),
-    *(_each(LOSS, RRUL, link, FQ, 0, 0) for link in ("100/100", "10/10")),
-    _each(LOSS, RRUL, "10/1", ("fq_nocodel",), 0, 0),
+    *(within(cells(LOSS, ONE, link, FQ), 0, 0) for link in LINKS),
+    *(within(cells(LOSS, RRUL, link, FQ), 0, 0) for link in ("100/100", "10/10")),
+    within(cells(LOSS, RRUL, "10/1", "fq_nocodel"), 0, 0),
 )
 
 RULES: Final[dict[str, Rule]] = {
@@ -91,40 +67,30 @@ RULES: Final[dict[str, Rule]] = {
     ),
     "g056": every(
         *(
-            same_order(
-                [Quantity(UP, RRUL, link, qdisc) for qdisc in QDISCS],
-                [in_rrul(UP, link, qdisc) for qdisc in QDISCS],
-                low=0.8,
-            )
+            same_order(cells(UP, RRUL, link, QDISCS), in_rrul(UP, link, QDISCS), low=0.8)
             for link in LINKS
         )
     ),
     "g057": ratio(
         Quantity(P99, RRUL, "10/1", "sfq"), Quantity(P99, RRUL, "10/1", "fq_codel"), low=1 / MUCH
     ),
-    "g058": every(
-        *(
-            ratio(Quantity(P99, RRUL, link, qdisc), Quantity(MEDIAN, RRUL, link, qdisc), low=SPIKE)
-            for link in LOW
-            for qdisc in NEW_AQM
-        )
-    ),
-    "g059": _each(LOSS, ONE, "10/1", AQM, 2 * USABLE_PERCENT, 100),
+    "g058": ratio(cells(P99, RRUL, LOW, NEW_AQM), cells(MEDIAN, RRUL, LOW, NEW_AQM), low=SPIKE),
+    "g059": within(cells(LOSS, ONE, "10/1", AQM), 2 * USABLE_PERCENT, 100),
     "g060": less(Quantity(LOSS, ONE, "10/1", FIFO), Quantity(LOSS, RRUL, "10/1", FIFO)),
     "g061": within(Quantity(LOSS, RRUL, "10/1", "ared"), low=25),
     "g062": PROTECTED,
     "g063": every(  # its packets wait for each other where the wait is longer than their distance
-        *(within(Quantity(DELAY, RRUL, "10/1", one), low=APART_MS) for one in LOSERS),
-        *(within(Quantity(DELAY, RRUL, "10/10", one), high=APART_MS) for one in LOSERS),
+        *within(cells(DELAY, RRUL, "10/1", LOSERS), low=APART_MS),
+        *within(cells(DELAY, RRUL, "10/10", LOSERS), high=APART_MS),
     ),
-    "g064": axis(ONE, "100/100"),
-    "g065": axis(RRUL, "100/100"),
-    "g066": axis(ONE, "10/10"),
-    "g067": axis(RRUL, "10/10"),
-    "g068": axis(ONE, "10/1"),
-    "g069": axis(RRUL, "10/1"),
-    **_table_2(),
+    "g064": bounded(cells(P99, ONE, "100/100", QDISCS)),
+    "g065": bounded(cells(P99, RRUL, "100/100", QDISCS)),
+    "g066": bounded(cells(P99, ONE, "10/10", QDISCS)),
+    "g067": bounded(cells(P99, RRUL, "10/10", QDISCS)),
+    "g068": bounded(cells(P99, ONE, "10/1", QDISCS)),
+    "g069": bounded(cells(P99, RRUL, "10/1", QDISCS)),
+    **TABLE_2,
     "g140": every(
-        *(_each(LOSS, experiment, "10/1", FQ, -inf, USABLE_PERCENT) for experiment in (ONE, RRUL))
+        *(within(cells(LOSS, name, "10/1", FQ), high=USABLE_PERCENT) for name in (ONE, RRUL))
     ),
 }

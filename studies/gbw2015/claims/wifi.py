@@ -3,10 +3,9 @@
 from typing import Final
 
 from analysis.claims.check import (
-    Check,
+    Checks,
     Condition,
     Lacking,
-    Quantity,
     apart,
     every,
     less,
@@ -17,6 +16,7 @@ from analysis.claims.check import (
     widening,
     within,
 )
+from analysis.claims.quantity import Quantity, cells, several
 from analysis.claims.verdict import Rule
 
 from . import startup, voip, web
@@ -31,8 +31,8 @@ from .words import (
     QDISCS,
     SPIKE,
     UP,
+    bounded,
     in_rrul,
-    order,
 )
 
 LINK: Final = "100/100"  # of the wire; the other ones are no wider than the air
@@ -53,117 +53,89 @@ VERY_HIGH_PERCENT: Final = 5.0  # of loss: all AQMs of Table 3 have more
 TABLE_3_ONE: Final = (0.13, 0.47)  # %, what Table 3 has beside one flow
 
 
+@several()
 def over_wifi(metric: str, qdisc: str, experiment: str = RRUL, link: str = LINK) -> Quantity:
     """The metric over the WiFi link."""
     return Quantity(metric, experiment, link, qdisc)
 
 
-def _order(metric: str, smaller: tuple[str, ...], greater: tuple[str, ...]) -> Condition:
-    return order(metric, smaller, greater, (LINK,), experiments=(RRUL,))
-
-
 def _as_over_the_wire(link: str, qdisc: str) -> Condition:
     """Latency within 15 % or 3 ms, goodput within 3 %: what README's figures allow."""
     wire, air = in_rrul(LATENCY, link, qdisc), over_wifi(LATENCY, qdisc, link=link)
-    goodputs = (ratio(over_wifi(m, qdisc, link=link), in_rrul(m, link, qdisc), 0.97, 1.03)
-                for m in (DOWN, UP))  # fmt: skip
+    goodputs = ratio(
+        over_wifi((DOWN, UP), qdisc, link=link), in_rrul((DOWN, UP), link, qdisc), 0.97, 1.03
+    )
     return every(some(ratio(air, wire, 0.85, 1.15), apart(air, wire, -3, 3)), *goodputs)
 
 
-def _alike(metric: str, experiment: str) -> list[Check]:
+def _alike(metric: str, experiment: str) -> Checks:
     """Each qdisc has what the FIFO has, within ALIKE."""
     fifo = over_wifi(metric, FIFO, experiment)
-    return [ratio(over_wifi(metric, one, experiment), fifo, *ALIKE) for one in MANAGED]
+    return ratio(over_wifi(metric, MANAGED, experiment), fifo, *ALIKE)
 
 
-def axis(metrics: tuple[str, ...], experiment: str) -> Rule:
-    """All qdiscs are within the plot."""
-    cells = [over_wifi(metric, qdisc, experiment) for metric in metrics for qdisc in QDISCS]
-    return lambda claim: every(*(within(c, claim.value_low, claim.value_high) for c in cells))
-
-
-def _table_3() -> dict[str, Rule]:
-    """The claims g192 to g205 are the cells of Table 3, a column of qdiscs after the other."""
-    cells = [
-        over_wifi(voip.LOSS, qdisc, experiment)
-        for experiment in (VOIP_ONE, VOIP_RRUL)
-        for qdisc in QDISCS
-    ]
-    return {f"g{number:03d}": voip.as_printed(cell) for number, cell in enumerate(cells, start=192)}
+#: The claims g192 to g205 are the cells of Table 3, a column of qdiscs after the other.
+TABLE_3: Final[dict[str, Rule]] = {
+    f"g{number:03d}": voip.as_printed(cell)
+    for number, cell in enumerate(cells(voip.LOSS, (VOIP_ONE, VOIP_RRUL), LINK, QDISCS), start=192)
+}
 
 
 def _web_order(wire: str, air: str) -> Condition:
     """Qdiscs are ordered over WiFi as over the wire, PIE and CoDel further from fair queueing."""
+    there, here = cells(web.FETCH, wire, LINK, QDISCS), cells(web.FETCH, air, LINK, QDISCS)
     return every(
-        same_order(
-            [Quantity(web.FETCH, wire, LINK, qdisc) for qdisc in QDISCS],
-            [over_wifi(web.FETCH, qdisc, air) for qdisc in QDISCS],
-            low=0.8,
-        ),
-        *(
-            widening(
-                Quantity(web.FETCH, wire, LINK, aqm),
-                Quantity(web.FETCH, wire, LINK, fq),
-                over_wifi(web.FETCH, aqm, air),
-                over_wifi(web.FETCH, fq, air),
-            )
-            for aqm in NEW_AQM
-            for fq in FQ
+        same_order(there, here, low=0.8),
+        *widening(
+            cells(web.FETCH, wire, LINK, NEW_AQM),
+            cells(web.FETCH, wire, LINK, FQ),
+            cells(web.FETCH, air, LINK, NEW_AQM),
+            cells(web.FETCH, air, LINK, FQ),
         ),
     )
 
 
 #: Of what is left of latency under a managed queue, most is below the qdiscs.
-SPOILED: Final = every(
-    *(ratio(over_wifi(BELOW, one), over_wifi(LATENCY, one), low=MOSTLY) for one in MANAGED)
-)
-NOT_LIMITED: Final = every(*(within(over_wifi(LATENCY, one), low=LIMITED_MS) for one in QDISCS))
+SPOILED: Final = ratio(over_wifi(BELOW, MANAGED), over_wifi(LATENCY, MANAGED), low=MOSTLY)
+NOT_LIMITED: Final = within(over_wifi(LATENCY, QDISCS), low=LIMITED_MS)
 
 RULES: Final[dict[str, Rule]] = {
     "g004": SPOILED,
     "g008": NOT_LIMITED,
     "g025": Lacking("the single samples of runs over WiFi at 10/10 and 10/1", "metric"),
     "g180": every(*(_as_over_the_wire(link, qdisc) for link in LOW for qdisc in QDISCS)),
-    "g181": every(
-        *(
-            ratio(over_wifi(startup.PEAK, one), over_wifi(startup.STEADY, one), high=SPIKE)
-            for one in QDISCS
-        )
-    ),
+    "g181": ratio(over_wifi(startup.PEAK, QDISCS), over_wifi(startup.STEADY, QDISCS), high=SPIKE),
     # Sec. 7.1
-    "g182": every(_order(LATENCY, NEW_AQM, (FIFO,)), _order(LATENCY, ("ared", *FQ), NEW_AQM)),
+    "g182": every(
+        less(over_wifi(LATENCY, NEW_AQM), over_wifi(LATENCY, FIFO)),
+        less(over_wifi(LATENCY, ("ared", *FQ)), over_wifi(LATENCY, NEW_AQM)),
+    ),
     "g183": lambda claim: every(
-        *(within(over_wifi(LATENCY, one), low=ABOUT[0] * claim.value) for one in QDISCS),
-        some(*(within(over_wifi(LATENCY, one), high=ABOUT[1] * claim.value) for one in QDISCS)),
+        *within(over_wifi(LATENCY, QDISCS), low=ABOUT[0] * claim.value),
+        some(*within(over_wifi(LATENCY, QDISCS), high=ABOUT[1] * claim.value)),
     ),
-    "g184": every(
-        *(ratio(over_wifi(UP, one), over_wifi(DOWN, one), high=ALMOST_NOTHING) for one in QDISCS)
-    ),
-    "g185": axis((DOWN, UP), RRUL),
-    "g186": axis((LATENCY,), RRUL),
+    "g184": ratio(over_wifi(UP, QDISCS), over_wifi(DOWN, QDISCS), high=ALMOST_NOTHING),
+    "g185": bounded(over_wifi((DOWN, UP), QDISCS, RRUL)),
+    "g186": bounded(over_wifi(LATENCY, QDISCS, RRUL)),
     "g187": setting("the order of printed labels"),
     # Sec. 7.2
     "g188": every(*_alike(voip.MEDIAN, VOIP_ONE), *_alike(voip.P99, VOIP_ONE)),
     "g189": same_order(
-        [over_wifi(voip.DELAY, one, VOIP_RRUL) for one in QDISCS],
-        [over_wifi(LATENCY, one) for one in QDISCS],
-        low=0.8,
+        over_wifi(voip.DELAY, QDISCS, VOIP_RRUL), over_wifi(LATENCY, QDISCS), low=0.8
     ),
-    "g190": every(*(within(over_wifi(voip.LOSS, one, VOIP_ONE), *TABLE_3_ONE) for one in QDISCS)),
-    "g191": every(
-        *(within(over_wifi(voip.LOSS, one, VOIP_RRUL), low=VERY_HIGH_PERCENT) for one in AQM)
-    ),
-    **_table_3(),
-    "g206": axis((voip.P99,), VOIP_ONE),
-    "g207": axis((voip.P99,), VOIP_RRUL),
+    "g190": within(over_wifi(voip.LOSS, QDISCS, VOIP_ONE), *TABLE_3_ONE),
+    "g191": within(over_wifi(voip.LOSS, AQM, VOIP_RRUL), low=VERY_HIGH_PERCENT),
+    **TABLE_3,
+    "g206": bounded(over_wifi(voip.P99, QDISCS, VOIP_ONE)),
+    "g207": bounded(over_wifi(voip.P99, QDISCS, VOIP_RRUL)),
     # Sec. 7.3
     "g208": every(*_alike(web.FETCH, SMALL_ONE), *_alike(web.FETCH, LARGE_ONE)),
     "g209": every(_web_order(web.SMALL_RRUL, SMALL_RRUL), _web_order(web.LARGE_RRUL, LARGE_RRUL)),
-    "g210": axis((web.FETCH,), SMALL_ONE),
-    "g211": axis((web.FETCH,), SMALL_RRUL),
-    "g212": axis((web.FETCH,), LARGE_ONE),
-    "g213": axis((web.FETCH,), LARGE_RRUL),
+    "g210": bounded(over_wifi(web.FETCH, QDISCS, SMALL_ONE)),
+    "g211": bounded(over_wifi(web.FETCH, QDISCS, SMALL_RRUL)),
+    "g212": bounded(over_wifi(web.FETCH, QDISCS, LARGE_ONE)),
+    "g213": bounded(over_wifi(web.FETCH, QDISCS, LARGE_RRUL)),
     # Sec. 7.4 and 8
     "g214": every(SPOILED, NOT_LIMITED),
-    "g221": every(*(less(over_wifi(LATENCY, fq), over_wifi(LATENCY, a)) for fq in FQ for a in AQM)),
+    "g221": less(over_wifi(LATENCY, FQ), over_wifi(LATENCY, AQM)),
 }

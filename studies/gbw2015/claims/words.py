@@ -1,9 +1,11 @@
 """What the paper's words and names stand for, in one place."""
 
-from collections.abc import Iterable
+from math import inf
 from typing import Final
 
-from analysis.claims.check import Every, Quantity, Some, all_less, less, some
+from analysis.claims.check import Every, below, every, within
+from analysis.claims.quantity import Cells, Quantity, several
+from analysis.claims.verdict import Rule
 
 LINKS: Final = ("100/100", "10/10", "10/1")
 LOW: Final = ("10/10", "10/1")  # "low(er) bandwidths"
@@ -13,6 +15,7 @@ NEW_AQM: Final = ("pie", "codel")
 FQ: Final = ("sfq", "fq_nocodel", "fq_codel")
 SCHEDULERS: Final = ("sfq", "fq_nocodel")  # "AQM-less", "pure schedulers"
 QDISCS: Final = (FIFO, *AQM, *FQ)
+BUT_ARED: Final = tuple(name for name in QDISCS if name != "ared")
 
 LATENCY: Final = "induced_latency_ms"
 DOWN: Final = "goodput_download_mbit_s"
@@ -35,6 +38,7 @@ SEVERAL: Final = 2.0
 FIG_2: Final = (LATENCY, DOWN, UP)
 
 
+@several("experiment")
 def in_rrul(metric: str, link: str, qdisc: str, experiment: str = "rrul") -> Quantity:
     """The metric in the RRUL test, or in another."""
     metric = DRAWN[link] if metric == GOODPUT else metric
@@ -44,29 +48,26 @@ def in_rrul(metric: str, link: str, qdisc: str, experiment: str = "rrul") -> Qua
 
 def order(
     metric: str,
-    smaller: Iterable[str],
-    greater: Iterable[str],
-    links: Iterable[str] = LINKS,
+    smaller: tuple[str, ...],
+    greater: tuple[str, ...],
+    links: tuple[str, ...] = LINKS,
     *,
-    experiments: Iterable[str] = ("rrul",),
+    experiments: tuple[str, ...] = ("rrul",),
     factor: float | None = None,
 ) -> Every:
     """Each of the qdiscs `smaller` has less than each of `greater` on each of `links`, or, where
     there is a `factor`, at most so many times it."""
-    above = tuple(greater)
-    pairs = [
-        (in_rrul(metric, link, a, experiment), in_rrul(metric, link, b, experiment))
-        for experiment in experiments
-        for link in links
-        for a in smaller
-        for b in above
-    ]
-    return all_less(pairs, factor)
-
-
-def better_somehow(link: str, better: str, other: str) -> Some:
-    """Less latency or more goodput: `other` does not outperform `better`."""
-    return some(
-        less(in_rrul(LATENCY, link, better), in_rrul(LATENCY, link, other)),
-        less(in_rrul(GOODPUT, link, other), in_rrul(GOODPUT, link, better)),
+    return every(
+        *below(
+            in_rrul(metric, links, smaller, experiments),
+            in_rrul(metric, links, greater, experiments),
+            factor,
+        )
     )
+
+
+def bounded(cells: Cells, *, from_zero: bool = False) -> Rule:
+    """All values are within the plot. With `from_zero` an axis from 0 has one bound: nothing can be
+    less, but the interval over a few seeds may well go there."""
+    lowest = -inf if from_zero else 0.0
+    return lambda claim: within(cells, claim.value_low or lowest, claim.value_high)

@@ -1,12 +1,9 @@
 """Sections 7 and 8 of khademi2013: ECN (Figs. 13 and 14, Table 5), and what is concluded."""
 
-from collections.abc import Iterable
+from itertools import product
 from typing import Final
 
 from analysis.claims.check import (
-    Check,
-    Condition,
-    Quantity,
     every,
     less,
     printed_ratio,
@@ -17,8 +14,8 @@ from analysis.claims.check import (
     some,
     widening,
 )
+from analysis.claims.quantity import Quantity, several
 from analysis.claims.verdict import Rule
-from analysis.runs.statement import Claim
 
 from ..measures.ecn import DIGIT, REPETITIONS
 from .interval import LONG, SHORT
@@ -27,6 +24,7 @@ from .words import (
     BADLY,
     DROPPED,
     GOODPUT,
+    LINK,
     LOADS,
     MARKED,
     MEDIAN,
@@ -34,8 +32,8 @@ from .words import (
     NEW,
     TAIL,
     TARGETS,
-    below,
     cell,
+    lower,
 )
 
 SENDERS: Final = 4
@@ -44,42 +42,33 @@ COLUMNS: Final = ("codel", "pie", "ared")
 FIRST: Final = 65  # k065 is the first cell of Table 5, row by row
 
 
+@several("experiment")
 def marked(metric: str, experiment: str, aqm: str) -> Quantity:
     """The metric of an AQM that marks."""
-    return cell(metric, f"{experiment}_ecn", aqm, 5, "_ecn")
+    return Quantity(metric, f"{experiment}_ecn", LINK, f"{aqm}_5ms_ecn")
 
 
-def marks_by_drops(flows_per_sender: int, aqm: str, low: float, high: float) -> Check:
-    """Marks with ECN by drops without."""
-    where = f"flows_{SENDERS * flows_per_sender}"
-    return ratio(marked(MARKED, where, aqm), cell(DROPPED, where, aqm), low, high)
+def table_5(row: int, aqm: str) -> Rule:
+    """Marks with ECN by drops without are those of a cell of Table 5."""
+    where = f"flows_{SENDERS * row}"
+    of = marked(MARKED, where, aqm), cell(DROPPED, where, aqm)
+    return lambda claim: printed_ratio(*of, claim.value, DIGIT, repetitions=REPETITIONS)
 
 
-def _table_5(flows_per_sender: int, aqm: str) -> Rule:
-    def rule(claim: Claim) -> Condition:
-        where = f"flows_{SENDERS * flows_per_sender}"
-        marks, drops = marked(MARKED, where, aqm), cell(DROPPED, where, aqm)
-        return printed_ratio(marks, drops, claim.value, DIGIT, repetitions=REPETITIONS)
-
-    return rule
-
-
-def _between(aqms: Iterable[str], rows: Iterable[int]) -> Rule:
+def _between(aqms: tuple[str, ...], rows: tuple[int, ...]) -> Rule:
     """Within the printed bounds, a twentieth more either way: the table rounds to them."""
-    cells = [(row, aqm) for row in rows for aqm in aqms]
-    return lambda claim: every(
-        *(marks_by_drops(*one, 0.95 * claim.value_low, 1.05 * claim.value_high) for one in cells)
-    )
+    where = tuple(f"flows_{SENDERS * row}" for row in rows)
+    of = marked(MARKED, where, aqms), cell(DROPPED, where, aqms)
+    return lambda claim: ratio(*of, 0.95 * claim.value_low, 1.05 * claim.value_high)
 
 
 TABLE_5: Final = {
-    f"k{FIRST + index:03d}": _table_5(row, aqm)
-    for index, (row, aqm) in enumerate((row, aqm) for row in ROWS for aqm in COLUMNS)
+    f"k{FIRST + index:03d}": table_5(*place) for index, place in enumerate(product(ROWS, COLUMNS))
 }
 
 RULES: Final[dict[str, Rule]] = {
     "k059": every(
-        *(less(marked(MEDIAN, LOADS[0], "ared"), marked(MEDIAN, LOADS[0], aqm)) for aqm in NEW),
+        *less(marked(MEDIAN, LOADS[0], "ared"), marked(MEDIAN, LOADS[0], NEW)),
         widening(
             marked(MEDIAN, LOADS[0], "ared"),
             cell(MEDIAN, LOADS[0], "ared"),
@@ -87,43 +76,22 @@ RULES: Final[dict[str, Rule]] = {
             cell(MEDIAN, LOADS[2], "ared"),
         ),
     ),
-    "k060": every(
-        *(
-            ratio(marked(MEDIAN, LOADS[2], aqm), cell(MEDIAN, LOADS[2], aqm), low=1 / MUCH)
-            for aqm in NEW
-        )
-    ),
-    "k061": every(
-        *(ratio(marked(TAIL, LOADS[2], aqm), cell(TAIL, LOADS[2], aqm), high=MUCH) for aqm in NEW)
-    ),
-    "k062": rising(*(marked(GOODPUT, load, "ared") for load in LOADS)),
-    "k063": every(
-        *(
-            less(marked(MARKED, load, aqm), marked(MARKED, load, "ared"))
-            for load in LOADS
-            for aqm in NEW
-        )
-    ),
-    "k064": every(
-        *(
-            ratio(marked(GOODPUT, load, "ared"), cell(GOODPUT, load, "ared"), high=BADLY)
-            for load in LOADS[:2]
-        )
-    ),
+    "k060": ratio(marked(MEDIAN, LOADS[2], NEW), cell(MEDIAN, LOADS[2], NEW), low=1 / MUCH),
+    "k061": ratio(marked(TAIL, LOADS[2], NEW), cell(TAIL, LOADS[2], NEW), high=MUCH),
+    "k062": rising(*marked(GOODPUT, LOADS, "ared")),
+    "k063": less(marked(MARKED, LOADS, NEW), marked(MARKED, LOADS, "ared")),
+    "k064": ratio(marked(GOODPUT, LOADS[:2], "ared"), cell(GOODPUT, LOADS[:2], "ared"), high=BADLY),
     **TABLE_5,
-    "k077": _between(["ared"], ROWS),
+    "k077": _between(("ared",), ROWS),
     "k078": _between(NEW, ROWS[:3]),
     # Less delay than both in all but those cases; of these, in mixed traffic more than one of them.
     "k079": every(
-        below(MEDIAN, "ared", NEW, LOADS),
-        *(less(air(RTT, load, "ared"), air(RTT, load, aqm)) for load in DOWN for aqm in NEW),
-        *(
-            some(*(less(air(UP_RTT, load, aqm), air(UP_RTT, load, "ared")) for aqm in NEW))
-            for load in MIXED
-        ),
+        lower(MEDIAN, "ared", NEW, LOADS),
+        *less(air(RTT, DOWN, "ared"), air(RTT, DOWN, NEW)),
+        *(some(*less(air(UP_RTT, load, NEW), air(UP_RTT, load, "ared"))) for load in MIXED),
     ),
     "k080": every(
-        below(MEDIAN, "ared", NEW, LOADS, TARGETS), below(MEDIAN, "ared", NEW, (*SHORT, *LONG))
+        lower(MEDIAN, "ared", NEW, LOADS, TARGETS), lower(MEDIAN, "ared", NEW, (*SHORT, *LONG))
     ),
     "k081": read_back("default of PIE's update interval"),
     "k082": read_back("default of PIE's target"),

@@ -2,16 +2,8 @@
 
 from typing import Final
 
-from analysis.claims.check import (
-    Condition,
-    Quantity,
-    every,
-    less,
-    ratio,
-    rising,
-    some,
-    widening,
-)
+from analysis.claims.check import Condition, every, less, ratio, rising, some, widening
+from analysis.claims.quantity import Grid
 from analysis.claims.verdict import Rule
 from analysis.runs.statement import Claim
 
@@ -24,66 +16,41 @@ from .words import (
     P90,
     POINTS,
     TAIL,
-    below,
     cell,
+    lower,
+    within_percent,
 )
 
 FQ: Final = "fq_codel"
 
 
-def pairs(metric: str, target: int) -> list[tuple[Quantity, Quantity]]:
+def pair(metric: str, target: int = 5) -> tuple[Grid, Grid]:
     """FQ-CoDel's and CoDel's at each number of flows."""
-    return [
-        (cell(metric, where, FQ, target), cell(metric, where, "codel", target)) for where in NUMBERS
-    ]
+    return cell(metric, NUMBERS, FQ, target), cell(metric, NUMBERS, "codel", target)
 
 
-def reduced(metric: str) -> Rule:
-    """By the printed percentages, give or take POINTS, at every number of flows."""
-
-    def rule(claim: Claim) -> Condition:
-        low, high = 1 - claim.value_high / 100 - POINTS, 1 - claim.value_low / 100 + POINTS
-        return every(*(ratio(fq, codel, low, high) for fq, codel in pairs(metric, 5)))
-
-    return rule
-
-
-def increased(target: int) -> Rule:
+def increased(claim: Claim, target: int) -> Condition:
     """Somewhere, and nowhere by more than printed."""
-
-    def rule(claim: Claim) -> Condition:
-        found = pairs(P90, target)
-        return every(
-            some(*(less(codel, fq) for fq, codel in found)),
-            *(ratio(fq, codel, high=1 + claim.value_high / 100 + POINTS) for fq, codel in found),
-        )
-
-    return rule
+    fq, codel = pair(P90, target)
+    return every(
+        some(*less(codel, fq)), *ratio(fq, codel, high=1 + claim.value_high / 100 + POINTS)
+    )
 
 
 RULES: Final[dict[str, Rule]] = {
-    "k050": every(
-        *(
-            rising(*(cell(metric, where, "codel", target) for where in NUMBERS))
-            for metric in (P10, MEDIAN, P90)
-            for target in (5, 20)
-        )
-    ),
+    "k050": rising(*(cell((P10, MEDIAN, P90), where, "codel", (5, 20)) for where in NUMBERS)),
     "k051": every(
-        *(below(metric, FQ, ["codel"], NUMBERS, (5, 20), factor=0.9) for metric in (P10, MEDIAN))
+        *(lower(metric, FQ, ("codel",), NUMBERS, (5, 20), factor=0.9) for metric in (P10, MEDIAN))
     ),
-    "k052": reduced(P10),
-    "k053": reduced(MEDIAN),
-    "k054": increased(5),
-    "k055": increased(20),
+    "k052": lambda claim: within_percent(claim, *pair(P10)),
+    "k053": lambda claim: within_percent(claim, *pair(MEDIAN)),
+    "k054": lambda claim: increased(claim, 5),
+    "k055": lambda claim: increased(claim, 20),
     "k056": every(
-        below(MEDIAN, FQ, ["codel"], NUMBERS, (5, 20)),
-        *(less(codel, fq) for target in (5, 20) for fq, codel in pairs(TAIL, target)),
+        lower(MEDIAN, FQ, ("codel",), NUMBERS, (5, 20)),
+        *(part for target in (5, 20) for part in less(*pair(TAIL, target)[::-1])),
     ),
-    "k057": every(
-        *(less(fq, codel) for fq, codel in pairs(ONE_MEDIAN, 5)),
-        *(less(codel, fq) for fq, codel in pairs(ONE_TAIL, 5)),
-    ),
+    "k057": every(*less(*pair(ONE_MEDIAN)), *less(*pair(ONE_TAIL)[::-1])),
     "k058": widening(
         cell(MEDIAN, NUMBERS[0], "codel"),
         cell(MEDIAN, NUMBERS[0], FQ),

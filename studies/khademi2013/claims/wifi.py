@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from analysis.claims.check import Every, Lacking, Quantity, every, less, ratio, rising, within
+from analysis.claims.check import Lacking, every, less, ratio, rising, within
+from analysis.claims.quantity import Quantity, cells, several
 from analysis.claims.verdict import Rule
-from analysis.runs.statement import Claim
 
 from .words import AQMS, GOODPUT, MEDIAN, MUCH, NEW
 
@@ -27,6 +27,7 @@ MOSTLY: Final = 0.5  # what a delay "comes from" is at least half of it
 DELAYS_MS: Final = (200.0, 10_000.0)  # "hundreds of milliseconds to multiple seconds"
 
 
+@several("experiment")
 def air(metric: str, experiment: str, aqm: str) -> Quantity:
     """The metric of an AQM on the access point; its target is 5 ms."""
     return Quantity(metric, experiment, LINK, f"{aqm}_5ms")
@@ -34,72 +35,37 @@ def air(metric: str, experiment: str, aqm: str) -> Quantity:
 
 def printed(metric: str, experiment: str, aqm: str, scale: float = 1.0) -> Rule:
     """The printed number, `scale` times it in the metric's unit."""
-
-    def rule(claim: Claim) -> Every:
-        low, high = (scale * claim.value * factor for factor in PRINTED)
-        return every(within(air(metric, experiment, aqm), low, high))
-
-    return rule
-
-
-#: Of an upload's round trip most is the wait of its acknowledgment at the AQM.
-FROM_AQM: Final = every(
-    *(
-        ratio(air(ACK_WAIT, load, aqm), air(UP_RTT, load, aqm), low=MOSTLY)
-        for load in MIXED[1:]
-        for aqm in ("codel", "ared")
+    low, high = PRINTED
+    return lambda claim: within(
+        air(metric, experiment, aqm), scale * claim.value * low, scale * claim.value * high
     )
-)
+
+
+MANY: Final = MIXED[1:]
 
 RULES: Final[dict[str, Rule]] = {
-    "k034": every(
-        *(within(air(UP_RTT_P90, load, aqm), *DELAYS_MS) for load in MIXED for aqm in AQMS)
-    ),
+    "k034": within(air(UP_RTT_P90, MIXED, AQMS), *DELAYS_MS),
     "k035": Lacking("one flow and no delay: testbed/wifi_goodput has 24.8 Mbit/s", "metric"),
     "k036": every(
-        *(ratio(air(MEDIAN, DOWN[0], "ared"), air(MEDIAN, DOWN[0], aqm), high=MUCH) for aqm in NEW),
-        *(less(air(GOODPUT, DOWN[0], "ared"), air(GOODPUT, DOWN[0], aqm)) for aqm in NEW),
+        *ratio(air(MEDIAN, DOWN[0], "ared"), air(MEDIAN, DOWN[0], NEW), high=MUCH),
+        *less(air(GOODPUT, DOWN[0], "ared"), air(GOODPUT, DOWN[0], NEW)),
     ),
     "k037": printed(GOODPUT, DOWN[0], "ared", WITHOUT_HEADERS),
     "k038": printed(GOODPUT, DOWN[0], "codel", WITHOUT_HEADERS),
     "k039": printed(GOODPUT, DOWN[0], "pie", WITHOUT_HEADERS),
-    "k040": rising(*(air(GOODPUT, load, "ared") for load in DOWN)),
-    "k041": every(
-        *(
-            within(air(RTT, load, aqm), high=BASE_MS + CONTROLLED_MS)
-            for load in DOWN
-            for aqm in AQMS
-        )
-    ),
+    "k040": rising(*air(GOODPUT, DOWN, "ared")),
+    "k041": within(air(RTT, DOWN, AQMS), high=BASE_MS + CONTROLLED_MS),
     # Sec. 5, mixed traffic
-    "k042": lambda claim: every(
-        *(within(air(UP_RTT, MIXED[0], aqm), claim.value_low, claim.value_high) for aqm in AQMS)
-    ),
+    "k042": lambda claim: within(air(UP_RTT, MIXED[0], AQMS), claim.value_low, claim.value_high),
     "k043": printed(UP_RTT, MIXED[1], "codel", 1000),
     "k044": printed(UP_RTT, MIXED[1], "ared", 1000),
-    "k045": every(
-        *(rising(*(air(UP_RTT, load, aqm) for load in MIXED)) for aqm in ("codel", "ared"))
+    "k045": rising(*(air(UP_RTT, load, ("codel", "ared")) for load in MIXED)),
+    "k046": ratio(air(UP_RTT, MANY, "pie"), air(UP_RTT, MIXED[0], "pie"), *ALMOST_CONSTANT),
+    # Of an upload's round trip most is the wait of its acknowledgment at the AQM.
+    "k047": ratio(
+        air(ACK_WAIT, MANY, ("codel", "ared")), air(UP_RTT, MANY, ("codel", "ared")), low=MOSTLY
     ),
-    "k046": every(
-        *(
-            ratio(air(UP_RTT, load, "pie"), air(UP_RTT, MIXED[0], "pie"), *ALMOST_CONSTANT)
-            for load in MIXED[1:]
-        )
-    ),
-    "k047": FROM_AQM,
     # Whose drops cause it has more of it than a queue that hardly drops.
-    "k048": every(
-        *(
-            less(Quantity(UP_RTT, load, LINK, FIFO), air(UP_RTT, load, aqm))
-            for load in MIXED[1:]
-            for aqm in ("codel", "ared")
-        )
-    ),
-    "k049": every(
-        *(
-            ratio(air(UP_RTT, load, "pie"), air(UP_RTT, load, aqm), high=MUCH)
-            for load in MIXED[1:]
-            for aqm in ("codel", "ared")
-        )
-    ),
+    "k048": less(cells(UP_RTT, MANY, LINK, FIFO), air(UP_RTT, MANY, ("codel", "ared"))),
+    "k049": ratio(air(UP_RTT, MANY, "pie"), air(UP_RTT, MANY, ("codel", "ared")), high=MUCH),
 }

@@ -1,9 +1,10 @@
 """What the words and names of khademi2013 stand for, in one place."""
 
-from collections.abc import Iterable
 from typing import Final
 
-from analysis.claims.check import Every, Quantity, all_less
+from analysis.claims.check import Condition, Every, below, every, ratio
+from analysis.claims.quantity import Cells, Quantity, several
+from analysis.runs.statement import Claim
 
 LINK: Final = "10/10"
 TARGETS: Final = (1, 5, 10, 20, 30)  # ms; the paper names these and says "1 to 30"
@@ -40,26 +41,27 @@ ROUGHLY: Final = (0.75, 1.33)  # "roughly equal"
 POINTS: Final = 0.1  # by which a printed percentage may be missed, as a share
 
 
+@several("experiment")
 def cell(metric: str, experiment: str, aqm: str, target: int = 5, more: str = "") -> Quantity:
     """The metric of an AQM with a target, `more` of its name behind it."""
     return Quantity(metric, experiment, LINK, f"{aqm}_{target}ms{more}")
 
 
-def below(
+def lower(
     metric: str,
-    lower: str,
-    higher: Iterable[str],
-    experiments: Iterable[str],
-    targets: Iterable[int] = (5,),
+    aqm: str,
+    others: tuple[str, ...],
+    experiments: tuple[str, ...],
+    targets: int | tuple[int, ...] = 5,
     *,
     factor: float | None = None,
 ) -> Every:
-    """The AQM `lower` has less than each of `higher`, at most `factor` times it where given."""
-    others, wanted = tuple(higher), tuple(targets)
-    pairs = [
-        (cell(metric, where, lower, target), cell(metric, where, other, target))
-        for where in experiments
-        for target in wanted
-        for other in others
-    ]
-    return all_less(pairs, factor)
+    """The AQM has less than each of `others`, at most `factor` times it where given."""
+    less_of = cell(metric, experiments, aqm, targets)
+    return every(*below(less_of, cell(metric, experiments, others, targets), factor))
+
+
+def within_percent(claim: Claim, a: Cells, b: Cells, points: float = POINTS) -> Condition:
+    """The first is lower than the second by the printed percentage, give or take `points`."""
+    low, high = 1 - claim.value_high / 100 - points, 1 - claim.value_low / 100 + points
+    return ratio(a, b, low, high)
