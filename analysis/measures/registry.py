@@ -16,7 +16,7 @@ import re
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -57,6 +57,7 @@ class Measure:
     traffic: str = ""  # the kind of traffic that it is made for; empty: any
     test: str = ".*"  # the form of the names of the tests that it is made for
     unloaded: bool = False  # whether numbers are divided by those of a run without load
+    probe: str = ""  # the kind of probe that its runs must have recorded
 
     @property
     def own(self) -> bool:
@@ -167,16 +168,33 @@ def faults(study: StudyFolder) -> Iterator[str]:
 
 
 def _unfit(experiment: Experiment, measure: Measure) -> str:
-    """Return the traffic of an experiment that `measure` makes no numbers of; empty for none."""
+    """Return the runs of an experiment that `measure` makes no numbers of; empty for none."""
+    if measure.probe and measure.probe not in {probe.kind for probe in experiment.probes}:
+        return f"runs without 'probes: [{measure.probe}]'"
     for point in experiment.points:
         if not measure.fits(point):
             return f"{traffic_of(point)}, test {point.traffic.test}"
     return ""
 
 
+class Metrics(ChainMap[str, Metric]):
+    """Metrics by name. A name may end with what of a run it is about, in brackets:
+    `dropped_percent[CS0 ECT(0)]`."""
+
+    def __contains__(self, name: object) -> bool:
+        plain, bracket, about = str(name).partition("[")
+        return super().__contains__(plain) and bool(bracket) == about.endswith("]")
+
+    def __missing__(self, name: str) -> Metric:
+        if "[" not in name or name not in self:
+            raise KeyError(name)
+        plain, _, about = name.partition("[")
+        return replace(self[plain], title=f"{self[plain].title}, {about[:-1]}")
+
+
 def metrics() -> Mapping[str, Metric]:
     """Return the shared metrics by name, and those of the studies whose registry was asked for."""
-    return ChainMap(shared().metrics, *_own_metrics.values())  # type: ignore[arg-type]
+    return Metrics(shared().metrics, *_own_metrics.values())  # type: ignore[arg-type]
 
 
 Kind = TypeVar("Kind")

@@ -39,6 +39,11 @@ FOLDER: Final = "measured"  # of the cache
 NOTHING: Final = ""
 
 
+def _known(names: Iterable[str]) -> bool:
+    known = metrics()
+    return all(name == NOTHING or name in known for name in names)
+
+
 MEASURED: Final = pa.DataFrameSchema(
     {
         "era": pa.Column(str),
@@ -47,7 +52,7 @@ MEASURED: Final = pa.DataFrameSchema(
         "qdisc": pa.Column(str),
         "cc": pa.Column(str),
         "seed": pa.Column(int, pa.Check.ge(0)),
-        "metric": pa.Column(str, pa.Check(lambda names: names.isin([NOTHING, *metrics()]))),
+        "metric": pa.Column(str, pa.Check(lambda names: _known(names.unique()))),
         "value": pa.Column(float),
     },
     unique=["era", "experiment", "link", "qdisc", "cc", "seed", "metric"],

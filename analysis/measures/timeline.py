@@ -1,8 +1,9 @@
-"""Runs of traffic `programs` over time: connections, pings, and a link that changes meanwhile.
+"""Runs over time: connections, pings, packets of a queue, and a link that changes meanwhile.
 
-Connections are those of the probe `sockets` beside a run, pings those of its programs `ping`, and
-what becomes of the link is what a program `link` prints: `time_s`, `rate_mbit_s`, `delay_ms`. Time
-is counted from the first ping.
+Connections are those of the probe `sockets` beside a run, packets those of the probe `packets`,
+pings those of its programs `ping`, and what becomes of the link is what a program `link` prints:
+`time_s`, `rate_mbit_s`, `delay_ms`. Time is counted from the first ping; without one, from the
+first sample or packet.
 """
 
 import re
@@ -14,13 +15,14 @@ from typing import Final
 import pandas as pd
 
 from analysis.errors import DataError
-from analysis.measures import probed
+from analysis.measures import packets, probed
 from analysis.measures.metrics import confidence_interval
+from analysis.measures.registry import metrics
 from analysis.runs import files
 from analysis.runs.dataset import RunFile
 from analysis.runs.flentfile import RERUN
 from emulation.datafile import OUTPUT, ROWS
-from emulation.kinds.probes.probe import Probe
+from emulation.kinds.probes.probe import Probe, recorded
 
 QUANTITIES: Final = {
     "rtt_mean_ms": "Mean RTT of pings (ms)",
@@ -32,9 +34,18 @@ QUANTITIES: Final = {
 }
 """Numbers of `per_run` and how an axis calls them. `flow_rtt_ms` is the mean of the senders'
 smoothed RTT, `goodput_mbit_s` what all connections had acknowledged; drops are of all queues under
-test, from the probe `qdisc`."""
+test, from the probe `qdisc`. Those of `packets.by_class` are there, too."""
+
+DESCRIBED: Final = {
+    "rtt_mean_ms": " ms",
+    "flow_rtt_ms": " ms",
+    "goodput_mbit_s": " Mbit/s",
+    "sojourn_mean_ms": " ms",
+}
+"""Of them, those that the description of a picture has, with their units."""
 
 SETTLED_S: Final = 2.0  # numbers are of the time after the flows have started
+BIN_S: Final = 0.5  # of a mean over time
 LEAST_BYTES: Final = 100_000  # of a connection that is load, and not a tool's own
 
 _REPLY: Final = re.compile(r"^\[(\d+\.\d+)\] .* time=([\d.]+) ms$", re.ASCII | re.MULTILINE)
@@ -46,8 +57,20 @@ def pings(run: RunFile) -> pd.DataFrame:
 
     Raises DataError where no program printed any.
     """
+    table = replies(run)
+    if table.empty:
+        path = run.provenance.with_suffix(OUTPUT)
+        raise DataError.of(path, "has no replies to pings", "Add a program of kind ping")
+    return table
+
+
+def replies(run: RunFile) -> pd.DataFrame:
+    """Return `pings`; no row where none was printed, or the traffic is no `programs`."""
     rows = []
     path = run.provenance.with_suffix(OUTPUT)
+    columns = ["program", "at_s", "rtt_ms"]
+    if not path.exists():
+        return pd.DataFrame(columns=["time_s", *columns])
     try:
         with tarfile.open(path) as archive:
             for member in archive:
@@ -59,16 +82,33 @@ def pings(run: RunFile) -> pd.DataFrame:
                     rows.append((program, float(at) - float(rtt) / 1e3, float(rtt)))
     except (OSError, tarfile.TarError, UnicodeDecodeError) as error:
         raise DataError.of(path, f"cannot be read ({error})", RERUN) from error
-    if not rows:
-        raise DataError.of(path, "has no replies to pings", "Add a program of kind ping")
-    table = pd.DataFrame(rows, columns=["program", "at_s", "rtt_ms"])
-    table.insert(1, "time_s", table["at_s"] - zero_s(table))
+    table = pd.DataFrame(rows, columns=columns)
+    table.insert(1, "time_s", table["at_s"] - table["at_s"].min())
     return table
 
 
-def zero_s(replies: pd.DataFrame) -> float:
-    """When the first of them was sent, in seconds since 1970."""
-    return float(replies["at_s"].min())
+def queue(run: RunFile, quantity: str) -> dict[str, pd.Series]:
+    """Return, for each class of packets, the mean `sojourn_ms` of those that entered, or the
+    `sent_mbit_s` of those that left, in bins of BIN_S over time_s.
+
+    Of several queues the classes have the port's name with them.
+    """
+    lines: dict[str, pd.Series] = {}
+    paths = packets.tables(run)
+    for path in paths:
+        table = packets.read(path)
+        begin_s = table["in_ns"].iloc[0] / 1e9 - _zero_s(run, table["in_ns"])
+        place = f"{table.attrs['node']} " if paths[1:] else ""
+        entered_s = table["left_s"] - table["sojourn_ms"] / 1e3
+        moment_s = begin_s + (entered_s if quantity == "sojourn_ms" else table["left_s"])
+        bins = (moment_s // BIN_S) * BIN_S + BIN_S / 2
+        for name, part in table.groupby("class", observed=True):
+            if quantity == "sojourn_ms":
+                values = part[quantity].groupby(bins).mean()
+            else:
+                values = 8e-6 / BIN_S * part["length"].astype(float).groupby(bins).sum()
+            lines[f"{place}{name}"] = values
+    return lines
 
 
 def connections(run: RunFile) -> pd.DataFrame:
@@ -127,7 +167,7 @@ def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFra
     row's name, as `called` reads it.
     """
     found = []
-    known = [quantity for quantity in QUANTITIES if quantity in table]
+    known = [name for name in table if name not in ("experiment", "qdisc", "cc", "seed")]
     for (name, qdisc, cc), of in table.groupby(["experiment", "qdisc", "cc"], sort=False):
         title = called(row, names.get(str(name), str(name)), str(qdisc), str(cc))
         for quantity in known:
@@ -141,27 +181,56 @@ def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFra
 
 def labelled(table: pd.DataFrame) -> pd.DataFrame:
     """The table of `cells` for people: quantities by their titles, and no interval of one run."""
-    shown = table.assign(quantity=table["quantity"].map(QUANTITIES))
+    shown = table.assign(quantity=table["quantity"].map(label))
     return shown.rename(columns={"rig": "what"}).dropna(axis="columns", how="all")
 
 
+def label(quantity: str) -> str:
+    """Return what an axis calls a number of `per_run`."""
+    if quantity in QUANTITIES:
+        return QUANTITIES[quantity]
+    metric = metrics()[quantity]
+    title = f"{metric.title[:1].upper()}{metric.title[1:]}"
+    return f"{title} ({metric.unit})" if metric.unit else title
+
+
+def described(table: pd.DataFrame) -> str:
+    """Return what the description of a picture of `per_run`'s table begins with."""
+    if "sojourn_mean_ms" in table:
+        return "Means of what the packets of a queue waited, and of what else was measured"
+    return "Means of round trips of pings and of flows, and of goodput"
+
+
 def _row(run: RunFile) -> dict[str, object]:
-    replies, flows = pings(run), connections(run)
-    inside = replies[replies["time_s"] >= SETTLED_S]["rtt_ms"]
+    sources = {"sockets": _flows, "qdisc": _drops, "packets": packets.by_class}
+    there = recorded(run.provenance)
+    numbers = [of(run) for probe, of in sources.items() if probe in there]
+    if not numbers:
+        what = f"none of the probes {', '.join(sources)} is beside it"
+        raise DataError.of(run.provenance, what, "Repeat the run with --probe")
+    about = {name: getattr(run, name) for name in ("experiment", "qdisc", "cc", "seed")}
+    parts = (about, _pinged(run), *numbers)
+    return {name: value for part in parts for name, value in part.items()}
+
+
+def _pinged(run: RunFile) -> dict[str, float]:
+    """Return numbers of pings after the start; none where no program is a ping."""
+    found = replies(run)
+    inside = found[found["time_s"] >= SETTLED_S]["rtt_ms"]
+    if inside.empty:
+        return {}
+    return {"rtt_mean_ms": float(inside.mean()), "rtt_p99_ms": float(inside.quantile(0.99))}
+
+
+def _flows(run: RunFile) -> dict[str, float]:
+    flows = connections(run)
     late = flows[flows["time_s"] >= SETTLED_S]
     ends = late.groupby(["node", "local_port"])[["bytes_acked", "time_s"]].agg(["first", "last"])
     sent = (ends["bytes_acked", "last"] - ends["bytes_acked", "first"]).sum()
     span_s = late["time_s"].max() - late["time_s"].min()
     return {
-        "experiment": run.experiment,
-        "qdisc": run.qdisc,
-        "cc": run.cc,
-        "seed": run.seed,
-        "rtt_mean_ms": float(inside.mean()),
-        "rtt_p99_ms": float(inside.quantile(0.99)),
         "flow_rtt_ms": float(late["srtt_ms"].mean()),
         "goodput_mbit_s": float(8e-6 * sent / span_s),
-        **_drops(run),
     }
 
 
@@ -178,4 +247,10 @@ def _drops(run: RunFile) -> dict[str, float]:
 def _probe(run: RunFile, probe: str) -> pd.DataFrame:
     """The table of a probe beside the run, with time_s."""
     table = probed.read(Probe(probe), run.provenance.with_suffix(f".{probe}.parquet"))
-    return table.assign(time_s=table["time_ns"] / 1e9 - zero_s(pings(run)))
+    return table.assign(time_s=table["time_ns"] / 1e9 - _zero_s(run, table["time_ns"]))
+
+
+def _zero_s(run: RunFile, times_ns: pd.Series) -> float:
+    """Return when time begins: with the first ping, else with the first of `times_ns`."""
+    found = replies(run)
+    return float(found["at_s"].min() if len(found) else times_ns.min() / 1e9)

@@ -42,7 +42,7 @@ def rigs(
                clip_on=False)  # fmt: skip
         most = float(np.nanmax(cells[["mean", "ci_high"]].to_numpy()))
         axes.set_xlim(0, 1.08 * most or 1)
-        axes.set_xlabel(labels[quantity], fontsize=11)
+        axes.set_xlabel(fill(labels[quantity], 30), fontsize=11)
         name_rows(axes, [fill(name, 22) for name in names], palette)
     qdisc_legend(figure, qdiscs, palette)
     return figure

@@ -16,7 +16,6 @@ from analysis.runs.dataset import RunFile
 
 PANEL_INCH: Final = (3.2, 1.9)
 ACROSS: Final = 4  # runs side by side: a page shrinks what is wider
-BIN_S: Final = 0.5  # of a goodput
 
 LABELS: Final = {
     "goodput_mbit_s": "Goodput (Mbit/s)",
@@ -24,6 +23,8 @@ LABELS: Final = {
     "cwnd_packets": "Window (packets)",
     "inflight_packets": "In flight (packets)",
     "srtt_ms": "Smoothed RTT (ms)",
+    "sojourn_ms": "Sojourn time (ms)",
+    "sent_mbit_s": "Left the queue (Mbit/s)",
 }
 """Quantities that can be drawn over time."""
 
@@ -39,8 +40,9 @@ def over_time(
     Of more runs than ACROSS some are below the others, with the same axes.
 
     Connections of one congestion control at one host are one line: the sum of their goodputs in
-    each half second, the mean of their windows. The dashed line is the link's rate, where a program
-    changes it. `until_s` ends the axis of time. Raise DataError for another quantity.
+    each half second, the mean of their windows. Packets of a queue are a line per class. The dashed
+    line is the link's rate, where a program changes it. `until_s` ends the axis of time. Raise
+    DataError for another quantity.
     """
     require_several("quantities", quantities, LABELS)
     if until_s is not None:
@@ -53,19 +55,15 @@ def over_time(
     blocks_of = grid.reshape(blocks, len(quantities), across)
     for place, (name, run) in enumerate(runs.items()):
         block, column = divmod(place, across)
-        replies, flows, link = timeline.pings(run), timeline.connections(run), timeline.link(run)
+        link = timeline.link(run)
         blocks_of[block, 0, column].set_title(name)
         for axes, quantity in zip(blocks_of[block, :, column], quantities, strict=True):
-            if quantity == "rtt_ms":
-                series = replies.set_index("time_s").groupby("program")[quantity]
-                lines = {str(program): values for program, values in series}
-            else:
-                lines = _connections(flows, quantity)
+            lines = _lines(run, quantity)
             for (label, values), color in zip(lines.items(), cycle(colors), strict=False):
                 axes.plot(values.index, values, color=color, linewidth=0.9, label=label)
             if quantity == "goodput_mbit_s" and len(link):
                 rate = link.set_index("time_s")["rate_mbit_s"]
-                end_s = max(replies["time_s"].max(), rate.index[-1])
+                end_s = max(timeline.pings(run)["time_s"].max(), rate.index[-1])
                 rate[end_s] = rate.iloc[-1]  # which holds until then
                 axes.step(rate.index, rate, where="post", color=palette.soft, linestyle=DASHED,
                           linewidth=0.8, zorder=1)  # fmt: skip
@@ -85,15 +83,24 @@ def over_time(
     return figure
 
 
+def _lines(run: RunFile, quantity: str) -> dict[str, pd.Series]:
+    if quantity == "rtt_ms":
+        series = timeline.pings(run).set_index("time_s").groupby("program")[quantity]
+        return {str(program): values for program, values in series}
+    if quantity in ("sojourn_ms", "sent_mbit_s"):
+        return timeline.queue(run, quantity)
+    return _connections(timeline.connections(run), quantity)
+
+
 def _connections(flows: pd.DataFrame, quantity: str) -> dict[str, pd.Series]:
     """Return a quantity of connections over time, by congestion control, and node where two have
-    the same: the sum of goodputs in bins of BIN_S, the mean of anything else at each sample."""
+    the same: the sum of goodputs in bins, the mean of anything else at each sample."""
     lines = {}
     groups = {(str(node), str(cc)): flow for (node, cc), flow in flows.groupby(["node", "cc"])}
     ccs = [cc for _, cc in groups]
     for (node, cc), flow in groups.items():
         if quantity == "goodput_mbit_s":
-            bins = (flow["time_s"] // BIN_S) * BIN_S + BIN_S / 2
+            bins = (flow["time_s"] // timeline.BIN_S + 0.5) * timeline.BIN_S
             means = flow.groupby(["local_port", bins])[quantity].mean()
             values = means.groupby(level="time_s").sum()
         else:

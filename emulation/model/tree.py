@@ -236,6 +236,14 @@ class Tree:
                 yield rate
 
     @property
+    def rate(self) -> Rate | None:
+        """Return the rate of the whole port: its root's, or that of all classes of the root."""
+        root = self.qdiscs[0]
+        rates = [inner.rate for inner in self.classes if inner.parent == root.handle]
+        limits = [rate.bits_per_second if rate else 0 for rate in rates]
+        return _rate_of(root.qdisc) or (Rate(sum(limits)) if limits and all(limits) else None)
+
+    @property
     def qdisc(self) -> Qdisc | None:
         """Return the queue under test, if the tree has it."""
         tested = (inner.qdisc for inner in self.qdiscs if inner.handle == self.tested)

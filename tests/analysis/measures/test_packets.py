@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -9,12 +10,15 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.measures import packets
+from analysis.measures.registry import metrics
 from emulation.captures import packets as captured
 from emulation.captures.counters import Totals
 from emulation.captures.packets import ENTERED, LEFT, REFUSED
+from tests.data import provenances
 from tests.emulation.captures.made import segment
 from tests.emulation.captures.passages import NONE, Passage, records, sampled
 
+RUNS = ("first", 0), ("second", 5 * 10**9)
 FLOWS = (("10.0.1.1", 1), ("10.0.3.1", 5001)), (("10.0.2.1", 2), ("10.0.3.1", 5001))
 
 
@@ -47,6 +51,33 @@ def test_sojourn_by_class(table: pd.DataFrame) -> None:
     assert (first["packets"], first["mean"], first["most"], first["p50"]) == (4, 250, 400, 250)
     assert packets.sojourn(table).loc["all", "packets"] == 6
     assert list(packets.sojourn(table, by=["flow", "second"])["packets"]) == [2, 2, 1, 1]
+
+
+def test_numbers_of_a_run(tmp_path: Path, table: pd.DataFrame) -> None:
+    run = provenances.made_up(tmp_path, "links", "lte", link="12/5", qdisc="pie")
+    with pytest.raises(DataError, match=r"no packets .* Write probes: \[packets\]"):
+        packets.numbers(run)
+    path = run.provenance.with_suffix(".a.b.packets.parquet")
+    shutil.copy(tmp_path / "t.parquet", path)
+    values = packets.by_class(run)
+    assert values["dropped_percent"] == 25
+    assert values["marked_percent"] == 12.5
+    assert values["sojourn_mean_ms[CS0 ECT(0)]"] == 250
+    assert values["utilisation_percent"] == pytest.approx(100 * packets.utilisation(table))
+    assert values["jain_index"] == pytest.approx(6**2 / (2 * (4**2 + 2**2)))
+    assert packets.by_second(run)["sent_mbit_s[second 0]"] == pytest.approx(3 * 8e-3)
+    assert packets.by_flow(run)["dropped_percent[flow 1]"] == 50
+    shutil.copy(path, path.with_suffix("").with_suffix("").with_suffix(".c.packets.parquet"))
+    assert len({name for name in packets.numbers(run) if name.endswith("[a b]")}) > 5
+    assert all(name in metrics() for name in packets.by_second(run))
+    assert metrics()["dropped_percent[flow 1]"].title == "packets dropped, flow 1"
+    assert "dropped_percent[flow" not in metrics()
+
+
+def test_several_tables_as_one(table: pd.DataFrame) -> None:
+    both = pd.concat([table.assign(run=name, in_ns=table["in_ns"] + at) for name, at in RUNS])
+    wide = packets.rates(both, by=["run", "flow"])
+    assert list(wide["first", 0]) == list(wide["second", 0]) == list(packets.rates(table)[0])
 
 
 def test_cdf(table: pd.DataFrame) -> None:
