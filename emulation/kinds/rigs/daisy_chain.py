@@ -14,7 +14,7 @@ rig:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -36,6 +36,11 @@ from emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
 from emulation.model.units import Duration, Rate
 from emulation.model.wifi import Wifi, changed, flaws, options
 from emulation.study.schema import Flaws, LinkRate, Spans
+
+NODES = ("client", "router_up", "delay", "router_down", "server")
+ROUTERS = NODES[1:-1]
+#: The access point. Mininet takes a switch's number from the digit in its name.
+ACCESS_POINT = "ap1"
 
 
 class DaisyChain(RigSection):
@@ -92,102 +97,69 @@ class DaisyChain(RigSection):
         return self.base_rtt
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
-        """Build the chain around `link`."""
+        """Build the chain around `link`: client – router_up – delay – router_down – server.
+
+        `router_up` limits the way to the server and `router_down` the way back, each with a token
+        bucket around the qdisc under test; `delay` adds the base round-trip time, divided as
+        `split` says; everything else has `edge_rate`. The server has an address for each base RTT.
+        """
         assert link is not None
         up, down = queues[link.up], queues[link.down]
-        chain = daisy_chain(link, up, down, self.base_rtt, self.edge_rate, self.split)
-        radio = self.radio
-        return chain if radio is None else over_wifi(chain, radio, up, down)
-
-
-def daisy_chain(
-    link: Link,
-    up_qdisc: Qdisc,
-    down_qdisc: Qdisc,
-    base_rtts: tuple[Duration, ...],
-    edge_rate: Rate,
-    split: str = "symmetric",
-) -> Topology:
-    """Build the wired chain: five computers in a row.
-
-    client – router_up – delay – router_down – server. `router_up` limits the way to the server and
-    `router_down` the way back, each with a token bucket around the qdisc under test;
-    `delay` adds the base round-trip time, divided as `split` says; everything else has `edge_rate`.
-    The server has an address for each of `base_rtts` (Sec. 6.1 has four).
-    """
-    edge = Shaper(edge_rate, EDGE_BURST, SHAPER_LIMIT)
-    ways = ([halves(rtt, split)[way] for rtt in base_rtts] for way in (0, 1))
-    first, *more = (f"10.0.4.{host}/24" for host in range(2, 2 + len(base_rtts)))
-    server = Port("server", "server-r2", first, edge, tuple(more))
-    there, back = (
-        _delay(server, delays, match, edge_rate, bottleneck)
-        for delays, match, bottleneck in zip(
-            ways, ("dst", "src"), (link.up, link.down), strict=True
+        edge = Shaper(self.edge_rate, EDGE_BURST, SHAPER_LIMIT)
+        first, *more = (f"10.0.4.{host}/24" for host in range(2, 2 + len(self.base_rtt)))
+        server = Port("server", "server-r2", first, edge, tuple(more))
+        there, back = zip(*(halves(rtt, self.split) for rtt in self.base_rtt), strict=True)
+        wires = (
+            Wire(
+                Port("client", "client-r1", "10.0.1.1/24", edge),
+                Port("router_up", "r1-client", "10.0.1.2/24", edge),
+            ),
+            Wire(
+                Port("router_up", "r1-delay", "10.0.2.1/24", _limited(link.up, up)),
+                Port(
+                    "delay", "delay-r1", "10.0.2.2/24", self._delay(server, back, "src", link.down)
+                ),
+            ),
+            Wire(
+                Port(
+                    "delay", "delay-r2", "10.0.3.1/24", self._delay(server, there, "dst", link.up)
+                ),
+                Port("router_down", "r2-delay", "10.0.3.2/24", _limited(link.down, down)),
+            ),
+            Wire(Port("router_down", "r2-server", "10.0.4.1/24", edge), server),
         )
-    )
-    nodes = (
-        Node("client", forwards=False),
-        Node("router_up", forwards=True),
-        Node("delay", forwards=True),
-        Node("router_down", forwards=True),
-        Node("server", forwards=False),
-    )
-    wires = (
-        Wire(
-            Port("client", "client-r1", "10.0.1.1/24", edge),
-            Port("router_up", "r1-client", "10.0.1.2/24", edge),
-        ),
-        Wire(
-            Port(
-                "router_up",
-                "r1-delay",
-                "10.0.2.1/24",
-                Shaper(link.up, BURST, SHAPER_LIMIT, up_qdisc),
-            ),
-            Port("delay", "delay-r1", "10.0.2.2/24", back),
-        ),
-        Wire(
-            Port("delay", "delay-r2", "10.0.3.1/24", there),
-            Port(
-                "router_down",
-                "r2-delay",
-                "10.0.3.2/24",
-                Shaper(link.down, BURST, SHAPER_LIMIT, down_qdisc),
-            ),
-        ),
-        Wire(Port("router_down", "r2-server", "10.0.4.1/24", edge), server),
-    )
-    return Topology("daisy_chain", nodes, wires)
+        nodes = tuple(Node(name, forwards=name in ROUTERS) for name in NODES)
+        chain = Topology("daisy_chain", nodes, wires)
+        radio = self.radio
+        return chain if radio is None else _over_wifi(chain, radio, up, down)
+
+    def _delay(
+        self, server: Port, delays: Sequence[Duration], match: str, bottleneck: Rate
+    ) -> Delay | Delays:
+        """Return the delay of packets that cross `bottleneck`, for each address of `server`."""
+        if len(delays) == 1:
+            return Delay(delays[0], self.edge_rate, DELAY_LIMIT, bottleneck)
+        of_addresses = tuple(zip(server.ips, delays, strict=True))
+        return Delays(of_addresses, match, self.edge_rate, DELAY_LIMIT, bottleneck)
 
 
-def _delay(
-    server: Port, delays: list[Duration], match: str, rate: Rate, bottleneck: Rate
-) -> Delay | Delays:
-    """Return the delay of packets that cross `bottleneck`, for each address of `server` its own."""
-    if len(delays) == 1:
-        return Delay(delays[0], rate, DELAY_LIMIT, bottleneck)
-    of_addresses = tuple(zip(server.ips, delays, strict=True))
-    return Delays(of_addresses, match, rate, DELAY_LIMIT, bottleneck)
+def _limited(rate: Rate, qdisc: Qdisc) -> Shaper:
+    return Shaper(rate, BURST, SHAPER_LIMIT, qdisc)
 
 
-#: The access point. Mininet takes a switch's number from the digit in its name.
-ACCESS_POINT = "ap1"
-
-
-def over_wifi(chain: Topology, wifi: Wifi, up_qdisc: Qdisc, down_qdisc: Qdisc) -> Topology:
+def _over_wifi(chain: Topology, wifi: Wifi, up: Qdisc, down: Qdisc) -> Topology:
     """Replace the wire between the client and `router_up` of `chain` by a WiFi link.
 
     client (station) – access point – router_up: the access point is a bridge, as such devices are,
     so that addresses and routes stay. The qdisc under test is on both sides of the WiFi link, and
-    at the bottleneck as before. Raises `ValueError` unless `wifi` has exactly one station.
+    at the bottleneck as before.
     """
-    if len(wifi.stations) != 1:
-        raise ValueError(f"{wifi.name} has {len(wifi.stations)} stations, the chain one client")
     cable, *wires = chain.wires
     client, router = cable.a, cable.b
+    (station,) = wifi.stations
     medium = Medium(
-        Port(ACCESS_POINT, "ap1-client", "", Radio(down_qdisc, wifi.access_point)),
-        (replace(client, interface="client-ap1", egress=Radio(up_qdisc, wifi.stations[0])),),
+        Port(ACCESS_POINT, "ap1-client", "", Radio(down, wifi.access_point)),
+        (replace(client, interface="client-ap1", egress=Radio(up, station)),),
     )
     wire = Wire(Port(ACCESS_POINT, "ap1-r1", "", client.egress), router)
     host, *nodes = chain.nodes

@@ -14,7 +14,7 @@ rig:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -31,6 +31,7 @@ MOST_PAIRS = 64  # which Mininet's switch and a guest's memory can easily take
 PAIRS = 4  # Sec. 4.1.1: senders, and as many receivers
 EDGE_BURST = Size(1514)  # of a network card: one frame
 HTB_BURST = Size(1600)  # tc's default, about one frame
+ROUTERS = ("aqm", "delay")
 
 #: Linux's default on a station's device: a FIFO of `txqueuelen` packets.
 STATION_QDISC = Qdisc("pfifo_fast", "pfifo_fast", (), Packets(1000))
@@ -66,150 +67,101 @@ class Dumbbell(RigSection):
         return (self.base_rtt,)
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
-        """Build the dumbbell around `link`; over WiFi the access point has the qdisc for `down`."""
+        """Build the dumbbell around `link`; over WiFi the access point has the qdisc for `down`.
+
+        `delay` adds the base round-trip time, divided as `split` says; what is not the bottleneck
+        has `edge_rate`. The n-th sender sends to the n-th receiver and, where traffic goes both
+        ways, the n-th receiver to the n-th sender.
+        """
         assert link is not None
+        there, back = halves(self.base_rtt, self.split)
         if self.wifi is not None:
-            parts = (self.wifi, self.base_rtt, self.edge_rate, self.split)
-            return wifi_dumbbell(link, queues[link.down], *parts)
-        return dumbbell(
-            link, queues[link.up], self.base_rtt, self.edge_rate, self.pairs, self.split
+            return self._over_wifi(link, queues[link.down], self.wifi, there, back)
+        # The way back crosses the same link at its `down` rate, without a queue under test.
+        before = Port("aqm", "aqm-senders", "10.0.1.254/24", self._edge)
+        behind = Port(
+            "aqm", "aqm-delay", "10.0.2.1/24", Hierarchy(link.up, HTB_BURST, queues[link.up])
         )
-
-
-def dumbbell(
-    link: Link,
-    qdisc: Qdisc,
-    base_rtt: Duration,
-    edge_rate: Rate,
-    pairs: int = PAIRS,
-    split: str = "symmetric",
-) -> Topology:
-    """Build `pairs` senders – switch – `aqm` – `delay` – switch – as many receivers.
-
-    `aqm` limits the way to the receivers with an HTB around the qdisc under test; `delay` adds the
-    base round-trip time, divided as `split` says; the way back crosses the same link at its `down`
-    rate without a queue under test. Everything else has `edge_rate`. The n-th sender sends
-    to the n-th receiver.
-    """
-    edge = Shaper(edge_rate, EDGE_BURST, SHAPER_LIMIT)
-    there, back = halves(base_rtt, split)
-    senders = [f"sender{number}" for number in range(1, pairs + 1)]
-    receivers = [f"receiver{number}" for number in range(1, pairs + 1)]
-    before = Port("aqm", "aqm-senders", "10.0.1.254/24", edge)
-    behind = Port("aqm", "aqm-delay", "10.0.2.1/24", Hierarchy(link.up, HTB_BURST, qdisc))
-    wires = (
-        *star("switch1", senders, "10.0.1", before, edge),
-        Wire(
-            behind,
-            Port(
-                "delay", "delay-aqm", "10.0.2.2/24", Delay(back, link.down, DELAY_LIMIT, link.down)
+        to_aqm = Delay(back, link.down, DELAY_LIMIT, link.down)
+        on = Delay(there, self.edge_rate, DELAY_LIMIT, link.up)
+        wires = (
+            *self._star("switch1", "sender", "10.0.1", before),
+            Wire(behind, Port("delay", "delay-aqm", "10.0.2.2/24", to_aqm)),
+            *self._star(
+                "switch2", "receiver", "10.0.3", Port("delay", "delay-recv", "10.0.3.254/24", on)
             ),
-        ),
-        *star(
-            "switch2",
-            receivers,
-            "10.0.3",
-            Port(
-                "delay",
-                "delay-recv",
-                "10.0.3.254/24",
-                Delay(there, edge_rate, DELAY_LIMIT, link.up),
-            ),
-            edge,
-        ),
-    )
-    nodes = (
-        *(Node(name, forwards=False) for name in senders),
-        Node("switch1", forwards=False, switches=True),
-        Node("aqm", forwards=True),
-        Node("delay", forwards=True),
-        Node("switch2", forwards=False, switches=True),
-        *(Node(name, forwards=False) for name in receivers),
-    )
-    ends = [(name, "eth0") for name in (*senders, *receivers)]
-    return Topology(
-        "dumbbell",
-        nodes,
-        wires,
-        pairs=tuple(zip(senders, receivers, strict=True)),
-        observed=(("aqm", before.interface), ("aqm", behind.interface), *ends),
-    )
-
-
-def star(switch: str, hosts: list[str], subnet: str, router: Port, edge: Shaper) -> list[Wire]:
-    """Return a wire from each of `hosts` to `switch`, and one from the switch to `router`."""
-    wires = [
-        Wire(
-            Port(host, "eth0", f"{subnet}.{number}/24", edge),
-            Port(switch, f"{switch}-{number}", "", edge),
         )
-        for number, host in enumerate(hosts, start=1)
-    ]
-    return [*wires, Wire(Port(switch, f"{switch}-0", "", edge), router)]
+        middle = ("switch1", "aqm", "delay", "switch2")
+        return self._whole("dumbbell", middle, wires, (before, behind))
 
+    def _over_wifi(
+        self, link: Link, qdisc: Qdisc, wifi: Wifi, there: Duration, back: Duration
+    ) -> Topology:
+        """Build senders – switch – delay – aqm – receivers, the stations of `wifi`.
 
-def wifi_dumbbell(
-    link: Link,
-    qdisc: Qdisc,
-    wifi: Wifi,
-    base_rtt: Duration,
-    edge_rate: Rate,
-    split: str = "symmetric",
-) -> Topology:
-    """Build senders – switch – `delay` – `aqm` – as many receivers as `wifi` has stations.
-
-    `aqm` is the access point, a router as in the wired testbed, and has the qdisc under test on
-    its WiFi interface; a station has Linux's default. `delay` adds the base round-trip time,
-    divided as `split` says, on the wired side, where `link` has its rates. The n-th sender sends
-    to the n-th receiver and, where traffic goes both ways, the n-th receiver to the n-th sender.
-    """
-    edge = Shaper(edge_rate, EDGE_BURST, SHAPER_LIMIT)
-    there, back = halves(base_rtt, split)
-    numbers = range(1, len(wifi.stations) + 1)
-    senders = [f"sender{number}" for number in numbers]
-    receivers = [f"receiver{number}" for number in numbers]
-    before = Port("aqm", "aqm-delay", "10.0.2.1/24", edge)
-    on_air = Port("aqm", "aqm-air", "10.0.3.254/24", Radio(qdisc, wifi.access_point))
-    stations = tuple(
-        Port(host, "wlan0", f"10.0.3.{number}/24", Radio(STATION_QDISC, options))
-        for number, host, options in zip(numbers, receivers, wifi.stations, strict=True)
-    )
-    wires = (
-        *star(
-            "switch1",
-            senders,
-            "10.0.1",
-            Port(
-                "delay",
-                "delay-senders",
-                "10.0.1.254/24",
-                Delay(back, link.up, DELAY_LIMIT, wifi.rate("up")),
+        `aqm` is the access point, a router as in the wired testbed, and has the qdisc under test on
+        its WiFi interface; a station has Linux's default. `link` has its rates on the wired side.
+        """
+        before = Port("aqm", "aqm-delay", "10.0.2.1/24", self._edge)
+        on_air = Port("aqm", "aqm-air", "10.0.3.254/24", Radio(qdisc, wifi.access_point))
+        stations = tuple(
+            Port(host, "wlan0", f"10.0.3.{number}/24", Radio(STATION_QDISC, options))
+            for (number, host), options in zip(self._hosts("receiver"), wifi.stations, strict=True)
+        )
+        to_senders = Delay(back, link.up, DELAY_LIMIT, wifi.rate("up"))
+        to_aqm = Delay(there, link.down, DELAY_LIMIT, wifi.rate("down"))
+        wires = (
+            *self._star(
+                "switch1", "sender", "10.0.1",
+                Port("delay", "delay-senders", "10.0.1.254/24", to_senders),
             ),
-            edge,
-        ),
-        Wire(
-            Port(
-                "delay",
-                "delay-aqm",
-                "10.0.2.2/24",
-                Delay(there, link.down, DELAY_LIMIT, wifi.rate("down")),
-            ),
-            before,
-        ),
-    )
-    nodes = (
-        *(Node(name, forwards=False) for name in senders),
-        Node("switch1", forwards=False, switches=True),
-        Node("delay", forwards=True),
-        Node("aqm", forwards=True),
-        *(Node(name, forwards=False) for name in receivers),
-    )
-    ends = [*((name, "eth0") for name in senders), *((name, "wlan0") for name in receivers)]
-    return Topology(
-        "wifi_dumbbell",
-        nodes,
-        wires,
-        pairs=tuple(zip(senders, receivers, strict=True)),
-        observed=(("aqm", before.interface), ("aqm", on_air.interface), *ends),
-        media=(Medium(on_air, stations),),
-    )
+            Wire(Port("delay", "delay-aqm", "10.0.2.2/24", to_aqm), before),
+        )  # fmt: skip
+        middle = ("switch1", "delay", "aqm")
+        media = (Medium(on_air, stations),)
+        return self._whole("wifi_dumbbell", middle, wires, (before, on_air), "wlan0", media)
+
+    @property
+    def _edge(self) -> Shaper:
+        return Shaper(self.edge_rate, EDGE_BURST, SHAPER_LIMIT)
+
+    def _hosts(self, kind: str) -> list[tuple[int, str]]:
+        """Return the numbers and names of senders or receivers."""
+        return [(number, f"{kind}{number}") for number in range(1, self.pairs + 1)]
+
+    def _star(self, switch: str, kind: str, subnet: str, router: Port) -> list[Wire]:
+        """Return a wire from each host of a kind to `switch`, and one from that to `router`."""
+        edge = self._edge
+        wires = [
+            Wire(
+                Port(host, "eth0", f"{subnet}.{number}/24", edge),
+                Port(switch, f"{switch}-{number}", "", edge),
+            )
+            for number, host in self._hosts(kind)
+        ]
+        return [*wires, Wire(Port(switch, f"{switch}-0", "", edge), router)]
+
+    def _whole(
+        self,
+        name: str,
+        middle: tuple[str, ...],
+        wires: tuple[Wire, ...],
+        observed: Iterable[Port],
+        device: str = "eth0",
+        media: tuple[Medium, ...] = (),
+    ) -> Topology:
+        """Return the rig with its hosts around `middle`, receivers on `device`."""
+        senders, receivers = ([n for _, n in self._hosts(of)] for of in ("sender", "receiver"))
+        ends = [*((host, "eth0") for host in senders), *((host, device) for host in receivers)]
+        nodes = (
+            Node(node, node in ROUTERS, node.startswith("switch"))
+            for node in (*senders, *middle, *receivers)
+        )
+        return Topology(
+            name,
+            tuple(nodes),
+            wires,
+            pairs=tuple(zip(senders, receivers, strict=True)),
+            observed=(*((port.node, port.interface) for port in observed), *ends),
+            media=media,
+        )

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import field_validator
 
 from emulation.kernel.module import SOURCES, source
-from emulation.kinds.rigs.base import RigSection
+from emulation.kinds.rigs.base import RigSection, halves
 from emulation.kinds.rigs.dumbbell import EDGE_BURST
 from emulation.model.egress import DELAY_LIMIT, SHAPER_LIMIT, Delay, Hierarchy, Shaper
 from emulation.model.qdisc import Qdisc
@@ -83,57 +83,43 @@ class Gateways(RigSection):
         return tuple(Change(change.at, change.rate) for change in self.schedule)
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
-        """Build the gateways around `link`, whose `up` rate is that towards the receivers."""
+        """Build five senders – `left` – `right` – five receivers, each on a wire of its own.
+
+        `left` sends to `right` at the link's `up` rate and `right` to `left` at its `down` rate,
+        each with its qdisc. The round-trip time is added between `right` and the receivers, half in
+        each direction. The n-th sender sends to the n-th receiver; the last pair are `OTHERS`.
+        """
         assert link is not None
-        up, down = queues[link.up], queues[link.down]
-        return gateways(link, up, down, self.base_rtt, self.edge_rate)
-
-
-def gateways(
-    link: Link, forward: Qdisc, reverse: Qdisc, base_rtt: Duration, edge_rate: Rate
-) -> Topology:
-    """Build five senders – `left` – `right` – five receivers, each on a wire of its own.
-
-    `left` sends to `right` at the link's `up` rate with the qdisc `forward`, `right` to `left` at
-    its `down` rate with `reverse`. The round-trip time is added between `right` and the receivers,
-    half in each direction. The n-th sender sends to the n-th receiver; the last pair are `OTHERS`.
-    """
-    edge = Shaper(edge_rate, EDGE_BURST, SHAPER_LIMIT)
-    numbers = range(1, BULK_PAIRS + 1)
-    pairs = (*((f"sender{number}", f"receiver{number}") for number in numbers), OTHERS)
-    wires = [
-        Wire(
-            Port(*LEFT, "10.0.0.1/24", _limited(link.up, forward)),
-            Port(*RIGHT, "10.0.0.2/24", _limited(link.down, reverse)),
-        )
-    ]
-    for number, ((sender, receiver), rtt) in enumerate(
-        zip(pairs, base_rtts(base_rtt), strict=True), start=1
-    ):
-        there = Duration(rtt.nanoseconds // 2)
-        back = Duration(rtt.nanoseconds - there.nanoseconds)
-        wires += [
+        edge = Shaper(self.edge_rate, EDGE_BURST, SHAPER_LIMIT)
+        numbers = range(1, BULK_PAIRS + 1)
+        pairs = (*((f"sender{number}", f"receiver{number}") for number in numbers), OTHERS)
+        wires = [
             Wire(
-                Port(sender, "eth0", f"10.1.{number}.2/24", edge),
-                Port("left", f"left-{number}", f"10.1.{number}.1/24", edge),
-            ),
-            Wire(
-                Port(
-                    "right",
-                    f"right-{number}",
-                    f"10.2.{number}.1/24",
-                    Delay(there, edge_rate, DELAY_LIMIT),
-                ),
-                Port(receiver, "eth0", f"10.2.{number}.2/24", Delay(back, edge_rate, DELAY_LIMIT)),
-            ),
+                Port(*LEFT, "10.0.0.1/24", _limited(link.up, queues[link.up])),
+                Port(*RIGHT, "10.0.0.2/24", _limited(link.down, queues[link.down])),
+            )
         ]
-    nodes = (
-        *(Node(sender, forwards=False) for sender, _ in pairs),
-        Node("left", forwards=True),
-        Node("right", forwards=True),
-        *(Node(receiver, forwards=False) for _, receiver in pairs),
-    )
-    return Topology("gateways", nodes, tuple(wires), pairs=pairs)
+        of_pairs = zip(pairs, base_rtts(self.base_rtt), strict=True)
+        for number, ((sender, receiver), rtt) in enumerate(of_pairs, start=1):
+            there, back = (
+                Delay(half, self.edge_rate, DELAY_LIMIT) for half in halves(rtt, "symmetric")
+            )
+            wires += [
+                Wire(
+                    Port(sender, "eth0", f"10.1.{number}.2/24", edge),
+                    Port("left", f"left-{number}", f"10.1.{number}.1/24", edge),
+                ),
+                Wire(
+                    Port("right", f"right-{number}", f"10.2.{number}.1/24", there),
+                    Port(receiver, "eth0", f"10.2.{number}.2/24", back),
+                ),
+            ]
+        senders, receivers = zip(*pairs, strict=True)
+        nodes = (
+            Node(name, forwards=name in (LEFT[0], RIGHT[0]))
+            for name in (*senders, LEFT[0], RIGHT[0], *receivers)
+        )
+        return Topology("gateways", tuple(nodes), tuple(wires), pairs=pairs)
 
 
 def base_rtts(base_rtt: Duration) -> tuple[Duration, ...]:

@@ -15,7 +15,7 @@ from emulation.config.catalogue import experiment, load, select
 from emulation.config.job import job_of
 from emulation.errors import ConfigError
 from emulation.kinds.probes.probe import Probe
-from emulation.kinds.rigs.dumbbell import dumbbell
+from emulation.kinds.rigs.dumbbell import Dumbbell
 from emulation.machine import rootfs
 from emulation.machine.provenance import digest
 from emulation.model.egress import Hierarchy
@@ -63,9 +63,9 @@ def test_the_ring_is_below_the_queue_and_nothing_else_is_another() -> None:
 
 
 def test_the_wire_has_the_rate_of_the_way_to_the_receivers() -> None:
-    rig = dumbbell(
-        Link("1/7", Rate(MBIT), Rate(7 * MBIT)), Qdisc("q", "pfifo"), Duration(10**8), Rate(10**8)
-    )
+    link = Link("1/7", Rate(MBIT), Rate(7 * MBIT))
+    section = Dumbbell(base_rtt=Duration(10**8), edge_rate=Rate(10**8))
+    rig = section.topology(link, {link.up: Qdisc("q", "pfifo")})
     (egress,) = [port.egress for port in rig.ringed("ring").ports()
                  if isinstance(port.egress, Hierarchy)]  # fmt: skip
     assert (egress.rate, egress.between) == (Rate(7 * MBIT), Qdisc("ring", "ring"))

@@ -10,7 +10,6 @@ import pytest
 
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
-from emulation.kinds.rigs.daisy_chain import daisy_chain
 from emulation.model.egress import Delay, Delays, Shaper
 from emulation.model.qdisc import Qdisc
 from emulation.model.run import DEFAULT_MEMORY, Experiment, Run
@@ -306,7 +305,7 @@ def test_several_addresses_change_no_other_port(rrul: Experiment) -> None:
     rtts = (Duration.parse("50 ms"),)
     cell = the_run(rrul, qdisc="codel").point
     chain = [
-        daisy_chain(cell.link, cell.up, cell.down, some, rrul.rig.edge_rate)
+        cell.rig.model_copy(update={"base_rtt": some}).topology(cell.link, dict(cell.queues))
         for some in (rtts, 2 * rtts)
     ]
     pairs = list(zip(chain[0].ports(), chain[1].ports(), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulation.kinds.rigs.dumbbell import dumbbell
+from emulation.kinds.rigs.dumbbell import Dumbbell
 from emulation.machine import guestcode
 from emulation.model.egress import Hierarchy
 from emulation.model.qdisc import Qdisc
@@ -12,7 +12,9 @@ from emulation.model.units import Duration, Packets, Rate
 MBIT = MS = 10**6
 LINK = Link("10/10", Rate(10 * MBIT), Rate(10 * MBIT))
 CODEL = Qdisc("codel_5ms", "codel", (("limit", Packets(1000)),), Packets(1000))
-RIG = dumbbell(LINK, CODEL, Duration(100 * MS), Rate(100 * MBIT))
+RIG = Dumbbell(edge_rate=Rate(100 * MBIT), base_rtt=Duration(100 * MS)).topology(
+    LINK, {LINK.up: CODEL}
+)
 
 
 def test_every_sender_reaches_every_receiver_through_the_queue_under_test() -> None:

@@ -13,7 +13,7 @@ from emulation.config import catalogue
 from emulation.config.catalogue import select
 from emulation.config.job import job_of, modules_of
 from emulation.errors import ConfigError
-from emulation.kinds.rigs.gateways import LEFT, RIGHT, base_rtts, burst, gateways
+from emulation.kinds.rigs.gateways import LEFT, RIGHT, Gateways, base_rtts, burst
 from emulation.kinds.traffic.mix import Mix
 from emulation.kinds.traffic.mix_load import Load, ports_of, queues
 from emulation.machine import guestcode
@@ -27,7 +27,9 @@ MS = MBIT = 10**6
 LINK = Link("10/3", Rate(10 * MBIT), Rate(3 * MBIT))
 CODEL = Qdisc("codel", "codel", (("limit", Packets(200)),))
 RED = Qdisc("red", "red", (("probability", 0.1),))
-RIG = gateways(LINK, CODEL, RED, Duration(100 * MS), Rate(1000 * MBIT))
+RIG = Gateways(kind="gateways", edge_rate=Rate(1000 * MBIT), base_rtt=Duration(100 * MS)).topology(
+    LINK, {LINK.up: CODEL, LINK.down: RED}
+)
 
 experiment = cache(catalogue.experiment)  # reading the files takes a while
 

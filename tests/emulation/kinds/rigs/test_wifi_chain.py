@@ -13,13 +13,13 @@ from emulation import kernel
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import RigMismatch
-from emulation.kinds.rigs.daisy_chain import DaisyChain, daisy_chain, over_wifi
+from emulation.kinds.rigs.daisy_chain import DaisyChain
 from emulation.machine import guestcode, rootfs
 from emulation.model.egress import Radio
 from emulation.model.qdisc import Qdisc
 from emulation.model.run import Run
 from emulation.model.topology import Medium, Port
-from emulation.model.units import Duration
+from emulation.model.units import Duration, Rate
 from emulation.model.wifi import Wifi, options
 from emulation.runs import run
 from emulation.study.schema import Flaws
@@ -73,11 +73,9 @@ def test_a_job_over_wifi_has_the_code_of_radio_channels() -> None:
 
 
 def test_a_chain_has_one_client() -> None:
-    rig = wired().rig
-    qdisc = Qdisc("codel", "codel")
-    chain = daisy_chain(wired().link, qdisc, qdisc, rig.base_rtts, rig.edge_rate)
-    with pytest.raises(ValueError, match="home has 2 stations, the chain one client"):
-        over_wifi(chain, replace(LINK, stations=LINK.stations * 2), qdisc, qdisc)
+    two = replace(LINK, stations=LINK.stations * 2)
+    with pytest.raises(ValueError, match="'home' has 2 stations, a daisy chain has one client"):
+        DaisyChain(edge_rate=Rate(10**9), base_rtt=[Duration(10**7)], wifi=two)
 
 
 def test_a_medium_has_stations_and_radios() -> None:
