@@ -2,8 +2,8 @@
 
 Each function takes the table of a queue (docs/probes.md, "Every packet of a queue"), or that of
 several runs, and columns to group by: those of the table, `class` (what DSCP and ECN say: `CS0
-ECT(0)`) and `second`, since the first packet. The measures `packets`, `packets_by_class`,
-`packets_by_flow` and `packets_by_second` of an experiment are numbers of whole runs.
+ECT(0)`) and `second`, since the first packet. The measures `queue`, `queue_by_class`,
+`queue_by_flow` and `queue_by_second` of an experiment are numbers of whole runs.
 """
 
 from __future__ import annotations
@@ -220,8 +220,8 @@ def by_second(run: RunFile) -> dict[str, float]:
 
 
 MEASURES: Final = {
-    "packets": Measure(numbers, probe="packets"),
-    "packets_by_class": Measure(by_class, probe="packets"),
-    "packets_by_flow": Measure(by_flow, probe="packets"),
-    "packets_by_second": Measure(by_second, probe="packets"),
+    "queue": Measure(numbers, probe="packets"),
+    "queue_by_class": Measure(by_class, probe="packets"),
+    "queue_by_flow": Measure(by_flow, probe="packets"),
+    "queue_by_second": Measure(by_second, probe="packets"),
 }

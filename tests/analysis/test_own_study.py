@@ -258,16 +258,16 @@ def test_a_metric_of_another_study_has_another_name(mine: Path) -> None:
 
 
 def test_packets_are_measured_where_they_are_recorded(tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    text = STUDY.replace("measure: pings", "measure: packets")
-    (folder / "study.yaml").write_text(text)
-    (fault,) = faults(study_at(folder))
-    assert "7: experiments.load.measure: 'packets' makes no numbers of runs without" in fault
-    (folder / "study.yaml").write_text(
-        text.replace("packets\n", "packets\n    probes: [packets]\n")
-    )
-    assert list(faults(study_at(folder))) == []
+    def found(name: str, probes: str) -> list[str]:
+        folder = tmp_path / name
+        folder.mkdir()
+        text = STUDY.replace("measure: pings", f"measure: queue{probes}")
+        (folder / "study.yaml").write_text(text.replace("study: mine", f"study: {name}"))
+        return list(faults(study_at(folder)))
+
+    (fault,) = found("without", "")
+    assert "7: experiments.load.measure: 'queue' makes no numbers of runs without" in fault
+    assert found("with", "\n    probes: [packets]") == []
 
 
 def test_shipped_studies_name_measures_that_there_are() -> None:
