@@ -70,6 +70,8 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
         for plugin in (False, True)
     )
     wires = [(wire.a, wire.b) for wire in topology.wires]
+    attached = (each for port in topology.ports() for each in port.egress.attached())
+    own = sorted({each.qdisc.kind for each in attached if each.qdisc.module is not None})
     return {
         "format": FORMAT,
         "seed": run.seed,
@@ -92,6 +94,7 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
         },
         **({"modules": needed} if sources else {}),  # the guest tells tc where plugins are
         **({"plugins": plugins} if plugins else {}),
+        **({"own_qdiscs": own} if own else {}),  # which tc may not know
     }
 
 

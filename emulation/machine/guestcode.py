@@ -41,6 +41,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "modules": ("modules.py",),
     "trees": ("namespace.py", "trees.py"),
     "layers": ("layers.py",),
+    "own qdiscs": (*RIG, "own_qdiscs.py"),
     "rig": RIG,
     "web": (*RIG, *SERVER_FILES["web"]),
 }
@@ -48,6 +49,9 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
 
 #: The file to which the functions are added that read back the qdiscs of a job.
 READBACK = "readback.py"
+
+#: What a rig with qdiscs of the user's own adds to it.
+TOLERANT = b"\n\nimport own_qdiscs\n\nparsed = own_qdiscs.tolerant(parsed)\n"
 
 
 def files(job: dict[str, Any]) -> dict[str, bytes]:
@@ -64,6 +68,8 @@ def files(job: dict[str, Any]) -> dict[str, bytes]:
     code = {name: read(paths[name]) for name in sorted(paths)}
     if READBACK in code:
         code[READBACK] += read_back(_qdiscs(job))
+        if "own_qdiscs.py" in code:
+            code[READBACK] += TOLERANT
     return code
 
 
@@ -123,6 +129,8 @@ def features(job: dict[str, Any]) -> Iterator[str]:
         yield "trees"
     if "layers" in job:
         yield "layers"
+    if "own_qdiscs" in job:
+        yield "own qdiscs"
 
 
 def _of_traffic(

@@ -47,7 +47,7 @@ def every_job() -> Iterator[dict[str, Any]]:
     yield from (run_job("flent", server) for server in SERVER_FILES)
     yield from ({"work": work} for work in (*WORKS, "saturation", "programs") if work != "run")
     yield from ({"work": "script", "uses": [feature]} for feature in (*FEATURES, "saturation"))
-    yield run_job(nodes=[{"switches": True}], drivers=["wifi"], modules=[])
+    yield run_job(nodes=[{"switches": True}], drivers=["wifi"], modules=[], own_qdiscs=["x"])
 
 
 def imported(tree: ast.AST) -> set[str]:
