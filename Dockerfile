@@ -37,7 +37,8 @@ COPY qdisc qdisc
 COPY workflow/__init__.py workflow/ready.py workflow/
 COPY emulation/__init__.py emulation/errors.py emulation/
 COPY emulation/host emulation/host
-COPY emulation/machine/__init__.py emulation/machine/rootfs.py emulation/machine/rootfs.toml emulation/machine/
+COPY emulation/machine/__init__.py emulation/machine/layer.py emulation/machine/rootfs.py \
+     emulation/machine/rootfs.toml emulation/machine/
 COPY emulation/kernel emulation/kernel
 COPY emulation/model/__init__.py emulation/model/series.py emulation/model/
 COPY emulation/guest/init.sh emulation/guest/
@@ -63,14 +64,16 @@ FROM builder AS guest
 COPY workflow/__init__.py workflow/ready.py workflow/
 COPY emulation/__init__.py emulation/errors.py emulation/
 COPY emulation/host emulation/host
-COPY emulation/machine/__init__.py emulation/machine/rootfs.py emulation/machine/rootfs.toml emulation/machine/
+COPY emulation/machine/__init__.py emulation/machine/layer.py emulation/machine/rootfs.py \
+     emulation/machine/rootfs.toml emulation/machine/
 COPY emulation/kernel emulation/kernel
 COPY emulation/model/__init__.py emulation/model/series.py emulation/model/
 COPY emulation/guest/init.sh emulation/guest/
 COPY qdisc/LOCK.toml qdisc/
 RUN python3 -m workflow.ready rootfs /cache/rootfs.json \
- && rm -rf /cache/rootfs.json /cache/qdisc-lab/rootfs/lock \
- && chmod -R a+rX /cache && chmod 1777 /cache/qdisc-lab/rootfs
+ && mkdir -p /cache/qdisc-lab/layer \
+ && rm -rf /cache/rootfs.json /cache/qdisc-lab/*/lock \
+ && chmod -R a+rX /cache && chmod 1777 /cache/qdisc-lab/rootfs /cache/qdisc-lab/layer
 
 # --- Python packages, in the versions of pyproject.toml and workflow/constraints.txt
 FROM builder AS packages
@@ -103,10 +106,11 @@ FROM base
 RUN useradd --create-home --shell /bin/bash lab \
  && mkdir -p /qdisc-lab/cache/qdisc-lab \
  && cd /qdisc-lab/cache/qdisc-lab \
- && mkdir kernel module rootfs cpu speed failed \
+ && mkdir kernel layer module rootfs cpu speed failed \
  && chmod 1777 /qdisc-lab/cache . *
 COPY --from=packages /qdisc-lab/.venv /qdisc-lab/.venv
 COPY --from=guest /cache/qdisc-lab/rootfs /qdisc-lab/cache/qdisc-lab/rootfs
+COPY --from=guest /cache/qdisc-lab/layer /qdisc-lab/cache/qdisc-lab/layer
 COPY --from=kernel /cache/qdisc-lab/kernel /qdisc-lab/cache/qdisc-lab/kernel
 COPY --from=modules /cache/qdisc-lab/module /qdisc-lab/cache/qdisc-lab/module
 COPY --from=project /project /qdisc-lab

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 from emulation import kernel
-from emulation.errors import EmulationError, KernelBuildError
-from emulation.machine import rootfs
+from emulation.errors import EmulationError, KernelBuildError, MissingTool
+from emulation.machine import layer, rootfs
 from emulation.model.series import DEFAULT_KERNEL
 
 
@@ -22,7 +22,12 @@ def identity(part: str, series: str | None) -> dict[str, str]:
     """What names the kernel (of `series`), the product's modules for it, or the root file system,
     built if it is not there. The default kernel has all modules, another those that fit it."""
     if part == "rootfs":
-        return {"digest": rootfs.build().digest}
+        root = rootfs.build()
+        try:
+            layer.system(root)  # of commands of the user's, on which no run depends
+        except MissingTool as error:
+            print(f"left out: {error}", file=sys.stderr)
+        return {"digest": root.digest}
     built = kernel.build(series=series)
     if part == "kernel":
         return {"series": built.series, "release": built.release, "digest": built.digest}

@@ -9,6 +9,7 @@ import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +17,11 @@ from typing import TypeVar
 
 from emulate.commands.arguments import add_unconfined, seconds, whole
 from emulate.commands.kernel import named
-from emulation.errors import ConfigError, EmulationError, GuestHung, NotReproduced
+from emulation.errors import ConfigError, EmulationError, GuestHung, MissingTool, NotReproduced
 from emulation.host import cpus, seal
 from emulation.host.cache import cache_dir
 from emulation.machine import layer, rootfs, vm
+from emulation.machine.layer import Layer
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
 from emulation.model.series import DEFAULT_KERNEL
@@ -116,13 +118,13 @@ def run(args: argparse.Namespace) -> int:
     """Execute the command, and return its exit status."""
     wanted, series = requested(args)
     if _has_input():
-        print(f"warning: {_INPUT}", file=sys.stderr, flush=True)
+        _warn(_INPUT)
     built, root = named(series), rootfs.build()
     layers = (layer.build(root, args.package),) if args.package else ()
-    wanted = replace(wanted, layers=layers)
+    wanted = replace(wanted, layers=(*layers, *system(root)))
     warnings = _examine(wanted, root)
-    for text in warnings:
-        print(f"warning: {text}", file=sys.stderr, flush=True)
+    for text in (*_of_host(wanted, root), *warnings):
+        _warn(text)
     keep = cache_dir("failed") / f"exec-{os.getpid()}"
     place = None if args.output is None else args.output.absolute()
     with tempfile.TemporaryDirectory(prefix=".exec-", dir=_parent(place)) as scratch:
@@ -153,6 +155,19 @@ def run(args: argparse.Namespace) -> int:
         if place is not None:
             _replace(outcome.folder, place)
     return outcome.status
+
+
+def system(root: RootFs) -> tuple[Layer, ...]:
+    """Return the layer of a Debian system; with a warning none where it cannot be had."""
+    try:
+        return (layer.system(root),)
+    except MissingTool as error:
+        _warn(f"the guest lacks commands such as diff and killall: {error}")
+        return ()
+
+
+def _warn(text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr, flush=True)
 
 
 def _has_input() -> bool:
@@ -190,11 +205,31 @@ def _compare(first: Outcome, again: Outcome, place: Path | None) -> None:
     )
 
 
+def _guest(wanted: Execution, root: RootFs) -> GuestRoot:
+    return GuestRoot([*(layer.path for layer in wanted.layers), root.path], wanted.files)
+
+
+def _of_host(wanted: Execution, root: RootFs) -> Iterator[str]:
+    """Yield a warning for each word that is a path of this machine and none of the guest.
+
+    They are no part of the record: they say something about this machine.
+    """
+    guest, here = _guest(wanted, root), Path.cwd()
+    for word in wanted.command[1:]:
+        if not word.startswith("/") or not os.path.exists(word) or guest.has(word):  # noqa: PTH110
+            continue
+        todo = "copy it to the current folder, and name it without '/' at the front"
+        if Path(word).is_relative_to(here) and word != str(here):
+            todo = f"write {shlex.quote(str(Path(word).relative_to(here)))}"
+            todo += " and name the folder with --file" if Path(word).is_dir() else ""
+        yield f"{word} is on this machine and not in the guest; {todo}"
+
+
 def _examine(wanted: Execution, root: RootFs) -> list[str]:
     """Return warnings about the programs; raise `MissingTool` if the guest cannot start one."""
     from emulation.programs import executables, instructions
 
-    guest = GuestRoot([*(layer.path for layer in wanted.layers), root.path], wanted.files)
+    guest = _guest(wanted, root)
     used = list(executables.check(guest, wanted.command[0]))
     for file in wanted.files:
         if file.mode & 0o100 and executables.read_elf(file.source) is not None:

@@ -14,7 +14,7 @@ from emulation.host import lock as locks
 from emulation.host.apt import PrivateApt
 from emulation.host.lock import Lock
 from emulation.kernel import recipe
-from emulation.machine import rootfs
+from emulation.machine import layer, rootfs
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +80,7 @@ def updated(old: Lock) -> Lock:
         apt = PrivateApt(Path(scratch) / "guest", components=rootfs.COMPONENTS)
         apt.update()
         guest = tuple(apt.resolve(rootfs.wanted()))
+        system = set(apt.resolve((*rootfs.wanted(), *layer.SYSTEM))).difference(guest)
         tools = tuple(apt.look_up([deb.package])[0] for deb in old.tools)
         kernels = {}
         for series, debs in old.kernels.items():
@@ -90,12 +91,12 @@ def updated(old: Lock) -> Lock:
             newest = (apt.look_up([origin.package]) or debs)[0]
             older = (deb for deb in debs if deb.version != newest.version)
             kernels[series] = (newest, *older)
-    return replace(old, guest=guest, tools=tools, kernels=kernels)
+    return replace(old, guest=guest, system=tuple(system), tools=tools, kernels=kernels)
 
 
 def changes(old: Lock, new: Lock) -> Iterator[str]:
     """Yield what differs between two locks, a line for each package."""
-    parts = [(old.guest, new.guest), (old.tools, new.tools)]
+    parts = [(old.guest, new.guest), (old.system, new.system), (old.tools, new.tools)]
     parts += [(old.kernels[series][:1], new.kernels[series][:1]) for series in new.kernels]
     count = 0
     for before, after in parts:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from emulate.commands.arguments import add_unconfined
-from emulate.commands.exec import show, with_rig
+from emulate.commands.exec import show, system, with_rig
 from emulate.commands.kernel import named
 from emulate.commands.run import add_selection, selection
 from emulation.machine import rootfs
@@ -41,9 +41,11 @@ def run(args: argparse.Namespace) -> int:
         text = sys.stdin.read()
     selected = with_rig(selection(args)[0])
     built, root = named(selected.kernel), rootfs.build()
+    layers = system(root)
     if text is None:
-        return shell.interact(selected, built, root)
-    wanted = Execution(("/bin/bash", "-c", text), seed=selected.random, rig=selected)
+        return shell.interact(selected, built, root, layers)
+    command = ("/bin/bash", "-c", text)
+    wanted = Execution(command, seed=selected.random, rig=selected, layers=layers)
     with tempfile.TemporaryDirectory() as scratch:
         outcome = execute(wanted, built, root, Path(scratch) / "outcome")
         show(outcome.folder)

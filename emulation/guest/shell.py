@@ -5,6 +5,7 @@ import subprocess
 import termios
 
 import commands
+import surroundings
 
 FOLDER = "/run/shell"
 CONSOLE = "/dev/tty0"
@@ -20,6 +21,7 @@ def run(rig, job, status):
     """Do `job["shell"]`; its exit status goes into the line of status `shell`."""
     wanted = job["shell"]
     prepare(rig, job)
+    surroundings.make(rig)
     environment = {**os.environ, "PATH": commands.put(rig), "TERM": wanted["term"], "LC_ALL": "C"}
     bash = ["/bin/bash", "--noprofile", "--rcfile", f"{FOLDER}/rc", "-i"]
     done = subprocess.call(

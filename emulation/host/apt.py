@@ -37,6 +37,11 @@ Debug::NoLocking "1";
 #: The name of a package; one that ends in `-` tells apt-get to remove it.
 NAME = re.compile(r"[a-z0-9][a-z0-9+.-]*[a-z0-9+]")
 
+#: What apt-get says of a package that no source has.
+_ABSENT = re.compile(
+    r"^E: (?:Package '(\S+)' has no installation candidate|Unable to locate package (\S+))", re.M
+)
+
 #: Environment variables that apt gets.
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
@@ -143,8 +148,7 @@ class PrivateApt:
         debs = tuple(sorted((self.folder / "cache/archives").glob("*.deb")))
         missing = sorted(set(packages) - {path.name.partition("_")[0] for path in debs})
         if missing:
-            what = f"there is no package {', '.join(missing)}"
-            raise MissingTool(what, "the package sources of /etc/apt", "look for it with apt-cache")
+            raise _absent(missing)
         return debs
 
     def _status(self, installed: Mapping[str, str]) -> str:
@@ -178,12 +182,23 @@ class PrivateApt:
         result = self._call("apt-get", "-qq", *arguments, folder=folder)
         errors = [line for line in result.stderr.splitlines() if line.startswith("E: ")]
         if result.returncode or errors:
+            if names := _ABSENT.findall(result.stderr):
+                raise _absent(name or other for name, other in names)
             raise MissingTool(
                 what=f"apt-get {arguments[0]}: " + "; ".join(errors or [result.stderr.strip()]),
                 where="the package sources of /etc/apt",
                 todo="check that this machine reaches its Debian mirror, then run it again",
             )
         return result.stdout
+
+
+def _absent(names: Iterable[str]) -> MissingTool:
+    """Return the error that the package sources, which answer, do not have packages."""
+    return MissingTool(
+        what=f"the Debian release of this machine has no package {', '.join(names)}",
+        where="the package sources of /etc/apt",
+        todo="look for its name with 'apt-cache search'",
+    )
 
 
 def mirrors(etc: Path = Path("/etc/apt")) -> tuple[str, ...]:

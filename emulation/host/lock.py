@@ -19,8 +19,9 @@ from emulation.host.debs import Deb, Sources
 FILE = Path(__file__).resolve().parents[2] / "qdisc/LOCK.toml"
 
 _HEADER = """\
-# What the bytes of runs depend on: the guest's packages, the tools that make its files, and the
-# kernels' sources (the first of a series is preferred; the digests of the others are known, too).
+# What the bytes of runs depend on: the guest's packages, those that commands of the user's have
+# besides (system), the tools that make its files, and the kernels' sources (the first of a series
+# is preferred; the digests of the others are known, too).
 # `emulate lock` compares it with the cache; `emulate lock --update` moves it to what mirrors have.
 # A package comes from the mirrors of /etc/apt, or else from these; then from the archive of old
 # packages; then from the folder or address of .deb files that QDISC_LAB_PACKAGES names.
@@ -29,10 +30,15 @@ _HEADER = """\
 
 @dataclass(frozen=True)
 class Lock:
-    """`guest`: the packages of the root file system; `tools`: those that only its making takes;
-    `kernels`: sources by series, first choice first; `mirrors` and `archive`: as in `Sources`."""
+    """Packages and sources by digest.
+
+    `guest`: the packages of the root file system; `system`: those of the layer that commands of the
+    user's have over it; `tools`: those that only the making of its files takes; `kernels`: sources
+    by series, first choice first; `mirrors` and `archive`: as in `Sources`.
+    """
 
     guest: tuple[Deb, ...]
+    system: tuple[Deb, ...]
     tools: tuple[Deb, ...]
     kernels: Mapping[str, tuple[Deb, ...]]
     mirrors: tuple[str, ...]
@@ -57,6 +63,7 @@ def _parsed(text: str) -> Lock:
     table = tomllib.loads(text)
     return Lock(
         guest=tuple(Deb(name, **entry) for name, entry in table["guest"].items()),
+        system=tuple(Deb(name, **entry) for name, entry in table["system"].items()),
         tools=tuple(Deb(name, **entry) for name, entry in table["tools"].items()),
         kernels={
             series: tuple(Deb(**entry) for entry in entries)
@@ -74,7 +81,7 @@ def save(lock: Lock, file: Path | None = None) -> None:
     for series, debs in lock.kernels.items():
         entries = (_entry(deb, ("package", "version", "sha256", "path")) for deb in debs)
         lines += [f'"{series}" = [', *(f"    {entry}," for entry in entries), "]"]
-    for part, debs in (("tools", lock.tools), ("guest", lock.guest)):
+    for part, debs in (("tools", lock.tools), ("system", lock.system), ("guest", lock.guest)):
         lines += ["", f"[{part}]"]
         for deb in sorted(debs, key=lambda deb: deb.package):
             lines.append(f'"{deb.package}" = {_entry(deb, ("version", "sha256", "path"))}')

@@ -10,17 +10,24 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from emulation.errors import ConfigError
-from emulation.host import seal
+from emulation.host import lock as locks, seal
 from emulation.host.apt import NAME, PrivateApt
 from emulation.host.cache import cache_dir, lock
 from emulation.host.debs import script
 from emulation.machine import rootfs
 from emulation.machine.rootfs import RootFs, Unpacked
+
+#: What a Debian system has and the root file system does not, which measurements do not need.
+SYSTEM = (
+    "bc", "bsdutils", "diffutils", "gzip", "libc-bin", "ncurses-base", "ncurses-bin", "psmisc",
+    "python-is-python3",
+)  # fmt: skip
 
 #: Counts changes of how a layer is made; part of its digest.
 RECIPE = 1
@@ -51,6 +58,35 @@ def build(root: RootFs, names: Iterable[str]) -> Layer:
     for name in wanted:
         if not NAME.fullmatch(name):
             raise ConfigError("is not the name of a Debian package", f"'{name}'", "write e.g. jq")
+    return _build(root, wanted, partial(_from_apt, root, wanted))
+
+
+def system(root: RootFs) -> Layer:
+    """Return the layer of the packages `SYSTEM`, in the versions of the lock where they can be had.
+
+    Raises `MissingTool` where apt does not have them either.
+    """
+    pinned = locks.load()
+
+    def download(scratch: Path) -> tuple[Path, ...]:
+        folder = scratch / "debs"
+        folder.mkdir()
+        if pinned.sources().fetch(pinned.system, folder):
+            return _from_apt(root, SYSTEM, scratch)
+        return tuple(sorted(folder.glob("*.deb")))
+
+    return _build(root, tuple(map(str, pinned.system)), download)
+
+
+def _from_apt(root: RootFs, names: tuple[str, ...], scratch: Path) -> tuple[Path, ...]:
+    apt = PrivateApt(scratch / "apt", components=rootfs.COMPONENTS)
+    return apt.download(names, installed=root.packages)
+
+
+def _build(
+    root: RootFs, wanted: tuple[str, ...], download: Callable[[Path], tuple[Path, ...]]
+) -> Layer:
+    """Return the layer over `root` that the cache has for `wanted`, or make it of a download."""
     key = hashlib.sha256(json.dumps([RECIPE, root.digest, wanted]).encode()).hexdigest()[:16]
     cache = cache_dir("layer")
     with lock(cache):
@@ -58,8 +94,7 @@ def build(root: RootFs, names: Iterable[str]) -> Layer:
         if (cached := Layer.recorded(record)) is not None:
             return cached
         with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as scratch:
-            apt = PrivateApt(Path(scratch) / "apt", components=rootfs.COMPONENTS)
-            debs = apt.download(wanted, installed=root.packages)
+            debs = download(Path(scratch))
             packages, digest = rootfs.identity(debs, f"layer {RECIPE}".encode())
             layer = Layer(cache / digest, digest, packages)
             place = Path(scratch) / "layer"

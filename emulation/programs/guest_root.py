@@ -14,8 +14,8 @@ PATH = ("/usr/sbin", "/usr/bin", "/sbin", "/bin")
 #: Where the user's programs run in the guest (guest/programs.py).
 WORK = PurePosixPath("/root/work")
 
-#: Commands that the guest has in addition (guest/commands.py).
-COMMANDS = ("on", "telnet")
+#: Commands that the guest has in addition (guest/commands.py, guest/surroundings.py).
+COMMANDS = ("on", "sudo", "telnet")
 
 _MOST_LINKS = 40  # as Linux
 
@@ -33,6 +33,11 @@ class GuestRoot:
     def find(self, path: str) -> Path | None:
         """Return the host's file behind `path` in the guest, following links, or None."""
         return self._find(_parts(WORK / path), _MOST_LINKS)
+
+    def has(self, path: str) -> bool:
+        """Return whether the guest has something at `path`: a file, or a folder."""
+        name = str(PurePosixPath("/", *_parts(PurePosixPath(path))))[1:]
+        return any(exists(folder / name) for folder in self.folders) or bool(self.find(path))  # noqa: PTH110
 
     def program(self, name: str) -> str | None:
         """Return the path in the guest of the program that a shell there would start for `name`."""

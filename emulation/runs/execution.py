@@ -28,8 +28,8 @@ from emulation.model.units import Duration, Size
 from emulation.programs.taken import TakenFile
 from emulation.study import trust
 
-#: Name of the program in the guest.
-NAME = "command"
+#: Name of the program in the guest, and of the guest's module that runs it.
+NAME = TOOL = "command"
 
 #: Memory of a guest without a rig.
 MEMORY = Size(384 * 2**20)
@@ -37,8 +37,8 @@ MEMORY = Size(384 * 2**20)
 #: Virtual time after which a command is stopped.
 TIMEOUT = Duration(3600 * 10**9)
 
-#: Keeps Python's byte code out of the folder, all of whose files are copied out, and bash from
-#: warning of a locale that the guest does not have.
+#: Keeps Python's byte code out of the folder, all of whose files are copied out, and messages to
+#: ASCII.
 ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C"}
 
 #: File name of the record of an execution.
@@ -81,7 +81,7 @@ class Execution:
 
     def job(self) -> dict[str, Any]:
         """Return the guest's job, ready for JSON."""
-        job: dict[str, Any] = {"work": "programs"} if self.rig is None else job_of(self.rig)
+        job: dict[str, Any] = {"work": TOOL} if self.rig is None else job_of(self.rig)
         if self.layers:
             job["layers"] = names(self.layers)
         program = {
@@ -98,7 +98,7 @@ class Execution:
             "keeps": ["**"],
         }
         job["traffic"] = {
-            "tool": "programs",
+            "tool": TOOL,
             "length_s": self.timeout.seconds,
             "programs": [program],
             "files": [{"path": file.path, "mode": file.mode} for file in self.files],

@@ -15,6 +15,7 @@ from emulation.config.job import job_of, modules_of
 from emulation.host import scratch
 from emulation.kernel import Kernel, module
 from emulation.machine import vm
+from emulation.machine.layer import Layer, names
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
 from emulation.study import trust
@@ -28,17 +29,20 @@ def job(run: Run) -> dict[str, Any]:
     return {**job_of(run), "work": "shell", "shell": shell}
 
 
-def interact(run: Run, kernel: Kernel, root: RootFs) -> int:
+def interact(run: Run, kernel: Kernel, root: RootFs, layers: tuple[Layer, ...]) -> int:
     """Run a shell in the rig of `run` on standard input and output; return its exit status.
 
     The guest's clock follows the host's, since virtual time would not wait for somebody who types.
     """
-    machine = vm.Machine(kernel.path, root.path, run.random, run.memory_mib, terminal=True)
-    shell_job = job(run)
+    machine = vm.Machine(
+        kernel.path, root.path, run.random, run.memory_mib, layers=layers, terminal=True
+    )
+    shell_job = {**job(run), **({"layers": names(layers)} if layers else {})}
     trust.require(run.experiment.folder)
     modules = module.needed(kernel, shell_job, modules_of(run))
     with scratch.folder() as folder, _raw_terminal():
-        vm.prepare(folder, root.path, shell_job, modules)
+        paths = [layer.path for layer in layers]
+        vm.prepare(folder, root.path, shell_job, modules, layers=paths)
         return _exit_status(vm.run(machine, folder, hang_s=math.inf))
 
 

@@ -311,7 +311,10 @@ Program = Annotated[
 class Programs(TrafficSection, StudySection):
     """A list of programs."""
 
-    tools = {"programs": ("programs.py", "commands.py", "switch.py")}
+    tools = {
+        "programs": ("programs.py", "commands.py", "switch.py"),
+        "command": ("programs.py", "commands.py", "switch.py", "command.py", "surroundings.py"),
+    }
 
     kind: Literal["programs"]
     test: TestName = "programs"

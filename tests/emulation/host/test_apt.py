@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -93,5 +94,31 @@ def test_names_are_no_options_and_each_has_its_file(
         (private.folder / "cache/archives" / name).touch()
     assert len(private.download(("jq",))) == 2
     assert said[-1][-2:] == ("--", "jq")
-    with pytest.raises(MissingTool, match=r"there is no package lib\.q1; look"):
+    with pytest.raises(MissingTool, match=r"has no package lib\.q1; look"):
         private.download(("jq", "lib.q1"))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
+            "E: Package 'python2' has no installation candidate\n",
+            "has no package python2; look for its name with 'apt-cache search'",
+        ),
+        (
+            "E: Unable to locate package one\nE: Unable to locate package two\n",
+            "has no package one, two; look for its name",
+        ),
+        ("E: Failed to fetch http://mirror.example/x\n", "check that this machine reaches its"),
+    ],
+)
+def test_a_package_that_debian_lacks_is_not_the_mirrors_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, expected: str
+) -> None:
+    (tmp_path / "sources.list").write_text("deb http://mirror.example/debian bookworm main\n")
+    private = PrivateApt(tmp_path / "apt", etc=tmp_path)
+    failed = CompletedProcess([], 100, stdout="", stderr=said)
+    monkeypatch.setattr(private, "_call", lambda *words, folder=None: failed)
+    monkeypatch.setattr(private, "update", lambda: None)
+    with pytest.raises(MissingTool, match=expected):
+        private.download(("one",))

@@ -221,7 +221,7 @@ def test_what_is_no_package_is_refused(tmp_path: Path, content: bytes) -> None:
 
 def test_a_lock_is_read_as_it_was_written(tmp_path: Path) -> None:
     source = Deb("linux-source-6.12", "6.12.1-1", "1" * 64)
-    written = lock.Lock((DEB,), (DEB,), {"6.12": (source,)}, ("http://m/debian",), "http://a")
+    written = lock.Lock((DEB,), (), (DEB,), {"6.12": (source,)}, ("http://m/debian",), "http://a")
     lock.save(written, tmp_path / "LOCK.toml")
     assert lock.load(tmp_path / "LOCK.toml") == written
 

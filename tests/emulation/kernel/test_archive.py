@@ -38,7 +38,7 @@ def recipe_dir(tmp_path: Path) -> Path:
     (folder / "patches").mkdir()
     (folder / "KERNEL.toml").write_text('[series."6.12"]\npackage = "linux"\nobjects = 1\n')
     known = {"6.12": (Deb("linux", "6.12.7-1", SOURCE),)}
-    lock.save(lock.Lock((), (), known, (), ""), folder / "LOCK.toml")
+    lock.save(lock.Lock((), (), (), known, (), ""), folder / "LOCK.toml")
     (folder / "config/a.config").write_text("CONFIG_A=y\n")
     (folder / "patches/series").write_text("")
     return folder
