@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from emulation.host import confine
@@ -35,6 +36,12 @@ def seconds(text: str) -> float:
     if not number:
         raise argparse.ArgumentTypeError(f"'{text}' is not above 0; write e.g. '20 s'")
     return number
+
+
+def kernel_name(text: str) -> str:
+    """Return the name of a kernel: a series or digest, also of a path that a build printed."""
+    path = Path(text)
+    return path.parent.name if path.name == "linux" else text
 
 
 class Once(argparse.Action):

@@ -15,7 +15,7 @@ import json
 import sys
 from typing import Any
 
-from emulate.commands.arguments import positive, seconds
+from emulate.commands.arguments import kernel_name, positive, seconds
 from emulate.commands.kernel import named
 from emulation.checks import bench, ns3
 from emulation.checks.bench import QUANTITIES, Checkout
@@ -52,7 +52,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=bench.LENGTH_S,
         help="of the load: 20 (seconds) or '20 s' (default: %(default)g)",
     )
-    parser.add_argument("--kernel", help="series or digest of the kernel (default: 6.12)")
+    parser.add_argument(
+        "--kernel", type=kernel_name, help="series or digest of the kernel (default: 6.12)"
+    )
     parser.add_argument(
         "--compare",
         metavar="KERNEL",

@@ -46,9 +46,12 @@ def run(args: argparse.Namespace) -> int:
 
 def report(comparison: Comparison) -> list[str]:
     """Return the comparison as text, the earliest cause first."""
+    of_study = [
+        f"set by the study, whatever a kernel's defaults: {tc}" for tc in comparison.set_qdiscs
+    ]
     if comparison.equal:
         packets = ("packets",) if comparison.packets_compared else ()
-        return [f"equal: {', '.join(comparison.what + packets)}"]
+        return [f"equal: {', '.join(comparison.what + packets)}", *of_study]
     lines = [f"setting: {setting}" for setting in comparison.settings]
     lines += _first("job", comparison.job)
     if comparison.packet is not None:
@@ -74,7 +77,7 @@ def report(comparison: Comparison) -> list[str]:
     lines += _first("counter", comparison.counters)
     implied = _OF_SETTINGS if comparison.settings or comparison.job else ()
     lines += [f"identity: {part}" for part in comparison.identity if part.where not in implied]
-    return lines
+    return lines + of_study
 
 
 def _first(noun: str, differences: list[Difference]) -> list[str]:

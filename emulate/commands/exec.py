@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from emulate.commands.arguments import add_unconfined, seconds, whole
+from emulate.commands.arguments import add_unconfined, kernel_name, seconds, whole
 from emulate.commands.kernel import named
 from emulation.errors import ConfigError, EmulationError, GuestHung, MissingTool, NotReproduced
 from emulation.host import cpus, seal
@@ -102,7 +102,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="wall time in s that the command may compute without sleeping (default: %(default)g)",
     )
     parser.add_argument(
-        "--kernel", help=f"series or digest of the kernel (default: the rig's, or {DEFAULT_KERNEL})"
+        "--kernel",
+        type=kernel_name,
+        help=f"series or digest of the kernel (default: the rig's, or {DEFAULT_KERNEL})",
     )
     parser.add_argument(
         "--check",

@@ -12,8 +12,8 @@ from typing import Any
 
 from emulate.commands.arguments import positive
 from emulation import kernel
-from emulation.errors import KernelBuildError
-from emulation.kernel import archive, module
+from emulation.errors import ConfigError, KernelBuildError
+from emulation.kernel import archive, module, tree
 from emulation.model.series import DEFAULT_KERNEL
 
 
@@ -24,6 +24,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     build = actions.add_parser("build", help="build a kernel, if the cache lacks it")
     build.add_argument("--series", help=f"of releases, {listed}")
     build.add_argument("--source", type=Path, help="a tarball or .deb instead of Debian's package")
+    build.add_argument(
+        "--tree",
+        type=Path,
+        help="a checkout of Linux, or an unpacked source, as it is now; what it does not change is "
+        "not compiled again",
+    )
     build.add_argument("--jobs", type=positive, help="processes (default: one a processor)")
     build.add_argument("--keep-source", action="store_true", help="keep the patched source")
     build.add_argument("--json", action="store_true", help="print what went into the kernel")
@@ -45,6 +51,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Build, list, pack or fetch a kernel, and return the exit status."""
     if args.action == "build":
+        if args.tree is not None:
+            return _build_tree(args)
         with _shown(sys.stderr.isatty()) as progress:
             built = kernel.build(
                 series=args.series,
@@ -80,9 +88,21 @@ def run(args: argparse.Namespace) -> int:
             current |= {newest.digest} if newest else set()
     for built in kernels:
         mark = "current" if built.digest in current else "-"
+        mark = built.provenance["source"].get("describe") or mark
         print(f"{built.series:6} {built.release:12} {built.digest} {mark:8} {built.path}")
     if not kernels:
         print("no kernel yet: emulate kernel build", file=sys.stderr)
+    return 0
+
+
+def _build_tree(args: argparse.Namespace) -> int:
+    if args.series or args.source or args.keep_source:
+        what = "has a series and a source of its own"
+        raise ConfigError(what, "--tree", "leave out --series, --source and --keep-source")
+    with _shown(sys.stderr.isatty()) as progress:
+        built = tree.build(args.tree, args.jobs, progress)
+    print(f"note: --kernel {built.digest} uses it", file=sys.stderr)
+    print(json.dumps(_record(built), indent=2) if args.json else built.path)
     return 0
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from emulate.commands.arguments import Once, add_unconfined, positive, whole
+from emulate.commands.arguments import Once, add_unconfined, kernel_name, positive, whole
 from emulate.commands.dataerrors import as_emulation_errors
 from emulate.commands.kernel import named
 from emulation import datafile
@@ -161,6 +161,7 @@ def add_selection(parser: argparse.ArgumentParser, *, needed: bool = True) -> No
     parser.add_argument(
         "--kernel",
         action=Once,
+        type=kernel_name,
         help="series of the kernel, 6.12, or the digest of one that 'emulate kernel list' shows "
         "(default: the study's)",
     )

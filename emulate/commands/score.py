@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulate.commands.arguments import add_unconfined, positive
+from emulate.commands.arguments import add_unconfined, kernel_name, positive
 from emulate.commands.dataerrors import as_emulation_errors
 from emulate.commands.kernel import named
 from emulation.config.catalogue import experiment, select
@@ -42,7 +42,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cc", metavar="NAME", help=f"congestion control of the flows (default: {CC})"
     )
-    parser.add_argument("--kernel", help="series of the kernel: 7.2 has dualpi2 (default: 6.12)")
+    parser.add_argument(
+        "--kernel", type=kernel_name, help="series of the kernel: 7.2 has dualpi2 (default: 6.12)"
+    )
     parser.add_argument(
         "--jobs", type=positive, default=1, metavar="N", help="runs at once (default: 1)"
     )

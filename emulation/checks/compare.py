@@ -72,6 +72,7 @@ class Comparison:
     metadata: Difference | None = None
     counters: list[Difference] = field(default_factory=list)
     identity: list[Difference] = field(default_factory=list)
+    set_qdiscs: list[str] = field(default_factory=list)  # as tc gets them, of two kernels' runs
 
     @property
     def equal(self) -> bool:
@@ -153,6 +154,8 @@ def compare(left: Side, right: Side) -> Comparison:
         result.identity = list(
             differences(left.provenance.get("identity"), right.provenance.get("identity"))
         )
+        if any(part.where == "kernel.digest" for part in result.identity):
+            result.set_qdiscs = set_qdiscs(left.provenance)
     return result
 
 
@@ -177,6 +180,19 @@ def job_differences(left: dict[str, Any], right: dict[str, Any]) -> list[Differe
             return []
         jobs.append(_readable(json.loads(json.dumps(job))))
     return list(differences(jobs[0], jobs[1]))
+
+
+def set_qdiscs(record: dict[str, Any]) -> list[str]:
+    """Return the qdiscs of a run with the options that its study sets, which no default decides.
+
+    Empty where the studies that this checkout knows do not have the run.
+    """
+    try:
+        wires = job_of(run_of(record)).get("wires", ())
+    except EmulationError:
+        return []
+    qdiscs = (qdisc for wire in wires for port in wire for qdisc in port["qdiscs"])
+    return sorted({_tc(qdisc) for qdisc in qdiscs})
 
 
 def _readable(job: dict[str, Any]) -> dict[str, Any]:

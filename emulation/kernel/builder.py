@@ -12,7 +12,8 @@ import re
 import shutil
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,9 @@ from emulation.model.series import DEFAULT_KERNEL
 
 #: The option, and its value, of a kernel that takes modules.
 MODULES = ("CONFIG_MODULES", "y")
+
+#: What the record of a kernel says of the checkout that it was made of.
+_OF_TREE = ("commit", "describe", "diff_sha256", "untracked")
 
 _DIGEST = re.compile(r"[0-9a-f]{16}")
 
@@ -50,9 +54,15 @@ class Kernel:
             return self.digest
         return recipes.identity(self.provenance["source"]["sha256"], self.provenance["inputs"])
 
+    @property
+    def tree(self) -> dict[str, Any]:
+        """Return the state of the checkout that it was built from, for records; {} if of none."""
+        source = self.provenance.get("source", {})
+        return {name: source[name] for name in _OF_TREE if name in source}
 
-def _quiet(step: str, done: float) -> None:
-    pass
+
+def quiet(step: str, done: float) -> None:
+    """Show no progress."""
 
 
 def load(folder: Path) -> Kernel | None:
@@ -102,7 +112,7 @@ def _age(kernel: Kernel) -> tuple[list[int], str]:
     return [int(number) for number in re.findall(r"\d+", kernel.release)], kernel.digest
 
 
-def named(name: str, progress: Progress = _quiet, cache: Path | None = None) -> Kernel:
+def named(name: str, progress: Progress = quiet, cache: Path | None = None) -> Kernel:
     """Return the kernel of a series, built if the cache lacks it, or the kernel with a digest.
 
     Raises `KernelBuildError` if no kernel in the cache has that digest.
@@ -162,7 +172,7 @@ def build(
     series: str | None = None,
     source: Path | None = None,
     jobs: int | None = None,
-    progress: Progress = _quiet,
+    progress: Progress = quiet,
     keep_source: bool = False,
     cache: Path | None = None,
     folder: Path = recipes.RECIPE_DIR,
@@ -191,7 +201,7 @@ def build(
             given = sources.fetch(recipe.origin, cache / "sources")
         for stale in cache.glob(".build-*"):  # killed before it could clean up
             storage.remove(stale)
-        with tempfile.TemporaryDirectory(prefix=".build-", dir=_buildable(cache)) as scratch:
+        with tempfile.TemporaryDirectory(prefix=".build-", dir=_place(cache)) as scratch:
             return _build(recipe, given, Path(scratch), cache, jobs, progress, keep_source)
 
 
@@ -204,9 +214,14 @@ def _no_source(series: str, folder: Path) -> KernelBuildError:
     )
 
 
-def _buildable(cache: Path) -> Path | None:
+def _place(cache: Path) -> Path | None:
     """Return `cache`, or None (the temporary folder) if the kernel's make refuses its path."""
-    return None if re.search(r"[\s:]", str(cache)) else cache
+    return cache if is_buildable(cache) else None
+
+
+def is_buildable(folder: Path) -> bool:
+    """Return whether the kernel's make accepts the path of `folder`."""
+    return re.search(r"[\s:]", str(folder)) is None
 
 
 def _build(
@@ -222,55 +237,75 @@ def _build(
     progress("unpack", 0)
     tree = sources.unpack(source, scratch)
     release = sources.release(tree)
-    series = ".".join(release.split(".")[:2])
-    if series != recipe.series:
+    if sources.series(release) != recipe.series:
         raise KernelBuildError(
             what=f"is the source of {release}, not of {recipe.series}",
             where=str(source.path),
-            todo=f"build it with --series {series}",
+            todo=f"build it with --series {sources.series(release)}",
         )
     ingredients = recipes.inputs(recipe, make.compiler_version() or "", make.SETTINGS)
     digest = recipes.digest(source.sha256, ingredients)
     log = scratch / "build.log"
-    try:
+    with log_of_failure(log, cache / f"failed-{digest}.log"):
         progress("patch", 0)
         make.apply_patches(recipe, tree, log)
-        progress("configure", 0)
-        make.configure(recipe, tree, log)
-        make.compile_tree(recipe, tree, log, jobs, progress)
-        result = scratch / "result"
-        result.mkdir()
-        if any((option.name, option.value) == MODULES for option in recipe.options):
-            make.keep_for_modules(tree, result / "build", log)
+        result = compiled(recipe, tree, scratch, log, jobs, progress)
+    about = {
+        "file": source.path.name,
+        "version": source.version,
+        "sha256": source.sha256,
+        "known": source.known,
+    }
+    if keep_source:
+        shutil.rmtree(tree / "build")
+        tree.rename(result / "source")
+    seconds = time.monotonic() - begin
+    return install(result, cache / digest, record(release, about, ingredients, result, seconds))
+
+
+@contextmanager
+def log_of_failure(log: Path, copy: Path) -> Iterator[None]:
+    """Keep the `log` of a build that fails as `copy`, which the error then names."""
+    try:
+        yield
     except KernelBuildError as error:
         if log.exists():
-            copy = cache / f"failed-{digest}.log"
             shutil.copy(log, copy)
             error.where = str(copy)
             error.args = (error.what, error.where, error.todo)
         raise
-    out = tree / "build"
-    (cache / f"failed-{digest}.log").unlink(missing_ok=True)
-    shutil.copy(out / "linux", result / "linux")
-    shutil.copy(out / ".config", result / "config")
+    copy.unlink(missing_ok=True)
+
+
+def compiled(
+    recipe: Recipe, tree: Path, scratch: Path, log: Path, jobs: int | None, progress: Progress
+) -> Path:
+    """Configure and compile the patched `tree`; return a folder in `scratch` with what is kept."""
+    progress("configure", 0)
+    make.configure(recipe, tree, log)
+    make.compile_tree(recipe, tree, log, jobs, progress)
+    result = scratch / "result"
+    result.mkdir()
+    if any((option.name, option.value) == MODULES for option in recipe.options):
+        make.keep_for_modules(tree, result / "build", log)
+    shutil.copy(tree / "build/linux", result / "linux")
+    shutil.copy(tree / "build/.config", result / "config")
     shutil.copy(log, result / "build.log")
-    provenance = {
+    return result
+
+
+def record(
+    release: str, source: dict[str, Any], inputs: dict[str, Any], result: Path, seconds: float
+) -> dict[str, Any]:
+    """Return the content of `kernel.json` for the folder of `compiled`."""
+    return {
         "release": release,
-        "source": {
-            "file": source.path.name,
-            "version": source.version,
-            "sha256": source.sha256,
-            "known": source.known,
-        },
-        "inputs": ingredients,
-        "full_config_sha256": sha256(out / ".config"),
+        "source": source,
+        "inputs": inputs,
+        "full_config_sha256": sha256(result / "config"),
         "binary_sha256": sha256(result / "linux"),
-        "build_seconds": round(time.monotonic() - begin, 1),
+        "build_seconds": round(seconds, 1),
     }
-    if keep_source:
-        shutil.rmtree(out)
-        tree.rename(result / "source")
-    return install(result, cache / digest, provenance)
 
 
 def install(result: Path, place: Path, provenance: dict[str, Any]) -> Kernel:

@@ -118,17 +118,30 @@ def apply_patches(recipe: Recipe, tree: Path, log: Path) -> None:
     """Apply the patches to `tree`; refuse a hunk whose context differs."""
     for patch in recipe.patches:
         command = ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "-i", str(patch.path)]
-        if run(command, tree, log):
+        said: list[str] = []
+        if run(command, tree, log, said.append):
+            name = f"{patch.path.parent.name}/{patch.name}"
             raise KernelBuildError(
-                what=f"{patch.path.parent.name}/{patch.name} does not apply to {recipe.series}",
-                todo="see the log for the hunk, and make a version of the patch for this release",
+                what=f"{name} does not apply to {recipe.series}: {_failed_hunk(said)}",
+                todo="make a version of the patch for this source",
             )
+
+
+def _failed_hunk(output: list[str]) -> str:
+    """Return the file and hunk that `patch` could not apply, of the lines that it printed."""
+    file = ""
+    for line in map(str.strip, output):
+        if line.startswith("patching file "):
+            file = line.removeprefix("patching file ")
+        elif "FAILED" in line or line.startswith("can't find file"):
+            return f"{file}: {line.partition(' -- ')[0]}" if file else line
+    return output[-1].strip() if output else "patch failed"
 
 
 def configure(recipe: Recipe, tree: Path, log: Path) -> None:
     """Make `build/.config` in `tree` from the options, and check that all have their values."""
     out = tree / "build"
-    out.mkdir()
+    out.mkdir(exist_ok=True)
     wanted = out / "wanted.config"
     wanted.write_text("".join(f"{option.name}={option.value}\n" for option in recipe.options))
     for target in (f"KCONFIG_ALLCONFIG={wanted}", "allnoconfig"), ("olddefconfig",):

@@ -124,3 +124,8 @@ def release(tree: Path) -> str:
         raise KernelBuildError(what="is not the source of a kernel", where=str(tree))
     numbers = (values["VERSION"], values["PATCHLEVEL"], values.get("SUBLEVEL") or "0")
     return ".".join(numbers) + values.get("EXTRAVERSION", "")
+
+
+def series(release: str) -> str:
+    """Return the series of a `release`: 6.12 of 6.12.117."""
+    return ".".join(release.split(".")[:2])

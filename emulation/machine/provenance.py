@@ -82,6 +82,7 @@ def record(
         **_measured_base_rtts(ending),
         "identity": identity,
         "kernel_build": kernel.digest,
+        **({"kernel_tree": kernel.tree} if kernel.tree else {}),
         "data_sha256": sha256(data),
         "virtual_s": ending.virtual_s,
         "wall_s": round(ending.wall_s, 3),

@@ -178,6 +178,7 @@ def execute(
         **about,
         "virtual_s": ending.virtual_s,
         "identity": _identity(wanted, job, machine, kernel, root),
+        **({"kernel_tree": kernel.tree} if kernel.tree else {}),
         "warnings": list(warnings),
         "outputs": {name: sha256(target / name) for name in _names(target)},
     }

@@ -95,6 +95,23 @@ def test_what_was_asked_for_is_named_with_both_values(
     assert "identity: job" not in out
 
 
+@pytest.mark.parametrize("other", ["k", "o"])
+def test_of_two_kernels_the_options_that_the_study_sets_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], other: str
+) -> None:
+    (run,) = select(experiment("gbw2015/rrul"), link="10/1", qdisc="codel", cc="cubic", seed=1)
+    runs = [
+        write_run(tmp_path / kernel / side, [50.0]) for kernel, side in (("k", "a"), (other, "b"))
+    ]
+    for place, kernel in zip(runs, ("k", other), strict=True):
+        record = {**request(run), "identity": {"kernel": {"digest": kernel}}}
+        place.with_suffix(".json").write_text(json.dumps(record))
+    status, out = diff(capsys, *runs)
+    assert (status, out.splitlines()[0][:7]) == (0, "equal: ")
+    line = "set by the study, whatever a kernel's defaults: codel interval 100000us limit 1000 "
+    assert (line in out) is (other != "k")
+
+
 def test_metadata_alone_may_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     left = write_run(tmp_path / "a", [50.0])
     right = write_run(tmp_path / "b", [50.0], host="other")

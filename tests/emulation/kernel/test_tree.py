@@ -1,0 +1,195 @@
+"""emulation.kernel.tree: kernels of trees that somebody works in."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from emulate import cli
+from emulation.errors import ConfigError, KernelBuildError
+from emulation.kernel import builder, recipe as recipes, tree
+from emulation.kernel.builder import Kernel
+from tests.emulation.kernel.conftest import MAKEFILE, PATCH, needs_make
+
+RULES = """\
+linux: $(O)/init/main.o $(O)/net/codel.o
+\t@cat $^ > $(O)/linux
+$(O)/%.o: %.c
+\t@mkdir -p $(dir $@)
+\t@! grep -q bad $< || { echo "$<:1:1: error: not good"; exit 1; }
+\t@echo "  CC      $*.o"
+\t@cp $< $@
+"""
+
+pytestmark = needs_make
+
+
+class Tree:
+    """A tree of two C files, a recipe for it and a cache."""
+
+    def __init__(self, path: Path, recipe: Path, cache: Path) -> None:
+        self.path, self.recipe, self.cache = path, recipe, cache
+        self.write("Makefile", MAKEFILE.partition("linux:")[0] + RULES)
+        for name in ("arch/um/Makefile", "arch/x86/um/Makefile", "arch/arm/Kconfig"):
+            self.write(name, "")
+        self.write("init/main.c", "good\n")
+        self.write("net/codel.c", "codel\n")
+
+    def write(self, name: str, content: str) -> None:
+        (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.path / name).write_text(content)
+
+    def build(self) -> Kernel:
+        return tree.build(self.path, cache=self.cache, folder=self.recipe)
+
+    def git(self, *words: str) -> str:
+        who = ("-c", "user.name=N", "-c", "user.email=n@example.invalid")
+        command = ["git", "-C", self.path, *who, *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture
+def source(tmp_path: Path, recipe_dir: Path, cache: Path) -> Tree:
+    return Tree(tmp_path / "linux", recipe_dir, cache)
+
+
+def compiled(kernel: Kernel) -> list[str]:
+    """The objects that the build of a kernel compiled."""
+    log = (kernel.path.parent / "build.log").read_text()
+    return sorted(line.split()[1] for line in log.splitlines() if line.startswith("  CC "))
+
+
+def test_only_what_has_changed_is_compiled_again(source: Tree) -> None:
+    first = source.build()
+    assert first.path.read_text() == "good\npatched\ncodel\n"
+    assert compiled(first) == ["init/main.o", "net/codel.o"]
+    source.write("net/codel.c", "codel of mine\n")
+    second = source.build()
+    assert second.path.read_text() == "good\npatched\ncodel of mine\n"
+    assert compiled(second) == ["net/codel.o"]
+    source.write("net/codel.c", "codel\n")
+    assert source.build() == first  # found by its content, and not built
+
+
+def test_a_file_that_a_patch_changes_is_patched_anew(source: Tree) -> None:
+    hunk = "@@ -1,3 +1,4 @@\n 1\n+patched\n 2\n 3\n"
+    (source.recipe / "patches/6.12/one.patch").write_text(
+        f"--- a/init/main.c\n+++ b/init/main.c\n{hunk}"
+    )
+    for last in ("4", "mine"):
+        source.write("init/main.c", f"1\n2\n3\n{last}\n")
+        assert source.build().path.read_text() == f"1\npatched\n2\n3\n{last}\ncodel\n"
+    (source.recipe / "patches/series").write_text("")
+    assert source.build().path.read_text() == "1\n2\n3\nmine\ncodel\n"
+
+
+def test_what_an_interrupted_build_copied_is_not_taken_for_the_trees(
+    source: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.build()
+    source.write("net/codel.c", "bad\n")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(builder, "compiled", interrupt)
+        source.build()
+    source.write("net/codel.c", "codel\n")
+    assert source.build().path.read_text() == "good\npatched\ncodel\n"
+
+
+def interrupt(*_: object) -> Path:
+    raise KeyboardInterrupt
+
+
+def test_a_removed_file_is_removed_from_the_copy(source: Tree) -> None:
+    source.write("net/old.c", "old\n")
+    source.build()
+    (copy,) = source.cache.glob("trees/*/source")
+    assert (copy / "net/old.c").exists()
+    (source.path / "net/old.c").unlink()
+    source.build()
+    assert not (copy / "net/old.c").exists()
+
+
+def test_what_no_kernel_here_is_made_of_is_no_part_of_its_identity(source: Tree) -> None:
+    first = source.build()
+    for name in ("arch/arm/boot/a.c", "Documentation/index.rst", "sound/a.c", "build/linux.o"):
+        source.write(name, "other\n")
+    assert source.build() == first
+    source.write("arch/arm/Kconfig", "config A\n")
+    assert source.build().digest != first.digest
+
+
+def test_the_record_of_a_checkout_has_commit_changes_and_new_files(source: Tree) -> None:
+    source.write(".gitignore", "*.o\n")
+    source.git("init", "-q")
+    source.git("add", ".")
+    source.git("commit", "-qm", "first")
+    source.git("tag", "v6.12.7")
+    clean = source.build()
+    about = clean.provenance["source"]
+    assert (about["describe"], about["diff_sha256"], about["untracked"]) == ("v6.12.7", "", [])
+    assert about["commit"] == source.git("rev-parse", "HEAD")
+    source.write("net/codel.c", "codel of mine\n")
+    source.write("net/own.c", "own\n")
+    source.write("net/own.o", "ignored\n")
+    dirty = source.build()
+    about = dirty.provenance["source"]
+    assert (about["describe"], about["untracked"]) == ("v6.12.7-dirty", ["net/own.c"])
+    diff = (source.git("diff", "HEAD") + "\n").encode()
+    assert about["diff_sha256"] == hashlib.sha256(diff).hexdigest()
+    assert dirty.identity != clean.identity
+    source.git("stash", "-uq")
+    assert source.build() == clean
+
+
+def test_a_kernel_of_a_tree_is_not_taken_for_that_of_the_series(source: Tree) -> None:
+    (source.recipe / "KERNEL.toml").write_text(
+        '[series."6.12"]\npackage = "linux-source-6.12"\nobjects = 2\n'
+    )
+    shutil.copy(recipes.RECIPE_DIR / "LOCK.toml", source.recipe)
+    made = source.build()
+    assert builder.find("6.12", cache=source.cache, folder=source.recipe) is None
+    assert builder.named(made.digest, cache=source.cache) == made
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("net/codel.c", "bad\n", r"the build failed: net/codel\.c:1:1: error: not good"),
+        ("init/main.c", "other\n", r"6\.12/one\.patch does not apply .*init/main\.c: Hunk #1 FAIL"),
+        (".config", "", r"has been built in place \(\.config\).*mrproper"),
+        ("Makefile", "all:\n", "is not the source of a kernel"),
+        ("Makefile", "VERSION = 5\nPATCHLEVEL = 10\n", r"no version for 5\.10 of one\.patch"),
+    ],
+)
+def test_a_bad_tree_is_named_with_its_fault(
+    source: Tree, name: str, content: str, message: str
+) -> None:
+    source.write(name, content)
+    with pytest.raises(KernelBuildError, match=message):
+        source.build()
+    assert builder.kernels(source.cache) == ()
+
+
+def test_a_tree_without_the_architecture_is_refused(source: Tree) -> None:
+    (source.path / "arch/um/Makefile").unlink()
+    with pytest.raises(KernelBuildError, match=r"has no arch/um/Makefile"):
+        source.build()
+
+
+def test_a_new_file_of_a_patch_is_there(source: Tree) -> None:
+    (source.recipe / "patches/6.12/one.patch").write_text(
+        f"{PATCH}--- /dev/null\n+++ b/net/new.h\n@@ -0,0 +1 @@\n+new\n"
+    )
+    source.build()
+    (copy,) = source.cache.glob("trees/*/source")
+    assert (copy / "net/new.h").read_text() == "new\n"
+
+
+def test_a_tree_has_a_series_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["kernel", "build", "--tree", ".", "--series", "6.12"]
+    assert cli.main(words) == ConfigError.exit_status
+    assert "--tree: has a series and a source of its own" in capsys.readouterr().err
