@@ -70,8 +70,8 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
         for plugin in (False, True)
     )
     wires = [(wire.a, wire.b) for wire in topology.wires]
-    attached = (each for port in topology.ports() for each in port.egress.attached())
-    own = sorted({each.qdisc.kind for each in attached if each.qdisc.module is not None})
+    qdiscs = (each.qdisc for port in topology.ports() for each in port.egress.attached())
+    own = {q.kind for q in qdiscs if q.module and q.module.folder.parent != module.SOURCES}
     return {
         "format": FORMAT,
         "seed": run.seed,
@@ -94,7 +94,7 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
         },
         **({"modules": needed} if sources else {}),  # the guest tells tc where plugins are
         **({"plugins": plugins} if plugins else {}),
-        **({"own_qdiscs": own} if own else {}),  # which tc may not know
+        **({"own_qdiscs": sorted(own)} if own else {}),  # which tc may not know
     }
 
 
