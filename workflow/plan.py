@@ -40,7 +40,7 @@ STATEMENTS = Path("analysis/runs/statement.py")
 AXES = Path("analysis/runs/axes.py")
 
 #: Characters of a text that may name a file; captions and notes are longer.
-MOST_NAME = 100
+LONGEST_NAME = 100
 TEMPLATES = Path("analysis/site/templates")
 NOTEBOOK_TEMPLATES = ("base.html", "notebook.html", "page.css", "picture.html")
 
@@ -49,11 +49,7 @@ DIGITS = 8
 
 #: What `analysis.site.execute` leaves of every figure. The images, which a table has none of, are
 #: written before the summary.
-PRODUCTS = (
-    "summary.json",
-    "table.csv",
-    "notebook.html",
-)
+PRODUCTS = ("summary.json", "table.csv", "notebook.html")
 
 
 @cache  # reading the files takes a while
@@ -68,8 +64,8 @@ def _study(folder: Path) -> study.StudyFolder:
 
 @cache  # several figures show a cell
 def _runs(cell: Cell, seeds: int | None, length: Duration | None) -> tuple[Run, ...]:
-    """The runs of `cell`: of its first `seeds`, or of all; of loads that the repetitions take in
-    turn so many of each, and of runs that are shortened to see whether they work the first ones."""
+    """Return the runs of `cell`: of its first `seeds`, or of all. Of loads that the repetitions
+    take in turn there are so many of each, and of runs that are only shortened the first."""
     name = f"{cell.paper}/{cell.experiment}"
     source = _experiments().get(name) or experiment(name)  # which says what is wrong with it
     if length is None and cell.length:
@@ -104,7 +100,7 @@ class Scale:
 
     @classmethod
     def of(cls, name: str, scales: Mapping[str, Mapping[str, Any]]) -> Scale:
-        """The scale `name` of the configuration; `ConfigError` where there is none."""
+        """Return the scale `name` of the configuration; `ConfigError` where there is none."""
         if name not in scales:
             raise ConfigError(f"no scale '{name}'", "--scale", f"choose from {', '.join(scales)}")
         given = scales[name]
@@ -120,8 +116,8 @@ class Scale:
         )
 
     def of_figure(self, figure: FigureFile) -> Scale:
-        """This scale where the figure has one of its eras and congestion controls, otherwise with
-        all of the figure's: what is shown with one alone is shown with it at every scale."""
+        """Return this scale for `figure`, with all of the figure's eras and congestion controls
+        where it has none of the scale's: what is shown with one alone is so at every scale."""
         parameters = figure.parameters
         ccs, eras = parameters.get("ccs", ()), parameters.get("eras", ())
         fixed = _study(figure.study).about.fixed.eras if self.fixed else ()
@@ -134,13 +130,9 @@ class Scale:
     def has(self, cell: Cell) -> bool:
         """Whether the cell's runs are among those that are made; a qdisc of the user's own is."""
         qdiscs = None if cell.qdisc in ownfile.drawn() else self.qdiscs
-        pairs = (
-            (self.eras, cell.era),
-            (self.ccs, cell.cc),
-            (self.links, cell.link),
-            (qdiscs, cell.qdisc),
-        )
-        return all(values is None or value in values for values, value in pairs)
+        chosen = (self.eras, self.ccs, self.links, qdiscs)
+        values = (cell.era, cell.cc, cell.link, cell.qdisc)
+        return all(of is None or value in of for of, value in zip(chosen, values, strict=True))
 
 
 @dataclass(frozen=True)
@@ -166,26 +158,26 @@ class Plan:
 
     @property
     def pages(self) -> Path:
-        """Where figures and the results page go; those of new runs keep apart."""
+        """Return where figures and the results page go; those of new runs keep apart."""
         return self.results / f"emulated-{self.scale.name}" if self.scale else self.results
 
     @property
     def runs_root(self) -> Path:
-        """The folder that runs are read from, but for those of studies that do not ship."""
+        """Return the folder of all runs but those of studies that do not ship."""
         return self.results / "data" if self.scale else self.data
 
     def root_of(self, figure: FigureFile) -> Path:
-        """The folder that the runs of a figure are read from, one of its study or `runs_root`."""
+        """Return the folder of the runs of a figure, one of its study or `runs_root`."""
         if self.scale is not None:
             return self.runs_root
         return _study(figure.study).runs_root(self.data)
 
     def _tables(self, figure: FigureFile) -> tuple[Path, ...]:
-        """The folders that may have the table of a figure of measurements that are no runs."""
+        """Return the folders that may have the table of a figure whose measurements are no runs."""
         return figure.study, self.root_of(figure)
 
     def runs(self, figure: FigureFile) -> tuple[Run, ...]:
-        """The runs that `figure` needs at the plan's scale."""
+        """Return the runs that `figure` needs at the plan's scale."""
         assert self.scale is not None
         scale = self.scale.of_figure(figure)
         return tuple(
@@ -197,12 +189,12 @@ class Plan:
         )
 
     def all_runs(self) -> dict[str, Run]:
-        """Every run of every figure, by its id; none where shipped runs are used."""
+        """Return every run of every figure by its id; none where shipped runs are used."""
         return {name: runs[0] for name, runs in self.steps.items()}
 
     @cached_property
     def steps(self) -> dict[str, tuple[Run, ...]]:
-        """The runs that each run stands for, by its id: itself, of a thin plan also others."""
+        """Return the runs that each run stands for, by its id: itself, and more in a thin plan."""
         if self.scale is None:
             return {}
         runs = {run.id: run for figure in self.figures.values() for run in self.runs(figure)}
@@ -212,40 +204,36 @@ class Plan:
             cells.setdefault(run.cell if whole else name, []).append(run)
         return {cell[0].id: tuple(cell) for cell in cells.values()}
 
-    def probes(self, run: str) -> tuple[str, ...]:
-        """What the figures need beside the data of the run with that id."""
-        return self._probes.get(run, ())
-
     @cached_property
-    def _probes(self) -> dict[str, tuple[str, ...]]:
-        found: dict[str, tuple[str, ...]] = {}
-        for figure in self.figures.values():
-            for run in self.runs(figure) if figure.probes and self.scale else ():
-                both = (*found.get(run.id, ()), *figure.probes)
-                found[run.id] = tuple(dict.fromkeys(both))
-        return found
+    def probes(self) -> dict[str, tuple[str, ...]]:
+        """Return what the figures need beside the data of runs, by the ids of those."""
+        probes: dict[str, tuple[str, ...]] = {}
+        for figure in self.figures.values() if self.scale else ():
+            for run in self.runs(figure) if figure.probes else ():
+                both = (*probes.get(run.id, ()), *figure.probes)
+                probes[run.id] = tuple(dict.fromkeys(both))
+        return probes
 
     def batches(self) -> dict[str, tuple[Run, ...]]:
-        """The runs of each batch, by its name: `mine/first/10-10/codel/cubic/seeds-001-010`.
+        """Return the runs of each batch by its name: `mine/first/10-10/codel/cubic/seeds-001-010`.
 
         Which seeds go together does not depend on how many there are.
         """
-        found: dict[str, list[Run]] = {}
+        batches: dict[str, list[Run]] = {}
         for run in self.all_runs().values() if self.batch else ():
-            found.setdefault(self._batch_of(run), []).append(run)
-        return {name: tuple(runs) for name, runs in found.items()}
+            batches.setdefault(self._batch_of(run), []).append(run)
+        return {name: tuple(runs) for name, runs in batches.items()}
 
     def _batch_of(self, run: Run) -> str:
         first = (run.seed - 1) // self.batch * self.batch + 1
-        last = first + self.batch - 1
-        return f"{run.cell}/seeds-{first:03d}-{last:03d}"
+        return f"{run.cell}/seeds-{first:03d}-{first + self.batch - 1:03d}"
 
     def _stamps(self, runs: Iterable[Run]) -> list[Path]:
         names = dict.fromkeys(self._batch_of(run) for run in runs)
         return [self.results / "batches" / name for name in names]
 
     def data_files(self, figure: FigureFile) -> list[Path]:
-        """The files of each run of `figure`: those that are there, or the provenance that will be.
+        """Return the files of each run of `figure` that there are, or its provenance to be.
 
         Where runs are done in batches, what the batches leave.
         """
@@ -258,7 +246,7 @@ class Plan:
         return [path for cell in figure.cells() for path in _files_of(root, cell)]
 
     def not_shown(self, figure: FigureFile) -> list[str]:
-        """The qdiscs of `figure` of which there is no run at all."""
+        """Return the qdiscs of `figure` of which there is no run at all."""
         if self.scale is not None:
             return []
         root, cells = self.root_of(figure), figure.cells()
@@ -296,26 +284,21 @@ class Plan:
         return [self.runs_root / f"{run.id}.json" for run in runs if run.id in self.steps]
 
     def provenances(self) -> list[Path]:
-        """The provenance of every run that is made and that the claims are assessed on.
-
-        Where runs are done in batches, what the batches leave.
-        """
-        if self.batch:
-            return self._stamps(self.all_runs().values())
-        return [self.runs_root / f"{one}.json" for one in self.all_runs()]
+        """Return what is left by every run that is made: its provenance, or that of its batch."""
+        return self._files(self.all_runs().values())
 
     def records(self) -> list[RunFile]:
-        """The runs of the figures that are there now."""
-        figures = self.figures.values()
+        """Return the runs of the figures that are there now."""
         if self.scale is not None:
-            studies_of = {run.experiment.paper for run in self.all_runs().values()}
-            known = (index_of(self.runs_root, name) for name in sorted(studies_of))
-            return [run for runs in known for run in runs if run.run in self.steps]
-        cells = dict.fromkeys((self.root_of(one), cell) for one in figures for cell in one.cells())
+            names = {run.experiment.paper for run in self.all_runs().values()}
+            runs = (run for name in sorted(names) for run in index_of(self.runs_root, name))
+            return [run for run in runs if run.run in self.steps]
+        figures = self.figures.values()
+        cells = dict.fromkeys((self.root_of(of), cell) for of in figures for cell in of.cells())
         return [run for root, cell in cells for run in _cells(root, cell.paper).get(cell, ())]
 
     def lengths(self, figure: FigureFile) -> list[str]:
-        """How the folders of a figure's runs name the scale's length: `20s`, or `rrul=20s` of each
+        """Return how runs of a figure name the scale's length: `20s`, or `rrul=20s` of each
         experiment of another length where some have that length themselves; nothing where the scale
         has the paper's."""
         if self.scale is None or self.scale.length is None:
@@ -326,17 +309,15 @@ class Plan:
         return [text for text in texts if text or "length" in figure.parameters]
 
     def code_files(self, figure: FigureFile) -> list[Path]:
-        """What draws `figure`: its parameters and notebook, the code that they need, and tables.
+        """Return what draws `figure`: its parameters and notebook, the code they need, and tables.
 
         A change of a module makes those figures stale that it is part of, and no others.
         """
-        if figure.name not in self._code:
-            self._code[figure.name] = self._code_of(figure)
         return self._code[figure.name]
 
     @cached_property
     def _code(self) -> dict[str, list[Path]]:
-        return {}
+        return {name: self._code_of(figure) for name, figure in self.figures.items()}
 
     def _code_of(self, figure: FigureFile) -> list[Path]:
         start = [figure.notebook]
@@ -353,7 +334,7 @@ class Plan:
             folder / value
             for value in _texts(figure.parameters)
             for folder in (figure.study / "published", *self._tables(figure))
-            if "." in value and len(value) <= MOST_NAME and (folder / value).is_file()
+            if "." in value and len(value) <= LONGEST_NAME and (folder / value).is_file()
         ]
         own = ownfile.path()
         drawn = own is not None and set(ownfile.drawn()) & set(figure.parameters.get("qdiscs", ()))
@@ -361,20 +342,20 @@ class Plan:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """The texts in a value of YAML."""
+    """Yield the texts in a value of YAML."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _texts(one)
+        for item in value.values():
+            yield from _texts(item)
     elif isinstance(value, list):
-        for one in value:
-            yield from _texts(one)
+        for item in value:
+            yield from _texts(item)
 
 
 @cache  # several figures show a cell, and each is asked for several times
 def _files_of(root: Path, cell: Cell) -> list[Path]:
-    """The files of the runs of a cell below `root`."""
+    """Return the files of the runs of a cell below `root`."""
     return [path for run in _cells(root, cell.paper).get(cell, ()) for path in run.files]
 
 
@@ -388,63 +369,66 @@ def _content(folder: Path) -> str:
 
 
 def _measure_code(folder: Path, measure: Measure) -> list[Path]:
-    """The files of a measure, below the working directory as they are named from there."""
+    """Return the files of a measure; those of the repository as they are named from there."""
     files = measure.files(folder)
     return [path.relative_to(ROOT) if path.is_relative_to(ROOT) else path for path in files]
 
 
-def _said(folder: Path) -> list[Path]:
-    """What the study in a folder says beside its rules: statements, axes and experiments."""
+def _statements_of(folder: Path) -> list[Path]:
+    """Return what a study says beside its rules: statements, axes and experiments."""
     names = ("claims.csv", "axes.csv", studies.FILE)
     return [folder / name for name in names if (folder / name).is_file()]
 
 
 def _folders() -> list[Path]:
-    """The folders of all studies; those of the repository as they are named from there."""
-    added = [one for one in studies.known().values() if one.parent != studies.SHIPPED]
+    """Return the folders of all studies; those of the repository as they are named from there."""
+    added = [folder for folder in studies.known().values() if folder.parent != studies.SHIPPED]
     shipped = sorted(
-        path for path in STUDIES.glob("*/") if _said(path) or (path / "figures").is_dir()
+        path for path in STUDIES.glob("*/") if _statements_of(path) or (path / "figures").is_dir()
     )
     return [*shipped, *added]
 
 
 def statements() -> list[Path]:
-    """The statements of all studies, and the rules that say what they mean."""
-    return [path for one in _folders() for path in (*_said(one), *own_code(one, "claims"))]
+    """Return the statements of all studies, and the rules that say what they mean."""
+    return [
+        path
+        for folder in _folders()
+        for path in (*_statements_of(folder), *own_code(folder, "claims"))
+    ]
 
 
 def measures_code() -> list[Path]:
-    """What runs are measured by, and what studies say of their experiments."""
+    """Return what runs are measured by, and what studies say of their experiments."""
     kinds = {
         path
         for folder in _folders()
         for measure in registry_of(_study(folder)).measures.values()
         for path in _measure_code(folder, measure)
     }
-    said = (_said(one) for one in _folders())
-    files = (path for paths in said for path in paths if path.name != "claims.csv")
-    return sorted({*closure([MEASURES, *kinds]), *files})
+    files = (path for folder in _folders() for path in _statements_of(folder))
+    return sorted({*closure([MEASURES, *kinds]), *(p for p in files if p.name != "claims.csv")})
 
 
 def claims_code() -> list[Path]:
-    """What the page of the claims is made by, but for the studies' own."""
+    """Return what the page of the claims is made by, but for the studies' own."""
     return sorted({*closure([CLAIMS]), *TEMPLATES.glob("*")})
 
 
 def report_code() -> list[Path]:
-    """What the other pages are made by."""
+    """Return what the other pages are made by."""
     return sorted({*closure([REPORT]), *TEMPLATES.glob("*")})
 
 
 def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[FigureFile]:
-    """The figures of these studies, by name or path, and with these names, or all of them.
+    """Return the figures of these studies, by name or path, and with these names, or all.
 
     A name may lack what tells parts of a figure apart: `mine/fig3` means fig3a to fig3f; its
     study may be one in the working directory, as `emulate run` has it. Raises
     `ConfigError` for an unknown name and for a figure's file that cannot be used.
     """
-    chosen = [studies.add(one).name for one in of]
-    for folder in dict.fromkeys(Path(one).parent for one in figures):
+    chosen = [studies.add(name).name for name in of]
+    for folder in dict.fromkeys(Path(name).parent for name in figures):
         if folder.name not in studies.known() and (folder / studies.FILE).is_file():
             studies.add(folder)
     known = {
@@ -458,7 +442,7 @@ def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[Fi
         if not of_study:
             todo = "put files as studies/mine/figures/*.yaml there"
             raise ConfigError(f"no figure of the study '{name}'", f"{name}/figures", todo)
-        wanted += [] if any(one.startswith(f"{name}/") for one in wanted) else of_study
+        wanted += [] if any(figure in wanted for figure in of_study) else of_study
     try:
         return [read_figure(known[name]) for name in dict.fromkeys(wanted or known)]
     except DataError as error:
@@ -467,25 +451,24 @@ def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[Fi
 
 def _states(of: Iterable[str]) -> bool:
     """Whether any of these studies states something; where none is named, all are meant."""
-    chosen = [study.study_at(one) for one in of]
-    return not chosen or any(one.statements.is_file() for one in chosen)
+    chosen = [study.study_at(name) for name in of]
+    return not chosen or any(folder.statements.is_file() for folder in chosen)
 
 
 def _named(given: str, known: Iterable[str]) -> list[str]:
-    """The figures that a name stands for: itself, or those that it begins."""
+    """Return the figures that a name stands for: itself, or those that it begins."""
     names = list(known)
     if given in names:
         return [given]
-    found = [one for one in names if one.startswith(given) and not one[len(given)].isdigit()]
-    if not found or given.endswith("/"):
-        look = "studies/*/figures has all"
-        _, todo = unknown("figure", given, names, look)
+    begun = [name for name in names if name.startswith(given) and not name[len(given)].isdigit()]
+    if not begun or given.endswith("/"):
+        _, todo = unknown("figure", given, names, "studies/*/figures has all")
         raise ConfigError(f"no figure '{given}'", todo=todo)
-    return found
+    return begun
 
 
 def make_plan(config: Mapping[str, Any]) -> Plan:
-    """The plan of a configuration (workflow/config.yaml).
+    """Return the plan of a configuration (workflow/config.yaml).
 
     A figure that nothing can be drawn of, for want of shipped runs or because the scale leaves its
     link out, is left out. Raises `ConfigError` where it was asked for by name, or none remains.
@@ -496,9 +479,9 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
     batch, thin = config["batch"], config["thin"]
     if not isinstance(batch, int) or batch < 0:
         raise ConfigError(f"batch is {batch!r}", "--config", "say how many runs: 0, 10")
-    found = figure_files(config["studies"], config["figures"])
+    figures = figure_files(config["studies"], config["figures"])
     everything = Plan(
-        {figure.name: figure for figure in found},
+        {figure.name: figure for figure in figures},
         Path(config["data"]),
         Path(config["results"]),
         scale,
@@ -509,7 +492,7 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
         without=frozenset(config["without"]),
     )
     try:
-        for figure in found:
+        for figure in figures:
             check_values(figure, everything.root_of(figure))
     except DataError as error:
         raise ConfigError(str(error).rstrip(".")) from error
@@ -520,10 +503,8 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
     asked = [_named(given, everything.figures) for given in config["figures"]]
     if not drawn or any(set(names) <= set(lacking) for names in asked):
         if scale is not None:
-            todo = "take a larger --scale"
-            raise ConfigError(
-                f"the scale '{scale.name}' has no run of {', '.join(lacking)}", "", todo
-            )
+            what = f"the scale '{scale.name}' has no run of {', '.join(lacking)}"
+            raise ConfigError(what, "", "take a larger --scale")
         what = f"there is no run of {', '.join(lacking)}"
         searched = {str(everything.root_of(everything.figures[name])): None for name in lacking}
         raise ConfigError(what, ", ".join(searched), "make runs with --emulate")

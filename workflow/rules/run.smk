@@ -19,7 +19,7 @@ def made_of(name):
 
 def probes(run):
     """The options that say what is recorded beside the data of this run."""
-    return [word for probe in PLAN.probes(run.id) for word in ("--probe", probe)]
+    return [word for probe in PLAN.probes.get(run.id, ()) for word in ("--probe", probe)]
 
 
 rule run:
