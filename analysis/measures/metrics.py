@@ -151,6 +151,26 @@ def confidence_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(mean, mean - float(half), mean + float(half), int(sample.size))
 
 
+def means(
+    table: pd.DataFrame, by: Sequence[str], values: Sequence[str], more: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Return one row per group of `by` and column of `values` that it has a number in.
+
+    Columns: those of `by`, quantity (the column's name), n_seeds, mean, `more` that pandas computes
+    of a column ("std"), and ci_low and ci_high of the mean (Student's t at 95 %, NaN of one).
+    """
+    rows = []
+    for key, group in table.groupby(list(by), observed=True, sort=False):
+        for name in values:
+            numbers = group[name].dropna().astype(float)
+            if len(numbers):
+                over = confidence_interval(numbers)
+                others = numbers.agg(list(more)).tolist() if more else []
+                rows.append((*key, name, over.n, over.mean, *others, over.low, over.high))
+    names = ["quantity", "n_seeds", "mean", *more, "ci_low", "ci_high"]
+    return pd.DataFrame(rows, columns=[*by, *names])
+
+
 def cell_metrics(
     per_run: pd.DataFrame, metrics: Sequence[Column] = COLUMNS, level: float = 0.95
 ) -> pd.DataFrame:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from analysis.errors import DataError
 from analysis.measures import packets, probed
-from analysis.measures.metrics import confidence_interval
+from analysis.measures.metrics import means
 from analysis.measures.registry import metrics
 from analysis.runs import files
 from analysis.runs.dataset import RunFile
@@ -166,17 +166,14 @@ def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFra
     `table` is from per_run. `names` has what experiments are called, and `row` is a template of a
     row's name, as `called` reads it.
     """
-    found = []
-    known = [name for name in table if name not in ("experiment", "qdisc", "cc", "seed")]
-    for (name, qdisc, cc), of in table.groupby(["experiment", "qdisc", "cc"], sort=False):
-        title = called(row, names.get(str(name), str(name)), str(qdisc), str(cc))
-        for quantity in known:
-            values = of[quantity].dropna()
-            if len(values):
-                over = confidence_interval(values.to_numpy())
-                found.append((title, str(qdisc), quantity, over.mean, over.low, over.high))
-    columns = ["rig", "qdisc", "quantity", "mean", "ci_low", "ci_high"]
-    return pd.DataFrame(found, columns=columns)
+    settings = ("experiment", "qdisc", "cc", "seed")
+    present = [str(name) for name in table if name not in settings]
+    found = means(table, ["experiment", "qdisc", "cc"], present)
+    found["rig"] = [
+        called(row, names.get(name, name), qdisc, cc)
+        for name, qdisc, cc in found[["experiment", "qdisc", "cc"]].astype(str).to_numpy()
+    ]
+    return found[["rig", "qdisc", "quantity", "mean", "ci_low", "ci_high"]]
 
 
 def labelled(table: pd.DataFrame) -> pd.DataFrame:

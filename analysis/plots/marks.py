@@ -1,10 +1,11 @@
 """The marks of all figures: points with intervals, bars, boxes, lines and published values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
@@ -162,6 +163,39 @@ def boxes(
         flierprops={"marker": "o", "markersize": 3.2, "markerfacecolor": color,
                     "markeredgecolor": "none", "alpha": 0.7},
     )  # fmt: skip
+
+
+def grouped_boxes(
+    axes: Axes,
+    groups: Mapping[str, Mapping[int, dict[str, Any]]],
+    colors: Mapping[str, str],
+    palette: Palette,
+    hollow: Collection[str] = (),
+) -> dict[str, dict[int, float]]:
+    """Draw a box per place and name side by side: `groups` has `bxp`'s statistics by these.
+
+    Boxes of the names `hollow` are not filled. Return where each box is.
+    """
+    width = GROUP / len(groups)
+    at = {
+        name: {place: place + width * (number - (len(groups) - 1) / 2) for place in stats}
+        for number, (name, stats) in enumerate(groups.items())
+    }
+    for name, stats in groups.items():
+        boxes(axes, [*stats.values()], [*at[name].values()], 0.85 * width, colors[name], palette,
+              filled=name not in hollow)  # fmt: skip
+    axes.grid(visible=False, axis="x")
+    return at
+
+
+def box_handles(
+    colors: Mapping[str, str], palette: Palette, hollow: Collection[str] = ()
+) -> dict[str, Artist]:
+    """Return what stands for boxes of each name in a legend."""
+    return {
+        name: Patch(facecolor=box_face(color, palette, filled=name not in hollow), edgecolor=color)
+        for name, color in colors.items()
+    }
 
 
 def box_face(color: str, palette: Palette, *, filled: bool = True) -> Any:

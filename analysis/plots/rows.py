@@ -1,7 +1,8 @@
-"""A row per rig, a panel per quantity: means with their intervals, a marker per qdisc."""
+"""A row per name, a panel per quantity: means with their intervals, a marker per qdisc."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from textwrap import fill
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -9,40 +10,81 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.errors import require_several
-from analysis.plots.marks import points
-from analysis.plots.panels import name_rows, panels, qdisc_legend
+from analysis.plots.marks import points, reference
+from analysis.plots.panels import fill_legend, log_axis, name_rows, panels, qdisc_legend
 from analysis.plots.style import Palette
 from analysis.runs.order import in_order
 
 PANEL_INCH: Final = 2.5
 ROW_INCH: Final = 0.72
+ACROSS: Final = 4  # panels side by side at most
+WIDTH: Final = 30  # characters of a label that a panel has room for
 
 
-def rigs(
+def dots(
     table: pd.DataFrame,
     names: Sequence[str],
     quantities: Sequence[str],
     palette: Palette,
     labels: Mapping[str, str],
+    *,
+    least: Mapping[str, float] = MappingProxyType({}),
+    zoomed: Collection[str] = (),
+    about: Sequence[str] = (),
 ) -> Figure:
-    """Draw a row per rig of `names`, a panel per quantity, a marker a qdisc with its 95 % interval.
+    """Draw a row for each of `names`, a panel per quantity, a marker per qdisc with its interval.
 
-    `table` has one row per rig, qdisc and quantity, with mean, ci_low and ci_high; `labels` has the
-    names of its quantities. Raise DataError for a quantity that `table` has nothing of.
+    `table` has row, qdisc, quantity, mean, ci_low and ci_high; where it has `filled`, other markers
+    are hollow and a little lower, and `about` says what both are. `labels` has the names of the
+    quantities. The axes of those of `least` are logarithmic, and what is less than that is drawn
+    there; those of `zoomed` need not begin at 0. Raise DataError for a quantity without rows.
     """
+    table = table.astype({"row": str, "qdisc": str})
     measured = {*table["quantity"]}
     require_several("quantities", quantities, [name for name in labels if name in measured])
+    table = table[table["row"].isin(names)]
     qdiscs = in_order(list(table["qdisc"]))
-    size = (2.2 + PANEL_INCH * len(quantities), 1.7 + ROW_INCH * len(names))
-    figure, axes_of = panels(*size, columns=len(quantities), sharey=True)
-    for axes, quantity in zip(axes_of[0], quantities, strict=True):
-        cells = table[(table["quantity"] == quantity) & table["rig"].isin(names)]
+    down = -(-len(quantities) // ACROSS)
+    across = -(-len(quantities) // down)
+    size = (2.2 + PANEL_INCH * across, (1.7 + ROW_INCH * len(names)) * down)
+    figure, axes_of = panels(*size, down, across, sharey=True)
+    for axes, quantity in zip(axes_of.flat, quantities, strict=False):
+        cells = table[table["quantity"] == quantity]
+        floor = least.get(quantity)
+        low, high = _limits(cells, floor, zoomed=quantity in zoomed)
+        cells = cells.assign(
+            ci_low=cells["ci_low"].clip(low), ci_high=cells["ci_high"].clip(low, high)
+        )
         # at zero a marker lies on the axis
-        points(axes, cells.rename(columns={"rig": "row"}), names, qdiscs, palette, least=0, size=6,
-               clip_on=False)  # fmt: skip
-        most = float(np.nanmax(cells[["mean", "ci_high"]].to_numpy()))
-        axes.set_xlim(0, 1.08 * most or 1)
-        axes.set_xlabel(fill(labels[quantity], 30), fontsize=11)
+        points(axes, cells, names, qdiscs, palette, shift=0.5 if about else 0, size=6,
+               least=-np.inf if floor is None else floor, clip_on=False)  # fmt: skip
+        if floor is not None:
+            log_axis(axes.xaxis)
+            end = f"≤ {floor:g}" if (cells["mean"] < floor).any() else f"{floor:g}"
+            axes.xaxis.set_major_formatter(
+                lambda value, _, floor=floor, end=end: end if value == floor else f"{value:g}"
+            )
+        elif low < 0:
+            reference(axes, 0, palette, upright=True)
+        axes.set_xlim(low, high)
+        lines = labels[quantity].split("\n")
+        axes.set_xlabel("\n".join(fill(line, WIDTH) for line in lines), fontsize=11)
         name_rows(axes, [fill(name, 22) for name in names], palette)
-    qdisc_legend(figure, qdiscs, palette)
+    if len(qdiscs) > 1:
+        qdisc_legend(figure, qdiscs, palette)
+    if about:
+        fill_legend(figure, palette, *about)
     return figure
+
+
+def _limits(cells: pd.DataFrame, floor: float | None, *, zoomed: bool) -> tuple[float, float]:
+    """Return the ends of an axis, which intervals may pass that are wider than all the rest."""
+    first, last = float(cells["mean"].min()), float(cells["mean"].max())
+    low = min([first, *cells.loc[cells["ci_low"] > first - last, "ci_low"]])
+    high = max([last, *cells.loc[cells["ci_high"] < 2 * last, "ci_high"]])
+    if floor is not None:
+        return max(floor, low / 1.2), 1.2 * high
+    if first >= 0 and not zoomed:
+        return 0, 1.08 * high or 1
+    room = 0.05 * (high - low)
+    return low - room, high + room

@@ -35,6 +35,8 @@ NAMED: Final[dict[str, Look]] = {
 those that came after the papers in Paul Tol's muted colours, darker or lighter where one of the
 seven is near."""
 
+CALLED: Final = {"tail_drop": "pfifo_fast"}  # other names of what is drawn as one
+
 LEAST_CONTRAST: Final = 3.0
 """Of what is drawn with what it is drawn on (WCAG 2.2, 1.4.11)."""
 
@@ -75,6 +77,7 @@ class Palette:
 
 def look(qdisc: str) -> Look:
     """Return how a qdisc is drawn: the user's own (`qdisc/own.yaml`), a kind, or another name."""
+    qdisc = CALLED.get(qdisc, qdisc)
     if mine := drawn().get(qdisc):
         return Look(mine.color, mine.dark_color or on_dark(mine.color), mine.marker, OWN_DASHES)
     return looks().get(qdisc) or _other(qdisc)

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from analysis.measures.flood import LATENCY, TOTAL
-from analysis.measures.metrics import confidence_interval
 from analysis.runs.axes import axes, packets
 from analysis.runs.dataset import RunFile
 from analysis.runs.order import QDISC_ORDER
@@ -99,34 +98,21 @@ def rows_of(
     }
 
 
-def summarised(table: pd.DataFrame, values: list[str], by: list[str]) -> pd.DataFrame:
-    """One row per group of `by` and quantity of `values`: quantity, n_seeds, mean, ci_low, ci_high.
-
-    The interval is Student's t at 95 %; NaN of one seed.
-    """
-    rows = []
-    for key, group in table.groupby(by, observed=True, sort=False):
-        for name in values:
-            found = group[name].dropna()
-            if found.empty:
-                continue
-            interval = confidence_interval(found)
-            rows.append((*key, name, interval.n, interval.mean, interval.low, interval.high))
-    return pd.DataFrame(rows, columns=[*by, "quantity", "n_seeds", "mean", "ci_low", "ci_high"])
-
-
 def stated(claims: list[Claim]) -> dict[str, tuple[float, float]]:
     """What the abstract says of each of QUANTITIES: (least, most) in its unit, NaN for no bound."""
-    found = {claim.id: claim for claim in claims}
+    by_id = {claim.id: claim for claim in claims}
     scale = {"s": 1000.0}  # of a latency that is printed in seconds
     return {
-        name: (one.value_low * scale.get(one.unit, 1), one.value_high * scale.get(one.unit, 1))
-        for name, one in ((name, found[id_]) for name, id_ in STATED.items())
+        name: (
+            claim.value_low * scale.get(claim.unit, 1),
+            claim.value_high * scale.get(claim.unit, 1),
+        )
+        for name, claim in ((name, by_id[id_]) for name, id_ in STATED.items())
     }
 
 
 def beside_stated(table: pd.DataFrame, said: Mapping[str, tuple[float, float]]) -> pd.DataFrame:
-    """A table of `summarised` by `row` as a notebook shows it, with the stated values (`stated`).
+    """A table of `metrics.means` by `row` as a notebook shows it, with what is `stated`.
 
     Columns: setting, quantity, published, ours, interval, n_seeds.
     """

@@ -1,13 +1,12 @@
 """The figures of codel2012: boxes over loads, and a link whose rate changes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cbook import boxplot_stats
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from analysis.errors import require_several
 from analysis.plots import marks
@@ -23,7 +22,7 @@ SHOWN: Final = {
 }
 LOGARITHMIC: Final = ("median_ms",)
 LEAST_MS: Final = 0.01  # shorter delays are drawn as this
-ORDER: Final = tuple(NAMES)  # CoDel, RED, Tail Drop
+FROM_TOP: Final = ("tail_drop", "red", "codel")
 
 
 def color(family: str, palette: Palette) -> str:
@@ -49,34 +48,24 @@ def boxes(
     """
     require_several("values", values, table)
     families = set(table["family"])
-    qdiscs = [*(name for name in ORDER if name in families), *sorted(families - set(ORDER))]
+    names = [*(name for name in NAMES if name in families), *sorted(families - NAMES.keys())]
+    colors = {NAMES.get(name, name): color(name, palette) for name in names}
     figure, axes_of = panels(8.2, 2.7 * len(values) + 0.6, len(values), sharex=True)
-    width = 0.72 / len(qdiscs)
     for axes, value in zip(axes_of[:, 0], values, strict=True):
-        for place, name in enumerate(qdiscs):
-            runs = table[table["family"] == name]
-            groups = {index: runs.loc[runs[by] == tick, value].dropna().to_numpy()
-                      for index, tick in enumerate(ticks)}  # fmt: skip
-            groups = {index: group for index, group in groups.items() if len(group)}
-            shift = (place - (len(qdiscs) - 1) / 2) * width * 1.12
-            stats = [stat for group in groups.values() for stat in boxplot_stats(group)]
-            at = [index + shift for index in groups]
-            marks.boxes(axes, stats, at, width, color(name, palette), palette)
+        groups: dict[str, dict[int, dict[str, Any]]] = {title: {} for title in colors}
+        runs = table.dropna(subset=value).groupby(["family", by])[value]
+        for (name, tick), numbers in runs:
+            place, (stats,) = [*ticks].index(tick), boxplot_stats(numbers.to_numpy())
+            groups[NAMES.get(str(name), str(name))][place] = stats
+        marks.grouped_boxes(axes, groups, colors, palette)
         _bands(axes, list(ticks.values()), palette)
         if value in LOGARITHMIC:
             log_axis(axes.yaxis, (1, 2, 5))
         axes.set_ylabel(SHOWN[value])
-        axes.grid(visible=False, axis="x")
         axes.tick_params(axis="x", length=0)
     axes.set_xticks(range(len(ticks)), list(ticks.values()))
     axes.set_xlabel(title)
-    handles = {
-        NAMES.get(name, name): Patch(
-            facecolor=marks.box_face(color(name, palette), palette), edgecolor=color(name, palette)
-        )
-        for name in qdiscs
-    }
-    legend(figure, handles, handlelength=1.2)
+    legend(figure, marks.box_handles(colors, palette), handlelength=1.2)
     return figure
 
 
@@ -110,41 +99,26 @@ def dynamic(
         6.2 * len(buffers) + 0.4, 9.6, 4, len(buffers), sharex=True, sharey="row",
         height_ratios=[1, 1, 1, 1.35],
     )  # fmt: skip
-    order = ("tail_drop", "red", "codel")
     end_s = max(float(table["time_s"].iloc[-1]) for table in runs.values())
     longest = max(float(table["longest_ms"].max()) for table in runs.values())
-    for column, (suffix, buffer) in enumerate(buffers.items()):
-        for row, name in enumerate(order):
-            axes = rows[row][column]
-            _schedule(axes, rates, end_s, palette, named=row == 0)
-            if (table := runs.get(f"{name}_{suffix}")) is not None:
-                _delay(axes, table, color(name, palette))
+    for (suffix, buffer), column in zip(buffers.items(), rows.T, strict=True):
+        column[0].set_title(buffer, fontsize=12, pad=20)
+        for axes, name in zip(column, FROM_TOP, strict=False):
+            ink, table = color(name, palette), runs.get(f"{name}_{suffix}")
+            _schedule(axes, rates, end_s, palette, named=axes is column[0])
+            if table is not None:
+                delays = table[["least_ms", "median_ms", "longest_ms"]].clip(lower=LEAST_MS)
+                low, middle, high = delays.to_numpy().T
+                axes.fill_between(table["time_s"], low, high, color=ink, alpha=0.35, linewidth=0.3,
+                                  rasterized=True)  # fmt: skip
+                axes.plot(table["time_s"], middle, color=ink, linewidth=0.7, rasterized=True)
+                column[3].plot(table["time_s"], table["kilobytes"], color=ink, label=NAMES[name])
             log_axis(axes.yaxis)
             axes.set_ylim(LEAST_MS, 2 * longest)
-            axes.text(
-                0.008, 0.05, NAMES[name], transform=axes.transAxes, color=color(name, palette),
-                fontsize=11.5, fontweight="bold", va="bottom", zorder=5,
-                bbox={"facecolor": palette.paper, "alpha": 0.85, "linewidth": 0, "pad": 2},
-            )  # fmt: skip
-            axes.grid(visible=False, axis="x")
-        rows[0][column].set_title(buffer, fontsize=12, pad=20)
-        total = rows[3][column]
-        _schedule(total, rates, end_s, palette, named=False)
-        for name in order:
-            if (table := runs.get(f"{name}_{suffix}")) is not None:
-                total.plot(
-                    table["time_s"], table["kilobytes"], color=color(name, palette), linewidth=1.8,
-                    label=NAMES[name],
-                )  # fmt: skip
-        total.set_xlabel("Time (s)")
-        total.grid(visible=False, axis="x")
-        total.set_ylim(bottom=0)
-        total.yaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
-        total.legend(
-            loc="upper left", frameon=True, facecolor=palette.paper, edgecolor="none",
-            framealpha=0.9,
-        )  # fmt: skip
-        total.set_xlim(0, end_s)
+            axes.set_title(NAMES[name], y=0.02, color=ink, fontweight="bold", pad=0)
+        _schedule(column[3], rates, end_s, palette, named=False)
+        column[3].set(xlabel="Time (s)", xlim=(0, end_s), ylim=(0, None))
+        column[3].legend(loc="upper left")
     rows[1][0].set_ylabel("Queue delay of a packet (ms)")
     rows[3][0].set_ylabel("Kilobytes transferred")
     return figure
@@ -163,6 +137,7 @@ def _schedule(
     for (at, rate), end in zip(rates, ends, strict=True):
         if at >= end_s:
             break
+        axes.grid(visible=False, axis="x")
         if at:
             marks.reference(axes, at, palette, upright=True)
         if named:
@@ -171,13 +146,3 @@ def _schedule(
                 xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8.8,
                 color=palette.soft,
             )  # fmt: skip
-
-
-def _delay(axes: Axes, table: pd.DataFrame, ink: str) -> None:
-    low, middle, high = (
-        table[f"{name}_ms"].clip(lower=LEAST_MS) for name in ("least", "median", "longest")
-    )
-    axes.fill_between(
-        table["time_s"], low, high, color=ink, alpha=0.35, linewidth=0.3, rasterized=True
-    )
-    axes.plot(table["time_s"], middle, color=ink, linewidth=0.7, rasterized=True)

@@ -12,7 +12,7 @@ from typing import Final
 import pandas as pd
 
 from analysis.errors import require_texts
-from analysis.measures.metrics import CELL, GOODPUT, INDUCED, confidence_interval
+from analysis.measures.metrics import CELL, GOODPUT, INDUCED, means
 from analysis.runs.dataset import RunFile, find_runs
 from analysis.runs.switches import PAST, eras_of, other_era
 from analysis.words import intervals
@@ -53,7 +53,7 @@ def find_ablation(
     return [run for of in qdiscs for run in runs if run.qdisc == of and run.era in wanted[of]]
 
 
-def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+def effects(per_run: pd.DataFrame) -> pd.DataFrame:
     """One row per cell, switch, base and quantity: qdisc, link, cc, switch, base, quantity, unit,
     n_seeds, effect, ci_low, ci_high.
 
@@ -70,19 +70,15 @@ def effects(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         in_2014 = (PAST, other) if name in ERAS[PAST] else (other, PAST)
         pairs += [(name, DEFAULT_ERA, f"{DEFAULT_ERA}+{name}", DEFAULT_ERA),
                   (name, PAST, *in_2014)]  # fmt: skip
-    found = []
+    parts = []
     for name, base, with_it, without in pairs:
-        if with_it not in by_era or without not in by_era:
-            continue
-        columns = list(EFFECTS)
-        change = (by_era[with_it][columns] - by_era[without][columns]).dropna()
-        for (link, qdisc, cc), rows in change.groupby(keys[:3], observed=True, sort=False):
-            for column, unit in EFFECTS.items():
-                one = confidence_interval(rows[column], level)
-                effect = (unit, one.n, one.mean, one.low, one.high)
-                found.append((link, qdisc, cc, name, base, column, *effect))
+        if with_it in by_era and without in by_era:
+            columns = list(EFFECTS)
+            change = (by_era[with_it][columns] - by_era[without][columns]).dropna().reset_index()
+            parts.append(means(change, keys[:3], columns).assign(switch=name, base=base))
+    table = pd.concat(parts, ignore_index=True).rename(columns={"mean": "effect"})
     names = ["switch", "base", "quantity", "unit", "n_seeds", "effect", "ci_low", "ci_high"]
-    return pd.DataFrame(found, columns=[*CELL[1:], *names])
+    return table.assign(unit=table["quantity"].map(EFFECTS))[[*CELL[1:], *names]]
 
 
 def overview(found: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from typing import Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.measures.metrics import confidence_interval
+from analysis.measures.metrics import means
 from analysis.measures.registry import Metric, Recorded
 from analysis.runs import recorded
 from analysis.runs.dataset import RunFile
@@ -113,15 +113,7 @@ def panel(table: pd.DataFrame, name: str) -> pd.DataFrame:
     long = rows.melt(by, list(shown.columns), var_name="column", value_name="value")
     group = "column" if len(shown.columns) > 1 else "kind"
     long["group"] = long["experiment" if len(shown.experiments) > 1 else group]
-    found = []
-    for (qdisc, of), values in long.groupby(["qdisc", "group"], sort=False):
-        known = values["value"].dropna().astype(float)
-        if not known.empty:
-            one = confidence_interval(known)
-            std = float(known.std())
-            found.append((qdisc, of, one.n, one.mean, std, one.low, one.high))
-    names = ["qdisc", "group", "n_seeds", "mean", "std", "ci_low", "ci_high"]
-    return pd.DataFrame(found, columns=names)
+    return means(long, ["qdisc", "group"], ["value"], more=["std"]).drop(columns="quantity")
 
 
 def overview(table: pd.DataFrame) -> pd.DataFrame:

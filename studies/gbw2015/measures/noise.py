@@ -12,7 +12,7 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.measures.metrics import GOODPUT, INDUCED, confidence_interval
+from analysis.measures.metrics import GOODPUT, INDUCED, means
 from analysis.measures.table import measure_runs
 from analysis.runs.axes import axes
 from analysis.runs.dataset import RunFile
@@ -53,22 +53,19 @@ def by_path(runs: Sequence[RunFile], published: pd.DataFrame) -> pd.DataFrame:
     upload for that alone. Raises DataError for a run that cannot be read.
     """
     measured = measure_runs(runs).assign(path=[path_of(run) for run in runs])
-    rows = []
-    for (path, qdisc), cell in measured.groupby(["path", "qdisc"], sort=False):
-        printed = published[published["qdisc"] == qdisc]
-        for quantity, metric in QUANTITIES.items():
-            way = quantity.split("_")[1]  # of goodputs: download or upload
-            values = printed.loc[
-                (printed["metric"] == metric)
-                & printed["direction"].isin(["round_trip", "one", way]),
-                "value",
-            ]
-            found = confidence_interval(cell[quantity])
-            rows.append(
-                (path, qdisc, quantity, found.n, found.mean, found.low, found.high,
-                 cell[quantity].min(), cell[quantity].max(),
-                 float(values.iloc[0]) if len(values) else float("nan"))
-            )  # fmt: skip
-    columns = ["path", "qdisc", "quantity", "n_seeds", "mean", "ci_low", "ci_high", "least", "most",
-               "published"]  # fmt: skip
-    return pd.DataFrame(rows, columns=columns)
+    table = means(measured, ["path", "qdisc"], list(QUANTITIES), more=["min", "max"])
+    table = table.rename(columns={"min": "least", "max": "most"})
+    table["published"] = [
+        _printed(published[published["qdisc"] == qdisc], quantity)
+        for qdisc, quantity in zip(table["qdisc"], table["quantity"], strict=True)
+    ]
+    columns = ["path", "qdisc", "quantity", "n_seeds", "mean", "ci_low", "ci_high"]
+    return table[[*columns, "least", "most", "published"]]
+
+
+def _printed(values: pd.DataFrame, quantity: str) -> float:
+    """Return the printed value of a quantity, NaN for none; `values` are of one qdisc."""
+    way = quantity.split("_")[1]  # of goodputs: download or upload
+    chosen = values[values["metric"] == QUANTITIES[quantity]]
+    chosen = chosen[chosen["direction"].isin(["round_trip", "one", way])]
+    return float(chosen["value"].iloc[0]) if len(chosen) else float("nan")

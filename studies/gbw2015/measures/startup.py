@@ -15,7 +15,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.measures import rrul
-from analysis.measures.metrics import confidence_interval
+from analysis.measures.metrics import means
 from analysis.measures.registry import Metric, Recorded
 from analysis.runs import recorded
 from analysis.runs.dataset import RunFile
@@ -162,13 +162,9 @@ def ramp(run: pd.DataFrame) -> dict[str, float]:
 def overview(table: pd.DataFrame) -> pd.DataFrame:
     """Of each experiment, link, qdisc and quantity of `measure`: mean over seeds, its interval, and
     n_seeds."""
-    values = measure(table)
-    found = []
-    for (*cell, name), rows in values.groupby([*CELL, "metric"], sort=False):
-        one = confidence_interval(rows["value"])
-        found.append((*cell, QUANTITIES[str(name)], one.mean, one.low, one.high, one.n))
-    columns = [*CELL, "quantity", "mean", "ci_low", "ci_high", "n_seeds"]
-    return pd.DataFrame(found, columns=columns)
+    cells = means(measure(table), [*CELL, "metric"], ["value"])
+    cells = cells.assign(quantity=cells["metric"].map(QUANTITIES))
+    return cells[[*CELL, "quantity", "mean", "ci_low", "ci_high", "n_seeds"]]
 
 
 def measure(table: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.errors import DataError
 from analysis.measures import rrul
-from analysis.measures.metrics import COLUMNS, GOODPUT, INDUCED, confidence_interval, run_metrics
+from analysis.measures.metrics import COLUMNS, GOODPUT, INDUCED, means, run_metrics
 from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import Dataset, RunFile
 from analysis.runs.files import read_json
@@ -106,13 +106,7 @@ def per_run(data: Dataset, runs: Collection[RunFile], rigs: Mapping[str, str]) -
 
 def cells(runs: pd.DataFrame, quantities: Sequence[str]) -> pd.DataFrame:
     """One row per rig, qdisc and quantity: n_seeds, mean, ci_low, ci_high over seeds."""
-    rows = []
-    for (rig, qdisc), group in runs.groupby(["rig", "qdisc"], sort=False):
-        for quantity in quantities:
-            over = confidence_interval(group[quantity])
-            rows.append((rig, qdisc, quantity, over.n, over.mean, over.low, over.high))
-    columns = ["rig", "qdisc", "quantity", "n_seeds", "mean", "ci_low", "ci_high"]
-    return pd.DataFrame(rows, columns=columns)
+    return means(runs, ["rig", "qdisc"], quantities)
 
 
 def overview(table: pd.DataFrame, rigs: Sequence[str], quantities: Sequence[str]) -> pd.DataFrame:

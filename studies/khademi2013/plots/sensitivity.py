@@ -4,21 +4,19 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from analysis.errors import require_positive
 from analysis.plots import marks
 from analysis.plots.panels import grid, legend, panels
+from analysis.plots.rows import dots
 from analysis.plots.style import Palette
 from analysis.runs.settings import Setting, of_setting
 
 from ..packets import QUANTITIES
 
-GROUP: Final = 0.8  # of the distance between two groups, what their boxes take
 START: Final = 0.2  # of the time shown, in which round trips may lie beyond the axis
 MANY: Final = 6  # more groups than this have their names turned
 
@@ -40,21 +38,29 @@ def whisker_boxes(
     """
     shown = quantiles[quantiles["quantity"] == quantity]
     names = list(dict.fromkeys(shown["x"]))
-    aqms = dict(zip(shown["series"], shown["aqm"], strict=True))
+    colors = {
+        series: palette.color(aqm)
+        for series, aqm in dict(zip(shown["series"], shown["aqm"], strict=True)).items()
+    }
+    # boxes are filled of a qdisc that drops, where another marks
+    hollow = [series for series in colors if series.endswith("ECN")]
     printed = "printed_low" in shown and bool(shown["printed_low"].notna().any())
 
     def panel(axes: Axes, setting: Setting) -> None:
         table = of_setting(shown, setting)
-        for place, (series, aqm) in enumerate(aqms.items()):
-            rows = table[table["series"] == series].to_dict("records")
-            shift = GROUP * ((place + 0.5) / len(aqms) - 0.5)
-            at = [names.index(row["x"]) + shift for row in rows]
-            marks.boxes(
-                axes, [_stats(row) for row in rows], at, 0.85 * GROUP / len(aqms),
-                palette.color(aqm), palette, filled=_filled(series),
-            )  # fmt: skip
-            for x, row in zip(at, rows if printed else (), strict=False):
-                ends = (row["printed_low"], row["printed_high"])
+        rows = {
+            series: {names.index(row["x"]): row for row in own.to_dict("records")}
+            for series in colors
+            for own in [table[table["series"] == series]]
+        }
+        groups = {
+            series: {place: _stats(row) for place, row in own.items()}
+            for series, own in rows.items()
+        }
+        places = marks.grouped_boxes(axes, groups, colors, palette, hollow)
+        for series, own in places.items() if printed else ():
+            for place, x in own.items():
+                ends = (rows[series][place]["printed_low"], rows[series][place]["printed_high"])
                 marks.published(axes, (x, x), ends, palette, linestyle="-", linewidth=1)
         for name, value in (marked or {}).items():
             at_x = names.index(name)
@@ -64,14 +70,9 @@ def whisker_boxes(
             axes.tick_params(axis="x", labelrotation=28)
         axes.set(xlim=(-0.6, len(names) - 0.4), xlabel=title)
         axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
-        axes.grid(visible=False, axis="x")
 
     figure = grid(settings, palette, panel)
-    handles: dict[str, Artist] = {}
-    for series, aqm in aqms.items():
-        color = palette.color(aqm)
-        face = marks.box_face(color, palette, filled=_filled(series))
-        handles[series] = Patch(facecolor=face, edgecolor=color, linewidth=1.4)
+    handles = marks.box_handles(colors, palette, hollow)
     if printed:
         diamonds = marks.diamond(palette, palette.ink)
         handles["published median"] = Line2D([], [], linestyle="none", **diamonds)
@@ -106,29 +107,16 @@ def round_trips(
 
 
 def ratios(table: pd.DataFrame, palette: Palette, *, label: str) -> Figure:
-    """Draw bars of ours with intervals over seeds, and the printed values as open diamonds.
+    """Draw a row per number of flows: ours with intervals over seeds, and the printed values.
 
     `table` has flows_per_sender, aqm, ours, ci_low, ci_high and published.
     """
-    figure, ((axes,),) = panels(7.6, 4.6)
-    groups = list(dict.fromkeys(table["flows_per_sender"]))
-    aqms = list(dict.fromkeys(table["aqm"]))
-    for row in table.to_dict("records"):
-        place = (aqms.index(row["aqm"]) + 0.5) / len(aqms) - 0.5
-        x = groups.index(row["flows_per_sender"]) + GROUP * place
-        ours = row["ours"]
-        axes.bar(x, ours, 0.85 * GROUP / len(aqms), color=palette.color(row["aqm"]))
-        marks.whisker(axes, x, ours, (ours - row["ci_low"], row["ci_high"] - ours), palette)
-        marks.published(axes, x, row["published"], palette)
-    marks.reference(axes, 1, palette)
-    axes.set_xticks(range(len(groups)), [str(flows) for flows in groups])
-    axes.set(xlabel="Flows per sender", ylabel=label)
-    axes.grid(visible=False, axis="x")
-    handles: dict[str, Artist] = {aqm: Patch(color=palette.color(aqm)) for aqm in aqms}
-    diamonds = marks.diamond(palette, palette.ink)
-    handles["published"] = Line2D([], [], linestyle="none", **diamonds)
-    legend(figure, handles)
-    return figure
+    rows = table.assign(qdisc=table["aqm"], row=table["flows_per_sender"].astype(str) + " flows",
+                        quantity=label, filled=True, mean=table["ours"])  # fmt: skip
+    printed = rows.assign(mean=rows["published"], ci_low=float("nan"), filled=False)
+    names = rows["row"].unique().tolist()
+    both, about = pd.concat([rows, printed]), ("ours", "published")
+    return dots(both, names, [label], palette, {label: label}, about=about)
 
 
 def _stats(row: dict[Any, Any]) -> dict[str, Any]:
@@ -137,11 +125,6 @@ def _stats(row: dict[Any, Any]) -> dict[str, Any]:
         "med": row["p50"], "q1": row["p25"], "q3": row["p75"],
         "whislo": row["p10"], "whishi": row["p90"], "fliers": [],
     }  # fmt: skip
-
-
-def _filled(series: str) -> bool:
-    """Return whether boxes are filled: those of a qdisc that drops, where another marks (ECN)."""
-    return not series.endswith("ECN")
 
 
 def medians(quantiles: pd.DataFrame, quantity: str) -> pd.DataFrame:

@@ -108,6 +108,17 @@ def test_one_value_has_no_interval() -> None:
         metrics.confidence_interval([])
 
 
+def test_means_of_groups_leave_out_what_is_not_there() -> None:
+    columns = {"qdisc": ["pie", "codel", "pie"], "ms": [1.0, 5.0, 3.0], "s": [math.nan, 2.0, 4.0]}
+    table = metrics.means(pd.DataFrame(columns), ["qdisc"], ["ms", "s"], more=["max"])
+    assert table[["qdisc", "quantity", "n_seeds", "mean", "max"]].to_numpy().tolist() == [
+        ["pie", "ms", 2, 2, 3], ["pie", "s", 1, 4, 4], ["codel", "ms", 1, 5, 5],
+        ["codel", "s", 1, 2, 2],
+    ]  # fmt: skip
+    assert table["ci_low"].iloc[0] == pytest.approx(2 - 12.7062)  # Student's t, one degree
+    assert table["ci_low"].isna().tolist() == [False, True, True, True]
+
+
 def test_interval_covers_the_mean_as_often_as_it_says() -> None:
     random = np.random.default_rng(1)
     draws = random.normal(5, 2, (2000, 4))

@@ -20,7 +20,6 @@ from analysis.runs.published import read_published
 from analysis.runs.settings import Setting
 from emulation.config import ownfile
 from emulation.kinds.qdiscs import KINDS
-from studies.battling2013 import plots as battling
 from studies.gbw2015.plots import distance
 from studies.testbed.measures import scaling
 from studies.testbed.plots import scaling as scaling_plot
@@ -285,11 +284,11 @@ def test_published_values_are_not_drawn_beside_new_reno() -> None:
 
 
 def test_marks_at_the_ends_of_an_axis_are_whole() -> None:
-    cell = {"rig": "one", "quantity": "drops", "mean": 0.0, "ci_low": np.nan, "ci_high": np.nan}
+    cell = {"row": "one", "quantity": "drops", "mean": 0.0, "ci_low": np.nan, "ci_high": np.nan}
     table = pd.DataFrame([cell | {"qdisc": "codel"}, cell | {"qdisc": "pie", "mean": 9.0}])
     measured = scaling.read_scaling(ROOT / "data/rig/scaling.csv")
     with style.styled() as palette:
-        (dots,) = rows_of.rigs(table, ["one"], ["drops"], palette, {"drops": "Drops"}).axes
+        (dots,) = rows_of.dots(table, ["one"], ["drops"], palette, {"drops": "Drops"}).axes
         lines = scaling_plot.scaling(measured, scaling.fit_cost(measured), palette)
     assert not any(line.get_clip_on() for line in dots.lines)
     for axes in lines.axes:
@@ -310,8 +309,28 @@ def test_an_index_has_plain_numbers_on_its_axes() -> None:
     assert {float(one) for one in names if one} >= {0.6, 1}  # no powers of ten
 
 
-def test_a_short_title_stays_in_a_line() -> None:
-    titles = ["Latency of fq_codel", "Latency of pfifo_fast", "Latency that fq_codel saves"]
-    assert [battling._wrapped(one).partition("\n")[0] for one in titles] == [
-        "Latency of fq_codel", "Latency of pfifo_fast", "Latency that fq_codel",
-    ]  # fmt: skip
+def test_dots_of_other_settings_are_hollow_and_wide_intervals_end_at_the_axis() -> None:
+    cell = {"row": "one", "qdisc": "codel", "quantity": "ms", "mean": 10.0, "ci_low": 9.0}
+    table = pd.DataFrame(
+        [cell | {"ci_high": 11.0, "filled": True}, cell | {"ci_high": 99.0, "filled": False}]
+    )
+    with style.styled() as palette:
+        drawn = rows_of.dots(table, ["one"], ["ms"], palette, {"ms": "Wait"}, about=("a", "b"))
+        (axes,) = drawn.axes
+        faces = [line.get_markerfacecolor() for line in axes.lines if line.get_marker() == "D"]
+        assert [face == palette.paper for face in faces] == [False, True]
+    assert axes.get_xlim() == (0, pytest.approx(1.08 * 11))
+    assert max(max(line.get_xdata()) for line in axes.lines) == pytest.approx(1.08 * 11)
+
+
+def test_dots_below_the_end_of_a_logarithmic_axis_are_at_its_end() -> None:
+    cell = {"row": "one", "quantity": "%", "ci_low": np.nan, "ci_high": np.nan}
+    table = pd.DataFrame(
+        [cell | {"qdisc": "codel", "mean": 0.0}, cell | {"qdisc": "pie", "mean": 5}]
+    )
+    with style.styled() as palette:
+        drawn = rows_of.dots(table, ["one"], ["%"], palette, {"%": "Loss"}, least={"%": 0.01})
+    drawn.draw_without_rendering()
+    (axes,) = drawn.axes
+    assert {text.get_text() for text in axes.get_xticklabels()} >= {"≤ 0.01", "0.1"}
+    assert 0.01 in [float(line.get_xdata()[0]) for line in axes.lines]

@@ -90,9 +90,10 @@ def test_the_figure_has_a_panel_a_quantity_and_a_row_a_rig() -> None:
     table = wifi_rigs.cells(runs(), list(wifi_rigs.QUANTITIES))
     names = ["as before", "bounded"]
     with styled() as palette:
-        figure = rows.rigs(
-            table, names, [INDUCED, GOODPUT["upload"]], palette, wifi_rigs.QUANTITIES
-        )
+        figure = rows.dots(
+            table.rename(columns={"rig": "row"}), names, [INDUCED, GOODPUT["upload"]], palette,
+            wifi_rigs.QUANTITIES,
+        )  # fmt: skip
     assert isinstance(figure, Figure)
     first, second = figure.axes
     assert [label.get_text() for label in first.get_yticklabels()] == names
