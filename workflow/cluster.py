@@ -42,11 +42,8 @@ def batches_a_job(batches: int, batch_s: float, jobs: int) -> int:
 def check() -> None:
     """Raise `MissingTool` where this machine cannot submit jobs."""
     if shutil.which("sbatch") is None:
-        raise MissingTool(
-            what="there is no sbatch",
-            where="this machine",
-            todo="call it on a machine from which jobs are submitted, or without --profile slurm",
-        )
+        todo = "call it on a machine from which jobs are submitted, or without --profile slurm"
+        raise MissingTool("there is no sbatch", "this machine", todo)
     _slurm("sinfo", "--noheader")
 
 
@@ -66,11 +63,8 @@ def cancel(name: str) -> int:
     deadline = time.monotonic() + PATIENCE_S
     while living(name):
         if time.monotonic() > deadline:
-            raise EmulationError(
-                f"jobs of an earlier call do not end: {', '.join(living(name))}",
-                "squeue --me",
-                "wait until they have, then call it again",
-            )
+            what = f"jobs of an earlier call do not end: {', '.join(living(name))}"
+            raise EmulationError(what, "squeue --me", "wait until they have, then call it again")
         time.sleep(1)
     return len(jobs)
 
@@ -79,11 +73,8 @@ def _slurm(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-        raise MissingTool(
-            what=f"{command[0]} failed: {said[-1]}",
-            where="Slurm",
-            todo="wait until its controller answers (scontrol ping), then call it again",
-        )
+        todo = "wait until its controller answers (scontrol ping), then call it again"
+        raise MissingTool(f"{command[0]} failed: {said[-1]}", "Slurm", todo)
     return done.stdout
 
 

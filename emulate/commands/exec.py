@@ -195,11 +195,8 @@ def _compare(first: Outcome, again: Outcome, place: Path | None) -> None:
         if place is not None:
             _replace(first.folder, place)
             _replace(again.folder, place.with_name(f"{place.name}-again"))
-        raise NotReproduced(
-            f"a second execution with the same seed gave other bytes: {difference}",
-            "--check",
-            "docs/exec.md says what a program can see of the host",
-        )
+        what = f"a second execution with the same seed gave other bytes: {difference}"
+        raise NotReproduced(what, "--check", "docs/exec.md says what a program can see of the host")
     print(
         f"reproduced: {len(first.record['outputs'])} files are the same bytes, "
         f"{first.ending.virtual_s:.3f} virtual s",
@@ -338,22 +335,16 @@ def _check_output(place: Path | None) -> None:
     is_folder = place.is_dir() and not place.is_symlink()
     names = {path.name for path in place.iterdir()} if is_folder else set()
     if not is_folder or names - execution.LEFT or (names and execution.RECORD not in names):
-        raise ConfigError(
-            "is there already, and no execution has left it",
-            f"--output {place}",
-            "name another folder, or remove it",
-        )
+        what = "is there already, and no execution has left it"
+        raise ConfigError(what, f"--output {place}", "name another folder, or remove it")
 
 
 def _check_room(wanted: Execution) -> None:
     """Raise `ConfigError` where the guest's memory, in which its files are, cannot hold them."""
     files_mib = sum(file.source.stat().st_size for file in wanted.files) / 2**20
     if files_mib > wanted.memory_mib * MOST_FILES:
-        raise ConfigError(
-            f"the files have {files_mib:.0f} MiB, too many for {wanted.memory_mib} MiB of memory",
-            "--memory",
-            f"give '{files_mib / MOST_FILES + 1:.0f} MiB' or more",
-        )
+        what = f"the files have {files_mib:.0f} MiB, too many for {wanted.memory_mib} MiB of memory"
+        raise ConfigError(what, "--memory", f"give '{files_mib / MOST_FILES + 1:.0f} MiB' or more")
 
 
 def _parent(place: Path | None) -> Path | None:

@@ -179,9 +179,8 @@ def follow(
         raise TrafficFailure(what, name, "name a port that the traffic passes")
     states = pd.concat(at_samples, ignore_index=True)
     if len(states) != len(samples) or not samples:
-        raise GuestFailure(
-            f"{len(samples)} samples of counters, {len(states)} in the records", name
-        )
+        what = f"{len(samples)} samples of counters, {len(states)} in the records"
+        raise GuestFailure(what, name)
     exact = root not in BYPASSED and not superpackets
     _check_samples(states[["entered", "left", "marked"]], samples, exact, name)
     end = _end(tail, samples[0], last, exact, name)

@@ -109,11 +109,9 @@ def install() -> Path:
         except (OSError, subprocess.CalledProcessError) as error:
             output = getattr(error, "stderr", "") or getattr(error, "stdout", "") or str(error)
             step = "pip" if "pip" in words else "venv"
-            raise MissingTool(
-                f"{REQUIREMENT} cannot be installed, {step} says: {_last_line(output)}",
-                "--against ns3",
-                "it needs a network, pip, venv (python3-venv) and Linux on x86-64",
-            ) from None
+            what = f"{REQUIREMENT} cannot be installed, {step} says: {_last_line(output)}"
+            todo = "it needs a network, pip, venv (python3-venv) and Linux on x86-64"
+            raise MissingTool(what, "--against ns3", todo) from None
     done.touch()
     return python
 

@@ -61,11 +61,8 @@ class PrivateApt:
         etc: Path = Path("/etc/apt"),
     ) -> None:
         if shutil.which("apt-get") is None:
-            raise MissingTool(
-                what="apt-get is not installed (package apt)",
-                where="this machine",
-                todo="run on Debian or in the container image: the Dockerfile makes one",
-            )
+            todo = "run on Debian or in the container image: the Dockerfile makes one"
+            raise MissingTool("apt-get is not installed (package apt)", "this machine", todo)
         for name in ("lists/partial", "cache/archives/partial", "parts"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / "status").touch()
@@ -74,11 +71,8 @@ class PrivateApt:
         self.folder = folder
         sources = _sources(etc, components, suites)
         if not sources:
-            raise MissingTool(
-                what="no Debian package source is set up",
-                where=str(etc),
-                todo="add one for this release of Debian, with the component non-free",
-            )
+            todo = "add one for this release of Debian, with the component non-free"
+            raise MissingTool("no Debian package source is set up", str(etc), todo)
 
         for name, text in sources.items():
             (folder / "parts" / name).write_text(text)
@@ -184,21 +178,17 @@ class PrivateApt:
         if result.returncode or errors:
             if names := _ABSENT.findall(result.stderr):
                 raise _absent(name or other for name, other in names)
-            raise MissingTool(
-                what=f"apt-get {arguments[0]}: " + "; ".join(errors or [result.stderr.strip()]),
-                where="the package sources of /etc/apt",
-                todo="check that this machine reaches its Debian mirror, then run it again",
-            )
+            what = f"apt-get {arguments[0]}: " + "; ".join(errors or [result.stderr.strip()])
+            todo = "check that this machine reaches its Debian mirror, then run it again"
+            raise MissingTool(what, "the package sources of /etc/apt", todo)
         return result.stdout
 
 
 def _absent(names: Iterable[str]) -> MissingTool:
     """Return the error that the package sources, which answer, do not have packages."""
-    return MissingTool(
-        what=f"the Debian release of this machine has no package {', '.join(names)}",
-        where="the package sources of /etc/apt",
-        todo="look for its name with 'apt-cache search'",
-    )
+    what = f"the Debian release of this machine has no package {', '.join(names)}"
+    todo = "look for its name with 'apt-cache search'"
+    return MissingTool(what, "the package sources of /etc/apt", todo)
 
 
 def mirrors(etc: Path = Path("/etc/apt")) -> tuple[str, ...]:

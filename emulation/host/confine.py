@@ -205,11 +205,9 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except subprocess.SubprocessError as error:
-        raise MissingTool(
-            f"the host does not let a process behind its wall: {error}",
-            f"{VARIABLE}={wall().value}",
-            f"set {VARIABLE} to another wall (SECURITY.md)",
-        ) from error
+        what = f"the host does not let a process behind its wall: {error}"
+        todo = f"set {VARIABLE} to another wall (SECURITY.md)"
+        raise MissingTool(what, f"{VARIABLE}={wall().value}", todo) from error
 
 
 def program_of(pid: int) -> int:

@@ -121,11 +121,9 @@ def named(name: str, progress: Progress = quiet, cache: Path | None = None) -> K
         return build(series=name, progress=progress, cache=cache)
     if (kernel := load((cache or cache_dir("kernel")) / name)) is not None:
         return kernel
-    raise KernelBuildError(
-        what=f"no kernel '{name}' is in the cache",
-        where=str(cache or cache_dir("kernel")),
-        todo="`emulate kernel list` shows those that are",
-    )
+    what = f"no kernel '{name}' is in the cache"
+    todo = "`emulate kernel list` shows those that are"
+    raise KernelBuildError(what, str(cache or cache_dir("kernel")), todo)
 
 
 def check_named(name: str) -> None:
@@ -238,11 +236,9 @@ def _build(
     tree = sources.unpack(source, scratch)
     release = sources.release(tree)
     if sources.series(release) != recipe.series:
-        raise KernelBuildError(
-            what=f"is the source of {release}, not of {recipe.series}",
-            where=str(source.path),
-            todo=f"build it with --series {sources.series(release)}",
-        )
+        what = f"is the source of {release}, not of {recipe.series}"
+        todo = f"build it with --series {sources.series(release)}"
+        raise KernelBuildError(what, str(source.path), todo)
     ingredients = recipes.inputs(recipe, make.compiler_version() or "", make.SETTINGS)
     digest = recipes.digest(source.sha256, ingredients)
     log = scratch / "build.log"

@@ -97,11 +97,9 @@ def check_tools(tools: tuple[tuple[str, str], ...] = TOOLS) -> None:
         if not (Path(tool).exists() if tool.startswith("/") else shutil.which(tool))
     ]
     if absent:
-        raise MissingTool(
-            what="building a kernel needs " + ", ".join(tool for tool, _ in absent),
-            where="this machine",
-            todo="install " + " ".join(package for _, package in absent),
-        )
+        what = "building a kernel needs " + ", ".join(tool for tool, _ in absent)
+        todo = "install " + " ".join(package for _, package in absent)
+        raise MissingTool(what, "this machine", todo)
 
 
 def first_error(log: str) -> str:
@@ -121,10 +119,8 @@ def apply_patches(recipe: Recipe, tree: Path, log: Path) -> None:
         said: list[str] = []
         if run(command, tree, log, said.append):
             name = f"{patch.path.parent.name}/{patch.name}"
-            raise KernelBuildError(
-                what=f"{name} does not apply to {recipe.series}: {_failed_hunk(said)}",
-                todo="make a version of the patch for this source",
-            )
+            what = f"{name} does not apply to {recipe.series}: {_failed_hunk(said)}"
+            raise KernelBuildError(what, todo="make a version of the patch for this source")
 
 
 def _failed_hunk(output: list[str]) -> str:
@@ -196,10 +192,8 @@ def compile_tree(
 
     progress("compile", 0)
     if run(command, tree, log, count):
-        raise KernelBuildError(
-            what=f"the build failed: {first_error(log.read_text())}",
-            todo="read the log from that line on",
-        )
+        what = f"the build failed: {first_error(log.read_text())}"
+        raise KernelBuildError(what, todo="read the log from that line on")
     progress("compile", 1)
 
 

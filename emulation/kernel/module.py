@@ -70,11 +70,8 @@ def source(folder: Path) -> ModuleSource:
         return ModuleSource(folder.name, folder, digest, plugin=True)
     named = _NAMED.findall((folder / KBUILD).read_text(errors="replace"))
     if len(named) != 1:
-        raise KernelBuildError(
-            what=f"it names {len(named)} modules instead of 1",
-            where=str(folder / KBUILD),
-            todo="write one line `obj-m := NAME.o`",
-        )
+        what = f"it names {len(named)} modules instead of 1"
+        raise KernelBuildError(what, str(folder / KBUILD), "write one line `obj-m := NAME.o`")
     return ModuleSource(named[0].replace("-", "_"), folder, digest)
 
 
@@ -94,11 +91,9 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None, is_ours: bool
         return cached
     tree = kernel.path.parent / "build"
     if not tree.is_dir():
-        raise KernelBuildError(
-            what="this kernel has no files to build modules against",
-            where=str(kernel.path.parent),
-            todo="remove that folder and run `emulate kernel build`",
-        )
+        what = "this kernel has no files to build modules against"
+        todo = "remove that folder and run `emulate kernel build`"
+        raise KernelBuildError(what, str(kernel.path.parent), todo)
     try:
         seal.check(tree)
     except DamagedCache as error:
@@ -150,11 +145,9 @@ def _with_controls(module: Module, source: ModuleSource) -> Module:
     text = module.path.read_bytes() if module.path else b""
     for name in source.controls:
         if f"{name}\0".encode() not in text:
-            raise KernelBuildError(
-                what=f"registers no congestion control '{name}'",
-                where=str(source.folder),
-                todo="call it as its struct tcp_congestion_ops does, under `controls:` and by --cc",
-            )
+            what = f"registers no congestion control '{name}'"
+            todo = "call it as its struct tcp_congestion_ops does, under `controls:` and by --cc"
+            raise KernelBuildError(what, str(source.folder), todo)
     return module
 
 
@@ -170,11 +163,9 @@ def put(modules: Iterable[Module], job: Path) -> None:
 def _sources(folder: Path) -> list[Path]:
     """Return the files that a module is made of; raise `KernelBuildError` where there is none."""
     if not (folder / KBUILD).is_file() and not _is_plugged(folder):
-        raise KernelBuildError(
-            what="there is no file Kbuild in it, so it is not a module",
-            where=str(folder),
-            todo="write one: `obj-m := NAME.o`, and NAME.c next to it",
-        )
+        what = "there is no file Kbuild in it, so it is not a module"
+        todo = "write one: `obj-m := NAME.o`, and NAME.c next to it"
+        raise KernelBuildError(what, str(folder), todo)
     paths = (path for pattern in INPUTS for path in folder.glob(pattern))
     return sorted(path for path in paths if path.is_file())
 
@@ -215,11 +206,8 @@ def _compile_plugin(path: Path, failed_log: Path) -> Path:
     if make.run([*command, "-o", made.name, path.name], path.parent, log, reach=reach):
         shutil.copyfile(log, failed_log)
         fault = make.first_error(log.read_text()) or "the compiler failed"
-        raise KernelBuildError(
-            what=f"the plugin {path.name} does not build: {fault}",
-            where=str(failed_log),
-            todo="see the log",
-        )
+        what = f"the plugin {path.name} does not build: {fault}"
+        raise KernelBuildError(what, str(failed_log), "see the log")
     return made
 
 
@@ -242,7 +230,6 @@ def _compile(tree: Path, sources: list[Path], place: Path, failed_log: Path) -> 
         shutil.copyfile(log, failed_log)
         fault = make.first_error(log.read_text()) or f"it made {len(built)} modules instead of 1"
         fault = fault.replace(f"{place}/", "")  # a copy, which is gone by now
-        raise KernelBuildError(
-            what=f"the module does not build: {fault}", where=str(failed_log), todo="see the log"
-        )
+        what = f"the module does not build: {fault}"
+        raise KernelBuildError(what, str(failed_log), "see the log")
     return built

@@ -36,10 +36,8 @@ _OPTION = re.compile(r'(CONFIG_\w+)=(y|n|-?\d+|0x[0-9a-fA-F]+|"[^"]*")(?:\s+#\s*
 def parse_series(text: str) -> tuple[int, int]:
     """Parse `6.12` as (6, 12); raise `KernelBuildError` for anything else."""
     if not re.fullmatch(r"\d+\.\d+", text):
-        raise KernelBuildError(
-            what=f"{text!r} is not a kernel series",
-            todo=f"name one without an update, of those here: {', '.join(all_series())}",
-        )
+        todo = f"name one without an update, of those here: {', '.join(all_series())}"
+        raise KernelBuildError(f"{text!r} is not a kernel series", todo=todo)
     major, minor = text.split(".")
     return int(major), int(minor)
 
@@ -131,11 +129,8 @@ def parse_fragment(text: str, name: str, series: str) -> list[Option]:
             continue
         match = _OPTION.fullmatch(line.rstrip())
         if match is None:
-            raise KernelBuildError(
-                what=f"not an option: {line.strip()!r}",
-                where=f"{name}:{number}",
-                todo="write CONFIG_NAME=y, =n, a number or a quoted string, then at most a range",
-            )
+            todo = "write CONFIG_NAME=y, =n, a number or a quoted string, then at most a range"
+            raise KernelBuildError(f"not an option: {line.strip()!r}", f"{name}:{number}", todo)
         option, value, releases = match.groups()
         try:
             if releases and not in_range(series, releases):
@@ -181,11 +176,8 @@ def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
         where = f"{folder.name}/series:{number}"
         mark = words[1] if len(words) == 3 else ""
         if len(words) not in (2, 3) or mark not in ("", "none", "host"):
-            raise KernelBuildError(
-                what=f"not a line of a series: {line.strip()!r}",
-                where=where,
-                todo="write RELEASES FILE, as 6.12..6.15 6.12/name.patch",
-            )
+            todo = "write RELEASES FILE, as 6.12..6.15 6.12/name.patch"
+            raise KernelBuildError(f"not a line of a series: {line.strip()!r}", where, todo)
         upstream = mark == "none"
         path = folder / words[-1]
         try:
@@ -193,15 +185,10 @@ def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
         except ValueError as error:
             raise KernelBuildError(what=str(error), where=where) from error
         if not upstream and not path.is_file():
-            raise KernelBuildError(
-                what=f"there is no {path}", where=where, todo="add the patch or drop its line"
-            )
+            raise KernelBuildError(f"there is no {path}", where, "add the patch or drop its line")
         if applies and covered.get(path.name):
-            raise KernelBuildError(
-                what=f"a second version of {path.name} for {series}",
-                where=where,
-                todo="make the ranges disjoint",
-            )
+            what = f"a second version of {path.name} for {series}"
+            raise KernelBuildError(what, where, "make the ranges disjoint")
         covered[path.name] = covered.get(path.name, False) or applies
         if applies and not upstream:
             sha256 = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -31,11 +31,9 @@ class Source:
 def of_file(path: Path) -> Source:
     """Return the user's own .deb or tarball; raise `KernelBuildError` if there is no such file."""
     if not path.is_file():
-        raise KernelBuildError(
-            what="no such file" if not path.exists() else "not a file",
-            where=str(path),
-            todo="name a kernel's source as .tar, .tar.gz, .tar.xz or .deb",
-        )
+        what = "no such file" if not path.exists() else "not a file"
+        todo = "name a kernel's source as .tar, .tar.gz, .tar.xz or .deb"
+        raise KernelBuildError(what, str(path), todo)
     return Source(path, sha256(path), version="", known=False)
 
 
@@ -70,10 +68,9 @@ def fetch(origin: Origin, folder: Path) -> Source:
         version, digest = came.name.split("_")[1].replace("%3a", ":"), sha256(came)
         digests = {deb.version: deb.sha256 for deb in origin.known}
         if digest != digests.get(version, digest):
-            raise KernelBuildError(
-                what=f"{came.name} has the digest {digest}, LOCK.toml says {digests[version]}",
-                todo="find out which of the two is wrong before building anything from it",
-            )
+            what = f"{came.name} has the digest {digest}, LOCK.toml says {digests[version]}"
+            todo = "find out which of the two is wrong before building anything from it"
+            raise KernelBuildError(what, todo=todo)
         path = folder / Deb(origin.package, version, digest).file
         came.rename(path)
     return Source(path, digest, version, known=version in digests)

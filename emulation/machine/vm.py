@@ -315,11 +315,9 @@ def memory_folder(memory_mib: int) -> Path:
         room_mib = about.f_bavail * about.f_frsize >> 20
         if not about.f_flag & os.ST_NOEXEC and room_mib >= memory_mib:
             return Path(name)
-    raise MissingTool(
-        what=f"no temporary folder has {memory_mib} MiB of room and may hold executable memory",
-        where="$TMPDIR, /dev/shm, /tmp, /var/tmp",
-        todo="set TMPDIR to a folder on a file system mounted without noexec",
-    )
+    what = f"no temporary folder has {memory_mib} MiB of room and may hold executable memory"
+    todo = "set TMPDIR to a folder on a file system mounted without noexec"
+    raise MissingTool(what, "$TMPDIR, /dev/shm, /tmp, /var/tmp", todo)
 
 
 def _reach(machine: Machine, folder: Path, memory: Path) -> confine.Reach:
@@ -430,20 +428,16 @@ def check_complaints(folder: Path, ending: Ending, may_crash: bool = False) -> N
         last_words = ""
         for line in read_text(folder / name).splitlines():
             if NO_INIT in line:
-                raise GuestFailure(
-                    what=f"the guest's kernel says: {line.strip()}{last_words}",
-                    where=f"{ending.virtual_s:.3f} s",
-                    todo="a program ended its first process, or took the files of that away",
-                )
+                what = f"the guest's kernel says: {line.strip()}{last_words}"
+                todo = "a program ended its first process, or took the files of that away"
+                raise GuestFailure(what, f"{ending.virtual_s:.3f} s", todo)
             if line.strip() and not line.startswith("["):  # the kernel's begin with the time
                 last_words = f"; said last: {line.strip()[:200]}"
             if any(complaint in line for complaint in complaints):
                 short = any(complaint in line for complaint in NO_MEMORY)
-                raise GuestFailure(
-                    what=f"the guest's kernel says: {line.strip()}",
-                    where=f"{ending.virtual_s:.3f} s",
-                    todo="give it more `memory` in the experiment" if short else f"see {name}",
-                )
+                what = f"the guest's kernel says: {line.strip()}"
+                todo = "give it more `memory` in the experiment" if short else f"see {name}"
+                raise GuestFailure(what, f"{ending.virtual_s:.3f} s", todo)
 
 
 def _short_of_memory(folder: Path) -> bool:

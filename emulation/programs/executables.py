@@ -152,11 +152,8 @@ def _libraries(root: GuestRoot, guest_path: str, elf: Elf) -> Iterator[Path]:
             path = None if place is None else root.find(place)
             library_elf = None if path is None else read_elf(path)
             if place is None or path is None or library_elf is None:
-                raise MissingTool(
-                    f"needs the library {library}, which the guest lacks",
-                    user,
-                    "name its package with --package, or the file with --file and an rpath",
-                )
+                todo = "name its package with --package, or the file with --file and an rpath"
+                raise MissingTool(f"needs the library {library}, which the guest lacks", user, todo)
             _check_machine(place, library_elf)
             missing = user_elf.wants.get(library, frozenset()) - library_elf.has
             if missing:

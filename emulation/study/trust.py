@@ -205,9 +205,8 @@ def _store() -> Path:
     """Return the folder with an empty file per yes; `ConfigError` where others can write to it."""
     folder = cache_dir("trust")
     if folder.stat().st_uid != os.getuid():
-        raise ConfigError(
-            "belongs to another user", str(folder), "set XDG_CACHE_HOME to a folder of yours"
-        )
+        what = "belongs to another user"
+        raise ConfigError(what, str(folder), "set XDG_CACHE_HOME to a folder of yours")
     folder.chmod(0o700)
     return folder
 

@@ -50,9 +50,8 @@ class Probe:
         if kind not in KINDS:
             close = difflib.get_close_matches(kind, KINDS, n=1)
             hint = f", did you mean '{close[0]}'?" if close else ""
-            raise ConfigError(
-                f"unknown kind '{kind}'{hint}", _where(text), f"write {forms(' or ')}"
-            )
+            what = f"unknown kind '{kind}'{hint}"
+            raise ConfigError(what, _where(text), f"write {forms(' or ')}")
         about = KINDS[kind]
         interval = about.interval
         if rest and interval and rest[0][:1].isdigit():

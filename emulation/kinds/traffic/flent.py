@@ -179,19 +179,14 @@ def check_flows(file: Path) -> None:
         and not reports.get(name, {}).get("BYTES_RECVD")
     )
     if idle or not results:
-        raise TrafficFailure(
-            what="no data moved in " + (", ".join(idle) or "any flow"),
-            where=file.name,
-            todo="look at flent.log",
-        )
+        what = "no data moved in " + (", ".join(idle) or "any flow")
+        raise TrafficFailure(what, file.name, "look at flent.log")
     unfinished = sorted(
         name
         for name, about in reports.items()
         if name.startswith("TCP") and about.get("RUNNER") == NETPERF and "ELAPSED_TIME" not in about
     )
     if unfinished:
-        raise TrafficFailure(
-            what="netperf ended without its result: " + ", ".join(unfinished),
-            where=file.name,
-            todo="look at flent.log; a flow that starves can lose netperf's control connection",
-        )
+        what = "netperf ended without its result: " + ", ".join(unfinished)
+        todo = "look at flent.log; a flow that starves can lose netperf's control connection"
+        raise TrafficFailure(what, file.name, todo)
