@@ -124,7 +124,9 @@ def run(args: argparse.Namespace) -> int:
     built, root = named(series), rootfs.build()
     layers = (layer.build(root, args.package),) if args.package else ()
     wanted = replace(wanted, layers=(*layers, *system(root)))
-    warnings = _examine(wanted, root)
+    from emulation.programs import instructions
+
+    warnings = instructions.of_programs(_guest(wanted, root), wanted.command[:1], wanted.files)
     for text in (*_of_host(wanted, root), *warnings):
         _warn(text)
     keep = cache_dir("failed") / f"exec-{os.getpid()}"
@@ -222,24 +224,6 @@ def _of_host(wanted: Execution, root: RootFs) -> Iterator[str]:
             todo = f"write {shlex.quote(str(Path(word).relative_to(here)))}"
             todo += " and name the folder with --file" if Path(word).is_dir() else ""
         yield f"{word} is on this machine and not in the guest; {todo}"
-
-
-def _examine(wanted: Execution, root: RootFs) -> list[str]:
-    """Return warnings about the programs; raise `MissingTool` if the guest cannot start one."""
-    from emulation.programs import executables, instructions
-
-    guest = _guest(wanted, root)
-    used = list(executables.check(guest, wanted.command[0]))
-    for file in wanted.files:
-        if file.mode & 0o100 and executables.read_elf(file.source) is not None:
-            used += executables.check(guest, f"./{file.path}")
-    names = {file.source: file.path for file in wanted.files}
-    return [
-        text
-        for path in dict.fromkeys(used)
-        if not guest.is_of_root(path) and executables.read_elf(path) is not None
-        for text in instructions.warnings(names.get(path, path.name), instructions.scan(path))
-    ]
 
 
 def requested(args: argparse.Namespace) -> tuple[Execution, str]:

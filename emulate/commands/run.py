@@ -330,6 +330,8 @@ def _print(run: Run, result: Result, as_json: bool) -> None:
     ending = result.ending
     for note in ending.notes if ending else ():
         print(f"note: {run.id}: {note}", file=sys.stderr, flush=True)
+    for text in datafile.read_json(result.provenance).get("warnings", ()) if ending else ():
+        print(f"warning: {run.id}: {text}", file=sys.stderr, flush=True)
     if as_json:
         line: dict[str, Any] = {"run": run.id, "data": str(result.data), "cached": ending is None}
         if ending is not None:

@@ -5,29 +5,56 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import logging
 import os
+import re
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+_log = logging.getLogger(__name__)
+
+#: What is never changed after it was made.
+_SEALED = re.compile(r"[0-9a-f]{16}(\.seal|\.json)?")
 
 
 def cache_dir(kind: str) -> Path:
     """Return the folder `kind` below `$XDG_CACHE_HOME/qdisc-lab`, made if it does not exist.
 
-    If the home folder cannot be written, it is a folder of the user below the temporary folder.
+    If that cannot be written, it is a folder of the user below the temporary folder, with links to
+    the kernels, root file systems, layers and modules that lie in the other: they are only read.
     """
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    for root in (Path(base), Path(tempfile.gettempdir()) / f"cache-{os.getuid()}"):
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    other = Path(tempfile.gettempdir()) / f"cache-{os.getuid()}"
+    for root in (base, other):
         path = root / "qdisc-lab" / kind
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError:
             continue
         if os.access(path, os.W_OK):
+            if root == other:
+                _warn(base / "qdisc-lab", other / "qdisc-lab")
+                _link(base / "qdisc-lab" / kind, path)
             return path
     raise PermissionError(f"no cache folder can be written: set XDG_CACHE_HOME (tried {base})")
+
+
+@lru_cache
+def _warn(base: Path, other: Path) -> None:
+    _log.warning("%s cannot be written: it is only read, and what is new goes to %s", base, other)
+
+
+def _link(base: Path, place: Path) -> None:
+    """Link what `base` has, with its seals and records, into `place`, unless that has its own."""
+    with suppress(OSError):  # no such folder, or it cannot be read either
+        for path in base.iterdir():
+            if _SEALED.fullmatch(path.name):
+                with suppress(FileExistsError):
+                    (place / path.name).symlink_to(path)
 
 
 def remembered(kind: str, subject: str, state: str, make: Callable[[], Any]) -> Any:

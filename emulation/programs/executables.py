@@ -101,7 +101,10 @@ def check(root: GuestRoot, name: str, scripts: tuple[str, ...] = ()) -> tuple[Pa
     guest_path = root.program(name)
     path = None if guest_path is None else root.find(guest_path)
     if guest_path is None or path is None:
-        raise MissingTool("is neither in the guest nor below the current folder", name, _todo(name))
+        what, todo = "is neither in the guest nor below the current folder", _todo(name)
+        if "/" not in name and (places := root.outside_path(name)):
+            what, todo = "is not where a shell looks for it", f"write {' or '.join(places)}"
+        raise MissingTool(what, name, todo)
     if not path.stat().st_mode & 0o100:
         todo = f"chmod +x {name}" + (f", or run python3 {name}" if name.endswith(".py") else "")
         raise MissingTool("is not executable", name, todo)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import X_OK, access, walk
 from os.path import exists, isfile, islink
 from pathlib import Path, PurePosixPath
 
@@ -45,6 +46,16 @@ class GuestRoot:
             return name if self.find(name) else None
         paths = [f"{folder}/{name}" for folder in PATH]
         return next((path for path in paths if self.find(path) is not None), None)
+
+    def outside_path(self, name: str) -> list[str]:
+        """Return the paths in the guest of programs of that name that its layers have."""
+        paths = (
+            (layer, Path(folder, name))
+            for layer in self.folders[:-1]
+            for folder, _, names in walk(layer)
+            if name in names
+        )
+        return sorted(f"/{path.relative_to(top)}" for top, path in paths if access(path, X_OK))
 
     def is_of_root(self, path: Path) -> bool:
         """Return whether a file of the host is in the root file system, the lowest folder."""

@@ -8,8 +8,9 @@ trapped everywhere. A program that contains one need not use it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import capstone
@@ -17,7 +18,9 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from emulation.programs.executables import elf_of
+from emulation.programs.executables import check, elf_of, read_elf
+from emulation.programs.guest_root import GuestRoot
+from emulation.programs.taken import TakenFile
 
 #: Instructions that return random numbers, and those that identify the processor or the CPU.
 RANDOM = ("rdrand", "rdseed")
@@ -52,6 +55,30 @@ def warnings(name: str, instructions: Iterable[Instruction]) -> Iterator[str]:
                 for each in of_kind
             )
             yield f"{name} has {listed}: {why}, if it uses them"
+
+
+def of_programs(guest: GuestRoot, commands: Iterable[str], files: Sequence[TakenFile]) -> list[str]:
+    """Return warnings about `commands` and the programs among the `files` that a guest gets.
+
+    What its root file system has is known, and needs none. Raises `MissingTool` if the guest cannot
+    start one.
+    """
+    used = [path for command in dict.fromkeys(commands) for path in check(guest, command)]
+    for file in files:
+        if file.mode & 0o100 and read_elf(file.source) is not None:
+            used += check(guest, f"./{file.path}")
+    names = {file.source: file.path for file in files}
+    return [
+        text
+        for path in dict.fromkeys(used)
+        if not guest.is_of_root(path) and read_elf(path) is not None
+        for text in warnings(names.get(path, path.name), _scan(path, path.stat().st_mtime_ns))
+    ]
+
+
+@lru_cache
+def _scan(path: Path, changed_ns: int) -> tuple[Instruction, ...]:
+    return scan(path)
 
 
 def scan(path: Path) -> tuple[Instruction, ...]:

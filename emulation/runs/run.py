@@ -27,6 +27,8 @@ from emulation.kinds.traffic import flent
 from emulation.machine import layer, provenance, trace, vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
+from emulation.programs.guest_root import GuestRoot
+from emulation.programs.taken import TakenFile, mode
 from emulation.runs import speed
 from emulation.runs.index import GUESTS, KERNEL_LOGS, RunFile, run_file
 from emulation.study import trust
@@ -112,6 +114,7 @@ def execute(
     storage.require_room(data)
     sampler = module.build(kernel, module.SOURCES / probe.MODULE) if probes else None
     machine = replace(machine_of(run, kernel, root), trace=traced, probe=sampler)
+    warnings = warnings_of(run, machine)
     # Taken before the boot, as somebody may change a program of the study during the run.
     identity = provenance.identity(run, machine, kernel, root)
     with scratch.folder() as folder:
@@ -124,6 +127,7 @@ def execute(
             with scratch.reading():
                 qdiscs = json.loads((out / "qdiscs.json").read_text()) if nodes else {}
                 entries = provenance.record(run, identity, kernel, ending, qdiscs, *files)
+                entries |= {"warnings": warnings} if warnings else {}
                 entries |= {"probes": list(map(str, probes))} if probes else {}
                 entries |= run.traffic.record(run, out, ending.steps, qdiscs)
             if measure is not None:
@@ -191,6 +195,21 @@ def machine_of(run: Run, kernel: Kernel, root: RootFs) -> vm.Machine:
         modules=module.needed(kernel, job_of(run), modules_of(run)),
         layers=(layer.build(root, run.traffic.debian),) if run.traffic.debian else (),
     )
+
+
+def warnings_of(run: Run, machine: vm.Machine) -> list[str]:
+    """Return what the programs of `run` have that neither virtual time nor the seed decides.
+
+    Raises `MissingTool` if the guest cannot start one.
+    """
+    programs = job_of(run).get("traffic", {}).get("programs", ())
+    if not programs:
+        return []
+    from emulation.programs import instructions  # a disassembler
+
+    files = [TakenFile(name, path, mode(path)) for name, path in run.traffic.sources()]
+    guest = GuestRoot([*(layer.path for layer in machine.layers), machine.root], files)
+    return instructions.of_programs(guest, [program["command"][0] for program in programs], files)
 
 
 def boot(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Event
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from emulation.host import cache
+from emulation.host import cache, storage
 
 
 @pytest.fixture
@@ -92,3 +93,29 @@ def test_states_tell_of_each_file_and_of_links_that_lead_nowhere(tmp_path: Path)
     assert [line.split()[1] for line in before] == ["7", "3"]
     os.utime(tmp_path / "x", (0, 0))
     assert before[1] not in cache.states(tmp_path)
+
+
+def test_a_cache_that_cannot_be_written_is_read_where_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    digest = "0123456789abcdef"
+    sealed = tmp_path / "image/qdisc-lab/kernel"
+    (sealed / digest).mkdir(parents=True)
+    for name in (f"{digest}/linux", f"{digest}.seal", f"{digest}.json", "lock"):
+        (sealed / name).write_text("sealed")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "image"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != sealed and may(path, mode))
+    used = cache.cache_dir("kernel")
+    assert used == tmp_path / f"cache-{os.getuid()}/qdisc-lab/kernel"
+    assert {path.name for path in used.iterdir()} == {digest, f"{digest}.seal", f"{digest}.json"}
+    assert (used / digest / "linux").read_text() == "sealed"
+    storage.remove(used / digest)  # as one that is damaged is
+    (used / digest).mkdir()
+    assert cache.cache_dir("kernel") == used
+    assert not list((used / digest).iterdir())
+    assert (sealed / digest / "linux").exists()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{sealed.parent} cannot be written: it is only read, and what is new goes to {used.parent}"
+    ]

@@ -69,6 +69,19 @@ def test_paths_of_the_guest(guest: GuestRoot, tmp_path: Path) -> None:
     assert not guest.is_of_root(tmp_path / "layer/usr/bin/tool")
 
 
+def test_a_program_of_a_layer_that_no_shell_finds_is_named_by_its_path(
+    guest: GuestRoot, tmp_path: Path
+) -> None:
+    java = tmp_path / "layer/usr/lib/jvm/java-17/bin/java"
+    java.parent.mkdir(parents=True)
+    java.write_text("")
+    with pytest.raises(MissingTool, match="is neither in the guest nor below"):
+        executables.check(guest, "java")
+    java.chmod(0o755)
+    with pytest.raises(MissingTool, match=r"looks for it; write /usr/lib/jvm/java-17/bin/java$"):
+        executables.check(guest, "java")
+
+
 def host_with(*files: Path) -> GuestRoot:
     """The host's own root as that of a guest, and files taken along."""
     return GuestRoot([Path("/")], [TakenFile(path.name, path, 0o755) for path in files])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,12 @@ import pytest
 
 from emulation.config.catalogue import select
 from emulation.config.job import job_of
+from emulation.errors import MissingTool
 from emulation.kinds.traffic import outputs
+from emulation.machine import vm
+from emulation.machine.layer import Layer
 from emulation.model.run import Experiment, Run
+from emulation.runs.run import warnings_of
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
@@ -149,6 +155,28 @@ def test_files_are_part_of_what_a_run_is(sender: Path, first_of: Read) -> None:
     sender.write_text("#!/usr/bin/python3\n")
     sender.chmod(0o644)
     assert job_of(run)["traffic"]["files"] == [{**told["files"][0], "mode": 0o644}]
+
+
+def test_instructions_that_no_seed_decides_are_told_of_the_studys_programs(
+    sender: Path, first_of: Read, tmp_path: Path
+) -> None:
+    def compile_to(path: Path, instruction: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = f'void _start(void) {{ asm volatile ("{instruction}" ::: "rax"); }}'
+        command = ["gcc", "-static", "-nostdlib", "-x", "c", "-o", path, "-"]
+        subprocess.run(command, input=text, text=True, check=True)
+
+    (run,) = select(first_of(STUDY))
+    for name in ("layer/usr/bin/iperf3", "root/usr/bin/python3", "root/usr/bin/ls"):
+        compile_to(tmp_path / name, "nop")
+    machine = vm.Machine(Path("linux"), tmp_path / "root", 1, 256)
+    layers = (Layer(tmp_path / "layer", "0" * 16, {}),)
+    assert warnings_of(run, replace(machine, layers=layers)) == []
+    compile_to(sender, "rdrand %%rax")
+    (text,) = warnings_of(run, replace(machine, layers=layers))
+    assert text.startswith("sender.py has RDRAND (1x, first at 0x")
+    with pytest.raises(MissingTool, match="iperf3: is neither in the guest"):
+        warnings_of(run, machine)
 
 
 def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
