@@ -6,188 +6,10 @@
 
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
-#include <linux/module.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
-#include <net/rtnetlink.h>
 
 #include "wifi.h"
-
-#define QUANTUM_NS	300000	/* air time a round and destination */
-
-/* ---- the driver's queue ---- */
-
-static bool over_limits(struct wifi_device *device)
-{
-	const struct wifi_params *params = &device->params;
-	struct wifi_path *path;
-
-	if (params->limit_bytes && device->pending_bytes >= params->limit_bytes)
-		return true;
-	if (params->limit_airtime && device->pending_ns >= 1000ULL * params->limit_airtime)
-		return true;
-	if (params->buffer)
-		list_for_each_entry(path, &device->active, active)
-			if (skb_queue_len(&path->waiting) >= params->buffer)
-				return true;
-	return false;
-}
-
-/* Stop the queue above where there is no room for one frame more. */
-static void stop_if_full(struct wifi_device *device)
-{
-	if (device->pending >= device->params.ring)
-		device->ring_full = true;
-	else if (!over_limits(device))
-		return;
-	device->stopped = true;
-	device->stops++;
-	netif_stop_queue(device->dev);
-}
-
-/*
- * wifi_device_wake() - let the queue above go on, if there is room again
- */
-void wifi_device_wake(struct wifi_device *device)
-{
-	if (!device->stopped || over_limits(device) ||
-	    device->pending > (device->ring_full ? device->params.wake
-						 : device->params.ring - 1))
-		return;
-	device->stopped = false;
-	device->ring_full = false;
-	if (wifi_is_running(device))
-		netif_wake_queue(device->dev);
-}
-
-/*
- * wifi_device_completed() - the driver's queue is done with a frame
- */
-void wifi_device_completed(struct wifi_device *device, struct sk_buff *skb)
-{
-	device->pending--;
-	device->pending_bytes -= skb->len;
-	device->pending_ns -= wifi_frame(skb)->airtime;
-}
-
-/* The path whose frames are next, or NULL. */
-static struct wifi_path *choose(struct wifi_device *device)
-{
-	struct wifi_path *path, *next, *best = NULL;
-	bool short_of_time;
-
-	switch (device->params.scheduler) {
-	case WIFI_SCHEDULER_FIFO:
-		list_for_each_entry(path, &device->active, active)
-			if (wifi_path_ready(path) &&
-			    (!best || wifi_frame(skb_peek(&path->waiting))->queued_at <
-				      wifi_frame(skb_peek(&best->waiting))->queued_at))
-				best = path;
-		return best;
-	case WIFI_SCHEDULER_ROBIN:
-		list_for_each_entry(path, &device->active, active)
-			if (wifi_path_ready(path))
-				return path;
-		return NULL;
-	default:
-		do {
-			short_of_time = false;
-			list_for_each_entry_safe(path, next, &device->active, active) {
-				if (!wifi_path_ready(path))
-					continue;
-				if (path->deficit >= 0)
-					return path;
-				short_of_time = true;
-				path->deficit += QUANTUM_NS;
-			}
-		} while (short_of_time);
-		return NULL;
-	}
-}
-
-/*
- * wifi_device_contends() - whether the device wants to send
- */
-bool wifi_device_contends(struct wifi_device *device)
-{
-	struct wifi_path *path;
-
-	if (device->built)
-		return true;
-	list_for_each_entry(path, &device->active, active)
-		if (wifi_path_ready(path))
-			return true;
-	return false;
-}
-
-/*
- * wifi_device_build() - make a PPDU of frames that wait, which there must be
- */
-void wifi_device_build(struct wifi_device *device, u64 now)
-{
-	u32 place = (device->first + device->built) % WIFI_AHEAD_MAX;
-
-	wifi_path_build(choose(device), &device->ppdus[place], now);
-	device->built++;
-}
-
-/*
- * wifi_device_refill() - build as many PPDUs ahead as the device does
- */
-void wifi_device_refill(struct wifi_device *device, u64 now)
-{
-	while (device->built < device->params.ahead && choose(device))
-		wifi_device_build(device, now);
-}
-
-/*
- * wifi_device_work() - the processor of a device has so many frames to do
- *
- * It does them in order, those that it sends before they are in a PPDU that may
- * go on the air; those that it gets only keep it from the next ones.
- */
-void wifi_device_work(struct wifi_device *device, u32 frames, u64 now)
-{
-	u64 work = 1000ULL * device->params.forward * frames;
-
-	device->busy_until = work ? max(device->busy_until, now) + work : 0;
-}
-
-/*
- * wifi_device_forget() - drop what a device has for a path that goes away
- */
-void wifi_device_forget(struct wifi_device *device, const struct wifi_path *path)
-{
-	u32 i;
-
-	for (i = 0; i < device->built; i++) {
-		struct wifi_ppdu *ppdu = &device->ppdus[(device->first + i) % WIFI_AHEAD_MAX];
-
-		if (ppdu->path != path)
-			continue;
-		wifi_path_drop(ppdu->path, ppdu);
-		/* Empty, it takes its turn as frames to all would. */
-		ppdu->path = &device->own;
-	}
-}
-
-/*
- * wifi_device_purge() - drop all frames that a device has and that are not on the air
- */
-void wifi_device_purge(struct wifi_device *device)
-{
-	struct wifi_path *path, *next;
-	u32 i;
-
-	for (i = device->on_air; i < device->built; i++) {
-		struct wifi_ppdu *ppdu = &device->ppdus[(device->first + i) % WIFI_AHEAD_MAX];
-
-		wifi_path_drop(ppdu->path, ppdu);
-	}
-	device->built = device->on_air;
-	list_for_each_entry_safe(path, next, &device->active, active)
-		wifi_path_purge(path);
-}
 
 /* ---- frames ---- */
 
@@ -212,30 +34,12 @@ static struct wifi_path *path_of(struct wifi_device *device, const struct ethhdr
 	return station ? &station->down : NULL;
 }
 
-/* Room for a frame in a queue that is never stopped. */
-static struct sk_buff *make_room(struct wifi_device *device)
-{
-	struct wifi_path *path, *longest = NULL;
-	struct sk_buff *skb;
-
-	if (device->pending < device->params.ring)
-		return NULL;
-	list_for_each_entry(path, &device->active, active)
-		if (!longest || skb_queue_len(&path->waiting) > skb_queue_len(&longest->waiting))
-			longest = path;
-	skb = longest ? wifi_path_overflow(longest) : NULL;
-	if (skb)
-		wifi_device_completed(device, skb);
-	return skb;
-}
-
 static netdev_tx_t wifi_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct wifi_device *device = netdev_priv(dev);
 	struct wifi_medium *medium = device->medium;
-	struct sk_buff *overflow = NULL;
+	struct sk_buff *overflow;
 	struct wifi_path *path;
-	struct wifi_rate rate;
 	bool was_idle;
 	u64 now;
 
@@ -250,19 +54,9 @@ static netdev_tx_t wifi_xmit(struct sk_buff *skb, struct net_device *dev)
 		return NETDEV_TX_OK;
 	}
 	dev_sw_netstats_tx_add(dev, 1, skb->len);
-	if (device->params.overflow == WIFI_OVERFLOW_DROP)
-		overflow = make_room(device);
+	overflow = wifi_device_make_room(device);
 	was_idle = !wifi_device_contends(device);
-	wifi_path_queue(path, skb, now);
-	rate = wifi_path_rate(path);
-	wifi_frame(skb)->airtime = wifi_payload_ns(&rate, skb->len);
-	device->pending++;
-	device->pending_bytes += skb->len;
-	device->pending_ns += wifi_frame(skb)->airtime;
-	device->pending_max = max(device->pending_max, device->pending);
-	if (device->params.overflow == WIFI_OVERFLOW_STOP)
-		stop_if_full(device);
-	wifi_device_refill(device, now);
+	wifi_device_queue(device, path, skb, now);
 	wifi_medium_arrival(device, was_idle, now);
 	spin_unlock(&medium->lock);
 	if (overflow) {
@@ -282,13 +76,8 @@ static void relay(struct wifi_device *ap, struct sk_buff *skb)
 	dev_queue_xmit(skb);
 }
 
-/**
- * wifi_deliver() - pass a frame to what is above a device
- * @to:		the device that got it
- * @skb:	the frame, from its Ethernet header on
- * @batch:	gets it, for netif_receive_skb_list()
- */
-void wifi_deliver(struct wifi_device *to, struct sk_buff *skb, struct list_head *batch)
+/* Pass a frame to what is above a device: on to stations, or into a list for the network. */
+static void deliver(struct wifi_device *to, struct sk_buff *skb, struct list_head *batch)
 {
 	const struct ethhdr *header = (struct ethhdr *)skb->data;
 	struct net_device *dev = to->dev;
@@ -340,6 +129,7 @@ static int wifi_init(struct net_device *dev)
 {
 	struct wifi_device *device = netdev_priv(dev);
 
+	device->medium->deliver = deliver;
 	wifi_medium_add(device->medium, device);
 	return 0;
 }
@@ -427,20 +217,3 @@ void wifi_device_init(struct wifi_device *device, struct net_device *dev, bool i
 	if (!is_ap)
 		dev->priv_flags |= IFF_DONT_BRIDGE;
 }
-
-static int __init wifi_module_init(void)
-{
-	return rtnl_link_register(&wifi_link_ops);
-}
-
-static void __exit wifi_module_exit(void)
-{
-	rtnl_link_unregister(&wifi_link_ops);
-}
-
-module_init(wifi_module_init);
-module_exit(wifi_module_exit);
-MODULE_DESCRIPTION("WiFi-like link of an access point and stations on one radio channel");
-MODULE_AUTHOR("The qdisc-lab authors");
-MODULE_LICENSE("GPL");
-MODULE_ALIAS_RTNL_LINK("wifi");

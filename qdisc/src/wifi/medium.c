@@ -330,7 +330,7 @@ static void deliver(struct wifi_medium *medium, struct delivery *delivery)
 
 	while ((skb = __skb_dequeue(&delivery->frames))) {
 		if (delivery->to) {
-			wifi_deliver(delivery->to, skb, &batch);
+			medium->deliver(delivery->to, skb, &batch);
 			continue;
 		}
 		list_for_each_entry(device, &medium->devices, node) {
@@ -339,7 +339,7 @@ static void deliver(struct wifi_medium *medium, struct delivery *delivery)
 				continue;
 			copy = skb_clone(skb, GFP_ATOMIC);
 			if (copy)
-				wifi_deliver(device, copy, &batch);
+				medium->deliver(device, copy, &batch);
 		}
 		consume_skb(skb);
 	}

@@ -5,6 +5,7 @@
 
 #include <linux/etherdevice.h>
 #include <linux/log2.h>
+#include <linux/module.h>
 #include <linux/version.h>
 #include <net/net_namespace.h>
 #include <net/netlink.h>
@@ -462,3 +463,20 @@ struct rtnl_link_ops wifi_link_ops __read_mostly = {
 	.fill_info	= wifi_fill_info,
 	.get_link_net	= wifi_get_link_net,
 };
+
+static int __init wifi_module_init(void)
+{
+	return rtnl_link_register(&wifi_link_ops);
+}
+
+static void __exit wifi_module_exit(void)
+{
+	rtnl_link_unregister(&wifi_link_ops);
+}
+
+module_init(wifi_module_init);
+module_exit(wifi_module_exit);
+MODULE_DESCRIPTION("WiFi-like link of an access point and stations on one radio channel");
+MODULE_AUTHOR("The qdisc-lab authors");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS_RTNL_LINK("wifi");

@@ -65,7 +65,7 @@ static void accept(struct wifi_path *path, struct sk_buff *skb, u64 now)
 	counters->aggregation += frame->aired_at - frame->built_at;
 	counters->air += now - frame->aired_at;
 	frame->aired_at = now;
-	wifi_device_completed(path->from, skb);
+	wifi_completed(path->from, skb);
 	skb_orphan(skb);
 	path->received[frame->seq % WIFI_WINDOW] = skb;
 }
@@ -75,7 +75,7 @@ static void give_up(struct wifi_path *path, struct sk_buff *skb)
 {
 	if (wifi_frame(skb)->has_seq)
 		path->skipped |= BIT_ULL(wifi_frame(skb)->seq % WIFI_WINDOW);
-	wifi_device_completed(path->from, skb);
+	wifi_completed(path->from, skb);
 	dev_kfree_skb_any(skb);
 }
 
@@ -288,8 +288,6 @@ void wifi_path_build(struct wifi_path *path, struct wifi_ppdu *ppdu, u64 now)
 		skb = skb_peek(&path->waiting);
 	} while (skb && skb_queue_len(&ppdu->frames) < most && fits_window(path, skb));
 	measure(ppdu);
-	wifi_device_work(path->from, skb_queue_len(&ppdu->frames), now);
-	ppdu->ready_at = path->from->busy_until;
 	/* To the end, so that paths that are served in turn are. */
 	if (skb_queue_empty(&path->waiting))
 		list_del_init(&path->active);

@@ -2,15 +2,18 @@
 /*
  * A WiFi-like link: an access point and stations that share a radio channel.
  *
+ * netlink.c	the module, and the options of its devices
  * device.c	network devices: from the qdisc into the driver's queue, and back
  * statistics.c	what they count
- * netlink.c	their options
- * path.c	frames from one device to another: queue, A-MPDU, block ack, order
  * medium.c	the channel that all share: contention, collisions, air time
+ * queue.c	the driver's queue of a device: its paths in turn, PPDUs built ahead
+ * path.c	frames from one device to another: A-MPDU, block ack, order
  * channel.c	what a path loses
  * minstrel.c	at which rate it sends: by what was acknowledged
  * iwl.c	the same as a card's driver of 2014 decides
  * phy.c	how long things take on the air
+ *
+ * Each calls those below it only.
  *
  * Times are nanoseconds of CLOCK_MONOTONIC. Everything of a medium is protected
  * by its lock; options change under the lock and RTNL.
@@ -279,15 +282,6 @@ struct wifi_device {
 extern const struct net_device_ops wifi_netdev_ops;
 void wifi_setup(struct net_device *dev);
 void wifi_device_init(struct wifi_device *device, struct net_device *dev, bool is_ap);
-void wifi_device_purge(struct wifi_device *device);
-bool wifi_device_contends(struct wifi_device *device);
-void wifi_device_refill(struct wifi_device *device, u64 now);
-void wifi_device_build(struct wifi_device *device, u64 now);
-void wifi_device_completed(struct wifi_device *device, struct sk_buff *skb);
-void wifi_device_wake(struct wifi_device *device);
-void wifi_device_work(struct wifi_device *device, u32 frames, u64 now);
-void wifi_device_forget(struct wifi_device *device, const struct wifi_path *path);
-void wifi_deliver(struct wifi_device *to, struct sk_buff *skb, struct list_head *batch);
 
 static inline struct wifi_ppdu *wifi_first_ppdu(struct wifi_device *device)
 {
@@ -299,6 +293,27 @@ static inline bool wifi_is_running(const struct wifi_device *device)
 	return READ_ONCE(device->dev->flags) & IFF_UP;
 }
 
+/* The driver's queue is done with a frame. */
+static inline void wifi_completed(struct wifi_device *device, struct sk_buff *skb)
+{
+	device->pending--;
+	device->pending_bytes -= skb->len;
+	device->pending_ns -= wifi_frame(skb)->airtime;
+}
+
+/* ---- queue.c ---- */
+
+void wifi_device_queue(struct wifi_device *device, struct wifi_path *path,
+		       struct sk_buff *skb, u64 now);
+struct sk_buff *wifi_device_make_room(struct wifi_device *device);
+bool wifi_device_contends(struct wifi_device *device);
+void wifi_device_refill(struct wifi_device *device, u64 now);
+void wifi_device_build(struct wifi_device *device, u64 now);
+void wifi_device_wake(struct wifi_device *device);
+void wifi_device_work(struct wifi_device *device, u32 frames, u64 now);
+void wifi_device_forget(struct wifi_device *device, const struct wifi_path *path);
+void wifi_device_purge(struct wifi_device *device);
+
 /* ---- medium.c ---- */
 
 enum wifi_state { WIFI_IDLE, WIFI_CONTENTION, WIFI_BUSY };
@@ -308,6 +323,8 @@ struct wifi_medium {
 	struct hrtimer timer;
 	struct hrtimer hand_over;
 	struct sk_buff_head received;	/* frames that are handed over one by one */
+	/* passes a frame to what is above @to, or into @batch for the network */
+	void (*deliver)(struct wifi_device *to, struct sk_buff *skb, struct list_head *batch);
 	struct wifi_phy phy;
 	struct rnd_state random;
 	struct list_head devices;
