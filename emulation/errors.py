@@ -1,4 +1,4 @@
-"""What can go wrong, with an exit status a cause.
+"""What can go wrong, with an exit status for each cause.
 
 An error says what is wrong, where, and what to do about it; the command line prints it as one line
 without a traceback.
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-#: Of a study file, that are told at once.
+#: Of a study file, that are shown at once.
 MOST_PROBLEMS = 100
 
 #: Exit status of a run that the user stopped (128 + SIGINT, as shells report it).
@@ -46,8 +46,8 @@ class EmulationError(Exception):
 
 
 def printable(text: str) -> str:
-    """`text` without what moves a terminal's cursor or renames its window."""
-    return "".join(one if one.isprintable() or one in "\n\t" else ascii(one)[1:-1] for one in text)
+    """Return `text` without what moves a terminal's cursor or renames its window."""
+    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
 
 
 @dataclass(frozen=True, order=True)
@@ -72,16 +72,12 @@ class ConfigError(EmulationError):
 
     @classmethod
     def of(cls, file: str, problems: Iterable[Problem]) -> ConfigError:
-        """The error of `file` with its first `problems`, in the order of their lines."""
-        found = tuple(sorted(problems))[:MOST_PROBLEMS]
-        first = found[0]
-        error = cls(
-            what=f"{first.key}: {first.what}" if first.key else first.what,
-            where=f"{file}:{first.line}",
-            todo=first.todo,
-        )
-        error.problems = found
-        error.file = file
+        """Return the error of `file` with the first of its `problems`, by line and each once."""
+        chosen = tuple(sorted(set(problems)))[:MOST_PROBLEMS]  # points and experiments share some
+        first = chosen[0]
+        what = f"{first.key}: {first.what}" if first.key else first.what
+        error = cls(what, f"{file}:{first.line}", first.todo)
+        error.problems, error.file = chosen, file
         return error
 
     file: str = ""

@@ -19,12 +19,13 @@ from emulation.config.job import job_of
 from emulation.errors import ConfigError, MissingTool
 from emulation.host.cache import cache_dir
 from emulation.model.run import Run
+from emulation.study import studies
 
 #: The package on PyPI.
 REQUIREMENT = "ns3==3.44.post0"
 
 #: The program that simulates the rig.
-RIG = Path(__file__).with_name("ns3_rig.py")
+RIG = studies.SHIPPED / "testbed/ns3_rig.py"
 
 #: Number of flows per direction, as in RRUL.
 FLOWS = 4
@@ -73,7 +74,6 @@ def parameters(run: Run) -> dict[str, Any]:
 def simulate(run: Run, python: Path) -> Simulated:
     """Simulate the load of `run` with the `python` that `install` returned."""
     began = time.monotonic()
-    # Isolated, as this module lies next to the program and has the name of the package.
     words = [str(python), "-I", str(RIG), json.dumps(parameters(run))]
     process = subprocess.run(words, capture_output=True, text=True)
     wall_s = time.monotonic() - began

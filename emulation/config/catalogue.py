@@ -6,7 +6,7 @@ A file is either accepted or refused with all its problems, each with file, line
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path as FilePath
@@ -27,7 +27,7 @@ from emulation.model.series import DEFAULT_KERNEL
 from emulation.model.units import Duration
 from emulation.study import studies
 from emulation.study.problems import validated
-from emulation.study.schema import Flaws, unknown
+from emulation.study.schema import Flaw, Flaws, unknown
 from emulation.study.source import Path, Source, dotted
 
 #: The most points of an experiment; the largest that ships has 124.
@@ -51,59 +51,53 @@ def _load(path: FilePath, changed: int, states: tuple[str, ...], user_qdiscs: ow
         kinds.add(path.parent)
     source = Source.of(path)
     file = validated(source, StudyFile, "format")
-    study = None
-    if file is not None and path.name == studies.FILE and file.study != path.parent.name:
+    if path.name == studies.FILE and file.study != path.parent.name:
         what = f"'{file.study}' lies in a folder called '{path.parent.name}'"
-        source.problems.append(source.problem(("study",), what, "give both the same name"))
-    if file is not None and not source.problems:
-        file, joining = user_qdiscs.joined(file)
-        study = _study(file, source, path.parent, joining)
-    if study is None or source.problems:
-        raise ConfigError.of(str(path), source.problems)
-    return study
+        source.add(("study",), what, "give both the same name")
+    source.check()
+    file, joining = user_qdiscs.joined(file)
+    return _study(file, source, path.parent, joining)
 
 
-def _study(
-    file: StudyFile, source: Source, folder: FilePath, joining: Sequence[str]
-) -> Study | None:
-    """Return the study; None, with the problems in `source`, where sections contradict others."""
-    for name, section in file.links.items():
-        rates = f"{section.down.mbit_per_s:g}/{section.up.mbit_per_s:g}"
-        if name != rates:
-            what = f"is named '{name}', but has the rates {rates}"
-            source.problems.append(source.problem(("links", name), what, f"name it '{rates}'"))
-    sections = [("qdiscs", name, qdisc.module) for name, qdisc in file.qdiscs.items()]
-    sections += [("controls", name, control.module) for name, control in file.controls.items()]
-    for key, name, place in sections:
-        if place is not None:
-            try:
-                if name not in joining:  # modules of `own.yaml` may lie outside the study
-                    studies.inside(folder, place)
-                module.source(folder / place)
-                if key == "controls" and name in features.controls(DEFAULT_KERNEL):
-                    what = f"provides '{name}', which the kernel already has"
-                    raise ConfigError(what, "", "register yours under another name")
-            except (KernelBuildError, ConfigError) as error:
-                where: Path = (key, name, "module")
-                source.problems.append(source.problem(where, error.what, error.todo))
-    for name, section_ in file.experiments.items():
-        if section_.unloaded is not None and section_.unloaded not in file.experiments:
-            where = ("experiments", name, "unloaded")
-            what, todo = unknown("experiment", section_.unloaded, file.experiments)
-            source.problems.append(source.problem(where, what, todo))
-    source.problems += [source.problem(*flaw) for flaw in Sweep.check_names(file)]
-    if source.problems:
-        return None
+def _study(file: StudyFile, source: Source, folder: FilePath, joining: Sequence[str]) -> Study:
+    """Return the study; raise `ConfigError` where sections contradict others."""
+    for flaw in (*_contradictions(file, folder, joining), *Sweep.check_names(file)):
+        source.add(*flaw)
+    source.check()
     context = context_of(file, folder)
     makers = (Points(Sweep(file, name, joining), folder, context) for name in file.experiments)
     experiments = tuple(filter(None, [_experiment(maker, source) for maker in makers]))
-    if source.problems:
-        return None
+    source.check()
     _check_distinct(experiments, source)
-    if source.problems:
-        return None
+    source.check()
     fixed = Fixed(**dict(file.fixed)) if file.fixed else Fixed()
     return Study(file.study, file.title, file.doi, experiments, file.source, file.address, fixed)
+
+
+def _contradictions(file: StudyFile, folder: FilePath, joining: Sequence[str]) -> Iterator[Flaw]:
+    """Yield what sections have that others, their names or the folder do not fit."""
+    for name, link_section in file.links.items():
+        rates = f"{link_section.down.mbit_per_s:g}/{link_section.up.mbit_per_s:g}"
+        if name != rates:
+            what = f"is named '{name}', but has the rates {rates}"
+            yield ("links", name), what, f"name it '{rates}'"
+    sections = [("qdiscs", name, qdisc.module) for name, qdisc in file.qdiscs.items()]
+    sections += [("controls", name, control.module) for name, control in file.controls.items()]
+    for key, name, place in sections:
+        try:
+            if place is not None and name not in joining:  # those of `own.yaml` lie anywhere
+                studies.inside(folder, place)
+            if place is not None:
+                module.source(folder / place)
+            if key == "controls" and name in features.controls(DEFAULT_KERNEL):
+                what = f"provides '{name}', which the kernel already has"
+                raise ConfigError(what, "", "register yours under another name")
+        except (KernelBuildError, ConfigError) as error:
+            yield (key, name, "module"), error.what, error.todo
+    for name, section in file.experiments.items():
+        if section.unloaded is not None and section.unloaded not in file.experiments:
+            where: Path = ("experiments", name, "unloaded")
+            yield where, *unknown("experiment", section.unloaded, file.experiments)
 
 
 def _check_distinct(experiments: Iterable[Experiment], source: Source) -> None:
@@ -111,20 +105,15 @@ def _check_distinct(experiments: Iterable[Experiment], source: Source) -> None:
     owners: dict[tuple[str, str, str], str] = {}
     names = {experiment.name for experiment in experiments}
     for experiment in experiments:
-        shared = {owners.setdefault(point.key, experiment.name) for point in experiment.points} - {
-            experiment.name
-        }
-        shared |= names.intersection(experiment.labels) - {experiment.name}
-        for other in sorted(shared):
+        shared = {owners.setdefault(point.key, experiment.name) for point in experiment.points}
+        for other in sorted((shared | names.intersection(experiment.labels)) - {experiment.name}):
             what = f"shares ids with '{other}': their runs could not be told apart"
-            where: Path = ("experiments", experiment.name)
-            source.problems.append(source.problem(where, what, "give one of them another 'id'"))
+            source.add(("experiments", experiment.name), what, "give one of them another 'id'")
 
 
 def _experiment(maker: Points, source: Source) -> Experiment | None:
     sweep, file, section, folder = maker.sweep, maker.file, maker.section, maker.folder
-    name = sweep.name
-    problems = []
+    name, flaws = sweep.name, list[Flaw]()
     points: dict[tuple[str, str, str], Point] = {}
     values_of: dict[tuple[str, str, str], list[Value]] = {}
     try:
@@ -140,25 +129,19 @@ def _experiment(maker: Points, source: Source) -> Experiment | None:
                 if first is not point and not first.same_setup_as(point):
                     raise Flaws((("sweep",), *_duplicate_id(point)))
             except Flaws as error:
-                problems += [
-                    source.problem(_place(source, name, path, values), what, todo)
-                    for path, what, todo in error.flaws
-                ]
+                places = (_place(source, name, path, values) for path, _, _ in error.flaws)
+                flaws += [(at, *flaw[1:]) for at, flaw in zip(places, error.flaws, strict=True)]
     except Flaws as error:
-        problems += [
-            source.problem(("experiments", name, *path), what, todo)
-            for path, what, todo in error.flaws
-        ]
+        flaws += [(("experiments", name, *path), what, todo) for path, what, todo in error.flaws]
     labels = {point.label for point in points.values()}
     if name in labels and len(labels) > 1:
-        what = (
-            f"is the label of some of its points; others have {', '.join(sorted(labels - {name}))}"
-        )
+        others = ", ".join(sorted(labels - {name}))
+        what = f"is the label of some of its points; others have {others}"
         todo = "give the experiment another name, so that a name means one thing"
-        problems.append(source.problem(("experiments", name), what, todo))
-    if problems:
-        # many points and experiments share a problem
-        source.problems[:] = dict.fromkeys([*source.problems, *problems])
+        flaws.append((("experiments", name), what, todo))
+    for flaw in flaws:
+        source.add(*flaw)
+    if flaws:
         return None
     experiment = Experiment(
         paper=file.study,
@@ -190,7 +173,7 @@ def _check_probes(experiment: Experiment, source: Source) -> None:
             try:
                 probe.check(Run(experiment, point, 1, point.traffic.length, era))
             except ConfigError as error:
-                source.problems.append(source.problem(where, error.what, error.todo))
+                source.add(where, error.what, error.todo)
                 break
 
 
@@ -488,19 +471,13 @@ def check(run: Run) -> None:
     controls = run.controls - {control.name for control in run.own_controls}
     lacking = features.lacking(run.kernel, kinds, controls)
     if lacking:
-        suitable = [
-            series
-            for series in recipe.all_series()
-            if not features.lacking(series, kinds, controls)
-        ]
-        hints = (own.own().outside(run.experiment.paper, name) for name in lacking)
-        if suitable:
-            todo = f"choose the kernel {' or '.join(suitable)}"
-        elif controls.intersection(lacking):
-            todo = f"choose from {', '.join(features.controls(run.kernel))}"
-        else:
-            todo = "choose another qdisc"
-        todo = next(filter(None, hints), todo)
+        all_series = recipe.all_series()
+        fit = [other for other in all_series if not features.lacking(other, kinds, controls)]
+        hints = [own.own().outside(run.experiment.paper, name) for name in lacking]
+        hints += [f"choose the kernel {' or '.join(fit)}"] if fit else []
+        if controls.intersection(lacking):
+            hints.append(f"choose from {', '.join(features.controls(run.kernel))}")
+        todo = next(filter(None, [*hints, "choose another qdisc"]))
         raise ConfigError(f"Linux {run.kernel} here has no {', '.join(lacking)}", where, todo)
     of_nodes = (settings.items() for settings in run.rig.node_sysctls.values())
     for settings in (run.rig.sysctls, *of_nodes):

@@ -98,13 +98,10 @@ def load(path: Path) -> Own:
     """Read the file at `path`; raise `ConfigError` with all its problems."""
     source = Source.of(path)
     file = validated(source, OwnFile, "papers")
-    if file is None:
-        raise ConfigError.of(str(path), source.problems)
     for key, sections in (("qdiscs", file.qdiscs), ("controls", file.controls)):
         for name, section in sections.items():
             sections[name] = _placed(section, path.parent, source, (key, name))
-    if source.problems:
-        raise ConfigError.of(str(path), source.problems)
+    source.check()
     changed = path.stat().st_mtime_ns
     return Own(path, changed, tuple(file.papers), file.qdiscs, file.controls)
 
@@ -118,5 +115,5 @@ def _placed(section: Any, place: Path, source: Source, where: tuple[str, str]) -
     try:
         module.source(folder)
     except KernelBuildError as error:
-        source.problems.append(source.problem((*where, "module"), error.what, error.todo))
+        source.add((*where, "module"), error.what, error.todo)
     return section.model_copy(update={"module": str(folder.resolve())})

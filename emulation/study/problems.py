@@ -29,20 +29,21 @@ WORDS = {
 }
 
 
-def validated(source: Source, form: type[S], first: str) -> S | None:
+def validated(source: Source, form: type[S], first: str) -> S:
     """Return the content of `source` in its `form`, whose first key is `first`.
 
-    Where it does not have this form, add the problems to `source` and return None.
+    Raises `ConfigError` with all problems where it does not have this form.
     """
     if not isinstance(source.value, dict):
         if not source.problems:
-            source.problems.append(source.problem((), "is not a study", f"start with '{first}:'"))
-        return None
+            source.add((), "is not a study", f"start with '{first}:'")
+        source.check()
     try:
         return form.model_validate(source.value)
     except ValidationError as error:
-        source.problems += [source.problem(*flaw) for flaw in flaws(error, source.value, form)]
-        return None
+        for flaw in flaws(error, source.value, form):
+            source.add(*flaw)
+        raise ConfigError.of(source.file, source.problems) from None
 
 
 def read(adapter: TypeAdapter[Any], value: Any, form: Any, context: dict[str, Any]) -> Any:

@@ -17,7 +17,6 @@ from yaml import (
     AliasEvent,
     CBaseLoader,
     MappingNode,
-    MarkedYAMLError,
     Node,
     ScalarNode,
     SequenceNode,
@@ -98,6 +97,7 @@ class _TooMany(Exception):
 class Source:
     """A parsed file."""
 
+    file: str = ""  # its path
     value: Any = None  # dicts with text keys, lists, text, numbers, booleans
     lines: dict[Path, int] = field(default_factory=dict)  # of each key and item, from 1
     problems: list[Problem] = field(default_factory=list)  # syntax, duplicate keys, odd keys
@@ -109,9 +109,14 @@ class Source:
             path = path[:-1]
         return self.lines.get(path, 1)
 
-    def problem(self, path: Path, what: str, todo: str) -> Problem:
-        """Return a problem of the value at `path`, with its line."""
-        return Problem(self.line(path), dotted(path), what, todo)
+    def add(self, path: Path, what: str, todo: str) -> None:
+        """Add a problem of the value at `path`, with its line."""
+        self.problems.append(Problem(self.line(path), dotted(path), what, todo))
+
+    def check(self) -> None:
+        """Raise `ConfigError` with all problems, if there are any."""
+        if self.problems:
+            raise ConfigError.of(self.file, self.problems)
 
     @classmethod
     def of(cls, path: FilePath) -> Source:
@@ -121,15 +126,15 @@ class Source:
         except (DamagedData, UnicodeDecodeError) as error:
             reason = error.what if isinstance(error, DamagedData) else "is not UTF-8 text"
             raise ConfigError(reason, str(path), "name a readable file") from None
-        return cls.read(text)
+        return cls.read(text, str(path))
 
     @classmethod
-    def read(cls, text: str) -> Source:
+    def read(cls, text: str, file: str = "") -> Source:
         """Parse `text`; `problems` has what YAML or this reader refuses."""
-        source = cls()
+        source = cls(file)
         if len(text) > MOST_TEXT:
             what = f"is longer than {MOST_TEXT >> 10} KiB"
-            source.problems.append(Problem(1, "", what, "split it into several studies"))
+            source.add((), what, "split it into several studies")
             return source
         try:
             root = _Reader(text).get_single_node()
@@ -138,15 +143,13 @@ class Source:
             source.problems = [error.problem]
             source.value = None
         except RecursionError:
-            source.problems.append(Problem(1, "", "is nested too deeply", "write it flat"))
-        except MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            line = mark.line + 1 if mark else 1
-            what = f"is not YAML: {error.problem or error.context}"
-            source.problems.append(Problem(line, "", what, "correct the syntax"))
+            source.add((), "is nested too deeply", "write it flat")
         except (YAMLError, UnicodeEncodeError) as error:
-            what = f"is not YAML: {error}".splitlines()[0]
-            source.problems.append(Problem(1, "", what, "correct the syntax"))
+            mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+            reason = getattr(error, "problem", None) or getattr(error, "context", None) or error
+            what = f"is not YAML: {reason}".splitlines()[0]
+            line = mark.line + 1 if mark else 1
+            source.problems.append(Problem(line, "", what, "correct the syntax"))
         return source
 
     def _plain(self, node: Node, path: Path, outer: tuple[Node, ...]) -> Any:
@@ -158,10 +161,10 @@ class Source:
         if len(outer) > MOST_DEPTH:
             raise _TooMany(Problem(line, dotted(path), "is nested too deeply", "write it flat"))
         if any(node is parent for parent in outer):
-            self._refuse(path, "is an alias of a value around it", "write the value out")
+            self.add(path, "is an alias of a value around it", "write the value out")
             return None
         if node.tag not in TAGS:
-            self._refuse(path, f"has the tag {node.tag[:40]!r}", "leave the tag out")
+            self.add(path, f"has the tag {node.tag[:40]!r}", "leave the tag out")
             return None
         outer = (*outer, node)
         if isinstance(node, MappingNode):
@@ -174,7 +177,7 @@ class Source:
     def _scalar(self, node: Node, path: Path) -> Any:
         text, kind = node.value, node.tag.removeprefix(TAG)
         if printable(text) != text:
-            self._refuse(path, "has a character that cannot be printed", "remove the character")
+            self.add(path, "has a character that cannot be printed", "remove the character")
             return None
         try:
             value = SCALARS[kind][2](text) if kind in SCALARS else text
@@ -182,7 +185,7 @@ class Source:
             value = math.nan if kind == "float" or len(text) > 80 else text
         huge = isinstance(value, int) and abs(value) >= MOST_NUMBER
         if huge or (isinstance(value, float) and not math.isfinite(value)):
-            self._refuse(path, f"'{text[:40]}' is not a usable number", "write a smaller one")
+            self.add(path, f"'{text[:40]}' is not a usable number", "write a smaller one")
             return None
         return value
 
@@ -215,6 +218,3 @@ class Source:
             self.lines[here] = line
             plain[key.value] = self._plain(value, here, outer)
         return {**merged, **plain}
-
-    def _refuse(self, path: Path, what: str, todo: str) -> None:
-        self.problems.append(self.problem(path, what, todo))

@@ -1,11 +1,11 @@
 """The rig of `emulate bench` in ns-3: five nodes in a row, FqCoDel, CUBIC in both directions.
 
-Run by the Python that has ns-3 (`checks.ns3`), with one argument, a JSON object: `down_bit_s`
-and `up_bit_s` of the bottleneck, `access_bit_s` of all other links, `one_way_ns`, the delay of one
-direction, `length_s`, `flows` of each direction, `limit` of FqCoDel in packets, `send_bytes` and
-`receive_bytes` of the sockets' buffers, `segment_bytes`, `seed`. Prints an object: `load_s`, wall
-seconds of the simulation alone, `hops`, packets times the links that each has crossed, `packets`
-that left the two bottlenecks, and `received_bytes`.
+Run by the Python that has ns-3 (`emulation.checks.ns3`), with one argument, a JSON object:
+`down_bit_s` and `up_bit_s` of the bottleneck, `access_bit_s` of all other links, `one_way_ns`, the
+delay of one direction, `length_s`, `flows` of each direction, `limit` of FqCoDel in packets,
+`send_bytes` and `receive_bytes` of the sockets' buffers, `segment_bytes`, `seed`. Prints an object:
+`load_s`, wall seconds of the simulation alone, `hops`, packets times the links that each has
+crossed, `packets` that left the two bottlenecks, and `received_bytes`.
 """
 
 import json
@@ -19,7 +19,7 @@ CLIENT, ROUTER_UP, DELAY, ROUTER_DOWN, SERVER = range(5)
 
 
 def main(asked: dict) -> dict:
-    """What the module's docstring says."""
+    """Simulate the rig; return what the module's docstring says."""
     ns.RngSeedManager.SetSeed(asked["seed"])
     size = ns.UintegerValue
     for attribute, value in (
@@ -58,7 +58,7 @@ def main(asked: dict) -> dict:
 
 
 def wire(asked, left, right):
-    """Join two neighbours; (whether it is a bottleneck, queue) of both ends, left one first."""
+    """Join two neighbours; return (whether it is a bottleneck, queue) of both ends, left first."""
     number = left.GetId() + 1
     delay_ns = asked["one_way_ns"] if DELAY in (left.GetId(), right.GetId()) else 0
     link = ns.PointToPointHelper()
@@ -88,7 +88,7 @@ def wire(asked, left, right):
 
 
 def flow(asked, source, target, port):
-    """A bulk transfer from one (node, address) to another; what receives it."""
+    """Add a bulk transfer from one (node, address) to another; return what receives it."""
     address = ns.InetSocketAddress(ns.Ipv4Address(target[1]), port).ConvertTo()
     sender = ns.BulkSendHelper("ns3::TcpSocketFactory", address)
     sender.SetAttribute("SendSize", ns.UintegerValue(asked["segment_bytes"]))
