@@ -22,20 +22,22 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
+from analysis.errors import DataError, as_data_error
 from analysis.measures import metrics, probed
 from analysis.measures.metrics import INDUCED
-from analysis.runs import dataset
+from analysis.runs import dataset, reports
 from analysis.runs.dataset import Dataset
-from analysis.runs.files import read_rows
+from analysis.runs.files import read_json, read_rows
 from analysis.runs.flentfile import TCP_KINDS
 from emulation import datafile, kernel
 from emulation.config import catalogue
 from emulation.errors import ConfigError
 from emulation.kinds.probes import probe
 from emulation.kinds.probes.probe import Probe
+from emulation.kinds.traffic.programs import Programs
 from emulation.machine import rootfs
 from emulation.model.run import Run, Study
 from emulation.model.units import Duration, UnitError
@@ -54,6 +56,11 @@ KINDS: Final[Mapping[str, tuple[type, str]]] = {
     "era": (str, "'2014'"),
     "kernel": (str, "'6.12'"),
 }
+
+#: Columns of the summary of programs.
+REPORTED: Final = (
+    "program", "goodput_mbit_s", "retransmits", "rtt_ms", "lost_percent", "base_rtt_ms",
+)  # fmt: skip
 
 #: Goodput of the directions of TCP_KINDS.
 GOODPUT: Final = tuple(metrics.GOODPUT.values())
@@ -126,8 +133,45 @@ class Chosen(Sequence[Run]):
         """One row per run of flent's form: its axes, and as means over the load the goodput of all
         flows of a direction in Mbit/s and the RTT of probes less the base RTT in ms.
 
-        NaN where a run has no such flow or probe. Raises `DataError` as `tables`.
+        Of traffic `programs` one row per program that reports: goodput of all its flows in Mbit/s,
+        retransmissions, mean RTT in ms, what was lost, and the RTT of the idle path between its
+        hosts. NaN where there is no such flow, probe or report. `same_as`, if there, is an earlier
+        seed whose counters of all queues are equal: nothing was random. Raises `DataError` as
+        `tables`.
         """
+        programs = all(isinstance(run.traffic, Programs) for run in self.all)
+        means = self._reported() if programs else self._means()
+        twins = self._twins
+        if twins:
+            means["same_as"] = means["run"].map(twins).astype("Int64")
+        return self.axes.merge(means, on="run", how="left")
+
+    @property
+    def _twins(self) -> dict[str, int]:
+        records = {paths(run, self.data)[1]: run for run in self.all}
+        with as_data_error():
+            found = datafile.twins((run.cell, run.seed, record) for record, run in records.items())
+        return {records[record].id: seed for record, seed in found.items()}
+
+    def _reported(self) -> pd.DataFrame:
+        self._all_there()
+        rows: list[dict[str, Any]] = []
+        for run in self.all:
+            path = paths(run, self.data)[1]
+            record = read_json(path)
+            pairs = map(tuple, record.get("measured_pairs", ()))
+            idle = dict(zip(pairs, record.get("measured_base_rtts_ms", ()), strict=False))
+            clients = run.traffic.clients if isinstance(run.traffic, Programs) else {}
+            base = {program: idle.get(pair, np.nan) for program, pair in clients.items()}
+            table = reports.read(path)
+            for program, flows in table[table["whole"].astype(bool)].groupby("program"):
+                sums = flows[["goodput_mbit_s", "retransmits"]].astype(float).sum(min_count=1)
+                means = flows[["rtt_ms", "lost_percent"]].astype(float).mean()
+                about = {"run": run.id, "program": program, **sums, **means}
+                rows.append({**about, "base_rtt_ms": base.get(str(program), np.nan)})
+        return pd.DataFrame(rows, columns=["run", *REPORTED])
+
+    def _means(self) -> pd.DataFrame:
         samples, flows, runs = self.tables()
         flow = flows.groupby(["run", "kind"], observed=True)["goodput_mbit_s"].sum().unstack()
         loaded = metrics.in_window(samples, runs, "loaded")
@@ -135,11 +179,12 @@ class Chosen(Sequence[Run]):
         runs = runs.set_index("run")
         columns = {column: flow.get(kind) for kind, column in zip(TCP_KINDS, GOODPUT, strict=True)}
         means = pd.DataFrame({**columns, INDUCED: rtt - runs["base_rtt_ms"]}, index=runs.index)
-        return self.axes.merge(means.reset_index(), on="run", how="left")
+        return means.reset_index()
 
     def rows(self) -> pd.DataFrame:
         """The lines of JSON that programs printed, or the table that is a run's data: one row per
-        line, with its run's axes.
+        line, with its run's axes; and what iperf, iperf3, netperf and ping reported of each flow
+        and interval, with the columns of `analysis.runs.reports`.
 
         Raises `DataError` for a run that is not there yet, and for lines that cannot be read.
         """
@@ -148,7 +193,9 @@ class Chosen(Sequence[Run]):
         for run in self.all:
             path = self.data / f"{run.id}{datafile.ROWS}"
             rows = read_rows(path) if path.exists() else []
-            parts.append(pd.DataFrame(rows).assign(run=run.id))
+            reported = reports.read(paths(run, self.data)[1]).dropna(axis="columns", how="all")
+            both = [part for part in (pd.DataFrame(rows), reported) if len(part)]
+            parts += [part.assign(run=run.id) for part in both]
         found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": []})
         return self.axes.merge(found, on="run", how="right", suffixes=("", "_"))
 

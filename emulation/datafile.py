@@ -11,7 +11,7 @@ import json
 import os
 import stat
 import zlib
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -58,6 +58,25 @@ def is_reduced(record: Path) -> bool:
         return MEASURES in read_json(record)
     except DamagedData:  # whoever reads it will say so
         return False
+
+
+def twins(runs: Iterable[tuple[Hashable, int, Path]]) -> dict[Path, int]:
+    """Return which of `runs` came out as an earlier seed of their cell, and that seed.
+
+    Each is its cell, its seed and its provenance. Where two seeds have equal counters of all
+    queues, nothing that matters was random.
+    """
+    cells: dict[Hashable, dict[int, Path]] = {}
+    for cell, seed, record in runs:
+        cells.setdefault(cell, {})[seed] = record
+    found: dict[Path, int] = {}
+    for records in cells.values():
+        first: dict[str, int] = {}
+        for seed, record in sorted(records.items()) if len(records) > 1 else ():
+            counters = read_json(record).get("qdiscs")
+            if first.setdefault(json.dumps(counters, sort_keys=True), seed) != seed and counters:
+                found[record] = first[json.dumps(counters, sort_keys=True)]
+    return found
 
 
 def write_rows(rows: Iterable[dict[str, Any]], path: Path) -> None:

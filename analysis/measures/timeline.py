@@ -6,21 +6,19 @@ pings those of its programs `ping`, and what becomes of the link is what a progr
 first sample or packet.
 """
 
-import re
-import tarfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
+from analysis.errors import DataError, as_data_error
 from analysis.measures import packets, probed
 from analysis.measures.metrics import means
 from analysis.measures.registry import metrics
-from analysis.runs import files
+from analysis.runs import files, reports
 from analysis.runs.dataset import RunFile
-from analysis.runs.flentfile import RERUN
+from emulation import datafile
 from emulation.datafile import OUTPUT, ROWS
 from emulation.kinds.probes.probe import Probe, recorded
 
@@ -44,12 +42,11 @@ DESCRIBED: Final = {
 }
 """Of them, those that the description of a picture has, with their units."""
 
+ABOUT: Final = ("experiment", "qdisc", "cc")
+
 SETTLED_S: Final = 2.0  # numbers are of the time after the flows have started
 BIN_S: Final = 0.5  # of a mean over time
 LEAST_BYTES: Final = 100_000  # of a connection that is load, and not a tool's own
-
-_REPLY: Final = re.compile(r"^\[(\d+\.\d+)\] .* time=([\d.]+) ms$", re.ASCII | re.MULTILINE)
-_MOST: Final = 8 << 20  # bytes of what a ping printed
 
 
 def pings(run: RunFile) -> pd.DataFrame:
@@ -66,23 +63,14 @@ def pings(run: RunFile) -> pd.DataFrame:
 
 def replies(run: RunFile) -> pd.DataFrame:
     """Return `pings`; no row where none was printed, or the traffic is no `programs`."""
-    rows = []
-    path = run.provenance.with_suffix(OUTPUT)
-    columns = ["program", "at_s", "rtt_ms"]
-    if not path.exists():
-        return pd.DataFrame(columns=["time_s", *columns])
-    try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                file = archive.extractfile(member) if Path(member.name).name == "stdout" else None
-                if file is None:
-                    continue
-                program, text = str(Path(member.name).parent), file.read(_MOST).decode()
-                for at, rtt in _REPLY.findall(text):
-                    rows.append((program, float(at) - float(rtt) / 1e3, float(rtt)))
-    except (OSError, tarfile.TarError, UnicodeDecodeError) as error:
-        raise DataError.of(path, f"cannot be read ({error})", RERUN) from error
-    table = pd.DataFrame(rows, columns=columns)
+    there = run.provenance.with_suffix(OUTPUT).exists()
+    rows = [
+        (program, float(at) - float(rtt) / 1e3, float(rtt))
+        for program, text in (reports.printed(run.provenance) if there else ())
+        for at, rtt in reports.REPLY.findall(text)
+        if at
+    ]
+    table = pd.DataFrame(rows, columns=["program", "at_s", "rtt_ms"])
     table.insert(1, "time_s", table["at_s"] - table["at_s"].min())
     return table
 
@@ -145,8 +133,15 @@ def link(run: RunFile) -> pd.DataFrame:
 
 
 def per_run(runs: Sequence[RunFile]) -> pd.DataFrame:
-    """One row per run: experiment, qdisc, cc, seed, and those of QUANTITIES that it has."""
-    return pd.DataFrame([_row(run) for run in runs])
+    """One row per run: ABOUT, seed, `twin`, and those of QUANTITIES that it has.
+
+    `twin` is an earlier seed of the same cell with the same counters of all queues, or NaN.
+    """
+    with as_data_error():
+        twins = datafile.twins((run.cell, run.seed, run.provenance) for run in runs)
+    table = pd.DataFrame([_row(run) for run in runs])
+    table.insert(len(ABOUT) + 1, "twin", [twins.get(run.provenance, np.nan) for run in runs])
+    return table
 
 
 def called(row: str, experiment: str, qdisc: str, cc: str) -> str:
@@ -164,14 +159,17 @@ def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFra
     """Means over seeds with their 95 % intervals: rig, qdisc, quantity, mean, ci_low, ci_high.
 
     `table` is from per_run. `names` has what experiments are called, and `row` is a template of a
-    row's name, as `called` reads it.
+    row's name, as `called` reads it. Seeds of which two came out the same have no interval: nothing
+    was random.
     """
-    settings = ("experiment", "qdisc", "cc", "seed")
-    present = [str(name) for name in table if name not in settings]
-    found = means(table, ["experiment", "qdisc", "cc"], present)
+    present = [str(name) for name in table if name not in (*ABOUT, "seed", "twin")]
+    found = means(table, list(ABOUT), present)
+    same = table[table["twin"].notna()].set_index(list(ABOUT)).index
+    alike = found.set_index(list(ABOUT)).index.isin(same)
+    found.loc[alike, ["ci_low", "ci_high"]] = np.nan
     found["rig"] = [
         called(row, names.get(name, name), qdisc, cc)
-        for name, qdisc, cc in found[["experiment", "qdisc", "cc"]].astype(str).to_numpy()
+        for name, qdisc, cc in found[list(ABOUT)].astype(str).to_numpy()
     ]
     return found[["rig", "qdisc", "quantity", "mean", "ci_low", "ci_high"]]
 
@@ -205,7 +203,7 @@ def _row(run: RunFile) -> dict[str, object]:
     if not numbers:
         what = f"none of the probes {', '.join(sources)} is beside it"
         raise DataError.of(run.provenance, what, "Repeat the run with --probe")
-    about = {name: getattr(run, name) for name in ("experiment", "qdisc", "cc", "seed")}
+    about = {name: getattr(run, name) for name in (*ABOUT, "seed")}
     parts = (about, _pinged(run), *numbers)
     return {name: value for part in parts for name, value in part.items()}
 

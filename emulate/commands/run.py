@@ -27,7 +27,7 @@ from emulation.model.run import Run
 from emulation.model.units import Duration, UnitError
 from emulation.runs import campaign
 from emulation.runs.index import RunFile
-from emulation.runs.run import Measure, Result, require_flent, today
+from emulation.runs.run import Measure, Result, paths, require_flent, today
 from emulation.study import studies, trust
 from emulation.study.source import Source
 
@@ -286,10 +286,23 @@ def run(args: argparse.Namespace) -> int:
             on_result=report,
             on_failure=fail if args.keep_going else None,
         )
+    _note_twins(runs, output)
     if failed:
         print(f"{len(failed)} of {len(runs)} runs failed", file=sys.stderr)
         return failed[0].exit_status
     return 0
+
+
+def _note_twins(runs: Iterable[Run], output: Path) -> None:
+    """Say so where seeds of a cell came out the same."""
+    records = {paths(run, output)[1]: run for run in runs}
+    there = [(run.cell, run.seed, record) for record, run in records.items() if record.exists()]
+    for cell in dict.fromkeys(records[record].cell for record in datafile.twins(there)):
+        print(
+            f"note: seeds of {cell} came out the same: nothing in them is random, and they are no "
+            "repetitions; write start_jitter into its traffic",
+            file=sys.stderr,
+        )
 
 
 def _require_measure(run: Run, args: argparse.Namespace) -> None:

@@ -200,7 +200,7 @@ def prepare(
     `script`: the Python program of a job whose work is `script`; `files`: (name in the guest, path)
     of each file for its programs; `layers`: the folders that the job's `layers` name.
     """
-    if files or job.get("traffic", {}).get("tool") == "programs":
+    if files or "programs" in job.get("traffic", {}):
         confine.require()
     (folder / "root").symlink_to(root.resolve())  # hostfs follows one link and no more
     (folder / "uml").mkdir()

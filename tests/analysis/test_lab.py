@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from analysis.lab import open_study
+from analysis.measures import packets
+from analysis.measures.table import measure_runs
 from emulation.errors import ConfigError
+from emulation.runs.index import index
 
 
 def test_chosen_runs_say_how_many_there_are() -> None:
@@ -34,3 +40,76 @@ def test_a_probe_that_cannot_be_is_refused_before_anything_boots() -> None:
     runs = open_study("gbw2015").runs("rrul", link="10/10", qdisc="codel", seed=[1, 2])
     with pytest.raises(ConfigError, match="no queue under test at 'client'"):
         runs.do(probes=["packets:client"])
+
+
+STUDY = """\
+format: 1
+study: two
+title: Two pairs behind one HTB
+rig:
+  kind: nodes
+  edge_rate: 1 Gbit/s
+  nodes:
+    c1: {}
+    c2: {sysctls: {net.ipv4.tcp_ecn: 1}}
+    aqm: {forwards: true}
+    far: {forwards: true}
+    s1: {}
+    s2: {sysctls: {net.ipv4.tcp_ecn: 1}}
+  links:
+    - {from: c1, to: aqm}
+    - {from: c2, to: aqm}
+    - from: aqm
+      to: far
+      there:
+        tree:
+          - {qdisc: {kind: htb, options: {default: 10}}, handle: "1:"}
+          - {class: "1:10", kind: htb, rate: up}
+          - {qdisc: tested, parent: "1:10", handle: "10:"}
+    - {from: far, to: s1, back: {delay: 20 ms}}
+    - {from: far, to: s2, back: {delay: 80 ms}}
+experiments:
+  first:
+    title: An iperf3 each, one with ECN
+    probes: [packets:aqm]
+    measure: queue_by_class
+    traffic:
+      kind: programs
+      length: 3 s
+      idle_pings: true
+      programs:
+        - {kind: iperf3, from: c1, to: s1}
+        - {kind: iperf3, from: c2, to: s2, name: ecn}
+        - {kind: ping, from: c1, to: s1}
+    sweep: {link: [10/10], qdisc: [fq_codel], cc: cubic}
+    repetitions: 2
+"""
+
+
+@pytest.mark.kernel
+def test_programs_and_packets_as_tables(tmp_path: Path) -> None:
+    folder = tmp_path / "two"
+    folder.mkdir()
+    (folder / "study.yaml").write_text(STUDY)
+    runs = open_study(folder).runs("first").do(bar=False)
+    summary = runs.summary().set_index(["seed", "program"])
+    assert summary.loc[(1, "iperf3"), "base_rtt_ms"] == pytest.approx(20, abs=0.5)
+    assert summary.loc[(1, "ecn"), "base_rtt_ms"] == pytest.approx(80, abs=0.5)
+    assert summary.loc[1, "goodput_mbit_s"].sum() == pytest.approx(9, abs=1)
+    assert 20 < summary.loc[(1, "ping"), "rtt_ms"] < 40
+    assert summary.loc[(2, "ping"), "same_as"] == 1, "nothing is random"
+    rows = runs.rows()
+    assert (rows[rows["program"] == "ecn"].groupby("seed").size() == 4).all()
+
+    table = runs.probe("packets:aqm")
+    assert list(table["run"].unique()) == [run.id for run in runs]
+    by_class = packets.sojourn(table, by=["seed", "class"])["packets"]
+    record = json.loads((folder / "data" / f"{runs[0].id}.json").read_text())
+    assert record["probes"] == ["packets:aqm"]
+    counted = record["qdiscs"]["aqm aqm-far"]["qdiscs"][0]
+    (numbers,) = measure_runs([index(runs.data, "two").by_id[runs[0].id]]).to_dict("records")
+    dropped = numbers["dropped_percent"] / 100 * len(table) / 2
+    assert by_class.loc[1].sum() <= counted["packets"], "pings went before the probe began"
+    assert dropped == pytest.approx(counted["drops"])
+    assert numbers["marked_percent[CS0 Not-ECT]"] == 0
+    assert 0.8 < numbers["utilisation_percent"] / 100 < 1

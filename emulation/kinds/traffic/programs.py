@@ -6,6 +6,8 @@ traffic:
   length: 10 s                     # of the load
   packages: [jq]                   # of Debian, in addition to the guest's
   files: [sender.py]               # of the study's folder; every program finds them where it runs
+  start_jitter: 50 ms              # programs that end by themselves start up to this much later
+  idle_pings: true                 # before the load, between the hosts of each client and server
   programs:
     - {kind: iperf3, from: client, to: server, options: [-P, "4"]}
     - {kind: netperf, from: client, to: server, cc: bbr}    # of this flow; so have iperf and iperf3
@@ -36,6 +38,8 @@ data where they have a `time_s`.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -47,7 +51,6 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainValidator,
-    field_validator,
     model_validator,
 )
 
@@ -313,6 +316,7 @@ class Programs(TrafficSection, StudySection):
 
     tools = {
         "programs": ("programs.py", "commands.py", "switch.py"),
+        "idle": ("programs.py", "commands.py", "switch.py", "idle.py"),
         "command": ("programs.py", "commands.py", "switch.py", "command.py", "surroundings.py"),
     }
 
@@ -320,17 +324,10 @@ class Programs(TrafficSection, StudySection):
     test: TestName = "programs"
     step: Span = Duration(2 * 10**8)
     start_jitter: Span = NO_JITTER
+    idle_pings: bool = False  # runs of format 1 stay what they are
     packages: list[Package] = Field(default_factory=list)
     files: list[Inside] = Field(default_factory=list)
     programs: list[Program] = Field(min_length=1)
-
-    @field_validator("start_jitter")
-    @classmethod
-    def _is_default(cls, jitter: Duration) -> Duration:
-        if jitter != NO_JITTER:
-            what = "has no effect on programs"
-            raise Flaws(((), what, "remove it, and give programs a 'start'"))
-        return jitter
 
     @model_validator(mode="after")
     def _files_are_there(self) -> Self:
@@ -372,6 +369,10 @@ class Programs(TrafficSection, StudySection):
             if command.start >= length:
                 what = f"'{command.start}' is not within the load, '{length}'"
                 raise Flaws((("programs", number, "start"), what, "start it earlier"))
+            latest_ns = command.start.nanoseconds + self.start_jitter.nanoseconds
+            if self._is_late(command) and latest_ns >= length.nanoseconds:
+                what = f"'{self.start_jitter}' may take a start out of the load, '{length}'"
+                raise Flaws((("start_jitter",), what, "write a shorter one"))
 
     def check(self, rig: RigSection, topology: Topology) -> None:
         """Raise `Flaws` where a program lacks a host, a name of its own or what it waits for."""
@@ -409,10 +410,12 @@ class Programs(TrafficSection, StudySection):
         length_s = run.length.seconds
         words = {node.name: _address(topology, node.name) for node in topology.nodes}
         words |= dict(zip(WORDS, (str(run.seed), f"{length_s:g}"), strict=True))
-        commands = [command for _, command in self.commands(length_s)]
+        commands = [self._late(command, run) for _, command in self.commands(length_s)]
+        pairs = self.pairs if self.idle_pings and topology.nodes else []
         packages = {"packages": list(self.debian)} if self.debian else {}
         job = {
-            "tool": "programs",
+            "tool": "idle" if pairs else "programs",
+            **({"pairs": [{"client": a, "address": words[b]} for a, b in pairs]} if pairs else {}),
             "length_s": length_s,
             **packages,
             "programs": [_program(command, words, length_s) for command in commands],
@@ -422,6 +425,43 @@ class Programs(TrafficSection, StudySection):
             ],
         }
         return job if topology.nodes else {"work": "programs", "traffic": job}
+
+    def _is_late(self, command: CommandSection) -> bool:
+        return self.start_jitter != NO_JITTER and command.until == "end"
+
+    def _late(self, command: CommandSection, run: Run) -> CommandSection:
+        """Return `command` with its part of the jitter in its start, as the seed says."""
+        if not self._is_late(command):
+            return command
+        text = f"{run.random}/{_name(command)}".encode()
+        part = int.from_bytes(hashlib.sha256(text).digest()[:8], "big") / 2**64
+        late_us = int(part * self.start_jitter.us)
+        start = Duration(command.start.nanoseconds + 1000 * late_us)
+        return command.model_copy(update={"start": start})
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return the hosts of each client and its server, each pair once."""
+        return list(dict.fromkeys(self.clients.values()))
+
+    @property
+    def clients(self) -> dict[str, tuple[str, str]]:
+        """Return the host of each client and that of its server, by the client's name."""
+        return {
+            _name(command): (section.from_, section.to)
+            for section in self.programs
+            if isinstance(section, ClientSection)
+            for command in section.commands(self.length.seconds)
+            if command.until == "end"
+        }
+
+    def record(
+        self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return when programs ran, and between which hosts the idle path was measured."""
+        ran = json.loads((out / "programs.json").read_text())
+        measured = any("base_rtts_ms" in step for step in steps)
+        return {"programs": ran, **({"measured_pairs": self.pairs} if measured else {})}
 
     @property
     def controls(self) -> frozenset[str]:

@@ -103,6 +103,16 @@ def test_a_table_for_people_has_titles_and_no_interval_of_one_run(run: RunFile) 
     assert set(shown["what"]) == {"LTE, cubic"}
 
 
+def test_seeds_that_came_out_the_same_have_no_interval() -> None:
+    """Of the shipped runs of a host, all seeds of fq have the same counters."""
+    chosen = {"links": "100/100", "qdiscs": ["fq", "fq_codel"], "ccs": ["cubic"]}
+    table = timeline.per_run(find_runs(ROOT / "data", "asked", "host", **chosen))
+    assert list(table.groupby("qdisc")["twin"].count()) == [2, 0]
+    cells = timeline.cells(table, {"host": "host"}, "{qdisc}").set_index(["qdisc", "quantity"])
+    assert cells["ci_low"]["fq"].isna().all()
+    assert cells["ci_low"]["fq_codel"]["rtt_mean_ms"] > 0
+
+
 def test_a_link_that_changes_loses_no_packet() -> None:
     """Of the shipped runs of the satellite's link, that with a FIFO of 10,000 packets."""
     (run,) = find_runs(ROOT / "data", "links", "satellite", qdiscs=["fifo_10000"])

@@ -143,6 +143,25 @@ def test_each_kind_has_its_command(
     assert any(one["name"] == "iperf3_server" for one in found) == (port is not None)
 
 
+def test_programs_that_end_start_late_as_the_seed_says(sender: Path, first_of: Read) -> None:
+    late = first_of(changed("length: 10 s", "length: 10 s\n      start_jitter: 50 ms"))
+    starts = [
+        {program["name"]: program["start_s"] for program in traffic(late, seed)["programs"]}
+        for seed in (1, 1, 2)
+    ]
+    assert starts[0] == starts[1]
+    assert starts[0]["iperf3"] != starts[2]["iperf3"]
+    assert 0 <= starts[0]["iperf3"] < 0.05
+    assert starts[0]["iperf3_server"] == 0
+
+
+def test_pairs_are_pinged_where_the_file_asks_for_it(sender: Path, first_of: Read) -> None:
+    assert traffic(first_of(STUDY))["tool"] == "programs"
+    job = traffic(first_of(changed("length: 10 s", "length: 10 s\n      idle_pings: true")))
+    assert job["tool"] == "idle"
+    assert job["pairs"] == [{"client": "client", "address": "10.0.4.2"}]
+
+
 def test_files_are_part_of_what_a_run_is(sender: Path, first_of: Read) -> None:
     run: Run
     (run,) = select(first_of(STUDY))
@@ -234,7 +253,7 @@ def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
         ("until: load", "environment: {A=B: 1}", "18: {}programs[0].environment.A=B: 'A=B' is not"),
         ('"*.csv"', "../*.csv", "23: {}programs[1].keeps[0]: '../*.csv' is not below the study's"),
         ("length: 10 s", "length: 1 s\n      folder: /", "11: {}folder: is not a key; remove it"),
-        ("length: 10 s", "length: 1 s\n      start_jitter: 5 ms", "11: {}start_jitter: has no"),
+        ("length: 10 s", "length: 1 s\n      start_jitter: 1 s", "11: {}start_jitter: '1 s' may"),
         ("      length: 10 s\n", "", "8: {}length: is missing; add it"),
     ],
 )  # fmt: skip
