@@ -213,7 +213,7 @@ class Chosen(Sequence[Run]):
             for end in probe.files((wanted,), run).values()
         ]
         table = self.axes.merge(probed.tables(wanted, files), on="run", how="right")
-        texts = table.select_dtypes(include="object").columns
+        texts = table.select_dtypes(include=["object", "str"]).columns
         return table.astype(dict.fromkeys(texts, "category"))
 
     def _all_there(self) -> None:
