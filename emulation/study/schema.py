@@ -25,6 +25,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic_core import CoreSchema, core_schema
 
 from emulation.kinds.qdiscs import KINDS
 from emulation.model import sysctls
@@ -185,47 +186,39 @@ def _of_network(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ..
     return pairs
 
 
-def _written(noun: str, quantity: type[Quantity], example: str = "") -> WithJsonSchema:
-    """Return the JSON Schema of a quantity, for editors."""
-    units = "|".join(map(re.escape, quantity.UNITS))
-    return WithJsonSchema(
-        {
-            "type": "string",
-            "pattern": rf"^\d+(\.\d+)?\s*({units})$",
-            "description": f"{noun}, e.g. {example or quantity.EXAMPLE}",
-        }
-    )
+class _Read:
+    """How a quantity is read, checked and, for editors, described: an annotation of its type."""
+
+    def __init__(
+        self, noun: str, kind: type[Q], check: Callable[[Q], Q], example: str = ""
+    ) -> None:
+        self._example = example or kind.EXAMPLE
+        self._noun, self._units = noun, "|".join(map(re.escape, kind.UNITS))
+        self._parse, self._check = parser(kind, example), check
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            lambda value: self._check(self._parse(value))
+        )
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: Any) -> dict[str, Any]:
+        pattern = rf"^\d+(\.\d+)?\s*({self._units})$"
+        about = f"{self._noun}, e.g. {self._example}"
+        return {"type": "string", "pattern": pattern, "description": about}
 
 
 _SETTING = {"type": ["string", "integer"]}
 
 Name = Annotated[str, matching(r"[a-z][a-z0-9_]*", "a name", "lower-case letters, digits and _")]
-LinkRate = Annotated[
-    Rate, PlainValidator(parser(Rate)), AfterValidator(_feasible), _written("a rate", Rate)
-]
-Span = Annotated[
-    Duration,
-    PlainValidator(parser(Duration)),
-    AfterValidator(_positive),
-    _written("a time", Duration),
-]
+LinkRate = Annotated[Rate, _Read("a rate", Rate, _feasible)]
+Span = Annotated[Duration, _Read("a time", Duration, _positive)]
 Spans = Annotated[
     tuple[Duration, ...],
     PlainValidator(_durations),
     WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}}),
 ]
-Length = Annotated[
-    Duration,
-    PlainValidator(parser(Duration, "60 s")),
-    AfterValidator(partial(_positive, example="60 s")),
-    _written("a time", Duration, "60 s"),
-]
-Memory = Annotated[
-    Size,
-    PlainValidator(parser(Size, MEMORY)),
-    AfterValidator(_bootable),
-    _written("a size", Size, MEMORY),
-]
+Length = Annotated[Duration, _Read("a time", Duration, partial(_positive, example="60 s"), "60 s")]
+Memory = Annotated[Size, _Read("a size", Size, _bootable, MEMORY)]
 TestName = Annotated[
     str,
     matching(r"[a-z][a-z0-9_-]*", "the name of a test", "lower-case letters, digits, _ and -"),
@@ -237,15 +230,8 @@ Settings = Annotated[
     WithJsonSchema({"type": "object", "additionalProperties": _SETTING}),
 ]
 Sysctls = Annotated[Settings, AfterValidator(_of_network)]
-Mtu = Annotated[
-    Size,
-    PlainValidator(parser(Size, "1500 B")),
-    AfterValidator(_carried),
-    _written("an MTU", Size, "1500 B"),
-]
-Bytes = Annotated[
-    Size, PlainValidator(parser(Size)), AfterValidator(_positive), _written("a size", Size)
-]
+Mtu = Annotated[Size, _Read("an MTU", Size, _carried, "1500 B")]
+Bytes = Annotated[Size, _Read("a size", Size, _positive)]
 
 
 class Section(BaseModel):
