@@ -99,17 +99,15 @@ class Chosen(Sequence[Run]):
         more = tuple(map(Probe.parse, [probes] if isinstance(probes, str) else probes))
         for run in self.all:
             probe.check(probe.of_run(run, more), run)  # refuses before anything is booted
-        with campaign.progress(len(self), bar) as (on_step, on_result):
-            campaign.do(
-                self.all,
-                kernel.named(self.all[0].kernel),
-                rootfs.build(),
-                self.data,
-                jobs=jobs or len(os.sched_getaffinity(0)),
-                options=campaign.Options(again=again, probes=more),
-                on_step=on_step,
-                on_result=on_result,
-            )
+        campaign.do(
+            self.all,
+            kernel.named(self.all[0].kernel),
+            rootfs.build(),
+            self.data,
+            jobs=jobs or len(os.sched_getaffinity(0)),
+            options=campaign.Options(again=again, probes=more),
+            bars=bar,
+        )
         return self
 
     @property

@@ -262,30 +262,28 @@ def run(args: argparse.Namespace) -> int:
     measure = _numbers(output) if args.reduced else None
     stored = (args.capture, args.trace, probes, args.raw, measure)
     options = campaign.Options(args.keep, args.again, args.stale, *stored)
-    with campaign.progress(len(runs), sys.stderr.isatty()) as (on_step, on_result):
-        failed: list[EmulationError] = []
+    failed: list[EmulationError] = []
 
-        def fail(run: Run, error: EmulationError) -> None:
-            failed.append(error)
-            print(f"emulate: error: {error}", file=sys.stderr, flush=True)
+    def fail(run: Run, error: EmulationError) -> None:
+        failed.append(error)
+        print(f"emulate: error: {error}", file=sys.stderr, flush=True)
 
-        def report(run: Run, result: Result) -> None:
-            on_result(run, result)
-            _print(run, result, args.json)
-            if result.ending is None:
-                _warn_stale(run, result, built, root)
+    def report(run: Run, result: Result) -> None:
+        _print(run, result, args.json)
+        if result.ending is None:
+            _warn_stale(run, result, built, root)
 
-        campaign.do(
-            runs,
-            built,
-            root,
-            output,
-            jobs=args.jobs,
-            options=options,
-            on_step=on_step,
-            on_result=report,
-            on_failure=fail if args.keep_going else None,
-        )
+    campaign.do(
+        runs,
+        built,
+        root,
+        output,
+        jobs=args.jobs,
+        options=options,
+        bars=sys.stderr.isatty(),
+        on_result=report,
+        on_failure=fail if args.keep_going else None,
+    )
     _note_twins(runs, output)
     if failed:
         print(f"{len(failed)} of {len(runs)} runs failed", file=sys.stderr)

@@ -113,14 +113,12 @@ def _do(runs: list[Run], data: Path, jobs: int) -> list[Result]:
     """Do `runs` into the folder `data`, with a bar on a terminal and else a line each."""
     built, root = named(runs[0].kernel), rootfs.build()
     visible = sys.stderr.isatty()
-    with campaign.progress(len(runs), visible) as (on_step, on_result):
 
-        def report(run: Run, result: Result) -> None:
-            on_result(run, result)
-            if not visible:
-                print(f"{run.id}: {'done' if result.ending else 'there already'}", file=sys.stderr)
+    def report(run: Run, result: Result) -> None:
+        if not visible:
+            print(f"{run.id}: {'done' if result.ending else 'there already'}", file=sys.stderr)
 
-        options = campaign.Options(cache_dir("failed"))
-        return campaign.do(
-            runs, built, root, data, jobs=jobs, options=options, on_step=on_step, on_result=report
-        )
+    options = campaign.Options(cache_dir("failed"))
+    return campaign.do(
+        runs, built, root, data, jobs=jobs, options=options, bars=visible, on_result=report
+    )

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +55,13 @@ def do(
     *,
     jobs: int = 1,
     options: Options | None = None,
-    on_step: OnStep = lambda run, step: None,
+    bars: bool = False,
     on_result: OnResult = lambda run, result: None,
     on_failure: OnFailure | None = None,
 ) -> list[Result]:
     """Do `runs`, `jobs` at a time, into the folder `data`; return their results in order.
 
+    With `bars`, progress is drawn, on a terminal or in a notebook.
     Raises the `EmulationError` of the first run that fails, and `KeyboardInterrupt`; then nothing
     is left of runs that were in progress. With `on_failure`, that is called with the error in its
     place, and the others are done.
@@ -73,15 +75,8 @@ def do(
     def do_run(run: Run) -> list[Result]:
         check()
         try:
-            result = execute(
-                run,
-                kernel,
-                root,
-                data,
-                lambda step: on_step(run, step),
-                on_poll=check,
-                **vars(options),
-            )
+            watch = partial(on_step, run)
+            result = execute(run, kernel, root, data, watch, on_poll=check, **vars(options))
         except Interrupted:
             raise
         except EmulationError as error:
@@ -91,34 +86,33 @@ def do(
                 on_failure(run, error)
             return []
         with reporting:
+            advance(run)
             on_result(run, result)
         return [result]
 
-    if jobs == 1:
-        return [result for run in runs for result in do_run(run)]
-    with ThreadPoolExecutor(jobs, thread_name_prefix="run") as pool:
-        futures: list[Future[list[Result]]] = [pool.submit(do_run, run) for run in runs]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-        finally:
-            done = [future for future in futures if future.done()]
-            failed = [future for future in done if future.exception() is not None]
-            if failed or len(done) < len(futures):
-                stop.set()
-                pool.shutdown(cancel_futures=True)
-        if failed:
-            raise failed[0].exception() or RuntimeError("a run failed")
-    return [result for future in futures for result in future.result()]
+    with _progress(len(runs), bars) as (on_step, advance):
+        if jobs == 1:
+            return [result for run in runs for result in do_run(run)]
+        with ThreadPoolExecutor(jobs, thread_name_prefix="run") as pool:
+            futures: list[Future[list[Result]]] = [pool.submit(do_run, run) for run in runs]
+            try:
+                wait(futures, return_when=FIRST_EXCEPTION)
+            finally:
+                done = [future for future in futures if future.done()]
+                failed = [future for future in done if future.exception() is not None]
+                if failed or len(done) < len(futures):
+                    stop.set()
+                    pool.shutdown(cancel_futures=True)
+            if failed:
+                raise failed[0].exception() or RuntimeError("a run failed")
+        return [result for future in futures for result in future.result()]
 
 
 @contextmanager
-def progress(count: int, visible: bool = True) -> Iterator[tuple[OnStep, OnResult]]:
-    """Yield callbacks for `do` that draw progress bars: of all runs, and of each in progress.
-
-    They draw on a terminal and in a notebook, and nothing unless `visible`.
-    """
+def _progress(count: int, visible: bool) -> Iterator[tuple[OnStep, Callable[[Run], None]]]:
+    """Yield what draws the step of a run and its end in bars, of each and of all runs."""
     if not visible:
-        yield (lambda run, step: None), (lambda run, result: None)
+        yield (lambda run, step: None), (lambda run: None)
         return
     from rich.progress import (
         BarColumn,
@@ -148,10 +142,10 @@ def progress(count: int, visible: bool = True) -> Iterator[tuple[OnStep, OnResul
                     tasks[run.id] = bars.add_task(run.id, total=total, unit="virtual s")
                 bars.update(tasks[run.id], completed=min(int(step["virtual_s"]), total))
 
-        def on_result(run: Run, result: Result) -> None:
+        def advance(run: Run) -> None:
             with lock:
                 if run.id in tasks:
                     bars.remove_task(tasks.pop(run.id))
                 bars.advance(whole)
 
-        yield on_step, on_result
+        yield on_step, advance
