@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from emulation.model import sysctls
 from emulation.model.control import SENDS_ECT
@@ -44,6 +45,21 @@ def of_ecn(run: Run) -> Iterator[str]:
     ]
     queues = dict.fromkeys(qdisc for _, qdisc in run.point.queues)
     yield from dict.fromkeys(note for qdisc in queues for note in _of_queue(qdisc, asking))
+
+
+def of_counters(ports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield notes on classes to which the filters of a tree have sent no packet.
+
+    `ports` are those of a provenance, `qdiscs`, with the counters of the end.
+    """
+    for port, found in ports.items():
+        for device, classes in found.get("idle_classes", {}).items():
+            where = port if port.endswith(f" {device}") else f"{port}, for what arrives"
+            for name in classes:
+                yield (
+                    f"no packet went into class {name} of {where}: do its filters match what is "
+                    "sent?"
+                )
 
 
 def _values_of_ecn(run: Run) -> set[str]:

@@ -40,6 +40,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "wifi": (*RIG, "modules.py", "wifi.py", "wifi_netlink.py", "wifi_rig.py"),
     "modules": ("modules.py",),
     "trees": ("namespace.py", "trees.py"),
+    "filters": (*RIG, "filters.py"),
     "layers": ("layers.py",),
     "own qdiscs": (*RIG, "own_qdiscs.py"),
     "rig": RIG,
@@ -50,8 +51,12 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
 #: The file to which the functions are added that read back the qdiscs of a job.
 READBACK = "readback.py"
 
-#: What a rig with qdiscs of the user's own adds to it.
-TOLERANT = b"\n\nimport own_qdiscs\n\nparsed = own_qdiscs.tolerant(parsed)\n"
+#: What else is added to it, by the files that a job has: functions around its own.
+AROUND: Mapping[str, bytes] = {
+    "filters.py": b"import filters\n\nread = filters.reading(read)\n"
+    b"compare = filters.comparing(compare)\n",
+    "own_qdiscs.py": b"import own_qdiscs\n\nparsed = own_qdiscs.tolerant(parsed)\n",
+}
 
 
 def files(job: dict[str, Any]) -> dict[str, bytes]:
@@ -68,8 +73,7 @@ def files(job: dict[str, Any]) -> dict[str, bytes]:
     code = {name: read(paths[name]) for name in sorted(paths)}
     if READBACK in code:
         code[READBACK] += read_back(_qdiscs(job))
-        if "own_qdiscs.py" in code:
-            code[READBACK] += TOLERANT
+        code[READBACK] += b"".join(b"\n\n" + AROUND[name] for name in AROUND if name in code)
     return code
 
 
@@ -127,10 +131,18 @@ def features(job: dict[str, Any]) -> Iterator[str]:
         yield "modules"
     if any("tree" in port for wire in job.get("wires", ()) for port in wire):
         yield "trees"
+    if any(_has_filters(port) for wire in job.get("wires", ()) for port in wire):
+        yield "filters"
     if "layers" in job:
         yield "layers"
     if "own_qdiscs" in job:
         yield "own qdiscs"
+
+
+def _has_filters(port: Mapping[str, Any]) -> bool:
+    """Return whether a tree of the port, or that for what arrives, has filters."""
+    parts = (port, port["tree"].get("ingress")) if "tree" in port else ()
+    return any(part is not None and part["filters"] for part in parts)
 
 
 def _of_traffic(

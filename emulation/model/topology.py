@@ -11,6 +11,7 @@ from ipaddress import IPv4Interface, IPv4Network
 from types import UnionType
 from typing import Any, get_origin, get_type_hints
 
+from emulation.model.addresses import by_name
 from emulation.model.egress import BURST, Delay, Delays, Egress, Hierarchy, Radio, Shaper
 from emulation.model.qdisc import Qdisc
 from emulation.model.tree import Tree
@@ -181,6 +182,10 @@ class Topology:
             yield from (wire.a, wire.b)
         for medium in self.media:
             yield from medium.ports()
+
+    def addresses(self) -> dict[str, str]:
+        """Return the addresses of nodes, and of ports as `node.port`, by name."""
+        return by_name((port.node, port.interface, port.address) for port in self.ports())
 
     def check(self) -> None:
         """Raise `ValueError` where a field is of another type, or the rig could not be built."""

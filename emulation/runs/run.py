@@ -16,6 +16,7 @@ from typing import Any
 
 from emulation import datafile
 from emulation.captures import places
+from emulation.config import remarks
 from emulation.config.job import job_of, modules_of
 from emulation.errors import ConfigError, EmulationError, GuestFailure
 from emulation.host import scratch, storage
@@ -126,6 +127,7 @@ def execute(
             files = (measured, out / "kernel.log")
             with scratch.reading():
                 qdiscs = json.loads((out / "qdiscs.json").read_text()) if nodes else {}
+                ending.notes.extend(remarks.of_counters(qdiscs))
                 entries = provenance.record(run, identity, kernel, ending, qdiscs, *files)
                 entries |= {"warnings": warnings} if warnings else {}
                 entries |= {"probes": list(map(str, probes))} if probes else {}

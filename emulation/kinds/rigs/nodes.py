@@ -37,6 +37,7 @@ from pydantic import Field, model_validator
 from emulation.kinds.rigs.base import RigSection
 from emulation.kinds.rigs.queue import OF_LINK, TESTED, AnyRate, Queue, QueueSection, rate_of
 from emulation.kinds.rigs.tree import EntrySection, build, check, uses_sweep
+from emulation.model import addresses
 from emulation.model.egress import (
     BURST,
     DELAY_LIMIT,
@@ -139,7 +140,7 @@ class Nodes(RigSection):
 
     @model_validator(mode="after")
     def _one_network(self) -> Self:
-        flaws = [*self._names(), *self._ends()]
+        flaws = [*self._names(), *self._ends()] or [*self._filters()]
         if not flaws:
             flaws = [*self._cycles()] or [*self._size()]
         if flaws:
@@ -185,6 +186,19 @@ class Nodes(RigSection):
             if not any(name in (link.from_, link.to) for link in self.links):
                 yield ("nodes", name), f"no link leads to '{name}'", "add one, or remove the node"
 
+    def _filters(self) -> Iterator[Any]:
+        """Yield names in filters that no node and no port with an address has."""
+        words = self._words()
+        for number, link in enumerate(self.links):
+            for end in ("there", "back"):
+                section: EgressSection | None = getattr(link, end)
+                for part in ("tree", "ingress"):
+                    for place, entry in enumerate(getattr(section, part, None) or ()):
+                        for name in addresses.names(entry.filter or ""):
+                            if name not in words:
+                                where = ("links", number, end, part, place, "filter")
+                                yield where, *unknown("address", name, words)
+
     def _cycles(self) -> Iterator[Any]:
         """Yield links that close a cycle, nodes that cannot be reached, and hosts in between."""
         group = {name: name for name in self.nodes}
@@ -228,36 +242,45 @@ class Nodes(RigSection):
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
         """Build the nodes and wires, with addresses; `queues` maps rates to tested qdiscs."""
+        words, places = self._words(), self._places()
+        wires = []
+        for section in self.links:
+            ends = (
+                (*next(places), self._egress(end, link, queues, words))
+                for end in (section.there, section.back)
+            )
+            wires.append(Wire(*(Port(*end, offloads=section.offloads) for end in ends)))
+        nodes = (Node(name, node.forwards, node.switches) for name, node in self.nodes.items())
+        return Topology("nodes", tuple(nodes), tuple(wires))
+
+    def _places(self) -> Iterator[tuple[str, str, str]]:
+        """Yield node, interface and address of each port, link by link; switches have none."""
         subnets = self._subnets()
         taken: dict[int, int] = {}
-        wires = []
-        for number, section in enumerate(self.links):
-            ports = []
-            ends = zip(
-                (section.from_, section.to),
-                _interfaces(section),
-                (section.there, section.back),
-                strict=True,
-            )
-            for node, interface, end in ends:
+        for number, link in enumerate(self.links):
+            for node, interface in zip((link.from_, link.to), _interfaces(link), strict=True):
                 address = ""
                 if not self.nodes[node].switches:
                     subnet = subnets[number]
                     taken[subnet] = taken.get(subnet, 0) + 1
                     address = f"10.0.{subnet}.{taken[subnet]}/24"
-                egress = self._egress(end, link, queues)
-                ports.append(Port(node, interface, address, egress, offloads=section.offloads))
-            wires.append(Wire(*ports))
-        nodes = (Node(name, node.forwards, node.switches) for name, node in self.nodes.items())
-        return Topology("nodes", tuple(nodes), tuple(wires))
+                yield node, interface, address
+
+    def _words(self) -> dict[str, str]:
+        """Return the addresses that filters may name."""
+        return addresses.by_name(self._places())
 
     def _egress(
-        self, end: EgressSection | None, link: Link | None, queues: Mapping[Rate, Qdisc]
+        self,
+        end: EgressSection | None,
+        link: Link | None,
+        queues: Mapping[Rate, Qdisc],
+        words: Mapping[str, str],
     ) -> Egress:
         if end is None:
             return Shaper(self.edge_rate, EDGE_BURST, SHAPER_LIMIT)
         if end.tree is not None:
-            return build(end.tree, end.ingress, link, queues)
+            return build(end.tree, end.ingress, link, queues, words)
         if end.delay is not None:
             rate = self.edge_rate if end.rate is None else rate_of(end.rate, link)
             return Delay(end.delay, rate, DELAY_LIMIT)

@@ -21,16 +21,22 @@ there: {tree: [{qdisc: tested, handle: "1:", rate: up}]}
 
 Each entry comes after its parent, as with `tc`. A class of hfsc has service curves instead of
 rates: `sc: 5 Mbit/s`, or `rt: {m1: 10 Mbit/s, d: 20 ms, m2: 2 Mbit/s}`, `ls`, `ul`.
+
+In a filter `{server}` is the address of a node, `{r1.r1-server}` that of a port:
+`filter: "protocol ip u32 match ip dst {server}/32 flowid 1:10"`. Filters are read back, and classes
+into which they have sent no packet are named after the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, model_validator
 
 from emulation.kinds.rigs.queue import OF_LINK, TESTED, AnyRate, Queue, QueueSection, rate_of
+from emulation.model import addresses
 from emulation.model.qdisc import Qdisc
 from emulation.model.topology import Link
 from emulation.model.tree import Attached, Curve, Tree, TreeClass, shaping
@@ -152,10 +158,12 @@ def build(
     ingress: Sequence[EntrySection] | None,
     link: Link | None,
     queues: Mapping[Rate, Qdisc],
+    words: Mapping[str, str] = MappingProxyType({}),
 ) -> Tree:
     """Return the tree, with the one for arriving packets; `queues` maps rates to tested qdiscs.
 
-    Raises `ValueError`, with what to do, where `tc` could not build it.
+    `words` are addresses for the names in filters. Raises `ValueError`, with what to do, where `tc`
+    could not build it.
     """
     qdiscs, root, tested, own_rate = [], "1:", "", None
     for entry in entries:
@@ -176,9 +184,10 @@ def build(
     if not qdiscs:
         raise ValueError("a tree needs a qdisc; add the root, without 'parent'")
     classes = tuple(entry.tree_class(link) for entry in entries if entry.class_ is not None)
-    words = (f"parent {entry.parent or root} {entry.filter}" for entry in entries if entry.filter)
-    arriving = None if ingress is None else build(ingress, None, link, queues)
-    tree = Tree(tuple(qdiscs), classes, tuple(words), arriving, tested)
+    filters = (f"parent {entry.parent or root} {entry.filter}" for entry in entries if entry.filter)
+    arriving = None if ingress is None else build(ingress, None, link, queues, words)
+    filled = tuple(addresses.filled(each, words) for each in filters)
+    tree = Tree(tuple(qdiscs), classes, filled, arriving, tested)
     if not tested:
         return tree
     rate = tree.rate_around_tested()

@@ -30,10 +30,10 @@ Several clients of one kind share the server on their node; iperf3's has one cli
 With `rig: {kind: none}` a command has no `node`: it runs outside of all nodes, like a Mininet
 script that makes its own.
 
-In a word of a command `{server}` is the address of the node `server`, `{seed}` the run's seed and
-`{length_s}` the length of the load in seconds. Output and files are stored as `.output.tar.gz` next
-to the data; lines of JSON become rows of `.rows.jsonl.gz`, and their numbers become series of the
-data where they have a `time_s`.
+In a word of a command `{server}` is the address of the node `server`, `{server.eth1}` that of one
+of its ports, `{seed}` the run's seed and `{length_s}` the length of the load in seconds. Output and
+files are stored as `.output.tar.gz` next to the data; lines of JSON become rows of
+`.rows.jsonl.gz`, and their numbers become series of the data where they have a `time_s`.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ from emulation.host.apt import NAME as PACKAGE
 from emulation.host.digest import sha256
 from emulation.kinds.rigs.base import RigSection
 from emulation.kinds.traffic.base import TrafficSection
+from emulation.model import addresses
 from emulation.model.topology import Topology
 from emulation.model.units import Duration
 from emulation.programs.taken import mode
@@ -382,7 +383,8 @@ class Programs(TrafficSection, StudySection):
         if shadowed:
             what = f"a node is called '{shadowed[0]}', which has a meaning in commands"
             raise Flaws((("kind",), what, f"give the node another name than {', '.join(WORDS)}"))
-        addressed = [name for name in nodes if _address(topology, name)]
+        known = topology.addresses()
+        addressed = [name for name in nodes if name in known]
         seen: set[str] = set()
         for number, command in self.commands(self.length.seconds):
             section, where = self.programs[number], ("programs", number)
@@ -393,6 +395,10 @@ class Programs(TrafficSection, StudySection):
                 raise Flaws(((*where, "node"), "is missing", valid))
             if command.node is not None and command.node not in nodes:
                 raise Flaws((where, *unknown("node", command.node, nodes)))
+            for text in (*command.command, *dict(command.environment).values()):
+                for name in addresses.names(text):
+                    if name not in known and name.partition(".")[0] in nodes and "." in name:
+                        raise Flaws((where, *unknown("address", name, known)))
             name = _name(command)
             if name in seen:
                 what = f"another program is called '{name}', too"
@@ -401,15 +407,15 @@ class Programs(TrafficSection, StudySection):
             if after and after.on is not None and after.on not in nodes:
                 raise Flaws(((*where, "after", "on"), *unknown("node", after.on, nodes)))
             if after and after.program is not None and after.program not in seen:
-                known = unknown("program", after.program, sorted(seen))
-                raise Flaws(((*where, "after", "program"), *known))
+                missing = unknown("program", after.program, sorted(seen))
+                raise Flaws(((*where, "after", "program"), *missing))
             seen.add(name)
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
         """Return what runs where and when, ready for the guest's module `programs`."""
         length_s = run.length.seconds
-        words = {node.name: _address(topology, node.name) for node in topology.nodes}
-        words |= dict(zip(WORDS, (str(run.seed), f"{length_s:g}"), strict=True))
+        words = dict(zip(WORDS, (str(run.seed), f"{length_s:g}"), strict=True))
+        words |= topology.addresses()
         commands = [self._late(command, run) for _, command in self.commands(length_s)]
         pairs = self.pairs if self.idle_pings and topology.nodes else []
         packages = {"packages": list(self.debian)} if self.debian else {}
@@ -495,17 +501,6 @@ def _name(command: CommandSection) -> str:
     return command.name or re.sub(r"\W", "_", PurePosixPath(command.command[0]).name).lower()
 
 
-def _address(topology: Topology, node: str) -> str:
-    """Return the first address of a node; empty for a switch."""
-    ports = (port for port in topology.ports() if port.node == node and port.address)
-    return next((port.ip for port in ports), "")
-
-
-def _filled(word: str, words: dict[str, str]) -> str:
-    """Replace the known names in braces in `word`; other braces stay."""
-    return re.sub(r"\{(\w+)\}", lambda match: words.get(match[1]) or match[0], word)
-
-
 def _program(command: CommandSection, words: dict[str, str], length_s: float) -> dict[str, Any]:
     after: dict[str, Any] | None = None
     if command.after is not None:
@@ -517,8 +512,10 @@ def _program(command: CommandSection, words: dict[str, str], length_s: float) ->
     return {
         "name": _name(command),
         "node": command.node,
-        "command": [_filled(word, words) for word in command.command],
-        "environment": {name: _filled(value, words) for name, value in command.environment},
+        "command": [addresses.filled(word, words) for word in command.command],
+        "environment": {
+            name: addresses.filled(value, words) for name, value in command.environment
+        },
         "start_s": command.start.seconds,
         "after": after,
         "after_node": (command.after.on or command.node) if command.after else command.node,

@@ -25,6 +25,7 @@ from emulation.model.topology import Link, Topology
 from emulation.model.tree import Attached, Curve, Tree, TreeClass
 from emulation.model.units import Duration, Packets, Rate
 
+FILTER = "protocol ip prio 1 u32 match ip tos 0xb8 0xfc flowid 1:10"
 FILE = """
 kind: nodes
 nodes: {h1: {}, r: {forwards: true}, h2: {}, h3: {}, h4: {}, h5: {}}
@@ -205,6 +206,11 @@ def test_a_tree_is_instead_of_a_rate_and_what_arrives_comes_with_a_tree() -> Non
         ("sc: 10 Mbit/s", "sx: 10 Mbit/s", "tree[1].sx: unknown key 'sx'; valid: qdisc, class"),
         ("ls: {m2", "ls: {m3", "tree[3].ls.m3: unknown key 'm3'; valid: m1, d, m2"),
         ("kind: drr}", "kind: drr, limit: 5}", "tree[1].qdisc.limit: unknown key 'limit'; valid"),
+        (
+            FILTER,
+            f'"{FILTER} match ip dst {{h9}}/32"',
+            "there.tree[6].filter: unknown address 'h9'; valid: r",
+        ),
         ("quantum: 300 B", "quantum: 300 s", "tree[4].qdisc.options.quantum: '300 s': unknown"),
     ],
 )
@@ -215,6 +221,17 @@ def test_a_fault_in_a_tree_is_named_at_its_place(
     assert text.count(old) == 1
     (line, *_) = refusal(text.replace(old, new))
     assert what in line
+
+
+def test_names_in_filters_are_addresses() -> None:
+    text = f'"{FILTER} match ip src {{h2}}/32 match ip dst {{r.r-h3}}/32"'
+    filtered = FILE.replace(FILTER, text)
+    section = Nodes.model_validate(yaml.safe_load(filtered))
+    queues = dict.fromkeys(section.tested_rates(LINK), TESTED)
+    first = next(section.topology(LINK, queues).ports())
+    assert first.egress.filters() == (
+        f"parent 1: {FILTER} match ip src 10.0.2.2/32 match ip dst 10.0.3.1/32",
+    )
 
 
 def test_a_tree_made_in_python_is_checked() -> None:
@@ -298,6 +315,7 @@ CHANGES = {
     "class add dev r-h4 parent 10: classid 10:3 drr": "r r-h4: class 10:3 is there, nobody asked",
     "qdisc change dev ifb4-0 root handle 1: cake bandwidth 6mbit ingress":
         "r r-h5 ingress 1:: cake has bandwidth_bit_s 6000000, not 5000000",
+    "filter del dev r-h1 parent 1:": "r r-h1: the filter 'parent 1: protocol ip prio 1 u32",
     "filter del dev r-h5 parent ffff:": "r r-h5 ingress: what arrives does not go to ifb4-0",
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ import pytest
 
 from emulation.config.catalogue import select
 from emulation.config.job import job_of
-from emulation.errors import MissingTool
+from emulation.errors import ConfigError, MissingTool
 from emulation.kinds.traffic import outputs
 from emulation.machine import vm
 from emulation.machine.layer import Layer
@@ -81,6 +81,14 @@ def test_words_in_braces_are_filled_where_they_are_known(sender: Path, first_of:
     assert (unnamed["name"], unnamed["after"]) == ("sender_py", {"udp": 9000})
     assert (unnamed["node"], unnamed["after_node"]) == ("client", "server")
     assert (unnamed["keeps"], unnamed["statuses"]) == (["*.csv"], [0])
+
+
+def test_a_port_in_braces_is_one_of_its_node(sender: Path, first_of: Read) -> None:
+    text = changed('"{other}"', '"{router_up.r1-delay}"')
+    (receiver, *_) = traffic(first_of(text))["programs"]
+    assert receiver["command"][3] == "10.0.2.1"
+    with pytest.raises(ConfigError, match=r"address 'server\.eth9'; did you mean .server.?"):
+        first_of(changed('"{other}"', '"{server.eth9}"'))
 
 
 def test_a_client_and_its_server_are_two_programs(sender: Path, first_of: Read) -> None:
