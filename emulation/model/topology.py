@@ -15,7 +15,7 @@ from emulation.model.addresses import by_name
 from emulation.model.egress import BURST, Delay, Delays, Egress, Hierarchy, Radio, Shaper
 from emulation.model.qdisc import Qdisc
 from emulation.model.tree import Tree
-from emulation.model.units import Duration, Packets, Rate
+from emulation.model.units import Duration, Packets, Rate, Size
 
 LONGEST_NAME = 15  # of a node and of an interface (the kernel's IFNAMSIZ)
 _PORT = re.compile(rf"\w[\w.-]{{,{LONGEST_NAME - 1}}}", re.ASCII)
@@ -97,6 +97,10 @@ def _delay(port: Port) -> Duration:
     delay = dict(netems[0].qdisc.options).get("delay", Duration(0))
     assert isinstance(delay, Duration)
     return delay
+
+
+#: What a ping is on the wire, and what it may take beside delays and rates.
+PING, IDLE_SLACK_MS = Size(98), 2.0
 
 
 @dataclass(frozen=True)
@@ -329,6 +333,28 @@ class Topology:
         """
         ports = (*self.path(start, end), *self.path(end, start))
         return Duration(sum(_delay(port).nanoseconds for port in ports))
+
+    def idle_ping_ms(self, start: str, end: str) -> tuple[float, float] | None:
+        """Return the least and the greatest RTT in ms that a ping on the idle path can have.
+
+        The least is the sum of the delays; the greatest has 2 ms more, and what a ping takes to
+        pass each port at its lowest rate. None where the delays or rates of a port are not known.
+        """
+        try:
+            least_ms = self.base_rtt(start, end).ms
+        except ValueError:
+            return None
+        slack_ms = IDLE_SLACK_MS
+        for port in (*self.path(start, end), *self.path(end, start)):
+            match port.egress:
+                case Tree():
+                    rates = list(port.egress.rates())
+                case Shaper() | Hierarchy() | Delay():
+                    rates = [port.egress.rate]
+                case _:
+                    return None
+            slack_ms += 8e3 * PING.bytes / min(rates).bits_per_second
+        return least_ms, least_ms + slack_ms
 
     def path(self, start: str, end: str) -> tuple[Port, ...]:
         """Return the sending ports on the way from `start` to `end`, over the fewest wires.

@@ -421,7 +421,7 @@ class Programs(TrafficSection, StudySection):
         packages = {"packages": list(self.debian)} if self.debian else {}
         job = {
             "tool": "idle" if pairs else "programs",
-            **({"pairs": [{"client": a, "address": words[b]} for a, b in pairs]} if pairs else {}),
+            **({"pairs": [_pair(topology, *pair) for pair in pairs]} if pairs else {}),
             "length_s": length_s,
             **packages,
             "programs": [_program(command, words, length_s) for command in commands],
@@ -499,6 +499,14 @@ class Programs(TrafficSection, StudySection):
 
 def _name(command: CommandSection) -> str:
     return command.name or re.sub(r"\W", "_", PurePosixPath(command.command[0]).name).lower()
+
+
+def _pair(topology: Topology, client: str, server: str) -> dict[str, Any]:
+    """Return whom to ping on the idle path, and the RTTs that are possible where they are known."""
+    pair: dict[str, Any] = {"client": client, "address": topology.addresses()[server]}
+    if (known := topology.idle_ping_ms(client, server)) is not None:
+        pair |= {"base_rtt_ms": known[0], "slack_ms": round(known[1] - known[0], 3)}
+    return pair
 
 
 def _program(command: CommandSection, words: dict[str, str], length_s: float) -> dict[str, Any]:

@@ -167,7 +167,11 @@ def test_pairs_are_pinged_where_the_file_asks_for_it(sender: Path, first_of: Rea
     assert traffic(first_of(STUDY))["tool"] == "programs"
     job = traffic(first_of(changed("length: 10 s", "length: 10 s\n      idle_pings: true")))
     assert job["tool"] == "idle"
-    assert job["pairs"] == [{"client": "client", "address": "10.0.4.2"}]
+    (pair,) = job["pairs"]
+    slack_ms = pair.pop("slack_ms")
+    assert pair == {"client": "client", "address": "10.0.4.2", "base_rtt_ms": 50.0}
+    bottleneck = 98 * 8 / 10e6 + 98 * 8 / 1e6  # down and up; the six other ports have 1 Gbit/s
+    assert slack_ms == pytest.approx(2 + 1e3 * (bottleneck + 6 * 98 * 8 / 1e9), abs=1e-3)
 
 
 def test_files_are_part_of_what_a_run_is(sender: Path, first_of: Read) -> None:
