@@ -66,7 +66,9 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
         if name == command:
-            command_module(name).add_options(subparsers.add_parser(name))
+            module = command_module(name)
+            _, about, *_ = f"{module.__doc__}\n\n".split("\n\n")
+            module.add_options(subparsers.add_parser(name, description=about))
         elif importlib.util.find_spec(f"emulate.commands.{name}") is not None:
             subparsers.add_parser(name, help=summary)
     return parser

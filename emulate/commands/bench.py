@@ -1,5 +1,9 @@
 """`emulate bench`: real-time factor, packets per second, CPU, boot time and memory of guests.
 
+Measure guests on this machine, which should do nothing else. 'factor' is virtual seconds of a
+guest's whole life by wall seconds, flent's idle pauses included; 'load_factor' the same while the
+load runs.
+
 `--json` prints one object: `format` (1), `machine` (cpu_model, cpus, host_kernel, container),
 `kernels` (digest, release, path), `length_s`, `scenarios` (an entry a scenario and kernel:
 scenario, kernel, guests, repeats, each quantity of `emulation.checks.bench` as {min, median, max}
@@ -31,11 +35,6 @@ _AGAINST = ["rrul-10", "rrul-100"]
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate bench`."""
-    parser.description = (
-        "Measure guests on this machine, which should do nothing else. 'factor' is "
-        "virtual seconds of a guest's whole life by wall seconds, flent's idle pauses included; "
-        "'load_factor' the same while the load runs."
-    )
     parser.add_argument(
         "--scenario",
         action="append",

@@ -1,4 +1,7 @@
-"""`emulate check STUDY...`: validate study files, or `own.yaml`, without running anything."""
+"""`emulate check STUDY...`: validate study files, or `own.yaml`, without running anything.
+
+Validate studies; run nothing.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,6 @@ FIELDS = ("line", "key", "what", "todo")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate check`."""
-    parser.description = "Validate studies; run nothing."
     parser.add_argument(
         "files",
         nargs="+",

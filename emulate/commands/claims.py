@@ -1,4 +1,8 @@
-"""`emulate claims`: what the papers state, and whether it holds in what was measured."""
+"""`emulate claims`: what the papers state, and whether it holds in what was measured.
+
+Each checkable statement of the papers, and whether the runs in DATA agree with it, with the size of
+the effect and its interval over seeds. docs/claims.md says how that is decided.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +33,6 @@ VERDICTS = {
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate claims`."""
-    parser.description = (
-        "Each checkable statement of the papers, and whether the runs in DATA agree "
-        "with it, with the size of the effect and its interval over seeds. docs/claims.md says how "
-        "that is decided."
-    )
     parser.add_argument(
         "--study", "--paper", action="append", metavar="NAME|PATH",
         help="only of this study: a shipped one, or a folder with a study.yaml; repeatable",

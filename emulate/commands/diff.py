@@ -1,4 +1,9 @@
-"""`emulate diff RUN RUN`: in what two runs differ, and where first."""
+"""`emulate diff RUN RUN`: in what two runs differ, and where first.
+
+Print where two runs differ: in settings and what the guest was told, in the first packet where both
+were run with --capture, the first sample, qdisc counters, what they were made of. Exit status: 0
+where they are equal, 1 where they differ.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +28,6 @@ _OF_SETTINGS = ("job", "boot.digest", "boot.seed")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate diff`."""
-    parser.description = (
-        "Print where two runs differ: in settings and what the guest was told, in the "
-        "first packet where both were run with --capture, the first sample, qdisc counters, what "
-        "they were made of. Exit status: 0 where they are equal, 1 where they differ."
-    )
     parser.add_argument("left", type=Path, metavar="RUN", help="data/…/seed-001, or a kept folder")
     parser.add_argument("right", type=Path, metavar="RUN")
     parser.add_argument("--json", action="store_true", help="all that differs, for machines")

@@ -1,4 +1,10 @@
-"""`emulate exec -- COMMAND`: a command or script as root in a guest, in virtual time."""
+"""`emulate exec -- COMMAND`: a command or script as root in a guest, in virtual time.
+
+Boot a guest and run a command in it as root, in virtual time. The same seed gives the same output.
+Each word of the command that names a file below the current folder is copied into the guest at the
+same relative path; all else is the guest's: programs of its Debian packages, paths that begin with
+'/'. An unchanged Mininet script runs with 'python3 SCRIPT'. The exit status is the command's.
+"""
 
 from __future__ import annotations
 
@@ -52,13 +58,6 @@ _INPUT = (
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate exec`."""
     parser.usage = "emulate exec [OPTION]... -- COMMAND [ARGUMENT]..."
-    parser.description = (
-        "Boot a guest and run a command in it as root, in virtual time. The same seed "
-        "gives the same output. Each word of the command that names a file below the current "
-        "folder is copied into the guest at the same relative path; all else is the guest's: "
-        "programs of its Debian packages, paths that begin with '/'. An unchanged Mininet script "
-        "runs with 'python3 SCRIPT'. The exit status is the command's."
-    )
     parser.add_argument(
         "--rig",
         metavar="SELECTION",

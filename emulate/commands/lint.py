@@ -1,5 +1,10 @@
 """`emulate lint FILE...`: whether flent files were measured on the rig that their names say.
 
+Compare what flent files record of their rig (qdisc, shaper, offloads, congestion control, ECN) and
+their own numbers (goodput, round trips) with what their titles and names say. Any flent or
+netperf-wrapper file. Exit status: 0 where nothing is wrong, 1 where something is or a file cannot
+be read.
+
 `--json` prints one line per file: `file`, `findings` (level, about, text), and `error` in place of
 them where the file cannot be read.
 """
@@ -20,12 +25,6 @@ WRONG_STATUS = 1
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate lint`."""
-    parser.description = (
-        "Compare what flent files record of their rig (qdisc, shaper, offloads, "
-        "congestion control, ECN) and their own numbers (goodput, round trips) with what their "
-        "titles and names say. Any flent or netperf-wrapper file. Exit status: 0 where nothing is "
-        f"wrong, {WRONG_STATUS} where something is or a file cannot be read."
-    )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--json", action="store_true", help="a line of JSON per file")
 

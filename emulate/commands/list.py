@@ -1,4 +1,8 @@
-"""`emulate list [STUDY|EXPERIMENT]`: experiments, their points and the time that they take."""
+"""`emulate list [STUDY|EXPERIMENT]`: experiments, their points and the time that they take.
+
+List the experiments of the shipped studies, or of one, or the points of one experiment, with the
+virtual and wall time of their runs. Nothing is run.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +30,6 @@ OPTIONAL = ("probes", "recorded")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate list`."""
-    parser.description = (
-        "List the experiments of the shipped studies, or of one, or the points of one "
-        "experiment, with the virtual and wall time of their runs. Nothing is run."
-    )
     parser.add_argument(
         "experiment",
         nargs="?",

@@ -1,4 +1,8 @@
-"""`emulate lock`: what the bytes of runs depend on, and how the cache differs from it."""
+"""`emulate lock`: what the bytes of runs depend on, and how the cache differs from it.
+
+Show the locked versions of the kernels' sources and of the guest's packages, and what this
+machine's cache has instead of them.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +23,6 @@ from emulation.machine import layer, rootfs
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate lock`."""
-    parser.description = (
-        "Show the locked versions of the kernels' sources and of the guest's packages, "
-        "and what this machine's cache has instead of them."
-    )
     parser.add_argument(
         "--update",
         action="store_true",

@@ -1,4 +1,8 @@
-"""`emulate new FOLDER`: a study of one's own that runs as it is."""
+"""`emulate new FOLDER`: a study of one's own that runs as it is.
+
+Make a folder with a study of your own that runs as it is: a rig, two experiments, a program and a
+figure, to be changed. docs/your-own-study.md leads on.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,6 @@ from emulation.study import template
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate new`."""
-    parser.description = (
-        "Make a folder with a study of your own that runs as it is: a rig, two "
-        "experiments, a program and a figure, to be changed. docs/your-own-study.md leads on."
-    )
     parser.add_argument("folder", type=Path, help="where it goes; its name is the study's")
 
 

@@ -1,4 +1,9 @@
-"""`emulate run EXPERIMENT`: the runs of an experiment that the options select, one by one."""
+"""`emulate run EXPERIMENT`: the runs of an experiment that the options select, one by one.
+
+Run an experiment, or the part of it that the options select; without an option, all that the study
+has of it. --link, --qdisc, --cc, --seed and --set can be given more than once. A run that the
+output folder has already is not done again.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +45,6 @@ NULL = ("null", "~")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate run`."""
-    parser.description = (
-        "Run an experiment, or the part of it that the options select; without an "
-        "option, all that the study has of it. --link, --qdisc, --cc, --seed and --set can be "
-        "given more than once. A run that the output folder has already is not done again."
-    )
     add_selection(parser, needed=False)
     add_length(parser)
     parser.add_argument(

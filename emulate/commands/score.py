@@ -1,4 +1,9 @@
-"""`emulate score QDISC`, `emulate score --cc NAME`: a page of the numbers that RFCs ask about."""
+"""`emulate score QDISC`, `emulate score --cc NAME`: a page of the numbers that RFCs ask about.
+
+Run the study rfc7928 with a queue discipline, or with a congestion control over pfifo_fast, codel,
+fq_codel, and make a page of its numbers beside those of known ones (docs/score.md). Runs that are
+there already are not done again.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +34,6 @@ OUTPUT = Path("results/score")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate score`."""
-    parser.description = (
-        "Run the study rfc7928 with a queue discipline, or with a congestion control "
-        f"over {', '.join(QDISCS)}, and make a page of its numbers beside those of known ones "
-        "(docs/score.md). Runs that are there already are not done again."
-    )
     parser.add_argument(
         "qdisc", nargs="*", metavar="QDISC",
         help="a kind that Linux has: cake; or the name of one's own in qdisc/own.yaml, whose "

@@ -1,4 +1,11 @@
-"""`emulate shell EXPERIMENT`: a prompt inside the rig."""
+"""`emulate shell EXPERIMENT`: a prompt inside the rig.
+
+Boot a guest, build and check the rig of the first run that the options select, and give a prompt in
+it instead of traffic; 'on NODE COMMAND' runs a command on a node. At the prompt the guest's clock
+is the host's, because virtual time would not wait for somebody who types; with --command it is
+virtual, as in a run and in 'emulate exec', which does more. Without a terminal, the commands are
+read from standard input.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +25,6 @@ from emulation.runs.execution import Execution, execute
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate shell`."""
-    parser.description = (
-        "Boot a guest, build and check the rig of the first run that the options "
-        "select, and give a prompt in it instead of traffic; 'on NODE COMMAND' runs a command on a "
-        "node. At the prompt the guest's clock is the host's, because virtual time would not wait "
-        "for somebody who types; with --command it is virtual, "
-        "as in a run and in 'emulate exec', which does more. Without a terminal, "
-        "the commands are read from standard input."
-    )
     add_selection(parser)
     parser.add_argument(
         "--command", dest="text", metavar="TEXT", help="run this with bash and switch off"
