@@ -1,17 +1,16 @@
 """Latency against goodput, and latency over time, of the qdiscs of a link."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse as EllipsePatch
 
 from analysis.measures.metrics import GOODPUT, INDUCED, covariance_ellipse
-from analysis.plots.labels import Label, place_at_right, place_beside
 from analysis.plots.marks import handle, line, point, reference
 from analysis.plots.panels import (
     PUBLISHED_CC,
@@ -45,40 +44,29 @@ def latency_goodput(
     none beside New Reno. `directions` names the goodputs to draw; published values of direction
     "one" belong to the first of them.
     """
-    panels: list[_Panel] = []
+    places: list[Place] = []  # of all that is drawn
 
     def draw(axes: Axes, setting: Setting) -> None:
         runs = of_setting(per_run, setting)
         printed = published if setting.cc == PUBLISHED_CC else published.iloc[:0]
-        panels.append(_points(axes, runs, printed, palette, directions))
+        places.extend(_points(axes, runs, printed, palette, directions))
         axes.set(xlabel=LATENCY_AXIS, ylabel="Mean TCP goodput (Mbit/s)")
 
     figure = grid(settings, palette, draw)
-    covered = [place for panel in panels for place in (*panel.obstacles, *panel.outlines)]
-    for panel in panels:
-        _limits(panel.axes, covered, from_zero=len(directions) > 1)
-    handles = {_runs_per_qdisc(per_run): handle(palette.soft, palette.soft, markersize=9)}
+    for axes in figure.axes:
+        _limits(axes, places, from_zero=len(directions) > 1)
+    handles: dict[str, Artist] = {
+        _runs_per_qdisc(per_run): handle(palette.soft, palette.soft, markersize=9)
+    }
     if len(published):
         handles["published"] = handle(palette.soft, palette.paper, markersize=9)
-    if any(panel.outlines for panel in panels):
+    if any(axes.patches for axes in figure.axes):
         shade = handle(palette.soft, palette.soft, markersize=13, alpha=0.35)
         handles["ours, 1-σ ellipse of runs"] = shade
-    legend(figure, handles, handletextpad=0.3)
-    figure.draw_without_rendering()
-    for panel in panels:
-        size = 11 if len(panels) == 1 else 9.5
-        place_beside(panel.axes, panel.labels, [*panel.obstacles, *panel.outlines], size)
+    qdiscs = {*per_run["qdisc"].astype(str), *published["qdisc"].astype(str)}
+    qdisc_legend(figure, sorted(qdiscs), palette)
+    legend(figure, handles, loc="outside lower left")
     return figure
-
-
-@dataclass
-class _Panel:
-    """What is on the axes of a panel."""
-
-    axes: Axes
-    labels: list[Label]
-    obstacles: list[Place]  # points that names must not cover
-    outlines: list[Place]  # points along ellipses, which names must not cover either
 
 
 def _points(
@@ -87,8 +75,9 @@ def _points(
     published: pd.DataFrame,
     palette: Palette,
     directions: Sequence[str],
-) -> _Panel:
-    panel = _Panel(axes, [], [], [])
+) -> list[Place]:
+    """Draw the points of a panel, and return where they and the ellipses are."""
+    places: list[Place] = []
     for direction in directions:
         wanted = (direction, "one") if direction == directions[0] else (direction,)
         printed = _published_points(published, wanted)
@@ -97,17 +86,15 @@ def _points(
             ends = []
             if not runs.empty:
                 ends.append((float(runs.iloc[:, 0].median()), float(runs.iloc[:, 1].median())))
-                panel.outlines += _ellipse(axes, runs, palette.color(qdisc))
+                places += _ellipse(axes, runs, palette.color(qdisc))
                 point(axes, *ends[0], qdisc, palette, size=9)
             if qdisc in printed:
                 ends.append(printed[qdisc])
                 point(axes, *printed[qdisc], qdisc, palette, filled=False, size=9)
             if len(ends) == 2:
                 axes.plot(*zip(*ends, strict=True), color=palette.color(qdisc), linewidth=1.1)
-                ends = [(float(x), float(y)) for x, y in np.linspace(ends[0], ends[1], 12)]
-            panel.obstacles += ends
-            panel.labels.append(Label(qdisc, *ends[0], palette.color(qdisc)))
-    return panel
+            places += ends
+    return places
 
 
 def latency_time(
@@ -126,10 +113,9 @@ def latency_time(
     """
     first = of_setting(curves, settings[0])
     top = common_top(float(first["rtt_ms"].max()), float(curves["rtt_ms"].max()))
-    labels = []
 
     def draw(axes: Axes, setting: Setting) -> None:
-        labels.extend(_lines(axes, of_setting(curves, setting), palette))
+        _lines(axes, of_setting(curves, setting), palette)
         if published is not None and setting.cc == PUBLISHED_CC:
             for value in published.to_dict("records"):
                 point(axes, value["time_s"], value["value"], value["qdisc"], palette,
@@ -143,28 +129,20 @@ def latency_time(
         )  # fmt: skip
 
     figure = grid(settings, palette, draw)
-    if len(settings) > 1:
-        qdisc_legend(figure, list(curves["qdisc"].astype(str)), palette)
-    else:
-        figure.set_layout_engine(None)
-        figure.subplots_adjust(left=0.1, right=0.815, bottom=0.12, top=0.95)
-        place_at_right(figure.axes[0], labels)
+    qdisc_legend(figure, list(curves["qdisc"].astype(str)), palette)
     return figure
 
 
-def _lines(axes: Axes, curves: pd.DataFrame, palette: Palette) -> list[Label]:
-    """Draw a line per qdisc, and return their names at their ends."""
-    labels = []
+def _lines(axes: Axes, curves: pd.DataFrame, palette: Palette) -> None:
+    """Draw a line per qdisc, with its interval."""
     for place, qdisc in enumerate(in_order(list(curves["qdisc"].astype(str)))):
         curve = curves[curves["qdisc"] == qdisc].sort_values("time_s")
         time_s, rtt_ms, low, high = (
             curve[name].to_numpy() for name in ("time_s", "rtt_ms", "ci_low_ms", "ci_high_ms")
         )
-        color = palette.color(qdisc)
         line(axes, time_s, rtt_ms, qdisc, palette, markevery=(5 + 4 * place, 25), zorder=3)
-        axes.fill_between(time_s, low, high, color=color, alpha=0.13, linewidth=0, zorder=2)
-        labels.append(Label(qdisc, float(time_s[-1]), float(rtt_ms[-1]), color))
-    return labels
+        axes.fill_between(time_s, low, high, color=palette.color(qdisc), alpha=0.13, linewidth=0,
+                          zorder=2)  # fmt: skip
 
 
 def _published_points(published: pd.DataFrame, directions: Sequence[str]) -> dict[str, Place]:

@@ -1,11 +1,10 @@
-"""From a folder of runs to tidy tables, checked against schemas.
+"""From a folder of runs to tidy tables.
 
 What a run is its provenance says; `emulation.runs.index` has what all of a folder say. A run exists
 when its provenance does: a data file alone is one that is being written, and is passed over.
 """
 
 import difflib
-import operator
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,8 +14,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pandera.pandas as pa
-from pandas.api.types import is_string_dtype
 
 from analysis.errors import (
     DataError,
@@ -37,33 +34,13 @@ Columns = str | Collection[str] | None
 FEW_RUNS: Final = 8  # below this, starting processes costs more than it saves
 
 
-class Dataset(NamedTuple):
-    """The tables of a set of runs; SAMPLES, FLOWS and RUNS are their schemas."""
-
-    samples: pd.DataFrame
-    flows: pd.DataFrame
-    runs: pd.DataFrame
-
-
-_IDENTITY: Final = {
-    "run": pa.Column("category"),
-    "paper": pa.Column("category"),
-    "experiment": pa.Column("category"),
-    "era": pa.Column("category"),
-    "link": pa.Column("category", pa.Check.str_matches(r"^(-|[0-9.]+/[0-9.]+)$")),
-    "qdisc": pa.Column("category"),
-    "cc": pa.Column("category"),
-    "seed": pa.Column("int32", pa.Check.ge(0)),
-}
-IDENTITY: Final = tuple(_IDENTITY)
-
-_VALUES: Final = {
-    "goodput_mbit_s": pa.Check.ge(0),
-    "rtt_ms": pa.Check.gt(0),
-    "delay_ms": pa.Check.gt(0),
-    "page_ms": pa.Check.gt(0),
-}
-_COLUMN: Final = {  # of a kind of series
+IDENTITY: Final = ("run", "paper", "experiment", "era", "link", "qdisc", "cc", "seed")
+RUNS: Final = (
+    *IDENTITY, "kernel_release", "kernel_digest", "flent_version", "length_s", "delay_s",
+    "base_rtt_ms", "virtual_s", "wall_s", "voip_packets", "voip_lost", "pages_failed", "page_ms",
+)  # fmt: skip
+FLOWS: Final = ("run", "series", "kind", "base_rtt_ms", "goodput_mbit_s")
+VALUE: Final = {  # column of the values of a kind of series
     **dict.fromkeys(TCP_KINDS, "goodput_mbit_s"),
     **dict.fromkeys(PING_KINDS, "rtt_ms"),
     "voip": "delay_ms",
@@ -71,61 +48,21 @@ _COLUMN: Final = {  # of a kind of series
 }
 
 
-def _one_value(samples: pd.DataFrame) -> pd.Series:
-    known = np.add.reduce([samples[name].notna() for name in _VALUES], dtype=int)
-    return pd.Series(known == 1, index=samples.index)
+class Dataset(NamedTuple):
+    """The tables of a set of runs.
 
+    `samples` has one row per sample: IDENTITY, series, kind, time_s, and one of goodput_mbit_s
+    (tcp_*), rtt_ms (ping_*), delay_ms (voip; one way, upstream) and page_ms (how long the page
+    took; time_s is when it began); the others are NaN. `flows` has one row per TCP flow, of FLOWS:
+    the empty path's round trip, the bytes it moved divided by its duration. `runs` has one row per
+    run, of RUNS: what it was, and with which kernel and tools it was made; of a VoIP flow the
+    packets sent and how many of them got lost; of a web test the pages that lacked an object and
+    the mean of flent's steps of how long one takes.
+    """
 
-SAMPLES: Final = pa.DataFrameSchema(
-    {
-        **{name: _IDENTITY[name] for name in IDENTITY if name != "link"},
-        "link": pa.Column("category"),
-        "series": pa.Column("category"),
-        "kind": pa.Column("category", pa.Check.isin(list(KINDS))),
-        "time_s": pa.Column("float64", pa.Check.ge(0)),
-        **{name: pa.Column("float64", check, nullable=True) for name, check in _VALUES.items()},
-    },
-    checks=pa.Check(_one_value, error=f"exactly one of {', '.join(_VALUES)} holds a value"),
-    strict=True,
-)
-"""One row per sample. tcp_* rows carry goodput_mbit_s, ping_* rows rtt_ms, voip rows delay_ms (one
-way, upstream), page rows page_ms (how long the page took; time_s is when it began)."""
-
-FLOWS: Final = pa.DataFrameSchema(
-    {
-        "run": pa.Column("category"),
-        "series": pa.Column("category"),
-        "kind": pa.Column("category", pa.Check.isin(list(TCP_KINDS))),
-        "base_rtt_ms": pa.Column("float64", pa.Check.gt(0)),
-        "goodput_mbit_s": pa.Column("float64", pa.Check.gt(0)),
-    },
-    unique=["run", "series"],
-    strict=True,
-)
-"""One row a TCP flow: the empty path's round trip, the bytes it moved divided by its duration."""
-
-RUNS: Final = pa.DataFrameSchema(
-    {
-        **_IDENTITY,
-        "kernel_release": pa.Column(str),
-        "kernel_digest": pa.Column(str),
-        "flent_version": pa.Column(str),
-        "length_s": pa.Column(float, pa.Check.gt(0)),
-        "delay_s": pa.Column(float, pa.Check.ge(0)),
-        "base_rtt_ms": pa.Column(float, pa.Check.gt(0)),
-        "virtual_s": pa.Column(float, pa.Check.ge(0)),
-        "wall_s": pa.Column(float, pa.Check.ge(0)),
-        "voip_packets": pa.Column("Int64", pa.Check.gt(0), nullable=True),
-        "voip_lost": pa.Column("Int64", pa.Check.ge(0), nullable=True),
-        "pages_failed": pa.Column("Int64", pa.Check.ge(0), nullable=True),
-        "page_ms": pa.Column(float, pa.Check.gt(0), nullable=True),
-    },
-    unique=["run"],
-    strict=True,
-)
-"""One row per run: what it was, and with which kernel and tools it was made; of a VoIP flow the
-packets sent and how many of them got lost; of a web test the pages that lacked an object and the
-mean of flent's steps of how long one takes."""
+    samples: pd.DataFrame
+    flows: pd.DataFrame
+    runs: pd.DataFrame
 
 
 #: Where the relative paths in notebooks begin; papermill may be called from elsewhere.
@@ -269,7 +206,7 @@ def read_runs(
     kinds: Collection[str] = tuple(KINDS),
     jobs: int | None = None,
 ) -> Dataset:
-    """Read runs into the tables of SAMPLES, FLOWS and RUNS, in parallel where there are many.
+    """Read runs into the tables of a Dataset, in parallel where there are many.
 
     `kinds` are those of the series to read; `jobs` is the number of processes, by default one a
     core. Raises DataError when any of the runs cannot be used, ValueError for none.
@@ -288,44 +225,7 @@ def read_runs(
         raise DataError.of(files[0].data, "has no series of flent's", remedy)
     samples = _samples_table(runs, flents)
     flows = _flows_table(runs, flents, [row["base_rtts_ms"] for row, _ in loaded])
-    if not (_fits(SAMPLES, samples) and _one_value(samples).all()):
-        SAMPLES.validate(samples)
-    for schema, table in ((FLOWS, flows), (RUNS, runs)):
-        if not _fits(schema, table):
-            schema.validate(table)
     return Dataset(samples, flows, runs)
-
-
-def _fits(schema: pa.DataFrameSchema, table: pd.DataFrame) -> bool:
-    """Whether the columns of `table` fit `schema`; False, too, where only pandera can say it.
-
-    pandera, which says what is wrong, takes 20 ms for the tables of a run, however few their rows:
-    a third of what it takes to measure one, and there are thousands.
-    """
-    if {*table} != {*schema.columns}:
-        return False
-    if schema.unique and table.duplicated(schema.unique).any():
-        return False
-    for name, column in schema.columns.items():
-        values = table[name]
-        wanted = str(column.dtype)  # "string[pyarrow]" for str
-        typed = is_string_dtype(values) if wanted.startswith("str") else values.dtype == wanted
-        if not typed or (values.hasnans and not column.nullable):
-            return False
-        labels = list(values.cat.categories) if values.dtype == "category" else []
-        for check in column.checks:
-            about = check.statistics
-            if "allowed_values" in about:
-                passes = {*labels} <= {*about["allowed_values"]}
-            elif "pattern" in about:
-                passes = all(re.match(about["pattern"], label) for label in labels)
-            else:
-                lowest = values.min()  # NaN where there is none
-                above = operator.gt if check.name == "greater_than" else operator.ge
-                passes = pd.isna(lowest) or above(lowest, about["min_value"])
-            if not passes:
-                return False
-    return True
 
 
 def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentFile]:
@@ -416,7 +316,7 @@ def runs_alone(runs: pd.DataFrame) -> Dataset:
 
 
 def _runs_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    table = pd.DataFrame(list(rows), columns=list(RUNS.columns))
+    table = pd.DataFrame(list(rows), columns=list(RUNS))
     categories = {name: "category" for name in IDENTITY if name != "seed"}
     counts = dict.fromkeys(("voip_packets", "voip_lost", "pages_failed"), "Int64")
     return table.astype({**categories, **counts, "seed": "int32"})
@@ -430,7 +330,7 @@ def _samples_table(runs: pd.DataFrame, files: Sequence[FlentFile]) -> pd.DataFra
     time_s = np.concatenate([one.time_s for one in series])
     value = np.concatenate([one.value for one in series])
     kind = _categorical([one.kind for one in series], rows_of_series)
-    column = np.asarray([_COLUMN[name] for name in kind.categories])[kind.codes]
+    column = np.asarray([VALUE[name] for name in kind.categories])[kind.codes]
     columns: dict[str, Any] = {}
     for name in IDENTITY:
         if name == "seed":
@@ -443,7 +343,7 @@ def _samples_table(runs: pd.DataFrame, files: Sequence[FlentFile]) -> pd.DataFra
     columns["series"] = _categorical([one.name for one in series], rows_of_series)
     columns["kind"] = kind
     columns["time_s"] = time_s
-    for name in _VALUES:
+    for name in dict.fromkeys(VALUE.values()):
         columns[name] = np.where(column == name, value, np.nan)
     return pd.DataFrame(columns)
 
@@ -459,7 +359,7 @@ def _flows_table(
         for one in file.series
         if one.kind in TCP_KINDS
     ]
-    table = pd.DataFrame(rows, columns=list(FLOWS.columns))
+    table = pd.DataFrame(rows, columns=list(FLOWS))
     labels = {"run": runs["run"].dtype, "series": "category", "kind": "category"}
     return table.astype({**labels, "base_rtt_ms": float, "goodput_mbit_s": float})
 

@@ -225,8 +225,13 @@ def _require_samples(path: Path, series: tuple[Series, ...], kinds: Collection[s
             raise DataError.of(path, f"no series of kind {kind}", RERUN)
     for one in series:
         # flent drops the samples of a flow that starves at first, but keeps netperf's own count.
-        if one.value.size == 0 and not one.transferred_mbit_s > 0:
+        moved = one.transferred_mbit_s > 0
+        if one.value.size == 0 and not moved:
             raise DataError.of(path, f"series {one.name!r} has no sample", RERUN)
+        least = one.value.min(initial=np.inf)
+        possible = moved and least >= 0 if one.kind in TCP_KINDS else least > 0
+        if not possible:
+            raise DataError.of(path, f"series {one.name!r} has an impossible value", RERUN)
 
 
 def read_series(path: Path) -> dict[str, Floats]:

@@ -7,14 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
-from matplotlib.text import Annotation, Text
 
-from analysis.plots import bars, labels, rows as rows_of, rrul, style
+from analysis.plots import bars, rows as rows_of, rrul, style
 from analysis.runs.order import QDISC_ORDER, in_order
 from analysis.runs.published import read_published
 from analysis.runs.settings import Setting
@@ -64,55 +61,9 @@ def curves(seeds: int) -> pd.DataFrame:
     return pd.concat(tables)
 
 
-def names(axes: Axes) -> list[Annotation]:
-    return [
-        text for text in axes.texts
-        if isinstance(text, Annotation) and text.get_text() in QDISC_ORDER
-    ]  # fmt: skip
-
-
-def assert_names_are_apart(figure: Figure) -> None:
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    page = figure.bbox
-    boxes = []
-    for note in names(figure.axes[0]):
-        note.update_positions(renderer)
-        # the extent of the text alone, without the line that leads to its point
-        boxes.append((note.get_text(), Text.get_window_extent(note, renderer)))
-    for (first, a), (second, b) in itertools.combinations(boxes, 2):
-        assert not a.overlaps(b), f"{first} covers {second}"
-    for name, box in boxes:
-        assert page.x0 <= box.x0 and box.x1 <= page.x1, f"{name} leaves the page"
-
-
-@pytest.mark.parametrize("figure", ["2a", "2b", "2c"])
-@pytest.mark.parametrize("seeds", [1, 5])
-def test_names_are_apart_and_off_the_markers(figure: str, seeds: int) -> None:
-    directions = ("download", "upload") if figure == "2c" else ("download",)
-    with style.styled() as palette:
-        drawn = rrul.latency_goodput(
-            per_run(figure, seeds), read_published(FIGURE_2, figure), PAPER, palette,
-            directions=directions,
-        )  # fmt: skip
-        assert len(names(drawn.axes[0])) == 7 * len(directions)
-        assert_names_are_apart(drawn)
-
-
-@pytest.mark.parametrize("seed", [1, 4, 6])
-def test_no_line_to_a_point_crosses_a_name(seed: int) -> None:
-    figure = Figure(figsize=(6, 4))
-    axes = figure.add_subplot()
-    axes.set(xlim=(0, 100), ylim=(0, 10))
-    points = np.random.default_rng(seed).normal((80, 7), (1.5, 0.3), (5, 2))
-    axes.plot(*points.T, "o")
-    names = [labels.Label(f"fq_{number:04d}", x, y, "k") for number, (x, y) in enumerate(points)]
-    notes = labels.place_beside(axes, names, [(x, y) for x, y in points], 9.5)
-    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
-    boxes = [note.get_window_extent(renderer) for note in notes]
-    ways = [axes.transData.transform(line.get_xydata()) for line in axes.lines[1:]]
-    for way in ways:
-        between = np.linspace(*way, 50)[:-2]
-        assert not sum(box.padded(-1).count_contains(between) for box in boxes)
+def named(figure: Figure) -> list[str]:
+    """The qdiscs that the legend has."""
+    return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -165,16 +116,15 @@ def test_missing_data_leaves_the_published_marker() -> None:
         drawn = rrul.latency_goodput(
             runs[runs["qdisc"] == "sfq"], read_published(FIGURE_2, "2b"), PAPER, palette
         )
-    assert len(names(drawn.axes[0])) == 7
+    assert named(drawn) == list(QDISC_ORDER)
 
 
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_time_series(seeds: int) -> None:
     with style.styled() as palette:
         drawn = rrul.latency_time(curves(seeds), PAPER, palette)
-        assert_names_are_apart(drawn)
     axes = drawn.axes[0]
-    assert [t.get_text() for t in names(axes)] == list(QDISC_ORDER)
+    assert named(drawn) == list(QDISC_ORDER)
     assert axes.get_xlim() == (0, 25)
     assert axes.get_ylim()[0] == 0
 
