@@ -1,5 +1,7 @@
 """The figure of the notebook `spread`: what differs between the seeds of one link."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -47,22 +49,17 @@ def _correlations(axes: Axes, couples: pd.DataFrame, qdiscs: list[str], palette:
         # the same small offsets for every drawing
         offsets = 0.22 * np.sin(2.4 * np.arange(values.size))
         point(axes, values, row + offsets, qdisc, palette, size=5, alpha=0.55)
-    _mark(axes, 0, "none", palette)
-    _mark(axes, 1, "one trace", palette)
-    axes.set_xlim(min(-0.5, couples["correlation"].min() - 0.05), 1.08)
+    _from_to(axes, couples, {0: "none", 1: "one trace"}, palette)
     _rows(axes, qdiscs, palette, "Correlation of latency, pairs of seeds")
 
 
 def _together(axes: Axes, together: pd.DataFrame, qdiscs: list[str], palette: Palette) -> None:
-    for row, qdisc in enumerate(qdiscs):
-        for kind, shift in (("tcp_download", -DODGE), ("tcp_upload", DODGE)):
-            chosen = (together["qdisc"] == qdisc) & (together["kind"] == kind)
-            values = together.loc[chosen, "correlation"].dropna().to_numpy()
-            rows = np.full(values.size, row + shift)
-            point(axes, values, rows, qdisc, palette, filled=kind == "tcp_download", size=4.5)
-    _mark(axes, -1 / 3, "shared", palette)
-    _mark(axes, 1, "lock step", palette)
-    axes.set_xlim(min(-0.5, together["correlation"].min() - 0.05), 1.08)
+    for (qdisc, kind), part in together.groupby(["qdisc", "kind"], observed=True):
+        down = kind == "tcp_download"
+        values = part["correlation"].dropna().to_numpy()
+        rows = np.full(values.size, qdiscs.index(str(qdisc)) + (-DODGE if down else DODGE))
+        point(axes, values, rows, str(qdisc), palette, filled=down, size=4.5)
+    _from_to(axes, together, {-1 / 3: "shared", 1: "lock step"}, palette)
     _rows(axes, qdiscs, palette, "Correlation of goodput, flows of a run\n(filled: download)")
 
 
@@ -110,8 +107,10 @@ def _rows(axes: Axes, qdiscs: list[str], palette: Palette, label: str) -> None:
     axes.set_xlabel(label, fontsize=10)
 
 
-def _mark(axes: Axes, x: float, text: str, palette: Palette) -> None:
-    """Mark a value to compare with, and say above the panel what it is."""
-    reference(axes, x, palette, upright=True)
-    axes.annotate(text, (x, 1.01), xycoords=("data", "axes fraction"), ha="center", va="bottom",
-                  fontsize=9, color=palette.soft)  # fmt: skip
+def _from_to(axes: Axes, table: pd.DataFrame, marks: Mapping[float, str], palette: Palette) -> None:
+    """Draw the axis of correlations, with values to compare with and what they are above it."""
+    axes.set_xlim(min(-0.5, table["correlation"].min() - 0.05), 1.08)
+    for x, text in marks.items():
+        reference(axes, x, palette, upright=True)
+        axes.annotate(text, (x, 1.01), xycoords=("data", "axes fraction"), ha="center",
+                      va="bottom", fontsize=9, color=palette.soft)  # fmt: skip

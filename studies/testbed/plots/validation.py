@@ -1,6 +1,6 @@
 """The figures of the notebook `wifi_validation`."""
 
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ _SETTINGS: Final = {
     ("edca", 15): ("EDCA, CWmin 15", "codel"),
     ("dcf", 15): ("DCF, CWmin 15", "pie"),
 }
-_PLACE_COLORS: Final = dict(zip(PLACES, ("codel", "ared", "fq_codel", "pie", "sfq"), strict=True))
+_PLACE_COLORS: Final = ("codel", "ared", "fq_codel", "pie", "sfq")
 _PLACE_NAMES: Final = dict(
     zip(PLACES, ("qdisc", "driver's queue", "built A-MPDU", "air", "reordering"), strict=True)
 )
@@ -34,7 +34,7 @@ _STATIONS: Final = {
     "other_fast": "fast",
     "slow": "slow (6.5 Mbit/s)",
 }
-_STATION_COLORS: Final = dict(zip(_STATIONS, ("codel", "fq_codel", "pie"), strict=True))
+_STATION_COLORS: Final = ("codel", "fq_codel", "pie")
 _SCHEDULES: Final = {
     "2014": "one queue for all,\nas in 2014",
     "robin": "a queue each,\nin turn",
@@ -79,22 +79,15 @@ def waiting(waits: pd.DataFrame, palette: Palette) -> Figure:
     """
     rows = waits[(waits["stations"] == 1) & (waits["traffic"] == "tcp down")]
     figure, ((axes,),) = panels(7.6, 4.6)
-    labels = [
-        f"{qdisc}, {_BELOW[below]}"
-        for qdisc, below in zip(rows["qdisc"], rows["below"], strict=True)
-    ]
-    left = pd.Series(0.0, index=rows.index)
-    for place in PLACES:
-        color = palette.color(_PLACE_COLORS[place])
-        axes.barh(labels, rows[place], left=left, color=color, label=_PLACE_NAMES[place])
-        left = left + rows[place]
-    for label, end, mbit_s in zip(labels, left, rows["goodput_mbit_s"], strict=True):
-        axes.annotate(f"{mbit_s:.0f} Mbit/s", (end, label), xytext=(4, 0), va="center",
-                      textcoords="offset points", fontsize=8, color=palette.soft)  # fmt: skip
+    rows = rows.set_index(rows["qdisc"] + ", " + rows["below"].map(_BELOW))
+    places = rows[list(PLACES)].rename(columns=_PLACE_NAMES)
+    places.plot.barh(stacked=True, ax=axes, width=0.8, legend=False,
+                     color=[palette.color(qdisc) for qdisc in _PLACE_COLORS])  # fmt: skip
+    mbit_s = [f" {value:.0f} Mbit/s" for value in rows["goodput_mbit_s"]]
+    axes.bar_label(axes.containers[-1], mbit_s, fontsize=8, color=palette.soft)
     axes.invert_yaxis()
     axes.margins(x=0.15)
-    axes.set_xlabel("Mean wait of a packet at the access point (ms)", fontsize=10)
-    axes.tick_params(labelsize=9)
+    _labels(axes, "Mean wait of a packet at the access point (ms)", "")
     axes.grid(axis="y", visible=False)
     figure.legend(fontsize=9, loc="outside upper center", ncols=len(PLACES))
     return figure
@@ -106,22 +99,27 @@ def airtime(three: pd.DataFrame, palette: Palette) -> Figure:
     Bars are grouped by what decides whose frames are next; crosses were measured on hardware.
     `three` is from wifi_validation.three.
     """
-    figure, ((shares, goodput),) = panels(7.6, 3.6, columns=2)
-    places = range(len(three))
-    for number, (name, label) in enumerate(_STATIONS.items()):
-        at = [place + (number - 1) * 0.27 for place in places]
-        color = palette.color(_STATION_COLORS[name])
-        shares.bar(at, 100 * three[f"{name}_airtime"], 0.25, color=color, label=label)
-        goodput.bar(at, three[name], 0.25, color=color)
-        goodput.plot(at, three[f"{name}_printed"], "x", color=palette.ink, markersize=6,
-                     label="ath9k" if number == 0 else None)  # fmt: skip
-    reference(shares, 100 / len(_STATIONS), palette)
-    for axes, label in ((shares, "Share of the air time (%)"), (goodput, "TCP goodput (Mbit/s)")):
-        axes.set_xticks(list(places), [_SCHEDULES[below] for below in three["below"]])
-        axes.set_ylabel(label, fontsize=10)
-        axes.tick_params(labelsize=9)
+    figure, axes_of = panels(7.6, 3.6, columns=2)
+    rows = three.set_index(three["below"].map(_SCHEDULES))
+    shares = 100 * rows[[f"{name}_airtime" for name in _STATIONS]]
+    colors: list[Any] = [palette.color(qdisc) for qdisc in _STATION_COLORS]
+    for axes, table, label in zip(
+        axes_of[0],
+        (shares.set_axis([*_STATIONS.values()], axis=1), rows[[*_STATIONS]]),
+        ("Share of the air time (%)", "TCP goodput (Mbit/s)"),
+        strict=True,
+    ):
+        table.plot.bar(ax=axes, rot=0, width=0.8, color=colors, legend=False)
+        _labels(axes, "", label)
         axes.grid(axis="x", visible=False)
-    figure.legend(fontsize=9, loc="outside upper center", ncols=len(_STATIONS) + 1)
+    reference(axes_of[0, 0], 100 / len(_STATIONS), palette)
+    for name, bars in zip(_STATIONS, axes_of[0, 1].containers, strict=True):
+        at = [bar.get_x() + bar.get_width() / 2 for bar in bars]
+        axes_of[0, 1].plot(at, rows[f"{name}_printed"], "x", color=palette.ink, markersize=6)
+    handles, names = axes_of[0, 0].get_legend_handles_labels()
+    cross = axes_of[0, 1].lines[0]
+    figure.legend([*handles, cross], [*names, "ath9k"], fontsize=9, loc="outside upper center",
+                  ncols=len(names) + 1)  # fmt: skip
     return figure
 
 
