@@ -4,17 +4,16 @@ T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom, "The Good, the Bad and the WiFi
 AQMs in a residential setting", Computer Networks 89 (2015), doi:10.1016/j.comnet.2015.07.014.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from analysis.measures.metrics import CELL, RUN, Column, cell_metrics
+from analysis.measures.metrics import RUN
 from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import Dataset, RunFile, read_runs
 from analysis.runs.flentfile import TCP_KINDS
-from analysis.words import intervals
 
 JAIN: Final = "jain_index"
 TOTAL: Final = "goodput_total_mbit_s"
@@ -27,21 +26,6 @@ METRICS: Final = {
     "goodput_50ms_mbit_s": Metric("goodput of the flow of 50 ms", "Mbit/s"),
     "goodput_200ms_mbit_s": Metric("goodput of the flow of 200 ms", "Mbit/s"),
     "goodput_500ms_mbit_s": Metric("goodput of the flow of 500 ms", "Mbit/s"),
-}
-
-
-class Shown(NamedTuple):
-    """The metric that is drawn, and the column that distinguishes the bars of a group."""
-
-    metric: str
-    by: str
-    title: str
-    label: str
-
-
-SHOWN: Final = {
-    "jain": Shown("jain_index", "link", "Link (Mbit/s)", "Jain's fairness index"),
-    "goodput": Shown("goodput", "direction", "Round trip", "Mean goodput (Mbit/s)"),
 }
 
 
@@ -77,35 +61,6 @@ def run_fairness(data: Dataset) -> pd.DataFrame:
 def round_trips(data: Dataset) -> list[float]:
     """The base round trips of the flows in ms, in ascending order."""
     return sorted(float(rtt) for rtt in set(data.flows["base_rtt_ms"]))
-
-
-def cell_fairness(per_run: pd.DataFrame, rtts_ms: list[float], level: float = 0.95) -> pd.DataFrame:
-    """One row per cell and metric over its seeds; the paper's bars are mean and standard deviation.
-
-    metric is jain_index, goodput_total or goodput, direction of the latter "10 ms".
-    """
-    metrics: list[Column] = [
-        (JAIN, "jain_index", "upload", ""),
-        (TOTAL, "goodput_total", "upload", "Mbit/s"),
-        *((flow_column(rtt), "goodput", f"{rtt:g} ms", "Mbit/s") for rtt in rtts_ms),
-    ]
-    return cell_metrics(per_run, metrics, level)
-
-
-def overview(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell: CELL, n_seeds, jain_index, interval, total goodput and that of each flow.
-
-    `cells` is from cell_fairness.
-    """
-    index = cells[cells["metric"] == "jain_index"].set_index(list(CELL))
-    table = index[["n_seeds", "mean"]].rename(columns={"mean": JAIN})
-    table["interval"] = intervals(index["ci_low"], index["ci_high"])
-    total = cells[cells["metric"] == "goodput_total"].set_index(list(CELL))["mean"]
-    table["Total (Mbit/s)"] = total
-    flows = cells[cells["metric"] == "goodput"]
-    for rtt, rows in flows.groupby("direction", sort=False):
-        table[f"{rtt} (Mbit/s)"] = rows.set_index(list(CELL))["mean"]
-    return table.reset_index()
 
 
 def measure(run: RunFile) -> dict[str, float]:

@@ -14,10 +14,10 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike
 
-from analysis.errors import DataError, require_one, require_positive
+from analysis.errors import DataError, require_one
 from analysis.measures import agreement
 from analysis.runs.dataset import Dataset
-from analysis.runs.flentfile import PING_KINDS, TCP_KINDS, Floats
+from analysis.runs.flentfile import PING_KINDS, TCP_KINDS
 
 Window = Literal["loaded", "full"]
 LatencyDefinition = Literal["mean_minus_base", "mean_span"]
@@ -136,8 +136,8 @@ def in_window(samples: pd.DataFrame, runs: pd.DataFrame, window: Window) -> pd.D
     return inside
 
 
-def confidence_interval(values: ArrayLike, level: float = 0.95) -> Interval:
-    """Mean of independent runs with Student's t interval.
+def confidence_interval(values: ArrayLike) -> Interval:
+    """Mean of independent runs with Student's t interval of 95 %.
 
     With one value there is no interval: the bounds are NaN. Raises ValueError for no value.
     """
@@ -147,7 +147,7 @@ def confidence_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     mean = float(sample.mean())
     if sample.size == 1:
         return Interval(mean, float("nan"), float("nan"), 1)
-    half = scipy.stats.t.ppf((1 + level) / 2, sample.size - 1) * scipy.stats.sem(sample)
+    half = scipy.stats.t.ppf(0.975, sample.size - 1) * scipy.stats.sem(sample)
     return Interval(mean, mean - float(half), mean + float(half), int(sample.size))
 
 
@@ -171,9 +171,7 @@ def means(
     return pd.DataFrame(rows, columns=[*by, *names])
 
 
-def cell_metrics(
-    per_run: pd.DataFrame, metrics: Sequence[Column] = COLUMNS, level: float = 0.95
-) -> pd.DataFrame:
+def cell_metrics(per_run: pd.DataFrame, metrics: Sequence[Column] = COLUMNS) -> pd.DataFrame:
     """One row per cell and metric: era, link, qdisc, cc, metric, direction, unit, n_seeds, median,
     mean, std, mad, ci_low, ci_high. The median over runs is what a marker shows;
     `std` is the standard deviation of the runs, NaN for one, `mad` what it is of normal values by
@@ -182,7 +180,7 @@ def cell_metrics(
     rows = []
     for cell, group in per_run.groupby(list(CELL), observed=True, sort=False):
         for column, metric, direction, unit in metrics:
-            interval = confidence_interval(group[column], level)
+            interval = confidence_interval(group[column])
             mad = scipy.stats.median_abs_deviation(group[column], scale="normal")
             middle = (
                 float(group[column].median()),
@@ -245,112 +243,17 @@ def _not_published(cells: pd.DataFrame, wanted: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(rows) if rows else wanted.iloc[:0]
 
 
-def covariance_ellipse(x: ArrayLike, y: ArrayLike, n_sigma: float = 1) -> Ellipse | None:
-    """The n-sigma ellipse of the points' covariance around their mean.
+def covariance_ellipse(x: ArrayLike, y: ArrayLike) -> Ellipse | None:
+    """The 1-sigma ellipse of the points' covariance around their mean.
 
-    Half axes are n_sigma times the square roots of the covariance's eigenvalues. None for fewer
+    Half axes are the square roots of the covariance's eigenvalues. None for fewer
     than three points, whose covariance has no area.
     """
     points = np.column_stack([np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)])
     if len(points) < 3:
         return None
     values, vectors = np.linalg.eigh(np.cov(points, rowvar=False))
-    minor, major = 2 * n_sigma * np.sqrt(np.clip(values, 0, None))
+    minor, major = 2 * np.sqrt(np.clip(values, 0, None))
     angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
     center = points.mean(axis=0)
     return Ellipse((float(center[0]), float(center[1])), float(major), float(minor), float(angle))
-
-
-def latency_over_time(
-    samples: pd.DataFrame,
-    *,
-    probe: Probe = "ping_icmp",
-    until_s: float = 25,
-    level: float = 0.95,
-) -> pd.DataFrame:
-    """Point-wise mean over runs: CELL, time_s, rtt_ms, n_seeds, std_ms, ci_low_ms, ci_high_ms.
-
-    Latency is the probe's whole round trip, base path included, and load starts after flent's
-    DELAY (Sec. 6.2.1). Needs samples on
-    flent's grid, where the steps of all runs coincide. Intervals are Student's t a point, NaN
-    where one run has a value.
-    """
-    require_positive("until_s", until_s)
-    chosen = samples[(samples["kind"] == probe) & (samples["time_s"] <= until_s)]
-    # several probes of one kind (UDP) count as one value per run
-    one = chosen.groupby([*RUN, "time_s"], observed=True)["rtt_ms"].mean().reset_index()
-    grouped = one.groupby([*CELL, "time_s"], observed=True)["rtt_ms"]
-    table = grouped.agg(rtt_ms="mean", n_seeds="count", std_ms="std", sem="sem").reset_index()
-    half = _t_quantiles(table["n_seeds"].to_numpy(), level) * table.pop("sem")
-    return table.assign(ci_low_ms=table["rtt_ms"] - half, ci_high_ms=table["rtt_ms"] + half)
-
-
-def compare_curves(curves: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """One row per value of `published` (published.read_curves), in its order: ours beside it.
-
-    `curves` is from latency_over_time, of one era and congestion control: ours is its highest point
-    for a peak, otherwise its value at the step nearest to the printed time. figure, link, qdisc,
-    at, time_s, published, reading_error, ours, ratio, allowed, agrees (as `compare` has it),
-    n_seeds. NaN where there is no run.
-    """
-    rows = []
-    for value in published.rename(columns={"value": "published"}).to_dict("records"):
-        same = (curves["link"] == value["link"]) & (curves["qdisc"] == value["qdisc"])
-        line = curves[same]
-        peak = value["at"] == "peak"
-        away = -line["rtt_ms"] if peak else (line["time_s"] - value["time_s"]).abs()
-        point = line.loc[away.idxmin()].to_dict() if len(line) else {}
-        ours, std, seeds = (point.get(name, np.nan) for name in ("rtt_ms", "std_ms", "n_seeds"))
-        rows.append({**value, "ours": ours, "std": std, "n_seeds": seeds})
-    columns = [*published.columns.drop("value"), "published", "ours", "std", "n_seeds"]
-    table = pd.DataFrame(rows, columns=columns)
-    reach = agreement.spread(table["std"], table["n_seeds"].fillna(0))
-    both = table["ours"], table["published"]
-    table = table.assign(
-        ratio=table["ours"] / table["published"],
-        allowed=agreement.allowed(table["reading_error"], reach),
-        agrees=agreement.agrees(*both, table["reading_error"], reach),
-        n_seeds=table["n_seeds"].fillna(0).astype(int),
-    )
-    values = ["published", "reading_error", "ours", "ratio", "allowed", "agrees", "n_seeds"]
-    return table[["figure", "link", "qdisc", "at", "time_s", *values]]
-
-
-def _t_quantiles(n: np.ndarray[tuple[int], np.dtype[np.int64]], level: float) -> Floats:
-    freedom = np.where(n > 1, n - 1, np.nan)
-    return np.asarray(scipy.stats.t.ppf((1 + level) / 2, freedom), dtype=np.float64)
-
-
-def transient_metrics(
-    data: Dataset,
-    *,
-    probe: Probe = "ping_icmp",
-    until_s: float = 25,
-    tail_s: float = 5,
-) -> pd.DataFrame:
-    """One row per cell of how latency rises as load starts, for the table beside the figure.
-
-    CELL, n_seeds; peak_ms and peak_after_s (highest point of the point-wise mean, and how long
-    after the load's start); mean_ms with ci_low_ms and ci_high_ms (mean over the loaded
-    part until `until_s`); tail_ms (mean over its last `tail_s` seconds). All are round trips with
-    the base path included. Of the paper's figure only a spike of about 250 ms of PIE at 10 Mbit/s
-    is given in numbers (Sec. 6.2.1).
-    """
-    samples, _, runs = data
-    curve = latency_over_time(samples, probe=probe, until_s=until_s)
-    loaded = in_window(samples, runs, "loaded")
-    loaded = loaded[(loaded["kind"] == probe) & (loaded["time_s"] <= until_s)]
-    per_run = loaded.groupby(list(RUN), observed=True)["rtt_ms"].mean().reset_index()
-    delay_s = float(runs["delay_s"].iloc[0])
-    rows = []
-    for cell, points in curve.groupby(list(CELL), observed=True, sort=False):
-        points = points[points["time_s"] >= delay_s]
-        peak = points.nlargest(1, "rtt_ms").iloc[0]
-        tail = points.loc[points["time_s"] > until_s - tail_s, "rtt_ms"].mean()
-        same = (per_run[list(CELL)] == list(cell)).all(axis=1)
-        interval = confidence_interval(per_run.loc[same, "rtt_ms"])
-        spread = (interval.mean, interval.low, interval.high, float(tail))
-        peaks = (float(peak["rtt_ms"]), float(peak["time_s"]) - delay_s)
-        rows.append((*cell, interval.n, *peaks, *spread))
-    names = ["n_seeds", "peak_ms", "peak_after_s", "mean_ms", "ci_low_ms", "ci_high_ms", "tail_ms"]
-    return pd.DataFrame(rows, columns=[*CELL, *names])

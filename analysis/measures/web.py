@@ -10,20 +10,13 @@ from typing import Final
 import pandas as pd
 
 from analysis.errors import DataError
-from analysis.measures.metrics import CELL, RUN, Column, cell_metrics
+from analysis.measures.metrics import RUN
 from analysis.measures.registry import Measure, Metric
 from analysis.measures.unloaded import unloaded
 from analysis.runs.dataset import Dataset, RunFile, read_runs
-from analysis.words import intervals
 
 FETCH: Final = "fetch_s"
 NORMALISED: Final = "fetch_normalised"
-COLUMNS: Final[tuple[Column, ...]] = (
-    (FETCH, "fetch", "round_trip", "s"),
-    (NORMALISED, "fetch_normalised", "round_trip", ""),
-)
-
-
 METRICS: Final = {
     "fetch_time_normalised": Metric("normalised fetch time", ""),
     "fetch_time_sd_s": Metric("standard deviation of the fetch time", "s"),
@@ -70,29 +63,6 @@ def normalised(per_run: pd.DataFrame, unloaded: pd.DataFrame) -> pd.DataFrame:
         where = "/".join(alone[keys].iloc[0])
         raise DataError.of(where, "no page fetched without load", "Emulate the unloaded cells, too")
     return table.assign(**{NORMALISED: table[FETCH] / table["unloaded_s"]})
-
-
-def cell_fetch(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """One row per cell and metric: mean and standard deviation over runs of the runs' averages, as
-    the paper's bars (Sec. 5.3.1), and an interval; see metrics.cell_metrics."""
-    return cell_metrics(per_run, COLUMNS, level)
-
-
-def overview(per_run: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell for people; `per_run` is from normalised, `cells` from cell_fetch.
-
-    CELL, n_seeds, normalised (mean over runs), interval, std, fetch_s, pages, pages_failed.
-    """
-    by_metric = {
-        name: rows.set_index(list(CELL)) for name, rows in cells.groupby("metric", sort=False)
-    }
-    bars = by_metric["fetch_normalised"]
-    table = bars[["n_seeds", "mean"]].rename(columns={"mean": "normalised"})
-    table["interval"] = intervals(bars["ci_low"], bars["ci_high"])
-    table["std"] = bars["std"]
-    table["fetch_s"] = by_metric["fetch"]["mean"]
-    counted = per_run.groupby(list(CELL), observed=True)[["pages", "pages_failed"]].sum()
-    return table.join(counted).reset_index()
 
 
 def measure(run: RunFile) -> dict[str, float]:

@@ -29,22 +29,6 @@ PUBLISHED: Final = pa.DataFrameSchema(
 of the upload of that round trip; `reading_error` (same unit) is how exactly the value can be read
 from the printed figure."""
 
-CURVES: Final = pa.DataFrameSchema(
-    {
-        "figure": pa.Column(str),
-        "link": pa.Column(str, pa.Check.str_matches(r"^[0-9.]+/[0-9.]+$")),
-        "qdisc": pa.Column(str),
-        "at": pa.Column(str, pa.Check.isin(["peak", "time"])),
-        "time_s": pa.Column(float, pa.Check.ge(0)),
-        "value": pa.Column(float, pa.Check.gt(0)),
-        "unit": pa.Column(str, pa.Check.isin(["ms"])),
-        "reading_error": pa.Column(float, pa.Check.gt(0)),
-    },
-    unique=["figure", "qdisc", "at", "time_s"],
-    strict=True,
-)
-"""One row per value read off a line over time, at its peak or at a time of the test."""
-
 REMEDY: Final = "Correct it, or restore it where it comes with the repository"
 
 
@@ -91,16 +75,6 @@ def read_published(
         instead = f'figure = "{found[0]}", or ' if len(found) else ""
         raise DataError.of(path, wrong, f'Write {instead}published_values = "" to draw none')
     return chosen
-
-
-def read_curves(path: Path, figure: str) -> pd.DataFrame:
-    """Table of CURVES of one figure ("7a"); without rows where the file has none of it.
-
-    Raises DataError when the file is missing or does not fit the schema.
-    """
-    types = {"figure": str, "time_s": float, "value": float, "reading_error": float}
-    table = read_table(path, CURVES, "values of a curve", types)
-    return table[table["figure"] == figure].reset_index(drop=True)
 
 
 def nothing(

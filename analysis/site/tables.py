@@ -171,7 +171,7 @@ def texts(table: pd.DataFrame) -> pd.DataFrame:
     """Every cell of `table` as a text, under the header that a reader expects.
 
     Numbers have four significant digits, with their unit next to them or in the header, and a dash
-    stands for a missing value. Tables of metrics.compare and metrics.transient_metrics get an
+    stands for a missing value. Tables of metrics.compare, and those with peaks of latency, get an
     interval in place of two bounds, which needs two seeds, no columns of published values where
     there are none, and the medians of other settings (settings.beside) last; any other table keeps
     its columns.

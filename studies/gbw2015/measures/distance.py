@@ -19,6 +19,8 @@ from analysis.runs.published import PUBLISHED, read_table
 from analysis.runs.study import study_at
 from emulation.model.run import Point
 
+from .fairness import cell_fairness
+
 MEASURED: Final = "measured.csv"
 """What a campaign measured, beside a study's predictions: their first three keys, and `value`."""
 PAIRS: Final = (
@@ -49,7 +51,7 @@ def printed_rrul(runs: Sequence[RunFile], folder: Path) -> pd.DataFrame:
 def printed_fairness(runs: Sequence[RunFile], folder: Path) -> pd.DataFrame:
     """PAIRS of gbw2015's Fig. 6: means of Jain's index, and of each flow's goodput."""
     read = dataset.read_runs(runs, kinds=["tcp_upload"])
-    cells = fairness.cell_fairness(fairness.run_fairness(read), fairness.round_trips(read))
+    cells = cell_fairness(fairness.run_fairness(read), fairness.round_trips(read))
     return _pairs("Fig. 6", cells, _values(folder / "fig6.csv"), "mean")
 
 

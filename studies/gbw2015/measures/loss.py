@@ -11,10 +11,12 @@ import pandera.pandas as pa
 from analysis.errors import require_one
 from analysis.measures import agreement
 from analysis.measures.metrics import CELL
-from analysis.measures.voip import cell_voip, run_voip
+from analysis.measures.voip import run_voip
 from analysis.runs.dataset import Dataset
 from analysis.runs.published import read_table
 from analysis.words import intervals
+
+from .voip import cell_voip
 
 LOSSES: Final = pa.DataFrameSchema(
     {

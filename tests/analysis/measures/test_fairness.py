@@ -7,6 +7,7 @@ import pytest
 
 from analysis.measures import fairness
 from analysis.runs.dataset import Dataset, find_runs, read_runs
+from studies.gbw2015.measures import fairness as cells_of
 from tests.data import synthetic_traffic as traffic
 
 
@@ -39,8 +40,8 @@ def test_a_flow_has_the_round_trip_of_its_address(data: Dataset) -> None:
 
 
 def test_overview_has_a_column_a_flow(data: Dataset) -> None:
-    cells = fairness.cell_fairness(fairness.run_fairness(data), fairness.round_trips(data))
-    table = fairness.overview(cells).set_index("qdisc")
+    cells = cells_of.cell_fairness(fairness.run_fairness(data), fairness.round_trips(data))
+    table = cells_of.overview(cells).set_index("qdisc")
     assert table.loc["sfq", "jain_index"] == pytest.approx(1)
     assert table.loc["sfq", "200 ms (Mbit/s)"] == pytest.approx(9.5 / 4, rel=1e-3)
     assert set(table["n_seeds"]) == {2}

@@ -11,6 +11,7 @@ from analysis.errors import DataError
 from analysis.measures import metrics
 from analysis.runs.dataset import Dataset, find_runs, read_runs
 from analysis.runs.published import read_published
+from studies.gbw2015.measures import transient
 from tests import ROOT
 from tests.data import synthetic
 
@@ -143,7 +144,7 @@ def test_two_points_have_no_ellipse() -> None:
 
 
 def test_pointwise_mean_over_runs() -> None:
-    curve = metrics.latency_over_time(made(RTT, seeds=(1, 2, 3)).samples, until_s=3)
+    curve = transient.latency_over_time(made(RTT, seeds=(1, 2, 3)).samples, until_s=3)
     assert curve["time_s"].tolist() == [0, 1, 2, 3]
     assert curve["rtt_ms"].tolist() == pytest.approx([60, 110, 120, 130])
     assert set(curve["n_seeds"]) == {3}
@@ -152,12 +153,12 @@ def test_pointwise_mean_over_runs() -> None:
 
 
 def test_pointwise_mean_of_one_run_has_no_interval() -> None:
-    curve = metrics.latency_over_time(made(RTT).samples)
+    curve = transient.latency_over_time(made(RTT).samples)
     assert curve["ci_low_ms"].isna().all()
 
 
 def test_transient_peak_is_told_from_the_start_of_the_load() -> None:
-    row = metrics.transient_metrics(made(RTT, seeds=(1, 2)), until_s=3, tail_s=1).iloc[0]
+    row = transient.transient_metrics(made(RTT, seeds=(1, 2)), until_s=3, tail_s=1).iloc[0]
     assert (row["peak_ms"], row["peak_after_s"], row["n_seeds"]) == (125, 2, 2)
     assert row["mean_ms"] == pytest.approx(115)
     assert row["tail_ms"] == pytest.approx(125)
@@ -200,17 +201,17 @@ def test_goodputs_have_their_distance_from_the_first_qdisc_beside() -> None:
 
 
 def test_values_of_a_curve_are_compared_at_their_peak_or_time() -> None:
-    curve = metrics.latency_over_time(made(RTT, seeds=(1, 2, 3)).samples)
+    curve = transient.latency_over_time(made(RTT, seeds=(1, 2, 3)).samples)
     value = {"figure": "7c", "link": "10/1", "qdisc": "pie", "unit": "ms", "reading_error": 1.0}
     wanted = [("peak", 1.0, 130.0), ("time", 1.1, 200.0), ("time", 3.9, 62.0)]
     printed = pd.DataFrame(
         [{**value, "at": at, "time_s": time_s, "value": ms} for at, time_s, ms in wanted]
     )
-    table = metrics.compare_curves(curve, printed)
+    table = transient.compare_curves(curve, printed)
     assert table["ours"].tolist() == pytest.approx([130, 110, 62])
     assert table["agrees"].tolist() == [True, False, True]
     assert (table["n_seeds"] == 3).all()
-    absent = metrics.compare_curves(curve, printed.assign(qdisc="sfq"))
+    absent = transient.compare_curves(curve, printed.assign(qdisc="sfq"))
     assert absent["agrees"].isna().all()
     assert set(absent["n_seeds"]) == {0}
 

@@ -13,7 +13,7 @@ from analysis.measures import voip
 from analysis.measures.agreement import PACKET_PERCENT
 from analysis.runs.dataset import Dataset, find_runs, read_runs
 from analysis.runs.settings import Setting
-from studies.gbw2015.measures import loss
+from studies.gbw2015.measures import loss, voip as calls
 from tests import ROOT
 from tests.data import synthetic_traffic as traffic
 
@@ -67,14 +67,14 @@ def test_a_step_in_which_nothing_arrived_has_no_delay(tmp_path: Path) -> None:
 
 
 def test_cumulative_ends_at_one() -> None:
-    value, share = voip.cumulative(np.array([3.0, 1.0, 2.0, 2.0]))
+    value, share = calls.cumulative(np.array([3.0, 1.0, 2.0, 2.0]))
     assert value.tolist() == [1, 2, 2, 3]
     assert share.tolist() == [0.25, 0.5, 0.75, 1]
 
 
 def test_overview_pools_samples_and_averages_runs(data: Dataset) -> None:
     delays, per_run = voip.induced_delays(data), voip.run_voip(data)
-    table = voip.overview(delays, per_run).set_index("qdisc")
+    table = calls.overview(delays, per_run).set_index("qdisc")
     samples = delays.loc[delays["qdisc"] == "pie", voip.INDUCED]
     assert table.loc["pie", "samples"] == len(samples) == 3 * 150
     assert table.loc["pie", "p99_ms"] == pytest.approx(samples.quantile(0.99))
@@ -109,10 +109,10 @@ def test_another_tool_beside(root: Path, data: Dataset) -> None:
     per_run = voip.run_voip(data)
     setting = Setting("2014", "cubic")
     runs = find_runs(root, "gbw2015", "voip_1up", eras="2014")
-    table = voip.other_tool(runs, per_run, "voip_rrul_irtt", setting)
+    table = calls.other_tool(runs, per_run, "voip_rrul_irtt", setting)
     assert list(table["qdisc"].astype(str)) == sorted(traffic.LEVELS)
     assert list(table)[1::3] == ["D-ITG: Median (ms)", "irtt: Median (ms)"]
-    none = voip.other_tool(runs, per_run, "voip_1up_irtt", setting)
+    none = calls.other_tool(runs, per_run, "voip_1up_irtt", setting)
     assert none.empty
 
 

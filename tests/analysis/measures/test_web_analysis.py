@@ -11,6 +11,7 @@ from analysis.errors import DataError
 from analysis.measures import web
 from analysis.runs.dataset import Dataset, find_runs, read_runs
 from emulation import datafile
+from studies.gbw2015.measures import web as cells
 from tests.data import synthetic_traffic as traffic
 
 
@@ -60,7 +61,7 @@ def test_overview_has_means_and_deviations_of_runs(root: Path) -> None:
     per_run = web.normalised(
         web.run_fetch(read(root, "web_small_1up")), web.run_fetch(read(root, "web_small_idle"))
     )
-    table = web.overview(per_run, web.cell_fetch(per_run)).set_index("qdisc")
+    table = cells.overview(per_run, cells.cell_fetch(per_run)).set_index("qdisc")
     values = per_run[per_run["qdisc"] == "codel"]["fetch_normalised"]
     assert table.loc["codel", "normalised"] == pytest.approx(values.mean())
     assert table.loc["codel", "std"] == pytest.approx(values.std())

@@ -11,13 +11,13 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
-from analysis.plots import bars, rows as rows_of, rrul, style
+from analysis.plots import rows as rows_of, rrul, style
 from analysis.runs.order import QDISC_ORDER, in_order
 from analysis.runs.published import read_published
 from analysis.runs.settings import Setting
 from emulation.config import ownfile
 from emulation.kinds.qdiscs import KINDS
-from studies.gbw2015.plots import distance
+from studies.gbw2015.plots import bars, distance, transient
 from studies.testbed.measures import scaling
 from studies.testbed.plots import scaling as scaling_plot
 from tests import ROOT
@@ -122,7 +122,7 @@ def test_missing_data_leaves_the_published_marker() -> None:
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_time_series(seeds: int) -> None:
     with style.styled() as palette:
-        drawn = rrul.latency_time(curves(seeds), PAPER, palette)
+        drawn = transient.latency_time(curves(seeds), PAPER, palette)
     axes = drawn.axes[0]
     assert named(drawn) == list(QDISC_ORDER)
     assert axes.get_xlim() == (0, 25)
@@ -206,7 +206,7 @@ def test_looks_are_seen_on_their_page(theme: style.Theme) -> None:
 
 def test_saved_files_repeat_byte_for_byte(tmp_path: Path) -> None:
     def draw(palette: style.Palette) -> Figure:
-        return rrul.latency_time(curves(3), PAPER, palette)
+        return transient.latency_time(curves(3), PAPER, palette)
 
     first, second = style.save(draw, tmp_path / "a" / "x"), style.save(draw, tmp_path / "b" / "x")
     assert [path.name for path in first] == ["x.svg", "x-dark.svg", "x.png"]

@@ -1,4 +1,4 @@
-"""The figures of notebooks/voip.ipynb: one-way delay and loss of a VoIP flow."""
+"""The figure of the notebook `voip`: one-way delay of a VoIP flow."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,12 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.errors import require_positive
-from analysis.measures.voip import INDUCED, cumulative
+from analysis.measures.voip import INDUCED
 from analysis.plots.marks import line
 from analysis.plots.panels import grid, qdisc_legend
 from analysis.plots.style import Palette
 from analysis.runs.order import in_order
 from analysis.runs.settings import Setting, of_setting
+
+from ..measures.voip import cumulative
 
 DELAY_AXIS: Final = "Induced one-way delay (ms)"
 MARKERS: Final = 8  # along a curve
