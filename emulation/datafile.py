@@ -42,13 +42,13 @@ _AGAIN = "delete the run's two files and run it again"
 
 
 def beside(record: Path) -> Path:
-    """The data file of the run with the provenance `record`, which need not be there."""
+    """Return the data file of the run with the provenance `record`, which need not be there."""
     flent, rows = (record.with_name(f"{record.stem}{end}") for end in (FLENT, ROWS))
     return rows if rows.exists() and not flent.exists() else flent
 
 
 def is_reduced(record: Path) -> bool:
-    """Whether of the run with the provenance `record` only that and its measures are kept.
+    """Whether only the provenance `record` of a run and its measures are stored.
 
     `emulate run --reduced` makes such runs: `data_sha256` still says what the data are.
     """
@@ -80,13 +80,13 @@ def twins(runs: Iterable[tuple[Hashable, int, Path]]) -> dict[Path, int]:
 
 
 def write_rows(rows: Iterable[dict[str, Any]], path: Path) -> None:
-    """A line of JSON for each row; equal rows give equal bytes."""
+    """Write a line of JSON for each row; equal rows give equal bytes."""
     lines = "".join(f"{json.dumps(row)}\n" for row in rows)
     path.write_bytes(gzip.compress(lines.encode(), mtime=0))
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """What `write_rows` has written; `DamagedData` for anything else."""
+    """Return what `write_rows` has written; `DamagedData` for anything else."""
     rows = [_parsed(path, line) for line in read(path).splitlines()]
     if not all(isinstance(row, dict) for row in rows):
         raise DamagedData("is no table: a line is not a JSON object", str(path), _AGAIN)
@@ -94,18 +94,18 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def read_json(path: Path, todo: str = _AGAIN) -> dict[str, Any]:
-    """The JSON object in a file, gzipped or not; `DamagedData`, with what to do, for anything else.
+    """Return the JSON object in a file, gzipped or not; `DamagedData` for anything else.
 
     NaN and infinity, which JSON does not have, are refused.
     """
-    found = _parsed(path, read(path, todo=todo), todo)
-    if not isinstance(found, dict):
+    content = _parsed(path, read(path, todo=todo), todo)
+    if not isinstance(content, dict):
         raise DamagedData("JSON, but no object", str(path), todo)
-    return found
+    return content
 
 
 def read(path: Path, most: int = MOST_BYTES, todo: str = _AGAIN) -> bytes:
-    """The content of a file, unpacked where it is gzipped, of at most `most` bytes.
+    """Return the content of a file, unpacked where it is gzipped, of at most `most` bytes.
 
     Raises `DamagedData` where it cannot be read, is not a regular file, or is larger.
     """
@@ -141,14 +141,14 @@ def _regular(name: str, flags: int) -> int:
 
 def _parsed(path: Path, text: bytes, todo: str = _AGAIN) -> Any:
     try:
-        found = json.loads(text, parse_constant=_no_number)
-        if _deeper(found, MOST_DEPTH):
+        content = json.loads(text, parse_constant=_no_number)
+        if _deeper(content, MOST_DEPTH):
             raise RecursionError
     except RecursionError:
         raise DamagedData("JSON that is nested too deeply", str(path), todo) from None
     except (ValueError, OverflowError) as error:
         raise DamagedData(f"not JSON ({error})", str(path), todo) from error
-    return found
+    return content
 
 
 def _no_number(text: str) -> NoReturn:
@@ -159,9 +159,9 @@ def _deeper(value: Any, most: int) -> bool:
     """Whether lists and mappings are in each other more than `most` times."""
     layer = [value] if type(value) in _NESTING else []
     for _ in range(most + 1):
-        inside = (one.values() if isinstance(one, dict) else one for one in layer)
+        inside = (value.values() if isinstance(value, dict) else value for value in layer)
         nesting = (values for values in inside if not _NESTING.isdisjoint(map(type, values)))
-        layer = [one for values in nesting for one in values if type(one) in _NESTING]
+        layer = [value for values in nesting for value in values if type(value) in _NESTING]
         if not layer:
             return False
     return True

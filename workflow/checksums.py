@@ -20,7 +20,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 def text(data: Path) -> str:
-    """The lines for all files of the shipped studies, guests and kernel logs below `data`."""
+    """Return a line for each file of the shipped studies, guests and kernel logs below `data`."""
     folders = [data / name for name in (*studies.shipped(), "guests", "kernel-logs")]
     files = sorted(
         str(path.relative_to(data))
@@ -33,14 +33,14 @@ def text(data: Path) -> str:
 
 
 def without_run(data: Path) -> list[Path]:
-    """The logs of kernels below `data` that no run there names."""
+    """Return the logs of kernels below `data` that no run there names."""
     runs = (run.provenance for study in indexes(data) for run in study.runs)
     named = {data / kernel_log(json.loads(path.read_text())["kernel_log_sha256"]) for path in runs}
     return sorted({*(data / kernel_log("")).parent.iterdir()} - named)
 
 
 def main() -> int:
-    """The command line."""
+    """Write the digests; return the exit status."""
     for path in without_run(DATA):
         path.unlink()
     (DATA / NAME).write_text(text(DATA))

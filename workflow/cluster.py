@@ -25,12 +25,12 @@ JOB_S = 1800.0
 
 
 def prefix(folder: Path) -> str:
-    """What the names of the jobs of the checkout in `folder` begin with."""
+    """Return what the names of the jobs of the checkout in `folder` begin with."""
     return f"qdisc-lab-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:8]}"
 
 
 def batches_a_job(batches: int, batch_s: float, jobs: int) -> int:
-    """How many batches of `batch_s` seconds go into a job.
+    """Return how many batches of `batch_s` seconds go into a job.
 
     As many as take `JOB_S`, but not so few jobs that some of the `jobs` at once have no work.
     """
@@ -48,14 +48,14 @@ def check() -> None:
 
 
 def living(name: str) -> list[str]:
-    """The ids of this user's jobs, pending or running, whose names begin with `name`."""
+    """Return the ids of this user's jobs, pending or running, whose names begin so."""
     lines = _slurm("squeue", "--me", "--noheader", "--format=%i %j").splitlines()
     jobs = (line.split(maxsplit=1) for line in lines)
     return [job for job, title in jobs if title.startswith(name)]
 
 
 def cancel(name: str) -> int:
-    """Cancel the jobs whose names begin with `name` and wait until they are gone; how many."""
+    """Cancel the jobs whose names begin so, wait until they are gone and return how many."""
     jobs = living(name)
     if not jobs:
         return 0
@@ -72,14 +72,14 @@ def cancel(name: str) -> int:
 def _slurm(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         todo = "wait until its controller answers (scontrol ping), then call it again"
-        raise MissingTool(f"{command[0]} failed: {said[-1]}", "Slurm", todo)
+        raise MissingTool(f"{command[0]} failed: {lines[-1]}", "Slurm", todo)
     return done.stdout
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
+    """Do the action of the command line; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.cluster", description=__doc__)
     parser.add_argument("action", choices=("check", "cancel"))
     given = parser.parse_args(arguments)

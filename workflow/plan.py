@@ -431,20 +431,20 @@ def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[Fi
     for folder in dict.fromkeys(Path(name).parent for name in figures):
         if folder.name not in studies.known() and (folder / studies.FILE).is_file():
             studies.add(folder)
-    known = {
+    by_name = {
         f"{folder.name}/{path.stem}": path
         for folder in _folders()
         for path in sorted((folder / "figures").glob("*.yaml"))
     }
-    wanted = [name for given in figures for name in _named(given, known)]
+    wanted = [name for given in figures for name in _named(given, by_name)]
     for name in chosen:
-        of_study = [figure for figure in known if figure.startswith(f"{name}/")]
+        of_study = [figure for figure in by_name if figure.startswith(f"{name}/")]
         if not of_study:
             todo = "put files as studies/mine/figures/*.yaml there"
             raise ConfigError(f"no figure of the study '{name}'", f"{name}/figures", todo)
         wanted += [] if any(figure in wanted for figure in of_study) else of_study
     try:
-        return [read_figure(known[name]) for name in dict.fromkeys(wanted or known)]
+        return [read_figure(by_name[name]) for name in dict.fromkeys(wanted or by_name)]
     except DataError as error:
         raise ConfigError(str(error).rstrip(".")) from error
 
@@ -455,9 +455,9 @@ def _states(of: Iterable[str]) -> bool:
     return not chosen or any(folder.statements.is_file() for folder in chosen)
 
 
-def _named(given: str, known: Iterable[str]) -> list[str]:
+def _named(given: str, figures: Iterable[str]) -> list[str]:
     """Return the figures that a name stands for: itself, or those that it begins."""
-    names = list(known)
+    names = list(figures)
     if given in names:
         return [given]
     begun = [name for name in names if name.startswith(given) and not name[len(given)].isdigit()]

@@ -99,12 +99,12 @@ class Work:
 
     @property
     def messages(self) -> list[str]:
-        """What went wrong, in the words of the steps that failed, or in Snakemake's."""
+        """Return what went wrong, in the words of the steps that failed, or in Snakemake's."""
         return self.logs or self.errors
 
     @property
     def count(self) -> tuple[int, int]:
-        """How many steps are done, and how many there are, without Snakemake's own."""
+        """Return how many steps are done, and how many there are, without Snakemake's own."""
         return sum(self.done.values()), sum(self.total.values())
 
     def left_s(self, elapsed_s: float) -> float:

@@ -241,9 +241,9 @@ def figure_table(figures: list[Shown], words: str) -> str:
 
     Raises ValueError for a figure, a column or a value that does not exist.
     """
-    if (found := _TABLE.fullmatch(words)) is None:
+    if (match := _TABLE.fullmatch(words)) is None:
         raise ValueError(f"'{words}' is no table: give STUDY/FIGURE: COLUMN | COLUMN")
-    name, keys, cell, by, where, value = found.groups()
+    name, keys, cell, by, where, value = match.groups()
     shown = next((shown for shown in figures if shown.folder == name), None)
     if shown is None:
         raise ValueError(f"no figure {name}")
@@ -299,8 +299,8 @@ def part(name: str, words: str, text: str, results: Results, study: str) -> str:
 def filled(text: str, results: Results, study: str = "") -> str:
     """Return the text of a page with its generated parts made anew."""
     return _PART.sub(
-        lambda found: (
-            f"{found[1]}{part(found[2], found[3] or '', text, results, study)}\n{found[4]}"
+        lambda match: (
+            f"{match[1]}{part(match[2], match[3] or '', text, results, study)}\n{match[4]}"
         ),
         text,
     )

@@ -19,8 +19,8 @@ from emulation.model.series import DEFAULT_KERNEL
 
 
 def identity(part: str, series: str | None) -> dict[str, str]:
-    """What names the kernel (of `series`), the product's modules for it, or the root file system,
-    built if it is not there. The default kernel has all modules, another those that fit it."""
+    """Return what names the kernel (of `series`), the product's modules for it, or the root file
+    system, built if it is not there. The default kernel has all modules, others those that fit."""
     if part == "rootfs":
         root = rootfs.build()
         try:
@@ -33,31 +33,31 @@ def identity(part: str, series: str | None) -> dict[str, str]:
         return {"series": built.series, "release": built.release, "digest": built.digest}
     from emulation.kernel import module  # takes more of this package than a kernel does
 
-    found = {}
+    digests = {}
     for folder in sorted(path for path in module.SOURCES.iterdir() if path.is_dir()):
         try:
-            found[folder.name] = module.build(built, folder).digest
+            digests[folder.name] = module.build(built, folder).digest
         except KernelBuildError as error:  # some parts of eras are code of the default kernel's
             if built.series == DEFAULT_KERNEL:
                 raise
             print(f"left out for {built.series}: {folder.name}: {error}", file=sys.stderr)
-    return found
+    return digests
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
+    """Build what the command line names; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.ready", description=__doc__)
     parser.add_argument("part", choices=("kernel", "modules", "rootfs"))
     parser.add_argument("output", type=Path)
     parser.add_argument("--series", help="of the kernel: 6.12")
     given = parser.parse_args(arguments)
     try:
-        found = identity(given.part, given.series)
+        names = identity(given.part, given.series)
     except EmulationError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_status
     given.output.parent.mkdir(parents=True, exist_ok=True)
-    given.output.write_text(json.dumps(found, indent=1) + "\n")
+    given.output.write_text(json.dumps(names, indent=1) + "\n")
     return 0
 
 

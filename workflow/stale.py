@@ -15,7 +15,7 @@ from emulation.study import studies
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
+    """Print what is stale; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.stale", description=__doc__)
     parser.add_argument("data", type=Path, nargs="?", default=Path("data"))
     given = parser.parse_args(arguments)
@@ -23,9 +23,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if (folder / studies.FILE).is_file():
             studies.add(folder)
-        found = list(indexes(given.data))
-        counted = causes(run for study in found for run in study.runs)
-        counted += Counter(gone=sum(len(study.damaged) for study in found))
+        studies_of = list(indexes(given.data))
+        counted = causes(run for study in studies_of for run in study.runs)
+        counted += Counter(gone=sum(len(study.damaged) for study in studies_of))
     except EmulationError as error:
         print(f"workflow.stale: error: {error}", file=sys.stderr)
         return error.exit_status

@@ -91,11 +91,11 @@ def _note_stale(claims: list[dict[str, Any]], studies: list[StudyFolder], data: 
     except EmulationError as error:
         print(f"note: which runs are stale cannot be told: {error}", file=sys.stderr)
         return
-    if found := {why: counted[part] for part, why in stale.STALE.items() if counted[part]}:
-        whys = ", ".join(f"{count}: {why}" for why, count in found.items())
+    if reasons := {why: counted[part] for part, why in stale.STALE.items() if counted[part]}:
+        whys = ", ".join(f"{count}: {why}" for why, count in reasons.items())
         print(
-            f"note: {sum(found.values())} of {counted.total()} runs that verdicts rest on are stale"
-            f" ({whys}); 'emulate run STUDY/EXPERIMENT --again' makes them anew",
+            f"note: {sum(reasons.values())} of {counted.total()} runs that verdicts rest on are "
+            f"stale ({whys}); 'emulate run STUDY/EXPERIMENT --again' makes them anew",
             file=sys.stderr,
         )
 

@@ -131,7 +131,7 @@ def _changed(runs: list[Shipped], root: RootFs) -> dict[identities.Pair, list[Sh
 def _kernels(runs: list[Shipped]) -> dict[str, str]:
     """Return by series the identity of each kernel of `runs` that is built here."""
     built = {series: kernel.find(series) for series in {run.series for run in runs}}
-    return {series: found.identity for series, found in built.items() if found}
+    return {series: of.identity for series, of in built.items() if of}
 
 
 def measured(run: RunFile) -> Measured:

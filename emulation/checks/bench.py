@@ -72,7 +72,7 @@ class Scenario:
     def run(self, seed: int, length_s: float) -> Run:
         """Return the run of one guest."""
         length = Duration(round(length_s * 10**9))
-        (found,) = select(
+        (run,) = select(
             experiment(self.experiment),
             link=self.link or "10/10",
             qdisc="fq_codel",
@@ -80,7 +80,7 @@ class Scenario:
             seed=seed,
             length=length,
         )
-        return found
+        return run
 
 
 SCENARIOS = {name: Scenario(name, **about) for name, about in Source.of(FILE).value.items()}
@@ -320,15 +320,15 @@ QUANTITIES = (
 
 def simulator(scenario: Scenario, length_s: float, python: Path) -> dict[str, float]:
     """Simulate `scenario` once with ns-3; return those of the quantities that it has."""
-    found = ns3.simulate(scenario.run(1, length_s), python)
+    result = ns3.simulate(scenario.run(1, length_s), python)
     return {
-        "factor": length_s / found.wall_s,
-        "load_factor": length_s / found.load_s,
-        "packets_per_s": found.packets / found.wall_s,
-        "hops_per_s": found.hops / found.load_s,
-        "startup_s": found.wall_s - found.load_s,
-        "wall_s": found.wall_s,
-        "goodput_mbit_s": found.received_bytes * 8 / 1e6 / length_s,
+        "factor": length_s / result.wall_s,
+        "load_factor": length_s / result.load_s,
+        "packets_per_s": result.packets / result.wall_s,
+        "hops_per_s": result.hops / result.load_s,
+        "startup_s": result.wall_s - result.load_s,
+        "wall_s": result.wall_s,
+        "goodput_mbit_s": result.received_bytes * 8 / 1e6 / length_s,
     }
 
 

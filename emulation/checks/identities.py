@@ -48,7 +48,7 @@ def read(data: Path) -> frozenset[Pair]:
 
 def changed(
     runs: Iterable[Shipped],
-    known: Mapping[str, Experiment],
+    by_id: Mapping[str, Experiment],
     kernels: Mapping[str, str],
     root: RootFs,
 ) -> dict[Pair, list[Shipped]]:
@@ -64,7 +64,7 @@ def changed(
     for cell in cells.values():
         done = read(cell[0].file.root)
         try:
-            run = run_of(cell[0].record, known)
+            run = run_of(cell[0].record, by_id)
         except ConfigError:
             continue
         jobs = jobs_of(run, (shipped.record["seed"] for shipped in cell))
@@ -79,7 +79,7 @@ def changed(
                     other.file.cell == shipped.file.cell for *_, other in pairs.get(pair, ())
                 )
                 pairs.setdefault(pair, []).append((turn, seconds, shipped.id, shipped))
-    return {pair: [found[-1] for found in sorted(group)] for pair, group in sorted(pairs.items())}
+    return {pair: [entry[-1] for entry in sorted(group)] for pair, group in sorted(pairs.items())}
 
 
 def add(data: Path, repetitions: Iterable[Repetition], least: int, of: Mapping[Pair, int]) -> int:

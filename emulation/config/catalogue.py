@@ -254,8 +254,8 @@ def experiment(name: str) -> Experiment:
         todo = f"write {of} and choose by --link, --qdisc, --cc and --seed"
         raise ConfigError(f"'{name}' is a run, not an experiment", todo=todo)
     if not place:
-        known = [f"{study}/…" for study in studies.known()]
-        what, todo = unknown("experiment", name, known)
+        names = [f"{study}/…" for study in studies.known()]
+        what, todo = unknown("experiment", name, names)
         raise ConfigError(what, todo=todo)
     study = load(studies.find(place))
     for experiment in study.experiments:
@@ -286,12 +286,12 @@ def labelled(experiment: Experiment, label: str) -> Experiment:
 
 def all_labels(experiments: Iterable[Experiment]) -> dict[str, Experiment]:
     """Map ids to experiments, and `<study>/<label>` to the part of one with that label."""
-    known: dict[str, Experiment] = {}
+    by_name: dict[str, Experiment] = {}
     for experiment in experiments:
-        known[experiment.id] = experiment
+        by_name[experiment.id] = experiment
         for label in experiment.labels:
-            known.setdefault(f"{experiment.paper}/{label}", labelled(experiment, label))
-    return known
+            by_name.setdefault(f"{experiment.paper}/{label}", labelled(experiment, label))
+    return by_name
 
 
 def select(
@@ -369,8 +369,8 @@ def _seeds(experiment: Experiment, seed: int | Iterable[int]) -> tuple[int, ...]
         if not 0 < number < 10**6:
             what = f"a seed of {number} is not possible"
             raise ConfigError(what, experiment.id, "give whole numbers from 1 to 999999")
-    known = [number for number in experiment.seeds if number in requested]
-    return (*known, *dict.fromkeys(number for number in requested if number not in known))
+    own_seeds = [number for number in experiment.seeds if number in requested]
+    return (*own_seeds, *dict.fromkeys(number for number in requested if number not in own_seeds))
 
 
 def _points(
@@ -378,9 +378,9 @@ def _points(
 ) -> tuple[Point, ...]:
     """Return the points with the chosen values, from the sweep as far as it has them."""
     chosen = {axis: [_normal_name(axis, text) for text in texts] for axis, texts in chosen.items()}
-    known = {axis: {_axis_name(point, axis) for point in experiment.points} for axis in chosen}
+    swept = {axis: {_axis_name(point, axis) for point in experiment.points} for axis in chosen}
     new = {
-        axis: [name for name in names if name not in known[axis]] for axis, names in chosen.items()
+        axis: [name for name in names if name not in swept[axis]] for axis, names in chosen.items()
     }
     points: dict[tuple[str, str, str], Point] = {}
     for point in experiment.points:

@@ -66,7 +66,7 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
     """Return what the guest builds, and the seed."""
     sources = modules_of(run, topology)
     needed, plugins = (
-        [{"name": one.name, "digest": one.digest} for one in sources if one.plugin is plugin]
+        [{"name": of.name, "digest": of.digest} for of in sources if of.plugin is plugin]
         for plugin in (False, True)
     )
     wires = [(wire.a, wire.b) for wire in topology.wires]

@@ -30,11 +30,11 @@ class _Generator(GenerateJsonSchema):
     def function_plain_schema(
         self, schema: core_schema.PlainValidatorFunctionSchema
     ) -> JsonSchemaValue:
-        """Any value."""
+        """Admit any value."""
         return {}
 
     def is_instance_schema(self, schema: core_schema.IsInstanceSchema) -> JsonSchemaValue:
-        """Any value."""
+        """Admit any value."""
         return {}
 
 

@@ -68,18 +68,18 @@ class Own:
         return file.model_copy(update=both), [*self.qdiscs, *self.controls]
 
     def outside(self, study: str, name: str) -> str:
-        """What to do so that a qdisc or control of the file can be used in `study`, which it does
-        not join; empty for another name."""
+        """Return what to do so that a qdisc or control of the file can be used in `study`, which it
+        does not join; empty for another name."""
         if study in self.papers or name not in {**self.qdiscs, **self.controls}:
             return ""
         return f"'{name}' of {self.path} can be used where its `papers` have {study}"
 
     def check(self, studies: Iterable[str]) -> None:
         """Raise `ConfigError` where the file names an unknown one of the `studies`."""
-        known = list(studies)
+        names = list(studies)
         for name in self.papers:
-            if name not in known:
-                what, todo = unknown("paper", name, known)
+            if name not in names:
+                what, todo = unknown("paper", name, names)
                 raise ConfigError(what, str(self.path), todo)
 
 

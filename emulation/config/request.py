@@ -72,24 +72,24 @@ def runs_of(records: Iterable[Mapping[str, Any]]) -> tuple[Run, ...]:
     return tuple(map(run_of, records))
 
 
-def run_of(record: Mapping[str, Any], known: Mapping[str, Experiment] | None = None) -> Run:
+def run_of(record: Mapping[str, Any], by_id: Mapping[str, Experiment] | None = None) -> Run:
     """Return the run that a provenance or a request describes, as today's studies define it.
 
-    `known` has experiments by id (`catalogue.all_labels`), to save reading them again. Raises
+    `by_id` has experiments (`catalogue.all_labels`), to save reading them again. Raises
     `ConfigError` where the studies have no such run any more, `OtherLength` where its length alone
     differs.
     """
     try:
-        return _run_of(record, known)
+        return _run_of(record, by_id)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         what = f"is not the provenance of a run ({type(error).__name__}: {error})"
         name = record.get("run", "") if isinstance(record, Mapping) else ""
         raise ConfigError(what, str(name)[:200], "do the run again") from error
 
 
-def _run_of(record: Mapping[str, Any], known: Mapping[str, Experiment] | None) -> Run:
+def _run_of(record: Mapping[str, Any], by_id: Mapping[str, Experiment] | None) -> Run:
     name = f"{study_of(record)}/{record['experiment']}"
-    source = known[name] if known and name in known else experiment(name)
+    source = by_id[name] if by_id and name in by_id else experiment(name)
     run = Run(
         source,
         point_of(source, record),

@@ -48,12 +48,12 @@ class Deb:
 
     @property
     def architecture(self) -> str:
-        """`amd64` or `all`, which the sources of kernels are."""
+        """Return `amd64` or `all`, which the sources of kernels are."""
         return self.path.removesuffix(".deb").rpartition("_")[2] or "all"
 
     @property
     def file(self) -> str:
-        """The name of its file, as apt writes it: with the epoch of the version."""
+        """Return the name of its file, as apt writes it: with the epoch of the version."""
         return f"{self.package}_{self.version.replace(':', '%3a')}_{self.architecture}.deb"
 
     def __str__(self) -> str:

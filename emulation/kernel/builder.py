@@ -49,7 +49,7 @@ class Kernel:
 
     @property
     def identity(self) -> str:
-        """A digest of what can affect results: kernels of equal identity give equal bytes."""
+        """Return a digest of what can affect results: where it is equal, so are the bytes."""
         if not self.provenance:
             return self.digest
         return recipes.identity(self.provenance["source"]["sha256"], self.provenance["inputs"])

@@ -110,7 +110,7 @@ class Recipe:
 
     @property
     def config_sha256(self) -> str:
-        """Digest of the options, independent of their order and comments."""
+        """Return a digest of the options, independent of their order and comments."""
         lines = sorted(f"{option.name}={option.value}" for option in self.options)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
@@ -205,7 +205,7 @@ def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first of `names`, and how many more there are."""
+    """Return the first of `names`, and how many more there are."""
     more = f" and {len(names) - 3} more" if len(names) > 4 else ""
     return ", ".join(names[:3] if more else names) + more
 

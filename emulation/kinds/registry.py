@@ -72,8 +72,8 @@ class Registry(Mapping[str, K], Generic[K]):
         if not self._is_complete:
             self._is_complete = True  # also while they are imported
             package = importlib.import_module(self._package)
-            for found in pkgutil.iter_modules(package.__path__):
-                self.add(importlib.import_module(f"{self._package}.{found.name}"))
+            for about in pkgutil.iter_modules(package.__path__):
+                self.add(importlib.import_module(f"{self._package}.{about.name}"))
         return self._kinds
 
 

@@ -38,7 +38,7 @@ class Layer(Unpacked):
 
     @property
     def about(self) -> dict[str, Any]:
-        """The layer's entry in an identity."""
+        """Return the layer's entry in an identity."""
         return {"digest": self.digest, "packages": self.packages}
 
 

@@ -165,7 +165,7 @@ class Ending:
 
     @property
     def virtual_s(self) -> float:
-        """The guest's clock at its last step, in seconds."""
+        """Return the guest's clock at its last step, in seconds."""
         return float(self.steps[-1]["virtual_s"]) if self.steps else 0.0
 
     def check(self) -> None:

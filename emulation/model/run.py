@@ -131,7 +131,7 @@ class Experiment:
 
     @property
     def id(self) -> str:
-        """`mine/first`."""
+        """Return `mine/first`."""
         return f"{self.paper}/{self.name}"
 
     @property

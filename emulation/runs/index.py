@@ -52,20 +52,20 @@ class RunFile:
 
     @property
     def cell(self) -> tuple[str, ...]:
-        """What it has in common with runs that differ in their seed alone."""
+        """Return what it has in common with runs that differ in their seed alone."""
         return (
             self.paper, self.experiment, self.era, self.link, self.qdisc, self.cc, self.length
         )  # fmt: skip
 
     @property
     def variant(self) -> str:
-        """What pages call runs of its experiment, era, kernel and length: `rrul@2014@20s`."""
+        """Return what pages call runs of its experiment, era, kernel and length: `rrul@2014`."""
         era, kernel = str(self.request["era"]), self.request["kernel"]
         return variant_name(self.experiment, era, kernel, self.length)
 
     @property
     def files(self) -> list[Path]:
-        """All that is stored of it."""
+        """Return all that is stored of it."""
         return sorted(self.provenance.parent.glob(f"{self.provenance.stem}.*"))
 
 
@@ -79,7 +79,7 @@ class Index:
 
     @cached_property
     def cells(self) -> Mapping[tuple[str, ...], list[RunFile]]:
-        """The runs of each cell."""
+        """Return the runs of each cell."""
         cells: dict[tuple[str, ...], list[RunFile]] = {}
         for run in self.runs:
             cells.setdefault(run.cell, []).append(run)
@@ -87,7 +87,7 @@ class Index:
 
     @cached_property
     def by_id(self) -> Mapping[str, RunFile]:
-        """Each run by its id."""
+        """Return each run by its id."""
         return {run.run: run for run in self.runs}
 
 
@@ -164,7 +164,7 @@ class _Study:
 
     @cached_property
     def experiments(self) -> dict[str, Experiment]:
-        """Its experiments, by id and by label."""
+        """Return its experiments, by id and by label."""
         from emulation.config.catalogue import all_labels, load  # a kept index needs neither
 
         folder = studies.known().get(self.name)

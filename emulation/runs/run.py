@@ -111,7 +111,7 @@ def execute(
     reduced = wanted == [target, record] and datafile.is_reduced(record)
     if (reduced or all(path.exists() for path in wanted)) and not again:
         return Result(target, record, None)
-    kept = not again and target.exists() and record.exists()
+    stays = not again and target.exists() and record.exists()
     storage.require_room(data)
     sampler = module.build(kernel, module.SOURCES / probe.MODULE) if probes else None
     machine = replace(machine_of(run, kernel, root), trace=traced, probe=sampler)
@@ -136,7 +136,7 @@ def execute(
                 entries[datafile.MEASURES] = _measured(
                     run, entries, measured, more, folder, measure
                 )
-            if kept and entries["data_sha256"] != sha256(target):
+            if stays and entries["data_sha256"] != sha256(target):
                 what = "came out otherwise than the run that is there, of other code or tools"
                 raise ConfigError(what, str(target), "add --again to replace that one")
         except EmulationError as error:
@@ -146,22 +146,22 @@ def execute(
                 remedy = f"{error.todo}; " if error.todo else ""
                 error.todo = f"{remedy}its logs are in {keep / run.id}"
             raise
-        if not kept and entries["data_sha256"] != _entry(record, "data_sha256"):
+        if not stays and entries["data_sha256"] != _entry(record, "data_sha256"):
             _remove(record)
         for node, path in packets.items() if captures else ():
             _store(out / f"{node}{places.PCAP}", path)
         stored = more if measure is None else {name: more[name] for name in recorded}
         for name, path in stored.items():
-            if not (kept and path.exists()):
+            if not (stays and path.exists()):
                 _store(out / name, path)
-        if not kept:
+        if not stays:
             if measure is None:
                 _store(measured, target)
             _keep_log(out / "kernel.log", data / kernel_log(entries["kernel_log_sha256"]))
             _keep_packages(root, out / "packages.json", data / guest_packages(root.digest))
         if traced:
             shutil.move(out / "trace", history)
-        if not kept:
+        if not stays:
             (out / "record.json").write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
             _store(out / "record.json", record)
             if measure is not None:

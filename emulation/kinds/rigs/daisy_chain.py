@@ -70,12 +70,12 @@ class DaisyChain(RigSection):
             raise Flaws((("air",), "differs from no link", "name one: wifi"))
         access_point, station = changed(self.wifi, self.air)
         names = {"stations": "station"}
-        found = [
+        wrong = [
             (("air", *(names.get(str(step), step) for step in path if step != 0)), what, todo)
             for path, what, todo in flaws(access_point, [station])
         ]
-        if found:
-            raise Flaws(*found)
+        if wrong:
+            raise Flaws(*wrong)
         return self
 
     @property

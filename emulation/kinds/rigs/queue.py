@@ -38,14 +38,14 @@ class QueueSection(Section):
         return self
 
     def qdisc(self) -> Qdisc:
-        """The qdisc with its options."""
+        """Return the qdisc with its options."""
         options = read_options(self.kind, self.options)
         txqueuelen = options.pop("txqueuelen", None)
         return Qdisc(self.kind, self.kind, tuple(options.items()), txqueuelen)
 
 
 def known_queue(value: Any) -> Any:
-    """`tested` or a `QueueSection`."""
+    """Return `tested` or a `QueueSection`."""
     if value == TESTED or isinstance(value, QueueSection):
         return value
     if isinstance(value, str):
