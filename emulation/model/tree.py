@@ -6,15 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from emulation.kinds.qdiscs import KINDS
+from emulation.kinds.qdiscs.base import QdiscKind, TcOption
 from emulation.model.qdisc import Qdisc
-from emulation.model.units import Duration, Option, Rate, Size
+from emulation.model.units import Duration, Option, Quantity, Rate, Size
 
-#: Kinds of qdiscs whose classes must be written out, and the options of their classes.
-CLASS_OPTIONS = {
-    "htb": ("rate", "ceil", "burst", "cburst", "prio", "quantum"),
-    "hfsc": ("sc", "rt", "ls", "ul"),
-    "drr": ("quantum",),
-}
 LEAST_BURST = Size(1514)  # a longer packet than its bucket is dropped by tbf
 _INGRESS = "ffff:"  # the handle of the qdisc for arriving packets
 
@@ -56,21 +52,24 @@ class TreeClass:
     options: tuple[tuple[str, Rate | Size | int | Curve], ...]
 
     def __post_init__(self) -> None:
-        names = CLASS_OPTIONS.get(self.kind)
-        if names is None:
-            what = f"class {self.classid}: {self.kind} has no classes that could be made"
-            raise ValueError(f"{what}; valid: {', '.join(CLASS_OPTIONS)}")
-        options = dict(self.options)
+        where, options = f"class {self.classid}: {self.kind}", dict(self.options)
+        names, needs = self.about.class_options, self.about.class_needs
+        if not names:
+            valid = ", ".join(name for name, kind in KINDS.items() if kind.class_options)
+            raise ValueError(f"{where} has no classes that could be made; valid: {valid}")
         for name in options:
             if name not in names:
-                valid = ", ".join(names)
-                raise ValueError(f"class {self.classid}: {self.kind} has no {name}; valid: {valid}")
-        if self.kind == "htb" and "rate" not in options:
-            raise ValueError(f"class {self.classid}: htb needs a rate; add it")
-        if self.kind == "hfsc" and not options.keys() & {"sc", "rt", "ls"}:
-            raise ValueError(f"class {self.classid}: hfsc needs sc, rt or ls; add one")
+                raise ValueError(f"{where} has no {name}; valid: {', '.join(names)}")
+        if needs and options.keys().isdisjoint(needs):
+            listed = " or ".join(", ".join(needs).rsplit(", ", 1))
+            raise ValueError(f"{where} needs {listed}; add one")
         if "sc" in options and options.keys() & {"rt", "ls"}:
             raise ValueError(f"class {self.classid}: sc stands for rt and ls; remove it or them")
+
+    @property
+    def about(self) -> QdiscKind:
+        """Return the kind of its qdisc."""
+        return KINDS.get(self.kind) or QdiscKind(self.kind)
 
     @property
     def rate(self) -> Rate | None:
@@ -88,41 +87,23 @@ class TreeClass:
         """Return what follows `tc class add dev X parent 1: classid 1:10 htb`."""
         arguments: list[str] = []
         for name, value in self.options:
-            match value:
-                case Curve():
-                    arguments += [name, *value.words()]
-                case Rate():
-                    arguments += [name, f"{value.bits_per_second}bit"]
-                case Size() if name != "quantum":
-                    arguments += [name, f"{value.bytes}b"]
-                case Size():
-                    arguments += [name, str(value.bytes)]
-                case _:
-                    arguments += [name, str(value)]
+            if isinstance(value, Curve):
+                arguments += [name, *value.words()]
+            else:
+                option = TcOption(type(value), is_bare=name == "quantum")
+                arguments += option.words(name, value)
         return tuple(arguments)
 
     def expect(self) -> dict[str, float | list[float] | None]:
         """Return what must be read back: rates in bit/s, sizes in bytes; None for no curve."""
-        options = dict(self.options)
-        if self.kind == "hfsc":
-            both = options.get("sc")
-            curves = [(name, options.get(name, both)) for name in ("rt", "ls")]
-            return {
-                name: curve.expect() if isinstance(curve, Curve) else None
-                for name, curve in (*curves, ("ul", options.get("ul")))
-            }
-        expected: dict[str, float | list[float] | None] = {}
-        if self.kind == "htb":
-            options.setdefault("ceil", options["rate"])
-        for name, value in options.items():
-            match value:
-                case Rate():
-                    expected[name] = value.bits_per_second
-                case Size():
-                    expected[name] = value.bytes
-                case int():
-                    expected[name] = value
-        return expected
+        return {
+            name: value.expect()
+            if isinstance(value, Curve)
+            else value.base
+            if isinstance(value, Quantity)
+            else value
+            for name, value in self.about.of_class(dict(self.options)).items()
+        }
 
 
 @dataclass(frozen=True)
@@ -196,7 +177,7 @@ class Tree:
     def _check_parent(self, attached: Attached, places: dict[str, Attached]) -> None:
         owner = places.get(f"{_major(attached.parent)}:")
         classids = {tree_class.classid for tree_class in self.classes}
-        needs_class = owner is None or owner.qdisc.kind in CLASS_OPTIONS
+        needs_class = owner is None or bool(owner.qdisc.about.class_options)
         if needs_class and (owner is None or attached.parent not in classids):
             place = f"in a class that does not exist: {attached.parent}"
             raise ValueError(f"the qdisc {attached.handle} is {place}; add it to the tree")

@@ -140,6 +140,10 @@ class QdiscKind:
     needs_plugin: bool = False  # the guest's tc does not know it: `qdisc/src/<name>` has a plugin
     linux: str = ""  # the file of Linux with a module, for kernels that do not have it built in
     read_back: ReadBack | None = None  # None: times are in us and nothing else is converted
+    #: Options of its classes, where these must be written out, and those of which each needs one.
+    class_options: tuple[str, ...] = ()
+    class_needs: tuple[str, ...] = ()
+    of_class: Callable[[dict[str, Any]], dict[str, Any]] = dict  # all that a class is shown with
 
     def __post_init__(self) -> None:
         if isinstance(self.read_back, FunctionType):

@@ -2,4 +2,4 @@
 
 from emulation.kinds.qdiscs.base import QdiscKind
 
-KIND = QdiscKind("drr", is_of_rig=True)
+KIND = QdiscKind("drr", is_of_rig=True, class_options=("quantum",))
