@@ -31,6 +31,7 @@ COMMANDS = {
     "run": "run an experiment, or the part of it that options select",
     "verify": "run shipped runs again and compare the bytes",
     "diff": "compare two runs",
+    "packets": "what became of packets, by captures before and behind a queue",
     "lint": "whether flent files are of the rig that their names say",
     "kernel": "build and list kernels",
     "lock": "the pinned kernels and packages, and what differs from them",

@@ -92,6 +92,12 @@ class Passages:
     flow: NDArray[np.uint32]  # from 0, in the order of their first packets
     passed_by: list[Ints]  # places in each chunk of packets that met an empty qdisc of BYPASSED
 
+    @classmethod
+    def none(cls) -> Passages:
+        """Return those of no packet."""
+        fate, flow = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.uint32)
+        return cls(np.zeros(0, dtype=np.int64), fate, fate.copy(), flow, [])
+
     def add(self, flow: NDArray[np.uint32]) -> None:
         """Add packets, of which nothing is known but their flows."""
         count = len(flow)
@@ -106,7 +112,7 @@ class Passages:
             setattr(self, name, getattr(self, name)[:count])
 
 
-class _Flows:
+class Flows:
     """The numbers of flows, by the hash of what identifies them."""
 
     def __init__(self) -> None:
@@ -131,14 +137,8 @@ def follow(
     at its end: packets that came later are left out. Raises `GuestFailure` where counters and
     records are not equal or a packet leaves that did not enter, `TrafficFailure` where none came.
     """
-    name, flows = " ".join(where), _Flows()
-    passages = Passages(
-        np.zeros(0, dtype=np.int64),
-        np.zeros(0, dtype=np.uint8),
-        np.zeros(0, dtype=np.uint8),
-        np.zeros(0, dtype=np.uint32),
-        [],
-    )
+    name, flows = " ".join(where), Flows()
+    passages = Passages.none()
     columns = ("time_ns", "packet", "ce", "row", "epoch")
     pending = pd.DataFrame({name: np.zeros(0, dtype=np.int64) for name in columns})
     pending["packet"] = pending["packet"].astype(np.uint64)
@@ -163,7 +163,7 @@ def follow(
         for kind, twins in ((REFUSED, latest), (LEFT, in_order)):
             chosen = event == kind
             followed = follow_packets(pending, table[chosen], name, twins)
-            marks[chosen] = _leave(passages, followed, refused=kind == REFUSED)
+            marks[chosen] = leave(passages, followed, refused=kind == REFUSED)
             pending = followed.before[~followed.sent]
         steps = np.column_stack([enters, event == LEFT, marks]).astype(np.int64)
         so_far = counts + np.cumsum(steps, axis=0)
@@ -189,7 +189,7 @@ def follow(
     return passages
 
 
-def _leave(passages: Passages, followed: Followed, *, refused: bool) -> Ints:
+def leave(passages: Passages, followed: Followed, *, refused: bool) -> Ints:
     """Note where the packets of `followed` went; return which of those that left were marked."""
     marked = np.zeros(len(followed.behind), dtype=np.int64)
     out = followed.sent
@@ -408,7 +408,7 @@ def _decided(passages: Passages, root: str) -> Ints:
     """
     decided = np.full(len(passages.fate), -1, dtype=np.int64)
     dropped = (passages.fate == DROPPED) & (passages.out_ns < 0)
-    if not dropped.any():
+    if not root or not dropped.any():
         return decided
     left_ns = np.where(passages.fate < DROPPED, passages.out_ns, -1)
     order = np.argsort(passages.flow, kind="stable")

@@ -19,6 +19,7 @@ MOST_CAPTURED = 262144
 _HEADER = struct.Struct("<IHHiIII")
 _RECORD = struct.Struct("<IIII")
 _ETHERNET = 1
+_PCAPNG = 0x0A0D0D0A
 _ETHERTYPE_IPV4 = 0x0800
 _TCP_FLAGS = ((0x02, "S"), (0x01, "F"), (0x04, "R"), (0x08, "P"), (0x10, "."), (0x40, "E"))
 
@@ -58,7 +59,11 @@ def _packets(stream: BinaryIO, path: Path) -> Iterator[Packet]:
     header = stream.read(_HEADER.size)
     magic = struct.unpack_from("<I", header)[0] if len(header) == _HEADER.size else 0
     if magic not in _MAGIC:
-        raise ConfigError("is not a little-endian capture", str(path), "name a .pcap.gz")
+        form = "is pcapng" if magic == _PCAPNG else "is not a little-endian capture"
+        raise ConfigError(form, str(path), f"convert it: editcap -F pcap {path.name} NEW.pcap")
+    if (link := _HEADER.unpack(header)[6]) != _ETHERNET:
+        what = f"has the link type {link}, not that of Ethernet, {_ETHERNET}"
+        raise ConfigError(what, str(path), "capture at one interface: tcpdump -i DEVICE")
     while record := stream.read(_RECORD.size):
         seconds, part, captured, length = _RECORD.unpack(record.ljust(_RECORD.size, b"\0"))
         if captured > MOST_CAPTURED:
@@ -66,7 +71,8 @@ def _packets(stream: BinaryIO, path: Path) -> Iterator[Packet]:
             raise ConfigError(what, str(path), "name a whole capture")
         content = stream.read(captured)
         if len(record) < _RECORD.size or len(content) < captured:
-            raise ConfigError("ends within a packet", str(path), "do the run again")
+            todo = f"make it again, or keep the rest: editcap {path.name} WHOLE.pcap"
+            raise ConfigError("ends within a packet", str(path), todo)
         yield Packet(seconds * 10**9 + part * _MAGIC[magic], length, content)
 
 

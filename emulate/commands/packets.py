@@ -1,0 +1,57 @@
+"""`emulate packets IN.pcap OUT.pcap`: what became of the packets of a queue, by two captures."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from emulate.commands.dataerrors import as_emulation_errors
+from emulation.captures import pair
+from emulation.errors import ConfigError
+from emulation.model.units import Rate, UnitError
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate packets`."""
+    parser.description = (
+        "Follow packets from a capture before a queue to one behind it: of a real testbed, or of "
+        "the probe 'capture'. Prints how long they waited and what was dropped and marked."
+    )
+    parser.add_argument("before", type=Path, metavar="IN", help="what arrives: tcpdump -Q in")
+    parser.add_argument("behind", type=Path, metavar="OUT", help="what leaves: tcpdump -Q out")
+    parser.add_argument(
+        "--by",
+        default="class",
+        metavar="COLUMN",
+        help="class (DSCP and ECN; default), flow, second, or a column of docs/probes.md",
+    )
+    parser.add_argument("--rate", help="of the link behind the queue, for its utilisation")
+    parser.add_argument("--output", type=Path, help="keep the table: a row per packet, as Parquet")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the numbers of each group."""
+    from analysis.measures import packets  # pandas takes a second to import
+
+    rate = _rate(args.rate)
+    with tempfile.TemporaryDirectory(prefix="packets-") as folder, as_emulation_errors():
+        target = args.output or Path(folder) / "packets.parquet"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        counts = pair.write(args.before, args.behind, target, rate)
+        table = packets.read(target)
+        waited, fates = packets.sojourn(table, args.by), packets.shares(table, args.by)
+        shares = fates[["dropped", "marked"]].mul(100).add_suffix("_percent")
+        print(waited.join(shares, how="outer").round(3).to_string())
+        if rate:
+            print(f"utilisation: {packets.utilisation(table):.1%}")
+    print(f"{counts.entered:,} packets went in, {counts.left:,} of them came out", end="")
+    print(f"; {counts.strangers:,} others came out" if counts.strangers else "")
+    return 0
+
+
+def _rate(text: str | None) -> int:
+    try:
+        return Rate.parse(text).bits_per_second if text else 0
+    except UnitError as error:
+        raise ConfigError(str(error), "--rate") from error

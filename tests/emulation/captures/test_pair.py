@@ -1,0 +1,139 @@
+"""Packets between two captures: what is followed, and which captures cannot be."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from analysis.measures import packets
+from emulate import cli
+from emulation.captures import pair, pcap
+from emulation.errors import ConfigError
+from tests.emulation.captures.made import End, length, segment
+
+MS = 10**6
+CLIENT, SERVER = ("10.0.1.1", 5000), ("10.0.2.1", 80)
+
+Sent = tuple[float, bytes]  # ms, the packet
+
+
+def capture(path: Path, sent: Sequence[Sent]) -> Path:
+    rows = [pcap.Packet(round(at * MS), length(packet), packet) for at, packet in sent]
+    pcap.write(rows, path, 128)
+    return path
+
+
+def data(number: int, ecn: int = 2, ends: tuple[End, End] = (CLIENT, SERVER)) -> bytes:
+    return segment(*ends, seq=1448 * number, payload=1448, id=number, ecn=ecn)
+
+
+@pytest.fixture
+def captures(tmp_path: Path) -> tuple[Path, Path]:
+    """Of ten packets, a millisecond each, the fourth is dropped and the others wait 5 ms; the last
+    leaves with CE. Behind the queue there is one from elsewhere, too."""
+    before = [(number, data(number)) for number in range(10)]
+    behind = [(number + 5, data(number, 3 if number == 9 else 2)) for number in range(10)]
+    other = (7.5, segment(("10.0.9.9", 1), SERVER, id=77))
+    behind = sorted([other, *(sent for sent in behind if sent[0] != 8)])
+    return capture(tmp_path / "in.pcap.gz", before), capture(tmp_path / "out.pcap.gz", behind)
+
+
+def test_packets_are_followed(tmp_path: Path, captures: tuple[Path, Path]) -> None:
+    counts = pair.write(*captures, tmp_path / "t.parquet", 20_000_000)
+    assert counts == pair.Counts(10, 9, 1)
+    table = packets.read(tmp_path / "t.parquet")
+    assert list(table["fate"]) == ["sent"] * 3 + ["dropped"] + ["sent"] * 5 + ["marked"]
+    assert set(table["sojourn_ms"].dropna()) == {5.0}
+    assert table["out_ns"].isna().sum() == 1, "nobody knows when it was dropped"
+    assert list(table["queued_packets"][:7]) == [0, 1, 2, 3, 3, 3, 3]
+    assert table["queued_bytes"][2] == 2 * 1514
+    assert packets.utilisation(table) == pytest.approx(9 * 1514 * 8 / (20e6 * 14e-3))
+
+
+def test_chunks_are_followed_as_a_whole(
+    tmp_path: Path, captures: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair.write(*captures, tmp_path / "whole.parquet")
+    monkeypatch.setattr("emulation.captures.packets._CHUNK", 4)
+    monkeypatch.setattr(pair, "_BLOCK", 3)
+    pair.write(*captures, tmp_path / "parts.parquet")
+    whole, parts = (packets.read(tmp_path / f"{name}.parquet") for name in ("whole", "parts"))
+    assert whole.equals(parts)
+
+
+def test_equal_packets_leave_in_order(tmp_path: Path) -> None:
+    twin = segment(CLIENT, SERVER, id=0)
+    before = capture(tmp_path / "in.pcap.gz", [(0, twin), (2, twin)])
+    behind = capture(tmp_path / "out.pcap.gz", [(1, twin), (5, twin)])
+    pair.write(before, behind, tmp_path / "t.parquet")
+    assert list(packets.read(tmp_path / "t.parquet")["sojourn_ms"]) == [1, 3]
+
+
+def damaged(name: str, good: bytes) -> bytes:
+    """What somebody may name in place of a capture."""
+    return {
+        "pcapng": b"\x0a\x0d\x0d\x0a" + bytes(60),
+        "cooked": good[:20] + struct.pack("<I", 113) + good[24:],
+        "truncated": good[:-5],
+        "disordered": good + good[24:],
+        "short": good[:24] + struct.pack("<4I", 0, 0, 20, 1514) + bytes(20),
+        "empty": good[:24],
+    }[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("pcapng", "is pcapng; convert it: editcap -F pcap in.pcap NEW.pcap"),
+        ("cooked", "has the link type 113, not that of Ethernet, 1; capture at one interface"),
+        ("truncated", "ends within a packet; make it again, or keep the rest: editcap in.pcap"),
+        ("disordered", "packet 11 is earlier than the one before it; sort it: reordercap"),
+        ("short", "has 20 bytes of packet 1, 54 are read; capture more: tcpdump -s 96"),
+        ("empty", "has no packet; name the capture before the queue first"),
+    ],
+)
+def test_a_capture_that_cannot_be_followed(
+    tmp_path: Path,
+    captures: tuple[Path, Path],
+    name: str,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "in.pcap"
+    path.write_bytes(damaged(name, gzip.decompress(captures[0].read_bytes())))
+    assert cli.main(["packets", str(path), str(captures[1])]) == ConfigError.exit_status
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{path}: {said}" in line
+
+
+def test_captures_that_do_not_belong_together(
+    tmp_path: Path, captures: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "t.parquet"
+    with pytest.raises(ConfigError, match="packets come out before they go in; name IN first"):
+        pair.write(*captures[::-1], target)
+    other = [(number, data(number, ends=(SERVER, CLIENT))) for number in range(9)]
+    with pytest.raises(ConfigError, match=r"9 packets are not in in\.pcap\.gz, 0 are; filter both"):
+        pair.write(captures[0], capture(tmp_path / "other.pcap.gz", other), target)
+    monkeypatch.setattr(pair, "MOST_PACKETS", 12)
+    with pytest.raises(ConfigError, match="more than 12 packets with out"):
+        pair.write(*captures, target)
+    assert not target.exists()
+
+
+def test_the_command(
+    tmp_path: Path, captures: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "a" / "t.parquet"
+    options = ["--rate", "20 Mbit/s", "--output", str(output)]
+    assert cli.main(["packets", *map(str, captures), *options]) == 0
+    out = capsys.readouterr().out
+    assert "CS0 ECT(0)" in out
+    assert "10 packets went in, 9 of them came out; 1 others came out" in out
+    assert len(packets.read(output)) == 10
+    assert cli.main(["packets", *map(str, captures), "--by", "nothing"]) != 0
+    assert "no column 'nothing'" in capsys.readouterr().err
