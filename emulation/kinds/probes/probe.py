@@ -57,7 +57,7 @@ class Probe:
         if rest and interval and rest[0][:1].isdigit():
             interval = _interval(rest.pop(0), text)
         place = rest.pop(0).split() if rest else []
-        if rest or len(place) > about.words:
+        if rest or len(place) > about.words or "".join(place)[:1].isdigit():
             what = f"'{text}' is not a probe of kind '{kind}'"
             raise ConfigError(what, _where(text), f"write {about.form}")
         node, interface = (*place, None, None)[:2]

@@ -48,10 +48,8 @@ def test_what_is_written_is_what_is_meant() -> None:
         ("qdsc", "did you mean 'qdisc'"),
         ("qdisc:10", "a bare number has no unit"),
         ("qdisc:0ms", "never ends"),
-        ("qdisc:router_up", "is not a probe of kind 'qdisc'"),
         ("sockets:client client-r1", "is not a probe of kind 'sockets'"),
         ("capture:1ms:a b", "is not a probe of kind 'capture'"),
-        ("packets:router_up", "is not a probe of kind 'packets'"),
         ("drops:1ms", "is not a probe of kind 'drops'"),
     ],
 )
@@ -70,7 +68,8 @@ def test_places(pie: Run) -> None:
         with pytest.raises(ConfigError, match=r"no (node|interface)"):
             probe.places((Probe.parse(text),), pie)
     with pytest.raises(ConfigError, match="two intervals of sockets at client"):
-        probe.places((Probe.parse("sockets"), Probe.parse("sockets:client")), pie)
+        probe.places((Probe.parse("sockets"), Probe.parse("sockets:1ms:client")), pie)
+    assert len(probe.places((Probe.parse("sockets"), Probe.parse("sockets:client")), pie)) == 2
     assert "probes" not in job_of(pie)
 
 
