@@ -88,8 +88,9 @@ def _delay(port: Port) -> Duration:
     """Return the delay that `port` adds to each packet; `ValueError` where packets differ."""
     if isinstance(port.egress, Delay):
         return port.egress.delay
-    netems = [attached for attached in port.egress.attached() if attached.qdisc.kind == "netem"]
-    if not isinstance(port.egress, Tree) or not netems:
+    qdiscs = port.egress.qdiscs if isinstance(port.egress, Tree) else ()
+    netems = [attached for attached in qdiscs if attached.qdisc.kind == "netem"]
+    if not netems:
         return Duration(0)
     if len(netems) > 1 or netems[0].parent != "root":
         what = f"netem of {port.node} {port.interface} delays only some packets"

@@ -13,6 +13,8 @@ from emulation.model.units import Duration, Option, Quantity, Rate, Size
 
 LEAST_BURST = Size(1514)  # a longer packet than its bucket is dropped by tbf
 _INGRESS = "ffff:"  # the handle of the qdisc for arriving packets
+_WIRE = "fff0:"  # that of the shaper for the wire's rate, around the root of the tree
+_NEVER = Size(12_500_000)  # the limit of that shaper's own queue, which nothing enters
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,9 @@ class TreeClass:
 class Tree:
     """Qdiscs, classes and filters of a port; `ingress` is the tree for arriving packets.
 
-    A tree needs a finite rate: in virtual time a port without one is infinitely fast.
+    A tree needs a finite rate: in virtual time a port without one is infinitely fast. That of its
+    `wire` is a token bucket of one full frame around the root, from which the tree's packets leave
+    one after another at this rate.
     """
 
     qdiscs: tuple[Attached, ...]  # parents before children; the first is the root
@@ -118,12 +122,14 @@ class Tree:
     words: tuple[str, ...] = ()  # per filter: what follows `tc filter add dev X`
     ingress: Tree | None = None
     tested: str = ""  # the handle of the queue under test
+    wire: Rate | None = None  # at which packets leave the port
 
     def __post_init__(self) -> None:
         places = self._places()
         for attached in self.qdiscs:
-            if attached.handle == _INGRESS:
-                raise ValueError(f"{_INGRESS} is the handle of what arrives; choose another")
+            if attached.handle in (_INGRESS, _WIRE):
+                noun = "what arrives" if attached.handle == _INGRESS else "the wire"
+                raise ValueError(f"{attached.handle} is the handle of {noun}; choose another")
             if attached.parent != "root":
                 self._check_parent(attached, places)
             bucket = dict(attached.qdisc.options).get("burst")
@@ -146,8 +152,8 @@ class Tree:
         self._check_order()
         if not any(self.rates()):
             raise ValueError(
-                "a tree needs a rate, without which its port is infinitely fast; add one: a class"
-                " of htb or hfsc, the rate of tbf or netem, or the bandwidth of cake"
+                "a tree needs a rate, without which its port is infinitely fast; add one: 'wire' of"
+                " the link, a class of htb or hfsc, the rate of tbf or netem, the bandwidth of cake"
             )
         if self.tested and self.tested not in places:
             what = f"there is no qdisc with the handle {self.tested}, which is to be tested"
@@ -198,23 +204,25 @@ class Tree:
 
     def attached(self) -> tuple[Attached, ...]:
         """Return the qdiscs of the port itself, in the order in which they are installed."""
-        if self.ingress is None:
-            return self.qdiscs
-        return (*self.qdiscs, Attached("ffff:fff1", _INGRESS, Qdisc("ingress", "ingress")))
+        qdiscs = self.qdiscs
+        if self.wire is not None:
+            options = (("rate", self.wire), ("burst", LEAST_BURST), ("limit", _NEVER))
+            shaper = Attached("root", _WIRE, Qdisc("tbf", "tbf", options))
+            qdiscs = (shaper, replace(qdiscs[0], parent=f"{_WIRE}1"), *qdiscs[1:])
+        if self.ingress is not None:
+            qdiscs += (Attached("ffff:fff1", _INGRESS, Qdisc("ingress", "ingress")),)
+        return qdiscs
 
     def filters(self) -> tuple[str, ...]:
         """Return what follows `tc filter add dev X`, for each filter."""
         return self.words
 
     def rates(self) -> Iterator[Rate]:
-        """Yield each rate that a class or qdisc of the tree is limited to."""
-        for tree_class in self.classes:
-            if tree_class.rate is not None and tree_class.rate.bits_per_second:
-                yield tree_class.rate
-        for attached in self.qdiscs:
-            rate = _rate_of(attached.qdisc)
-            if rate is not None:
-                yield rate
+        """Yield each rate that a class or qdisc of the tree is limited to, or else the wire's."""
+        of_classes = (tree_class.rate for tree_class in self.classes)
+        of_qdiscs = (_rate_of(attached.qdisc) for attached in self.qdiscs)
+        rates = [rate for rate in (*of_classes, *of_qdiscs) if rate and rate.bits_per_second]
+        yield from rates or ([] if self.wire is None else [self.wire])
 
     @property
     def rate(self) -> Rate | None:
@@ -256,7 +264,7 @@ class Tree:
             if rate is not None:
                 return rate
             place = above
-        return None
+        return self.wire
 
 
 def shaping(qdisc: Qdisc, rate: Rate) -> Qdisc:

@@ -20,7 +20,8 @@ rig:
 
 `there` is what `from` does to what it sends, `back` what `to` does: a `rate`, which may be `up` or
 `down` of the sweep's link, around its own FIFO or a `queue`; or a `delay`; or a `tree` of qdiscs,
-classes and filters, and as `ingress` one for what arrives (`emulation.kinds.rigs.tree`). Addresses
+classes and filters, and as `ingress` one for what arrives (`emulation.kinds.rigs.tree`). A link's
+`wire: 1 Gbit/s` is the rate of its wire, the greatest of both ends. Addresses
 are given in the order of the links, 10.0.1.1 and so on, a subnet for each link or switch; routes
 take the fewest links. With `offloads: true` a link's ports have TSO, GSO and GRO: what a sender or
 an earlier port joined crosses it as one superpacket, which a queue counts as one packet.
@@ -96,12 +97,12 @@ class EgressSection(Section):
         """Whether it has the queue under test or a rate of the sweep's link."""
         return self.queue == TESTED or self.rate in OF_LINK or uses_sweep(self.tree, self.ingress)
 
-    def tested_rate(self, link: Link | None) -> Rate | None:
+    def tested_rate(self, link: Link | None, wire: Rate | None) -> Rate | None:
         """Return the rate around the queue under test; None where the queue is elsewhere."""
         if self.queue == TESTED:
             return rate_of(self.rate, link)
         if any(entry.qdisc == TESTED for entry in self.tree or ()):
-            return build(self.tree or (), None, link, {}).rate_around_tested()
+            return build(self.tree or (), None, link, {}, wire=wire).rate_around_tested()
         return None
 
 
@@ -112,8 +113,25 @@ class WireSection(Section):
     to: str
     there: EgressSection | None = None
     back: EgressSection | None = None
+    wire: LinkRate | None = None  # at which each end sends at most
     ports: tuple[str, str] | None = None  # names of the interfaces, of `from` and of `to`
     offloads: bool = Field(default=False, strict=True)  # TSO, GSO and GRO at both ends
+
+    @model_validator(mode="after")
+    def _has_rates(self) -> Self:
+        for name in ("there", "back"):
+            end: EgressSection | None = getattr(self, name)
+            if end is None:
+                continue
+            if isinstance(end.rate, Rate) and self.wire is not None and end.rate > self.wire:
+                what = f"'{end.rate}' is more than the wire's rate, '{self.wire}'"
+                raise Flaws(((name, "rate"), what, "write less, or a faster wire"))
+            if end.tree is not None:
+                try:
+                    check(end.tree, end.ingress, self.wire)
+                except Flaws as error:
+                    raise Flaws(*error.below(name)) from None
+        return self
 
 
 class NodeSection(Section):
@@ -233,11 +251,11 @@ class Nodes(RigSection):
     @property
     def tested(self) -> bool:
         """Whether a port holds the queue under test or has the rate of the sweep's link."""
-        return any(end.uses_sweep for end in self._egresses())
+        return any(end.uses_sweep for end, _ in self._egresses())
 
     def tested_rates(self, link: Link | None) -> tuple[Rate, ...]:
         """Return the rates at which the queue under test is needed."""
-        rates = (end.tested_rate(link) for end in self._egresses())
+        rates = (end.tested_rate(link, wire) for end, wire in self._egresses())
         return tuple(dict.fromkeys(rate for rate in rates if rate is not None))
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
@@ -246,7 +264,7 @@ class Nodes(RigSection):
         wires = []
         for section in self.links:
             ends = (
-                (*next(places), self._egress(end, link, queues, words))
+                (*next(places), self._egress(end, section.wire, link, queues, words))
                 for end in (section.there, section.back)
             )
             wires.append(Wire(*(Port(*end, offloads=section.offloads) for end in ends)))
@@ -273,16 +291,18 @@ class Nodes(RigSection):
     def _egress(
         self,
         end: EgressSection | None,
+        wire: Rate | None,
         link: Link | None,
         queues: Mapping[Rate, Qdisc],
         words: Mapping[str, str],
     ) -> Egress:
+        fastest = wire or self.edge_rate
         if end is None:
-            return Shaper(self.edge_rate, EDGE_BURST, SHAPER_LIMIT)
+            return Shaper(fastest, EDGE_BURST, SHAPER_LIMIT)
         if end.tree is not None:
-            return build(end.tree, end.ingress, link, queues, words)
+            return build(end.tree, end.ingress, link, queues, words, wire)
         if end.delay is not None:
-            rate = self.edge_rate if end.rate is None else rate_of(end.rate, link)
+            rate = fastest if end.rate is None else rate_of(end.rate, link)
             return Delay(end.delay, rate, DELAY_LIMIT)
         rate = rate_of(end.rate, link)
         if end.queue is None:
@@ -290,9 +310,10 @@ class Nodes(RigSection):
         qdisc = end.queue.qdisc() if isinstance(end.queue, QueueSection) else queues[rate]
         return Shaper(rate, end.burst or BURST, SHAPER_LIMIT, qdisc)
 
-    def _egresses(self) -> Iterator[EgressSection]:
+    def _egresses(self) -> Iterator[tuple[EgressSection, Rate | None]]:
         for link in self.links:
-            yield from (end for end in (link.there, link.back) if end is not None)
+            ends = (end for end in (link.there, link.back) if end is not None)
+            yield from ((end, link.wire) for end in ends)
 
     def _subnets(self) -> dict[int, int]:
         """Map each link to its subnet, counted from 1; links joined by switches share a subnet."""

@@ -19,7 +19,10 @@ A queue under test with a shaper of its own, such as cake, has its rate beside i
 there: {tree: [{qdisc: tested, handle: "1:", rate: up}]}
 ```
 
-Each entry comes after its parent, as with `tc`. A class of hfsc has service curves instead of
+A tree without a rate, such as prio, fq or netem at the root, has that of the link's `wire`: a token
+bucket (tbf) of one full frame around the root, as ends with a `rate` have it. So packets leave at
+the wire's rate, and only a frame that follows none waits for nothing. Each entry comes after its
+parent, as with `tc`. A class of hfsc has service curves instead of
 rates: `sc: 5 Mbit/s`, or `rt: {m1: 10 Mbit/s, d: 20 ms, m2: 2 Mbit/s}`, `ls`, `ul`.
 
 In a filter `{server}` is the address of a node, `{r1.r1-server}` that of a port:
@@ -44,8 +47,8 @@ from emulation.model.units import Duration, Rate, Size
 from emulation.study.schema import Bytes, Flaws, Section, Span
 
 #: Stand-ins for the values of a sweep, to check whether a tree could be built.
-_ANY = Rate(10**6)
-_ANY_LINK, _ANY_QUEUE = Link("1/1", _ANY, _ANY), Qdisc("pfifo", "pfifo")
+ANY_RATE = Rate(10**6)
+_ANY_LINK, _ANY_QUEUE = Link("1/1", ANY_RATE, ANY_RATE), Qdisc("pfifo", "pfifo")
 _ANY_SHAPER = Qdisc("cake", "cake")
 _RATES, _CURVES = ("rate", "ceil"), ("sc", "rt", "ls", "ul")
 _OF_CLASS = (*_RATES, "burst", "cburst", "prio", "quantum", *_CURVES)
@@ -159,11 +162,12 @@ def build(
     link: Link | None,
     queues: Mapping[Rate, Qdisc],
     words: Mapping[str, str] = MappingProxyType({}),
+    wire: Rate | None = None,
 ) -> Tree:
     """Return the tree, with the one for arriving packets; `queues` maps rates to tested qdiscs.
 
-    `words` are addresses for the names in filters. Raises `ValueError`, with what to do, where `tc`
-    could not build it.
+    `words` are addresses for the names in filters, `wire` is the rate of the wire. Raises
+    `ValueError`, with what to do, where `tc` could not build it.
     """
     qdiscs, root, tested, own_rate = [], "1:", "", None
     for entry in entries:
@@ -185,9 +189,9 @@ def build(
         raise ValueError("a tree needs a qdisc; add the root, without 'parent'")
     classes = tuple(entry.tree_class(link) for entry in entries if entry.class_ is not None)
     filters = (f"parent {entry.parent or root} {entry.filter}" for entry in entries if entry.filter)
-    arriving = None if ingress is None else build(ingress, None, link, queues, words)
+    arriving = None if ingress is None else build(ingress, None, link, queues, words, wire)
     filled = tuple(addresses.filled(each, words) for each in filters)
-    tree = Tree(tuple(qdiscs), classes, filled, arriving, tested)
+    tree = Tree(tuple(qdiscs), classes, filled, arriving, tested, wire)
     if not tested:
         return tree
     rate = tree.rate_around_tested()
@@ -198,10 +202,14 @@ def build(
     return tree.with_tested(queues[rate] if own_rate is None else shaping(queues[rate], own_rate))
 
 
-def check(entries: Sequence[EntrySection], ingress: Sequence[EntrySection] | None) -> None:
-    """Raise `Flaws` where `tc` could not build the tree."""
+def check(
+    entries: Sequence[EntrySection],
+    ingress: Sequence[EntrySection] | None,
+    wire: Rate | None = ANY_RATE,
+) -> None:
+    """Raise `Flaws` where `tc` could not build the tree, or it has no rate, nor has the `wire`."""
     try:
-        build(entries, ingress, _ANY_LINK, {})
+        build(entries, ingress, _ANY_LINK, {}, wire=wire)
     except ValueError as error:
         what, _, todo = str(error).rpartition("; ")
         raise Flaws((("tree",), what, todo)) from None
