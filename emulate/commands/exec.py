@@ -106,6 +106,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help=f"series or digest of the kernel (default: the rig's, or {DEFAULT_KERNEL})",
     )
     parser.add_argument(
+        "--looks",
+        action="store_true",
+        help="let what a program does to wait without sleeping take 256 ns each: times(2), coarse "
+        "clocks, CPU time, sched_yield(2), a poll without a timeout (docs/exec.md)",
+    )
+    parser.add_argument(
         "--check",
         action="store_true",
         help="do it twice, the second time beside processes that want the same CPUs, and name "
@@ -243,6 +249,7 @@ def requested(args: argparse.Namespace) -> tuple[Execution, str]:
         node=None if args.node is None else _node(args.node, rig, "--node"),
         memory=_memory(args.memory),
         timeout=_timeout(args.timeout),
+        looks=args.looks,
     )
     _check_output(args.output)
     _check_room(wanted)

@@ -23,6 +23,7 @@ from emulation.kernel import Kernel, module
 from emulation.machine import provenance, vm
 from emulation.machine.layer import Layer, names
 from emulation.machine.rootfs import RootFs
+from emulation.model.qdisc import ModuleSource
 from emulation.model.run import Run
 from emulation.model.units import Duration, Size
 from emulation.programs.taken import TakenFile
@@ -30,6 +31,9 @@ from emulation.study import trust
 
 #: Name of the program in the guest, and of the guest's module that runs it.
 NAME = TOOL = "command"
+
+#: The folder of the module with which a process that looks sees time pass.
+LOOKS = "looks"
 
 #: Memory of a guest without a rig.
 MEMORY = Size(384 * 2**20)
@@ -71,6 +75,13 @@ class Execution:
     node: str | None = None  # node on which the command runs; None: outside of all nodes
     memory: Size | None = None  # None: that of the rig, or `MEMORY`
     timeout: Duration = TIMEOUT
+    looks: bool = False  # whether waiting by looking takes time (qdisc/src/looks)
+
+    @property
+    def modules(self) -> tuple[ModuleSource, ...]:
+        """Return the kernel modules that the guest loads."""
+        of_rig = () if self.rig is None else modules_of(self.rig)
+        return (*of_rig, *([module.source(module.SOURCES / LOOKS)] if self.looks else ()))
 
     @property
     def memory_mib(self) -> int:
@@ -84,6 +95,10 @@ class Execution:
         job: dict[str, Any] = {"work": TOOL} if self.rig is None else job_of(self.rig)
         if self.layers:
             job["layers"] = names(self.layers)
+        if self.looks:
+            looks = self.modules[-1]
+            about = {"name": looks.name, "digest": looks.digest}
+            job["modules"] = [*job.get("modules", ()), about]
         program = {
             "name": NAME,
             "node": self.node,
@@ -142,9 +157,8 @@ def execute(
     leaves no `target`.
     """
     job = wanted.job()
-    sources = () if wanted.rig is None else modules_of(wanted.rig)
     trust.require("" if wanted.rig is None else wanted.rig.experiment.folder)
-    modules = module.needed(kernel, job, sources)
+    modules = module.needed(kernel, job, wanted.modules)
     machine = vm.Machine(kernel.path, root.path, wanted.seed, wanted.memory_mib)
     machine = replace(machine, modules=modules, layers=wanted.layers, may_crash=True)
     with scratch.folder() as folder:
