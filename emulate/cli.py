@@ -36,6 +36,7 @@ COMMANDS = {
     "kernel": "build and list kernels",
     "lock": "the pinned kernels and packages, and what differs from them",
     "exec": "a command or script in a guest, in virtual time",
+    "suite": "packetdrill's tests and the kernel's own, in virtual time",
     "shell": "a prompt inside the rig",
     "bench": "measure speed and memory",
     "score": "a queue discipline or congestion control by the numbers that RFCs ask for",

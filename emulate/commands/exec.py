@@ -131,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
     wanted = replace(wanted, layers=(*layers, *system(root)))
     from emulation.programs import instructions
 
-    warnings = instructions.of_programs(_guest(wanted, root), wanted.command[:1], wanted.files)
+    warnings = instructions.of_programs(guest(wanted, root), wanted.command[:1], wanted.files)
     for text in (*_of_host(wanted, root), *warnings):
         _warn(text)
     keep = cache_dir("failed") / f"exec-{os.getpid()}"
@@ -211,7 +211,8 @@ def _compare(first: Outcome, again: Outcome, place: Path | None) -> None:
     )
 
 
-def _guest(wanted: Execution, root: RootFs) -> GuestRoot:
+def guest(wanted: Execution, root: RootFs) -> GuestRoot:
+    """Return what the programs of an execution find in their guest."""
     return GuestRoot([*(layer.path for layer in wanted.layers), root.path], wanted.files)
 
 
@@ -220,9 +221,9 @@ def _of_host(wanted: Execution, root: RootFs) -> Iterator[str]:
 
     They are no part of the record: they say something about this machine.
     """
-    guest, here = _guest(wanted, root), Path.cwd()
+    has, here = guest(wanted, root).has, Path.cwd()
     for word in wanted.command[1:]:
-        if not word.startswith("/") or not os.path.exists(word) or guest.has(word):  # noqa: PTH110
+        if not word.startswith("/") or not os.path.exists(word) or has(word):  # noqa: PTH110
             continue
         todo = "copy it to the current folder, and name it without '/' at the front"
         if Path(word).is_relative_to(here) and word != str(here):
@@ -247,12 +248,12 @@ def requested(args: argparse.Namespace) -> tuple[Execution, str]:
         files=taken(words, args.file, Path.cwd()),
         rig=rig,
         node=None if args.node is None else _node(args.node, rig, "--node"),
-        memory=_memory(args.memory),
+        memory=memory(args.memory),
         timeout=_timeout(args.timeout),
         looks=args.looks,
     )
     _check_output(args.output)
-    _check_room(wanted)
+    check_room(wanted)
     if not 0 <= wanted.seed < 2**64:
         raise ConfigError("is not a seed", f"--seed {wanted.seed}", "write a number below 2^64")
     return wanted, series
@@ -310,7 +311,8 @@ def _timeout(text: str | None) -> Duration:
     return execution.TIMEOUT if timeout is None else timeout
 
 
-def _memory(text: str | None) -> Size | None:
+def memory(text: str | None) -> Size | None:
+    """Return the memory that `--memory` names; raise `ConfigError` for less than a guest needs."""
     size = _quantity(Size, text, "--memory", MEMORY)
     if size is not None and size < LEAST_MEMORY:
         what = f"'{size}' is not a possible memory of a guest"
@@ -329,7 +331,7 @@ def _check_output(place: Path | None) -> None:
         raise ConfigError(what, f"--output {place}", "name another folder, or remove it")
 
 
-def _check_room(wanted: Execution) -> None:
+def check_room(wanted: Execution) -> None:
     """Raise `ConfigError` where the guest's memory, in which its files are, cannot hold them."""
     files_mib = sum(file.source.stat().st_size for file in wanted.files) / 2**20
     if files_mib > wanted.memory_mib * MOST_FILES:

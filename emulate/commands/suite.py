@@ -1,0 +1,121 @@
+"""`emulate suite TEST…`: packetdrill's tests and the kernel's own, in virtual time."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from emulate.commands.arguments import add_unconfined, kernel_name, seconds, whole
+from emulate.commands.exec import check_room, guest, memory, system
+from emulate.commands.kernel import named
+from emulation.errors import printable
+from emulation.host.cache import cache_dir
+from emulation.machine import layer, rootfs, vm
+from emulation.model.series import DEFAULT_KERNEL
+from emulation.model.units import Duration
+from emulation.programs import instructions
+from emulation.programs.taken import taken
+from emulation.runs import execution, suite
+from emulation.runs.execution import Execution, Outcome
+
+#: Exit status where a test has failed.
+FAILED = 1
+
+#: Virtual time of a whole suite.
+_LONGEST = Duration.of_seconds("100000 s")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate suite`."""
+    parser.description = (
+        "Run tests that others wrote, each in a network namespace and from a virtual second of its "
+        "own: packetdrill's (.pkt, or a folder of them), tdc's (.json) and programs that print TAP "
+        "or end with a status, as the kernel's selftests. What hangs ends by itself, and the "
+        "others go on. Exit status: 0 where none fails, 1 where one does."
+    )
+    parser.add_argument("test", nargs="+", help="a file or folder below the current one")
+    parser.add_argument(
+        "--packetdrill",
+        default="packetdrill",
+        metavar="FILE",
+        help="your build of it (default: %(default)s in the current folder)",
+    )
+    parser.add_argument(
+        "--ip", action="append", choices=tuple(suite.VARIANTS), help="of packetdrill's tests alone"
+    )
+    parser.add_argument(
+        "--tolerance", type=whole, metavar="US", help="of packetdrill's times (default: its own)"
+    )
+    parser.add_argument(
+        "--file", action="append", default=[], metavar="PATH", help="that the tests need besides"
+    )
+    parser.add_argument(
+        "--package", action="append", default=[], metavar="NAME", help="of Debian, besides"
+    )
+    parser.add_argument(
+        "--kernel",
+        type=kernel_name,
+        default=DEFAULT_KERNEL,
+        help="series, digest or path of the kernel (default: %(default)s)",
+    )
+    parser.add_argument("--seed", type=whole, default=1, help="of all chance (default: 1)")
+    parser.add_argument("--memory", default="1 GiB", help="of the guest (default: %(default)s)")
+    for name, default, what in (
+        ("timeout", 60.0, "virtual time of a test"),
+        ("patience", vm.HANG_S, "wall time that one may compute"),
+    ):
+        parser.add_argument(
+            f"--{name}",
+            type=seconds,
+            default=default,
+            metavar="SECONDS",
+            help=f"{what} (default: %(default)g)",
+        )
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="folder for results.csv and results.tap"
+    )
+    add_unconfined(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the tests, and return the exit status."""
+    names = [os.path.relpath(name) for name in args.test]
+    variants = args.ip or tuple(suite.VARIANTS)
+    tests = list(suite.cases(names, args.packetdrill, variants, args.tolerance))
+    folders = sorted({test.folder for test in tests} - {"."})
+    needed = [args.packetdrill] if any(".pkt" in test.name for test in tests) else []
+    files = taken([], [*needed, *args.file, *names, *folders], Path.cwd())
+    built, root = named(args.kernel), rootfs.build()
+    layers = (layer.build(root, args.package),) if args.package else ()
+    wanted = Execution(
+        command=(),
+        seed=args.seed,
+        files=files,
+        layers=(*layers, *system(root)),
+        memory=memory(args.memory),
+        timeout=_LONGEST,
+        looks=True,
+    )
+    check_room(wanted)
+    for text in instructions.of_programs(guest(wanted, root), (), files):
+        print(f"warning: {text}", file=sys.stderr, flush=True)
+    keep = cache_dir("failed") / f"suite-{os.getpid()}"
+    table = []
+    with tempfile.TemporaryDirectory() as scratch:
+
+        def execute(this: Execution, folder: Path) -> Outcome:
+            return execution.execute(this, built, root, folder, (), args.patience, keep)
+
+        for row in suite.run(tests, wanted, args.timeout, Path(scratch), execute, keep):
+            table.append(row)
+            print(printable(f"{row.outcome:8} {row.name}  {row.note[:200]}".rstrip()), flush=True)
+    if args.output is not None:
+        args.output.mkdir(parents=True, exist_ok=True)
+        suite.write(table, args.output)
+    count = Counter(row.outcome for row in table)
+    print(", ".join(f"{count[outcome]} {outcome}" for outcome in sorted(count)), file=sys.stderr)
+    return 0 if set(count) <= {"ok", "skipped"} else FAILED
