@@ -1,4 +1,10 @@
-"""`emulate suite TEST…`: packetdrill's tests and the kernel's own, in virtual time."""
+"""`emulate suite TEST…`: packetdrill's tests and the kernel's own, in virtual time.
+
+Run tests that others wrote, each in a network namespace and from a virtual second of its own:
+packetdrill's (.pkt, or a folder of them), tdc's (.json), and programs that print TAP or end with a
+status, as the kernel's selftests. What hangs ends by itself, and the others go on. Exit status: 0
+where none fails, 1 where one does.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +37,6 @@ _LONGEST = Duration.of_seconds("100000 s")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate suite`."""
-    parser.description = (
-        "Run tests that others wrote, each in a network namespace and from a virtual second of its "
-        "own: packetdrill's (.pkt, or a folder of them), tdc's (.json) and programs that print TAP "
-        "or end with a status, as the kernel's selftests. What hangs ends by itself, and the "
-        "others go on. Exit status: 0 where none fails, 1 where one does."
-    )
     parser.add_argument("test", nargs="+", help="a file or folder below the current one")
     parser.add_argument(
         "--packetdrill",
