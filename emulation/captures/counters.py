@@ -114,16 +114,3 @@ def differences(counted: Mapping[str, int], captured: Mapping[str, int]) -> list
         for name, value in captured.items()
         if counted[name] != value
     ]
-
-
-def during(samples: list[Counters], began_ns: int) -> list[dict[str, Any]]:
-    """Return the counters sampled during the load, without the qdisc's settings.
-
-    `time_s` is the time since the load began.
-    """
-    left_out = ("time_ns", "handle", "parent", "kind", "options", "refcnt")
-    return [
-        {"time_s": round((sample["time_ns"] - began_ns) / 1e9, 6)}
-        | {name: value for name, value in sample.items() if name not in left_out}
-        for sample in samples[1:-1]
-    ]

@@ -57,14 +57,6 @@ class Followed:
         """Return how long each packet took; -1 if it was dropped."""
         return np.where(self.sent, self.left_ns - self.before["time_ns"].to_numpy(), -1)
 
-    def table(self) -> pd.DataFrame:
-        """Return `before` with a column `time_ns_then`: `left_ns` with NaN in place of -1.
-
-        If any is NaN, the column is floating point, which resolves such times to 128 ns.
-        """
-        left = pd.Series(self.left_ns)
-        return self.before.assign(time_ns_then=left if self.sent.all() else left.where(self.sent))
-
 
 def latest(went_in: Ints, came_out: Ints) -> Pairs:
     """Match each packet that came out with the latest that went in and is not matched yet.

@@ -128,19 +128,6 @@ def _read_pcap(path: Path) -> Frames:
     return Frames(path, time_ns, length, captured, matrix)
 
 
-def to_pcap(frames: Frames, path: Path) -> None:
-    """Write the bytes that were captured as a gzipped pcap file."""
-    columns = zip(
-        frames.time_ns.tolist(), frames.length.tolist(), frames.captured.tolist(), frames.content,
-        strict=True,
-    )  # fmt: skip
-    packets = (
-        pcap.Packet(time_ns, length, content[:captured].tobytes())
-        for time_ns, length, captured, content in columns
-    )
-    pcap.write(packets, path, FRAME_BYTES)
-
-
 def fields(content: NDArray[np.uint8]) -> NDArray[Any]:
     """Return the fields of headers by name, as a view of the bytes of packets where that can be."""
     packet = np.dtype(

@@ -105,11 +105,13 @@ def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool =
     counters.check(samples, queue, behind)
 
     ends = {_address(topology, host): tables[host, interface] for host, interface in hosts}
-    data, back = (follow(*_at_ends(ends, forward=way), "the path").table() for way in (True, False))
+    data, back = (
+        with_exits(follow(*_at_ends(ends, forward=way), "the path")) for way in (True, False)
+    )
     pairs = round_trips(data, back)
     rtt_ns = _rtt_by_queued_packet(pairs, data, back, wired)
     twin = offered["packet"].duplicated(keep=False)
-    queued = queue.table().assign(
+    queued = with_exits(queue).assign(
         rtt_ns=rtt_ns.reindex(offered["packet"]).reset_index(drop=True).mask(twin)
     )
     of_tcp, offered_tcp = (table[table["port"] != frames.PING] for table in (data, offered))
@@ -130,10 +132,32 @@ def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool =
         delivered,
         totals,
         flights(*outward),
-        counters.during(samples, began_ns),
+        during(samples, began_ns),
         read_pings(out, data[data["port"] == frames.PING], began_ns),
         began_ns,
     )
+
+
+def with_exits(followed: Followed) -> pd.DataFrame:
+    """Return `before` with a column `time_ns_then`: `left_ns` with NaN in place of -1.
+
+    If any is NaN, the column is floating point, which resolves such times to 128 ns.
+    """
+    left, sent = pd.Series(followed.left_ns), followed.sent
+    return followed.before.assign(time_ns_then=left if sent.all() else left.where(sent))
+
+
+def during(samples: list[counters.Counters], began_ns: int) -> list[dict[str, Any]]:
+    """Return the counters sampled during the load, without the qdisc's settings.
+
+    `time_s` is the time since the load began.
+    """
+    left_out = ("time_ns", "handle", "parent", "kind", "options", "refcnt")
+    return [
+        {"time_s": round((sample["time_ns"] - began_ns) / 1e9, 6)}
+        | {name: value for name, value in sample.items() if name not in left_out}
+        for sample in samples[1:-1]
+    ]
 
 
 def flow_numbers(table: pd.DataFrame) -> NDArray[np.int64]:

@@ -116,7 +116,7 @@ class Iperf(TrafficSection):
         # pyarrow and pandas take a second to import
         from emulation.captures import flent, frames, places
 
-        from ..captures import bulk, series, stations, table
+        from ..captures import bulk, ring, series, stations, table
 
         topology, base_rtt = run.topology, run.base_rtts[0]
         test = self.flent_about(run)
@@ -133,4 +133,4 @@ class Iperf(TrafficSection):
         for place in topology.observed if raw else ():
             captured = places.frames(out, place)
             name = captured.name.removesuffix(places.FRAMES)
-            frames.to_pcap(frames.read(captured), out / f"{name}{places.PCAP}")
+            ring.to_pcap(frames.read(captured), out / f"{name}{places.PCAP}")

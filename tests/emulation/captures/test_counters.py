@@ -75,8 +75,3 @@ def test_counters_are_those_of_the_qdisc_under_test(tmp_path: Path) -> None:
     (tmp_path / "counters.json").write_text(json.dumps([sample]))
     (found,) = counters.read(tmp_path, PORT)
     assert (found["packets"], found["time_ns"]) == (5, 7)
-
-
-def test_samples_of_the_load_have_no_settings() -> None:
-    samples = [{"time_ns": at, "handle": "10:", "options": {}, "qlen": at} for at in (1, 2, 3)]
-    assert counters.during(samples, began_ns=0) == [{"time_s": 0.0, "qlen": 2}]

@@ -19,7 +19,6 @@ def test_packets_are_followed_and_the_dropped_ones_are_left() -> None:
     assert left(seen) == [15, -1, 45]
     assert seen.sent.tolist() == [True, False, True]
     assert seen.delay_ns.tolist() == [5, -1, 15]
-    assert seen.table()["time_ns_then"].fillna(-1).tolist() == [15, -1, 45]
 
 
 def test_a_queue_may_send_in_another_order() -> None:
@@ -30,7 +29,6 @@ def test_a_queue_may_send_in_another_order() -> None:
 def test_times_stay_whole_numbers_where_nothing_was_dropped() -> None:
     exact = 1_420_070_400_000_000_001  # as a floating-point number 1_420_070_400_000_000_000
     seen = follow(table((10, 1)), table((exact, 1)), "the queue")
-    assert seen.table()["time_ns_then"].tolist() == [exact]
     assert seen.delay_ns.tolist() == [exact - 10]
 
 

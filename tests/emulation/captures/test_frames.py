@@ -50,16 +50,6 @@ def test_a_frame_is_read_to_the_nanosecond(path: Path) -> None:
     assert (ping["source_port"], ping["payload"]) == (0, 56)
 
 
-def test_a_capture_becomes_a_pcap_file_that_is_decoded_alike(path: Path, tmp_path: Path) -> None:
-    there = tmp_path / "one.pcap.gz"
-    frames.to_pcap(frames.read(path), there)
-    first, *_ = pcap.read(there)
-    assert (first.time_ns, first.length, len(first.content)) == (3_000_000_007, 166, 62)
-    assert "10.0.1.1.40000 > 10.0.3.1.5001 TCP [.] seq 5 ack 6" in str(first)
-    before, after = (frames.decode(frames.read(file)) for file in (path, there))
-    assert before.equals(after)
-
-
 def test_an_empty_capture_has_no_packets(tmp_path: Path) -> None:
     pcap.write([], tmp_path / "none.pcap.gz", frames.FRAME_BYTES)
     for file in (ring(tmp_path / "none.frames.gz", []), tmp_path / "none.pcap.gz"):
