@@ -242,7 +242,8 @@ def _check_places(figure: FigureFile) -> None:
 def _flaw(cell: Cell, experiments: Mapping[str, Experiment]) -> tuple[str, str] | None:
     """Return what of `cell` its study does not know, and what to do; None for nothing."""
     if cell.experiment not in experiments:
-        return unknown("experiment", cell.experiment, experiments)
+        what, todo = unknown("experiment", cell.experiment, experiments)
+        return what, f"{todo}; a figure of an experiment that is gone can be removed"
     source = experiments[cell.experiment]
     links = dict.fromkeys(point.link.name for point in source.points)
     if cell.link not in links:  # any two rates make one

@@ -31,7 +31,7 @@ from emulation.model.units import Packets, Rate
 from emulation.model.wifi import Wifi, options
 from emulation.study.problems import read
 from emulation.study.schema import FASTEST, Flaw, Flaws, Memory, refuse, unknown
-from emulation.study.source import Path
+from emulation.study.source import Path, dotted
 
 _MEMORY: TypeAdapter[Any] = TypeAdapter(Memory)
 LONGEST_LABEL = 180  # a file system takes 255 bytes; the era, kernel and length are appended
@@ -343,7 +343,7 @@ class Points:
             default = parameter.get(self.base, axis.sets)
         except (KeyError, IndexError, TypeError):
             return False
-        return Value(value.axis, default, False, False).text == value.text
+        return bool(Value(value.axis, default, False, False).meaning == value.meaning)
 
 
 def _record_setter(path: str, axis: str, set_by: dict[Path, str]) -> None:
@@ -406,6 +406,9 @@ def _at_axis(flaw: Flaw, set_by: Mapping[Path, str]) -> Flaw:
     for depth in range(len(steps), 0, -1):
         if steps[:depth] in set_by:
             return (set_by[steps[:depth]],), what, todo
+    inside = {axis for place, axis in set_by.items() if place[: len(steps)] == steps}
+    if len(inside) == 1 and len(steps) > 1:  # the whole is wrong, by a part that is set
+        return (*inside,), f"{dotted(path)}: {what}", todo
     return flaw
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from emulation import datafile
 from emulation.config.catalogue import check, experiment, varied
 from emulation.errors import ConfigError
+from emulation.model.axis import Value
 from emulation.model.run import Experiment, Point, Run
 from emulation.model.units import Duration
 
@@ -117,6 +118,10 @@ def kernel_of(record: Mapping[str, Any]) -> str:
     return str(record.get("kernel") or record["identity"]["kernel"]["series"])
 
 
+def _meanings(axes: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    return {axis: Value(axis, text, False, False).meaning for axis, text in axes}
+
+
 def point_of(source: Experiment, record: Mapping[str, Any]) -> Point:
     """Return the point of `source` that has the recorded value on each axis.
 
@@ -127,10 +132,12 @@ def point_of(source: Experiment, record: Mapping[str, Any]) -> Point:
     outside = (set(record.get("outside_sweep", ())) & axes.keys()) - settings.keys()
     requested = {axis: [axes[axis]] for axis in outside}
     requested |= {axis: [value] for axis, value in settings.items()}
-    fixed = {(axis, text) for axis, text in axes.items() if axis not in requested}
+    recorded = _meanings(axes.items())
+    fixed = {(axis, value) for axis, value in recorded.items() if axis not in requested}
     for point in source.points:
-        if {(axis, text) for axis, text in point.axes if axis not in requested} <= fixed:
+        known = _meanings(point.axes).items()
+        if {(axis, value) for axis, value in known if axis not in requested} <= fixed:
             for derived in varied(source, point, requested) if requested else (point,):
-                if dict(derived.axes) == axes:
+                if _meanings(derived.axes) == recorded:
                     return derived
     raise _gone(record)

@@ -158,14 +158,21 @@ class Sweep:
                 self.check_axis(axis)
             except Flaws as error:
                 raise Flaws(*error.below(axis)) from None
-            axes[axis] = [Value(axis, value, True, True) for value in requests]
+            axes[axis] = [Value(axis, self._spelt(axis, value), True, True) for value in requests]
         yield from map(list, product(*axes.values()))
 
-    def all_values(self, axis: str) -> list[str]:
-        """Return every value of an axis in the sweep, as text."""
-        texts: dict[str, None] = {}
+    def _spelt(self, axis: str, value: Any) -> Any:
+        """Return `value` as the sweep writes it, where it has the same under another spelling."""
+        asked = Value(axis, value, True, True)
+        same = (each.value for each in self._values(axis) if each.meaning == asked.meaning)
+        return value if asked.text in self.all_values(axis) else next(same, value)
+
+    def _values(self, axis: str) -> Iterator[Value]:
         for block in self.blocks:
             if axis in block:
                 values = block[axis] if isinstance(block[axis], list) else [block[axis]]
-                texts |= dict.fromkeys(Value(axis, value, True, False).text for value in values)
-        return list(texts)
+                yield from (Value(axis, value, True, False) for value in values)
+
+    def all_values(self, axis: str) -> list[str]:
+        """Return every value of an axis in the sweep, as text."""
+        return list(dict.fromkeys(value.text for value in self._values(axis)))

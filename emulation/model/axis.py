@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
+
+from emulation.model.units import Duration, Packets, Rate, Size, UnitError
 
 LONGEST_WORD, DIGITS = 40, 8  # of a value in a path; of the digest of any other
 _WORD = re.compile(rf"\w[\w.=-]{{,{LONGEST_WORD - 1}}}", re.ASCII)
@@ -33,6 +37,13 @@ class Value:
         return str(self.value)
 
     @property
+    def meaning(self) -> Any:
+        """Return what is equal of two values that say the same: `5ms` and `5 ms`."""
+        if isinstance(self.value, list | tuple):
+            return tuple(Value(self.axis, item, False, False).meaning for item in self.value)
+        return _meaning(self.text)
+
+    @property
     def slug(self) -> str:
         """Return the value as part of a path: `5ms`, `10-1`.
 
@@ -41,6 +52,16 @@ class Value:
         if isinstance(self.value, list | tuple):
             return "+".join(_slug(str(item)) for item in self.value)
         return _slug(self.text)
+
+
+def _meaning(text: str) -> Any:
+    if _LINK.fullmatch(text):
+        with suppress(ValueError):
+            return tuple(map(Fraction, text.split("/")))
+    for kind in (Duration, Rate, Size, Packets):
+        with suppress(UnitError):
+            return kind.parse(text)
+    return text
 
 
 def _slug(text: str) -> str:

@@ -422,6 +422,11 @@ def test_a_figure_with_values_of_another_kind_says_which(
     ("old", "new", "said"),
     [
         ("experiment: load", "experiment: laod", "unknown experiment 'laod'. did you mean 'load'?"),
+        (
+            "experiment: load",
+            "experiment: gone",
+            "unknown experiment 'gone'. valid: load; a figure",
+        ),
         ("link: 10/10", "links: [10/10, 10/1]", "unknown link '10/1'. did you mean '10/10'?"),
         ("link: 10/10", "link: 10-10", "unknown link '10-10'. did you mean '10/10'?"),
         ("codel]", "codle]", "unknown qdisc 'codle'. did you mean 'codel'?"),

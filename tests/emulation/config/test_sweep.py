@@ -12,7 +12,7 @@ import pytest
 from emulation.config.catalogue import all_labels, experiment, labelled, select
 from emulation.config.job import job_of
 from emulation.config.points import link
-from emulation.config.request import request, run_of
+from emulation.config.request import point_of, request, run_of
 from emulation.errors import ConfigError
 from emulation.machine import provenance
 from emulation.model.axis import Value
@@ -181,6 +181,19 @@ def test_a_value_that_the_sweep_has_is_the_same_run(first_of: Read) -> None:
         (plain[1].id, plain[1].random, job_of(plain[1]))
     ]
     assert asked[0].point.outside == ()
+
+
+@pytest.mark.parametrize("text", ["6ms", "0.006 s", "6000 us"])
+def test_another_spelling_is_the_same_value(first_of: Read, text: str) -> None:
+    found = first_of(swept("{link: [10/1], qdisc: [codel], cc: cubic, rtt: [5 ms, 6 ms]}"))
+    (asked,) = select(found, link="10.0/1", settings={"rtt": [text]})
+    plain = select(found)[1]
+    assert (asked.id, asked.random) == (plain.id, plain.random)
+    assert dict(asked.point.axes)["rtt"] == "6 ms"
+    assert asked.point.outside == ()
+    recorded = {**request(asked), "settings": {"rtt": text}}  # as it was asked for
+    recorded["axes"] = {**recorded["axes"], "rtt": text}
+    assert point_of(found, recorded).label == plain.point.label
 
 
 def test_values_outside_are_told_apart_by_id_and_provenance(first_of: Read) -> None:

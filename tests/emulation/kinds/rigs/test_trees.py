@@ -223,6 +223,15 @@ def test_a_fault_in_a_tree_is_named_at_its_place(
     assert what in line
 
 
+def test_an_axis_that_breaks_a_tree_is_named(refusal: Callable[[str], list[str]]) -> None:
+    path = "rig.links.0.there.tree.2.parent"
+    text = STUDY.format(rig=textwrap.indent(FILE, "  "))
+    text = text.replace("experiments:", f"axes: {{inside: {{sets: {path}}}}}\nexperiments:", 1)
+    text = text.replace("sweep: {", 'sweep: {inside: ["1:1", "1:9"], ', 1)
+    told = "\n".join(refusal(text.replace("rrul_be,", "rrul_be, client: h1, server: h2,")))
+    assert "sweep.inside[1]: rig.links[0].there.tree: class 1:10: its parent 1:9 does not" in told
+
+
 def test_names_in_filters_are_addresses() -> None:
     text = f'"{FILTER} match ip src {{h2}}/32 match ip dst {{r.r-h3}}/32"'
     filtered = FILE.replace(FILTER, text)
