@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.errors import DataError, as_data_error
-from analysis.measures import packets, probed
+from analysis.measures import measured, packets, probed
 from analysis.measures.metrics import means
 from analysis.measures.registry import metrics
 from analysis.runs import files, reports
 from analysis.runs.dataset import RunFile
+from analysis.runs.study import StudyFolder
 from emulation import datafile
 from emulation.datafile import OUTPUT, ROWS
 from emulation.kinds.probes.probe import Probe, recorded
@@ -174,6 +175,35 @@ def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFra
     return found[["rig", "qdisc", "quantity", "mean", "ci_low", "ci_high"]]
 
 
+def measured_cells(
+    study: StudyFolder, runs: Sequence[RunFile], names: Mapping[str, str], row: str
+) -> pd.DataFrame:
+    """Return `cells` of what a testbed measured of those of `runs`; without rows for nothing."""
+    columns = ["rig", "qdisc", "quantity", "mean", "ci_low", "ci_high"]
+    theirs, found = measured.repetitions(study, runs), []
+    if theirs:
+        found.append(cells(per_run(theirs), names, row))
+    values = measured.stated(study, runs)
+    values = values[values["metric"] != measured.BASE_RTT]
+    if len(values):
+        values["rig"] = [
+            called(row, names.get(experiment, experiment), qdisc, cc)
+            for experiment, qdisc, cc in values[list(ABOUT)].to_numpy()
+        ]
+        found.append(values.rename(columns={"metric": "quantity", "value": "mean"}))
+    both = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=columns)
+    return both.reindex(columns=columns)
+
+
+def beside(table: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """Return `labelled` of our cells with a column `measured`, if there is anything of theirs."""
+    if theirs.empty:
+        return labelled(table)
+    keys = ["rig", "qdisc", "quantity"]
+    means = theirs.drop_duplicates(keys).rename(columns={"mean": "measured"})
+    return labelled(table.merge(means[[*keys, "measured"]], on=keys, how="left"))
+
+
 def labelled(table: pd.DataFrame) -> pd.DataFrame:
     """The table of `cells` for people: quantities by their titles, and no interval of one run."""
     shown = table.assign(quantity=table["quantity"].map(label))
@@ -200,11 +230,12 @@ def _row(run: RunFile) -> dict[str, object]:
     sources = {"sockets": _flows, "qdisc": _drops, "packets": packets.by_class}
     there = recorded(run.provenance)
     numbers = [of(run) for probe, of in sources.items() if probe in there]
-    if not numbers:
+    pinged = _pinged(run)
+    if not numbers and not pinged:
         what = f"none of the probes {', '.join(sources)} is beside it"
         raise DataError.of(run.provenance, what, "Repeat the run with --probe")
     about = {name: getattr(run, name) for name in (*ABOUT, "seed")}
-    parts = (about, _pinged(run), *numbers)
+    parts = (about, pinged, *numbers)
     return {name: value for part in parts for name, value in part.items()}
 
 

@@ -99,13 +99,14 @@ def _beside(folder: Path) -> list[str]:
     """Return the errors in measures, statements, rules and figures of a study, one line each."""
     # pandas takes half a second to import, SciPy one
     from analysis.errors import DataError
+    from analysis.measures import measured
     from analysis.measures.registry import faults
     from analysis.runs.study import study_at
     from analysis.site.figurefile import check_values, read_figure
 
     try:
         study = study_at(folder)
-        errors = list(faults(study))
+        errors = [*faults(study), *measured.faults(study)]
     except DataError as error:  # another study has its name, or its measures fail
         return [str(error).rstrip(".")]
     runs = study.runs_root(studies.SHIPPED.parent / studies.DATA)

@@ -11,8 +11,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures import fairness, metrics, prediction
+from analysis.measures import fairness, measured, metrics, prediction
 from analysis.runs import dataset
 from analysis.runs.dataset import RunFile
 from analysis.runs.published import PUBLISHED, read_table
@@ -21,8 +20,6 @@ from emulation.model.run import Point
 
 from .fairness import cell_fairness
 
-MEASURED: Final = "measured.csv"
-"""What a campaign measured, beside a study's predictions: their first three keys, and `value`."""
 PAIRS: Final = (
     "source", "quantity", "unit", "link", "qdisc", "detail",
     "published", "reading_error", "ours", "ci_low", "ci_high",
@@ -69,16 +66,11 @@ PAIRS."""
 
 def predicted(study: Path) -> pd.DataFrame:
     """PAIRS of a campaign whose values are there; no row before."""
-    path = study / MEASURED
-    if not path.is_file():
+    theirs = measured.values(study_at(study))
+    if theirs.empty:
         return pd.DataFrame(columns=PAIRS)
-    keys = list(prediction.KEYS[:3])
     table = prediction.read(study / prediction.FILE)
-    theirs = pd.read_csv(path, dtype=dict.fromkeys(keys, str), keep_default_na=False)
-    if not {*keys, "value"} <= set(theirs):
-        what = f"columns {', '.join(map(str, theirs.columns))}"
-        raise DataError.of(path, what, f"It needs {', '.join([*keys, 'value'])}")
-    both = table.merge(theirs[[*keys, "value"]], on=keys, suffixes=("", "_theirs"))
+    both = table.merge(theirs, on=list(measured.KEYS), suffixes=("", "_theirs"))
     both = both[both["value"] != ""]
     ours = both[["value", "low", "high"]].replace("", np.nan).astype(float)
     points = {
@@ -93,7 +85,7 @@ def predicted(study: Path) -> pd.DataFrame:
             "link": both["run"].map(lambda cell: points[cell].link.name),
             "qdisc": both["run"].map(lambda cell: points[cell].qdisc),
             "detail": both["cell"] + " " + both["direction"],
-            "published": pd.to_numeric(both["value_theirs"]),
+            "published": both["value_theirs"],
             "reading_error": 0.0,
             "ours": ours["value"],
             "ci_low": ours["low"],

@@ -1,0 +1,201 @@
+"""What a testbed measured, in `measured/` of a study: beside what its runs give.
+
+    measured/first/10-10/codel/cubic/monday.flent.gz     a data file of flent
+    measured/first/10-10/codel/cubic/monday.in.pcap      captures before the queue,
+    measured/first/10-10/codel/cubic/monday.out.pcap     and behind it
+    measured/first/10-10/codel/cubic/monday.ping.txt     what a program printed, here ping
+    measured/measured.csv                                numbers: cell,metric,direction,value
+
+A folder is that of the runs below `data/<study>/`; files that begin alike are one repetition. They
+become runs in the cache (`repetitions`), so that whatever measures a run measures them. `cell` in
+the table is such a folder, or a cell of a study's predictions.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.errors import DataError, as_data_error
+from analysis.measures import metrics
+from analysis.runs.dataset import RunFile, read_record, run_at
+from analysis.runs.files import read_csv
+from analysis.runs.flentfile import read_flent
+from analysis.runs.published import PUBLISHED
+from analysis.runs.study import StudyFolder
+from emulation.captures import pair
+from emulation.datafile import FLENT, OUTPUT
+from emulation.host.cache import cache_dir, digest, state, states
+from emulation.study.schema import unknown
+
+FOLDER: Final = "measured"
+TABLE: Final = "measured.csv"
+"""Also in the study's folder itself."""
+KEYS: Final = ("cell", "metric", "direction")
+BASE_RTT: Final = "base_rtt_ms"
+"""The metric that says what the empty path took; without it that is what it takes in the rig."""
+
+_PCAPS: Final = (".in.pcap", ".out.pcap")
+_PROGRAM: Final = (".txt", ".json", ".csv")
+_FORMS: Final = "NAME.flent.gz, NAME.in.pcap and NAME.out.pcap, NAME.PROGRAM.txt or .json"
+
+
+def values(study: StudyFolder) -> pd.DataFrame:
+    """Return the numbers of TABLE: KEYS and `value`; without rows where there is none.
+
+    Raises DataError for another table, and for a value that is no number.
+    """
+    paths = [folder / TABLE for folder in (study.folder / FOLDER, study.folder)]
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None:
+        return pd.DataFrame(columns=[*KEYS, "value"])
+    table = read_csv(path, dtype=dict.fromkeys(KEYS, str), keep_default_na=False)
+    if not {*KEYS, "value"} <= set(table):
+        what = f"columns {', '.join(map(str, table.columns))}"
+        raise DataError.of(path, what, f"It needs {', '.join([*KEYS, 'value'])}")
+    table = table[table["value"] != ""]
+    try:
+        return table[[*KEYS, "value"]].astype({"value": float})
+    except ValueError as error:
+        raise DataError.of(path, str(error), "Write numbers under 'value'") from error
+
+
+def stated(study: StudyFolder, runs: Sequence[RunFile]) -> pd.DataFrame:
+    """Return the numbers of TABLE that are of cells of `runs`: `qdisc`, `cc`, `experiment`, `era`,
+    `link`, `metric`, `direction`, `value`."""
+    cells = {str(_cell(run)): run for run in runs}
+    about = ("experiment", "era", "link", "qdisc", "cc")
+    table = values(study)
+    table = table[table["cell"].isin(cells)]
+    for name in about:
+        table = table.assign(**{name: [getattr(cells[cell], name) for cell in table["cell"]]})
+    return table[[*about, "metric", "direction", "value"]].reset_index(drop=True)
+
+
+def repetitions(study: StudyFolder, runs: Sequence[RunFile]) -> list[RunFile]:
+    """Return what the testbed measured of the cells of `runs`, in the form of runs.
+
+    Raises DataError for files that are none of those above, or cannot be read.
+    """
+    found = []
+    for cell, run in {_cell(run): run for run in reversed(runs)}.items():
+        folder = study.folder / FOLDER / cell
+        if folder.is_dir():
+            found += _of_cell(study, folder, run)
+    return sorted(found)
+
+
+def as_published(cells: pd.DataFrame, table: pd.DataFrame, figure: str) -> pd.DataFrame:
+    """Return what a testbed measured in the place of what a paper prints: a table of PUBLISHED.
+
+    `cells` is from `metrics.cell_metrics`, of `repetitions`; half of its interval is how exact a
+    value is. `table` is from `stated`, with the names of columns of `metrics.run_metrics`.
+    """
+    reach = (cells["ci_high"] - cells["ci_low"]) / 2
+    found = [cells.assign(value=cells["median"], reading_error=reach)]
+    for column, metric, direction, unit in metrics.COLUMNS:
+        rows = table[table["metric"] == column]
+        if len(rows):
+            named = rows.assign(metric=metric, direction=direction, unit=unit)
+            found.append(named.assign(reading_error=0.0))
+    both = pd.concat(found, ignore_index=True).assign(figure=figure)
+    keys = ["link", "qdisc", "metric", "direction"]
+    return both.drop_duplicates(keys)[list(PUBLISHED.columns)].reset_index(drop=True)
+
+
+def faults(study: StudyFolder) -> Iterator[str]:
+    """Yield the folders that are of no experiment of the study."""
+    folder, names = study.folder / FOLDER, list(study.experiments)
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        starts = tuple(f"{name}{sign}" for name in names for sign in "@,")
+        if path.is_dir() and path.name not in names and not path.name.startswith(starts):
+            what, todo = unknown("experiment", path.name, names)
+            yield f"{path}: {what}; {todo}"
+
+
+def _cell(run: RunFile) -> Path:
+    return Path(run.run).parent.relative_to(run.paper)
+
+
+def _of_cell(study: StudyFolder, folder: Path, run: RunFile) -> list[RunFile]:
+    base = stated(study, [run]).query("metric == @BASE_RTT")["value"]
+    texts = [*states(folder), state(run.provenance), *map(str, base), str(folder.resolve())]
+    root = cache_dir("testbed") / digest(texts)[:16]
+    if not root.is_dir():
+        with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
+            made = Path(scratch) / "runs"
+            for number, files in enumerate(_repetitions(folder), 1):
+                _make(made, number, files, run, *base[:1])
+            made.rename(root)
+    place = root / Path(run.run).parent
+    return [run_at(root, path) for path in sorted(place.glob("*.json"))]
+
+
+def _repetitions(folder: Path) -> list[dict[str, Path]]:
+    """Return the files of each repetition, by what follows its name; raise DataError for others."""
+    names: dict[str, dict[str, Path]] = {}
+    for path in sorted(folder.iterdir()):
+        name, dot, end = path.name.removesuffix(".gz").partition(".")
+        end = dot + end
+        if end not in (".flent", *_PCAPS) and not end.endswith(_PROGRAM):
+            raise DataError.of(path, "is nothing that a testbed measures", f"Name it {_FORMS}")
+        names.setdefault(name, {})[end] = path
+    for files in names.values():
+        ends = [end for end in _PCAPS if end in files]
+        if len(ends) == 1:
+            what = "captures of a queue are two, before and behind it"
+            raise DataError.of(files[ends[0]], what, f"Add NAME{' or NAME'.join(_PCAPS)}")
+    return list(names.values())
+
+
+def _make(
+    root: Path, number: int, files: dict[str, Path], like: RunFile, base_rtt_ms: float | None = None
+) -> None:
+    """Make a run of `files` below `root`, of the cell of the run `like`."""
+    record = read_record(like)
+    name = f"{Path(like.run).parent}/seed-{number:03d}"
+    path = root / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    printed = {end: file for end, file in files.items() if end.endswith(_PROGRAM)}
+    if ".flent" in files:
+        read_flent(files[".flent"])  # which says what is wrong with it
+        content = files[".flent"].read_bytes()
+        content = content if content[:2] == b"\x1f\x8b" else gzip.compress(content, mtime=0)
+        path.with_suffix(FLENT).write_bytes(content)
+        record["data_sha256"] = hashlib.sha256(content).hexdigest()
+    if _PCAPS[0] in files:
+        target = path.with_suffix(".testbed.queue.packets.parquet")
+        rate = like.request["link"].split("/")[-1]
+        with as_data_error():
+            pair.write(files[_PCAPS[0]], files[_PCAPS[1]], target, _bit_s(rate))
+    if printed:
+        _archive(printed, path.with_suffix(OUTPUT))
+    changed: dict[str, Any] = {"run": name, "seed": number, "qdiscs": {}, "programs": {}}
+    if base_rtt_ms is not None:
+        changed |= {BASE_RTT: base_rtt_ms, "base_rtts_ms": [base_rtt_ms]}
+    path.write_text(json.dumps({**record, **changed}))
+
+
+def _bit_s(mbit_s: str) -> int:
+    try:
+        return round(float(mbit_s) * 1e6)
+    except ValueError:  # a rig without a link
+        return 0
+
+
+def _archive(printed: dict[str, Path], path: Path) -> None:
+    with tarfile.open(path, "w:gz") as archive:
+        for end, file in printed.items():
+            opened = gzip.open if file.suffix == ".gz" else open
+            with opened(file, "rb") as stream:
+                content = stream.read()
+            about = tarfile.TarInfo(f"{end.split('.')[1]}/stdout")
+            about.size = len(content)
+            archive.addfile(about, io.BytesIO(content))

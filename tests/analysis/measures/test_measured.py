@@ -1,0 +1,166 @@
+"""Tests of analysis.measures.measured: a testbed's files beside the runs of a study."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tarfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.errors import DataError
+from analysis.measures import measured, metrics, packets, timeline
+from analysis.runs import dataset
+from analysis.runs.dataset import RunFile
+from analysis.runs.study import StudyFolder, study_at
+from analysis.site.execute import execute
+from analysis.site.figurefile import read_figure
+from emulation.captures import pcap
+from emulation.study import studies
+from tests.data import synthetic
+from tests.emulation.captures.made import length, segment
+
+STUDY = """\
+format: 1
+study: beside
+title: Beside a testbed
+rig: {kind: daisy_chain, base_rtt: 50 ms, edge_rate: 1 Gbit/s}
+experiments:
+  load:
+    title: Under load
+    traffic: {kind: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}
+    sweep: {link: [10/10], qdisc: [codel], cc: [cubic]}
+    repetitions: 2
+"""
+FIGURE = """\
+notebook: rrul
+title: Beside a testbed
+caption: Open diamonds are the testbed's.
+parameters:
+  {paper: beside, experiment: load, figure: "1", link: 10/10, qdiscs: [codel], eras: [modern],
+   ccs: [cubic], published_values: "", claims: []}
+"""
+CELL = "load/10-10/codel/cubic"
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyFolder:
+    """Two runs of CoDel; of the testbed nothing yet."""
+    monkeypatch.setenv(studies.VARIABLE, "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "beside"
+    (folder / "data").mkdir(parents=True)
+    (folder / "figures").mkdir()
+    (folder / "study.yaml").write_text(STUDY)
+    (folder / "figures" / "load.yaml").write_text(FIGURE)
+    for seed in (1, 2):
+        synthetic.write_run(tmp_path / "made", "10-10", "codel", seed, experiment="load")
+    (tmp_path / "made/gbw2015").rename(folder / "data/beside")
+    for path in (folder / "data").rglob("*.json"):
+        path.write_text(path.read_text().replace("gbw2015", "beside"))
+    (folder / measured.FOLDER / CELL).mkdir(parents=True)
+    return study_at(folder)
+
+
+def runs(study: StudyFolder) -> list[RunFile]:
+    return dataset.find_runs(study.folder / "data", "beside", "load")
+
+
+def put(study: StudyFolder, name: str, content: str | bytes) -> Path:
+    path = study.folder / measured.FOLDER / CELL / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def flent(qdisc: str, seed: int) -> bytes:
+    return gzip.compress(json.dumps(synthetic.flent_content("10-10", qdisc, seed)).encode())
+
+
+def test_files_of_flent_are_the_second_column_of_a_figure(
+    study: StudyFolder, tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        put(study, f"day{number}.flent.gz", flent("pie", number))
+    theirs = measured.repetitions(study, runs(study))
+    assert [run.seed for run in theirs] == [1, 2]
+    latency = metrics.run_metrics(dataset.read_runs(theirs), window="full")["induced_latency_ms"]
+    folder = execute(read_figure(study.figures[0]), study.folder / "data", tmp_path / "results")
+    table = pd.read_csv(folder / "table.csv").set_index(["metric", "direction"])
+    row = table.loc[("induced_latency", "round_trip")]
+    assert row["published"] == pytest.approx(latency.median(), rel=1e-5)
+    assert row["ours"] < row["published"], "PIE's, of the testbed, are more than CoDel's"
+
+
+def test_the_idle_path_of_the_testbed_is_its_own(study: StudyFolder) -> None:
+    put(study, "a.flent", gzip.decompress(flent("codel", 1)))
+    before, table = measured.repetitions(study, runs(study)), study.folder / measured.FOLDER
+    (table / measured.TABLE).write_text(
+        f"cell,metric,direction,value\n{CELL},base_rtt_ms,,47\n{CELL},induced_latency_ms,,8\n"
+    )
+    after = measured.repetitions(study, runs(study))
+    one, other = (
+        metrics.run_metrics(dataset.read_runs(found), window="full")["induced_latency_ms"].iloc[0]
+        for found in (before, after)
+    )
+    assert other - one == pytest.approx(3)
+    stated = measured.stated(study, runs(study))
+    assert list(stated["metric"]) == ["base_rtt_ms", "induced_latency_ms"]
+    assert set(stated["qdisc"]) == {"codel"}
+    values = measured.as_published(
+        pd.DataFrame(columns=["ci_high", "ci_low", "median"]), stated, "1"
+    )
+    assert values[["metric", "direction", "value"]].to_numpy().tolist() == [
+        ["induced_latency", "round_trip", 8.0]
+    ]
+
+
+def test_captures_and_outputs_become_those_of_a_run(study: StudyFolder) -> None:
+    sent = [segment(seq=1448 * number, payload=1448, id=number) for number in range(5)]
+    for name, late_ms in (("a.in.pcap.gz", 0), ("a.out.pcap.gz", 3)):
+        rows = [
+            pcap.Packet((10 * number + late_ms) * 10**6, length(packet), packet)
+            for number, packet in enumerate(sent)
+        ]
+        pcap.write(rows, study.folder / measured.FOLDER / CELL / name, 128)
+    put(study, "a.ping.txt", "[5.040000] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=40.0 ms\n")
+    (run,) = measured.repetitions(study, runs(study))
+    numbers = packets.numbers(run)
+    assert (numbers["sojourn_mean_ms"], numbers["dropped_percent"]) == (3, 0)
+    assert numbers["utilisation_percent"] == pytest.approx(100 * 5 * 1514 * 8 / (10e6 * 0.043))
+    assert list(timeline.pings(run)["rtt_ms"]) == [40]
+    with tarfile.open(run.provenance.with_suffix(".output.tar.gz")) as archive:
+        assert archive.getnames() == ["ping/stdout"]
+    cells = timeline.measured_cells(study, runs(study), {"load": "load"}, "{qdisc}")
+    ours = cells.assign(mean=1.0, ci_low=float("nan"), ci_high=float("nan"))
+    shown = timeline.beside(ours, cells).set_index("quantity")
+    assert shown.loc["Mean sojourn time (ms)", ["mean", "measured"]].tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.doc", "x", r"a\.doc: is nothing that a testbed measures. Name it NAME\.flent\.gz"),
+        ("a.in.pcap", "x", r"a\.in\.pcap: captures of a queue are two, before and behind it"),
+        ("a.flent.gz", "x", r"measured/load/10-10/codel/cubic/a\.flent\.gz: not gzip"),
+    ],
+)
+def test_files_that_cannot_be_used(study: StudyFolder, name: str, content: str, said: str) -> None:
+    put(study, name, content)
+    with pytest.raises(DataError, match=said):
+        measured.repetitions(study, runs(study))
+
+
+def test_tables_and_folders_that_cannot_be_used(study: StudyFolder) -> None:
+    folder = study.folder / measured.FOLDER
+    (folder / "laod").mkdir()
+    (fault,) = measured.faults(study)
+    assert fault.endswith("laod: unknown experiment 'laod', did you mean 'load'?; valid: load")
+    for text, said in (
+        ("a,b\n1,2\n", "It needs cell"),
+        ("cell,metric,direction,value\na,b,,x\n", "x"),
+    ):
+        (folder / measured.TABLE).write_text(text)
+        with pytest.raises(DataError, match=said):
+            measured.values(study)
