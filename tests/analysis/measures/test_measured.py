@@ -156,10 +156,10 @@ def test_tables_and_folders_that_cannot_be_used(study: StudyFolder) -> None:
     folder = study.folder / measured.FOLDER
     (folder / "laod").mkdir()
     (fault,) = measured.faults(study)
-    assert fault.endswith("laod: unknown experiment 'laod', did you mean 'load'?; valid: load")
+    assert fault.endswith("laod: unknown experiment 'laod'; did you mean 'load'? valid: load")
     for text, said in (
         ("a,b\n1,2\n", "It needs cell"),
-        ("cell,metric,direction,value\na,b,,x\n", "x"),
+        ("cell,metric,direction,value\na,b,,x\n", "could not convert"),
     ):
         (folder / measured.TABLE).write_text(text)
         with pytest.raises(DataError, match=said):
