@@ -25,20 +25,16 @@ from emulation.checks.verify import (
     Repetition,
     Shipped,
     add_evidence,
+    beginning,
     repeatable,
     sample,
     shipped,
+    summary,
     verify,
+    worst,
 )
 from emulation.config.catalogue import all_labels, experiments
-from emulation.errors import (
-    ConfigError,
-    DamagedData,
-    EmulationError,
-    NotCompatible,
-    NotReproduced,
-    printable,
-)
+from emulation.errors import ConfigError, printable
 from emulation.host import seal
 from emulation.host.pool import workers
 from emulation.machine import rootfs
@@ -142,18 +138,6 @@ def measured(run: RunFile) -> Measured:
     return {name: (value, metrics()[name].unit) for name, value in measure_run(run).items()}
 
 
-def beginning(runs: list[Shipped], starts: list[str]) -> list[Shipped]:
-    """Return those of `runs` whose id begins with one of `starts`, all where there is none.
-
-    Raise `ConfigError` where no run begins with one of them.
-    """
-    for start in starts:
-        if not any(run.id.startswith(start) for run in runs):
-            todo = f"runs are called as {runs[0].id}"
-            raise ConfigError("no shipped run begins so", f"--only {start}", todo)
-    return [run for run in runs if not starts or run.id.startswith(tuple(starts))]
-
-
 def _verdicts(
     runs: list[Shipped], kernels: dict[str, Kernel], root: RootFs, jobs: int, probing: bool
 ) -> Iterator[Repetition]:
@@ -170,31 +154,3 @@ def _verdicts(
                 yield verdict.result()
         finally:  # the first error ends it, once the guests at work have ended
             pool.shutdown(cancel_futures=True)
-
-
-def summary(verdicts: list[Repetition]) -> str:
-    """Return how many runs are equal, and how they were compared."""
-    parts = []
-    for how, words in (("bytes", "the same bytes"), ("statistics", "statistically compatible")):
-        group = [verdict for verdict in verdicts if verdict.how == how]
-        if group:
-            parts.append(f"{sum(verdict.equal for verdict in group)} of {len(group)} {words}")
-    for how, words in (("damaged", "damaged"), ("gone", "not run")):
-        if number := sum(verdict.how == how for verdict in verdicts):
-            parts.append(f"{number} {words}")
-    return ", ".join(parts)
-
-
-def worst(verdicts: list[Repetition]) -> EmulationError | None:
-    """Return the error that the verdicts amount to, or None."""
-    kinds: tuple[tuple[str, type[EmulationError], str, str], ...] = (
-        ("damaged", DamagedData, "not the recorded data", "restore the file, or do the run again"),
-        ("bytes", NotReproduced, "other bytes from the same ingredients", "see 'emulate diff'"),
-        ("statistics", NotCompatible, "values outside the spread of the shipped seeds", ""),
-        ("gone", ConfigError, "not as the studies have it today", "do it again, or remove it"),
-    )
-    for how, kind, what, todo in kinds:
-        bad = [of.run for of in verdicts if of.how == how and not of.equal]
-        if bad:
-            return kind(what, ", ".join(bad), todo)
-    return None

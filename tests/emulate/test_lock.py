@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from emulate.cli import main
-from emulate.commands import lock as command
 from emulation.host import lock as locks
-from emulation.machine import rootfs
+from emulation.machine import lockstate, rootfs
 
 
 def test_what_a_new_lock_changes_is_told() -> None:
     old = locks.load()
     new = replace(old, guest=(replace(old.guest[0], version="9"), *old.guest[1:]))
-    assert list(command.changes(old, new)) == [
+    assert list(lockstate.changes(old, new)) == [
         f"{old.guest[0]} -> {old.guest[0].package} 9",
         "1 packages differ",
     ]
@@ -30,7 +29,7 @@ def test_an_update_is_told_and_written(
     file = tmp_path / "LOCK.toml"
     locks.save(old, file)
     monkeypatch.setattr(locks, "FILE", file)
-    monkeypatch.setattr(command, "updated", lambda lock: new)
+    monkeypatch.setattr(lockstate, "updated", lambda lock: new)
     assert main(["lock", "--update"]) == 0
     assert f"{old.guest[0]} -> nothing" in capsys.readouterr().out
     assert locks.load() == new

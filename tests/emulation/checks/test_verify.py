@@ -171,11 +171,11 @@ def test_runs_are_chosen_by_how_they_begin(tmp_path: Path) -> None:
     for cell in ("1-1/a/cubic", "10-10/a/cubic", "10-10/b/cubic"):
         write_run(tmp_path, 1, cell)
     runs = verify.shipped(tmp_path)
-    assert command.beginning(runs, []) == runs
-    found = command.beginning(runs, ["gbw2015/rrul/1-1/", "gbw2015/rrul/10-10/b"])
+    assert verify.beginning(runs, []) == runs
+    found = verify.beginning(runs, ["gbw2015/rrul/1-1/", "gbw2015/rrul/10-10/b"])
     assert [one.record["link"] for one in found] == ["1/1", "10/10"]
     with pytest.raises(ConfigError, match="--only gbw2015/voip"):
-        command.beginning(runs, ["gbw2015/rrul", "gbw2015/voip"])
+        verify.beginning(runs, ["gbw2015/rrul", "gbw2015/voip"])
 
 
 def test_equal_bytes_in_spite_of_another_kernel_are_equal_bytes(tmp_path: Path) -> None:
