@@ -34,6 +34,7 @@ COMMANDS = {
     "packets": "what became of packets, by captures before and behind a queue",
     "lint": "whether flent files are of the rig that their names say",
     "kernel": "build and list kernels",
+    "bisect": "which commit of Linux changed what runs measure",
     "lock": "the pinned kernels and packages, and what differs from them",
     "exec": "a command or script in a guest, in virtual time",
     "suite": "packetdrill's tests and the kernel's own, in virtual time",

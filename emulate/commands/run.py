@@ -259,7 +259,7 @@ def run(args: argparse.Namespace) -> int:
     built = named(runs[0].kernel)
     root = rootfs.build()
     output = args.output or data_folder(runs)
-    measure = _numbers(output) if args.reduced else None
+    measure = numbers(output) if args.reduced else None
     stored = (args.capture, args.trace, probes, args.raw, measure)
     options = campaign.Options(args.keep, args.again, args.stale, *stored)
     failed: list[EmulationError] = []
@@ -312,7 +312,7 @@ def _require_measure(run: Run, args: argparse.Namespace) -> None:
         raise ConfigError(what, "--reduced", "leave out one or the other")
 
 
-def _numbers(data: Path) -> Measure:
+def numbers(data: Path) -> Measure:
     """Return what measures runs; numbers are divided by those of the runs below `data`."""
     from analysis.measures.table import measure_run  # pandas takes a second to import
 

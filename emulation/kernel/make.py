@@ -129,8 +129,10 @@ def _failed_hunk(output: list[str]) -> str:
     for line in map(str.strip, output):
         if line.startswith("patching file "):
             file = line.removeprefix("patching file ")
-        elif "FAILED" in line or line.startswith("can't find file"):
-            return f"{file}: {line.partition(' -- ')[0]}" if file else line
+        elif line.startswith("|+++ "):  # of a file that is not there
+            file = line.split()[1].partition("/")[2]
+        elif "FAILED" in line or line == "No file to patch.  Skipping patch.":
+            return f"{file}: {line.partition(' -- ')[0]}"
     return output[-1].strip() if output else "patch failed"
 
 

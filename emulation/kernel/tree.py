@@ -1,8 +1,9 @@
 """A kernel of a tree that somebody works in, compiled anew only where the tree has changed.
 
-The cache keeps a patched copy of each tree with its objects, in `trees/<key>/source`. A file is
-written there when its content differs, so `make` compiles what depends on it and nothing else. What
-the tree is called in the record of a kernel is its content, not its commit.
+The cache keeps a patched copy of the last tree of each series with its objects, in
+`trees/<key>/source`. A file is written there when its content differs, so `make` compiles what
+depends on it and nothing else, also for another tree of the series. What the tree is called in the
+record of a kernel is its content, not its commit.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def build(
     make.check_tools()
     ingredients = recipes.inputs(recipe, make.compiler_version() or "", make.SETTINGS)
     with lock(cache, lambda: progress("wait for another build", 0)):
-        place = cache / "trees" / _key(tree, ingredients)
+        place = cache / "trees" / _key(ingredients)
         place.mkdir(parents=True, exist_ok=True)
         log = place / "build.log"
         log.unlink(missing_ok=True)
@@ -100,10 +101,10 @@ def _check(tree: Path, cache: Path) -> None:
         raise KernelBuildError(what, str(cache), "set XDG_CACHE_HOME to another folder")
 
 
-def _key(tree: Path, ingredients: dict[str, Any]) -> str:
-    """Return the name of the kept copy. Make does not see when a compiler or profile changes."""
-    told = [str(tree), ingredients["compiler"], ingredients.get(recipes.PROFILE)]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+def _key(ingredients: dict[str, Any]) -> str:
+    """Return the name of a kept copy. Make does not see that a compiler or profile has changed."""
+    told = [ingredients["compiler"], ingredients.get(recipes.PROFILE)]
+    return f"{ingredients['series']}-{hashlib.sha256(json.dumps(told).encode()).hexdigest()[:8]}"
 
 
 def _about(tree: Path) -> dict[str, Any]:
@@ -168,14 +169,15 @@ def _update(tree: Path, names: list[str], place: Path, patched: dict[str, bytes]
     try:
         before = json.loads(memory.read_text())
     except (OSError, ValueError):
-        before = {"states": {}, "patched": []}
+        before = {"tree": "", "states": {}, "patched": []}
+    same_tree = before["tree"] == str(tree)
     old: States = before["states"]
     new: States = {}
     total = hashlib.sha256()
     for name in names:
         about = (tree / name).lstat()
         state = [about.st_mode, about.st_size, about.st_mtime_ns, about.st_ctime_ns]
-        if name in old and old[name][0] == state:
+        if same_tree and name in old and old[name][0] == state:
             new[name] = old[name]
             if name in before["patched"] and name not in patched:
                 _write_if_other(source / name, _content(tree / name), about.st_mode)
@@ -189,7 +191,8 @@ def _update(tree: Path, names: list[str], place: Path, patched: dict[str, bytes]
         _write_if_other(source / name, content, new[name][0][0] if name in new else _PLAIN)
     for name in {*old, *before["patched"]} - {*new, *patched}:
         (source / name).unlink(missing_ok=True)
-    memory.write_text(json.dumps({"states": new, "patched": sorted(patched)}))
+    known = {"tree": str(tree), "states": new, "patched": sorted(patched)}
+    memory.write_text(json.dumps(known))
     return total.hexdigest()
 
 

@@ -75,6 +75,17 @@ def test_only_what_has_changed_is_compiled_again(source: Tree) -> None:
     assert source.build() == first  # found by its content, and not built
 
 
+def test_another_tree_of_the_series_finds_the_objects(source: Tree, tmp_path: Path) -> None:
+    first = source.build()
+    other = Tree(tmp_path / "other", source.recipe, source.cache)
+    assert other.build() == first
+    other.write("net/codel.c", "of another\n")
+    assert compiled(other.build()) == ["net/codel.o"]
+    (source.path / "net/codel.c").write_text("mine\n")
+    assert source.build().path.read_text() == "good\npatched\nmine\n"
+    assert len(list(source.cache.glob("trees/*"))) == 1
+
+
 def test_a_file_that_a_patch_changes_is_patched_anew(source: Tree) -> None:
     hunk = "@@ -1,3 +1,4 @@\n 1\n+patched\n 2\n 3\n"
     (source.recipe / "patches/6.12/one.patch").write_text(

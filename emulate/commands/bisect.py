@@ -1,0 +1,114 @@
+"""`emulate bisect -- EXPERIMENT …`: which commit of Linux changed what runs measure.
+
+Search the commits between two of a checkout of Linux for the first with which a measured number is
+beyond a bound, by `git bisect run`: of each commit a kernel is built, of which only what differs is
+compiled, and the runs that the words behind '--' select (as for 'emulate run') are done with it. Of
+several runs the mean counts. A commit that does not build or boot is skipped. The checkout stays as
+it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from emulate.commands.run import add_length, add_selection, numbers, selection
+from emulation.errors import ConfigError, EmulationError
+from emulation.kernel.builder import Kernel
+from emulation.machine import rootfs
+from emulation.runs import bisect
+from emulation.runs.bisect import BAD, GOOD, LOG, PAGE, SKIP, Condition, Step
+from emulation.runs.index import run_file
+from emulation.runs.run import execute
+
+#: What git takes for the end of the search.
+_STOP = 255
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `emulate bisect`."""
+    parser.usage = "emulate bisect --good REF --bad REF --tree DIR --where TEXT -- EXPERIMENT …"
+    parser.add_argument("--good", required=True, metavar="REF", help="a commit without the change")
+    parser.add_argument("--bad", required=True, metavar="REF", help="a later one with it")
+    parser.add_argument("--tree", type=Path, required=True, help="a checkout of Linux")
+    parser.add_argument(
+        "--where", required=True, help="what holds at bad commits: 'induced_latency_ms > 60'"
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("bisect"),
+        help=f"a new folder for the runs, {LOG} and {PAGE} (default: %(default)s)",
+    )
+    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Search, print what was found, and return the exit status."""
+    condition = Condition.parse(args.where)
+    words = args.words[1:] if args.words[:1] == ["--"] else args.words
+    if not words:
+        raise ConfigError("names no experiment", "emulate bisect", "write it behind '--'")
+    _selected(words)
+    if args.output.exists():
+        raise ConfigError("is there already", f"--output {args.output}", "name a new folder")
+    args.output.mkdir(parents=True)
+    output = args.output.resolve()
+    plan = output / "plan.json"
+    plan.write_text(json.dumps([str(output), args.where, words]))
+
+    def check(place: Path) -> Step:
+        return _step(place, output, condition, words)
+
+    command = [sys.executable, "-P", "-m", "emulate.commands.bisect", str(plan)]
+    found = bisect.search(args.tree, args.good, args.bad, command, check)
+    about = {"runs": " ".join(words), "bad where": args.where}
+    about |= {"good": args.good, "bad": args.bad}
+    (output / PAGE).write_text(bisect.page(output / LOG, found, about))
+    print(found.strip())
+    print(f"note: {args.output / PAGE} has each step", file=sys.stderr)
+    return 0
+
+
+def _selected(words: list[str], kernel: str | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="emulate bisect --", add_help=False)
+    add_selection(parser)
+    add_length(parser)
+    selected = parser.parse_args(words)
+    if selected.kernel is not None:
+        raise ConfigError("are of each commit's kernel", "the runs", "leave out --kernel")
+    selected.kernel = kernel
+    return selected
+
+
+def _step(place: Path, output: Path, condition: Condition, words: list[str]) -> Step:
+    """Test what is checked out at `place`, and say so."""
+    data = output / "data"
+
+    def measured(kernel: Kernel) -> list[Mapping[str, float]]:
+        runs, root = selection(_selected(words, kernel.digest)), rootfs.build()
+        done = [execute(run, kernel, root, data, keep=output / "failed") for run in runs]
+        return [numbers(data)(run_file(data, result.provenance)) for result in done]
+
+    step = bisect.test(place, condition, measured, output / LOG)
+    said = step.why if step.value is None else f"{condition.name} {step.value:g}"
+    print(f"{step.commit} {step.verdict}: {said}  ({step.subject})", file=sys.stderr, flush=True)
+    return step
+
+
+def main() -> int:
+    """Test the commit in the current folder for `git bisect run`; return its exit status."""
+    output, where, words = json.loads(Path(sys.argv[1]).read_text())
+    try:
+        step = _step(Path.cwd(), Path(output), Condition.parse(where), words)
+    except EmulationError as error:
+        print(error, file=sys.stderr)
+        return _STOP
+    return {"good": GOOD, "bad": BAD, "skipped": SKIP}[step.verdict]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

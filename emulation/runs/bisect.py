@@ -1,0 +1,192 @@
+"""Which commit of a kernel changed what runs measure: `git bisect run`, a kernel and runs a step.
+
+The user's tree is not touched: the search has a worktree in the cache, at the same place each time,
+so that the objects of one commit are there for the next.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import operator
+import re
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from emulation.errors import ConfigError, EmulationError, GuestFailure, GuestHung, KernelBuildError
+from emulation.host.cache import cache_dir
+from emulation.kernel import tree
+from emulation.kernel.builder import Kernel
+
+#: What a step of `git bisect run` ends with, to go on.
+GOOD, BAD, SKIP = 0, 1, 125
+
+#: The record of the search, a line of JSON per tested commit, and its page.
+LOG, PAGE = "bisect.jsonl", "bisect.md"
+
+_OPERATORS = {
+    "<=": operator.le, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    "<": operator.lt, ">": operator.gt,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What holds where the commit is in that is looked for: a measured number, and a bound."""
+
+    name: str
+    sign: str
+    bound: float
+
+    @classmethod
+    def parse(cls, text: str) -> Condition:
+        """Return the condition of a text such as `induced_latency_ms > 60`."""
+        match = re.fullmatch(r"\s*(\w+)\s*([<>]=?|[=!]=)\s*(-?[\d.]+(?:e-?\d+)?)\s*", text)
+        try:
+            assert match is not None
+            return cls(match[1], match[2], float(match[3]))
+        except (AssertionError, ValueError):
+            todo = "write e.g. 'induced_latency_ms > 60'"
+            raise ConfigError(
+                "compares no number with a bound", f"--where '{text}'", todo
+            ) from None
+
+    def value(self, numbers: list[Mapping[str, float]]) -> float:
+        """Return the mean over runs of what the condition asks about."""
+        names = sorted(set.intersection(*(set(of_run) for of_run in numbers)))
+        if self.name not in names:
+            what = f"the runs do not measure '{self.name}'"
+            raise ConfigError(what, "--where", f"choose from {', '.join(names) or 'no other'}")
+        return fmean(of_run[self.name] for of_run in numbers)
+
+    def holds(self, value: float) -> bool:
+        """Return whether a value is that of a bad commit."""
+        return bool(_OPERATORS[self.sign](value, self.bound))
+
+
+@dataclass(frozen=True)
+class Step:
+    """A tested commit. It has no value where it could not be tested, for which `why` is."""
+
+    commit: str
+    subject: str
+    kernel: str
+    value: float | None
+    verdict: str  # good, bad or skipped
+    why: str
+
+
+#: Does the runs with a kernel, and returns what each measured.
+Measured = Callable[[Kernel], list[Mapping[str, float]]]
+
+
+def test(place: Path, condition: Condition, measured: Measured, log: Path) -> Step:
+    """Test the commit that is checked out at `place`; append it to the `log`.
+
+    One that does not build, or whose guest fails, is skipped. Raises other errors.
+    """
+    commit, _, subject = git(place, "log", "-1", "--format=%h %s").strip().partition(" ")
+    kernel, value, why = "", None, ""
+    try:
+        built = tree.build(place)
+        kernel, value = built.digest, condition.value(measured(built))
+    except (KernelBuildError, GuestFailure, GuestHung) as error:
+        why = str(error)
+    verdict = "skipped" if value is None else "bad" if condition.holds(value) else "good"
+    step = Step(commit, subject, kernel, value, verdict, why)
+    with log.open("a") as file:
+        file.write(json.dumps(asdict(step)) + "\n")
+    return step
+
+
+def search(
+    source: Path, good: str, bad: str, command: list[str], check: Callable[[Path], Step]
+) -> str:
+    """Return what git says of the first bad commit between two of the tree `source`.
+
+    That is several where those between are skipped. `check` tests what is checked out, and
+    `command` does so for git. Raises `ConfigError` where the ends are not as they are called.
+    """
+    refs = {"bad": bad, "good": good}
+    commits = {name: _commit(source, name, ref) for name, ref in refs.items()}
+    with worktree(source, commits["bad"]) as place:
+        for name, commit in commits.items():
+            git(place, "checkout", "--quiet", "--detach", commit)
+            step = check(place)
+            if step.verdict != name:
+                told = step.why or f"is {step.verdict}: {step.value:g}"
+                todo = "choose two commits that differ"
+                raise ConfigError(told, f"--{name} {refs[name]}", todo)
+        git(place, "bisect", "start", *commits.values())
+        result = subprocess.run(
+            ["git", "bisect", "run", *command], cwd=place, capture_output=True, text=True
+        )
+        _, one_of, listed = result.stdout.partition("The first bad commit could be any of:")
+        if one_of:
+            names = re.findall(r"^[0-9a-f]{40}$", listed, re.MULTILINE)
+            return "\n".join(["one of these, as some could not be tested:", *names])
+        if "is the first bad commit" not in result.stdout:
+            raise EmulationError(_last(result.stderr, result.stdout), "git bisect run")
+        return git(
+            place, "show", "--no-patch", "--format=%H%n%n    %s%n%n%an, %ad", "refs/bisect/bad"
+        )
+
+
+def _commit(source: Path, name: str, ref: str) -> str:
+    """Return the commit that `ref` is in the user's tree; in the worktree, HEAD is another."""
+    if not (source / ".git").exists():
+        raise ConfigError("is no checkout of git", f"--tree {source}", "name one of Linux")
+    try:
+        return git(source, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").strip()
+    except ConfigError:
+        raise ConfigError("is no commit", f"--{name} {ref}", "see: git log") from None
+
+
+def _last(*texts: str) -> str:
+    lines = [line for text in texts for line in text.strip().splitlines()[-3:]]
+    return "; ".join(lines) or "it failed"
+
+
+@contextmanager
+def worktree(source: Path, commit: str) -> Iterator[Path]:
+    """Give a worktree of `source` with a commit; its place is the same each time."""
+    key = hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:16]
+    place = cache_dir("kernel") / "trees" / f"bisect-{key}"
+    _remove(source, place)
+    git(source, "worktree", "add", "--quiet", "--detach", str(place), commit)
+    try:
+        yield place
+    finally:
+        _remove(source, place)
+
+
+def _remove(source: Path, place: Path) -> None:
+    if place.exists():
+        git(source, "worktree", "remove", "--force", str(place))
+    git(source, "worktree", "prune")
+
+
+def git(place: Path, *words: str) -> str:
+    """Return what git prints in a folder; raise `ConfigError` with its reason where it fails."""
+    result = subprocess.run(["git", "-C", place, *words], capture_output=True, text=True)
+    if result.returncode:
+        raise ConfigError(_last(result.stderr, result.stdout), f"git {words[0]} in {place}")
+    return result.stdout
+
+
+def page(log: Path, found: str, about: dict[str, Any]) -> str:
+    """Return the record of a search in Markdown."""
+    steps = [Step(**json.loads(line)) for line in log.read_text().splitlines()]
+    lines = ["# Bisect", "", *(f"- {name}: `{value}`" for name, value in about.items()), ""]
+    lines += ["| commit | subject | kernel | value | verdict |", "| --- | --- | --- | --- | --- |"]
+    for step in steps:
+        value = "" if step.value is None else f"{step.value:.6g}"
+        verdict = f"{step.verdict}: {step.why}" if step.why else step.verdict
+        cells = (step.commit, step.subject, step.kernel, value, verdict)
+        lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
+    return "\n".join([*lines, "", "The first bad commit:", "", found.strip(), ""])

@@ -1,0 +1,176 @@
+"""emulation.runs.bisect: on a tree of git in which three commits change codel."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from emulate import cli
+from emulation.errors import ConfigError, KernelBuildError
+from emulation.kernel import tree
+from emulation.kernel.builder import Kernel
+from emulation.runs import bisect
+from emulation.runs.bisect import Condition, Step
+
+CONDITION = Condition.parse("latency_ms < 60")
+INTERVALS = ["100", "100 again", "50", "50 again"]
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ("-c", "user.name=N", "-c", "user.email=n@example.invalid")
+    command = ["git", "-C", folder, *who, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with a commit of each of `INTERVALS`, and with a change that is not committed."""
+    folder = tmp_path / "linux"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    for number, interval in enumerate(INTERVALS):
+        (folder / "codel.c").write_text(f"{interval}\n")
+        git(folder, "add", "codel.c")
+        git(folder, "commit", "-qm", f"interval {interval}")
+        git(folder, "tag", f"v{number}")
+    (folder / "codel.c").write_text("mine\n")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(tree, "build", built)
+    return folder
+
+
+def built(place: Path) -> Kernel:
+    """Stands for the kernel of what is checked out; what it says of intervals is in its path."""
+    text = (place / "codel.c").read_text().split()[0]
+    if text == "broken":
+        raise KernelBuildError("the build failed: codel.c:1:1: error: not a number")
+    return Kernel(Path(text), "0" * 16, "6.12.7", "6.12", {})
+
+
+def measured(kernel: Kernel) -> list[Mapping[str, float]]:
+    interval = float(kernel.path.name)
+    return [{"latency_ms": interval - 1}, {"latency_ms": interval + 1}]
+
+
+#: What git runs in the worktree: as the command does, but without kernels and guests.
+SCRIPT = """\
+import sys
+from pathlib import Path
+from emulation.kernel import tree
+from emulation.runs import bisect
+from tests.emulation.runs import test_bisect as here
+tree.build = here.built
+step = bisect.test(Path.cwd(), here.CONDITION, here.measured, Path(sys.argv[1]))
+sys.exit({"good": 0, "bad": 1, "skipped": 125}[step.verdict])
+"""
+
+
+def search(source: Path, good: str, bad: str) -> str:
+    log = source.with_name("bisect.jsonl")
+
+    def check(place: Path) -> Step:
+        return bisect.test(place, CONDITION, measured, log)
+
+    root = Path(__file__).parents[3]
+    words = [
+        sys.executable,
+        "-c",
+        f"import sys\nsys.path.insert(0, {str(root)!r})\n{SCRIPT}",
+        str(log),
+    ]
+    return bisect.search(source, good, bad, words, check)
+
+
+def steps_of(source: Path) -> list[Step]:
+    log = source.with_name("bisect.jsonl").read_text()
+    return [Step(**json.loads(line)) for line in log.splitlines()]
+
+
+def test_the_first_bad_commit_is_found_and_the_checkout_left_alone(source: Path) -> None:
+    found = search(source, "v0", "v3")
+    assert found.split()[0] == git(source, "rev-parse", "v2")
+    assert "interval 50\n" in found
+    assert (source / "codel.c").read_text() == "mine\n"
+    assert git(source, "worktree", "list").count("\n") == 0
+    steps = steps_of(source)
+    assert [(step.subject, step.value, step.verdict) for step in steps[:2]] == [
+        ("interval 50 again", 50, "bad"),
+        ("interval 100", 100, "good"),
+    ]
+    assert {step.subject: step.verdict for step in steps[2:]}["interval 50"] == "bad"
+    page = bisect.page(source.with_name("bisect.jsonl"), found, {"runs": "mine/first"})
+    assert (
+        f"| {git(source, 'rev-parse', '--short', 'v0')} | interval 100 | {'0' * 16} | 100 | good |"
+        in page
+    )
+    assert search(source, "v0", "v3") == found
+
+
+def test_a_commit_that_does_not_build_is_skipped_and_told(source: Path) -> None:
+    git(source, "checkout", "-qf", "v0")
+    for interval in ("broken", "50 mended", "50 more"):
+        (source / "codel.c").write_text(f"{interval}\n")
+        git(source, "commit", "-qam", f"interval {interval}")
+    found = search(source, "v0", "HEAD").splitlines()
+    assert found[0] == "one of these, as some could not be tested:"
+    assert set(found[1:]) == {git(source, "rev-parse", name) for name in ("HEAD~1", "HEAD~2")}
+    steps = steps_of(source)
+    assert [(step.value, step.verdict) for step in steps if step.subject == "interval broken"] == [
+        (None, "skipped")
+    ]
+    assert "error: not a number" in next(step.why for step in steps if step.verdict == "skipped")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "message"),
+    [
+        ("v2", "v3", r"--good v2: is bad: 50; choose two commits that differ"),
+        ("v0", "v1", r"--bad v1: is good: 100"),
+        ("v0", "gone", r"--bad gone: is no commit"),
+    ],
+)
+def test_ends_that_are_not_as_they_are_called(
+    source: Path, good: str, bad: str, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        search(source, good, bad)
+
+
+@pytest.mark.parametrize("text", ["", "latency", "latency_ms > ", "latency_ms = 3", "1 < 2 < 3"])
+def test_a_condition_that_is_none(text: str) -> None:
+    with pytest.raises(ConfigError, match="compares no number with a bound"):
+        Condition.parse(text)
+
+
+def test_a_number_that_no_run_measures_is_named() -> None:
+    condition = Condition.parse(" goodput_mbps>=-1.5e-3")
+    assert (condition.sign, condition.bound) == (">=", -0.0015)
+    with pytest.raises(ConfigError, match="do not measure 'goodput_mbps'; choose from a, b"):
+        condition.value([{"a": 1.0, "b": 2.0, "c": 3.0}, {"a": 1.0, "b": 2.0}])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "names no experiment"),
+        (["gbw2015/rrul", "--kernel", "6.12"], "the runs: are of each commit's kernel"),
+        (["gbw2015/rrul", "--link", "10/1"], "there: is there already"),
+    ],
+)
+def test_what_is_refused_before_a_kernel_is_built(
+    words: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("there").mkdir()
+    ends = ["--good", "a", "--bad", "b", "--tree", ".", "--where", "x > 1", "--output", "there"]
+    assert cli.main(["bisect", *ends, "--", *words]) == ConfigError.exit_status
+    assert message in capsys.readouterr().err
