@@ -98,7 +98,7 @@ def _file(module: str, root: Path) -> Path:
 
 
 def own_code(folder: Path, *names: str) -> list[Path]:
-    """The files of the modules or packages `names` of the study in `folder`."""
+    """Return the files of the modules or packages `names` of the study in `folder`."""
     patterns = [f"{name}{end}" for name in names for end in (".py", "/*.py")]
     return sorted(path for pattern in patterns for path in folder.glob(pattern))
 

@@ -161,7 +161,7 @@ class Printed(Check):
         return f"{self.value:g} ± {self.value - self.low:.2g}{unit} as printed"
 
     def distance(self, value: float) -> str:
-        """How far `value` is from the printed one: "12 % less"."""
+        """Return how far `value` is from the printed one: "12 % less"."""
         if self.value == 0:
             return "nothing is printed"
         share = 100 * (value / self.value - 1)
@@ -219,13 +219,13 @@ def some(*parts: Condition) -> Some:
 
 
 def setting(what: str) -> Lacking:
-    """A statement that is not about a result."""
+    """Return a statement that is not about a result."""
     return Lacking(what, "setting")
 
 
 def read_back(what: str) -> Lacking:
-    """A setting that the study has as the paper prints it, and that each run compares with what the
-    rig says before it starts."""
+    """Return a setting that the study has as the paper prints it, and that each run compares with
+    what the rig says before it starts."""
     return Lacking(what, "read back")
 
 
@@ -252,7 +252,7 @@ def near(cells: Cells, value: float, factor: float, margin: float) -> Checks:
 
 
 def printed(quantity: Cells, value: float, error: float, *, step: float = 0.0) -> Printed:
-    """The mean agrees with a printed `value`, see Printed."""
+    """Ask that the mean agrees with a printed `value`, see Printed."""
     return Printed(VALUE, (*quantity,), value=value, error=error, step=step)
 
 
@@ -335,13 +335,13 @@ def _where(quantity: Quantity) -> str:
 
 
 def _place(quantity: Quantity) -> str:
-    """The cell without its qdisc; RRUL goes without saying."""
+    """Return the cell without its qdisc; RRUL goes without saying."""
     experiment = "" if quantity.experiment == "rrul" else quantity.experiment
     return ", ".join(part for part in (experiment, quantity.link, quantity.cc) if part)
 
 
 def _parts(quantities: tuple[Quantity, ...]) -> list[str]:
-    """The qdiscs, with what else differs between two quantities."""
+    """Return the qdiscs, with what else differs between two quantities."""
     first = quantities[0]
     names = []
     for quantity in quantities:

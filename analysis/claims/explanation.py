@@ -42,7 +42,8 @@ class Variation:
         return pd.concat(parts).assign(era=self.era)
 
     def cells(self, table: pd.DataFrame, cc: str) -> tuple[set[Cell], set[Cell]]:
-        """The cells of its experiments in the era that it varies, and those of them with runs."""
+        """Return the cells of its experiments in the era that it varies, and those of them with
+        runs."""
         own = table[(table["era"] == self.era) & table["experiment"].isin(list(self.experiments))]
         all_of_them = _cells(own[own["cc"] == cc])
         varied = self.measured(table)

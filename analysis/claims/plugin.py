@@ -35,7 +35,7 @@ REMEDY: Final = "Correct it; docs/claims.md says what belongs there"
 
 
 def rules_of(study: StudyFolder) -> Rules:
-    """The rules of a study; none where it has no such code.
+    """Return the rules of a study; none where it has no such code.
 
     Raises DataError, with file and line, where the code fails, and where it defines something else
     or asks for a metric or a cell that there is not; so do the rules that are functions as they are
@@ -58,7 +58,7 @@ def rules_of(study: StudyFolder) -> Rules:
 def _making(
     study: StudyFolder, path: Path, claim: str, rule: Callable[[Claim], Any]
 ) -> Callable[[Claim], Condition]:
-    """A rule that makes a condition of what its claim prints; the condition is checked."""
+    """Return a rule that makes a condition of what its claim prints; the condition is checked."""
 
     def make(of: Claim) -> Condition:
         with as_data_error(), code.blamed(study.folder, f"RULES[{claim!r}] fails: ", path):
@@ -69,7 +69,7 @@ def _making(
 
 
 def _checked(study: StudyFolder, path: Path, claim: str, rule: Any) -> Condition:
-    """`rule`, a condition whose metrics and cells all exist; raises DataError for others."""
+    """`rule`, a condition whose metrics and cells all exist; raise DataError for others."""
     fault = next(_faults(rule, study), None)
     if fault is not None:
         wrong, todo = fault
@@ -79,7 +79,7 @@ def _checked(study: StudyFolder, path: Path, claim: str, rule: Any) -> Condition
 
 
 def _variations(path: Path, module: ModuleType) -> tuple[Variation, ...]:
-    """Those of the study; raises DataError where an experiment of an era has two."""
+    """Return those of the study; raise DataError where an experiment of an era has two."""
     variations = tuple(getattr(module, "VARIATIONS", ()))
     taken: set[tuple[str, str]] = set()
     for variation in variations:
@@ -94,7 +94,7 @@ def _variations(path: Path, module: ModuleType) -> tuple[Variation, ...]:
 
 
 def _faults(rule: Any, study: StudyFolder) -> Iterator[tuple[str, str]]:
-    """What is wrong with a rule, each with what to do."""
+    """Yield what is wrong with a rule, each with what to do."""
     match rule:
         case Lacking() | Same():
             return
@@ -111,8 +111,8 @@ def _faults(rule: Any, study: StudyFolder) -> Iterator[tuple[str, str]]:
 
 
 def _misnamed(quantity: Quantity, study: StudyFolder) -> Iterator[tuple[str, str]]:
-    """What a quantity names that there is not. Only cells of the study count, as others are run for
-    nobody who does not ask for them."""
+    """Yield what a quantity names that there is not. Only cells of the study count, as others are
+    run for nobody who does not ask for them."""
     by_label = _points(study)
     points_of = by_label.get(quantity.experiment, ())
     names = [
@@ -138,7 +138,7 @@ def _misnamed(quantity: Quantity, study: StudyFolder) -> Iterator[tuple[str, str
 
 @cache
 def _points(study: StudyFolder) -> Mapping[str, Sequence[Point]]:
-    """The points of its experiments, by their labels."""
+    """Return the points of its experiments, by their labels."""
     points: dict[str, list[Point]] = {}
     for point in (point for experiment in study.about.experiments for point in experiment.points):
         points.setdefault(point.label, []).append(point)

@@ -90,7 +90,7 @@ class Explorer:
         self._announce()
 
     def choice(self) -> Choice:
-        """What the widgets say; raises `UnitError` for what is no quantity."""
+        """Return what the widgets say; raise `UnitError` for what is no quantity."""
         value = {name: widget.value for name, widget in self.inputs.items()}
         return replace(
             self._choice,
@@ -263,7 +263,7 @@ def _inputs(first: Choice) -> dict[str, Any]:
 
 
 def _dropdown(description: str, first: str, known: Mapping[str, str]) -> widgets.Dropdown:
-    """What is `known`, title by value, and what is chosen at first, known or not."""
+    """Return what is `known`, title by value, and what is chosen at first, known or not."""
     options = [(title, value) for value, title in {**known, first: known.get(first, first)}.items()]
     layout = widgets.Layout(width="18em")
     return widgets.Dropdown(
@@ -276,7 +276,7 @@ def _wrapping() -> widgets.Layout:
 
 
 def _table(columns: Mapping[str, reference.Values]) -> str:
-    """The columns side by side, one row per quantity; a dash where there is no value."""
+    """Return the columns side by side, one row per quantity; a dash where there is no value."""
     head = "".join(f"<th>{html.escape(label)}</th>" for label in columns)
     rows = "".join(
         f"<tr><td>{title}</td>"

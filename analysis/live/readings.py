@@ -74,7 +74,8 @@ class Beside(NamedTuple):
 
 
 def readings(outputs: Mapping[str, str]) -> Readings:
-    """What the tools say; `outputs` have the command line as their first line (guest/live.py)."""
+    """Return what the tools say; `outputs` have the command line as their first line
+    (guest/live.py)."""
     pings: list[tuple[float, float]] = []
     netperf: list[tuple[str, str]] = []
     for text in outputs.values():
@@ -102,7 +103,7 @@ def _flow(direction: str, said: str, start: float) -> Flow:
 
 
 def goodput(flows: Iterable[Flow], direction: str) -> tuple[Floats, Floats]:
-    """Times (s) and the sum of the flows' rates (Mbit/s), in means over SMOOTH_S.
+    """Return times (s) and the sum of the flows' rates (Mbit/s), in means over SMOOTH_S.
 
     Ends where the flow that has reported least ends. A flow is 0 before its first report's span.
     """
@@ -147,7 +148,7 @@ def figure(
     length_s: float,
     beside: Sequence[Beside] = (),
 ) -> Figure:
-    """Goodput and round trip over time, and the run as a point of latency by goodput.
+    """Draw goodput and round trip over time, and the run as a point of latency by goodput.
 
     `rates_mbit_s` are those of the link, download and upload. Axes of time are as long as the run
     will be, so that a plot grows to the right.
@@ -166,7 +167,7 @@ def figure(
 
 
 def png(drawn: Figure) -> bytes:
-    """The figure as a picture."""
+    """Return the figure as a picture."""
     file = BytesIO()
     drawn.savefig(file, format="png", dpi=100)
     return file.getvalue()

@@ -15,7 +15,7 @@ Values = Mapping[str, float]
 
 
 def published(cell: Point, table: Path) -> Values:
-    """The values of the cell in a table of published ones; empty where it has none.
+    """Return the values of the cell in a table of published ones; empty where it has none.
 
     Raises DataError where the file cannot be read.
     """
@@ -29,7 +29,7 @@ def published(cell: Point, table: Path) -> Values:
 
 
 def shipped(paper: str, cell: Point, era: str, data: Path) -> tuple[int, Values]:
-    """How many runs of the cell the folder `data` has, and the medians over them.
+    """Return how many runs of the cell the folder `data` has, and the medians over them.
 
     (0, nothing) where there is none. Raises DataError for runs that cannot be read.
     """

@@ -16,7 +16,7 @@ from analysis.runs import study
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
+    """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m analysis.measures", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("data"), help="where runs are")
     study.add_option(parser)

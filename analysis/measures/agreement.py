@@ -27,7 +27,7 @@ def spread(
     repetitions: int = REPETITIONS,
     median: bool = False,
 ) -> Floats:
-    """How far the mean of so many `repetitions` may lie from that of ours, by chance alone.
+    """Return how far the mean of so many `repetitions` may lie from that of ours, by chance alone.
 
     Half the 95 % prediction interval (Student's t) from the standard deviation `std` of our
     `seeds`, in its unit; NaN of one seed. That of medians is wider by a factor of 1.25.
@@ -40,15 +40,15 @@ def spread(
 
 
 def allowed(reading_error: ArrayLike, spread: ArrayLike) -> Floats:
-    """The larger of the two; of one seed, which has no spread, the reading error."""
+    """Return the larger of the two; of one seed, which has no spread, the reading error."""
     return np.fmax(np.asarray(reading_error, dtype=np.float64), spread)
 
 
 def factor(
     ratios: ArrayLike, printed: float, reading_error: float, *, repetitions: int = REPETITIONS
 ) -> float:
-    """The factor by which a `printed` ratio may differ from ours, either way, of the `ratios` of
-    our seeds: as `allowed`, in logarithms."""
+    """Return the factor by which a `printed` ratio may differ from ours, either way, of the
+    `ratios` of our seeds: as `allowed`, in logarithms."""
     logs = np.log(np.asarray(ratios, dtype=np.float64))
     reading = np.log1p(reading_error / printed)
     reach = (
@@ -58,16 +58,16 @@ def factor(
 
 
 def unseen(step: float, seeds: int) -> float:
-    """How much of an event there may be of which no seed has any; `step` is what one of them makes
-    of a run's value, a packet of those sent for instance (the rule of three)."""
+    """Return how much of an event there may be of which no seed has any; `step` is what one of them
+    makes of a run's value, a packet of those sent for instance (the rule of three)."""
     return NONE_SEEN * step / seeds
 
 
 def agrees(
     ours: ArrayLike, printed: ArrayLike, reading_error: ArrayLike, spread: ArrayLike
 ) -> pd.arrays.BooleanArray:
-    """Whether each of the values, shape (n,), agrees; missing where there is none, or one seed that
-    is outside of the reading error."""
+    """Return whether each of the values, shape (n,), agrees; missing where there is none, or one
+    seed that is outside of the reading error."""
     difference = np.abs(np.asarray(ours, dtype=np.float64) - np.asarray(printed, dtype=np.float64))
     inside = difference <= allowed(reading_error, spread)
     unknown = np.isnan(difference) | (~inside & np.isnan(spread))

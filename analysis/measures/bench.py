@@ -70,7 +70,7 @@ METRICS: Final = {
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """Metrics of one run by their names in `METRICS`; raises DataError when it cannot be used."""
+    """Metrics of one run by their names in `METRICS`; raise DataError when it cannot be used."""
     return measure_flent(read_flent(run.data), run)
 
 
@@ -86,8 +86,8 @@ def measure_flent(flent: FlentFile, run: RunFile) -> dict[str, float]:
 
 
 def window_of(flent: FlentFile, run: RunFile) -> tuple[float, float]:
-    """Begin and end of what most numbers of the run are about, in flent's time; DataError for a
-    length of which nobody has said."""
+    """Return the begin and the end of what most numbers of the run are about, in flent's time;
+    DataError for a length of which nobody has said."""
     if flent.length_s not in WINDOWS:
         lengths = ", ".join(f"{length:g}" for length in WINDOWS)
         what = f"a load of {flent.length_s:g} s, and windows for {lengths} s alone"
@@ -127,7 +127,8 @@ def latencies(
 def goodputs(
     flent: FlentFile, window: tuple[float, float], load: tuple[float, float]
 ) -> dict[str, float]:
-    """Payload in Mbit/s: sums of each direction, named flows, and Jain's index of the flows."""
+    """Return the payload in Mbit/s: sums of each direction, named flows, and Jain's index of the
+    flows."""
     values: dict[str, float] = {}
     for kind, direction in DIRECTIONS.items():
         flows = [series for series in flent.series if series.kind == kind]
@@ -149,7 +150,7 @@ def goodputs(
 
 
 def _mean(values: Floats) -> float:
-    """The mean; 0 of a flow that never came to anything in the window."""
+    """Return the mean; 0 of a flow that never came to anything in the window."""
     return float(values.mean()) if values.size else 0.0
 
 
@@ -200,13 +201,14 @@ def _rise(counter: pd.Series) -> float:
 
 
 def _share(events: pd.Series, sent: pd.Series, *, lost: bool) -> float:
-    """Percent of all packets: of those sent, and of the `events`, too, where these were lost."""
+    """Return the percentage of all packets: of those sent, and of the `events`, too, where these
+    were lost."""
     of = float(sent.iloc[-1]) + (float(events.iloc[-1]) if lost else 0.0)
     return 100 * float(events.iloc[-1]) / of if of else 0.0
 
 
 def _connections(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
-    """The sender's view of one upload's connection; nothing where no probe was there."""
+    """Return the sender's view of one upload's connection; nothing where no probe was there."""
     table = samples(run, "sockets")
     if table is None:
         return {}
@@ -227,7 +229,7 @@ def _connections(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
 
 
 def samples(run: RunFile, probe: str) -> pd.DataFrame | None:
-    """The table of a probe beside the run, with `time_s` of flent; None without one."""
+    """Return the table of a probe beside the run, with `time_s` of flent; None without one."""
     path = run.provenance.with_name(f"{run.provenance.stem}.{probe}.parquet")
     if not path.is_file():
         return None

@@ -30,21 +30,22 @@ METRICS: Final = {
 
 
 def jain(goodputs: ArrayLike) -> float:
-    """Jain's fairness index: 1 where all are equal, 1/n where one of n has all (R. Jain, D. Chiu,
-    W. Hawe, "A quantitative measure of fairness", DEC-TR-301, 1984). NaN where all are zero."""
+    """Return Jain's fairness index: 1 where all are equal, 1/n where one of n has all (R. Jain, D.
+    Chiu, W. Hawe, "A quantitative measure of fairness", DEC-TR-301, 1984). NaN where all are
+    zero."""
     x = np.asarray(goodputs, dtype=np.float64)
     squares = float((x**2).sum())
     return float(x.sum()) ** 2 / (x.size * squares) if squares else float("nan")
 
 
 def flow_column(base_rtt_ms: float) -> str:
-    """The column of a flow's goodput: `goodput_10ms_mbit_s`."""
+    """Return the column of a flow's goodput: `goodput_10ms_mbit_s`."""
     return f"goodput_{base_rtt_ms:g}ms_mbit_s"
 
 
 def run_fairness(data: Dataset) -> pd.DataFrame:
-    """One row per run: RUN, jain_index of the uploads' goodputs over the whole run, their sum, and
-    the goodput of each in Mbit/s, `goodput_<round trip>ms_mbit_s`."""
+    """Return one row per run: RUN, jain_index of the uploads' goodputs over the whole run, their
+    sum, and the goodput of each in Mbit/s, `goodput_<round trip>ms_mbit_s`."""
     uploads = data.flows[data.flows["kind"] == "tcp_upload"]
     wide = uploads.pivot_table(
         index="run", columns="base_rtt_ms", values="goodput_mbit_s", aggfunc="sum", observed=True
@@ -59,12 +60,12 @@ def run_fairness(data: Dataset) -> pd.DataFrame:
 
 
 def round_trips(data: Dataset) -> list[float]:
-    """The base round trips of the flows in ms, in ascending order."""
+    """Return the base round trips of the flows in ms, in ascending order."""
     return sorted(float(rtt) for rtt in set(data.flows["base_rtt_ms"]))
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """Jain's index, total goodput and that of each flow."""
+    """Return Jain's index, total goodput and that of each flow."""
     data = read_runs([run], kinds=TCP_KINDS, jobs=1)
     row = run_fairness(data).iloc[0]
     flows = [flow_column(rtt) for rtt in round_trips(data)]

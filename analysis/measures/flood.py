@@ -22,7 +22,8 @@ METRICS: Final = {
 
 
 def probes_ms(data: Dataset) -> pd.Series:
-    """Mean round trip in ms of each run under load: the mean over probes of their means."""
+    """Return the mean round trip in ms of each run under load: the mean over probes of their
+    means."""
     loaded = in_window(data.samples, data.runs, "loaded")
     pings = loaded[loaded["kind"].isin(PING_KINDS)]
     by_probe = pings.groupby(["run", "series"], observed=True)["rtt_ms"].mean()
@@ -30,8 +31,8 @@ def probes_ms(data: Dataset) -> pd.Series:
 
 
 def run_numbers(data: Dataset) -> pd.DataFrame:
-    """One row per run: PER_RUN, LATENCY in ms, TOTAL in Mbit/s (both directions; NaN without TCP)
-    and SILENT, the share of flent's steps under load in % that have no answer to a ping.
+    """Return one row per run: PER_RUN, LATENCY in ms, TOTAL in Mbit/s (both directions; NaN without
+    TCP) and SILENT, the share of flent's steps under load in % that have no answer to a ping.
 
     flent interpolates over a ping or two that get lost, so that SILENT is less than the loss.
     Raises DataError for a run without any answer under load.

@@ -83,7 +83,8 @@ def read_run(file: RunFile) -> list[dict[str, Any]]:
 
 
 def drop_shares(sources: Mapping[str, Mapping[str, int]]) -> list[float]:
-    """The share of its packets that each source lost; equal if drops are in proportion to packets.
+    """Return the share of its packets that each source lost; equal if drops are in proportion to
+    packets.
 
     A source is a bulk transfer, a flow of constant bit rate, all uploads or all web sessions
     (K. Nichols, V. Jacobson, "Controlling Queue Delay", 2012, Metrics: "per source").
@@ -113,8 +114,9 @@ def _queue(direction: str, told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def steps(file: RunFile, direction: str = "forward") -> pd.DataFrame:
-    """A row per step of the load: time_s at its end, least_ms, median_ms and longest_ms of the
-    delay (NaN where nothing was sent), mbit_s, dropped, and kilobytes sent since the load began."""
+    """Return a row per step of the load: time_s at its end, least_ms, median_ms and longest_ms of
+    the delay (NaN where nothing was sent), mbit_s, dropped, and kilobytes sent since the load
+    began."""
     series = read_series(file.data)
     try:
         time_s = series["time_s"][1:]
@@ -136,7 +138,7 @@ def steps(file: RunFile, direction: str = "forward") -> pd.DataFrame:
 
 
 def below_percent(table: pd.DataFrame, most_ms: float) -> float:
-    """Percent of the steps in which no packet had waited as long as `most_ms`.
+    """Return the percentage of the steps in which no packet had waited as long as `most_ms`.
 
     K. Nichols and V. Jacobson give this of "the total simulation time" (Dynamic Links).
     """
@@ -144,19 +146,21 @@ def below_percent(table: pd.DataFrame, most_ms: float) -> float:
 
 
 def longest_ms(table: pd.DataFrame, at_s: float, within_s: float = 10.0) -> float:
-    """The longest delay of the `within_s` after `at_s`."""
+    """Return the longest delay of the `within_s` after `at_s`."""
     after = table[(table["time_s"] > at_s) & (table["time_s"] <= at_s + within_s)]
     return float(after["longest_ms"].max())
 
 
 def first_drop_ms(table: pd.DataFrame, at_s: float) -> float:
-    """From `at_s` to the end of the first step in which a packet was dropped; NaN for none."""
+    """Return the time from `at_s` to the end of the first step in which a packet was dropped; NaN
+    for none."""
     dropping = table[(table["time_s"] > at_s + 1e-9) & (table["dropped"] > 0)]
     return 1000 * float(dropping["time_s"].iloc[0] - at_s) if len(dropping) else float("nan")
 
 
 def measure(run: RunFile) -> Mapping[str, float]:
-    """Numbers of the queue forward and, where it was followed, of the one back; raises DataError.
+    """Return numbers of the queue forward and, where it was followed, of the one back; raises
+    DataError.
 
     What a run has none of is left out: Jain's index where nothing was dropped.
     """
@@ -175,7 +179,7 @@ def measure(run: RunFile) -> Mapping[str, float]:
 
 
 def measure_dynamic(run: RunFile) -> Mapping[str, float]:
-    """The same of a link whose rate changes, and how the queue took the changes."""
+    """Return the same of a link whose rate changes, and how the queue took the changes."""
     told = read_record(run)
     forward = [one for one in told["changes"] if one["port"].startswith("left ")]
     at = [0.0, *(float(one["at_s"]) for one in forward)]
@@ -200,7 +204,7 @@ def measure_dynamic(run: RunFile) -> Mapping[str, float]:
 
 
 def _inside(table: pd.DataFrame, moments: list[float]) -> "pd.Series[bool]":
-    """Whether a step lies within `AFTER_S` after one of `moments`."""
+    """Return whether a step lies within `AFTER_S` after one of `moments`."""
     inside = pd.Series(data=False, index=table.index)
     for at in moments:
         inside |= (table["time_s"] > at) & (table["time_s"] <= at + AFTER_S)
@@ -221,7 +225,8 @@ def _megabytes(table: pd.DataFrame, rises: list[float]) -> dict[str, float]:
 
 
 def _full_percent(table: pd.DataFrame, at: list[float], mbit_s: list[float], buffer: int) -> float:
-    """Percent of the steps in which a packet waited half of what a full buffer takes, or more.
+    """Return the percentage of the steps in which a packet waited half of what a full buffer takes,
+    or more.
 
     Without the `AFTER_S` after each change, at whose begin the buffer has another delay.
     """

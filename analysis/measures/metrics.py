@@ -64,8 +64,8 @@ def run_metrics(
     latency: LatencyDefinition = "mean_minus_base",
     goodput: GoodputDefinition = "transferred",
 ) -> pd.DataFrame:
-    """One row per run: run, era, link, qdisc, cc, seed, two goodputs in Mbit/s, mean_rtt_ms and
-    induced_latency_ms.
+    """Return one row per run: run, era, link, qdisc, cc, seed, two goodputs in Mbit/s, mean_rtt_ms
+    and induced_latency_ms.
 
     Goodput of a direction is the sum over its flows: the paper plots about 90 Mbit/s for four
     flows on a 100 Mbit/s link . Only TCP payload counts, not the probes (Sec. 3).
@@ -113,7 +113,7 @@ def run_metrics(
 
 
 def _round_trips(samples: pd.DataFrame, probe: Probe) -> pd.Series:
-    """The mean round trip in ms of the probes at each step, by run and time_s."""
+    """Return the mean round trip in ms of the probes at each step, by run and time_s."""
     require_one("probe", probe, get_args(Probe))
     wanted = PING_KINDS if probe == "all" else (probe,)
     chosen = samples[samples["kind"].isin(wanted)]
@@ -121,8 +121,8 @@ def _round_trips(samples: pd.DataFrame, probe: Probe) -> pd.Series:
 
 
 def in_window(samples: pd.DataFrame, runs: pd.DataFrame, window: Window) -> pd.DataFrame:
-    """Rows of `samples` that lie in the window of their run, ends included; DataError for another
-    window."""
+    """Return rows of `samples` that lie in the window of their run, ends included; DataError for
+    another window."""
     require_one("window", window, get_args(Window))
     if window == "full":
         return samples
@@ -137,7 +137,7 @@ def in_window(samples: pd.DataFrame, runs: pd.DataFrame, window: Window) -> pd.D
 
 
 def confidence_interval(values: ArrayLike) -> Interval:
-    """Mean of independent runs with Student's t interval of 95 %.
+    """Return the mean of independent runs with Student's t interval of 95 %.
 
     With one value there is no interval: the bounds are NaN. Raises ValueError for no value.
     """
@@ -172,11 +172,11 @@ def means(
 
 
 def cell_metrics(per_run: pd.DataFrame, metrics: Sequence[Column] = COLUMNS) -> pd.DataFrame:
-    """One row per cell and metric: era, link, qdisc, cc, metric, direction, unit, n_seeds, median,
-    mean, std, mad, ci_low, ci_high. The median over runs is what a marker shows;
-    `std` is the standard deviation of the runs, NaN for one, `mad` what it is of normal values by
-    their median distance from the median, which one run that is far off does not change; the
-    interval is that of the mean."""
+    """Return one row per cell and metric: era, link, qdisc, cc, metric, direction, unit, n_seeds,
+    median, mean, std, mad, ci_low, ci_high. The median over runs is what a marker shows; `std` is
+    the standard deviation of the runs, NaN for one, `mad` what it is of normal values by their
+    median distance from the median, which one run that is far off does not change; the interval is
+    that of the mean."""
     rows = []
     for cell, group in per_run.groupby(list(CELL), observed=True, sort=False):
         for column, metric, direction, unit in metrics:
@@ -201,7 +201,7 @@ def compare(
     one: str = "upload",
     marker: Literal["median", "mean"] = "median",
 ) -> pd.DataFrame:
-    """One row per published value, in its order: ours beside it.
+    """Return one row per published value, in its order: ours beside it.
 
     `cells` is from cell_metrics, of one era and congestion control, `published` from
     published.read_published; `one` is the direction taken for goodputs whose direction the paper
@@ -236,7 +236,7 @@ def compare(
 
 
 def _not_published(cells: pd.DataFrame, wanted: pd.DataFrame) -> pd.DataFrame:
-    """Rows like those of `wanted`, without a value, for each other qdisc of `cells`."""
+    """Return rows like those of `wanted`, without a value, for each other qdisc of `cells`."""
     kinds = wanted.drop_duplicates(["link", "metric", "direction"])
     other = sorted(set(cells["qdisc"].astype(str)) - set(wanted["qdisc"]))
     rows = [kinds.assign(qdisc=qdisc, value=np.nan, reading_error=np.nan) for qdisc in other]
@@ -244,7 +244,7 @@ def _not_published(cells: pd.DataFrame, wanted: pd.DataFrame) -> pd.DataFrame:
 
 
 def covariance_ellipse(x: ArrayLike, y: ArrayLike) -> Ellipse | None:
-    """The 1-sigma ellipse of the points' covariance around their mean.
+    """Return the 1-sigma ellipse of the points' covariance around their mean.
 
     Half axes are the square roots of the covariance's eigenvalues. None for fewer
     than three points, whose covariance has no area.

@@ -28,12 +28,13 @@ PRINTED: Final = pa.DataFrameSchema(
 
 
 def read_printed(path: Path) -> pd.DataFrame:
-    """Table of PRINTED ; raises DataError for anything else."""
+    """Return the table of PRINTED; raise DataError for anything else."""
     return read_table(path, PRINTED, "parameters", dict.fromkeys(PRINTED.columns, str))
 
 
 def in_force(cells: Iterable[Point]) -> dict[tuple[str, str, str], Option]:
-    """The value of each parameter by qdisc, parameter and rate, of both directions of all links."""
+    """Return the value of each parameter by qdisc, parameter and rate, of both directions of all
+    links."""
     found: dict[tuple[str, str, str], Option] = {}
     for cell in cells:
         for qdisc, rate in ((cell.up, cell.link.up), (cell.down, cell.link.down)):
@@ -49,7 +50,8 @@ def _parameters(name: str, qdisc: Qdisc, rate: Rate) -> dict[tuple[str, str, str
 
 
 def compare(printed: pd.DataFrame, cells: Iterable[Point]) -> pd.DataFrame:
-    """One row per printed parameter: qdisc, parameter, rate, published, ours, agrees, note."""
+    """Return one row per printed parameter: qdisc, parameter, rate, published, ours, agrees,
+    note."""
     values = in_force(cells)
     keys = printed[["qdisc", "parameter", "rate"]].itertuples(index=False, name=None)
     ours = [values.get(key) for key in keys]
@@ -63,7 +65,7 @@ def compare(printed: pd.DataFrame, cells: Iterable[Point]) -> pd.DataFrame:
 
 
 def laid_out(table: pd.DataFrame) -> pd.DataFrame:
-    """The table of `compare` as the paper prints it: a row per parameter, a column per rate.
+    """Return the table of `compare` as the paper prints it: a row per parameter, a column per rate.
 
     Where ours differs, the printed value follows it in brackets.
     """

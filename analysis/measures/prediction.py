@@ -61,7 +61,8 @@ def predict(
 
 
 def interval(values: Sequence[float], new: int) -> tuple[float, float, float]:
-    """The mean of `values`, and the bounds of the mean of `new` further ones; all NaN for one."""
+    """Return the mean of `values`, and the bounds of the mean of `new` further ones; all NaN for
+    one."""
     mean, n = float(np.mean(values)), len(values)
     if n < 2:
         return mean, math.nan, math.nan
@@ -71,7 +72,8 @@ def interval(values: Sequence[float], new: int) -> tuple[float, float, float]:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """The table of predictions; raises DataError for other columns or degrees of certainty."""
+    """Return the table of predictions; raise DataError for other columns or degrees of
+    certainty."""
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (OSError, ValueError) as error:

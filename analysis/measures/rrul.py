@@ -61,7 +61,7 @@ def measure(run: RunFile) -> dict[str, float]:
 
 
 def _slowest(loaded: pd.DataFrame) -> float:
-    """Mean round trip of the probe that has the longest one."""
+    """Return the mean round trip of the probe that has the longest one."""
     probes = loaded[loaded["kind"].isin(PING_KINDS)]
     return float(probes.groupby("series", observed=True)["rtt_ms"].mean().max())
 
@@ -74,7 +74,7 @@ def goodputs(data: Dataset) -> dict[str, float]:
 
 
 def startup(time_s: Floats, latency_ms: Floats, length_s: float) -> dict[str, float]:
-    """How latency rises and settles when the load starts.
+    """Return how latency rises and settles when the load starts.
 
     `time_s` counts from the start of the load. The peak is the highest mean of one second in the
     first 20 s. Control is regained when, after the peak, the mean of a second first is no more than
@@ -96,7 +96,8 @@ def startup(time_s: Floats, latency_ms: Floats, length_s: float) -> dict[str, fl
 
 
 def _drops(run: RunFile) -> dict[str, float]:
-    """Share of the packets that the qdisc under test dropped, as the kernel counted them."""
+    """Return the share of the packets that the qdisc under test dropped, as the kernel counted
+    them."""
     record: dict[str, Any] = read_record(run)
     shares = {}
     for direction, queue in QUEUES.items():

@@ -51,7 +51,7 @@ def _round_trips(measured: Mapping[str, float]) -> float:
 
 
 def _rival(measured: Mapping[str, float]) -> float:
-    """Goodput of the second flow by that of the first."""
+    """Return the goodput of the second flow by that of the first."""
     return measured["goodput_second_mbit_s"] / measured["goodput_first_mbit_s"]
 
 
@@ -139,7 +139,7 @@ SCORES: Final = pa.DataFrameSchema(
 
 
 def measured(root: Path, provenances: Iterable[Path]) -> pd.DataFrame:
-    """The table SCORES of the runs below `root` with these provenances.
+    """Return the table SCORES of the runs below `root` with these provenances.
 
     Raises DataError for a run that cannot be measured.
     """
@@ -169,12 +169,13 @@ def measured(root: Path, provenances: Iterable[Path]) -> pd.DataFrame:
 
 
 def known(folder: Path) -> pd.DataFrame:
-    """The table SCORES of queues and controls that come along, from the folder of the study."""
+    """Return the table SCORES of queues and controls that come along, from the folder of the
+    study."""
     return read_table(folder / "known.csv", SCORES, "scores")
 
 
 def intervals(scores: pd.DataFrame) -> dict[tuple[str, str, str], Interval]:
-    """By qdisc, control and number: the mean over seeds with its 95 % interval."""
+    """Return by qdisc, control and number: the mean over seeds with its 95 % interval."""
     found = {}
     for (qdisc, cc, number), group in scores.groupby(["qdisc", "cc", "number"], sort=False):
         found[str(qdisc), str(cc), str(number)] = confidence_interval(group["value"].to_numpy())

@@ -9,7 +9,7 @@ the measure is made of.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -65,35 +65,24 @@ def measure_study(
     study: StudyFolder,
     data: Path,
     *,
-    experiments: Collection[str] | None = None,
-    eras: Collection[str] | None = None,
-    ccs: Collection[str] | None = None,
     jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Table of MEASURED of every run of `study` below `data`, or of some `experiments`, `eras` and
-    `ccs` only.
+    """Return the table of MEASURED of every run of `study` below `data`.
 
     An era is as `RunFile` has it, with the kernel where it is not the default. Runs of another
     length than the experiment's, and of experiments without a `measure`, are left out, but for what
-    probes recorded beside them. `jobs`
-    is the number of processes, by default one per core. Raises DataError for a run that cannot be
-    read.
+    probes recorded beside them. `jobs` is the number of processes, by default one per core. Raise
+    DataError for a run that cannot be read.
     """
     measures = {name: measure for name in study.experiments if (measure := measure_of(study, name))}
 
-    def wanted(run: RunFile) -> bool:
-        chosen = ((run.experiment, experiments), (run.era, eras), (run.cc, ccs))
-        return all(values is None or value in values for value, values in chosen)
-
     work = [
-        run
-        for run in index_of(data, study.name)
-        if run.experiment in measures and not run.length and wanted(run)
+        run for run in index_of(data, study.name) if run.experiment in measures and not run.length
     ]
     table = _table(measures, work, _numbers(study, data, measures, work, jobs))
     captured = []
     for part in registry_of(study).recorded:
-        runs = list(filter(wanted, recorded.find(data, study.name, part.probe)))
+        runs = recorded.find(data, study.name, part.probe)
         captured += [part.of(runs)] if runs else []
     table = pd.concat([rows for rows in (table, *captured) if len(rows)] or [table])
     types = dict.fromkeys(MEASURED.columns, str) | {"seed": int, "value": float}
@@ -101,15 +90,15 @@ def measure_study(
 
 
 def measure_run(run: RunFile) -> Mapping[str, float]:
-    """Numbers of one run by their metrics, measured as its experiment says; none where that names
-    no `measure`. Raises DataError for a run that cannot be read."""
+    """Return the numbers of one run by their metrics, measured as its experiment says; none where
+    that names no `measure`. Raises DataError for a run that cannot be read."""
     measure = measure_of(of_run(run), run.experiment)
     return {} if measure is None else _values(run, measure)
 
 
 def measure_runs(runs: Sequence[RunFile]) -> pd.DataFrame:
-    """A row per run, whole or as its measures: `era`, `link`, `qdisc`, `cc`, `seed`, and a column
-    for each metric that any of them has. Raises DataError for a run that cannot be read."""
+    """Return a row per run, whole or as its measures: `era`, `link`, `qdisc`, `cc`, `seed`, and a
+    column for each metric that any of them has. Raises DataError for a run that cannot be read."""
     settings = ("era", "link", "qdisc", "cc", "seed")
     return pd.DataFrame(
         [{**{name: getattr(run, name) for name in settings}, **measure_run(run)} for run in runs]
@@ -117,7 +106,7 @@ def measure_runs(runs: Sequence[RunFile]) -> pd.DataFrame:
 
 
 def contexts(table: pd.DataFrame) -> Sequence[tuple[str, str]]:
-    """The eras and congestion controls that `table` has anything of."""
+    """Return the eras and congestion controls that `table` has anything of."""
     pairs = table[["era", "cc"]].drop_duplicates()
     return sorted((str(era), str(cc)) for era, cc in pairs.itertuples(index=False))
 

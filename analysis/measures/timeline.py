@@ -51,7 +51,7 @@ LEAST_BYTES: Final = 100_000  # of a connection that is load, and not a tool's o
 
 
 def pings(run: RunFile) -> pd.DataFrame:
-    """One row per reply: program, time_s when the ping was sent, rtt_ms; in their order.
+    """Return one row per reply: program, time_s when the ping was sent, rtt_ms; in their order.
 
     Raises DataError where no program printed any.
     """
@@ -101,8 +101,8 @@ def queue(run: RunFile, quantity: str) -> dict[str, pd.Series]:
 
 
 def connections(run: RunFile) -> pd.DataFrame:
-    """One row per connection under load and sample: time_s, node, local_port, cc, goodput_mbit_s
-    since the sample before, cwnd_packets, inflight_packets, srtt_ms."""
+    """Return one row per connection under load and sample: time_s, node, local_port, cc,
+    goodput_mbit_s since the sample before, cwnd_packets, inflight_packets, srtt_ms."""
     table = _probe(run, "sockets")
     key = ["node", "local_port"]
     load = table.groupby(key)["bytes_acked"].transform("max") > LEAST_BYTES
@@ -125,8 +125,8 @@ def connections(run: RunFile) -> pd.DataFrame:
 
 
 def link(run: RunFile) -> pd.DataFrame:
-    """What the program `link` made of it: time_s, rate_mbit_s and, where it changes, delay_ms; no
-    row for a link that stays as it is."""
+    """Return what the program `link` made of it: time_s, rate_mbit_s and, where it changes,
+    delay_ms; no row for a link that stays as it is."""
     path = run.provenance.with_suffix(ROWS)
     rows = files.read_rows(path) if path.is_file() else []
     rows = [row for row in rows if row.get("program") == "link"]
@@ -134,7 +134,7 @@ def link(run: RunFile) -> pd.DataFrame:
 
 
 def per_run(runs: Sequence[RunFile]) -> pd.DataFrame:
-    """One row per run: ABOUT, seed, `twin`, and those of QUANTITIES that it has.
+    """Return one row per run: ABOUT, seed, `twin`, and those of QUANTITIES that it has.
 
     `twin` is an earlier seed of the same cell with the same counters of all queues, or NaN.
     """
@@ -146,7 +146,8 @@ def per_run(runs: Sequence[RunFile]) -> pd.DataFrame:
 
 
 def called(row: str, experiment: str, qdisc: str, cc: str) -> str:
-    """What the template `row` calls a run: it has `{experiment}`, `{qdisc}` and `{cc}`, or some.
+    """Return what the template `row` calls a run: it has `{experiment}`, `{qdisc}` and `{cc}`, or
+    some.
 
     Raises DataError where it has another name in braces, or these are not closed."""
     try:
@@ -157,7 +158,8 @@ def called(row: str, experiment: str, qdisc: str, cc: str) -> str:
 
 
 def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFrame:
-    """Means over seeds with their 95 % intervals: rig, qdisc, quantity, mean, ci_low, ci_high.
+    """Return the means over seeds with their 95 % intervals: rig, qdisc, quantity, mean, ci_low,
+    ci_high.
 
     `table` is from per_run. `names` has what experiments are called, and `row` is a template of a
     row's name, as `called` reads it. Seeds of which two came out the same have no interval: nothing
@@ -205,7 +207,8 @@ def beside(table: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
 
 
 def labelled(table: pd.DataFrame) -> pd.DataFrame:
-    """The table of `cells` for people: quantities by their titles, and no interval of one run."""
+    """Return the table of `cells` for people: quantities by their titles, and no interval of one
+    run."""
     shown = table.assign(quantity=table["quantity"].map(label))
     return shown.rename(columns={"rig": "what"}).dropna(axis="columns", how="all")
 
@@ -261,7 +264,7 @@ def _flows(run: RunFile) -> dict[str, float]:
 
 
 def _drops(run: RunFile) -> dict[str, float]:
-    """By the counters of the queues under test, in the last sample."""
+    """Return the drops by the counters of the queues under test, in the last sample."""
     table = _probe(run, "qdisc")
     last = table[table["parent"] != "root"].groupby(["node", "interface", "handle"]).last()
     found = {"drops": float(last["drops"].sum())}
@@ -271,7 +274,7 @@ def _drops(run: RunFile) -> dict[str, float]:
 
 
 def _probe(run: RunFile, probe: str) -> pd.DataFrame:
-    """The table of a probe beside the run, with time_s."""
+    """Return the table of a probe beside the run, with time_s."""
     table = probed.read(Probe(probe), run.provenance.with_suffix(f".{probe}.parquet"))
     return table.assign(time_s=table["time_ns"] / 1e9 - _zero_s(run, table["time_ns"]))
 

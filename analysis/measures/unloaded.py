@@ -10,8 +10,8 @@ UNLOADED_QDISC: Final = "pfifo_fast"
 
 
 def unloaded(run: RunFile) -> list[RunFile]:
-    """Those of the experiment that the run's experiment names, of its era, link and congestion
-    control; none where it names none. Raises DataError where they are missing."""
+    """Return those of the experiment that the run's experiment names, of its era, link and
+    congestion control; none where it names none. Raises DataError where they are missing."""
     experiment = study.of_run(run).experiments.get(run.experiment)
     if experiment is None or experiment.unloaded is None:
         return []

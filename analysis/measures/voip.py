@@ -28,7 +28,7 @@ METRICS: Final = {
 
 
 def induced_delays(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
-    """The VoIP flow's samples, each with induced_delay_ms (Sec. 5.2.1).
+    """Return the VoIP flow's samples, each with induced_delay_ms (Sec. 5.2.1).
 
     All samples of the test count, those of the seconds without load at both ends, too, as in
     flent's `cdf_combine` of 2014 (docs/metrics.md). A sample is the mean one-way delay of the
@@ -49,8 +49,8 @@ def induced_delays(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFram
 
 
 def run_voip(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
-    """One row per run: RUN, then mean, median and 99th percentile of the induced one-way delay in
-    ms, and loss_percent: packets that did not arrive, of those sent (Table 2)."""
+    """Return one row per run: RUN, then mean, median and 99th percentile of the induced one-way
+    delay in ms, and loss_percent: packets that did not arrive, of those sent (Table 2)."""
     grouped = induced_delays(data, delay=delay).groupby("run", observed=True)[INDUCED]
     table = data.runs[list(RUN)].copy()
     for column, values in (
@@ -64,7 +64,7 @@ def run_voip(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """One-way delay, loss and the goodput of the flows beside; raises DataError where it cannot."""
+    """One-way delay, loss and the goodput of the flows beside; raise DataError where it cannot."""
     data = read_runs([run], kinds=(*TCP_KINDS, "voip"), jobs=1)
     row = run_voip(data).iloc[0]
     return {

@@ -24,8 +24,8 @@ METRICS: Final = {
 
 
 def run_fetch(data: Dataset) -> pd.DataFrame:
-    """One row per run: RUN, pages, pages_failed, fetch_s (mean time until all objects of a page are
-    there) and fetch_sd_s (standard deviation over pages).
+    """Return one row per run: RUN, pages, pages_failed, fetch_s (mean time until all objects of a
+    page are there) and fetch_sd_s (standard deviation over pages).
 
     The mean is that of flent's steps over the whole test, as in its `bar_combine` of 2014
     (docs/metrics.md). A page that lacks an object has no time: `pages_failed` counts those. Raises

@@ -68,7 +68,7 @@ def _point(study: StudyFolder, run: RunFile) -> Point:
 
 
 def span_ms(run_axes: Mapping[str, str], name: str) -> float:
-    """An axis that is a span of time, in ms; NaN where the run does not have it.
+    """Return an axis that is a span of time, in ms; NaN where the run does not have it.
 
     Raises DataError where it is no span of time.
     """
@@ -78,7 +78,8 @@ def span_ms(run_axes: Mapping[str, str], name: str) -> float:
 
 
 def packets(run_axes: Mapping[str, str]) -> int:
-    """How many full packets the queue under test holds; raises DataError where nothing says it."""
+    """Return how many full packets the queue under test holds; raise DataError where nothing says
+    it."""
     with _understood(run_axes, "limit"):
         limit = run_axes["limit"]
         if limit.endswith("packets"):
@@ -99,7 +100,7 @@ def _understood(run_axes: Mapping[str, str], name: str) -> Iterator[None]:
 
 
 def _algorithm(qdisc: Qdisc) -> dict[str, str]:
-    """What the options of a qdisc say."""
+    """Return what the options of a qdisc say."""
     options = dict(qdisc.options)
     adaptive = qdisc.kind == "red" and options.get("adaptive")
     marks = options.get("ecn", qdisc.kind == "fq_codel" and not options.get("noecn"))
@@ -115,7 +116,7 @@ def _algorithm(qdisc: Qdisc) -> dict[str, str]:
 
 @cache
 def _said(study: StudyFolder) -> dict[str, dict[str, str]]:
-    """By qdisc what the study says of its axes beside the options."""
+    """Return by qdisc what the study says of its axes beside the options."""
     if not study.axes.is_file():
         return {}
     table = read_table(study.axes, SAID, "axes", dict.fromkeys(SAID.columns, str))

@@ -251,7 +251,7 @@ def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentF
 
 
 def read_record(file: RunFile) -> dict[str, Any]:
-    """The provenance of a run; raises DataError where it is none, or that of another run."""
+    """Return the provenance of a run; raise DataError where it is none, or that of another run."""
     try:
         record = readers.read_json(file.provenance)
         named = record["run"]
@@ -265,7 +265,7 @@ def read_record(file: RunFile) -> dict[str, Any]:
 
 
 def read_rows(file: RunFile) -> list[dict[str, Any]]:
-    """The rows of a run whose data are a table; raises DataError for another."""
+    """Return the rows of a run whose data are a table; raise DataError for another."""
     return readers.read_rows(file.data)
 
 
@@ -283,7 +283,7 @@ def usable(file: RunFile) -> Iterator[None]:
 
 
 def facts(file: RunFile, record: Mapping[str, Any]) -> dict[str, Any]:
-    """What RUNS has of every run; `record` is its provenance. For use within `usable`."""
+    """Return what RUNS has of every run; `record` is its provenance. For use within `usable`."""
     if "base_rtt_ms" not in record:
         wrong = "its rig states no base RTT, which induced latency is counted from"
         raise DataError.of(file.provenance, wrong, "rows() of analysis.lab has what programs left")
@@ -300,8 +300,8 @@ def facts(file: RunFile, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_facts(files: Iterable[RunFile]) -> Dataset:
-    """Runs of which nothing but their provenance is read; raises DataError where that is none. The
-    base RTT of a rig that states none is NaN."""
+    """Return runs of which nothing but their provenance is read; raise DataError where that is
+    none. The base RTT of a rig that states none is NaN."""
     rows = []
     for file in files:
         record = {"base_rtt_ms": "nan", **read_record(file)}
@@ -311,7 +311,7 @@ def read_facts(files: Iterable[RunFile]) -> Dataset:
 
 
 def runs_alone(runs: pd.DataFrame) -> Dataset:
-    """Runs whose samples and flows are not looked at, for outputs.publish."""
+    """Return runs whose samples and flows are not looked at, for outputs.publish."""
     return Dataset(pd.DataFrame(), pd.DataFrame(), runs)
 
 

@@ -93,7 +93,8 @@ class FlentFile:
 
 
 def kind_of(name: str) -> str | None:
-    """Kind of a flent series; None for flent's own sums and averages and for socket statistics."""
+    """Return the kind of a flent series; None for flent's own sums and averages and for socket
+    statistics."""
     return next((kind for kind, pattern in KINDS.items() if pattern.fullmatch(name)), None)
 
 
@@ -165,7 +166,7 @@ def _pages(content: dict[str, Any], name: str) -> Series:
 
 
 def flows_began_s(content: dict[str, Any]) -> dict[str, float]:
-    """When each TCP flow began, in s since 1970.
+    """Return when each TCP flow began, in s since 1970.
 
     As its metadata says, or in a file as flent leaves it an interval before its first report.
     Raises LookupError, TypeError or ValueError for a file that does not say it.
@@ -179,7 +180,7 @@ def flows_began_s(content: dict[str, Any]) -> dict[str, float]:
 
 
 def _page_ms(results: dict[str, Any]) -> float:
-    """The mean over flent's steps of how long a page takes, in ms; NaN where there is none.
+    """Return the mean over flent's steps of how long a page takes, in ms; NaN where there is none.
 
     flent's combined plots take this for the mean of the pages. It interpolates between the ends of
     two pages, at no more than five steps before an end; so a page that takes long counts more.

@@ -35,7 +35,7 @@ REMEDY: Final = "Correct it, or restore it where it comes with the repository"
 def read_table(
     path: Path, schema: pa.DataFrameSchema, what: str, types: Mapping[str, type] | None = None
 ) -> pd.DataFrame:
-    """A table of facts of a study; a line that begins with # is a comment.
+    """Return a table of facts of a study; a line that begins with # is a comment.
 
     `what` names it, "losses"; `types` are those of columns that a CSV file does not tell. Raises
     DataError where the file is missing or is no table of `schema`.
@@ -53,7 +53,7 @@ def read_published(
     qdiscs: Collection[str] | None = None,
     link: str | None = None,
 ) -> pd.DataFrame:
-    """Table of PUBLISHED, of one figure ("2a") or of all, of some qdiscs or of all.
+    """Return the table of PUBLISHED, of one figure ("2a") or of all, of some qdiscs or of all.
 
     Raises DataError when the file is missing, does not fit the schema or lacks the figure, or has
     the figure of others than `link`.
@@ -80,8 +80,8 @@ def read_published(
 def nothing(
     figure: str, link: str, qdiscs: Collection[str], directions: Collection[str]
 ) -> pd.DataFrame:
-    """A table like PUBLISHED whose values are NaN, for a figure that the paper prints no values of:
-    latency and the goodput of each of `directions` of each qdisc."""
+    """Return a table like PUBLISHED whose values are NaN, for a figure that the paper prints no
+    values of: latency and the goodput of each of `directions` of each qdisc."""
     kinds = [("induced_latency", "round_trip", "ms")]
     kinds += [("goodput", direction, "Mbit/s") for direction in directions]
     rows = [(figure, link, qdisc, *kind, float("nan")) for qdisc in qdiscs for kind in kinds]
@@ -91,7 +91,8 @@ def nothing(
 
 
 def read_facts(path: Path) -> pd.DataFrame:
-    """A printed table that describes: texts under a header. Raises DataError for another file."""
+    """Return a printed table that describes: texts under a header. Raises DataError for another
+    file."""
     try:
         table = read_csv(path, dtype=str, keep_default_na=False)
     except ValueError as error:

@@ -25,8 +25,8 @@ def schema(columns: Mapping[str, pa.Column], rows: str) -> pa.DataFrameSchema:
 
 
 def find(data: Path, study: str, probe: str) -> list[RunFile]:
-    """The runs of a study below the folder `data` beside which the `probe` left its table; of runs
-    that differ in their length alone the longest."""
+    """Return the runs of a study below the folder `data` beside which the `probe` left its table;
+    of runs that differ in their length alone the longest."""
     found: dict[tuple[object, ...], RunFile] = {}
     for run in beside(index_of(data, study), probe):
         key = tuple(getattr(run, name) for name in KEY)
@@ -39,7 +39,7 @@ def _length_s(run: RunFile) -> float:
 
 
 def beside(runs: Iterable[RunFile], probe: str) -> list[RunFile]:
-    """Those of `runs` beside which the `probe` left its table."""
+    """Return those of `runs` beside which the `probe` left its table."""
     return [run for run in runs if _table(run, probe).exists()]
 
 
@@ -48,8 +48,8 @@ def _table(run: RunFile, probe: str) -> Path:
 
 
 def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.DataFrame:
-    """The tables of `probe` beside `runs` as one of `form`, with what KEY names and the length of
-    the load; runs without one are passed over.
+    """Return the tables of `probe` beside `runs` as one of `form`, with what KEY names and the
+    length of the load; runs without one are passed over.
 
     Raises DataError for a table that has another form.
     """

@@ -71,7 +71,7 @@ class RigRecord:
     series: Mapping[str, Floats]  # flent's name -> shape (n,), NaN where there is no value
 
     def flows(self, direction: str) -> Mapping[str, Floats]:
-        """Goodput of the TCP flows of UP or DOWN, Mbit/s."""
+        """Return the goodput of the TCP flows of UP or DOWN, Mbit/s."""
         matches = ((_FLOW.fullmatch(name), values) for name, values in self.series.items())
         return {match[0]: values for match, values in matches if match and match[1] == direction}
 

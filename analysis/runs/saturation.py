@@ -52,7 +52,8 @@ ALL_SENDERS: Final = -1
 
 
 def read_wifi(runs: Sequence[RunFile]) -> pd.DataFrame:
-    """The table of WIFI of `runs`; raises DataError where one has measured something else."""
+    """Return the table of WIFI of `runs`; raise DataError where one has measured something
+    else."""
     rows = [{**row, "seed": run.seed} for run in runs for row in read_rows(run)]
     try:
         numbers = [name for name, one in WIFI.columns.items() if str(one.dtype) == "float64"]

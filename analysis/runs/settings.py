@@ -39,7 +39,7 @@ def linux_of(era: str) -> str:
 
 
 def settings_of(table: pd.DataFrame, eras: Sequence[str], ccs: Sequence[str]) -> list[Setting]:
-    """The settings, of `eras` and `ccs`, that `table` (with columns era and cc) has rows of.
+    """Return the settings, of `eras` and `ccs`, that `table` (with columns era and cc) has rows of.
 
     The first era with the first congestion control comes first, then its other eras.
     """
@@ -48,7 +48,7 @@ def settings_of(table: pd.DataFrame, eras: Sequence[str], ccs: Sequence[str]) ->
 
 
 def of_setting(table: pd.DataFrame, setting: Setting) -> pd.DataFrame:
-    """The rows of one setting."""
+    """Return the rows of one setting."""
     return table[(table["era"] == setting.era) & (table["cc"] == setting.cc)]
 
 

@@ -76,7 +76,7 @@ class Claim:
 
 
 def read_claims(study: StudyFolder) -> list[Claim]:
-    """The claims of a study, in the order of the paper; none where there is no such file.
+    """Return the claims of a study, in the order of the paper; none where there is no such file.
 
     Raises DataError when it does not fit the schema CLAIMS, or has claims of another paper.
     """

@@ -14,7 +14,7 @@ KINDS: Final = {"fq_nocodel": "fq_codel", "ared": "red"}  # of tc, by the name o
 
 
 def matters(switch: Switch, qdisc: str) -> bool:
-    """Whether `switch` can change runs of `qdisc`: it is about that qdisc, or about none."""
+    """Return whether `switch` can change runs of `qdisc`: it is about that qdisc, or about none."""
     kind = KINDS.get(qdisc, qdisc)
     own = {one for one, _, _ in switch.options}
     own |= {path.split(".")[0].removeprefix("sch_") for path, _ in switch.parameters
@@ -30,5 +30,5 @@ def eras_of(qdisc: str) -> list[str]:
 
 
 def other_era(switch: str) -> str:
-    """The era that differs from that of 2014 by `switch`."""
+    """Return the era that differs from that of 2014 by `switch`."""
     return f"{PAST}{'-' if switch in ERAS[PAST] else '+'}{switch}"

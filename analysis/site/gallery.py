@@ -110,8 +110,8 @@ class Shown:
 
 
 def collect(results: Path) -> list[Shown]:
-    """The figures below `results`, in the order of papers and figures, without those of studies
-    that are not known and whose runs are no longer there.
+    """Return the figures below `results`, in the order of papers and figures, without those of
+    studies that are not known and whose runs are no longer there.
 
     Raises DataError when there is none.
     """
@@ -145,8 +145,8 @@ def collect(results: Path) -> list[Shown]:
 
 
 def _gone(notebook: Path, of: str) -> bool:
-    """Whether what an executed notebook read its runs from is no longer there: the folder of the
-    study `of`, as several may share a root, or the root."""
+    """Return whether what an executed notebook read its runs from is no longer there: the folder of
+    the study `of`, as several may share a root, or the root."""
     return bool(root := data_root(notebook)) and not Path(root, of).exists()
 
 

@@ -25,16 +25,16 @@ class Formulas(IPythonRenderer):
     """Markdown with formulas as MathML, which browsers and screen readers know without a script."""
 
     def block_math(self, body: str) -> str:
-        """A formula of its own paragraph."""
+        """Return a formula of its own paragraph."""
         return convert(body, display="block")
 
     def inline_math(self, body: str) -> str:
-        """A formula within a line."""
+        """Return a formula within a line."""
         return convert(body)
 
 
 def render(notebook: Path, title: str, alt: str = "") -> str:
-    """The page's HTML.
+    """Return the page's HTML.
 
     If the notebook shows the figure that is saved in its folder, the page refers to that file, and
     to the dark one for readers of dark pages; `alt` is its alternative text.
@@ -96,12 +96,12 @@ def _describe(node: Any) -> None:
 
 
 def _content(svg: str) -> str:
-    """The content of the outermost element."""
+    """Return the content of the outermost element."""
     return svg.partition(">")[2]
 
 
 def data_root(notebook: Path) -> str:
-    """Where an executed notebook read its runs from; empty where it does not say."""
+    """Return where an executed notebook read its runs from; empty where it does not say."""
     try:
         about = json.loads(notebook.read_text(encoding="utf-8"))["metadata"]
         return str(about["papermill"]["parameters"]["data_root"])

@@ -116,7 +116,7 @@ def write_summary(path: Path, summary: Summary) -> None:
 
 
 def _errors_percent(table: pd.DataFrame) -> list[float]:
-    """How far each number of ours is from the printed one."""
+    """Return how far each number of ours is from the printed one."""
     if not {"ours", "published"} <= set(table):
         return []
     both = table[["ours", "published"]].apply(pd.to_numeric, errors="coerce").dropna()
@@ -144,7 +144,7 @@ def _of_runs(runs: pd.DataFrame) -> Source:
 
 
 def read_summary(path: Path) -> Summary:
-    """A summary.json as `publish` writes it; raises DataError for anything else."""
+    """Return a summary.json as `publish` writes it; raise DataError for anything else."""
     try:
         return Summary(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError) as error:

@@ -11,7 +11,7 @@ from emulation.study import studies
 
 
 def defaults(notebook: Path) -> dict[str, Any]:
-    """What the parameters of a notebook are where nobody gives others."""
+    """Return what the parameters of a notebook are where nobody gives others."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     (cell,) = (cell for cell in cells if "parameters" in cell["metadata"].get("tags", []))
     values: dict[str, Any] = {}

@@ -122,7 +122,8 @@ class _WithClaims:
 
 
 def _notes(shown: Shown, notes: Mapping[tuple[str, str, str, str], tuple[str, ...]]) -> list[str]:
-    """The notes on the runs of a figure, each with the qdiscs and controls that it is about."""
+    """Return the notes on the runs of a figure, each with the qdiscs and controls that it is
+    about."""
     about: dict[str, list[str]] = {}
     for cell in shown.summary.cells:
         # An earlier version wrote cells without an experiment; it is drawn again later.
@@ -206,7 +207,7 @@ def totals(figures: list[Shown]) -> dict[str, Any]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
+    """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m analysis.site.report", description=__doc__)
     parser.add_argument("--results", type=Path, default=Path("results"), help="where figures are")
     parser.add_argument("--data", type=Path, default=Path("data"), help="root of the runs")

@@ -24,7 +24,7 @@ class Row:
     intervals: Sequence[Interval | None]
 
     def width_percent(self, place: int) -> float:
-        """How long the bar of the contestant at `place` is, as part of the longest."""
+        """Return how long the bar of the contestant at `place` is, as part of the longest."""
         means = [interval.mean for interval in self.intervals if interval]
         interval, most = self.intervals[place], max(means, default=0.0)
         return 100 * max(interval.mean, 0.0) / most if interval and most > 0 else 0.0
@@ -96,7 +96,7 @@ def half(interval: Interval) -> str:
 
 
 def heading(card: Card) -> str:
-    """What was asked for: `cake`, or a control that was tried with several queues once."""
+    """Return what was asked for: `cake`, or a control that was tried with several queues once."""
     controls = {cc for _, cc in card.asked}
     if len(card.asked) > 1 and len(controls) == 1 and controls != {"cubic"}:
         return f"{controls.pop()} over {', '.join(qdisc for qdisc, _ in card.asked)}"
@@ -109,7 +109,7 @@ def _rounded(value: float) -> str:
 
 
 def text(card: Card) -> str:
-    """The table for a console: intervals of what was asked for, means of the known ones."""
+    """Return the table for a console: intervals of what was asked for, means of the known ones."""
     head = ["", *(name(entry) for entry in card.columns)]
     lines = [
         [
@@ -129,15 +129,15 @@ def text(card: Card) -> str:
 
 
 def page(card: Card) -> str:
-    """The page's HTML."""
+    """Return the page's HTML."""
     return render(
         "score.html", card=card, name=name, cell=cell, half=half, heading=heading, there=(), here=""
     )
 
 
 def recorded(path: Path) -> pd.DataFrame:
-    """The table SCORES at `path`, or an empty one where there is none; raises DataError where it
-    cannot be read, or its folder is not there."""
+    """Return the table SCORES at `path`, or an empty one where there is none; raise DataError
+    where it cannot be read, or its folder is not there."""
     if path.exists():
         return read_table(path, SCORES, "scores")
     if not path.parent.is_dir():

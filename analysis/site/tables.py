@@ -147,8 +147,8 @@ def readable(table: pd.DataFrame, none: str = "None.") -> Styler | HTML:
 
 
 def data_found(data: Dataset, qdiscs: Sequence[str]) -> pd.DataFrame:
-    """One row per era, congestion control and qdisc of `qdiscs`, also where there are no runs: era,
-    cc, qdisc, n_seeds, seeds, kernel, flent."""
+    """Return one row per era, congestion control and qdisc of `qdiscs`, also where there are no
+    runs: era, cc, qdisc, n_seeds, seeds, kernel, flent."""
     rows = []
     for setting, there in data.runs.groupby(["era", "cc"], observed=True, sort=False):
         for qdisc in in_order(list(qdiscs)):
@@ -161,7 +161,7 @@ def data_found(data: Dataset, qdiscs: Sequence[str]) -> pd.DataFrame:
 
 
 def ordered(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows in the order of style.in_order, rows of one qdisc in theirs."""
+    """Return the rows in the order of style.in_order, rows of one qdisc in theirs."""
     rank = {name: place for place, name in enumerate(in_order(list(table["qdisc"].astype(str))))}
     place = table["qdisc"].astype(str).map(rank)
     return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)

@@ -30,7 +30,7 @@ POINTS: Final = 10.0  # within which a large one is
 
 @several()
 def of(metric: str, experiment: str, qdisc: str) -> Quantity:
-    """The metric in one of the three tests."""
+    """Return the metric in one of the three tests."""
     return Quantity(metric, experiment, LINK, qdisc)
 
 

@@ -41,7 +41,7 @@ STATED: Final = {
 
 
 def families(files: Iterable[RunFile]) -> dict[str, tuple[str, int]]:
-    """By qdisc what it is with another buffer, and of how many packets; or itself, and 0.
+    """Return by qdisc what it is with another buffer, and of how many packets; or itself, and 0.
 
     `sfq_1000` is `sfq` with 1000 packets. Raises DataError where the study does not tell.
     """
@@ -56,7 +56,7 @@ def families(files: Iterable[RunFile]) -> dict[str, tuple[str, int]]:
 
 
 def per_setting(numbers: pd.DataFrame) -> pd.DataFrame:
-    """The abstract's four quantities, one row per seed of each experiment, era, link and cc.
+    """Return the abstract's four quantities, one row per seed of each experiment, era, link and cc.
 
     `numbers` is from run_numbers. Qdiscs are compared within a seed, whose runs belong together.
     Columns: experiment, era, link, cc, seed and those of QUANTITIES; NaN where a run is not there.
@@ -85,7 +85,8 @@ def per_setting(numbers: pd.DataFrame) -> pd.DataFrame:
 def rows_of(
     experiments: Mapping[str, str], links: Sequence[str], settings: Sequence[Setting]
 ) -> dict[tuple[str, str, str], str]:
-    """The name of each (experiment, link, era), in order; `experiments` maps titles to experiments.
+    """Return the name of each (experiment, link, era), in order; `experiments` maps titles to
+    experiments.
 
     Links are named where there are several, eras other than that of the first of `settings`.
     """
@@ -99,7 +100,8 @@ def rows_of(
 
 
 def stated(claims: list[Claim]) -> dict[str, tuple[float, float]]:
-    """What the abstract says of each of QUANTITIES: (least, most) in its unit, NaN for no bound."""
+    """Return what the abstract says of each of QUANTITIES: (least, most) in its unit, NaN for no
+    bound."""
     by_id = {claim.id: claim for claim in claims}
     scale = {"s": 1000.0}  # of a latency that is printed in seconds
     return {
@@ -112,7 +114,7 @@ def stated(claims: list[Claim]) -> dict[str, tuple[float, float]]:
 
 
 def beside_stated(table: pd.DataFrame, said: Mapping[str, tuple[float, float]]) -> pd.DataFrame:
-    """A table of `metrics.means` by `row` as a notebook shows it, with what is `stated`.
+    """Return a table of `metrics.means` by `row` as a notebook shows it, with what is `stated`.
 
     Columns: setting, quantity, published, ours, interval, n_seeds.
     """

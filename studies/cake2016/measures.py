@@ -25,7 +25,8 @@ SIZES: Final = ("single", "superpackets", "large")
 
 
 def per_run(runs: Sequence[RunFile]) -> pd.DataFrame:
-    """One row per run: run, qdisc, packets, pacing (words of the study's axes), seed, QUANTITIES.
+    """Return one row per run: run, qdisc, packets, pacing (words of the study's axes), seed,
+    QUANTITIES.
 
     The runs have the probe `qdisc` of the upstream queue beside them. Raises DataError where a run
     lacks it or cannot be used.
@@ -65,8 +66,8 @@ def upstream(run: RunFile) -> pd.DataFrame:
 
 
 def by_cell(table: pd.DataFrame) -> pd.DataFrame:
-    """The mean, least and greatest of each of QUANTITIES: one row per qdisc, packets, pacing and
-    quantity, with n_seeds."""
+    """Return the mean, least and greatest of each of QUANTITIES: one row per qdisc, packets, pacing
+    and quantity, with n_seeds."""
     long = table.melt(["qdisc", "packets", "pacing", "seed"], list(QUANTITIES), "quantity")
     cells = long.groupby(["qdisc", "packets", "pacing", "quantity"], observed=True, sort=False)
     found = cells["value"].agg(n_seeds="size", mean="mean", low="min", high="max")

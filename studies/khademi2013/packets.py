@@ -41,7 +41,7 @@ UP: Final = "up_"
 
 
 def read_packets(file: RunFile) -> pd.DataFrame:
-    """The packets that came to the queue under test while the load ran, in order of arrival.
+    """Return the packets that came to the queue under test while the load ran, in order of arrival.
 
     Columns: arrived_ms (since the load began), flow (over WiFi `up` instead: whether it is an
     acknowledgment of an upload), length (bytes of the Ethernet frame), fate (of FATES), sojourn_ms
@@ -80,7 +80,7 @@ def read_packets(file: RunFile) -> pd.DataFrame:
 def goodput_intervals(
     file: RunFile, interval_s: float = INTERVAL_S, *, uploads: bool = False
 ) -> Floats:
-    """Goodput of all flows together in each whole interval of the load, in Mbit/s.
+    """Return the goodput of all flows together in each whole interval of the load, in Mbit/s.
 
     Of those whose data come to the queue under test, or of `uploads` from WiFi stations, which send
     the other way: DataError where there are none. Payload that is new to its receiver; the
@@ -99,8 +99,8 @@ def goodput_intervals(
 
 
 def run_row(file: RunFile) -> dict[str, Any]:
-    """The facts of a run for a figure's summary: dataset.RUNS without VoIP and pages, flows, the
-    counts of packets, and percentiles of the bytes that a flow has in flight."""
+    """Return the facts of a run for a figure's summary: dataset.RUNS without VoIP and pages, flows,
+    the counts of packets, and percentiles of the bytes that a flow has in flight."""
     record = read_record(file)
     with usable(file):
         packets = record["packets"]
@@ -113,12 +113,12 @@ def run_row(file: RunFile) -> dict[str, Any]:
 
 
 def dataset(files: Sequence[RunFile]) -> Dataset:
-    """The runs, for outputs.publish."""
+    """Return the runs, for outputs.publish."""
     return runs_alone(pd.DataFrame([run_row(file) for file in files]))
 
 
 def data_found(data: Dataset) -> pd.DataFrame:
-    """One row per era, congestion control and experiment: qdiscs, n_seeds, seeds, kernel."""
+    """Return one row per era, congestion control and experiment: qdiscs, n_seeds, seeds, kernel."""
     rows = []
     for key, runs in data.runs.groupby(["era", "cc", "experiment"], observed=True, sort=False):
         seeds = sorted(set(runs["seed"]))
@@ -133,7 +133,8 @@ def run_quantiles(
     quantities: Collection[str],
     jobs: int | None = None,
 ) -> pd.DataFrame:
-    """One row per run and quantity: columns of run_row, quantity, QUANTILES, mean, most and count.
+    """Return one row per run and quantity: columns of run_row, quantity, QUANTILES, mean, most and
+    count.
 
     In the unit of QUANTITIES. `jobs` is the number of processes, by default one per core.
     """
@@ -170,7 +171,8 @@ def _quantiles(file: RunFile, quantities: Sequence[str]) -> list[dict[str, Any]]
 
 
 def mean_quantiles(per_run: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """One row per group of `by`: the means over runs of QUANTILES, mean and most, and n_seeds.
+    """Return one row per group of `by`: the means over runs of QUANTILES, mean and most, and
+    n_seeds.
 
     The paper's boxes are averages over all runs (Sec. 3.1.3). `by` includes `quantity`.
     """

@@ -21,7 +21,7 @@ UNDERUSED: Final = 0.95  # times what was sent: at most
 
 
 def of(metric: str, experiment: str = FULL) -> Quantity:
-    """The metric of one of the connections."""
+    """Return the metric of one of the connections."""
     return Quantity(metric, experiment, LINK, QDISC)
 
 

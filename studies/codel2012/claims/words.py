@@ -29,30 +29,31 @@ MOSTLY: Final = 75.0  # percent of the time: "generally"
 
 @several()
 def static(metric: str, rtt: int, link: str, qdisc: str, cc: str = "") -> Quantity:
-    """The metric over the loads of one RTT."""
+    """Return the metric over the loads of one RTT."""
     return Quantity(metric, f"static_rtt_{rtt}ms", link, qdisc, cc)
 
 
 @several("mtu", "rtt")
 def low(metric: str, mtu: int, rtt: int, link: str, qdisc: str = "") -> Quantity:
-    """The metric over the loads of one RTT and MTU at a low rate; CoDel's unless said otherwise."""
+    """Return the metric over the loads of one RTT and MTU at a low rate; CoDel's unless said
+    otherwise."""
     name = qdisc or ("codel" if mtu == 1500 else "codel_mtu500")
     return Quantity(metric, f"low_{mtu}_rtt_{rtt}ms", link, name)
 
 
 @several()
 def constant(metric: str, link: str, qdisc: str) -> Quantity:
-    """The metric with other constants of CoDel, over the loads at an RTT of 100 ms."""
+    """Return the metric with other constants of CoDel, over the loads at an RTT of 100 ms."""
     return Quantity(metric, "constants", link, qdisc)
 
 
 @several()
 def dynamic(metric: str, qdisc: str) -> Quantity:
-    """The metric of the link whose rate changes."""
+    """Return the metric of the link whose rate changes."""
     return Quantity(metric, "dynamic", NOMINAL, qdisc)
 
 
 @several("link")
 def edge(metric: str, link: str, qdisc: str, experiment: str = "edge") -> Quantity:
-    """The metric at the consumer edge."""
+    """Return the metric at the consumer edge."""
     return Quantity(metric, experiment, link, qdisc)

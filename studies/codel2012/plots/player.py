@@ -18,7 +18,7 @@ DPI: Final = 100
 
 
 def picture(connection: Connection, at_ms: float) -> bytes:
-    """The connection at one moment, as a PNG."""
+    """Return the connection at one moment, as a PNG."""
     written = BytesIO()
     with styled("light") as palette:
         pipe(connection, at_ms, palette).savefig(written, format="png", dpi=DPI)
@@ -26,7 +26,7 @@ def picture(connection: Connection, at_ms: float) -> bytes:
 
 
 def player(connection: Connection, at_ms: float | None = None) -> widgets.VBox:
-    """A picture with a slider over the connection's time, and a button that lets it run.
+    """Return a picture with a slider over the connection's time, and a button that lets it run.
 
     It begins at `at_ms`, or a little after the first packet.
     """

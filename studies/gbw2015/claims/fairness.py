@@ -32,7 +32,7 @@ VERY_GOOD: Final = 0.9
 
 @several()
 def of(metric: str, link: str, qdisc: str, cc: str = "") -> Quantity:
-    """The metric in the RTT fairness test."""
+    """Return the metric in the RTT fairness test."""
     return Quantity(metric, FAIRNESS, link, qdisc, cc)
 
 

@@ -56,7 +56,7 @@ def no_spike(links: str | tuple[str, ...], qdiscs: str) -> Checks:
 
 @several()
 def in_flood(metric: str, link: str) -> Quantity:
-    """The metric where a flow that answers no loss keeps CoDel's queue."""
+    """Return the metric where a flow that answers no loss keeps CoDel's queue."""
     return Quantity(metric, f"flood_{link.replace('/', '_')}", link, "codel")
 
 

@@ -55,7 +55,7 @@ TABLE_3_ONE: Final = (0.13, 0.47)  # %, what Table 3 has beside one flow
 
 @several()
 def over_wifi(metric: str, qdisc: str, experiment: str = RRUL, link: str = LINK) -> Quantity:
-    """The metric over the WiFi link."""
+    """Return the metric over the WiFi link."""
     return Quantity(metric, experiment, link, qdisc)
 
 

@@ -40,7 +40,7 @@ FIG_2: Final = (LATENCY, DOWN, UP)
 
 @several("experiment")
 def in_rrul(metric: str, link: str, qdisc: str, experiment: str = "rrul") -> Quantity:
-    """The metric in the RRUL test, or in another."""
+    """Return the metric in the RRUL test, or in another."""
     metric = DRAWN[link] if metric == GOODPUT else metric
     median = experiment == "rrul" and metric in FIG_2
     return Quantity(metric, experiment, link, qdisc, median=median)

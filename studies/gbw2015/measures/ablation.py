@@ -42,7 +42,7 @@ def find_ablation(
     link: str,
     length: str = "",
 ) -> list[RunFile]:
-    """The runs of `eras_of`, whole or as their measures; DataError if there is none."""
+    """Return the runs of `eras_of`, whole or as their measures; DataError if there is none."""
     require_texts("qdiscs", qdiscs)
     wanted = {qdisc: eras_of(qdisc) for qdisc in qdiscs}
     eras = list(dict.fromkeys(era for eras in wanted.values() for era in eras))
@@ -54,8 +54,8 @@ def find_ablation(
 
 
 def effects(per_run: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell, switch, base and quantity: qdisc, link, cc, switch, base, quantity, unit,
-    n_seeds, effect, ci_low, ci_high.
+    """Return one row per cell, switch, base and quantity: qdisc, link, cc, switch, base, quantity,
+    unit, n_seeds, effect, ci_low, ci_high.
 
     `per_run` is from table.measure_runs, of the eras of `eras_of`. The effect is the mean
     over seeds of the value with the switch on minus that with it off: on top of today's Linux
@@ -82,7 +82,8 @@ def effects(per_run: pd.DataFrame) -> pd.DataFrame:
 
 
 def overview(found: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `effects` for a notebook: what each switch restores, intervals as texts."""
+    """Return the rows of `effects` for a notebook: what each switch restores, intervals as
+    texts."""
     restores = {switch.name: switch.restores for switch in SWITCHES}
     table = found.assign(
         interval=intervals(found["ci_low"], found["ci_high"]),

@@ -91,9 +91,10 @@ that fills it, where each flow has a queue (`spread` looks at latencies with the
 
 
 def read_drops(runs: Iterable[RunFile]) -> pd.DataFrame:
-    """Table of DROPS with dropped_percent, late_percent (connections whose first SYN was dropped),
-    timeouts_a_minute (of a flow) and drops_an_event (packets of a flow dropped within a base round
-    trip), NaN where a kind has none of it. Raises DataError for a table of another form."""
+    """Return the table of DROPS with dropped_percent, late_percent (connections whose first SYN was
+    dropped), timeouts_a_minute (of a flow) and drops_an_event (packets of a flow dropped within a
+    base round trip), NaN where a kind has none of it. Raises DataError for a table of another
+    form."""
     table = recorded.read(runs, PROBE, DROPS)
     minutes = table["flows"] * table["length_s"] / 60
     return table.assign(
@@ -105,7 +106,8 @@ def read_drops(runs: Iterable[RunFile]) -> pd.DataFrame:
 
 
 def panel(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """What the panel `name` of SHOWN draws: qdisc, group, n_seeds, mean, std, interval bounds."""
+    """Return what the panel `name` of SHOWN draws: qdisc, group, n_seeds, mean, std, interval
+    bounds."""
     shown = SHOWN[name]
     rows = table[table["experiment"].isin(shown.experiments)]
     rows = rows[rows["kind"].str.startswith(shown.kinds)]
@@ -124,8 +126,8 @@ def overview(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def collisions(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of queues a flow in which one probe waits more than COLLISION times the mean of all:
-    experiment, qdisc, seed, wait_ms, longest_wait_ms, and runs, how many were looked at."""
+    """Return rows of queues a flow in which one probe waits more than COLLISION times the mean of
+    all: experiment, qdisc, seed, wait_ms, longest_wait_ms, and runs, how many were looked at."""
     rows = table[(table["kind"] == "probe") & table["qdisc"].isin(QUEUES_A_FLOW)]
     runs = rows.groupby(["experiment", "qdisc"])["seed"].transform("size")
     found = rows.assign(runs=runs)[rows["longest_wait_ms"] > COLLISION * rows["wait_ms"]]
@@ -163,7 +165,7 @@ CLAIMED: Final = {
 
 
 def measured(runs: Iterable[RunFile]) -> pd.DataFrame:
-    """What claims ask of the tables beside `runs`: recorded.KEY, metric, value.
+    """Return what claims ask of the tables beside `runs`: recorded.KEY, metric, value.
 
     Raises DataError for a table of another form.
     """

@@ -25,7 +25,8 @@ SHOWN: Final = {
 
 
 def cell_fairness(per_run: pd.DataFrame, rtts_ms: list[float]) -> pd.DataFrame:
-    """One row per cell and metric over its seeds; the paper's bars are mean and standard deviation.
+    """Return one row per cell and metric over its seeds; the paper's bars are mean and standard
+    deviation.
 
     metric is jain_index, goodput_total or goodput, direction of the latter "10 ms".
     """
@@ -38,7 +39,8 @@ def cell_fairness(per_run: pd.DataFrame, rtts_ms: list[float]) -> pd.DataFrame:
 
 
 def overview(cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell: CELL, n_seeds, jain_index, interval, total goodput and that of each flow.
+    """Return one row per cell: CELL, n_seeds, jain_index, interval, total goodput and that of each
+    flow.
 
     `cells` is from cell_fairness.
     """

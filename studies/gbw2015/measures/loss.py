@@ -36,8 +36,8 @@ is half of the last digit's unit."""
 
 
 def cell_losses(data: Dataset, experiments: Mapping[str, str]) -> pd.DataFrame:
-    """One row per cell and experiment: CELL, beside (the name in `experiments`), n_seeds, and mean,
-    std, ci_low and ci_high of the loss in %."""
+    """Return one row per cell and experiment: CELL, beside (the name in `experiments`), n_seeds,
+    and mean, std, ci_low and ci_high of the loss in %."""
     per_run = run_voip(data)
     experiment = per_run["run"].map(data.runs.set_index("run")["experiment"])
     parts = []
@@ -49,8 +49,8 @@ def cell_losses(data: Dataset, experiments: Mapping[str, str]) -> pd.DataFrame:
 
 
 def read_losses(path: Path, names: Iterable[str], over: str = "wired") -> pd.DataFrame:
-    """Printed losses of the VoIP tests `over` the wire (Table 2) or `wifi` (Table 3): beside, link,
-    qdisc, loss_percent, reading_error.
+    """Return printed losses of the VoIP tests `over` the wire (Table 2) or `wifi` (Table 3):
+    beside, link, qdisc, loss_percent, reading_error.
 
     `names` are what "one TCP flow" and "RRUL" are called. Raises DataError where the file is not
     such a table.
@@ -66,9 +66,9 @@ def read_losses(path: Path, names: Iterable[str], over: str = "wired") -> pd.Dat
 
 
 def compare_loss(cells: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """One row per printed loss: beside, link, qdisc, published, ours (mean over runs), ratio,
-    interval, allowed (points), agrees, n_seeds. It agrees as `metrics.compare` has it; where no
-    seed lost a packet, as many may have been lost as would not be seen. `cells` is from
+    """Return one row per printed loss: beside, link, qdisc, published, ours (mean over runs),
+    ratio, interval, allowed (points), agrees, n_seeds. It agrees as `metrics.compare` has it; where
+    no seed lost a packet, as many may have been lost as would not be seen. `cells` is from
     cell_losses, of one setting, `published` from read_losses."""
     keys = ["beside", "link", "qdisc"]
     ours = cells.astype({"link": str, "qdisc": str}).drop(columns=["era", "cc"])

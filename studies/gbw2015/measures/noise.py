@@ -29,13 +29,14 @@ CARD: Final = "+card_"
 
 
 def factor(path: str) -> float | None:
-    """By how many packet times the delay of `path` varies; None where it has another layer."""
+    """Return by how many packet times the delay of `path` varies; None where it has another
+    layer."""
     kind, _, value = path.partition(" ")
     return float(value) if kind == "noise" else None
 
 
 def path_of(run: RunFile) -> str:
-    """The path of a run: `noise 0.3`, `clock 4 ms`, `card`, or its era, `2014c`."""
+    """Return the path of a run: `noise 0.3`, `clock 4 ms`, `card`, or its era, `2014c`."""
     if clock := CLOCK.search(run.era):
         return f"clock {clock[1]} {clock[2].replace('u', 'µ')}"
     if CARD in run.era:
@@ -45,8 +46,8 @@ def path_of(run: RunFile) -> str:
 
 
 def by_path(runs: Sequence[RunFile], published: pd.DataFrame) -> pd.DataFrame:
-    """One row per path, qdisc and quantity: n_seeds, mean, ci_low, ci_high (Student's t), least and
-    most of the seeds, and published, NaN where nothing is printed.
+    """Return one row per path, qdisc and quantity: n_seeds, mean, ci_low, ci_high (Student's t),
+    least and most of the seeds, and published, NaN where nothing is printed.
 
     Runs may have their measures in place of their data. `published` is from
     runs.published.read_published: a printed goodput of either direction stands for both, one of the

@@ -15,7 +15,7 @@ import pandas as pd
 import scipy
 
 from analysis.errors import DataError
-from analysis.measures.metrics import CELL, GOODPUT, INDUCED, Probe, covariance_ellipse
+from analysis.measures.metrics import CELL, GOODPUT, INDUCED, covariance_ellipse
 from analysis.runs.dataset import Dataset, RunFile
 from analysis.runs.files import read_json
 from analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats, flows_began_s, kind_of
@@ -27,13 +27,13 @@ QUEUES: Final = 1024  # of sfq, fq_codel and fq_nocodel
 UPLOADS: Final = 4  # flows that fill the upload's queue
 
 
-def latency_traces(data: Dataset, probe: Probe = "ping_icmp") -> pd.DataFrame:
+def latency_traces(data: Dataset) -> pd.DataFrame:
     """Round trips in ms: a row per step, counted in s from the start of the load, a column per run.
 
     Missing samples are interpolated; the columns are in the order of `data.runs`.
     """
     samples, _, runs = data
-    chosen = samples[samples["kind"] == probe]
+    chosen = samples[samples["kind"] == "ping_icmp"]
     wide = chosen.pivot_table(
         index="time_s", columns="run", values="rtt_ms", aggfunc="mean", observed=True
     )
@@ -44,12 +44,12 @@ def latency_traces(data: Dataset, probe: Probe = "ping_icmp") -> pd.DataFrame:
     return wide[list(runs["run"])]
 
 
-def pairs(data: Dataset, probe: Probe = "ping_icmp", startup_s: float = STARTUP_S) -> pd.DataFrame:
-    """One row per pair of runs of a cell: CELL, seed_a, seed_b, correlation (Pearson's, of
-    the latencies after `startup_s` of load), apart_s (see `parts_after`) and same (all latencies
-    equal). `startup_s` is at most half the load."""
-    traces = latency_traces(data, probe)
-    startup_s = min(startup_s, float(traces.index[-1]) / 2)
+def pairs(data: Dataset) -> pd.DataFrame:
+    """Return one row per pair of runs of a cell: CELL, seed_a, seed_b, correlation (Pearson's, of
+    the latencies after STARTUP_S, or half, of the load), apart_s (see `parts_after`) and same (all
+    latencies equal)."""
+    traces = latency_traces(data)
+    startup_s = min(STARTUP_S, float(traces.index[-1]) / 2)
     steady = traces[traces.index >= startup_s]
     rows = []
     for cell, group in data.runs.groupby(list(CELL), observed=True, sort=False):
@@ -62,12 +62,13 @@ def pairs(data: Dataset, probe: Probe = "ping_icmp", startup_s: float = STARTUP_
     return pd.DataFrame(rows, columns=[*CELL, "seed_a", "seed_b", "correlation", "apart_s", "same"])
 
 
-def parts_after(a: Floats, b: Floats, time_s: Floats, window_s: float = WINDOW_S) -> float:
-    """When two traces part: the end of the first window in which they correlate less than PARTED.
+def parts_after(a: Floats, b: Floats, time_s: Floats) -> float:
+    """Return when two traces part: the end of the first window in which they correlate less than
+    PARTED.
 
-    NaN where they never do. The least possible value is `window_s`.
+    NaN where they never do. The least possible value is WINDOW_S.
     """
-    length = max(3, int(np.searchsorted(time_s - time_s[0], window_s)) + 1)
+    length = max(3, int(np.searchsorted(time_s - time_s[0], WINDOW_S)) + 1)
     for start in range(len(time_s) - length + 1):
         part = slice(start, start + length)
         if _correlation(a[part], b[part]) < PARTED:
@@ -75,9 +76,9 @@ def parts_after(a: Floats, b: Floats, time_s: Floats, window_s: float = WINDOW_S
     return float("nan")
 
 
-def distinct_traces(data: Dataset, probe: Probe = "ping_icmp") -> pd.DataFrame:
-    """One row per cell: CELL, n_seeds, distinct (latency traces that no other equals)."""
-    traces = latency_traces(data, probe)
+def distinct_traces(data: Dataset) -> pd.DataFrame:
+    """Return one row per cell: CELL, n_seeds, distinct (latency traces that no other equals)."""
+    traces = latency_traces(data)
     digests = {
         run: hashlib.sha256(traces[run].to_numpy().tobytes()).hexdigest() for run in traces.columns
     }
@@ -86,10 +87,10 @@ def distinct_traces(data: Dataset, probe: Probe = "ping_icmp") -> pd.DataFrame:
     return grouped.agg(n_seeds="count", distinct="nunique").reset_index()
 
 
-def lock_step(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
-    """One row per run and direction: run, CELL, seed, kind, correlation.
+def lock_step(data: Dataset) -> pd.DataFrame:
+    """Return one row per run and direction: run, CELL, seed, kind, correlation.
 
-    The correlation is the mean over the pairs of flows of that of their goodputs after `startup_s`
+    The correlation is the mean over the pairs of flows of that of their goodputs after STARTUP_S
     of load: 1 in lock step, 0 for flows that know nothing of each other, and -1/(n-1) for n flows
     that share a link which is always full.
     """
@@ -98,7 +99,7 @@ def lock_step(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
     for run in runs.itertuples(index=False):
         of_run = samples[(samples["run"] == run.run) & samples["kind"].isin(TCP_KINDS)]
         delay_s, length_s = float(str(run.delay_s)), float(str(run.length_s))
-        begin = delay_s + min(startup_s, length_s / 2)
+        begin = delay_s + min(STARTUP_S, length_s / 2)
         inside = of_run["time_s"].between(begin, delay_s + length_s)
         for kind in TCP_KINDS:
             flows = of_run[inside & (of_run["kind"] == kind)]
@@ -107,23 +108,13 @@ def lock_step(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
             ).dropna()
             matrix = np.corrcoef(wide.to_numpy(), rowvar=False)
             upper = matrix[np.triu_indices_from(matrix, k=1)]
-            rows.append(
-                (
-                    run.run,
-                    run.era,
-                    run.link,
-                    run.qdisc,
-                    run.cc,
-                    run.seed,
-                    kind,
-                    float(np.nanmean(upper)),
-                )
-            )
+            cell = [getattr(run, name) for name in ("run", *CELL, "seed")]
+            rows.append((*cell, kind, float(np.nanmean(upper))))
     return pd.DataFrame(rows, columns=["run", *CELL, "seed", "kind", "correlation"])
 
 
 def flow_starts(files: Sequence[RunFile]) -> pd.DataFrame:
-    """One row per TCP flow: run, CELL, seed, series, kind, late_ms.
+    """Return one row per TCP flow: run, CELL, seed, series, kind, late_ms.
 
     `late_ms` counts from the first flow of the run. Raises DataError for a file that does not say
     when its flows began.
@@ -143,8 +134,8 @@ def flow_starts(files: Sequence[RunFile]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["run", *CELL, "seed", "series", "kind", "late_ms"])
 
 
-def spread_of_means(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """One row per cell: CELL, n_seeds, and how the runs' means spread.
+def spread_of_means(per_run: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per cell: CELL, n_seeds, and how the runs' means spread.
 
     sd_latency_ms with sd_low_ms and sd_high_ms (chi-square interval, for normal means), sd_goodput
     (download, Mbit/s), major and minor (half axes of the 1-sigma ellipse, latency in ms against
@@ -157,24 +148,25 @@ def spread_of_means(per_run: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         n, sd = len(group), float(latency.std())
         ellipse = covariance_ellipse(latency, goodput)
         axes = (ellipse.width / 2, ellipse.height / 2) if ellipse else (np.nan, np.nan)
-        low, high = sd_interval(n, level)
+        low, high = sd_interval(n)
         sds = (sd, sd * low, sd * high, float(goodput.std()))
         rows.append((*cell, n, *sds, *axes, sd / float(latency.mean())))
     names = ["n_seeds", "sd_latency_ms", "sd_low_ms", "sd_high_ms", "sd_goodput"]
     return pd.DataFrame(rows, columns=[*CELL, *names, "major", "minor", "cv_latency"])
 
 
-def sd_interval(n: int, level: float = 0.95) -> tuple[float, float]:
+def sd_interval(n: int) -> tuple[float, float]:
     """Factors of a standard deviation of `n` normal values that bound the true one; NaN for one."""
     if n < 2:
         return float("nan"), float("nan")
-    tails = scipy.stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], n - 1)
+    tails = scipy.stats.chi2.ppf([0.975, 0.025], n - 1)
     low, high = np.sqrt((n - 1) / tails)
     return float(low), float(high)
 
 
 def collision_probability(flows: int = UPLOADS, queues: int = QUEUES, runs: int = 1) -> float:
-    """The probability that a probe shares a queue with one of `flows` in at least one of `runs`.
+    """Return the probability that a probe shares a queue with one of `flows` in at least one of
+    `runs`.
 
     Each flow is hashed to one of `queues` with equal probability, anew in each run.
     """
@@ -183,22 +175,23 @@ def collision_probability(flows: int = UPLOADS, queues: int = QUEUES, runs: int 
 
 
 def outlier_behind_ellipse(edge: float, usual: float, runs: int = 30) -> float:
-    """The value with which one run of `runs` extends an ellipse to `edge`, all others at `usual`.
+    """Return the value with which one run of `runs` extends an ellipse to `edge`, all others at
+    `usual`.
 
     The edge is mean plus one standard deviation.
     """
     return usual + (edge - usual) / (1 / runs + 1 / float(np.sqrt(runs)))
 
 
-def probe_means(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
-    """One row per run and probe: run, CELL, seed, series, mean_ms, excess.
+def probe_means(data: Dataset) -> pd.DataFrame:
+    """Return one row per run and probe: run, CELL, seed, series, mean_ms, excess.
 
-    Mean of the round trip after `startup_s` of load, less the base path; `excess` is that by the
+    Mean of the round trip after STARTUP_S of load, less the base path; `excess` is that by the
     median of the cell's probes. A probe that shares a queue with a bulk flow stands out by it.
     """
     samples, _, runs = data
     about = runs.set_index("run")
-    begin = about["delay_s"] + np.minimum(startup_s, about["length_s"] / 2)
+    begin = about["delay_s"] + np.minimum(STARTUP_S, about["length_s"] / 2)
     end = about["delay_s"] + about["length_s"]
     chosen = samples[samples["kind"].isin(PING_KINDS)]
     names = chosen["run"].astype(str)
@@ -212,7 +205,7 @@ def probe_means(data: Dataset, startup_s: float = STARTUP_S) -> pd.DataFrame:
 
 
 def summary(data: Dataset, per_run: pd.DataFrame, starts: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell: the numbers behind the figure."""
+    """Return one row per cell: the numbers behind the figure."""
     by = list(CELL)
     couples = pairs(data)
     grouped = couples.groupby(by, observed=True, sort=False)

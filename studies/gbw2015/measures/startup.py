@@ -65,12 +65,13 @@ METRICS: Final = {
 
 
 def read_steps(runs: Iterable[RunFile]) -> pd.DataFrame:
-    """Table of STEPS; raises DataError for a table of another form."""
+    """Return the table of STEPS; raise DataError for a table of another form."""
     return recorded.read(runs, PROBE, STEPS)
 
 
 def control(run: pd.DataFrame) -> dict[str, float]:
-    """What it takes from the first drop until the wait is under control; `run` is one run of STEPS.
+    """Return what it takes from the first drop until the wait is under control; `run` is one run of
+    STEPS.
 
     Control is what `rrul.startup` takes for it, here of the packets' waits in the upload's queue,
     as means of the steps. The drops of the time until then are compared by its halves: an algorithm
@@ -103,7 +104,8 @@ def control(run: pd.DataFrame) -> dict[str, float]:
 
 
 def dropping_state(run: pd.DataFrame) -> pd.DataFrame:
-    """The steps of CoDel's first dropping state with FEWEST drops or more; empty without one.
+    """Return the steps of CoDel's first dropping state with FEWEST drops or more; empty without
+    one.
 
     It begins with a drop and ends as a packet has waited less than the target.
     """
@@ -144,9 +146,9 @@ def law(time_s: Floats) -> Floats:
 
 
 def ramp(run: pd.DataFrame) -> dict[str, float]:
-    """How CoDel's first drops add up: the power of time that fits them best, by least squares of
-    logarithms, and by how many percentage points a second the share of dropped packets grows, if it
-    grows evenly from nothing. Nothing of a run without such drops."""
+    """Return how CoDel's first drops add up: the power of time that fits them best, by least
+    squares of logarithms, and by how many percentage points a second the share of dropped packets
+    grows, if it grows evenly from nothing. Nothing of a run without such drops."""
     state = dropping_state(run)
     if len(state) < 2:
         return {}
@@ -168,7 +170,7 @@ def overview(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def measure(table: pd.DataFrame) -> pd.DataFrame:
-    """What claims ask of each run of `table`: recorded.KEY, metric, value."""
+    """Return what claims ask of each run of `table`: recorded.KEY, metric, value."""
     rows = []
     for key, run in table.groupby(list(recorded.KEY), sort=False):
         ordered = run.sort_values("from_s")
@@ -178,7 +180,7 @@ def measure(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def measured(runs: Iterable[RunFile]) -> pd.DataFrame:
-    """`measure` of the tables beside `runs`; raises DataError for a table of another form."""
+    """`measure` of the tables beside `runs`; raise DataError for a table of another form."""
     return measure(read_steps(runs))
 
 

@@ -35,7 +35,7 @@ CURVES: Final = pa.DataFrameSchema(
 
 
 def read_curves(path: Path, figure: str) -> pd.DataFrame:
-    """Table of CURVES of one figure ("7a"); without rows where the file has none of it.
+    """Return the table of CURVES of one figure ("7a"); without rows where the file has none of it.
 
     Raises DataError when the file is missing or does not fit the schema.
     """
@@ -67,7 +67,7 @@ def latency_over_time(
 
 
 def compare_curves(curves: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """One row per value of `published` (read_curves), in its order: ours beside it.
+    """Return one row per value of `published` (read_curves), in its order: ours beside it.
 
     `curves` is from latency_over_time, of one era and congestion control: ours is its highest point
     for a peak, otherwise its value at the step nearest to the printed time. figure, link, qdisc,
@@ -103,7 +103,7 @@ def _t_quantiles(n: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
 
 
 def transient_metrics(data: Dataset, *, until_s: float = 25, tail_s: float = 5) -> pd.DataFrame:
-    """One row per cell of how latency rises as load starts, for the table beside the figure.
+    """Return one row per cell of how latency rises as load starts, for the table beside the figure.
 
     CELL, n_seeds; peak_ms and peak_after_s (highest point of the point-wise mean, and how long
     after the load's start); mean_ms with ci_low_ms and ci_high_ms (mean over the loaded

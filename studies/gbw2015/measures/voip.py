@@ -24,19 +24,21 @@ COLUMNS: Final[tuple[Column, ...]] = (
 
 
 def cumulative(values: Floats) -> tuple[Floats, Floats]:
-    """The empirical distribution: values in order, and the share that is at most each of them."""
+    """Return the empirical distribution: values in order, and the share that is at most each of
+    them."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     return ordered, np.arange(1, ordered.size + 1) / ordered.size
 
 
 def cell_voip(per_run: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell and metric; see metrics.cell_metrics. Table 2 has the mean over runs."""
+    """Return one row per cell and metric; see metrics.cell_metrics. Table 2 has the mean over
+    runs."""
     return cell_metrics(per_run, COLUMNS)
 
 
 def pooled(delays: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell of its distribution, all samples of all runs as one: CELL, samples, and
-    median_ms, p95_ms and p99_ms of the induced one-way delay."""
+    """Return one row per cell of its distribution, all samples of all runs as one: CELL, samples,
+    and median_ms, p95_ms and p99_ms of the induced one-way delay."""
     grouped = delays.groupby(list(CELL), observed=True, sort=False)[INDUCED]
     table = grouped.agg(samples="size", median_ms="median").reset_index()
     for column, share in (("p95_ms", 0.95), ("p99_ms", 0.99)):
@@ -45,7 +47,8 @@ def pooled(delays: pd.DataFrame) -> pd.DataFrame:
 
 
 def overview(delays: pd.DataFrame, per_run: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell for people: quantiles of all samples, and the mean delay and loss over runs.
+    """Return one row per cell for people: quantiles of all samples, and the mean delay and loss
+    over runs.
 
     CELL, n_seeds, samples, median_ms, p95_ms, p99_ms, mean_ms, interval, loss_percent.
     """
@@ -62,7 +65,7 @@ def overview(delays: pd.DataFrame, per_run: pd.DataFrame) -> pd.DataFrame:
 def other_tool(
     runs: Sequence[RunFile], per_run: pd.DataFrame, experiment: str, setting: Setting
 ) -> pd.DataFrame:
-    """The cells of `per_run` beside those of `experiment`, which measures with another tool;
+    """Return the cells of `per_run` beside those of `experiment`, which measures with another tool;
     `per_run` is of `runs`.
 
     One row per qdisc: median and 99th percentile of the delay in ms and loss in %, means over runs,
@@ -87,5 +90,5 @@ def other_tool(
 
 
 def _tool(run: RunFile) -> str:
-    """What a run measures its calls with: as the paper did, unless its axes name another."""
+    """Return what a run measures its calls with: as the paper did, unless its axes name another."""
     return axes(run).get("probe", "D-ITG")

@@ -15,13 +15,14 @@ COLUMNS: Final[tuple[Column, ...]] = (
 
 
 def cell_fetch(per_run: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell and metric: mean and standard deviation over runs of the runs' averages, as
-    the paper's bars (Sec. 5.3.1), and an interval; see metrics.cell_metrics."""
+    """Return one row per cell and metric: mean and standard deviation over runs of the runs'
+    averages, as the paper's bars (Sec. 5.3.1), and an interval; see metrics.cell_metrics."""
     return cell_metrics(per_run, COLUMNS)
 
 
 def overview(per_run: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell for people; `per_run` is from web.normalised, `cells` from cell_fetch.
+    """Return one row per cell for people; `per_run` is from web.normalised, `cells` from
+    cell_fetch.
 
     CELL, n_seeds, normalised (mean over runs), interval, std, fetch_s, pages, pages_failed.
     """

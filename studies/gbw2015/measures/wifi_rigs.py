@@ -59,7 +59,8 @@ METRICS: Final = {
 
 
 def read_below(run: RunFile) -> dict[str, float]:
-    """What the counters of both devices of `run` say: the columns of QUANTITIES that are theirs.
+    """Return what the counters of both devices of `run` say: the columns of QUANTITIES that are
+    theirs.
 
     Waits are means over packets, from the qdisc to the receiver's stack. Raises DataError where
     the record has no counters, as that of a run over a wire.
@@ -94,8 +95,8 @@ def read_below(run: RunFile) -> dict[str, float]:
 
 
 def per_run(data: Dataset, runs: Collection[RunFile], rigs: Mapping[str, str]) -> pd.DataFrame:
-    """One row per run: `rig` (its name in `rigs`, which has experiments), qdisc, seed and the
-    QUANTITIES. `data` is of `runs`."""
+    """Return one row per run: `rig` (its name in `rigs`, which has experiments), qdisc, seed and
+    the QUANTITIES. `data` is of `runs`."""
     names = {experiment: rig for rig, experiment in rigs.items()}
     below = pd.DataFrame([{"run": run.run, **read_below(run)} for run in runs])
     table = run_metrics(data).astype({"run": str, "qdisc": str}).merge(below, on="run")
@@ -105,7 +106,7 @@ def per_run(data: Dataset, runs: Collection[RunFile], rigs: Mapping[str, str]) -
 
 
 def cells(runs: pd.DataFrame, quantities: Sequence[str]) -> pd.DataFrame:
-    """One row per rig, qdisc and quantity: n_seeds, mean, ci_low, ci_high over seeds."""
+    """Return one row per rig, qdisc and quantity: n_seeds, mean, ci_low, ci_high over seeds."""
     return means(runs, ["rig", "qdisc"], quantities)
 
 
@@ -144,8 +145,8 @@ def printed_cells(values: pd.DataFrame) -> pd.DataFrame:
 
 
 def beside(table: pd.DataFrame, values: pd.DataFrame, rigs: Sequence[str]) -> pd.DataFrame:
-    """One row per printed value, in the order of its file: its half, the value, and for each of
-    `rigs` ours, their ratio and the distance |ln((ours + e) / (printed + e))| for the reading
+    """Return one row per printed value, in the order of its file: its half, the value, and for each
+    of `rigs` ours, their ratio and the distance |ln((ours + e) / (printed + e))| for the reading
     error e.
 
     `table` is from `cells`. A fit sees rows 1, 3, 5, …; the others are held out
@@ -172,8 +173,8 @@ def beside(table: pd.DataFrame, values: pd.DataFrame, rigs: Sequence[str]) -> pd
 
 
 def distances(compared: pd.DataFrame, rigs: Sequence[str]) -> pd.DataFrame:
-    """One row per rig: its mean distance (`beside`) from either half of the printed values, and
-    how many of all are within 15 %."""
+    """Return one row per rig: its mean distance (`beside`) from either half of the printed values,
+    and how many of all are within 15 %."""
     rows = []
     for rig in rigs:
         of = compared.groupby("half", sort=False)[f"{rig}, distance"].mean()
@@ -186,7 +187,7 @@ def two_stations(runs: Sequence[RunFile]) -> pd.DataFrame:
     """Downloads to a fast and a slow station (6 Mbit/s) at once, by what bounds the queue below the
     qdisc: goodput of each and where a packet waits at the access point, means over seeds.
 
-    `runs` are of the cases `waiting`; raises DataError for others.
+    `runs` are of the cases `waiting`; raise DataError for others.
     """
     table = read_wifi(runs)
     chosen = table[(table["set"] == "waiting") & (table["stations"] == 2)]
@@ -204,8 +205,8 @@ def two_stations(runs: Sequence[RunFile]) -> pd.DataFrame:
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """Those of `rrul.measure`, and `below_qdiscs_ms`: what a packet to the station and one back
-    wait on the mean in drivers, A-MPDUs and on the air. Raises DataError where it cannot."""
+    """Return those of `rrul.measure`, and `below_qdiscs_ms`: what a packet to the station and one
+    back wait on the mean in drivers, A-MPDUs and on the air. Raises DataError where it cannot."""
     below = read_below(run)
     both = below["access_point_below_ms"] + below["station_below_ms"]
     return {**rrul.measure(run), "below_qdiscs_ms": both}

@@ -44,7 +44,7 @@ FIRST: Final = 65  # k065 is the first cell of Table 5, row by row
 
 @several("experiment")
 def marked(metric: str, experiment: str, aqm: str) -> Quantity:
-    """The metric of an AQM that marks."""
+    """Return the metric of an AQM that marks."""
     return Quantity(metric, f"{experiment}_ecn", LINK, f"{aqm}_5ms_ecn")
 
 

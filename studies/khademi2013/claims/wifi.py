@@ -29,7 +29,7 @@ DELAYS_MS: Final = (200.0, 10_000.0)  # "hundreds of milliseconds to multiple se
 
 @several("experiment")
 def air(metric: str, experiment: str, aqm: str) -> Quantity:
-    """The metric of an AQM on the access point; its target is 5 ms."""
+    """Return the metric of an AQM on the access point; its target is 5 ms."""
     return Quantity(metric, experiment, LINK, f"{aqm}_5ms")
 
 

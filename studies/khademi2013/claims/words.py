@@ -43,7 +43,7 @@ POINTS: Final = 0.1  # by which a printed percentage may be missed, as a share
 
 @several("experiment")
 def cell(metric: str, experiment: str, aqm: str, target: int = 5, more: str = "") -> Quantity:
-    """The metric of an AQM with a target, `more` of its name behind it."""
+    """Return the metric of an AQM with a target, `more` of its name behind it."""
     return Quantity(metric, experiment, LINK, f"{aqm}_{target}ms{more}")
 
 

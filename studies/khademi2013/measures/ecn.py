@@ -9,10 +9,10 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.measures import agreement
-from analysis.measures.metrics import confidence_interval
+from analysis.measures.metrics import means
 from analysis.runs.dataset import RunFile
 from analysis.runs.published import read_table
-from analysis.runs.settings import Setting, of_setting
+from analysis.runs.settings import Setting
 from analysis.words import intervals
 
 from .sensitivity import with_axes
@@ -21,6 +21,8 @@ SENDERS: Final = 4
 REPETITIONS: Final = 10  # Sec. 3.1.3
 DIGIT: Final = 0.0005
 """The reading error of a ratio: half its last digit."""
+
+_CELL: Final = ["era", "cc", "flows_per_sender", "aqm"]
 
 RATIOS: Final = pa.DataFrameSchema(
     {
@@ -40,7 +42,8 @@ def read_ratios(path: Path) -> pd.DataFrame:
 
 
 def marks_by_drops(runs: pd.DataFrame, files: Sequence[RunFile]) -> pd.DataFrame:
-    """One row per era, cc, flows_per_sender, aqm and seed: marks, drops without ECN, their ratio.
+    """Return one row per era, cc, flows_per_sender, aqm and seed: marks, drops without ECN, their
+    ratio.
 
     `runs` has a row for each of `files`, from packets.dataset. Marks and drops are those of all
     packets that came to the queue while the load ran and afterwards; with ECN, packets that cannot
@@ -58,49 +61,38 @@ def marks_by_drops(runs: pd.DataFrame, files: Sequence[RunFile]) -> pd.DataFrame
 def compare(
     per_seed: pd.DataFrame, published: pd.DataFrame, settings: Sequence[Setting]
 ) -> pd.DataFrame:
-    """One row per setting and printed ratio, with our ratio.
+    """Return one row per setting and printed ratio, with our ratio.
 
     Columns: era, cc, flows_per_sender, aqm, published, ours (mean over seeds), ci_low, ci_high,
     agrees and n_seeds; NaN, and agrees missing, where there is no run.
     """
-    rows = []
-    for one in settings:
-        there = of_setting(per_seed, one)
-        for flows, aqm, value in published.itertuples(index=False, name=None):
-            cell = there[(there["flows_per_sender"] == flows) & (there["aqm"] == aqm)]
-            if cell.empty:
-                rows.append((*one, flows, aqm, value, *[float("nan")] * 3, pd.NA, 0))
-                continue
-            ours = confidence_interval(cell["ratio"])
-            close = agrees(cell["ratio"], value)
-            rows.append((*one, flows, aqm, value, ours.mean, ours.low, ours.high, close, ours.n))
-    columns = [
-        "era", "cc", "flows_per_sender", "aqm", "published", "ours", "ci_low", "ci_high", "agrees",
-        "n_seeds",
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=columns).astype({"agrees": "boolean"})
+    cells = means(per_seed, _CELL, ["ratio"]).rename(columns={"mean": "ours"})
+    wanted = published.rename(columns={"ratio": "published"})
+    wanted = pd.concat([wanted.assign(era=of.era, cc=of.cc) for of in settings])
+    table = wanted.merge(cells, on=_CELL, how="left")
+    ratios = dict(list(per_seed.groupby(_CELL)["ratio"]))
+    table["agrees"] = pd.array(
+        [
+            agrees(ratios[key], value) if key in ratios else None
+            for *key_of, value in table[[*_CELL, "published"]].itertuples(index=False)
+            for key in [tuple(key_of)]
+        ],
+        dtype="boolean",
+    )
+    table["n_seeds"] = table["n_seeds"].fillna(0).astype(int)
+    return table[[*_CELL, "published", "ours", "ci_low", "ci_high", "agrees", "n_seeds"]]
 
 
 def agrees(ratios: pd.Series, printed: float) -> bool | None:
-    """Whether the mean of our seeds' `ratios` agrees with a printed one (`agreement.factor`); None
-    of one seed outside of the reading error."""
+    """Return whether the mean of our seeds' `ratios` agrees with a printed one
+    (`agreement.factor`); None of one seed outside of the reading error."""
     reach = agreement.factor(ratios, printed, DIGIT, repetitions=REPETITIONS)
     inside = abs(np.log(ratios.mean() / printed)) <= np.log(reach)
     return None if len(ratios) == 1 and not inside else bool(inside)
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """A table of `compare` as a notebook shows it."""
+    """Return a table of `compare` as a notebook shows it."""
     shown = table.assign(interval=intervals(table["ci_low"], table["ci_high"]))
     columns = ["flows_per_sender", "aqm", "published", "ours", "interval", "agrees", "n_seeds"]
     return shown[columns].reset_index(drop=True)
-
-
-def describe(table: pd.DataFrame) -> str:
-    """Alternative text of the bars."""
-    parts = [
-        f"{row['aqm']} with {row['flows_per_sender']}: {row['ours']:.3g} (published "
-        f"{row['published']:g})"
-        for row in table.dropna(subset="ours").to_dict("records")
-    ]
-    return "Marks with ECN by drops without, by flows per sender. " + "; ".join(parts)

@@ -32,7 +32,7 @@ COLUMNS: Final = (
 
 
 def estimates(files: Sequence[RunFile]) -> pd.DataFrame:
-    """One row per estimate of a run: COLUMNS.
+    """Return one row per estimate of a run: COLUMNS.
 
     What a qdisc says at a time is compared with the sojourn time of the packet that had left last,
     what ping prints, less the base RTT, with that of the last packet of a flow that had come to the
@@ -58,7 +58,7 @@ def _of_run(file: RunFile) -> pd.DataFrame:
 
 
 def _own(said: pd.DataFrame, packets: pd.DataFrame) -> pd.DataFrame:
-    """What a qdisc said, beside the sojourn time of the packet that had left last."""
+    """Return what a qdisc said, beside the sojourn time of the packet that had left last."""
     left = packets.dropna(subset="sojourn_ms")
     left = pd.DataFrame(
         {
@@ -71,7 +71,7 @@ def _own(said: pd.DataFrame, packets: pd.DataFrame) -> pd.DataFrame:
 
 
 def _pings(file: RunFile, packets: pd.DataFrame, flows: int) -> pd.DataFrame:
-    """What ping printed, beside the sojourn time of the packet that came before it."""
+    """Return what ping printed, beside the sojourn time of the packet that came before it."""
     content = read_json(file.data)
     answers = {int(one["seq"]): float(one["val"]) for one in content["raw_values"][PING]}
     pings = packets[packets["flow"] == flows].reset_index(drop=True)
@@ -90,8 +90,8 @@ def _pings(file: RunFile, packets: pd.DataFrame, flows: int) -> pd.DataFrame:
 
 
 def lengths(files: Sequence[RunFile]) -> pd.DataFrame:
-    """One row per second of a run: how many packets the qdisc said that it held, and how many had
-    come and not left: qdisc, flows, seed, time_s, said, held."""
+    """Return one row per second of a run: how many packets the qdisc said that it held, and how
+    many had come and not left: qdisc, flows, seed, time_s, said, held."""
     parts = []
     for file in files:
         series, packets = read_series(file.data), read_packets(file)
@@ -113,7 +113,7 @@ def lengths(files: Sequence[RunFile]) -> pd.DataFrame:
 
 
 def errors(table: pd.DataFrame) -> pd.DataFrame:
-    """How far off each estimate is; one row per era, qdisc, load and estimate.
+    """Return how far off each estimate is; one row per era, qdisc, load and estimate.
 
     `table` is from estimates. Of each run the medians and 90th percentiles of what was true and of
     what was estimated, the mean error and the root of the mean square error (ms), and Pearson's
@@ -151,13 +151,3 @@ def _errors(run: pd.DataFrame) -> dict[str, float]:
         float(np.corrcoef(true, said)[0, 1]) if varies else float("nan"),
     )
     return {name: float(one) for name, one in zip(_STATISTICS, values, strict=True)}
-
-
-def describe(table: pd.DataFrame) -> str:
-    """Alternative text, of a table of errors."""
-    parts = [
-        f"{row['qdisc']} with {row['flows']} flows, {row['estimate']}: "
-        f"{row['estimated median']:.3g} where {row['true median']:.3g} ms is true"
-        for row in table.to_dict("records")
-    ]
-    return "Estimates of the queuing delay against what packets waited. " + "; ".join(parts)

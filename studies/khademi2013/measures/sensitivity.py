@@ -13,7 +13,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.errors import DataError, require_several
-from analysis.measures.metrics import confidence_interval
+from analysis.measures.metrics import confidence_interval, means
 from analysis.runs.axes import axes, span_ms
 from analysis.runs.dataset import RunFile
 from analysis.runs.published import read_table
@@ -63,8 +63,8 @@ AXES: Final = {  # what the x axis shows -> its title
 def boxes(
     per_run: pd.DataFrame, files: Sequence[RunFile], x: Sequence[str], series: Sequence[str]
 ) -> pd.DataFrame:
-    """One row per box: era, x and series (texts), quantity, n_seeds, QUANTILES, mean and most
-    (means over runs), and ci_low and ci_high of the median over runs (Student's t).
+    """Return one row per box: era, x and series (texts), quantity, n_seeds, QUANTILES, mean and
+    most (means over runs), and ci_low and ci_high of the median over runs (Student's t).
 
     `per_run` is from packets.run_quantiles of `files`. `x` and `series` name columns of AXES,
     `aqm` or `ecn`; several are joined.
@@ -90,8 +90,8 @@ def boxes(
 
 
 def targets(found: pd.DataFrame, quantity: str) -> dict[str, float]:
-    """Where the target lies at each name of x, in ms; none at those with several, or where the
-    quantity is no delay. `found` is from boxes."""
+    """Return where the target lies at each name of x, in ms; none at those with several, or where
+    the quantity is no delay. `found` is from boxes."""
     if quantity.endswith("goodput"):
         return {}
     above = found["box_base_rtt_ms"] if quantity.endswith("rtt") else 0.0
@@ -114,7 +114,7 @@ MEDIANS: Final = pa.DataFrameSchema(
 
 
 def read_medians(path: Path) -> pd.DataFrame:
-    """Printed medians; DataError where the file is not a table of them."""
+    """Return printed medians; DataError where the file is not a table of them."""
     return read_table(path, MEDIANS, "medians")
 
 
@@ -127,30 +127,29 @@ def with_medians(found: pd.DataFrame, medians: pd.DataFrame) -> pd.DataFrame:
 
 
 def reductions(per_run: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
-    """By how many percent percentiles of the queuing delay are lower with `second` than `first`.
+    """Return by how many percent percentiles of the queuing delay are lower with `second` than
+    `first`.
 
     One row per era, number of flows and percentile: percent, interval (Student's
     t over the seeds that both have, which are compared pairwise) and n_seeds. Negative where it is
     higher.
     """
-    rows = []
     queuing = per_run[per_run["quantity"] == "queuing"]
-    for (era, flows), there in queuing.groupby(["era", "flows"], observed=True, sort=True):
-        for percentile in ("p10", "p50", "p90"):
-            wide = there.pivot_table(index="seed", columns="qdisc", values=percentile)
-            if not {first, second} <= set(wide.columns):
-                continue
-            both = wide[[first, second]].dropna()
-            lower = confidence_interval(100 * (1 - both[second] / both[first]))
-            rows.append((era, flows, percentile, lower.mean, lower.low, lower.high, lower.n))
-    columns = ["era", "flows", "percentile", "percent", "low", "high", "n_seeds"]
-    table = pd.DataFrame(rows, columns=columns)
-    table["interval"] = intervals(table["low"], table["high"])
-    return table[["era", "flows", "percentile", "percent", "interval", "n_seeds"]]
+    by = ["era", "flows", "seed"]
+    percentiles = ["p10", "p50", "p90"]
+    a, b = (
+        queuing[queuing["qdisc"] == name].set_index(by)[percentiles] for name in (first, second)
+    )
+    lower = means((100 * (1 - b / a)).dropna().reset_index(), by[:2], percentiles)
+    lower["interval"] = intervals(lower["ci_low"], lower["ci_high"])
+    lower = lower.sort_values(by[:2], kind="stable", ignore_index=True)
+    lower = lower.rename(columns={"quantity": "percentile", "mean": "percent"})
+    return lower[["era", "flows", "percentile", "percent", "interval", "n_seeds"]]
 
 
 def one_flow(files: Sequence[RunFile], setting: Setting, seed: int) -> pd.DataFrame:
-    """The round trips of the first flow of each run of a seed: time_s, rtt_ms, qdisc, aqm, flows.
+    """Return the round trips of the first flow of each run of a seed: time_s, rtt_ms, qdisc, aqm,
+    flows.
 
     As khademi2013, Fig. 12. Raises DataError where there is no run of that seed.
     """
@@ -178,7 +177,8 @@ def one_flow(files: Sequence[RunFile], setting: Setting, seed: int) -> pd.DataFr
 
 
 def overview(found: pd.DataFrame) -> pd.DataFrame:
-    """A table of `boxes` as a notebook shows it: quantiles, maximum, interval of the median."""
+    """Return a table of `boxes` as a notebook shows it: quantiles, maximum, interval of the
+    median."""
     table = found.assign(interval=intervals(found["ci_low"], found["ci_high"]))
     columns = ["era", "cc", "x", "series", "quantity", *QUANTILES, "most", "interval", "n_seeds"]
     columns += [name for name in ("printed_low", "printed_high") if name in found]
@@ -186,7 +186,7 @@ def overview(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _only(column: pd.Series) -> float:
-    """The value that all rows share, NaN where there are several."""
+    """Return the value that all rows share, NaN where there are several."""
     return float(column.iloc[0]) if column.nunique() == 1 else float("nan")
 
 

@@ -23,7 +23,8 @@ METRICS: Final = {
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """Mean round trip in ms above the run's least, in the WINDOW_S after flows join and leave.
+    """Return the mean round trip in ms above the run's least, in the WINDOW_S after flows join and
+    leave.
 
     Raises DataError where no ping was answered in one of the two.
     """

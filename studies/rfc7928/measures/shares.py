@@ -24,7 +24,8 @@ METRICS: Final = {
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """Goodput of both flows in Mbit/s, and Jain's index; raises DataError where one is missing."""
+    """Return the goodput of both flows in Mbit/s, and Jain's index; raise DataError where one is
+    missing."""
     path = run.provenance.with_suffix(OUTPUT)
     try:
         with tarfile.open(path) as archive:

@@ -56,9 +56,9 @@ class Cost:
 
 
 def read_scaling(path: Path) -> pd.DataFrame:
-    """The table of SCALING with the columns `factor` (virtual by wall seconds), `core_factor`
-    (virtual by CPU seconds: a core of its own) and `quiet`, of the machine and kernel measured
-    last; raises DataError for any other file."""
+    """Return the table of SCALING with the columns `factor` (virtual by wall seconds),
+    `core_factor` (virtual by CPU seconds: a core of its own) and `quiet`, of the machine and kernel
+    measured last; raise DataError for any other file."""
     try:
         table = read_csv(path, dtype={"kernel": str, "problem": str})
         numbers = [name for name, one in SCALING.columns.items() if str(one.dtype) == "float64"]
@@ -77,7 +77,7 @@ def read_scaling(path: Path) -> pd.DataFrame:
 
 
 def provenance(table: pd.DataFrame) -> dict[str, Any]:
-    """What was measured, as `outputs.Source` has it: a cell per rate, a seed per guest."""
+    """Return what was measured, as `outputs.Source` has it: a cell per rate, a seed per guest."""
     seeds = list(range(1, int(table["guests"].max()) + 1))
     links = sorted({f"{rate:g}/{rate:g}" for rate in table["rate_mbit_s"]})
     cell = {"experiment": "scaling_rate", "era": "modern", "qdisc": "fq_codel", "cc": "cubic"}

@@ -24,7 +24,7 @@ SATURATION_ERROR: Final = 0.03
 
 
 def dataset(runs: Sequence[RunFile]) -> Dataset:
-    """The runs, for outputs.publish."""
+    """Return the runs, for outputs.publish."""
     return runs_alone(pd.DataFrame([_row(run) for run in runs]))
 
 
@@ -34,8 +34,9 @@ def _row(run: RunFile) -> dict[str, Any]:
 
 
 def compare(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per case, sender and quantity: CASE, `sender`, `quantity`, `median`, `low`, `high`
-    and `seeds` over seeds, `theory` (NaN where there is none) and `error`, relative to it."""
+    """Return one row per case, sender and quantity: CASE, `sender`, `quantity`, `median`, `low`,
+    `high` and `seeds` over seeds, `theory` (NaN where there is none) and `error`, relative to
+    it."""
     found = (
         table.groupby([*CASE, "sender", "quantity"], sort=False)["value"]
         .agg(["median", "min", "max", "count"])
@@ -47,14 +48,15 @@ def compare(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def phy(row: pd.Series) -> wifi.Phy:
-    """The medium and rate of a case."""
+    """Return the medium and rate of a case."""
     return wifi.Phy(
         row["rate_mbit_s"], row["mcs"], row["width_mhz"], row["short_gi"], row["band_ghz"]
     )
 
 
 def theory(row: pd.Series) -> float:
-    """What `measures.wifi` says about a row of CASE, `sender` and `quantity`; NaN for nothing."""
+    """Return what `measures.wifi` says about a row of CASE, `sender` and `quantity`; NaN for
+    nothing."""
     of, payload, quantity = phy(row), row["payload_bytes"], row["quantity"]
     if row["set"] == "saturation" and row["sender"] == ALL_SENDERS:
         model = wifi.bianchi if row["backoff"] == "edca" else wifi.frozen
@@ -79,7 +81,7 @@ def theory(row: pd.Series) -> float:
 
 
 def verdicts(compared: pd.DataFrame) -> pd.DataFrame:
-    """The largest errors: columns `compared`, `cases`, `largest_error`, `limit`, `holds`."""
+    """Return the largest errors: columns `compared`, `cases`, `largest_error`, `limit`, `holds`."""
     saturation = compared[(compared["set"] == "saturation") & (compared["sender"] == ALL_SENDERS)]
     goodput = saturation[saturation["quantity"] == "goodput_mbit_s"]
     many = saturation[
@@ -147,7 +149,8 @@ def three(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def waits(compared: pd.DataFrame) -> pd.DataFrame:
-    """Where packets of the access point wait: CASE, a column for each of PLACES and for goodput."""
+    """Return where packets of the access point wait: CASE, a column for each of PLACES and for
+    goodput."""
     keys = ["traffic", "stations", "qdisc", "below"]
     rows = compared[compared["set"] == "waiting"]
     total = rows[(rows["sender"] == ALL_SENDERS) & (rows["quantity"] == "goodput_mbit_s")]

@@ -53,13 +53,13 @@ class Phy:
 
 
 def ofdm_us(phy: Phy, rate_mbit_s: float, length: int) -> float:
-    """Air time of a legacy OFDM frame, 18.4.3."""
+    """Return the air time of a legacy OFDM frame, 18.4.3."""
     symbols = ceil((16 + 8 * length + 6) / (rate_mbit_s * 4))
     return 20 + 4 * symbols + EXTENSION_US[phy.band_ghz]
 
 
 def data_us(phy: Phy, length: int) -> float:
-    """Air time of a PPDU with a PSDU of `length`: 18.4.3, 20.4.3 (mixed format)."""
+    """Return the air time of a PPDU with a PSDU of `length`: 18.4.3, 20.4.3 (mixed format)."""
     if phy.rate_mbit_s:
         return ofdm_us(phy, phy.rate_mbit_s, length)
     tail = 6 if phy.bits_a_symbol <= 1200 else 12
@@ -70,17 +70,17 @@ def data_us(phy: Phy, length: int) -> float:
 
 
 def ack_us(phy: Phy) -> float:
-    """Air time of an ACK."""
+    """Return the air time of an ACK."""
     return ofdm_us(phy, phy.control_mbit_s, _ACK)
 
 
 def block_ack_us(phy: Phy) -> float:
-    """Air time of a compressed block ACK."""
+    """Return the air time of a compressed block ACK."""
     return ofdm_us(phy, phy.control_mbit_s, _BLOCK_ACK)
 
 
 def protection_us(phy: Phy, protection: str, rate_mbit_s: float = 24) -> float:
-    """What CTS-to-self or RTS and CTS take before the data, with their SIFS."""
+    """Return what CTS-to-self or RTS and CTS take before the data, with their SIFS."""
     cts = ofdm_us(phy, rate_mbit_s, _CTS) + SIFS_US[phy.band_ghz]
     rts = ofdm_us(phy, rate_mbit_s, _RTS) + SIFS_US[phy.band_ghz]
     return {"none": 0, "cts-to-self": cts, "rts-cts": rts + cts}[protection]
@@ -101,7 +101,7 @@ def psdu_bytes(phy: Phy, payload: int, frames: int) -> int:
 
 
 def frames_an_ampdu(phy: Phy, payload: int, most: int = 32, limit_us: float = 4000) -> int:
-    """How many frames a sender puts into an A-MPDU: subframes, 65535 bytes, time."""
+    """Return how many frames a sender puts into an A-MPDU: subframes, 65535 bytes, time."""
     frames = 1
     while frames < most:
         length = psdu_bytes(phy, payload, frames + 1)
@@ -112,7 +112,7 @@ def frames_an_ampdu(phy: Phy, payload: int, most: int = 32, limit_us: float = 40
 
 
 def exchange_us(phy: Phy, payload: int, frames: int = 1, protection: str = "none") -> float:
-    """From the start of a transmission to the end of its answer."""
+    """Return the time from the start of a transmission to the end of its answer."""
     answer = block_ack_us(phy) if frames > 1 else ack_us(phy)
     data = data_us(phy, psdu_bytes(phy, payload, frames))
     return protection_us(phy, protection) + data + SIFS_US[phy.band_ghz] + answer
@@ -126,7 +126,7 @@ def single_sender_mbit_s(
     cw_min: int = 15,
     protection: str = "none",
 ) -> float:
-    """Goodput of one saturated sender without loss: AIFS, the mean backoff, an exchange."""
+    """Return the goodput of a saturated sender without loss: AIFS, mean backoff, an exchange."""
     idle = SIFS_US[phy.band_ghz] + (aifsn + cw_min / 2) * phy.slot_us
     return 8 * payload * frames / (idle + exchange_us(phy, payload, frames, protection))
 
@@ -219,7 +219,7 @@ def countdown(
     replicas: int = 400,
     transmissions: int = 4000,
 ) -> float:
-    """The collision probability of the process that `bianchi` and `frozen` approximate.
+    """Return the collision probability of the process that `bianchi` and `frozen` approximate.
 
     Simulated slot by slot, without their assumption that stations are independent of each other,
     which costs them up to 7 % with few stations and a small window. The relative error of the
@@ -245,7 +245,7 @@ def countdown(
 
 
 def anomaly_mbit_s(phys: list[Phy], payload: int, aifsn: int = 2, cw_min: int = 15) -> list[float]:
-    """Goodput of each of two saturated senders that take turns, at rates of their own.
+    """Return the goodput of each of two saturated senders that take turns, at rates of their own.
 
     M. Heusse, F. Rousseau, G. Berger-Sabbatel, A. Duda, Performance anomaly of 802.11b, INFOCOM
     2003: senders win the medium equally often, so all get the same, and the slowest decides it.
@@ -272,5 +272,5 @@ def _stages(cw_min: int, cw_max: int) -> int:
 
 
 def _fixed_point(of: Callable[[float], float]) -> float:
-    """The p in [0, 1) with p = of(p)."""
+    """Return the p in [0, 1) with p = of(p)."""
     return float(brentq(lambda p: p - of(p), 0.0, 1 - 1e-12, xtol=1e-13))
