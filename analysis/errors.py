@@ -73,14 +73,15 @@ def require_text(name: str, value: object) -> None:
 
 def require_kind(name: str, value: object, default: object) -> None:
     """Raise DataError where the option `name` has a value of another kind than its `default`."""
-    kinds, given = KINDS.get(name, (_kind(default),)), _kind(value)
+    kinds, given = KINDS.get(name, (kind_of(default),)), kind_of(value)
     # An empty list is one of texts and of numbers, too.
     if not any(given == kind or given in kind.split() or kind in given.split() for kind in kinds):
         wrong = f"is {value!r}, no {' or '.join(kinds)}"
         raise DataError.of(name, wrong, f"Write e.g. {name} = {_example(default)}")
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
+    """Return what a value of YAML or of a notebook is called: "list of texts"."""
     if isinstance(value, Mapping):
         return " to ".join(["mapping", *_kinds(value.values())])
     if isinstance(value, list | tuple):
@@ -94,7 +95,9 @@ def _kind(value: object) -> str:
 
 def _kinds(values: Iterable[object]) -> list[str]:
     """Return what the kinds of `values` are called in the plural: one name, or none."""
-    kinds = {" ".join([f"{first}s", *rest]) for first, *rest in (_kind(v).split() for v in values)}
+    kinds = {
+        " ".join([f"{first}s", *rest]) for first, *rest in (kind_of(v).split() for v in values)
+    }
     return [" and ".join(sorted(kinds))] if kinds else []
 
 

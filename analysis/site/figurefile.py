@@ -32,7 +32,7 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from analysis.errors import DataError
+from analysis.errors import DataError, kind_of
 from analysis.measures.unloaded import UNLOADED_QDISC
 from analysis.runs.dataset import cells_of
 from analysis.runs.statement import read_claims
@@ -51,11 +51,17 @@ KEYS: Final = ("notebook", "title", "caption", "parameters")
 WITHOUT: Final = "without"
 CLAIMS: Final = "claims"
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
-TEXTS: Final = ("paper", "experiment", "link", "length", "unloaded", "table")
 AXES: Final = ("link", "qdisc", "era", "cc")
-LISTS: Final = ("experiments", "links", "qdiscs", "eras", "ccs")
-RUNS: Final = frozenset((*DATA_KEYS, *TEXTS, *LISTS, "probe", "stations"))
-MAPPINGS: Final = ("experiments", "links", "qdiscs")  # that may be given by experiment instead
+_TEXT, _TEXTS = ("text",), ("list of texts",)
+PARAMETERS: Final = {  # key -> the kinds of values that it takes
+    **dict.fromkeys(("paper", "experiment", "link", "unloaded", "table", "stations"), _TEXT),
+    "length": (*_TEXT, "mapping to texts"),
+    "probe": _TEXT + _TEXTS,
+    "experiments": (*_TEXTS, "mapping to texts"),
+    **dict.fromkeys(("links", "qdiscs"), (*_TEXTS, "mapping to lists of texts")),
+    **dict.fromkeys(("eras", "ccs"), _TEXTS),
+}
+RUNS: Final = frozenset(PARAMETERS)
 SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
 SWITCHES: Final = "switches"
 NOTEBOOKS: Final = Path(__file__).parents[2] / "notebooks"
@@ -269,30 +275,14 @@ def _faults(content: Any) -> Iterator[str]:
     odd = [str(key) for key in parameters if not str(key).isidentifier() or iskeyword(str(key))]
     # papermill writes them unchanged in front of the notebook's code.
     yield from (f"parameters: {key[:40]!r} is not the name of a parameter" for key in odd)
-    texts = {key: content[key] for key in KEYS if key != "parameters"}
-    texts |= {key: parameters[key] for key in TEXTS if key in parameters}
-    if isinstance(texts.get("length"), dict):
-        texts |= {f"length: {name}": text for name, text in texts.pop("length").items()}
-    yield from (f"{key}: is {text!r}, no text" for key, text in texts.items() if not _text(text))
-    if not (_text(probe := parameters.get("probe", "-")) or _list(probe)):
-        yield f"probe: is {probe!r}, neither a text nor a list of texts"
-    if not isinstance(stations := parameters.get("stations", ""), str):  # may be empty
-        yield f"stations: is {stations!r}, no text"
+    for key in ("notebook", "title", "caption"):
+        yield from _unlike(key, content[key], _TEXT)
+    for key in PARAMETERS.keys() & parameters.keys():
+        if (key, parameters[key]) not in (("stations", ""), ("eras", SWITCHES)):
+            yield from _unlike(key, parameters[key], PARAMETERS[key])
     if not NAME.fullmatch(str(content["notebook"])):  # of a hidden folder nobody was asked about
         yield f"notebook: {content['notebook']!r} is not its name alone, without folder and .ipynb"
-    for key in LISTS:
-        value = parameters.get(key, ["-"])
-        if key == "eras" and value == SWITCHES:
-            continue
-        if isinstance(value, dict) and value and key in MAPPINGS:
-            of = _text if key == "experiments" else _list
-            yield from (
-                f"{key}: {name} is {part!r}" for name, part in value.items() if not of(part)
-            )
-        elif not _list(value):
-            yield f"{key}: is {value!r}, no list of texts"
-    if not _list(content.get(CLAIMS, ["-"])):
-        yield f"{CLAIMS}: is {content[CLAIMS]!r}, no list of texts"
+    yield from _unlike(CLAIMS, content.get(CLAIMS, ["-"]), _TEXTS)
     yield from _left_out(content)
     needed = ("paper",) if "table" in parameters else DATA_KEYS
     missing = [key for key in needed if not {key, SEVERAL.get(key)} & set(parameters)]
@@ -300,6 +290,12 @@ def _faults(content: Any) -> Iterator[str]:
         yield f"parameters lack {', '.join(missing)}"
     elif "table" not in parameters:
         yield from _lacking(parameters)
+
+
+def _unlike(key: str, value: Any, kinds: Sequence[str]) -> Iterator[str]:
+    """Yield that `value` is of none of `kinds`, or empty."""
+    if kind_of(value) not in kinds or not str(value).strip() or not value:
+        yield f"{key}: is {value!r}, no {' or '.join(kinds)}"
 
 
 def _left_out(content: Mapping[str, Any]) -> Iterator[str]:
@@ -315,8 +311,7 @@ def _left_out(content: Mapping[str, Any]) -> Iterator[str]:
         for name in by_experiment.keys() - set(_experiments(content["parameters"])):
             yield f"{WITHOUT}: {era}: {name!r} is none of its experiments"
         for values in by_experiment.values() if by_experiment else [left]:
-            if not _list(values):
-                yield f"{WITHOUT}: {era}: is {values!r}, no list of texts"
+            yield from _unlike(f"{WITHOUT}: {era}", values, _TEXTS)
 
 
 def _experiments(parameters: Mapping[str, Any]) -> list[Any]:
@@ -337,14 +332,6 @@ def _outside(study: Path, content: Mapping[str, Any]) -> Iterator[str]:
             studies.inside(study, name)
         except ConfigError as error:
             yield f"{key}: {error.what}"
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _list(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_text, value))
 
 
 def _lacking(parameters: Mapping[str, Any]) -> Iterator[str]:
