@@ -1,6 +1,7 @@
 """The figures of a results folder, as pages show them."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Final
 
 import pandas as pd
 
+from analysis.claims.record import Claim
 from analysis.errors import DataError, brief
 from analysis.runs import study
 from analysis.runs.files import read_csv
@@ -26,15 +28,6 @@ OPEN_ROWS: Final = 30  # a longer one is folded
 
 
 @dataclass(frozen=True)
-class Ran:
-    """The runs of a figure that differ in qdisc and seed only."""
-
-    variant: str  # their experiment and era: "rrul@2014"
-    link: str  # "10/1"
-    text: str  # "rrul, Linux of 2014, CUBIC, 10/1 Mbit/s: seeds 1–3 of ared, pie"
-
-
-@dataclass(frozen=True)
 class Shown:
     """One figure as the templates take it."""
 
@@ -45,6 +38,9 @@ class Shown:
     rows: list[list[str]]
     has_page: bool
     size: tuple[int, int] | None = (760, 500)  # of the image in pixels; None for a table
+    claims: Sequence[Claim] = ()  # that belong to it, on the page of its paper
+    verdicts: str = ""  # how many have which
+    notes: Sequence[str] = ()  # on its runs
 
     @property
     def name(self) -> str:
@@ -91,20 +87,23 @@ class Shown:
         return len(self.rows) <= MOST_ROWS
 
     @property
-    def ran(self) -> list[Ran]:
-        """What ran: one entry per experiment, era, congestion control and link."""
+    def ran(self) -> list[dict[str, str]]:
+        """What ran, by experiment, era, congestion control and link: `variant`, `link`, `text`.
+
+        The text is "rrul, Linux of 2014, CUBIC, 10/1 Mbit/s: seeds 1–3 of ared, pie".
+        """
         groups: dict[tuple[str, str, str, str], dict[str, list[str]]] = {}
         for cell in self.summary.cells:
             key = (cell["experiment"], cell["era"], cell["cc"], cell["link"])
             seeds = groups.setdefault(key, {})
             seeds.setdefault(ranges(cell["seeds"]), []).append(cell["qdisc"])
         return [
-            Ran(
-                variant_name(experiment, *era_and_kernel(era)),
-                link,
-                f"{experiment}, {Setting(era, cc).title}, {link} Mbit/s: "
+            {
+                "variant": variant_name(experiment, *era_and_kernel(era)),
+                "link": link,
+                "text": f"{experiment}, {Setting(era, cc).title}, {link} Mbit/s: "
                 + "; ".join(f"seeds {s} of {', '.join(in_order(q))}" for s, q in seeds.items()),
-            )
+            }
             for (experiment, era, cc, link), seeds in groups.items()
         ]
 

@@ -32,30 +32,17 @@ from emulation.model.run import Experiment
 CLEAN: Final = "clean"
 
 
-@dataclass(frozen=True)
-class Row:
-    """One run."""
+#: A run: its `file`, and by their names what `_row` tells of it.
+Row = dict[str, Any]
 
-    file: RunFile
-    reduced: bool  # to its provenance and measures
-    virtual_s: float
-    wall_s: float
-    length_s: float  # of load
-    identity: str  # digest of all that its bytes depend on
-    kernel: str  # digest
-    release: str
-    tools: tuple[tuple[str, str], ...]  # name, version
-    verdict: str
-    notes: tuple[str, ...]  # on settings that do not do what they seem to, and on its guest
 
-    def files(self, folder: Path) -> list[tuple[str, str]]:
-        """Return what its files are, and their addresses as seen from `folder`."""
-        files = [("data", self.file.data), ("provenance", self.file.provenance)]
-        if self.reduced:
-            files = [("provenance and measures", self.file.provenance)]
-        return [
-            (text, quote(Path(os.path.relpath(path, folder)).as_posix())) for text, path in files
-        ]
+def files_of(row: Row, folder: Path) -> list[tuple[str, str]]:
+    """Return what the files of a run are, and their addresses as seen from `folder`."""
+    run: RunFile = row["file"]
+    files = [("data", run.data), ("provenance", run.provenance)]
+    if run.is_reduced:
+        files = [("provenance and measures", run.provenance)]
+    return [(text, quote(Path(os.path.relpath(path, folder)).as_posix())) for text, path in files]
 
 
 @dataclass(frozen=True)
@@ -70,33 +57,33 @@ class Variant:
     def notes(self) -> dict[tuple[str, str, str], tuple[str, ...]]:
         """The notes on its runs by link, qdisc and congestion control, where there are any."""
         return {
-            (row.file.link, row.file.qdisc, row.file.cc): row.notes
+            (row["file"].link, row["file"].qdisc, row["file"].cc): row["notes"]
             for row in self.rows
-            if row.notes
+            if row["notes"]
         }
 
     @property
     def facts(self) -> dict[str, Any]:
         """What the templates say of them all."""
-        virtual_s, wall_s = (sum(getattr(r, n) for r in self.rows) for n in ("virtual_s", "wall_s"))
-        kernels = sorted({(row.release, row.kernel) for row in self.rows})
+        virtual_s, wall_s = (
+            sum(row[name] for row in self.rows) for name in ("virtual_s", "wall_s")
+        )
+        kernels = sorted({(row["release"], row["kernel"]) for row in self.rows})
         tools: dict[str, list[str]] = {}
-        for tool, version in sorted({pair for row in self.rows for pair in row.tools}):
+        for tool, version in sorted({pair for row in self.rows for pair in row["tools"]}):
             tools.setdefault(tool, []).append(version)
         return {
             "paper": self.paper,
             "variant": self.name,
             "runs": len(self.rows),
-            "seeds": ranges(sorted({row.file.seed for row in self.rows})),
-            "lengths": ", ".join(
-                f"{length:g}" for length in sorted({r.length_s for r in self.rows})
-            ),
+            "seeds": ranges(sorted({row["file"].seed for row in self.rows})),
+            "lengths": ", ".join(f"{s:g}" for s in sorted({row["length_s"] for row in self.rows})),
             "virtual_s": virtual_s,
             "wall_s": wall_s,
             "factor": f"{virtual_s / wall_s:.1f}" if wall_s else "–",
             "kernels": ", ".join(dict.fromkeys(release for release, _ in kernels)),
-            "notes": list(dict.fromkeys(note for row in self.rows for note in row.notes)),
-            "damaged": sum(row.verdict != CLEAN for row in self.rows),
+            "notes": list(dict.fromkeys(note for row in self.rows for note in row["notes"])),
+            "damaged": sum(row["verdict"] != CLEAN for row in self.rows),
             "identities": {
                 "kernels": [{"release": release, "digest": digest} for release, digest in kernels],
                 "tools": {tool: ", ".join(versions) for tool, versions in tools.items()},
@@ -150,24 +137,25 @@ def _notes(record: Mapping[str, Any], experiments: Mapping[str, Experiment]) -> 
 
 
 def _row(file: RunFile, record: Mapping[str, Any], notes: tuple[str, ...]) -> Row:
+    """Return what pages tell of a run.
+
+    `identity` is a digest of all that its bytes depend on, `notes` are on settings that do not do
+    what they seem to, and on its guest.
+    """
     with usable(file):
         identity = record["identity"]
-        reduced = file.is_reduced
-        same = reduced or _digest(file.data) == record["data_sha256"]
-        clean = CLEAN if record["kernel_log"] == "clean" else str(record["kernel_log"])
-        return Row(
-            file=file,
-            reduced=reduced,
-            virtual_s=float(record["virtual_s"]),
-            wall_s=float(record["wall_s"]),
-            length_s=float(record["length_s"]),
-            identity=hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12],
-            kernel=str(identity["kernel"]["digest"]),
-            release=str(identity["kernel"]["release"]),
-            tools=tuple(sorted(identity["root"]["tools"].items())),
-            verdict=clean if same else "data damaged",
-            notes=(*notes, *record.get("notes", ())),
-        )
+        same = file.is_reduced or _digest(file.data) == record["data_sha256"]
+        spelled_out = json.dumps(identity, sort_keys=True).encode()
+        return {
+            "file": file,
+            **{name: float(record[name]) for name in ("virtual_s", "wall_s", "length_s")},
+            "identity": hashlib.sha256(spelled_out).hexdigest()[:12],
+            "kernel": str(identity["kernel"]["digest"]),
+            "release": str(identity["kernel"]["release"]),
+            "tools": tuple(sorted(identity["root"]["tools"].items())),
+            "verdict": str(record["kernel_log"]) if same else "data damaged",
+            "notes": (*notes, *record.get("notes", ())),
+        }
 
 
 def _digest(data: Path) -> str:
@@ -199,13 +187,15 @@ def write_runs(ran: Sequence[Variant], results: Path, there: Iterable[str]) -> l
 
 
 def _render_variant(variant: Variant, folder: Path, there: Iterable[str]) -> str:
-    rank = {name: n for n, name in enumerate(in_order({r.file.qdisc for r in variant.rows}))}
-    rows = sorted(
-        variant.rows,
-        key=lambda row: (row.file.link, rank[row.file.qdisc], row.file.cc, row.file.seed),
-    )
-    links = [(link, [*group]) for link, group in groupby(rows, key=lambda row: row.file.link)]
+    rank = in_order({row["file"].qdisc for row in variant.rows}).index
+
+    def place(row: Row) -> tuple[Any, ...]:
+        run: RunFile = row["file"]
+        return run.link, rank(run.qdisc), run.cc, run.seed
+
+    rows = sorted(variant.rows, key=place)
+    links = [(link, [*group]) for link, group in groupby(rows, key=lambda row: row["file"].link)]
     return pages.render(
         "variant.html", "../../", here="", there=there, about=variant.facts, links=links,
-        folder=folder,
+        folder=folder, files_of=files_of,
     )  # fmt: skip

@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,8 @@ class Site:
         for figure in figures:
             own = claims_of(figure, self.claims)
             counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.count(own).items())
-            shown.append(_WithClaims(figure, own, counts, _notes(figure, notes)))
+            notes_on = _notes(figure, notes)
+            shown.append(replace(figure, claims=own, verdicts=counts, notes=notes_on))
         groups = groupby(figures, key=lambda figure: figure.group[0])
         return pages.render(
             "paper.html", "../", here="", there=self.there, name=name, paper=pages.of_paper(name),
@@ -109,16 +110,6 @@ class Site:
             partial.write_text(text, encoding="utf-8")
             partial.replace(page)
         return [*html]
-
-
-class _WithClaims:
-    """A figure, the claims that belong to it and notes on its runs, for a template."""
-
-    def __init__(self, shown: Shown, claims: list[Claim], verdicts: str, notes: list[str]) -> None:
-        self._shown, self.claims, self.verdicts, self.notes = shown, claims, verdicts, notes
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._shown, name)
 
 
 def _notes(shown: Shown, notes: Mapping[tuple[str, str, str, str], tuple[str, ...]]) -> list[str]:
