@@ -1,6 +1,7 @@
 """Debian packages by version and digest: where they can be had, and what is in them.
 
 Nothing of Debian's is needed: a .deb is an `ar` archive of two tarballs, and mirrors speak HTTP.
+The stages of the container image that build kernels and the guest have no Python packages.
 """
 
 from __future__ import annotations

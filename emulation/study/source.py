@@ -1,7 +1,7 @@
 """A YAML file as plain values, with the line of every key for error messages.
 
-Read by libyaml, which is some twenty times as fast as a reader in Python, with the scalars of the
-core schema of YAML 1.2 (10.3.2): `no` and `1:30` are text.
+Read by libyaml, which takes 0.05 s for all studies that ship where ruamel.yaml takes 0.39 s, with
+the scalars of the core schema of YAML 1.2 (10.3.2): `no` and `1:30` are text.
 """
 
 from __future__ import annotations
