@@ -34,6 +34,9 @@ _LINKS = {"fd": "", "stdin": "/0", "stdout": "/1", "stderr": "/2"}
 #: Where the administrator of a system puts commands.
 FOLDER = "/usr/local/bin"
 
+#: Where `python` is the program of Python 2 (`python2.py`).
+PYTHON2 = "/usr/local/lib/python2"
+
 #: Command -> its text.
 COMMANDS = {
     "sudo": """#!/bin/sh
@@ -57,6 +60,9 @@ if [ "$shell" ]; then set -- "${SHELL:-/bin/sh}" ${1:+-c "$*"}; fi
 export SUDO_USER=root SUDO_UID=0 SUDO_GID=0
 [ "$user" = root ] || exec runuser -u "$user" -- "$@"
 exec "$@"
+""",
+    "python2": """#!/bin/sh
+exec python3 /job/guest/python2.py "$@"
 """,
     "cgroups-of-mininet": """#!/bin/sh
 # Where Mininet looks for cgroups of version 1; those of version 2 are below `unified`.
@@ -105,6 +111,8 @@ def make(rig):
         with open(f"{FOLDER}/{name}", "w") as file:
             file.write(text)
         os.chmod(f"{FOLDER}/{name}", 0o755)
+    os.makedirs(PYTHON2, exist_ok=True)
+    os.symlink(f"{FOLDER}/python2", f"{PYTHON2}/python")
     for module, changes in PATCHES.items():
         patch(f"{_MININET}/{module}.py", changes)
 

@@ -29,7 +29,7 @@ RIG = ("capture.py", "flentdata.py", "namespace.py", "readback.py", "rig.py", "t
 #: traffic that needs no rig.
 WORKS: Mapping[str, tuple[str, ...]] = {
     "run": RIG,
-    "shell": (*RIG, "shell.py", "commands.py", "surroundings.py", "switch.py"),
+    "shell": (*RIG, "shell.py", "commands.py", "surroundings.py", "switch.py", "python2.py"),
     "boot": (),
     "script": (),
 }

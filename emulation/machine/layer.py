@@ -26,7 +26,7 @@ from emulation.machine.rootfs import RootFs, Unpacked
 #: What a Debian system has and the root file system does not, which measurements do not need.
 SYSTEM = (
     "bc", "bsdutils", "diffutils", "gzip", "libc-bin", "ncurses-base", "ncurses-bin", "psmisc",
-    "python-is-python3",
+    "python-is-python3", "python3-lib2to3",
 )  # fmt: skip
 
 #: Counts changes of how a layer is made; part of its digest.

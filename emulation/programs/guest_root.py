@@ -16,7 +16,7 @@ PATH = ("/usr/sbin", "/usr/bin", "/sbin", "/bin")
 WORK = PurePosixPath("/root/work")
 
 #: Commands that the guest has in addition (guest/commands.py, guest/surroundings.py).
-COMMANDS = ("on", "sudo", "telnet")
+COMMANDS = ("on", "python2", "sudo", "telnet")
 
 _MOST_LINKS = 40  # as Linux
 

@@ -318,7 +318,14 @@ class Programs(TrafficSection, StudySection):
     tools = {
         "programs": ("programs.py", "commands.py", "switch.py"),
         "idle": ("programs.py", "commands.py", "switch.py", "idle.py"),
-        "command": ("programs.py", "commands.py", "switch.py", "command.py", "surroundings.py"),
+        "command": (
+            "programs.py",
+            "commands.py",
+            "switch.py",
+            "command.py",
+            "surroundings.py",
+            "python2.py",
+        ),
     }
 
     kind: Literal["programs"]

@@ -108,7 +108,9 @@ def test_only_what_a_job_needs_gets_into_its_guest(tmp_path: Path) -> None:
     assert names(run_job("flent", capture=True)) == plain
     assert names(run_job("mix", "iperf")) - plain == {*TOOLS["mix"]}
     shell = names(run_job(work="shell", shell={}))
-    assert shell - plain == {"shell.py", "commands.py", "surroundings.py", "switch.py"}
+    assert shell - plain == {
+        *("shell.py", "commands.py", "surroundings.py", "switch.py", "python2.py"),
+    }
     assert names({"work": "boot"}) == {*START}
     vm.prepare(tmp_path, tmp_path, run_job("flent", "ditg"))
     copied = {path.name for path in (tmp_path / "job/guest").iterdir()}
