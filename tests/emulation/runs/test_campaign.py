@@ -25,14 +25,16 @@ def runs(rrul: Experiment) -> tuple[Run, ...]:
 
 
 @pytest.fixture(autouse=True)
-def second_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def second_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nothing is executed; the run with seed 2 fails."""
 
     def execute(run: Run, *_: Any, **__: Any) -> Result:
         if run.seed == 2:
             raise GuestFailure("a flow starved", run.id)
         ending = vm.Ending([{"virtual_s": 60.0}], 5.0, 5.0)
-        return Result(Path(f"{run.seed}.flent.gz"), Path(f"{run.seed}.json"), ending)
+        provenance = tmp_path / f"{run.seed}.json"
+        provenance.write_text("{}")
+        return Result(provenance.with_suffix(".flent.gz"), provenance, ending)
 
     monkeypatch.setattr(campaign, "execute", execute)
 
