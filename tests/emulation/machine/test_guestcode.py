@@ -24,6 +24,9 @@ TOOLS = {tool: files for kind in traffic.KINDS.values() for tool, files in kind.
 PLACES = [FOLDER, *(folder / "kinds/guest" for folder in studies.shipped().values())]
 SOURCES = {path.stem: path for place in PLACES for path in place.glob("*.py")}
 
+#: A program that is taken along by `emulation.runs.suite`, as files of the user's are.
+SUITE = "suite.py"
+
 #: Programs that a module starts, and files that it copies, by their path.
 BESIDE = {
     "ditg": "ditg_pickle.py",
@@ -81,7 +84,7 @@ def closure(modules: set[str]) -> set[str]:
 
 def test_every_file_has_a_use() -> None:
     paths = (path for place in PLACES if place.is_dir() for path in place.iterdir())
-    there = {path.name for path in paths if path.is_file()} - {"__init__.py"}
+    there = {path.name for path in paths if path.is_file()} - {"__init__.py", SUITE}
     assert there == {name for job in every_job() for name in names(job)}
 
 

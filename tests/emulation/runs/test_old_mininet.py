@@ -83,7 +83,7 @@ def qlen(iface, fname):
         if len(found) > 1:
             print >>out, "%f,%s" % (time(), found[1])
             out.flush()
-        sleep(0.1)
+        sleep(0.5)
 
 def monitor_qlen(iface, fname):
     monitor = Process(target=qlen, args=(iface, fname))
@@ -97,7 +97,7 @@ from SimpleHTTPServer import SimpleHTTPRequestHandler
 HTTPServer(('', 80), SimpleHTTPRequestHandler).serve_forever()
 """
 
-PAGE_BYTES = 25_000
+PAGE_BYTES = 3_000
 
 
 def test_a_longer_queue_makes_pages_slower() -> None:
@@ -114,7 +114,13 @@ def test_a_longer_queue_makes_pages_slower() -> None:
         text = (out / "stdout").read_text()
         assert re.search(r"iperf of Mininet: 1\.[34]\d* Mbits/sec", text)
         fetched[maxq] = float(re.findall(r"times in ([\d.]+) s", text)[0])
-        longest = max(int(line.split(",")[1]) for line in (out / "files/q.txt").open())
+        lengths = (out / "files/q.txt").read_text().splitlines()
+        longest = max(int(line.split(",")[1]) for line in lengths)
         assert maxq / 2 < longest <= maxq
-    alone_s = PAGE_BYTES * 8 / 1.5e6
-    assert alone_s < fetched[20] < 1 < fetched[100]
+    print(fetched)
+    # A connection and an answer: twice through a queue that Reno keeps half full or more, and in
+    # some cases a lost packet's second.
+    for maxq, fetched_s in fetched.items():
+        full_s = maxq * 1514 * 8 / 1.5e6
+        assert full_s < fetched_s < 2 * full_s + 1
+    assert fetched[100] > 2 * fetched[20]
