@@ -37,7 +37,7 @@ def guest(run: Run, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         for name in left:
             (out / name).write_text(told.says)
         (out / "qdiscs.json").write_text("{}")
-        return SimpleNamespace(virtual_s=1.0, wall_s=1.0, steps=[])
+        return SimpleNamespace(virtual_s=1.0, wall_s=1.0, steps=[], notes=[])
 
     def record(*given: Any) -> dict[str, Any]:
         digest = sha256(given[5])
