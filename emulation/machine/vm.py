@@ -382,7 +382,8 @@ def _watch(
                     where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
                     todo=MORE_MEMORY
                     if _short_of_memory(folder)
-                    else "run it again with the same --seed: a guest that hangs hangs every time",
+                    else "run it again with the same --seed: a guest that hangs hangs every time; "
+                    "one with little memory left reads its programs again and again: give it more",
                 )
             on_poll(process.pid)
             end.poll(POLL_S * 1000)
