@@ -129,9 +129,17 @@ class Flows:
 
 
 def follow(
-    path: Path, samples: Sequence[Totals], last: Totals, root: str, where: Place
+    path: Path,
+    samples: Sequence[Totals],
+    last: Totals,
+    root: str,
+    where: Place,
+    *,
+    fifo: bool = False,
 ) -> Passages:
     """Follow the packets of the records at `path` through the qdiscs of `where`, of kind `root`.
+
+    `fifo`: whether these keep all packets in their order.
 
     `samples` are the counters of the port's qdiscs at each sample, `last` those that the run read
     at its end: packets that came later are left out. Raises `GuestFailure` where counters and
@@ -186,7 +194,29 @@ def follow(
     end = _end(tail, samples[0], last, exact, name)
     _close(passages, pending["row"].to_numpy(), end, last.queued)
     _check_end(passages, end, samples[0], last, superpackets, name)
+    if fifo:
+        _put_in_order(passages)
     return passages
+
+
+def _put_in_order(passages: Passages) -> None:
+    """Correct which of equal packets left a queue that keeps their order, as no other can have.
+
+    Of equal packets the first is taken for the one that left. Where it was dropped from the head of
+    the queue, and an equal one came later (a SYN-ACK again), packets that came between the two left
+    before: it was the later one.
+    """
+    out_ns = np.where(passages.fate < DROPPED, passages.out_ns, np.iinfo(np.int64).max)
+    next_ns = np.minimum.accumulate(out_ns[::-1])[::-1]  # the first of this packet and later ones
+    lost = (passages.fate == DROPPED) & (passages.out_ns < 0)
+    for row in np.flatnonzero((passages.fate < DROPPED) & (out_ns > next_ns))[::-1]:
+        fits = lost[row:] & (passages.flow[row:] == passages.flow[row])
+        later = row + np.flatnonzero(fits & (next_ns[row:] >= out_ns[row]))
+        if len(later):
+            for values, emptied in ((passages.out_ns, -1), (passages.fate, DROPPED)):
+                values[later[0]], values[row] = values[row], emptied
+            passages.tos[later[0]] = passages.tos[row]
+            lost[later[0]], lost[row] = False, True
 
 
 def leave(passages: Passages, followed: Followed, *, refused: bool) -> Ints:

@@ -30,10 +30,12 @@ def table(
     root: str = "tbf",
     samples: tuple[Totals, ...] = (NONE,),
     joined: int = 0,
+    *,
+    fifo: bool = False,
 ) -> pd.DataFrame:
     """The table of these records, which begin with a sample."""
     path = records(folder / "probe.0.queue", [sampled(0), *passages], joined)
-    followed = packets.follow(path, samples, last, root, WHERE)
+    followed = packets.follow(path, samples, last, root, WHERE, fifo=fifo)
     packets.write(path, followed, root, folder / "table.parquet", {"node": "router"})
     return packets.read(folder / "table.parquet")
 
@@ -63,6 +65,26 @@ def test_a_row_for_each_packet_that_enters(tmp_path: Path) -> None:
     assert list(rows["length"]) == [1066, 166]
     assert list(rows["source"]) == ["10.0.1.1"] * 2
     assert list(rows["source_port"]) == [40000, 40001]
+
+
+def test_none_overtakes_equal_ones_in_a_queue_that_keeps_their_order(tmp_path: Path) -> None:
+    again = segment(seq=1, id=0)
+    passages = [
+        (ENTERED, 1, data(1), 0),
+        (ENTERED, 2, again, 1),  # dropped from the head
+        (ENTERED, 3, data(2), 2),
+        (LEFT, 11, data(1), 0),
+        (LEFT, 21, data(2), 0),
+        (ENTERED, 22, again, 1),
+        (ENTERED, 23, again, 2),  # dropped from the head
+        (ENTERED, 24, data(3), 3),
+        (LEFT, 31, again, 0),
+        (LEFT, 41, data(3), 0),
+    ]
+    taken_in_turn, in_order = [10, 29, 18, None, None, 17], [10, None, 18, 9, None, 17]
+    for fifo, expected in ((False, taken_in_turn), (True, in_order)):
+        rows = table(tmp_path, passages, Totals(4, 2, 0, 0), "htb", fifo=fifo)
+        assert column(rows, "sojourn_ns", MS) == expected
 
 
 def test_a_packet_is_refused_as_it_enters_or_dropped_as_its_turn_comes(tmp_path: Path) -> None:
