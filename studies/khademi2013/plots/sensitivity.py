@@ -109,14 +109,19 @@ def round_trips(
 def ratios(table: pd.DataFrame, palette: Palette, *, label: str) -> Figure:
     """Draw a row per number of flows: ours with intervals over seeds, and the printed values.
 
-    `table` has flows_per_sender, aqm, ours, ci_low, ci_high and published.
+    A line is at 1, as many marks as drops. `table` has flows_per_sender, aqm, ours, ci_low, ci_high
+    and published.
     """
-    rows = table.assign(qdisc=table["aqm"], row=table["flows_per_sender"].astype(str) + " flows",
-                        quantity=label, filled=True, mean=table["ours"])  # fmt: skip
+    loads = table["flows_per_sender"].astype(str) + " per sender"
+    rows = table.assign(
+        qdisc=table["aqm"], row=loads, quantity=label, filled=True, mean=table["ours"]
+    )
     printed = rows.assign(mean=rows["published"], ci_low=float("nan"), filled=False)
     names = rows["row"].unique().tolist()
     both, about = pd.concat([rows, printed]), ("ours", "published")
-    return dots(both, names, [label], palette, {label: label}, about=about)
+    figure = dots(both, names, [label], palette, {label: label}, about=about)
+    marks.reference(figure.axes[0], 1, palette, upright=True)
+    return figure
 
 
 def _stats(row: dict[Any, Any]) -> dict[str, Any]:
