@@ -30,7 +30,7 @@ from typing import Any, Final
 
 from analysis.errors import DataError
 from analysis.site import verdicts
-from analysis.site.gallery import Shown, collect
+from analysis.site.gallery import Shown, agreement, collect
 
 PAGES: Final = ("docs/*.md", "studies/*/*.md", "studies/*/log/*.md")
 #: The pictures of pages, each with the figure that it is.
@@ -58,7 +58,8 @@ class Results:
 
 def figures_table(figures: list[Shown]) -> str:
     """Return a row per figure of a paper that has printed values: what it shows, how many of these
-    agree, and their median relative error; and after the table the figures that have none.
+    agree, and their median relative error; after the table how many agree when each counts once,
+    settings apart (`gallery.agreement`), and the figures that have none.
 
     The parts of a figure, `2a` to `2c`, are one row if they are parts of one number, with the title
     of the first.
@@ -95,7 +96,12 @@ def figures_table(figures: list[Shown]) -> str:
         for paper, o in others.items()
     )
     lines = (textwrap.fill(note, 100, subsequent_indent="  ") for note in notes)
-    return "\n".join([_table(header, rows), "", *lines])
+    once = agreement(figures)
+    count = (
+        f"Each once, **{once['agreeing']} of {once['compared']} measured values agree**, and"
+        f" {once['as_set']} of {once['settings']} settings, which are read back."
+    )
+    return "\n".join([_table(header, rows), "", count, "", *lines])
 
 
 #: Heading -> whether a claim counts there.

@@ -1,7 +1,7 @@
 """The figures of a results folder, as pages show them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -141,6 +141,29 @@ def collect(results: Path) -> list[Shown]:
     return sorted(
         figures, key=lambda shown: (order.index(shown.summary.paper), _natural(shown.name))
     )
+
+
+def agreement(figures: Collection[Shown]) -> dict[str, int]:
+    """Count printed values beside ours: `compared` and `agreeing` where they were measured,
+    `settings` and `as_set` where they are parameters.
+
+    A value counts where it is of a paper and there is a number of ours beside it, whether seeds
+    tell if the two agree or not. It is measured in a figure that was made from runs; a table
+    without runs, as gbw2015's Table 1, has settings, which are read back. Each counts once, in the
+    figure that has the paper's own name: where a name goes on, as "Table 3 fitted" and "Table 5,
+    PIE marks" do, the values of Tables 3 and 5 stand beside other runs.
+    """
+    of_papers = [shown for shown in figures if shown.of_paper]
+    names = {(shown.summary.paper, shown.summary.figure) for shown in of_papers}
+    counts = dict.fromkeys(("compared", "agreeing", "settings", "as_set"), 0)
+    for summary in (shown.summary for shown in of_papers):
+        head = re.match(r"(?:Table )?\w+", summary.figure)
+        if head and head[0] != summary.figure and (summary.paper, head[0]) in names:
+            continue
+        total, equal = ("compared", "agreeing") if summary.cells else ("settings", "as_set")
+        counts[total] += summary.compared
+        counts[equal] += summary.agreeing
+    return counts
 
 
 def _gone(notebook: Path, of: str) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analysis.runs import study
+from analysis.site.verdicts import decided
 from analysis.words import duration
 from emulation.model.run import Study
 
@@ -63,7 +64,7 @@ def common() -> Environment:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    templates.filters["duration"] = duration
+    templates.filters |= {"duration": duration, "decided": decided}
     return templates
 
 

@@ -20,7 +20,7 @@ from analysis.plots.style import looks
 from analysis.runs import study
 from analysis.site import pages, verdicts
 from analysis.site.execute import PAGE
-from analysis.site.gallery import Shown, collect
+from analysis.site.gallery import Shown, agreement, collect
 from analysis.site.inventory import Variant, variants, write_runs
 from emulation.model.run import era_and_kernel, variant_name
 
@@ -61,7 +61,7 @@ class Site:
                         own, key=lambda shown: (shown.size is not None, shown.summary.compared > 0)
                     ),
                     "verdicts": self._verdicts(name),
-                    **_agreement(own),
+                    **agreement(own),
                 }
             )
         return pages.render(
@@ -167,14 +167,6 @@ def _fill(page: Path, shown: Shown, claims: Iterable[Claim]) -> None:
         verdicts.fill(page, own, shown.summary.setting)
 
 
-def _agreement(figures: Iterable[Shown]) -> dict[str, int]:
-    summaries = [shown.summary for shown in figures if shown.of_paper]
-    return {
-        "compared": sum(summary.compared for summary in summaries),
-        "agreeing": sum(summary.agreeing for summary in summaries),
-    }
-
-
 def totals(figures: list[Shown]) -> dict[str, Any]:
     """Facts over all figures of papers, or over all where none is; figures that share runs count
     them once, and a table of measurements, whose cells have no times, none."""
@@ -193,7 +185,7 @@ def totals(figures: list[Shown]) -> dict[str, Any]:
         "virtual_s": sum(cell["virtual_s"] for cell in cells),
         "wall_s": sum(cell["wall_s"] for cell in cells),
         "releases": sorted(releases),
-        **_agreement(figures),
+        **agreement(figures),
     }
 
 

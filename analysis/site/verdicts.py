@@ -52,6 +52,12 @@ def count(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return dict(Counter(claim["verdict"] for claim in claims if not claim["same_as"]))
 
 
+def decided(counts: Mapping[str, int]) -> int:
+    """Return how many claims are decided, by what `count` returns: those about a result that agree,
+    disagree or are explained. What is as set, at the bound or not yet testable is not."""
+    return sum(counts.get(verdict, 0) for verdict in ("agrees", "disagrees", "explained"))
+
+
 def of_places(
     claims: Iterable[Claim], places: Collection[str], experiments: Collection[str]
 ) -> list[Claim]:

@@ -23,8 +23,9 @@ RRUL = [
 
 def shown(figure: str, title: str = "RRUL, 10/10 Mbit/s", **facts: Any) -> Shown:
     summary = Summary(
-        paper="gbw2015", figure=figure, title=title, caption="", alt="", cells=[], **facts
-    )
+        paper="gbw2015", figure=figure, title=title, caption="", alt="",
+        **{"cells": [{"seeds": [1]}], **facts},
+    )  # fmt: skip
     headers = ["Qdisc", "Quantity", "Path", "Published", "Ours", "Seeds"]
     return Shown(f"gbw2015-{figure}", f"gbw2015/fig{figure}", summary, headers, RRUL, True)
 
@@ -62,9 +63,19 @@ def body(table: str) -> list[str]:
     return table.splitlines()[2:]
 
 
-def test_parts_of_a_figure_are_one_row() -> None:
-    assert body(readme.figures_table(FIGURES)) == [
+def test_parts_of_a_figure_are_one_row_and_values_that_stand_twice_count_once() -> None:
+    more = [
+        shown("2a fitted", compared=3, agreeing=3),
+        shown("9 by cause", compared=2, agreeing=0),  # Fig. 9 itself is not there
+        shown("Table 1", compared=5, agreeing=4, cells=[]),
+    ]
+    assert body(readme.figures_table([*FIGURES, *more])) == [
         "| gbw2015 | 2a to 2b | RRUL | 2 of 4 | 3 % |",
+        "| gbw2015 | 2a fitted | RRUL | 3 of 3 | – |",
+        "| gbw2015 | 9 by cause | RRUL | 0 of 2 | – |",
+        "| gbw2015 | Table 1 | RRUL | 4 of 5 | – |",
+        "",
+        "Each once, **2 of 6 measured values agree**, and 4 of 5 settings, which are read back.",
         "",
         "- gbw2015, drawn without printed values beside them: 2a spread",
     ]

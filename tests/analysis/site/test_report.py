@@ -459,7 +459,7 @@ def test_a_release_is_named_once_however_many_builds_of_it_ran() -> None:
     def shown(*kernels: tuple[str, str]) -> Any:
         told = [{"release": release, "digest": digest} for release, digest in kernels]
         summary = SimpleNamespace(
-            kernels=told, cells=[], paper="p", lengths_s=[], compared=0, agreeing=0
+            kernels=told, cells=[], paper="p", figure="1", lengths_s=[], compared=0, agreeing=0
         )
         return SimpleNamespace(summary=summary, of_paper=True)
 

@@ -73,6 +73,11 @@ def test_a_figure_shows_the_verdict_of_its_own_setting_where_that_has_all_data(
     }  # fmt: skip
 
 
+def test_what_is_set_or_open_is_not_decided() -> None:
+    counts = {"agrees": 4, "disagrees": 2, "explained": 1, "as set": 8, "at the bound": 16}
+    assert verdicts.decided(counts | {"not yet testable": 32}) == 7
+
+
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     texts: list[str] = []
