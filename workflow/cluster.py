@@ -69,6 +69,17 @@ def cancel(name: str) -> int:
     return len(jobs)
 
 
+def ask_squeue_alone() -> None:
+    """Let Snakemake's executor ask `squeue` alone about its jobs, as the profile says.
+
+    Where the controller does not answer once, as when it has just started, the executor (2.8.0)
+    turns to `sacct`, which a cluster without accounting refuses, for all of its attempts; then it
+    forgets its jobs and waits for ever.
+    """
+    if executor := sys.modules.get("snakemake_executor_plugin_slurm"):
+        vars(executor)["is_query_tool_available"] = lambda tool: tool == "squeue"
+
+
 def _slurm(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:

@@ -236,7 +236,13 @@ class Campaign:
             self.slurm.resume()
             return done() or self.process is None or self.process.poll() is not None
 
-        wait_for(what, over, 900)
+        try:
+            wait_for(what, over, 900)
+        except AssertionError as error:
+            error.add_note(self.slurm.ask("squeue", "-o", "%i %j %T %r"))
+            error.add_note(self.slurm.ask("sinfo", "-o", "%n %T %E"))
+            error.add_note((self.folder / "log").read_text()[-3000:])
+            raise
 
     def wait(self, runs: int) -> None:
         assert self.process is not None
@@ -369,6 +375,27 @@ def test_only_jobs_of_this_checkout_are_ended(
     assert cluster.cancel(name) == 2
     assert (tmp_path / "ended").read_text().split() == ["7", "9_1"]
     assert cluster.cancel(name) == 0
+
+
+@pytest.mark.skipif(find_spec("snakemake_executor_plugin_slurm") is None, reason="no executor")
+def test_a_controller_that_does_not_answer_once_leaves_no_job_behind(tmp_path: Path) -> None:
+    """The controller refuses to tell its settings, and there is no accounting."""
+    job = ROOT / "workflow/rules/job.smk"
+    rule = 'rule figure:\n    output: "a"\n    shell: "touch {output}"\n'
+    (tmp_path / "Snakefile").write_text(f'include: "{job}"\n{rule}')
+    (tmp_path / "bin").mkdir()
+    fake(tmp_path / "bin", "sbatch", f"touch {tmp_path}/a; echo 7")
+    fake(tmp_path / "bin", "squeue", "echo '7|COMPLETED'")
+    for refused in ("sacct", "scontrol", "sacctmgr"):
+        fake(tmp_path / "bin", refused, "exit 1")
+    options = ["--executor", "slurm", "--jobs", "1", "--slurm-status-command", "squeue"]
+    options += ["--slurm-status-attempts", "1000", "--seconds-between-status-checks", "1"]
+    options += ["--slurm-init-seconds-before-status-checks", "1"]
+    options += ["--default-resources", "slurm_partition=main"]
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "snakemake", *options]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=120)
 
 
 def test_a_machine_without_slurm_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,3 +8,7 @@ from emulation.host.pool import follow
 
 if workflow.remote_exec:
     follow(os.getppid())
+else:
+    from workflow import cluster
+
+    cluster.ask_squeue_alone()
