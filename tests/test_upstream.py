@@ -12,9 +12,12 @@ from typing import Any
 import flent.runners
 import pytest
 
+from emulation.host.cache import cache_dir
+from emulation.kernel import recipe as recipes, source as sources
 from tests import ROOT
 
 PATCH = ROOT / "docs/upstream/flent-tc-statistics.patch"
+MAILS = sorted((ROOT / "docs/upstream/linux").glob("*.patch"))
 
 #: What `tc -s qdisc show` prints in a guest (iproute2 6.1; Linux 6.12, of dualpi2 7.2), and what is
 #: the qdisc's own of it; the numbers of sfb and fq are those that its JSON had after RRUL.
@@ -108,3 +111,20 @@ def test_flent_parses_what_it_lost(patched: ModuleType, kind: str) -> None:
     text, own = PRINTED[kind]
     assert own.items() <= parsed(patched, text).items()
     assert not own.items() <= parsed(flent.runners, text).items()
+
+
+@pytest.mark.kernel
+def test_the_newest_kernel_takes_the_mails_and_finds_no_fault_in_them(tmp_path: Path) -> None:
+    """They apply in their order without fuzz or offset, and its own checkpatch.pl has no remark."""
+    origin = recipes.load(recipes.all_series()[-1]).origin
+    assert origin is not None
+    source = sources.fetch(origin, cache_dir("kernel") / "sources")
+    tree = sources.unpack(source, tmp_path, ["arch/um/*", "fs/hostfs/*", "scripts/*"])
+    assert MAILS
+    check = ["perl", "scripts/checkpatch.pl", "--strict", "--no-tree", *map(str, MAILS)]
+    checked = subprocess.run(check, cwd=tree, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+    for mail in MAILS:
+        command = ["patch", "-p1", "--fuzz=0", "--input", str(mail)]
+        applied = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+        assert (applied.returncode, "Hunk" in applied.stdout) == (0, False), applied.stdout
