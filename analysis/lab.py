@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
@@ -26,12 +26,13 @@ import numpy as np
 import pandas as pd
 
 from analysis.errors import DataError, as_data_error
-from analysis.measures import metrics, probed
+from analysis.measures import measured, metrics, probed
 from analysis.measures.metrics import INDUCED
 from analysis.runs import dataset, reports
 from analysis.runs.dataset import Dataset
 from analysis.runs.files import read_json, read_rows
 from analysis.runs.flentfile import TCP_KINDS
+from analysis.runs.study import StudyFolder, study_at
 from emulation import datafile, kernel
 from emulation.config import catalogue
 from emulation.errors import ConfigError
@@ -42,7 +43,7 @@ from emulation.machine import rootfs
 from emulation.model.run import Run, Study
 from emulation.model.units import Duration, UnitError
 from emulation.runs import campaign
-from emulation.runs.index import index
+from emulation.runs.index import RunFile, index
 from emulation.runs.run import paths
 from emulation.study import studies
 from emulation.study.schema import unknown
@@ -72,6 +73,8 @@ class Chosen(Sequence[Run]):
 
     all: tuple[Run, ...]
     data: Path  # the folder that they are or will be in
+    testbed: Mapping[str, RunFile] = field(default_factory=dict)
+    """Those that a testbed made, in place of `data`, by their ids."""
 
     def __repr__(self) -> str:
         there = len(self) - len(self.missing)
@@ -96,6 +99,8 @@ class Chosen(Sequence[Run]):
         there but lack them are repeated for them. Raises the `EmulationError` of the first that
         fails. After an interruption, call it again.
         """
+        if self.testbed:
+            raise ConfigError("a testbed made these runs", "do()", "do those of the study")
         more = tuple(map(Probe.parse, [probes] if isinstance(probes, str) else probes))
         for run in self.all:
             probe.check(probe.of_run(run, more), run)  # refuses before anything is booted
@@ -113,7 +118,16 @@ class Chosen(Sequence[Run]):
     @property
     def missing(self) -> tuple[Run, ...]:
         """Those that are not there yet."""
-        return tuple(run for run in self.all if not paths(run, self.data)[1].exists())
+        return tuple(run for run in self.all if not self._record(run).exists())
+
+    @cached_property
+    def measured(self) -> Chosen:
+        """What a testbed measured of the same cells (`measured/` of the study), with the same
+        tables. Raises `DataError` as `tables`, and for files that cannot be used."""
+        cells = {run.cell: run for run in self.all}
+        found = measured.repetitions(self._study, self._files)
+        runs = [replace(cells[str(Path(file.run).parent)], seed=file.seed) for file in found]
+        return Chosen(tuple(runs), self.data, {file.run: file for file in found})
 
     def tables(self, **options: Any) -> Dataset:
         """Samples, flows and runs as tidy tables (`runs.dataset`), for runs of flent's form.
@@ -121,9 +135,7 @@ class Chosen(Sequence[Run]):
         The table of runs has a column for each axis that they differ in. Raises `DataError` for a
         run that cannot be read, or is not there yet.
         """
-        self._all_there()
-        files = index(self.data, self.all[0].experiment.paper).by_id
-        tables = dataset.read_runs([files[run.id] for run in self.all], **options)
+        tables = dataset.read_runs(self._files, **options)
         more = ["run", *(name for name in self.axes if name not in tables.runs)]
         return tables._replace(runs=tables.runs.merge(self.axes[more], on="run", how="left"))
 
@@ -134,19 +146,43 @@ class Chosen(Sequence[Run]):
         Of traffic `programs` one row per program that reports: goodput of all its flows in Mbit/s,
         retransmissions, mean RTT in ms, what was lost, and the RTT of the idle path between its
         hosts. NaN where there is no such flow, probe or report. `same_as`, if there, is an earlier
-        seed whose counters of all queues are equal: nothing was random. Raises `DataError` as
+        seed whose counters of all queues are equal: nothing was random. Where a testbed measured
+        the cells (`measured`), its means are in columns `…_measured`. Raises `DataError` as
         `tables`.
         """
-        programs = all(isinstance(run.traffic, Programs) for run in self.all)
-        means = self._reported() if programs else self._means()
+        means = self._numbers()
         twins = self._twins
         if twins:
             means["same_as"] = means["run"].map(twins).astype("Int64")
-        return self.axes.merge(means, on="run", how="left")
+        return self._beside(self.axes.merge(means, on="run", how="left"))
+
+    def _beside(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return `table` with what the testbed measured of each row's cell in further columns."""
+        by = ["cell", *({"program"} & {*table})]
+        table = table.assign(cell=table["run"].map({run.id: run.cell for run in self.all}))
+        theirs = self.measured
+        if theirs.all:
+            numbers = theirs._numbers()
+            numbers["cell"] = numbers["run"].map({run.id: run.cell for run in theirs.all})
+            means = numbers.groupby(by).mean(numeric_only=True)
+            table = table.join(
+                means.dropna(axis="columns", how="all").add_suffix("_measured"), on=by
+            )
+        values = measured.stated(self._study, self._files)[["cell", "metric", "direction", "value"]]
+        for cell, metric, direction, value in values.itertuples(index=False, name=None):
+            rows = table["cell"] == cell
+            if direction and "program" in by:
+                rows &= table["program"] == direction
+            table.loc[rows, f"{metric}_measured"] = value
+        return table.drop(columns="cell")
+
+    def _numbers(self) -> pd.DataFrame:
+        programs = all(isinstance(run.traffic, Programs) for run in self.all)
+        return self._reported() if programs else self._means()
 
     @property
     def _twins(self) -> dict[str, int]:
-        records = {paths(run, self.data)[1]: run for run in self.all}
+        records = {self._record(run): run for run in self.all}
         with as_data_error():
             found = datafile.twins((run.cell, run.seed, record) for record, run in records.items())
         return {records[record].id: seed for record, seed in found.items()}
@@ -155,7 +191,7 @@ class Chosen(Sequence[Run]):
         self._all_there()
         rows: list[dict[str, Any]] = []
         for run in self.all:
-            path = paths(run, self.data)[1]
+            path = self._record(run)
             record = read_json(path)
             pairs = map(tuple, record.get("measured_pairs", ()))
             idle = dict(zip(pairs, record.get("measured_base_rtts_ms", ()), strict=False))
@@ -189,9 +225,10 @@ class Chosen(Sequence[Run]):
         self._all_there()
         parts = []
         for run in self.all:
-            path = self.data / f"{run.id}{datafile.ROWS}"
+            record = self._record(run)
+            path = record.with_suffix(datafile.ROWS)
             rows = read_rows(path) if path.exists() else []
-            reported = reports.read(paths(run, self.data)[1]).dropna(axis="columns", how="all")
+            reported = reports.read(record).dropna(axis="columns", how="all")
             both = [part for part in (pd.DataFrame(rows), reported) if len(part)]
             parts += [part.assign(run=run.id) for part in both]
         found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": []})
@@ -206,9 +243,13 @@ class Chosen(Sequence[Run]):
         self._all_there()
         wanted = Probe.parse(text)
         files = [
-            (run, self.data / f"{run.id}{end}")
+            (run, path)
             for run in self.all
-            for end in probe.files((wanted,), run).values()
+            for path in (
+                sorted(self._record(run).parent.glob(f"seed-{run.seed:03d}{wanted.about.end()}"))
+                if self.testbed
+                else [self.data / f"{run.id}{end}" for end in probe.files((wanted,), run).values()]
+            )
         ]
         table = self.axes.merge(probed.tables(wanted, files), on="run", how="right")
         texts = table.select_dtypes(include=["object", "str"]).columns
@@ -217,7 +258,21 @@ class Chosen(Sequence[Run]):
     def _all_there(self) -> None:
         for run in self.missing[:1]:
             wrong = f"{len(self.missing)} of {len(self)} runs are not there yet"
-            raise DataError.of(paths(run, self.data)[1], wrong, "Do them first: .do()")
+            raise DataError.of(self._record(run), wrong, "Do them first: .do()")
+
+    def _record(self, run: Run) -> Path:
+        made = self.testbed.get(run.id)
+        return made.provenance if made else paths(run, self.data)[1]
+
+    @property
+    def _files(self) -> list[RunFile]:
+        self._all_there()
+        files = self.testbed or index(self.data, self.all[0].experiment.paper).by_id
+        return [files[run.id] for run in self.all]
+
+    @property
+    def _study(self) -> StudyFolder:
+        return study_at(self.all[0].experiment.paper)
 
     @cached_property
     def axes(self) -> pd.DataFrame:

@@ -69,14 +69,15 @@ def values(study: StudyFolder) -> pd.DataFrame:
 
 def stated(study: StudyFolder, runs: Sequence[RunFile]) -> pd.DataFrame:
     """Return the numbers of TABLE that are of cells of `runs`: `qdisc`, `cc`, `experiment`, `era`,
-    `link`, `metric`, `direction`, `value`."""
+    `link`, `metric`, `direction`, `value`; and `cell`, with the study's name before it."""
     cells = {str(_cell(run)): run for run in runs}
     about = ("experiment", "era", "link", "qdisc", "cc")
     table = values(study)
     table = table[table["cell"].isin(cells)]
     for name in about:
         table = table.assign(**{name: [getattr(cells[cell], name) for cell in table["cell"]]})
-    return table[[*about, "metric", "direction", "value"]].reset_index(drop=True)
+    table["cell"] = f"{study.name}/" + table["cell"]
+    return table[["cell", *about, "metric", "direction", "value"]].reset_index(drop=True)
 
 
 def repetitions(study: StudyFolder, runs: Sequence[RunFile]) -> list[RunFile]:
@@ -90,6 +91,11 @@ def repetitions(study: StudyFolder, runs: Sequence[RunFile]) -> list[RunFile]:
         if folder.is_dir():
             found += _of_cell(study, folder, run)
     return sorted(found)
+
+
+def is_testbed(run: RunFile) -> bool:
+    """Return whether a run is one of `repetitions`."""
+    return "testbed" in read_record(run)
 
 
 def as_published(cells: pd.DataFrame, table: pd.DataFrame, figure: str) -> pd.DataFrame:
@@ -180,6 +186,9 @@ def _make(
     changed: dict[str, Any] = {"run": name, "seed": number, "qdiscs": {}, "programs": {}}
     if base_rtt_ms is not None:
         changed |= {BASE_RTT: base_rtt_ms, "base_rtts_ms": [base_rtt_ms]}
+    record["testbed"] = sorted(path.name for path in files.values())
+    for name in ("measured_pairs", "measured_base_rtts_ms"):  # of the emulation
+        record.pop(name, None)
     path.write_text(json.dumps({**record, **changed}))
 
 

@@ -7,16 +7,16 @@ first sample or packet.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from analysis.errors import DataError, as_data_error
 from analysis.measures import measured, packets, probed
-from analysis.measures.metrics import means
+from analysis.measures.metrics import in_window, means
 from analysis.measures.registry import metrics
-from analysis.runs import files, reports
+from analysis.runs import dataset, files, reports
 from analysis.runs.dataset import RunFile
 from analysis.runs.study import StudyFolder
 from emulation import datafile
@@ -32,8 +32,9 @@ QUANTITIES: Final = {
     "drops_overmemory": "Of them by the memory limit",
 }
 """Numbers of `per_run` and how an axis calls them. `flow_rtt_ms` is the mean of the senders'
-smoothed RTT, `goodput_mbit_s` what all connections had acknowledged; drops are of all queues under
-test, from the probe `qdisc`. Those of `packets.by_class` are there, too."""
+smoothed RTT, `goodput_mbit_s` what all connections had acknowledged, or without the probe `sockets`
+what programs or flent reported; drops are of all queues under test, from the probe `qdisc`.
+Those of `packets.by_class` are there, too."""
 
 DESCRIBED: Final = {
     "rtt_mean_ms": " ms",
@@ -124,6 +125,28 @@ def connections(run: RunFile) -> pd.DataFrame:
     ).reset_index(drop=True)
 
 
+def reported(run: RunFile, quantity: str) -> dict[str, pd.Series]:
+    """Return a quantity over time by what a testbed has of it: packets by class, pings and flows by
+    program, or a series of flent's; nothing where it has none."""
+    if quantity in ("sojourn_ms", "sent_mbit_s"):
+        return queue(run, quantity) if "packets" in recorded(run.provenance) else {}
+    if run.data.exists():
+        table = dataset.read_runs([run]).samples
+        tools = table["kind"].astype(str).str.partition("_")[0]
+        table = table.assign(program=table["kind"].astype(str), tool=tools)
+    else:
+        table = reports.read(run.provenance)
+        table = table[~table["whole"].astype(bool)]
+    column = "rtt_ms" if quantity == "srtt_ms" else quantity
+    if column == "rtt_ms":
+        table = table[(table["tool"] == "ping") == (quantity == "rtt_ms")]
+    if column not in table:
+        return {}
+    values = table.astype({column: float}).dropna(subset=column).groupby(["program", "time_s"])
+    by_time = values[column].agg("sum" if quantity == "goodput_mbit_s" else "mean")
+    return {str(name): of.droplevel(0) for name, of in by_time.groupby(level=0)}
+
+
 def link(run: RunFile) -> pd.DataFrame:
     """Return what the program `link` made of it: time_s, rate_mbit_s and, where it changes,
     delay_ms; no row for a link that stays as it is."""
@@ -197,6 +220,17 @@ def measured_cells(
     return both.reindex(columns=columns)
 
 
+def with_measured(study: StudyFolder, runs: Mapping[str, RunFile]) -> dict[str, RunFile]:
+    """Return `runs` by their names, behind each the first that a testbed measured of its cell."""
+    theirs = {run.cell: run for run in reversed(measured.repetitions(study, [*runs.values()]))}
+    named: dict[str, RunFile] = {}
+    for name, run in runs.items():
+        named[name] = run
+        if run.cell in theirs:
+            named[f"{name}, measured"] = theirs[run.cell]
+    return named
+
+
 def beside(table: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     """Return `labelled` of our cells with a column `measured`, if there is anything of theirs."""
     if theirs.empty:
@@ -234,7 +268,9 @@ def _row(run: RunFile) -> dict[str, object]:
     there = recorded(run.provenance)
     numbers = [of(run) for probe, of in sources.items() if probe in there]
     pinged = _pinged(run)
-    if not numbers and not pinged:
+    if "sockets" not in there:
+        numbers.append(_reported(run))
+    if not any((pinged, *numbers)):
         what = f"none of the probes {', '.join(sources)} is beside it"
         raise DataError.of(run.provenance, what, "Repeat the run with --probe")
     about = {name: getattr(run, name) for name in (*ABOUT, "seed")}
@@ -249,6 +285,20 @@ def _pinged(run: RunFile) -> dict[str, float]:
     if inside.empty:
         return {}
     return {"rtt_mean_ms": float(inside.mean()), "rtt_p99_ms": float(inside.quantile(0.99))}
+
+
+def _reported(run: RunFile) -> dict[str, float]:
+    """Return the goodput of all flows by what programs reported, or flent and its pings did."""
+    if run.data.name.endswith(datafile.FLENT) and run.data.exists():
+        samples, flows, runs = dataset.read_runs([run])
+        rtts = in_window(samples, runs, "loaded")["rtt_ms"].dropna()
+        numbers: dict[str, Any] = {"goodput_mbit_s": flows["goodput_mbit_s"].sum(min_count=1)}
+        numbers |= {"rtt_mean_ms": rtts.mean(), "rtt_p99_ms": rtts.quantile(0.99)}
+    else:
+        table = reports.read(run.provenance)
+        whole = table[table["whole"].astype(bool)]
+        numbers = {"goodput_mbit_s": whole["goodput_mbit_s"].astype(float).sum(min_count=1)}
+    return {name: float(value) for name, value in numbers.items() if value == value}
 
 
 def _flows(run: RunFile) -> dict[str, float]:

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.errors import require_positive, require_several
-from analysis.measures import timeline
+from analysis.measures import measured, timeline
 from analysis.plots.marks import DASHED
 from analysis.plots.panels import panels
 from analysis.plots.style import Palette
@@ -37,7 +37,8 @@ def over_time(
 ) -> Figure:
     """Draw a column per run, by its name, and a row per quantity of LABELS.
 
-    Of more runs than ACROSS some are below the others, with the same axes.
+    Of more runs than ACROSS some are below the others, with the same axes. What a testbed did not
+    measure is left out.
 
     Connections of one congestion control at one host are one line: the sum of their goodputs in
     each half second, the mean of their windows. Packets of a queue are a line per class. The dashed
@@ -84,6 +85,8 @@ def over_time(
 
 
 def _lines(run: RunFile, quantity: str) -> dict[str, pd.Series]:
+    if measured.is_testbed(run):
+        return timeline.reported(run, quantity)
     if quantity == "rtt_ms":
         series = timeline.pings(run).set_index("time_s").groupby("program")[quantity]
         return {str(program): values for program, values in series}

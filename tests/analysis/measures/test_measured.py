@@ -11,13 +11,16 @@ import pandas as pd
 import pytest
 
 from analysis.errors import DataError
+from analysis.lab import open_study
 from analysis.measures import measured, metrics, packets, timeline
+from analysis.plots import style, timeline as figures
 from analysis.runs import dataset
 from analysis.runs.dataset import RunFile
 from analysis.runs.study import StudyFolder, study_at
 from analysis.site.execute import execute
 from analysis.site.figurefile import read_figure
 from emulation.captures import pcap
+from emulation.errors import ConfigError
 from emulation.study import studies
 from tests.data import synthetic
 from tests.emulation.captures.made import length, segment
@@ -114,6 +117,52 @@ def test_the_idle_path_of_the_testbed_is_its_own(study: StudyFolder) -> None:
     assert values[["metric", "direction", "value"]].to_numpy().tolist() == [
         ["induced_latency", "round_trip", 8.0]
     ]
+
+
+def test_a_table_of_python_has_columns_of_the_testbed(study: StudyFolder) -> None:
+    for number in (1, 2):
+        put(study, f"day{number}.flent.gz", flent("pie", number))
+    (study.folder / measured.FOLDER / measured.TABLE).write_text(
+        f"cell,metric,direction,value\n{CELL},goodput_upload_mbit_s,,4.5\n"
+    )
+    chosen = open_study(study.folder).runs("load")
+    theirs = chosen.measured.summary().set_index("seed")
+    table = chosen.summary().set_index("seed")
+    for name in ("induced_latency_ms", "goodput_download_mbit_s"):
+        assert table[f"{name}_measured"].tolist() == [pytest.approx(theirs[name].mean())] * 2
+    assert (table["induced_latency_ms"] < table["induced_latency_ms_measured"]).all()
+    assert table["goodput_upload_mbit_s_measured"].tolist() == [4.5, 4.5]
+    assert len(chosen.measured.tables().runs) == 2
+    with pytest.raises(ConfigError, match="a testbed made these runs"):
+        chosen.measured.do()
+
+
+def test_programs_of_a_testbed_report_beside_ours(study: StudyFolder) -> None:
+    report = {
+        "intervals": [
+            {"streams": [{"socket": 5, "start": start, "seconds": 1, "bits_per_second": 6e6}]}
+            for start in (0, 1)
+        ],
+        "end": {
+            "streams": [
+                {key: {"socket": 5, "start": 0, "seconds": 2, "bits_per_second": 6e6}
+                 for key in ("sender", "receiver")}
+            ]
+        },
+    }  # fmt: skip
+    put(study, "a.up.json", json.dumps(report))
+    put(study, "a.ping.txt", "PING s1\n[5.040000] 64 bytes from s1: icmp_seq=1 time=40.0 ms\n")
+    (theirs,) = measured.repetitions(study, runs(study))
+    assert timeline.per_run([theirs])["goodput_mbit_s"].tolist() == [6]
+    named = timeline.with_measured(study, {"ours": runs(study)[0]})
+    assert list(named.items()) == [("ours", runs(study)[0]), ("ours, measured", theirs)]
+    lines = {name: timeline.reported(theirs, name) for name in figures.LABELS}
+    assert lines["goodput_mbit_s"]["up"].to_dict() == {0: 6, 1: 6}
+    assert lines["rtt_ms"]["ping"].to_dict() == {0: 40}
+    assert not lines["cwnd_packets"] and not lines["sojourn_ms"]
+    with style.styled() as palette:
+        figure = figures.over_time({"theirs": theirs}, ["rtt_ms", "cwnd_packets"], palette)
+    assert [len(axes.lines) for axes in figure.axes] == [1, 0]
 
 
 def test_captures_and_outputs_become_those_of_a_run(study: StudyFolder) -> None:
