@@ -35,7 +35,7 @@ RUN DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recomm
         make gcc binutils flex bison bc xz-utils patch perl libc6-dev >/dev/null
 COPY qdisc qdisc
 COPY workflow/__init__.py workflow/ready.py workflow/
-COPY emulation/__init__.py emulation/errors.py emulation/
+COPY emulation/__init__.py emulation/errors.py emulation/project.py emulation/
 COPY emulation/host emulation/host
 COPY emulation/machine/__init__.py emulation/machine/layer.py emulation/machine/rootfs.py \
      emulation/machine/rootfs.toml emulation/machine/
@@ -62,7 +62,7 @@ RUN for series in $SERIES; do \
 # --- the guest's root file system
 FROM builder AS guest
 COPY workflow/__init__.py workflow/ready.py workflow/
-COPY emulation/__init__.py emulation/errors.py emulation/
+COPY emulation/__init__.py emulation/errors.py emulation/project.py emulation/
 COPY emulation/host emulation/host
 COPY emulation/machine/__init__.py emulation/machine/layer.py emulation/machine/rootfs.py \
      emulation/machine/rootfs.toml emulation/machine/
@@ -82,7 +82,8 @@ RUN DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recomm
 COPY pyproject.toml ./
 COPY workflow/constraints.txt workflow/
 RUN python3 -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-                print(*project["dependencies"], sep="\n")' >requirements.txt \
+                more = project["optional-dependencies"]; \
+                print(*project["dependencies"], *more["notebooks"], *more["workflow"], sep="\n")' >requirements.txt \
  && python3 -m venv .venv \
  && .venv/bin/pip --quiet --no-cache-dir --disable-pip-version-check install \
         --constraint workflow/constraints.txt --requirement requirements.txt \

@@ -20,6 +20,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from analysis.errors import DataError
 from emulation.host import cache as user_cache
+from emulation.project import ROOT
 
 #: The packages of this project that notebooks and studies import.
 PACKAGES: Final = ("analysis", "emulation")
@@ -30,8 +31,6 @@ COMPUTES: Final = ("emulation.captures", "emulation.model")
 
 #: What numbers and verdicts are computed with.
 LIBRARIES: Final = ("numpy", "pandas", "pyarrow", "scipy")
-
-ROOT: Final = Path(__file__).parents[1]
 
 
 def digest(start: Iterable[Path]) -> str:

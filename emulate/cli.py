@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import NoReturn
 
+from emulate.commands.dataerrors import missing_package
 from emulation import errors
 from emulation.errors import ConfigError, EmulationError, Terminated, printable
 from emulation.host import storage
@@ -129,6 +130,8 @@ def _main(arguments: list[str]) -> int:
         return status
     except EmulationError as error:
         return _print_error(error)
+    except ModuleNotFoundError as error:
+        return _print_error(missing_package(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE

@@ -11,7 +11,8 @@ import yaml
 
 def pinned(root: Path) -> list[str]:
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    return list(project["dependencies"])
+    more = project["optional-dependencies"]
+    return sorted([*project["dependencies"], *more["notebooks"], *more["workflow"]], key=str.lower)
 
 
 def test_environment_has_the_versions_of_the_project(root: Path) -> None:

@@ -11,12 +11,13 @@ import json
 import sys
 from pathlib import Path
 
+from emulation import project
 from emulation.runs.index import indexes
 from emulation.runs.run import kernel_log
 from emulation.study import studies
 
 NAME = "SHA256SUMS"
-DATA = Path(__file__).parents[1] / "data"
+DATA = project.folder("data")
 
 
 def text(data: Path) -> str:

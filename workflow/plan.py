@@ -20,13 +20,13 @@ from emulation.errors import ConfigError
 from emulation.host.cache import digest, state, states
 from emulation.model.run import Experiment, Run, era_and_kernel
 from emulation.model.units import Duration
+from emulation.project import ROOT
 from emulation.runs.index import indexes
 from emulation.study import studies
 from emulation.study.schema import unknown
 
 #: Where the shipped studies are.
 STUDIES = Path("studies")
-ROOT = studies.SHIPPED.parent
 
 #: What draws a figure beside its notebook, and what makes the pages of claims and results.
 EXECUTE = Path("analysis/site/execute.py")

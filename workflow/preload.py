@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 import analysis
-from emulation import kinds
+from emulation import kinds, project
 from emulation.config import catalogue
 from emulation.errors import EmulationError
 from emulation.study import studies
@@ -92,8 +92,7 @@ def _write_a_page() -> None:
 
     for name in PAGES:
         pages.common().get_template(name)
-    notebooks = Path(__file__).resolve().parents[1] / "notebooks"
-    notebookpage.render(min(notebooks.glob("*.ipynb")), "title")
+    notebookpage.render(min(project.folder("notebooks").glob("*.ipynb")), "title")
 
 
 load()

@@ -110,11 +110,12 @@ setup_optional() {
         say "no $program: $without (as root: apt-get install $*)"
 }
 
-# The virtual environment. $1: '' or the extras of pyproject.toml, as '[dev]'. The stamp, written
-# last, has the digest of all that the environment depends on.
+# The virtual environment, with notebooks and workflow. $1: '' or other extras of pyproject.toml, as
+# '[dev]'. The stamp, written last, has the digest of all that the environment depends on.
 setup_venv() {
-    local extras=$1 python stamp wanted
-    stamp=$VENV/installed${extras//[^a-z]/-}
+    local extras=${1:-]} python stamp wanted
+    stamp=$VENV/installed${1//[^a-z]/-}
+    extras="[notebooks,workflow${extras/#[/,}"
     wanted=$(cat pyproject.toml "$CONSTRAINTS" | sha256sum | cut -d' ' -f1)
     if usable_venv; then
         [[ $(cat "$stamp" 2>/dev/null) != "$wanted" ]] || return 0

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from analysis.errors import DataError
 from analysis.runs.study import StudyFolder
-from analysis.sources import ROOT, digest as code_digest
+from analysis.sources import digest as code_digest
 from emulation.host.cache import digest, recalled, remembered, states
+from emulation.project import ROOT
 
 FOLDER: Final = "verdicts"
 

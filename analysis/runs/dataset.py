@@ -25,6 +25,7 @@ from analysis.errors import (
 )
 from analysis.runs import files as readers
 from analysis.runs.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
+from emulation import project
 from emulation.host.pool import workers
 from emulation.runs.index import Index, RunFile as RunFile, index, indexes, run_file
 
@@ -66,7 +67,7 @@ class Dataset(NamedTuple):
 
 
 #: Where the relative paths in notebooks begin; papermill may be called from elsewhere.
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+NOTEBOOKS = project.folder("notebooks")
 
 
 def find_runs(

@@ -19,11 +19,11 @@ from analysis.runs.study import study_at
 from analysis.site import notebookpage
 from analysis.site.figurefile import RUNS, FigureFile, check_values, read_figure
 from analysis.site.outputs import SUMMARY, read_summary, write_summary
+from emulation import project
 from emulation.host import storage
 from emulation.study import trust
 from emulation.study.schema import unknown
 
-ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = "notebook.ipynb"
 PAGE = "notebook.html"
 
@@ -70,7 +70,7 @@ def execute(
     written = folder / NOTEBOOK
     manager = {"kernel_manager_class": kernels} if kernels else {}
     # The notebook's process imports the code that draws it, not that of another checkout.
-    paths = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    paths = [str(project.ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
     os.environ["PYTHONPYCACHEPREFIX"] = trust.bytecode()
     try:

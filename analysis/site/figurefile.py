@@ -39,6 +39,7 @@ from analysis.runs.statement import read_claims
 from analysis.runs.study import study_at
 from analysis.runs.switches import eras_of
 from analysis.sources import check_notebook
+from emulation import project
 from emulation.config.catalogue import select
 from emulation.config.ownfile import names
 from emulation.errors import ConfigError, printable
@@ -64,7 +65,7 @@ PARAMETERS: Final = {  # key -> the kinds of values that it takes
 RUNS: Final = frozenset(PARAMETERS)
 SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
 SWITCHES: Final = "switches"
-NOTEBOOKS: Final = Path(__file__).parents[2] / "notebooks"
+NOTEBOOKS: Final = project.folder("notebooks")
 NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")  # of a figure, a folder; of a notebook
 
 Without = Sequence[str] | Mapping[str, Sequence[str]]

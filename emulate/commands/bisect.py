@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from emulate.commands.run import add_length, add_selection, numbers, selection
+from emulation import project
 from emulation.errors import ConfigError, EmulationError
 from emulation.kernel.builder import Kernel
 from emulation.machine import rootfs
@@ -63,7 +64,8 @@ def run(args: argparse.Namespace) -> int:
     def check(place: Path) -> Step:
         return _step(place, output, condition, words)
 
-    command = [sys.executable, "-P", "-m", "emulate.commands.bisect", str(plan)]
+    command = ["env", f"PYTHONPATH={project.ROOT}", sys.executable, "-P"]
+    command += ["-m", "emulate.commands.bisect", str(plan)]
     found = bisect.search(args.tree, args.good, args.bad, command, check)
     about = {"runs": " ".join(words), "bad where": args.where}
     about |= {"good": args.good, "bad": args.bad}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from emulation.errors import EmulationError
+from emulation.errors import EmulationError, MissingTool
 
 
 @contextmanager
@@ -17,3 +18,15 @@ def as_emulation_errors() -> Iterator[None]:
         yield
     except DataError as error:
         raise EmulationError(str(error).rstrip(".")) from error
+
+
+def missing_package(error: ModuleNotFoundError) -> MissingTool:
+    """Return the error that names the extra which brings a package; raise `error` for others."""
+    from importlib.metadata import requires
+
+    name = (error.name or "").partition(".")[0]
+    extra = re.compile(rf"{re.escape(name)}==.*; extra == '(\w+)'", re.IGNORECASE)
+    for match in filter(None, map(extra.match, requires("qdisc-lab") or ())):
+        todo = f"pip install 'qdisc-lab[{match[1]}]'"
+        return MissingTool(f"this takes the package {name}", todo=todo)
+    raise error

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from emulation import project
 from emulation.errors import ConfigError
 from emulation.study.source import Source
 
-FILE = Path(__file__).resolve().parents[2] / "qdisc" / "own.yaml"
+FILE = project.folder("qdisc") / "own.yaml"
 VARIABLE = "QDISC_LAB_OWN"  # of the environment: the path of another file; empty for no file
 MARKERS = "pd<>*h"  # of matplotlib, in the order in which qdiscs without a marker get them
 COLORS = (("#882255", "#d873a8"), ("#999933", "#c8c860"), ("#44AA99", "#6fd0c0"))  # light, dark

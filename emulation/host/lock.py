@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from emulation import project
 from emulation.errors import ConfigError
 from emulation.host import apt
 from emulation.host.debs import Deb, Sources
 
-FILE = Path(__file__).resolve().parents[2] / "qdisc/LOCK.toml"
+FILE = project.folder("qdisc") / "LOCK.toml"
 
 _HEADER = """\
 # What the bytes of runs depend on: the guest's packages, those that commands of the user's have

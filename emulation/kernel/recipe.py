@@ -15,12 +15,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from emulation import project
 from emulation.errors import KernelBuildError
 from emulation.host import lock
 from emulation.host.debs import Deb
 
 #: The folder with KERNEL.toml, the fragments and the patches.
-RECIPE_DIR = Path(__file__).resolve().parents[2] / "qdisc"
+RECIPE_DIR = project.folder("qdisc")
 
 #: The key of a patch in `inputs` whose `Patch.host_only` is true.
 HOST_ONLY = "host_only"

@@ -10,10 +10,11 @@ import difflib
 import os
 from pathlib import Path
 
+from emulation import project
 from emulation.errors import ConfigError
 
 #: The folder of the shipped studies, each in a folder of its own.
-SHIPPED = Path(__file__).resolve().parents[2] / "studies"
+SHIPPED = project.folder("studies")
 
 #: The file that makes a folder a study.
 FILE = "study.yaml"
@@ -79,7 +80,7 @@ def data_folder(folder: Path) -> Path:
 
     Raises `ConfigError` where it is a link to another place.
     """
-    return SHIPPED.parent / DATA if folder.parent == SHIPPED else inside(folder, DATA)
+    return project.data() if folder.parent == SHIPPED else inside(folder, DATA)
 
 
 def inside(folder: Path, name: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from emulation import project
 from emulation.errors import ConfigError
 from emulation.study import studies, trust
 
@@ -12,7 +13,7 @@ from emulation.study import studies, trust
 FOLDER, NAME = Path(__file__).with_name("new"), "my-study"
 FILES = (studies.FILE, "probe.py", "figures/latency.yaml", "README.md")
 
-SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "study.schema.json"
+SCHEMA = project.folder("docs") / "study.schema.json"
 
 
 def make(folder: Path) -> list[Path]:
