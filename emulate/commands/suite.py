@@ -54,6 +54,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--file", action="append", default=[], metavar="PATH", help="that the tests need besides"
     )
     parser.add_argument(
+        "--module",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="of Linux that the kernel lacks and the guest loads: net/sched/sch_teql.c",
+    )
+    parser.add_argument(
         "--package", action="append", default=[], metavar="NAME", help="of Debian, besides"
     )
     parser.add_argument(
@@ -88,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
     tests = list(suite.cases(names, args.packetdrill, variants, args.tolerance))
     folders = sorted({test.folder for test in tests} - {"."})
     needed = [args.packetdrill] if any(".pkt" in test.name for test in tests) else []
+    needed += suite.includes(tests)
     files = taken([], [*needed, *args.file, *names, *folders], Path.cwd())
     built, root = named(args.kernel), rootfs.build()
     layers = (layer.build(root, args.package),) if args.package else ()
@@ -99,6 +107,7 @@ def run(args: argparse.Namespace) -> int:
         memory=memory(args.memory),
         timeout=_LONGEST,
         looks=True,
+        linux=tuple(args.module),
     )
     check_room(wanted)
     for text in instructions.of_programs(guest(wanted, root), (), files):

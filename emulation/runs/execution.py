@@ -76,12 +76,18 @@ class Execution:
     memory: Size | None = None  # None: that of the rig, or `MEMORY`
     timeout: Duration = TIMEOUT
     looks: bool = False  # whether waiting by looking takes time (qdisc/src/looks)
+    linux: tuple[str, ...] = ()  # files of Linux that are built as modules and loaded
 
     @property
     def modules(self) -> tuple[ModuleSource, ...]:
         """Return the kernel modules that the guest loads."""
-        of_rig = () if self.rig is None else modules_of(self.rig)
-        return (*of_rig, *([module.source(module.SOURCES / LOOKS)] if self.looks else ()))
+        return (*(() if self.rig is None else modules_of(self.rig)), *self._own_modules)
+
+    @property
+    def _own_modules(self) -> tuple[ModuleSource, ...]:
+        """Return the modules that no rig asks for."""
+        looks = (module.source(module.SOURCES / LOOKS),) if self.looks else ()
+        return (*map(ModuleSource.of_linux, self.linux), *looks)
 
     @property
     def memory_mib(self) -> int:
@@ -95,10 +101,9 @@ class Execution:
         job: dict[str, Any] = {"work": TOOL} if self.rig is None else job_of(self.rig)
         if self.layers:
             job["layers"] = names(self.layers)
-        if self.looks:
-            looks = self.modules[-1]
-            about = {"name": looks.name, "digest": looks.digest}
-            job["modules"] = [*job.get("modules", ()), about]
+        if own := self._own_modules:
+            about = [{"name": each.name, "digest": each.digest} for each in own]
+            job["modules"] = [*job.get("modules", ()), *about]
         program = {
             "name": NAME,
             "node": self.node,

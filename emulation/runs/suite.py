@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -36,6 +37,9 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 
 #: Exit status of a test of the kernel that lacks something.
 SKIPPED = 4
+
+#: What the Makefile of a folder of the kernel's selftests says that they include.
+_INCLUDES = re.compile(r"^TEST_INCLUDES\s*[:+]?=(.*)$", re.MULTILINE)
 
 _TAP = re.compile(r"^\s*(ok|not ok) (\d+)\b[ -]*(.*)$", re.MULTILINE)
 _NOISE = re.compile(r"cannot stat")  # packetdrill, of a folder of /proc that not all kernels have
@@ -86,6 +90,18 @@ def cases(
                 yield _tdc(file)
             else:
                 yield Case(str(file), (f"./{file.name}",), str(file.parent))
+
+
+def includes(tests: Iterable[Case]) -> list[str]:
+    """Return the files that the kernel's selftests among `tests` include, by their Makefiles."""
+    names = set()
+    for folder in {Path(test.folder) for test in tests}:
+        if (makefile := folder / "Makefile").is_file():
+            text = makefile.read_text(errors="replace").replace("\\\n", " ")
+            words = " ".join(_INCLUDES.findall(text)).replace("$(wildcard", " ")
+            for pattern in re.findall(r"[^\s()]+", words):
+                names |= {os.path.relpath(name) for name in folder.glob(pattern)}
+    return sorted(names)
 
 
 def _packetdrill(
@@ -168,11 +184,11 @@ def rows(test: Case, ending: dict[str, Any]) -> Iterator[Row]:
     parts = [match.groups() for match in _TAP.finditer(ending["output"])]
     for result, number, text in parts:
         what, _, directive = text.partition("#")
-        skipped = directive.strip().upper().startswith("SKIP")
-        said = directive.strip()
-        yield Row(
-            test.name, what.strip() or number, "skipped" if skipped else result, seconds, said
-        )
+        about = directive.strip()
+        outcome = "skipped" if about.upper().startswith("SKIP") else result
+        if outcome == "not ok":
+            about = " | ".join(filter(None, (about, note)))
+        yield Row(test.name, what.strip() or number, outcome, seconds, about)
     if status is None:
         yield Row(test.name, "", "late", seconds, note or "it did not end in time")
     elif not parts or (status not in (0, SKIPPED) and all(part[0] == "ok" for part in parts)):

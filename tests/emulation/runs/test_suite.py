@@ -16,7 +16,7 @@ from emulate import cli
 from emulation.errors import ConfigError, GuestHung
 from emulation.runs import suite
 from emulation.runs.execution import Execution
-from emulation.runs.suite import Case, Row, cases, rows
+from emulation.runs.suite import Case, Row, cases, includes, rows
 
 NAMES = (
     "tcp/a.pkt",
@@ -65,6 +65,18 @@ def test_what_is_no_test_is_refused(here: Path, path: str, message: str) -> None
         list(cases([path], "pd", ("ipv4",), None))
 
 
+def test_selftests_take_along_what_their_makefile_names(here: Path) -> None:
+    for name in ("lib.sh", "lib/sh/a.sh", "lib/sh/b.py"):
+        (here / "net" / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / "net" / name).touch()
+    (here / "net/mptcp").mkdir()
+    test = Case("net/mptcp/x.sh", ("./x.sh",), "net/mptcp")
+    assert includes([test]) == []
+    text = "TEST_PROGS := x.sh\nTEST_INCLUDES := ../lib.sh \\\n\t$(wildcard ../lib/sh/*.sh) gone\n"
+    (here / "net/mptcp/Makefile").write_text(text)
+    assert includes([test]) == ["net/lib.sh", "net/lib/sh/a.sh"]
+
+
 def ending(status: int | None, output: str = "", errors: str = "") -> dict[str, Any]:
     return {"status": status, "seconds": 1.5, "output": output, "errors": errors}
 
@@ -83,6 +95,7 @@ TAP = "TAP version 13\n1..3\nok 1 - ping\n  not ok 2 tcp # 11960 ms\nok 3 - udp 
             ending(1, TAP),
             [("ping", "ok", ""), ("tcp", "not ok", "11960 ms"), ("udp", "skipped", "SKIP no nc")],
         ),
+        (ending(1, "not ok 1 a # 9 ms\n", "no x"), [("a", "not ok", "9 ms | no x")]),
         (ending(2, "ok 1 a\n", "died"), [("a", "ok", ""), ("", "not ok", "died")]),
         (ending(None, "ok 1 a\n"), [("a", "ok", ""), ("", "late", "it did not end in time")]),
     ],
