@@ -58,6 +58,11 @@ def report(comparison: Comparison) -> list[str]:
         packet = comparison.packet
         lines.append(f"first packet that differs: at {packet.time_ns} ns, {packet.where}")
         lines += [f"  < {packet.left}", f"  > {packet.right}"]
+        lines += [
+            f"  {mark} {line}"
+            for mark, socket in zip("<>", comparison.sockets, strict=True)
+            for line in socket
+        ]
     elif not comparison.packets_compared:
         lines.append("packets: not compared; run both with --capture")
     if comparison.parting is not None:

@@ -16,9 +16,14 @@ from emulation.captures import pcap, places
 from emulation.config.job import job_of
 from emulation.config.request import run_of
 from emulation.errors import ConfigError, DamagedData, EmulationError
+from emulation.kinds.probes.base import SOCKETS
 from emulation.machine import provenance, trace
 
 _ABSENT = "(absent)"
+
+#: Of TCP's `ca_state`, and its `ssthresh` before the first loss (linux/tcp.h, net/tcp.h).
+_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
+_NO_SSTHRESH = 0x7FFFFFFF
 
 #: Keys of a provenance that say what was asked for, beside its axes.
 _ASKED = ("paper", "experiment", "link", "qdisc", "cc", "seed", "era", "length_s")
@@ -34,6 +39,7 @@ class Side:
     qdiscs: dict[str, Any]
     captures: dict[str, Path]  # by node
     trace: Path | None = None  # of simulated time
+    sockets: Path | None = None  # of the probe
 
     def sha256(self) -> str:
         """Return the digest of the data file."""
@@ -67,6 +73,7 @@ class Comparison:
     job: list[Difference] = field(default_factory=list)  # of what the guest is told
     packets_compared: bool = False
     packet: Difference | None = None
+    sockets: tuple[list[str], ...] = ()  # of its connection, left and right
     parting: trace.Parting | None = None
     sample: Difference | None = None
     metadata: Difference | None = None
@@ -117,7 +124,10 @@ def load(path: Path) -> Side:
         for capture in sorted(path.parent.glob(f"{stem}.*{places.PCAP}"))
     }
     history = _if_exists(path.with_name(f"{stem}{trace.SUFFIX}"))
-    return Side(str(path), data, record, (record or {}).get("qdiscs", {}), captures, history)
+    sockets = _if_exists(path.with_name(f"{stem}.{SOCKETS}.parquet"))
+    return Side(
+        str(path), data, record, (record or {}).get("qdiscs", {}), captures, history, sockets
+    )
 
 
 def _if_exists(path: Path) -> Path | None:
@@ -138,6 +148,8 @@ def compare(left: Side, right: Side) -> Comparison:
     nodes = sorted(left.captures.keys() & right.captures.keys())
     result.packets_compared = bool(nodes)
     result.packet = first_packet(left.captures, right.captures, nodes)
+    if result.packet is not None:
+        result.sockets = tuple(around(side, result.packet) for side in (left, right))
     if left.trace and right.trace:
         result.parting = trace.parting(left.trace, right.trace)
     if not result.same_bytes:
@@ -233,6 +245,35 @@ def _packet(packet: pcap.Packet | None, time_ns: int) -> str:
         return "(no more packets)"
     late = packet.time_ns - time_ns
     return f"{packet} ({late} ns later)" if late else str(packet)
+
+
+def around(side: Side, packet: Difference) -> list[str]:
+    """Return what the ends of a packet's connection were at the samples next to its time."""
+    texts = [text for text in (packet.left, packet.right) if " > " in text]
+    if side.sockets is None or not texts:
+        return []
+    import pandas as pd
+
+    source, _, target = texts[0].split()[:3]
+    lines, time_ns = [], packet.time_ns or 0
+    for place, samples in pd.read_parquet(side.sockets).groupby(["node", "local", "remote"]):
+        for ports, rows in samples.groupby(["local_port", "remote_port"]):
+            ends = {f"{name}.{port}" for name, port in zip(place[1:], ports, strict=True)}
+            if ends == {source, target}:
+                before, after = rows[rows.time_ns < time_ns], rows[rows.time_ns >= time_ns]
+                for row in (*before[-1:].itertuples(), *after[:1].itertuples()):
+                    lines.append(f"{place[0]} {place[1]}.{ports[0]}, {_socket(row, time_ns)}")
+    return lines
+
+
+def _socket(row: Any, time_ns: int) -> str:
+    late_ms = (row.time_ns - time_ns) / 1e6
+    threshold = row.ssthresh_packets
+    return (
+        f"{abs(late_ms):.3f} ms {'later' if late_ms >= 0 else 'before'}: cwnd {row.cwnd_packets}, "
+        f"ssthresh {'-' if threshold == _NO_SSTHRESH else threshold}, "
+        f"srtt {row.srtt_us / 1000:.3f} ms, {_STATES[row.ca_state]}"
+    )
 
 
 def first_sample(left: dict[str, Any], right: dict[str, Any]) -> Difference | None:

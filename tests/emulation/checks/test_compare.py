@@ -9,6 +9,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from emulate import cli
@@ -138,6 +139,33 @@ def test_the_earliest_packet_of_all_places(
     told = json.loads(diff(capsys, *runs, "--json")[1])
     assert told["packet"]["time_ns"] == 2_000_000_000
     assert not told["equal"]
+
+
+def test_sockets_around_the_first_packet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the packet's connection alone: the last sample before it, and the next one."""
+    runs = [write_run(tmp_path / name, [50.0]) for name in "ab"]
+    for path, late in zip(runs, (0, 7), strict=True):
+        write_pcap(path.with_name("seed-001.one.pcap.gz"), [(2_000_000_000 + late, FRAME + TCP)])
+        rows = [
+            {"time_ns": time, "node": "client", "local": "10.0.1.1", "local_port": port,
+             "remote": "10.0.4.2", "remote_port": 12865, "cwnd_packets": cwnd + late,
+             "ssthresh_packets": 0x7FFFFFFF if cwnd < 12 else 8, "srtt_us": 20500, "ca_state": 3}
+            for port in (1000, 1001)
+            for time, cwnd in ((1_980_000_000, 10), (1_990_000_000, 11), (2_000_500_000, 12),
+                               (2_010_000_000, 13))
+        ]  # fmt: skip
+        pd.DataFrame(rows).to_parquet(path.with_name("seed-001.sockets.parquet"))
+    lines = diff(capsys, *runs)[1].splitlines()
+    at = lines.index("first packet that differs: at 2000000000 ns, one, packet 1")
+    assert lines[at + 3 : at + 7] == [
+        "  < client 10.0.1.1.1000, 10.000 ms before: cwnd 11, ssthresh -, srtt 20.500 ms, Recovery",
+        "  < client 10.0.1.1.1000, 0.500 ms later: cwnd 12, ssthresh 8, srtt 20.500 ms, Recovery",
+        "  > client 10.0.1.1.1000, 10.000 ms before: cwnd 18, ssthresh -, srtt 20.500 ms, Recovery",
+        "  > client 10.0.1.1.1000, 0.500 ms later: cwnd 19, ssthresh 8, srtt 20.500 ms, Recovery",
+    ]
+    assert lines[at + 7].startswith("data: ")
 
 
 def test_a_kept_scratch_folder_is_a_run(tmp_path: Path) -> None:
