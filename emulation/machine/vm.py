@@ -37,7 +37,7 @@ from emulation.host.cpus import claim
 from emulation.host.pool import follow
 from emulation.host.scratch import check, read_text, tame
 from emulation.kernel import builder, module
-from emulation.machine import guestcode
+from emulation.machine import busy, guestcode
 from emulation.machine.layer import Layer
 from emulation.machine.patience import Patience
 from emulation.machine.status import Status
@@ -378,7 +378,8 @@ def _watch(
                 check_complaints(folder, ending, may_crash)  # the kernel may know why it hangs
                 now_s = ending.virtual_s
                 raise GuestHung(
-                    what=f"virtual time stands still at {now_s:.3f} s since {hang_s:g} s",
+                    what=f"virtual time stands still at {now_s:.3f} s since {hang_s:g} s"
+                    + busy.whereabouts(process.pid),
                     where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
                     todo=MORE_MEMORY
                     if _short_of_memory(folder)
