@@ -1,0 +1,73 @@
+"""Compare the runs in a folder with the same ones in another, as a table in Markdown.
+
+    python docs/ci/compare.py --where 'induced_latency_ms > 60' data-of-base data
+
+One row for each number that differs. Exit status: 1 where --where holds of the mean over the runs
+of the second folder, 0 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from emulate.commands.run import numbers
+from emulation.errors import ConfigError, EmulationError
+from emulation.runs.bisect import Condition
+from emulation.runs.index import run_file
+
+
+def measured(data: Path) -> dict[str, Mapping[str, float]]:
+    """Return what each run below `data` measured, by the path of its provenance."""
+    measure = numbers(data)
+    paths = sorted(data.rglob("seed-*.json"))
+    if not paths:
+        raise ConfigError("there are no runs", str(data), "do them: emulate run … --output FOLDER")
+    return {str(path.relative_to(data)): measure(run_file(data, path)) for path in paths}
+
+
+def table(base: Mapping[str, Mapping[str, float]], now: Mapping[str, Mapping[str, float]]) -> str:
+    """Return one row for each number that is not as in the base, and for each run without one."""
+    lines = ["| run | number | base | now | change |", "| --- | --- | ---: | ---: | ---: |"]
+    equal = 0
+    for run, values in now.items():
+        name = run.removesuffix(".json")
+        if run not in base:
+            lines.append(f"| {name} | not in the base | | | |")
+            continue
+        for number, value in sorted(values.items()):
+            before = base[run].get(number)
+            if before == value:
+                equal += 1
+            elif before is not None:
+                change = f"{100 * (value / before - 1):+.1f} %" if before else ""
+                lines.append(f"| {name} | {number} | {before:.6g} | {value:.6g} | {change} |")
+    return "\n".join([*lines, "", f"{equal} numbers are equal."])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table, and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--where", help="what must not hold of the runs: 'induced_latency_ms > 60'")
+    parser.add_argument("base", type=Path, help="data of the runs before the change")
+    parser.add_argument("now", type=Path, help="data of the same runs with it")
+    args = parser.parse_args(arguments)
+    try:
+        condition = Condition.parse(args.where) if args.where else None
+        base, now = measured(args.base), measured(args.now)
+        print(table(base, now))
+        if condition is None:
+            return 0
+        value = condition.value(list(now.values()))
+    except EmulationError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_status
+    holds = condition.holds(value)
+    print(f"\n{args.where}: {'**yes**' if holds else 'no'}, {condition.name} is {value:.6g}.")
+    return int(holds)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+#!/bin/bash
+# The runs that RUNS selects, with the commit BASE and with what is checked out, in the current
+# folder: what differs goes into the file SUMMARY as a table, and the exit status is 1 where WHERE
+# holds. BUILD puts the programs into the study; CHECK, if set, has to give the same bytes twice (9).
+set -eu -o pipefail
+lab=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(pwd)
+[ -x "$lab/.venv/bin/emulate" ] || (cd "$lab" && ./reproduce-all --setup-only)
+PATH="$lab/.venv/bin:$PATH"
+
+runs() {    # FOLDER OUTPUT: the runs of what is in a folder
+    (cd "$1" && bash -c "$BUILD" >&2 && eval "emulate run --trust $RUNS" --output "$2" >&2)
+}
+
+base=$(mktemp -d)
+trap 'git worktree remove --force "$base/tree"; rm -rf "$base"' EXIT
+git worktree add --quiet --detach "$base/tree" "$BASE"
+runs "$base/tree" "$base/data"
+runs "$work" "$work/data"
+status=0
+python "$lab/docs/ci/compare.py" ${WHERE:+--where "$WHERE"} "$base/data" "$work/data" |
+    tee -a "${SUMMARY:-/dev/null}" || status=$?
+[ -z "${CHECK:-}" ] || eval "emulate exec --check -- $CHECK" || status=$?
+exit $status
