@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 import re
 import shutil
 import tarfile
@@ -18,7 +19,7 @@ import urllib.request
 import zlib
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from emulation.errors import KernelBuildError
 from emulation.host import seal
@@ -37,7 +38,7 @@ _FILE = re.compile(r"linux|config|kernel\.json|build(/(?!\.\.?(/|$))[^/\0]{1,200
 _RELEASE = re.compile(r"\d+\.\d+[\w.+-]{0,40}")
 #: What a file raises that is no archive of a kernel, other than `_Unfit`.
 _BROKEN = (
-    tarfile.TarError, EOFError, zlib.error, ValueError, LookupError, RecursionError,
+    tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError, LookupError, RecursionError,
     gzip.BadGzipFile, FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError,
 )  # fmt: skip
 
@@ -45,7 +46,7 @@ _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
 def pack(kernel: Kernel, file: Path) -> str:
-    """Write the archive of `kernel`, a .tar.gz, and return its SHA-256."""
+    """Write the archive of `kernel`, a .tar.gz or .tar.xz, and return its SHA-256."""
     folder = kernel.path.parent
     builder.check(kernel.path)
     seal.check(folder / "build", contents=True)
@@ -59,7 +60,7 @@ def pack(kernel: Kernel, file: Path) -> str:
     try:
         with (
             partial.open("wb") as raw,
-            gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+            _packer(file, raw) as packed,
             tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
         ):
             with tempfile.NamedTemporaryFile("w+") as text:
@@ -72,6 +73,12 @@ def pack(kernel: Kernel, file: Path) -> str:
     finally:
         partial.unlink(missing_ok=True)
     return sha256(file)
+
+
+def _packer(file: Path, raw: BinaryIO) -> BinaryIO:
+    if file.suffix == ".xz":
+        return cast(BinaryIO, lzma.LZMAFile(raw, "wb", preset=9))  # pack closes it
+    return cast(BinaryIO, gzip.GzipFile("", "wb", 6, raw, mtime=0))
 
 
 def _add(tar: tarfile.TarFile, path: Path, name: str) -> None:
@@ -145,7 +152,7 @@ def _unpack(archive: Path, result: Path) -> None:
 
     Sizes have no bound: it is the file whose digest the user has been given.
     """
-    with tarfile.open(archive, "r:gz") as tar:
+    with tarfile.open(archive, "r:*") as tar:
         for member in tar:
             name = ascii(member.name)[:80]
             if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.issparse():

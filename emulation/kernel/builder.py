@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from emulation.errors import DamagedCache, KernelBuildError
-from emulation.host import seal, storage
+from emulation.host import bundle, seal, storage
 from emulation.host.cache import cache_dir, lock
 from emulation.host.digest import sha256
 from emulation.kernel import make, recipe as recipes, source as sources
@@ -180,6 +180,7 @@ def build(
     `source` is a tarball or .deb to use instead of the package of KERNEL.toml. Raises `MissingTool`
     and `KernelBuildError`; a build that fails or is interrupted leaves no kernel.
     """
+    bundle.check_machine()
     recipe = recipes.load(DEFAULT_KERNEL if series is None else series, folder)
     cache = cache or cache_dir("kernel")
     given = sources.of_file(source) if source else None
@@ -188,6 +189,14 @@ def build(
         return cached
     if given is None and recipe.origin is None:
         raise _no_source(recipe.series, folder)
+    if given is None and (packed := bundle.entry("kernel", recipe.series)) and not keep_source:
+        from emulation.kernel import archive  # which takes this module
+
+        packed.check()
+        try:
+            return archive.fetch(str(packed.archive), packed.sha256, cache, folder)
+        except KernelBuildError as error:
+            raise bundle.outdated(f"kernel of {recipe.series}") from error
     make.check_tools()
     with lock(cache, lambda: progress("wait for another build", 0)):
         cached = _find(recipe, given, cache)  # another process may have built it while we waited

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from emulation.errors import DamagedCache, KernelBuildError
-from emulation.host import confine, seal
+from emulation.host import bundle, confine, seal
 from emulation.host.cache import cache_dir, lock
 from emulation.host.digest import sha256
 from emulation.kernel import intree, make
@@ -89,6 +89,13 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None, is_ours: bool
     cache = cache or cache_dir("module")
     if cached := _find(cache / digest, folder):
         return cached
+    if (packed := bundle.entry("module", digest)) is not None:
+        with lock(cache):
+            if _find(cache / digest, folder) is None:
+                packed.install(cache / digest)
+        module = _find(cache / digest, folder)
+        assert module is not None
+        return module
     tree = kernel.path.parent / "build"
     if not tree.is_dir():
         what = "this kernel has no files to build modules against"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from emulation.errors import ConfigError
-from emulation.host import lock as locks, seal
+from emulation.host import bundle, lock as locks, seal
 from emulation.host.apt import NAME, PrivateApt
 from emulation.host.cache import cache_dir, lock
 from emulation.host.debs import script
@@ -75,7 +75,17 @@ def system(root: RootFs) -> Layer:
             return _from_apt(root, SYSTEM, scratch)
         return tuple(sorted(folder.glob("*.deb")))
 
-    return _build(root, tuple(map(str, pinned.system)), download)
+    return _build(root, locked(), download)
+
+
+def locked() -> tuple[str, ...]:
+    """Return the packages of the lock's layer, with their versions."""
+    return tuple(map(str, locks.load().system))
+
+
+def key(root: RootFs, wanted: tuple[str, ...]) -> str:
+    """Return what names the layer of the packages `wanted` over `root`, before it is made."""
+    return hashlib.sha256(json.dumps([RECIPE, root.digest, wanted]).encode()).hexdigest()[:16]
 
 
 def _from_apt(root: RootFs, names: tuple[str, ...], scratch: Path) -> tuple[Path, ...]:
@@ -87,12 +97,19 @@ def _build(
     root: RootFs, wanted: tuple[str, ...], download: Callable[[Path], tuple[Path, ...]]
 ) -> Layer:
     """Return the layer over `root` that the cache has for `wanted`, or make it of a download."""
-    key = hashlib.sha256(json.dumps([RECIPE, root.digest, wanted]).encode()).hexdigest()[:16]
-    cache = cache_dir("layer")
+    name, cache = key(root, wanted), cache_dir("layer")
     with lock(cache):
-        record = cache / f"{key}.json"
+        record = cache / f"{name}.json"
         if (cached := Layer.recorded(record)) is not None:
             return cached
+        if (packed := bundle.entry("layer", name)) is not None:
+            layer = Layer(
+                cache / packed.about["digest"], packed.about["digest"], packed.about["packages"]
+            )
+            packed.install(layer.path)
+            with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as scratch:
+                layer.record(record, Path(scratch))
+            return layer
         with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as scratch:
             debs = download(Path(scratch))
             packages, digest = rootfs.identity(debs, f"layer {RECIPE}".encode())

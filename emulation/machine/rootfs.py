@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Self
 
 from emulation.errors import MissingTool
-from emulation.host import lock as locks, seal
+from emulation.host import bundle, lock as locks, seal
 from emulation.host.apt import PrivateApt
 from emulation.host.cache import cache_dir, lock
 from emulation.host.debs import PLACE, Deb, extract
@@ -117,7 +117,7 @@ def find() -> RootFs | None:
 
 
 def build() -> RootFs:
-    """Return the root file system of the lock: cached, or downloaded and unpacked now.
+    """Return the root file system of the lock: cached, of the bundle, or downloaded and unpacked.
 
     Where a package of the lock cannot be had anywhere, apt chooses another version of it, a warning
     says so, and the root file system has another digest. Needs no root. Raises `MissingTool` if
@@ -128,6 +128,13 @@ def build() -> RootFs:
         if (cached := find()) is not None:
             cached.check()
             return cached
+        if bundle.is_installed():
+            root = locked()
+            if (packed := bundle.entry("rootfs", root.digest)) is None:
+                raise bundle.outdated("root file system")
+            packed.install(root.path)
+            root.check()
+            return root
         with tempfile.TemporaryDirectory(dir=cache_dir("rootfs"), prefix="building-") as scratch:
             debs = _download(Path(scratch))
             packages, name = identity(debs, _recipe())

@@ -1,0 +1,83 @@
+"""Pack kernels, their modules and the guest's files as a wheel: `python -m workflow.bundle DIST`.
+
+What the user's cache lacks is built first. `emulation.host.bundle` unpacks it, once installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from emulation import kernel, project
+from emulation.errors import EmulationError, KernelBuildError
+from emulation.host import bundle, seal
+from emulation.host.digest import sha256
+from emulation.kernel import archive, module
+from emulation.machine import layer, rootfs
+
+#: The kernels of all runs that ship.
+SERIES = ("6.12", "7.2")
+
+TEMPLATE = project.folder("workflow") / "guest"
+
+
+def fill(folder: Path) -> None:
+    """Write the archives and the list of them into `folder`."""
+    entries: dict[str, dict[str, Any]] = {}
+
+    def add(kind: str, name: str, file: Path, **about: Any) -> None:
+        entries[f"{kind}/{name}"] = {"file": file.name, "sha256": sha256(file), **about}
+
+    def pack(kind: str, name: str, content: Path, **about: Any) -> None:
+        seal.check(content, contents=True)
+        file = folder / f"{kind}-{name}.tar.xz"
+        bundle.pack(content, file)
+        add(kind, name, file, **about)
+
+    for series in SERIES:
+        built, file = kernel.build(series=series), folder / f"kernel-{series}.tar.xz"
+        archive.pack(built, file)
+        add("kernel", series, file, release=built.release)
+        for source in sorted(path for path in module.SOURCES.iterdir() if path.is_dir()):
+            try:
+                made = module.build(built, source)
+            except KernelBuildError as error:  # some are for one series
+                print(f"left out for {series}: {source.name}: {error}", file=sys.stderr)
+            else:
+                pack("module", made.digest, made.folder, source=source.name, series=series)
+    root = rootfs.build()
+    pack("rootfs", root.digest, root.path)
+    system = layer.system(root)
+    about = {"digest": system.digest, "packages": system.packages}
+    pack("layer", layer.key(root, layer.locked()), system.path, **about)
+    text = json.dumps({"machine": bundle.MACHINE, "entries": entries}, indent=1, sort_keys=True)
+    (folder / bundle.MANIFEST).write_text(text + "\n")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the wheel into the folder that the command line names; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m workflow.bundle", description=__doc__)
+    parser.add_argument("dist", type=Path, help="folder of the wheel")
+    dist = parser.parse_args(arguments).dist
+    with tempfile.TemporaryDirectory() as scratch:
+        place = Path(scratch) / "guest"
+        shutil.copytree(TEMPLATE, place)
+        licence = project.folder("LICENSES") / "GPL-2.0-only.txt"
+        shutil.copy(licence, place / licence.name)
+        try:
+            fill(place / bundle.PACKAGE)
+        except EmulationError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return error.exit_status
+        command = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
+        return subprocess.run([*command, "--outdir", str(dist), str(place)]).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
