@@ -1,0 +1,138 @@
+"""Make all files of a release: `python -m workflow.release DIST`.
+
+Both wheels, the source distribution, an archive that needs no network (`offline`), and SHA256SUMS
+of them. `.zenodo.json` and `codemeta.json` are written from CITATION.cff and pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from emulation import project
+from emulation.host import lock
+from emulation.host.digest import sha256
+from workflow import bundle
+
+EXTRAS = "notebooks,workflow"
+
+
+def zenodo(cited: dict[str, Any]) -> dict[str, Any]:
+    """Return the description that Zenodo reads, of the content of CITATION.cff."""
+    return {
+        "title": cited["title"],
+        "version": cited["version"],
+        "publication_date": str(cited["date-released"]),
+        "upload_type": "software",
+        "license": "MIT",
+        "creators": [{"name": author["name"]} for author in cited["authors"]],
+        "related_identifiers": [
+            {"identifier": paper["doi"], "relation": "isSupplementTo", "scheme": "doi"}
+            for paper in cited["references"]
+            if "doi" in paper
+        ],
+    }
+
+
+def codemeta(cited: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
+    """Return the description of CodeMeta 3.0, of CITATION.cff and `project` of pyproject.toml."""
+    return {
+        "@context": "https://w3id.org/codemeta/3.0",
+        "@type": "SoftwareSourceCode",
+        "name": about["name"],
+        "description": about["description"],
+        "version": about["version"],
+        "datePublished": str(cited["date-released"]),
+        "license": [
+            f"https://spdx.org/licenses/{name}" for name in about["license"].split(" AND ")
+        ],
+        "author": [{"@type": "Organization", "name": one["name"]} for one in about["authors"]],
+        "programmingLanguage": ["Python", "C"],
+        "operatingSystem": "Linux, x86-64",
+        "softwareRequirements": about["dependencies"],
+    }
+
+
+def describe(root: Path) -> dict[str, str]:
+    """Return the text of each generated description by its file's name."""
+    cited = yaml.safe_load((root / "CITATION.cff").read_text())
+    about = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    contents = {".zenodo.json": zenodo(cited), "codemeta.json": codemeta(cited, about)}
+    return {
+        name: json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        for name, content in contents.items()
+    }
+
+
+def offline(root: Path, dist: Path, scratch: Path) -> Path:
+    """Write the archive for machines without a network; return it.
+
+    It has the checkout without its history, `wheels/` of all dependencies, and in `packages/` the
+    guest's packages and the kernels' sources; the kernels themselves are in the bundle's wheel.
+    """
+    place = scratch / "qdisc-lab"
+    place.mkdir()
+    files = _run(root, "git", "archive", "HEAD")
+    subprocess.run(["tar", "-x", "-C", str(place)], input=files, check=True)
+    wheels = [str(path) for path in dist.glob("*.whl")]
+    needed = [f"{root}[{EXTRAS}]", "hatchling==1.33.0"]
+    constraints = ["--constraint", str(root / "workflow/constraints.txt")]
+    _run(root, sys.executable, "-m", "pip", "wheel", "-q", "-w", str(place / "wheels"),
+         *constraints, *needed)  # fmt: skip
+    for wheel in wheels:
+        shutil.copy(wheel, place / "wheels")
+    pinned = lock.load()
+    packages = place / "packages"
+    packages.mkdir()
+    kernels = [pinned.kernels[series][0] for series in bundle.SERIES]
+    lacking = pinned.sources().fetch((*pinned.guest, *pinned.system, *kernels), packages)
+    if lacking:
+        raise SystemExit(f"error: no source has {', '.join(map(str, lacking))}")
+    archive = dist / "qdisc-lab-offline.tar"
+    with tarfile.open(archive, "w") as tar:
+        tar.add(place, "qdisc-lab")
+    return archive
+
+
+def _run(root: Path, *command: str) -> bytes:
+    return subprocess.run(command, cwd=root, check=True, stdout=subprocess.PIPE).stdout
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the files that the command line asks for; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m workflow.release", description=__doc__)
+    parser.add_argument(
+        "dist", type=Path, nargs="?", default=Path("dist"), help="folder of the files"
+    )
+    parser.add_argument("--describe", action="store_true", help="write the descriptions alone")
+    given = parser.parse_args(arguments)
+    root, dist = project.ROOT, given.dist.resolve()
+    for name, text in describe(root).items():
+        (root / name).write_text(text)
+    if given.describe:
+        return 0
+    dist.mkdir(parents=True, exist_ok=True)
+    _run(root, sys.executable, "-m", "build", "--no-isolation", "--outdir", str(dist))
+    if status := bundle.main([str(dist)]):
+        return status
+    with tempfile.TemporaryDirectory(dir=dist) as scratch:
+        offline(root, dist, Path(scratch))
+    names = sorted(path.name for path in dist.iterdir() if path.suffix in (".whl", ".gz", ".tar"))
+    sums = "".join(f"{sha256(dist / name)}  {name}{os.linesep}" for name in names)
+    (dist / "SHA256SUMS").write_text(sums)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
