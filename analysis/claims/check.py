@@ -64,6 +64,14 @@ def _rank_correlation(mean: Floats) -> Floats:
 RANKS: Final = Statistic("rank correlation", _rank_correlation)
 
 
+def _trend(mean: Floats) -> Floats:
+    place = np.arange(len(mean), dtype=np.float64).reshape(-1, *[1] * (mean.ndim - 1))
+    return _rank_correlation(np.concatenate([np.broadcast_to(place, mean.shape), mean]))
+
+
+TREND: Final = Statistic("rank correlation with their order", _trend)
+
+
 @dataclass(frozen=True)
 class Check:
     """`low` <= `statistic` of `quantities` <= `high`; without equality where `strict`."""
@@ -80,7 +88,7 @@ class Check:
     @property
     def unit(self) -> str:
         """Unit of the statistic: that of the metric, none of a ratio."""
-        has_none = self.statistic in (RATIO, RANKS)
+        has_none = self.statistic in (RATIO, RANKS, TREND)
         return "" if has_none else metrics()[self.quantities[0].metric].unit
 
     @property
@@ -97,6 +105,9 @@ class Check:
             half = len(self.quantities) // 2
             other = self.quantities[half]
             return f"order of qdiscs, {_where(first)} and {_where(other)}"
+        if self.statistic is TREND:
+            last = self.quantities[-1]
+            return f"trend of {_where(first)}: {first.qdisc} to {last.qdisc}, {_place(last)}"
         if self.statistic is SPREAD:
             return f"spread over runs of {_where(first)}: {' − '.join(names)}"
         if self.statistic is GROWTH:
@@ -287,6 +298,12 @@ def rising(*cells: Cells) -> Every:
     """Each mean is less than the next: a trend, over links for instance."""
     trends = [every(*map(less, of, of[1:])) for of in aligned(*cells)]
     return every(*trends) if len(trends) > 1 else trends[0]
+
+
+def tending(*cells: Cells, low: float) -> Every:
+    """Spearman's rank correlation of the means with the order in which they stand is at least
+    `low`: a tendency, where `rising` asks for each step."""
+    return every(*(Check(TREND, of, low) for of in aligned(*cells)))
 
 
 def widening(a: Cells, b: Cells, c: Cells, d: Cells) -> Checks:

@@ -86,9 +86,14 @@ RULES: Final[dict[str, Rule]] = {
     "c021": lambda claim: near(
         static("bulk_median_ms", USUAL, FAST, "codel"), claim.value_high, ALIKE[1], 0.0
     ),
+    # On faster links the delay of a burst "is small compared with the target".
     "c022": lambda claim: within(
-        static("bursty_median_ms", USUAL, FAST, "codel"), low=claim.value_low
+        static("bursty_median_ms", USUAL, FAST[0], "codel"), low=claim.value_low
     ),
+    "c064": steadier(
+        static(DELAY, USUAL, "100/100", "codel"), static(DELAY, USUAL, "3/3", "codel")
+    ),
+    "c065": Lacking("utilisation by load, and not over all loads", "metric"),
     "c023": setting("arithmetic: 1500 bytes at 100 Mbit/s"),
     "c024": setting("arithmetic: 1500 bytes at 3 Mbit/s"),
     "c025": ratio(
@@ -147,7 +152,10 @@ RULES: Final[dict[str, Rule]] = {
             ratio(static(DELAY, 200, FAST, "codel"), static(DELAY, 30, FAST, "codel"), *ALIKE),
         )
     ),
-    "c056": less(static(USE, 500, FAST, "codel"), static(USE, 10, FAST, "codel")),
+    "c056": every(
+        *ratio(static(USE, 500, FAST, "codel"), static(USE, 10, FAST, "codel"), CLOSE, 1.0),
+        *steadier(static(USE, 10, FAST, "codel"), static(USE, 200, FAST, "codel")),
+    ),
     "c057": steadier(static(USE, USUAL, FAST, "codel"), static(USE, 500, FAST, "codel")),
     "c058": SHARED_MORE_FAIRLY,
 }

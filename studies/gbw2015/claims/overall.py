@@ -3,7 +3,7 @@
 import itertools
 from typing import Final
 
-from analysis.claims.check import every, less, some, widening
+from analysis.claims.check import every, less, ratio, some, widening
 from analysis.claims.verdict import Rule
 
 from . import fairness, startup, voip, web
@@ -71,7 +71,11 @@ RULES: Final[dict[str, Rule]] = {
     "g179": every(
         startup.FAIR_QUEUEING, order(fairness.JAIN, AQM, FQ, experiments=(fairness.FAIRNESS,))
     ),
-    "g215": every(AQM_LATENCY, voip.IMPROVED),
-    "g216": every(ARED_DROPS, order(LATENCY, ("ared",), (FIFO, *NEW_AQM))),
+    "g215": every(AQM_LATENCY, voip.IMPROVED, web.IMPROVED),
+    "g216": every(  # "slight": not what the paper calls marked
+        ARED_DROPS,
+        *ratio(in_rrul(GOODPUT, LINKS, "ared"), in_rrul(GOODPUT, LINKS, FIFO), low=MUCH),
+        order(LATENCY, ("ared",), (FIFO, *NEW_AQM)),
+    ),
     "g219": every(FQ_LATENCY, FQ_GOODPUT),
 }

@@ -28,6 +28,7 @@ from .words import (
     NEW_AQM,
     SEVERAL,
     SPIKE,
+    VASTLY,
     in_rrul,
     order,
 )
@@ -117,7 +118,10 @@ RULES: Final[dict[str, Rule]] = {
     ),
     "g172": setting("the code of Linux 3.14"),
     "g173": within(in_rrul(PEAK, "10/10", "pie"), 0.8 * 250, 1.2 * 250),
-    "g174": no_spike("100/100", "pie"),
+    "g174": every(  # a relative lack: beside CoDel's there, and beside its own at 10/10
+        less(in_rrul(PEAK, "100/100", "pie"), in_rrul(PEAK, "100/100", "codel")),
+        ratio(in_rrul(PEAK, "100/100", "pie"), in_rrul(PEAK, "10/10", "pie"), high=VASTLY),
+    ),
     "g175": every(ARED_BETTER, *no_spike(LINKS, "ared")),
     "g176": FAIR_QUEUEING,
     "g178": Same("g007"),

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from analysis.claims.check import apart, every, ratio, read_back, setting, within
+from analysis.claims.check import Lacking, apart, every, ratio, read_back, setting, within
 from analysis.claims.quantity import Quantity
 from analysis.claims.verdict import Rule
 
@@ -23,6 +23,7 @@ from .words import (
     SCHEDULERS,
     SLIGHTLY,
     SPIKE,
+    VASTLY,
     bounded,
     in_rrul,
     order,
@@ -34,9 +35,7 @@ OWN_WAIT: Final = "upload_wait_ms"
 AHEAD_PACKETS: Final = 2
 ZERO_MS: Final = 3.0  # "very close to zero": what README's figures allow as a difference
 
-#: "Somewhat above" its target: at most as many times it as in Fig. 2, at 10/1 and read as high as
-#: may be. There a round trip passes two queues, each with its target.
-SOMEWHAT: Final = (67 + 3) / (5 + 13)
+SOMEWHAT: Final = 1 / VASTLY  # "somewhat above": by less than what is "vastly" more
 
 
 RULES: Final[dict[str, Rule]] = {
@@ -106,6 +105,11 @@ RULES: Final[dict[str, Rule]] = {
         order(GOODPUT, ("codel",), ("pie",), ("10/1",)),
     ),
     "g047": order(GOODPUT, (FIFO, *AQM, "fq_codel"), SCHEDULERS),
+    "g224": every(  # as g036 has it of the FIFO
+        within(in_rrul(ACK_DROPS, "10/1", "ared"), low=1),
+        order(ACK_DROPS, FQ, ("ared",), ("10/1",)),
+    ),
+    "g225": Lacking("when CoDel enters and leaves its dropping state", "metric"),
     "g048": every(
         order(GOODPUT, ("fq_codel",), SCHEDULERS),
         *ratio(in_rrul(GOODPUT, LINKS, "fq_codel"), in_rrul(GOODPUT, LINKS, SCHEDULERS), SLIGHTLY),

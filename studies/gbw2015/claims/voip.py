@@ -16,6 +16,7 @@ from .words import (
     MUCH,
     NEW_AQM,
     QDISCS,
+    SCHEDULERS,
     SPIKE,
     UP,
     bounded,
@@ -72,11 +73,11 @@ RULES: Final[dict[str, Rule]] = {
         )
     ),
     "g057": ratio(
-        Quantity(P99, RRUL, "10/1", "sfq"), Quantity(P99, RRUL, "10/1", "fq_codel"), low=1 / MUCH
+        cells(P99, RRUL, "10/1", SCHEDULERS), cells(P99, RRUL, "10/1", "fq_codel"), low=1 / MUCH
     ),
     "g058": ratio(cells(P99, RRUL, LOW, NEW_AQM), cells(MEDIAN, RRUL, LOW, NEW_AQM), low=SPIKE),
     "g059": within(cells(LOSS, ONE, "10/1", AQM), 2 * USABLE_PERCENT, 100),
-    "g060": less(Quantity(LOSS, ONE, "10/1", FIFO), Quantity(LOSS, RRUL, "10/1", FIFO)),
+    "g060": less(cells(LOSS, ONE, "10/1", (FIFO, *AQM)), cells(LOSS, RRUL, "10/1", (FIFO, *AQM))),
     "g061": within(Quantity(LOSS, RRUL, "10/1", "ared"), low=25),
     "g062": PROTECTED,
     "g063": every(  # its packets wait for each other where the wait is longer than their distance

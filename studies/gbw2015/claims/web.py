@@ -3,7 +3,7 @@
 import itertools
 from typing import Final
 
-from analysis.claims.check import Condition, every, less, setting, some, within
+from analysis.claims.check import Condition, every, less, setting, some, widening, within
 from analysis.claims.quantity import cells
 from analysis.claims.verdict import Rule
 
@@ -25,6 +25,9 @@ def _aredless(factor: float | None) -> Condition:
 
 
 FASTER: Final = _aredless(None)
+
+#: With the new AQMs pages come sooner than with the FIFO; ARED is the exception that is made.
+IMPROVED: Final = order(FETCH, NEW_AQM, (FIFO,), experiments=ALL)
 
 #: Fair queueing fetches no slower than any AQM, within 5 %, but where Sec. 5.3.1 says it does.
 UNSURPASSED: Final = every(
@@ -66,6 +69,16 @@ RULES: Final[dict[str, Rule]] = {
     "g121": less(  # captured; beside RRUL many of the packets are acknowledgments
         cells("departure_interval_ms", SMALL_RRUL, "10/1", FIFO),
         cells("departure_interval_ms", SMALL_ONE, "10/1", FIFO),
+    ),
+    "g222": less(  # captured
+        cells("late_syn_percent", SMALL_RRUL, "10/1", FIFO),
+        cells("late_syn_percent", SMALL_ONE, "10/1", FIFO),
+    ),
+    "g223": widening(  # at 10/1 fetches take longest
+        cells(FETCH, (SMALL_ONE, LARGE_ONE), "10/10", NEW_AQM),
+        cells(FETCH, (SMALL_ONE, LARGE_ONE), "10/10", "fq_codel"),
+        cells(FETCH, (SMALL_ONE, LARGE_ONE), "10/1", NEW_AQM),
+        cells(FETCH, (SMALL_ONE, LARGE_ONE), "10/1", "fq_codel"),
     ),
     "g122": _aredless(MUCH),
     "g123": within(

@@ -3,7 +3,7 @@
 from itertools import combinations, pairwise
 from typing import Final
 
-from analysis.claims.check import Condition, apart, every, ratio, rising, some
+from analysis.claims.check import Condition, apart, every, less, ratio, rising, some
 from analysis.claims.verdict import Rule
 
 from .words import (
@@ -79,12 +79,16 @@ RULES: Final[dict[str, Rule]] = {
         lower(MEDIAN, "ared", NEW, (*LOADS, *LONG), factor=MUCH),
         equal_goodput((*LOADS, *LONG), LITTLE, 1.1),
     ),
-    "k033": every(
+    "k033": every(  # of the long one, beside either of the others
         *(
-            rising(*cell(metric, (f"{load}_rtt_5ms", load, f"{load}_rtt_500ms"), aqm))
+            less(cell(metric, others, AQMS), cell(metric, LONG, AQMS))
             for metric in (SAWTOOTH, CONVERGED)
-            for load in LOADS
-            for aqm in AQMS
+            for others in (LOADS, SHORT)
         )
+    ),
+    "k088": ratio(  # "only when congestion level is light"
+        cell(GOODPUT, LOADS[1:], "codel", 5, CODEL[:2]),
+        cell(GOODPUT, LOADS[1:], "codel"),
+        low=EQUAL[0],
     ),
 }

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from analysis.claims.check import Condition, every, less, ratio, rising, some, widening
+from analysis.claims.check import Condition, every, less, ratio, some, tending, widening
 from analysis.claims.quantity import Grid
 from analysis.claims.verdict import Rule
 from analysis.runs.statement import Claim
@@ -16,6 +16,7 @@ from .words import (
     P90,
     POINTS,
     TAIL,
+    WITH,
     cell,
     lower,
     within_percent,
@@ -38,7 +39,9 @@ def increased(claim: Claim, target: int) -> Condition:
 
 
 RULES: Final[dict[str, Rule]] = {
-    "k050": rising(*(cell((P10, MEDIAN, P90), where, "codel", (5, 20)) for where in NUMBERS)),
+    "k050": tending(
+        *(cell((P10, MEDIAN, P90), where, "codel", (5, 20)) for where in NUMBERS), low=WITH
+    ),
     "k051": every(
         *(lower(metric, FQ, ("codel",), NUMBERS, (5, 20), factor=0.9) for metric in (P10, MEDIAN))
     ),

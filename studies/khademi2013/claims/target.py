@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from analysis.claims.check import Every, every, less, ratio, rising, within
+from analysis.claims.check import Every, every, less, ratio, rising, tending, within
 from analysis.claims.quantity import Cells
 from analysis.claims.verdict import Rule
 
@@ -23,6 +23,7 @@ from .words import (
     ROUGHLY,
     TAIL,
     TARGETS,
+    TENDS,
     TOTAL,
     cell,
     lower,
@@ -70,7 +71,9 @@ RULES: Final[dict[str, Rule]] = {
     "k014": ratio(
         cell(TAIL, LOADS, "codel", (1, 10, 20, 30)), cell(TAIL, LOADS, "codel", 5), *ROUGHLY
     ),
-    "k015": every(*(rising(*cell(TAIL, load, "pie", TARGETS[::-1])) for load in LOADS[1:])),
+    "k015": every(
+        *(tending(*cell(TAIL, load, "pie", TARGETS[::-1]), low=TENDS) for load in LOADS[1:])
+    ),
     "k016": lower(TAIL, "ared", ("pie",), LOADS[2:], LOW, factor=0.5),
     "k017": every(lower(TAIL, "ared", NEW, LOADS, TARGETS, factor=MUCH), by_target(TAIL)),
     "k018": printed(cell(GOODPUT, "flows_4", "ared", 1)),

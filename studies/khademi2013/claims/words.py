@@ -38,6 +38,8 @@ MUCH: Final = 0.75  # "significantly", "much shorter": at most so many times the
 LITTLE: Final = 0.9  # "little goodput lost": at least so many times the other
 BADLY: Final = 0.95  # "low link utilization": at most so many times that of CoDel
 ROUGHLY: Final = (0.75, 1.33)  # "roughly equal"
+TENDS: Final = 0.5  # rank correlation: "tends to"
+WITH: Final = 0.8  # rank correlation: "proportionally", as gbw2015's for what mirrors another order
 POINTS: Final = 0.1  # by which a printed percentage may be missed, as a share
 
 
