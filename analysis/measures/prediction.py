@@ -21,8 +21,10 @@ import pandas as pd
 import scipy
 
 from analysis.errors import DataError
+from analysis.measures import measured
 from analysis.measures.table import measure_run
 from analysis.runs.dataset import RunFile, run_at
+from analysis.runs.study import StudyFolder
 
 FILE: Final = "predictions.csv"
 KEYS: Final = ("cell", "metric", "direction", "unit", "window", "n_runs")
@@ -30,6 +32,30 @@ FILLED: Final = ("value", "low", "high", "seeds")
 PREDICTED: Final = (*KEYS, "run", "number", *FILLED, "sure", "why")
 SURE: Final = ("high", "medium", "low", "none")
 LEVEL: Final = 0.95
+
+BIAS: Final = "icmp_bias"
+"""The metric of `measured.csv` that has how much longer, in ms, the idle round trip of those
+computers is than the shortest of the same run: what is called induced latency there lacks it."""
+SHARE: Final = 0.15  # of what is measured, by which a prediction may miss it,
+MARGINS: Final = {"ms": 1.0, "%": 0.1, "packets": 2.0}  # or by so much, if that is more
+KINDS: Final = {
+    "icmp_loss": "losses and marks", "icmp": "latency", "tcp_rtt": "latency",
+    "sojourn": "latency", "goodput_flow": "goodput of a flow", "goodput": "goodput",
+    "drop_probability": "losses and marks", "mark_probability": "losses and marks",
+    "pie_probability": "losses and marks", "drops": "packets", "marks": "packets",
+    "retransmits": "packets", "backlog": "backlog", "cwnd": "window", "jain": "Jain's index",
+}  # fmt: skip
+"""How a campaign's metric begins -> what it is; the first that fits counts."""
+ELSEWHERE: Final = pd.DataFrame(
+    [
+        ("Mininet against a testbed", "throughput", "less than 9 %"),
+        ("Mininet-HiFi", "inter-dequeue times, 99th percentile", "5.8 %"),
+        ("gbw2015's tests repeated on GENI", "latency and goodput", "within 22 %"),
+    ],
+    columns=["Emulator", "Quantity", "Published error"],
+)
+"""What others say of their emulations. Mininet-HiFi: N. Handigol et al., "Reproducible Network
+Experiments Using Container-Based Emulation", CoNEXT 2012."""
 
 
 def predict(
@@ -90,6 +116,57 @@ def read(path: Path) -> pd.DataFrame:
     if table.duplicated(list(KEYS[:3])).any():
         raise DataError.of(path, "a number is predicted twice", "Remove one of the rows")
     return table
+
+
+def beside(study: StudyFolder, file: str = FILE) -> pd.DataFrame:
+    """Return a row per number that is predicted, in `file` of the study, and measured.
+
+    It has `source` (the study), `quantity` (of KINDS), `unit`, `qdisc`, `detail`, `sure`,
+    `published` (measured), `ours` (predicted), `ci_low` and `ci_high`, the relative `error`, and
+    whether the two are `within` SHARE or MARGINS.
+
+    Of induced latencies `published` has the BIAS of its cell added; `raw` is without that, and
+    `within_raw` compares with it. Without rows before there are values.
+    """
+    theirs = measured.values(study)
+    bias = theirs[theirs["metric"] == BIAS].set_index("cell")["value"]
+    both = read(study.folder / file).merge(
+        theirs, on=list(measured.KEYS), suffixes=("", "_theirs"), validate="one_to_one"
+    )
+    both = both[both["value"] != ""]
+    numbers = both[["value", "low", "high"]].replace("", np.nan).astype(float)
+    kind = both["metric"].map(lambda name: next(KINDS[of] for of in KINDS if name.startswith(of)))
+    raw = both["value_theirs"]
+    induced = both["metric"].str.startswith("icmp_induced")
+    real = raw + both["cell"].map(bias).fillna(0).where(induced, 0)
+    units = both["unit"].where(kind != "packets", "packets")
+    allowed = np.fmax(SHARE * raw, units.map(MARGINS).fillna(0))
+    return pd.DataFrame(
+        {
+            "source": study.name, "quantity": kind, "unit": both["unit"],
+            "qdisc": both["run"].map(lambda cell: cell.split("/")[-2]),
+            "detail": both["cell"] + " " + both["metric"] + " " + both["direction"],
+            "sure": both["sure"], "published": real, "raw": raw, "reading_error": 0.0,
+            "ours": numbers["value"], "ci_low": numbers["low"], "ci_high": numbers["high"],
+            "error": (numbers["value"] / real - 1).where(real > 0),
+            "within": (numbers["value"] - real).abs() <= allowed,
+            "within_raw": (numbers["value"] - raw).abs() <= allowed,
+        }
+    )  # fmt: skip
+
+
+def scores(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return a row per group of `by` of the rows of `beside`: how many numbers, how many are within
+    the bounds, with the bias and without it, and median and 90th percentile of |error|."""
+    percent = 100 * table["error"].abs()
+    grouped = table.assign(percent=percent).groupby(list(by), sort=False)
+    return grouped.agg(
+        numbers=("within", "size"),
+        within=("within", "sum"),
+        within_raw=("within_raw", "sum"),
+        median_percent=("percent", "median"),
+        p90_percent=("percent", lambda sizes: sizes.quantile(0.9)),
+    ).reset_index()
 
 
 def numbers_of(root: Path, cells: Iterable[str]) -> dict[str, list[dict[str, float]]]:

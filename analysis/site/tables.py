@@ -23,7 +23,8 @@ _PLAIN: Final = """
     peak_after_s mean_ms setting beside link samples median_ms loss_percent pages round_trip
     parameter rate note switch restores quantity mean effect unit experiment estimate percentile
     era series runs part paper here longest_ms utilisation_percent dropped_percent sweep
-    rate_mbit_s flows guests hosts packets problem program compared cases limit holds
+    rate_mbit_s flows guests hosts packets problem program compared cases limit holds source sure
+    numbers within
 """
 #: How a column ends -> its unit.
 _UNITS: Final = {"ms": "ms", "mbit_s": "Mbit/s", "s": "s", "percent": "%"}
@@ -100,6 +101,9 @@ HEADERS: Final = {
     "n_runs": "Runs",
     "rtt_ms": "RTT (ms)",
     "short_gi": "Short guard interval",
+    "within_raw": "Within, bias left in",
+    "median_percent": "Median error (%)",
+    "p90_percent": "90 % of errors below (%)",
     "largest_error": "Greatest error",
     "fifo_ms": "Latency of pfifo_fast (ms)",
     "gain_percent": "Latency that fq_codel saves against sfq (%)",

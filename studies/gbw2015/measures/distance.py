@@ -1,22 +1,20 @@
 """How far an emulation is from computers: relative errors of all values that others printed.
 
 The relative error of ours is (ours - theirs) / theirs; its size is told by median and 90th
-percentile. What other emulators publish of themselves is in ELSEWHERE, each with its source.
+percentile.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from analysis.measures import fairness, measured, metrics, prediction
+from analysis.measures import fairness, metrics
 from analysis.runs import dataset
 from analysis.runs.dataset import RunFile
 from analysis.runs.published import PUBLISHED, read_table
-from analysis.runs.study import study_at
-from emulation.model.run import Point
 
 from .fairness import cell_fairness
 
@@ -24,16 +22,6 @@ PAIRS: Final = (
     "source", "quantity", "unit", "link", "qdisc", "detail",
     "published", "reading_error", "ours", "ci_low", "ci_high",
 )  # fmt: skip
-ELSEWHERE: Final = pd.DataFrame(
-    [
-        ("Mininet against a testbed", "throughput", "less than 9 %"),
-        ("Mininet-HiFi", "inter-dequeue times, 99th percentile", "5.8 %"),
-        ("gbw2015's tests repeated on GENI", "latency and goodput", "within 22 %"),
-    ],
-    columns=["Emulator", "Quantity", "Published error"],
-)
-"""What others say of their emulations. Mininet-HiFi: N. Handigol et al., "Reproducible Network
-Experiments Using Container-Based Emulation", CoNEXT 2012."""
 _QUANTITIES: Final = {
     "induced_latency": "induced latency", "goodput": "goodput", "jain_index": "Jain's index"
 }  # fmt: skip
@@ -62,41 +50,6 @@ def of_first(runs: Sequence[RunFile]) -> list[RunFile]:
 PRINTED: Final = {"rrul": printed_rrul, "rtt_fairness": printed_fairness}
 """Experiment -> its runs (of one era and congestion control) and the folder of printed values to
 PAIRS."""
-
-
-def predicted(study: Path) -> pd.DataFrame:
-    """PAIRS of a campaign whose values are there; no row before."""
-    theirs = measured.values(study_at(study))
-    if theirs.empty:
-        return pd.DataFrame(columns=PAIRS)
-    table = prediction.read(study / prediction.FILE)
-    both = table.merge(theirs, on=list(measured.KEYS), suffixes=("", "_theirs"))
-    both = both[both["value"] != ""]
-    ours = both[["value", "low", "high"]].replace("", np.nan).astype(float)
-    points = {
-        cell: next(point for point in _points(study) if cell.endswith(f"/{point.place}"))
-        for cell in both["run"].unique()
-    }
-    return pd.DataFrame(
-        {
-            "source": study.name,
-            "quantity": both["metric"],
-            "unit": both["unit"],
-            "link": both["run"].map(lambda cell: points[cell].link.name),
-            "qdisc": both["run"].map(lambda cell: points[cell].qdisc),
-            "detail": both["cell"] + " " + both["direction"],
-            "published": both["value_theirs"],
-            "reading_error": 0.0,
-            "ours": ours["value"],
-            "ci_low": ours["low"],
-            "ci_high": ours["high"],
-        }
-    )
-
-
-def _points(study: Path) -> Iterator[Point]:
-    for experiment in study_at(study).about.experiments:
-        yield from experiment.points
 
 
 def errors(pairs: pd.DataFrame) -> pd.DataFrame:

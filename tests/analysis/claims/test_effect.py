@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.claims.check import DIFFERENCE, RANKS, RATIO, SPREAD, VALUE
+from analysis.claims.check import DIFFERENCE, RANKS, RATIO, SPREAD, TREND, VALUE
 from analysis.claims.effect import effect
 
 
@@ -41,6 +41,14 @@ def test_rank_correlation_against_scipy() -> None:
     expected = stats.spearmanr(mean[:4], mean[4:]).statistic
     assert float(RANKS.of(mean)) == pytest.approx(expected)
     assert RANKS.of(np.column_stack([mean, mean])).shape == (2,)
+
+
+def test_a_trend_is_the_rank_correlation_with_the_order() -> None:
+    mean = np.array([3.0, 1.0, 5.0, 7.0, 6.0])
+    expected = stats.spearmanr(range(5), mean).statistic
+    assert float(TREND.of(mean)) == pytest.approx(expected)
+    both = TREND.of(np.column_stack([mean, mean[::-1]]))
+    assert both == pytest.approx([expected, -expected])
 
 
 def test_a_spread_is_the_standard_deviation_over_seeds() -> None:

@@ -10,6 +10,7 @@ import pytest
 from analysis.errors import DataError
 from analysis.measures import prediction
 from analysis.measures.registry import metrics
+from analysis.runs.study import StudyFolder, study_at
 from emulation.config import catalogue
 from tests import ROOT
 
@@ -79,3 +80,39 @@ def test_each_row_of_the_shipped_tables_is_about_runs_of_its_study(study: str) -
     assert all((row["run"] == "") == (row["sure"] == "none") for row in rows)
     assert {row["number"] for row in rows if row["run"]} <= metrics().keys()
     assert all(row["why"] for row in rows)
+
+
+def test_a_prediction_is_within_a_share_or_a_margin_of_what_was_measured(tmp_path: Path) -> None:
+    """The idle path's bias is added to induced latencies alone, and the share is of the rest."""
+    rows = [
+        ("icmp_induced_mean", "ms", "12", "10.2"),  # and 1.5 of bias: 0.3 off
+        ("icmp_idle_median", "ms", "12", "10.2"),
+        ("goodput", "Mbit/s", "84.9", "100"),
+        ("drops", "1", "2", "0"),
+        ("jain", "1", "1", "0.8"),
+    ]
+    (tmp_path / "study.yaml").write_text("")
+    lines = [
+        ",".join(("c", metric, "up", unit, "w", "1", "s/e/1-1/pie/cubic", "n", value, "", "", "5"))
+        + ",high,"
+        for metric, unit, value, _ in rows
+    ]
+    (tmp_path / prediction.FILE).write_text("\n".join([",".join(prediction.PREDICTED), *lines]))
+    theirs = [f"c,{metric},up,{value}" for metric, _, _, value in rows]
+    text = "\n".join(["cell,metric,direction,value", *theirs, "c,icmp_bias,,1.5"])
+    (tmp_path / "measured.csv").write_text(text)
+    table = prediction.beside(StudyFolder(tmp_path))
+    assert list(table["within"]) == [True, False, False, True, False]
+    assert list(table["within_raw"]) == [False, False, False, True, False]
+    assert list(table["qdisc"]) == ["pie"] * 5
+    (latency,) = prediction.scores(table[:2], ["quantity"]).itertuples()
+    assert (latency.numbers, latency.within, latency.within_raw) == (2, 1, 0)
+    assert latency.median_percent == pytest.approx(50 * (12 / 11.7 - 1 + 12 / 10.2 - 1))
+
+
+def test_of_483_predictions_407_are_within_the_bounds() -> None:
+    """As somebody else counted, with code of their own."""
+    table = pd.concat([prediction.beside(study_at(name)) for name in STUDIES])
+    assert (len(table), table["within"].sum()) == (483, 407)
+    share = (table["ours"] - table["raw"]).abs() <= prediction.SHARE * table["raw"]
+    assert share.sum() == 315

@@ -1,5 +1,7 @@
 """Ours over what others measured: one panel per quantity."""
 
+from typing import Final
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -9,15 +11,24 @@ from analysis.plots.marks import point
 from analysis.plots.panels import log_axis, panels, qdisc_legend
 from analysis.plots.style import Palette
 
+COLUMNS: Final = 4  # of panels, at most
+
 
 def scatter(table: pd.DataFrame, palette: Palette) -> Figure:
     """Draw each value with both errors, on logarithmic axes; on the dashed line ours is theirs.
 
-    `table` is from distance.errors. The band around the line is the median relative error.
+    `table` has a row per value: `source` and `quantity`, which make a panel, `unit`, `qdisc`,
+    `published`, `reading_error`, `ours`, `ci_low`, `ci_high`, and the relative `error`, whose
+    median is the band around the line. What is 0 has no place.
     """
+    table = table[(table["published"] > 0) & (table["ours"] > 0)]
     parts = list(table.groupby(["source", "quantity"], sort=False))
-    figure, axes_of = panels(3.5 * len(parts), 3.9, columns=len(parts))
-    for axes, ((source, quantity), part) in zip(axes_of[0], parts, strict=True):
+    columns = min(len(parts), COLUMNS)
+    rows = -(-len(parts) // columns)
+    figure, axes_of = panels(3.5 * columns, 3.9 * rows, rows, columns)
+    for axes in axes_of.flat[len(parts) :]:
+        axes.set_visible(False)
+    for axes, ((source, quantity), part) in zip(axes_of.flat, parts, strict=False):
         values = part[["published", "ours"]].to_numpy()
         ends = np.array([0.8 * values.min(), 1.25 * values.max()])
         size = float(part["error"].abs().median())
@@ -38,6 +49,8 @@ def scatter(table: pd.DataFrame, palette: Palette) -> Figure:
         unit = part["unit"].iloc[0]
         unit = "" if unit in ("index", "1") else f" ({unit})"
         axes.set(xlim=ends, ylim=ends, xlabel="Measured on computers", ylabel="Emulated")
-        axes.set_title(f"{source}: {quantity}{unit}", fontsize=10)
+        axes.set_title(
+            f"{source}: {quantity}{unit}" if source else f"{quantity}{unit}", fontsize=10
+        )
     qdisc_legend(figure, list(table["qdisc"].astype(str)), palette)
     return figure
