@@ -4,7 +4,7 @@ A generated part stands between `<!-- NAME -->` and `<!-- /NAME -->`; all else i
 
 `figures` and `claims` count what was reproduced; `cited` has the verdicts of the claims that the
 page cites, and `today` the statements that today's Linux decides otherwise. In a study's pages
-`disagreements` has what of its claims does not agree.
+`disagreements` has what of its claims does not agree, and `eras` their verdicts under each era.
 `<!-- table STUDY/FIGURE: COLUMN | COLUMN -->` is the table of a figure with these columns;
 `: COLUMN | COLUMN; CELL by NAME` has one column more for each value of the column NAME, with what
 the column CELL has there, and `where COLUMN = VALUE` at the end chooses rows.
@@ -31,6 +31,7 @@ from typing import Any, Final
 from analysis.errors import DataError
 from analysis.site import verdicts
 from analysis.site.gallery import Shown, agreement, collect
+from emulation.model.run import DEFAULT_ERA
 
 PAGES: Final = ("docs/*.md", "studies/*/*.md", "studies/*/log/*.md")
 #: The pictures of pages, each with the figure that it is.
@@ -127,6 +128,8 @@ def claims_table(claims: list[dict[str, Any]]) -> str:
     return _table(("paper", *CLAIM_COLUMNS), rows)
 
 
+OPEN: Final = (None, "seeds", "distance", "resolution")  # what a claim lacks that runs decide
+
 #: Setting of `today_table` -> era and congestion control.
 SETTINGS: Final = {
     "Linux 6.12, CUBIC": ("modern", "cubic"),
@@ -167,7 +170,7 @@ def _held(judgement: dict[str, Any]) -> str:
     if judgement["verdict"] in ("disagrees", "explained"):
         return "no"
     lacks = (judgement["lacks"] or {}).get("kind")
-    return "open" if lacks in ("seeds", "distance", "resolution") else "–"
+    return "open" if lacks in OPEN[1:] else "–"
 
 
 def cited_table(claims: list[dict[str, Any]], text: str) -> str:
@@ -220,6 +223,45 @@ def disagreements_table(claims: list[dict[str, Any]]) -> str:
         notes.insert(0, f"Printed numbers that do not agree: {', '.join(numbers)}.")
     table = _table(("claim", "statement", "verdict", "measured"), rows)
     return "\n\n".join([table, *(textwrap.fill(note, 100) for note in notes)])
+
+
+def eras_table(claims: list[dict[str, Any]]) -> str:
+    """Return the verdicts of the paper's eras beside each other: those that count, the same where
+    nothing is explained by the better of two, and with each variation in its place throughout; then
+    each era, for the statements that its own runs decide, and what counts of these."""
+    own = {
+        claim["id"]: claim
+        for claim in claims
+        if not claim["same_as"] and claim["verdict"] != "as set" and claim["lacks"] in OPEN
+    }
+    plain: dict[str, str] = {}
+    varied: dict[str, dict[str, str]] = {}
+    eras: dict[str, dict[str, str]] = {}
+    for name, claim in own.items():
+        for judgement in claim["judgements"]:
+            if judgement["cc"] != claim["cc"] or not judgement["complete"]:
+                continue
+            verdict = judgement["before"] or judgement["verdict"]
+            if judgement["era"] == claim["era"]:
+                plain[name] = verdict
+                for variation, other in judgement["varied"].items():
+                    varied.setdefault(variation, {})[name] = other
+            if not judgement["era"].startswith(DEFAULT_ERA):
+                eras.setdefault(judgement["era"], {})[name] = verdict
+    groups = {"what counts": [claim["verdict"] for claim in own.values()]}
+    groups["nothing explained"] = list(plain.values())
+    groups |= {f"with {name}": list((plain | other).values()) for name, other in varied.items()}
+    for era, verdicts_of in eras.items() if len(eras) > 1 else ():
+        groups[f"{era}, by its own runs"] = list(verdicts_of.values())
+        groups[f"the same {len(verdicts_of)}, as they count"] = [
+            plain[name] for name in verdicts_of
+        ]
+    rows = []
+    for group, words in groups.items():
+        count = Counter(words)
+        decided = [count[word] for word in ("agrees", "disagrees", "explained")]
+        rows.append((group, *decided, len(words) - sum(decided), len(words)))
+    return _table(("verdicts", "agree", "disagree", "explained", "open", "statements"), rows)
 
 
 #: Columns of a figure's table that `values.csv` has; what stands before them says which value.
@@ -295,6 +337,8 @@ def part(name: str, words: str, text: str, results: Results, study: str) -> str:
             return cited_table(results.claims, text)
         case "today":
             return today_table(own.claims)
+        case "eras":
+            return eras_table(own.claims)
         case "disagreements":
             return disagreements_table(own.claims)
         case "table":

@@ -266,6 +266,8 @@ def _explained(
     changes = {}
     for id_, verdict in varied.items():
         judgement = judged[id_]
+        judgement = replace(judgement, varied={**judgement.varied, str(variation): verdict})
+        changes[id_] = judgement
         is_open = judgement.lacks is not None and judgement.lacks.missing in OPEN
         if verdict != Verdict.AGREES or not (is_open or judgement.verdict == Verdict.DISAGREES):
             continue

@@ -51,8 +51,10 @@ def _judgement(judgement: Judgement) -> dict[str, Any]:
         "lacks": {"kind": lacks.missing, "what": lacks.what} if lacks else None,
         "why": why(judgement),
         "explained_by": judgement.explained_by or None,
+        "before": str(judgement.before) if judgement.before else None,
         "makes_worse": list(judgement.worse),
         "partly_explained_by": judgement.partly or None,
+        "varied": {name: str(verdict) for name, verdict in judgement.varied.items()},
         "checks": [_check(finding) for finding in judgement.findings],
     }
 

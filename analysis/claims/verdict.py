@@ -107,9 +107,11 @@ class Judgement:
     findings: tuple[Finding, ...] = ()
     lacks: Lacking | None = None  # of AT_BOUND, AS_SET and NOT_YET
     deciding: tuple[Finding, ...] = ()  # of the findings, those that have the whole's answer
-    explained_by: str = ""  # only of EXPLAINED
+    explained_by: str = ""  # only of EXPLAINED,
+    before: Verdict | None = None  # and what it was without that
     worse: tuple[str, ...] = ()  # claims that agree but for the variation that explains this one
     partly: str = ""  # a variation that makes it agree, but is not run for all cells
+    varied: Mapping[str, Verdict] = field(default_factory=dict)  # with each variation that it has
 
     @property
     def experiments(self) -> frozenset[str]:
@@ -124,7 +126,9 @@ class Judgement:
     def explained(self, by: str, worse: tuple[str, ...] = ()) -> "Judgement":
         """Return it as explained `by` something that makes it agree."""
         verdict = Verdict.EXPLAINED
-        return replace(self, verdict=verdict, lacks=None, explained_by=by, worse=worse)
+        return replace(
+            self, verdict=verdict, before=self.verdict, lacks=None, explained_by=by, worse=worse
+        )
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def claim(name: str, verdict: str, lacks: str | None = None, **facts: Any) -> di
     """A claim of gbw2015 as verdicts.json has it; `facts` replace what it says."""
     held: dict[str, Any] = {
         "era": "2014c", "cc": "cubic", "verdict": verdict, "lacks": lacks and {"kind": lacks},
-        "explained_by": None, "makes_worse": [],
+        "explained_by": None, "makes_worse": [], "before": None, "varied": {}, "complete": True,
     }  # fmt: skip
     return {
         "id": name, "paper": "gbw2015", "statement": f"So {name}.", "verdict": verdict,
@@ -128,6 +128,28 @@ def test_what_explains_a_claim_is_named_and_what_it_spoils_once() -> None:
         "Printed numbers that do not agree: g004.",
         "",
         "With era x no longer agree: g007, g009.",
+    ]
+
+
+def test_verdicts_of_eras_stand_beside_each_other() -> None:
+    """g001 fails but for the clock, which g002 does not survive; of 2014 there is g001 alone."""
+    explained, agreeing = claim("g001", "explained"), claim("g002", "agrees")
+    (own,) = explained["judgements"]
+    own |= {"before": "disagrees", "varied": {"a clock": "agrees"}}
+    explained["judgements"].append({**own, "era": "2014", "verdict": "agrees", "before": None})
+    agreeing["judgements"][0]["varied"] = {"a clock": "disagrees"}
+    claims = [
+        explained, agreeing, claim("g003", "at the bound", "distance"), claim("g004", "as set"),
+        claim("g005", "not yet testable", "setting"), claim("g006", "agrees", same_as="g002"),
+    ]  # fmt: skip
+    assert body(readme.eras_table(claims)) == [
+        "| what counts | 1 | 0 | 1 | 1 | 3 |",
+        "| nothing explained | 1 | 1 | 0 | 1 | 3 |",
+        "| with a clock | 1 | 1 | 0 | 1 | 3 |",
+        "| 2014c, by its own runs | 1 | 1 | 0 | 1 | 3 |",
+        "| 2014c's, as they count | 1 | 1 | 0 | 1 | 3 |",
+        "| 2014, by its own runs | 1 | 0 | 0 | 0 | 1 |",
+        "| 2014's, as they count | 0 | 1 | 0 | 0 | 1 |",
     ]
 
 
