@@ -67,7 +67,7 @@ NOTEBOOKS = [*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("studies/*/notebooks/*.
             "buffers: unknown value '83'. did you mean '830'",
         ),
         ("rrul", {"directions": []}, "directions: is [], no list of values"),
-        ("distance", {"experiments": []}, "experiments: is [], no list of values"),
+        ("readings", {"experiments": []}, "experiments: is [], no list of values"),
         ("wifi_rigs", {"quantities": []}, "quantities: is [], no list of values"),
     ],
 )
