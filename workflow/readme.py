@@ -253,9 +253,7 @@ def eras_table(claims: list[dict[str, Any]]) -> str:
     groups |= {f"with {name}": list((plain | other).values()) for name, other in varied.items()}
     for era, verdicts_of in eras.items() if len(eras) > 1 else ():
         groups[f"{era}, by its own runs"] = list(verdicts_of.values())
-        groups[f"the same {len(verdicts_of)}, as they count"] = [
-            plain[name] for name in verdicts_of
-        ]
+        groups[f"{era}'s, as they count"] = [plain[name] for name in verdicts_of]
     rows = []
     for group, words in groups.items():
         count = Counter(words)
