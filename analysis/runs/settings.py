@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
+from analysis.words import NONE
 from emulation.model.run import DEFAULT_ERA, era_and_kernel
 
 MANY: Final = 4
@@ -36,6 +37,28 @@ def linux_of(era: str) -> str:
     short = era if len(changes) < MANY else f"{base}, {len(changes)} changes"
     linux = "today's Linux" if era == DEFAULT_ERA else f"Linux of {short}"
     return ", ".join(filter(None, (linux, kernel)))
+
+
+def in_words(eras: str) -> str:
+    """Return "Linux of 2014, by its code, without no gso" for "2014c-no_gso"; of several, joined by
+    "or", each; a dash for none."""
+    return " or ".join(_words(era) for era in eras.split(" or ")) if len(eras) > 1 else NONE
+
+
+def in_headers(text: str) -> str:
+    """Return a text of `Setting.title` with its era as `in_words` has it."""
+    return re.sub(r"Linux of ([\w+-]+)", lambda match: _words(match[1]), text)
+
+
+def _words(name: str) -> str:
+    era, kernel = era_and_kernel(name)
+    base, *changes = re.split(r"(?=[+-])", era)
+    code = base.endswith("c")
+    linux = "today's Linux" if base == DEFAULT_ERA else f"Linux of {base.removesuffix('c')}"
+    parts = [linux, *["by its code"] * code, *([f"kernel {kernel}"] if kernel else [])]
+    words = {"+": "with", "-": "without"}
+    parts += [f"{words[change[0]]} {change[1:].replace('_', ' ')}" for change in changes]
+    return ", ".join(parts)
 
 
 def settings_of(table: pd.DataFrame, eras: Sequence[str], ccs: Sequence[str]) -> list[Setting]:

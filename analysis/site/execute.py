@@ -85,7 +85,8 @@ def execute(
         raise DataError.of(figure.path, wrong, f"{written} shows the cell") from error
     summary, alt = folder / SUMMARY, ""
     if summary.is_file():
-        facts = replace(read_summary(summary), claims=list(figure.claims))
+        facts = read_summary(summary)
+        facts = replace(facts, claims=list(figure.claims), section=figure.section)
         write_summary(summary, facts)
         alt = facts.alt
     page = notebookpage.render(written, figure.title, alt)

@@ -11,10 +11,11 @@ these also say which runs the figure needs, the product of
 - `eras` and `ccs`; the first era and the first congestion control are the paper's. The
   eras `switches` are all that differ from another by one switch of `emulation.model.era`.
 
-`without`, which may be left out, has by era what the figure does not show of it: a list of qdiscs,
-as cake of a kernel that had none, or a mapping of experiments to links. `claims`, which may be left
-out, too, lists where its claims stand beside the figure itself: sections, other figures, and ids of
-claims that rest on runs of other figures.
+Three more may be left out. `section` is the heading below which the page of its study shows it;
+without one it stands for a figure of the paper, and its printed values count. `without` has by era
+what the figure does not show of it: a list of qdiscs, as cake of a kernel that had none, or a
+mapping of experiments to links. `claims` lists where its claims stand beside the figure itself:
+sections, other figures, and ids of claims that rest on runs of other figures.
 
 `length` is that of the load where it is not the experiments' own, or a mapping of experiments to
 lengths, and `probe`, a text or a list of several, what is recorded beside the runs
@@ -51,6 +52,7 @@ from emulation.study.source import Source
 KEYS: Final = ("notebook", "title", "caption", "parameters")
 WITHOUT: Final = "without"
 CLAIMS: Final = "claims"
+SECTION: Final = "section"
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
 AXES: Final = ("link", "qdisc", "era", "cc")
 _TEXT, _TEXTS = ("text",), ("list of texts",)
@@ -95,6 +97,7 @@ class FigureFile:
     parameters: dict[str, Any]
     without: Mapping[str, Without] = field(default_factory=dict)  # by era
     places: tuple[str, ...] = ()  # of its claims, beside its own
+    section: str = ""  # of the page of its study
 
     @property
     def name(self) -> str:
@@ -211,7 +214,7 @@ def read_figure(path: Path) -> FigureFile:
     check_notebook(notebook)
     return FigureFile(
         path, notebook, content["title"], content["caption"].strip(), _with_own(parameters),
-        content.get(WITHOUT, {}), tuple(content.get(CLAIMS, ())),
+        content.get(WITHOUT, {}), tuple(content.get(CLAIMS, ())), content.get(SECTION, ""),
     )  # fmt: skip
 
 
@@ -265,7 +268,7 @@ def _flaw(cell: Cell, experiments: Mapping[str, Experiment]) -> tuple[str, str] 
 
 def _faults(content: Any) -> Iterator[str]:
     """Yield what is missing or of another kind than the module's docstring says, by its key."""
-    if not isinstance(content, dict) or set(content) - {WITHOUT, CLAIMS} != set(KEYS):
+    if not isinstance(content, dict) or set(content) - {WITHOUT, CLAIMS, SECTION} != set(KEYS):
         given = sorted(map(str, content)) if isinstance(content, dict) else content
         yield f"has the keys {given}, not {sorted(KEYS)}"
         return
@@ -284,6 +287,7 @@ def _faults(content: Any) -> Iterator[str]:
     if not NAME.fullmatch(str(content["notebook"])):  # of a hidden folder nobody was asked about
         yield f"notebook: {content['notebook']!r} is not its name alone, without folder and .ipynb"
     yield from _unlike(CLAIMS, content.get(CLAIMS, ["-"]), _TEXTS)
+    yield from _unlike(SECTION, content.get(SECTION, "-"), _TEXT)
     yield from _left_out(content)
     needed = ("paper",) if "table" in parameters else DATA_KEYS
     missing = [key for key in needed if not {key, SEVERAL.get(key)} & set(parameters)]

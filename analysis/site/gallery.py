@@ -1,45 +1,50 @@
 """The figures of a results folder, as pages show them."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from analysis.claims.record import Claim
 from analysis.errors import DataError, brief
 from analysis.runs import study
 from analysis.runs.files import read_csv
 from analysis.runs.order import in_order
-from analysis.runs.settings import Setting
+from analysis.runs.settings import Setting, in_headers
 from analysis.site import pages
 from analysis.site.execute import NOTEBOOK, PAGE
 from analysis.site.notebookpage import data_root
 from analysis.site.outputs import FIGURE, SUMMARY, TABLE, Summary, read_summary
-from analysis.site.tables import texts
+from analysis.site.sentence import sentence
+from analysis.site.tables import HEADERS, MISSES, texts
 from analysis.words import ranges
 from emulation.model.run import era_and_kernel, variant_name
 
 MOST_ROWS: Final = 150  # of a table on a page; a longer one is linked
+SECTIONS: Final = ("", "Today's Linux", "How exact it is, and why")  # in front of others
 OPEN_ROWS: Final = 30  # a longer one is folded
+AGREES: Final = HEADERS["agrees"]
 
 
 @dataclass(frozen=True)
 class Shown:
     """One figure as the templates take it."""
 
-    anchor: str
     folder: str  # relative to the results
     summary: Summary
     headers: list[str]
     rows: list[list[str]]
     has_page: bool
     size: tuple[int, int] | None = (760, 500)  # of the image in pixels; None for a table
-    claims: Sequence[Claim] = ()  # that belong to it, on the page of its paper
-    verdicts: str = ""  # how many have which
+    sentence: str = ""  # what it shows, computed from its table
+    measured: bool = False  # whether its printed values are numbers, not settings
+    claims: Sequence[Claim] = ()  # that belong to it, on its page
     notes: Sequence[str] = ()  # on its runs
 
     @property
@@ -61,10 +66,39 @@ class Shown:
         return f"Fig. {name}" if name[:1].isdigit() else name
 
     @property
-    def group(self) -> tuple[str, str]:
-        """The label in two parts, the first shared by its neighbours: "Fig. 2", "a spread"."""
-        parts = re.fullmatch(r"(Fig\. \d+) ?(.*)", self.label)
-        return (parts[1], parts[2]) if parts else (self.label, "")
+    def section(self) -> str:
+        """The heading below which the page of its study shows it."""
+        return self.summary.section or ("The paper's figures" if self.of_paper else "Figures")
+
+    @property
+    def agreement(self) -> dict[str, int]:
+        """How many of its printed values agree, or else are off by how much."""
+        if AGREES not in self.headers:
+            return {}
+        counts = Counter(row[self.headers.index(AGREES)] for row in self.rows)
+        return {word: counts[word] for word in ("yes", *MISSES, "no") if counts[word]}
+
+    @property
+    def counted(self) -> dict[str, int]:
+        """Of its `agreement` what counts: of measured values, each once, where the paper has it."""
+        once = self.of_paper and not self.summary.section and self.measured
+        return self.agreement if once else {}
+
+    @property
+    def commands(self) -> list[str]:
+        """What draws it again, and what makes one of its runs, where it has any."""
+        lines = [f"./reproduce-all --figure {self.folder}"]
+        setting = self.summary.setting
+        cells = [cell for cell in self.summary.cells if [cell["era"], cell["cc"]] == setting]
+        for cell in cells[:1]:
+            era, kernel = era_and_kernel(cell["era"])
+            options = {"link": cell["link"], "qdisc": cell["qdisc"], "cc": cell["cc"], "era": era}
+            options |= {"kernel": (kernel or "").removeprefix("linux-")}
+            words = [f"--{key} {value}" for key, value in options.items() if value.strip("-")]
+            seed, name = cell["seeds"][0], f"{self.summary.paper}/{cell['experiment']}"
+            words += [f"--seed {seed}", "--output results/data"]
+            lines.append(f".venv/bin/emulate run {name} {' '.join(words)}")
+        return lines
 
     @property
     def experiments(self) -> set[str]:
@@ -101,7 +135,7 @@ class Shown:
             {
                 "variant": variant_name(experiment, *era_and_kernel(era)),
                 "link": link,
-                "text": f"{experiment}, {Setting(era, cc).title}, {link} Mbit/s: "
+                "text": f"{experiment}, {in_headers(Setting(era, cc).title)}, {link} Mbit/s: "
                 + "; ".join(f"seeds {s} of {', '.join(in_order(q))}" for s, q in seeds.items()),
             }
             for (experiment, era, cc, link), seeds in groups.items()
@@ -121,16 +155,19 @@ def collect(results: Path) -> list[Shown]:
         of = summary.paper if summary.cells else ""  # others need no runs, but a folder
         if summary.paper not in known and _gone(path.with_name(NOTEBOOK), of):
             continue
-        table = texts(_table(path.with_name(TABLE)))
+        values = _table(path.with_name(TABLE))
+        table = texts(values)
+        measured = "published" in values and is_numeric_dtype(values["published"])
         figures.append(
             Shown(
-                anchor=f"{summary.paper}-{path.parent.name}",
                 folder=path.parent.relative_to(results).as_posix(),
                 summary=summary,
                 headers=list(table.columns),
                 rows=table.to_numpy().tolist(),
                 has_page=path.with_name(PAGE).is_file(),
                 size=image_size(path.with_name(f"{FIGURE}.svg")) if summary.files else None,
+                sentence=sentence(values),
+                measured=measured,
             )
         )
     if not figures:
@@ -138,9 +175,13 @@ def collect(results: Path) -> list[Shown]:
             results, "no figure in it", "Make one with `python -m analysis.site.execute`"
         )
     order = study.in_order({shown.summary.paper for shown in figures})
-    return sorted(
-        figures, key=lambda shown: (order.index(shown.summary.paper), _natural(shown.name))
-    )
+
+    def place(shown: Shown) -> tuple[Any, ...]:
+        of, section = shown.summary, shown.summary.section
+        rank = SECTIONS.index(section) if section in SECTIONS else len(SECTIONS)
+        return order.index(of.paper), rank, section, _natural(shown.name)
+
+    return sorted(figures, key=place)
 
 
 def agreement(figures: Collection[Shown]) -> dict[str, int]:

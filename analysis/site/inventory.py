@@ -54,6 +54,11 @@ class Variant:
     rows: tuple[Row, ...]
 
     @property
+    def qdiscs(self) -> list[str]:
+        """The queues that ran, in the order of figures."""
+        return in_order({row["file"].qdisc for row in self.rows})
+
+    @property
     def notes(self) -> dict[tuple[str, str, str], tuple[str, ...]]:
         """The notes on its runs by link, qdisc and congestion control, where there are any."""
         return {
@@ -187,7 +192,7 @@ def write_runs(ran: Sequence[Variant], results: Path, there: Iterable[str]) -> l
 
 
 def _render_variant(variant: Variant, folder: Path, there: Iterable[str]) -> str:
-    rank = in_order({row["file"].qdisc for row in variant.rows}).index
+    rank = variant.qdiscs.index
 
     def place(row: Row) -> tuple[Any, ...]:
         run: RunFile = row["file"]

@@ -17,6 +17,11 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from analysis.site import pages
 from analysis.site.outputs import FIGURE
 
+#: nbconvert's plain template, with code that unfolds.
+FOLDED: Final = """{% extends 'basic/index.html.j2' %}
+{% block input %}<details class="code"><summary>Code</summary>{{ super() }}</details>{% endblock %}
+"""
+
 STYLES: Final = {"light": "xcode", "dark": "github-dark"}
 """Theme -> the style of Pygments that code is shown in."""
 
@@ -45,6 +50,9 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
         _refer_to(drawing, node, alt)
     _describe(node)
     body, _ = _exporter().from_notebook_node(node)
+    given = node.metadata.get("papermill", {}).get("parameters", {})
+    for path in (value for value in given.values() if str(value).startswith("/")):
+        body = body.replace(path, Path(path).name)  # of the machine that drew it
     facts = {"title": title, "body": Markup(body), "colors": _colors()}
     facts |= {"here": "", "there": [pages.INDEX]}
     return pages.render("notebook.html", "../../", **facts)
@@ -53,7 +61,7 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
 @cache  # with its compiled templates
 def _exporter() -> HTMLExporter:
     exporter = HTMLExporter(  # type: ignore[no-untyped-call]
-        template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True
+        raw_template=FOLDED, exclude_input_prompt=True, exclude_output_prompt=True
     )
     markdown = MarkdownWithMath(renderer=Formulas(escape=False)).render
     exporter.register_filter("markdown2html", markdown)  # type: ignore[no-untyped-call]
@@ -74,12 +82,12 @@ def _refer_to(drawing: Path, node: Any, alt: str) -> None:
     The size is left out of it: a notebook may show a figure in another one (`style.svg`).
     """
     same = _content(SVG(drawing.read_text(encoding="utf-8")).data)  # type: ignore[no-untyped-call]
-    picture = pages.common().get_template("picture.html")
+    parts: Any = pages.common().get_template("parts.html").module
     for cell in node.cells:
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             if _content(data.get("image/svg+xml", "")) == same:
-                html = picture.render(stem=FIGURE, alt=alt, size=None)
+                html = f'<a href="{FIGURE}.svg">{parts.picture(FIGURE, alt, None)}</a>'
                 output["data"] = {"text/html": html}
 
 

@@ -49,6 +49,7 @@ class Summary(Source):
     files: list[str] = field(default_factory=list)  # of the picture; none for a table
     claims: list[str] = field(default_factory=list)
     """The places of its claims: sections, figures, ids (`verdicts.of_places`)."""
+    section: str = ""  # of the page of its study; empty where it stands for a figure of the paper
 
 
 def show(draw: Callable[[Palette], Figure], alt: str) -> None:

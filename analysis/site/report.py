@@ -8,21 +8,26 @@ tell of every run below the folder of the data. Exit status 1 when there is noth
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from analysis.claims.record import Claim
+from analysis.claims.verdict import ALPHA
 from analysis.errors import DataError
 from analysis.plots.style import looks
 from analysis.runs import study
 from analysis.site import pages, verdicts
 from analysis.site.execute import PAGE
-from analysis.site.gallery import Shown, agreement, collect
+from analysis.site.gallery import Shown, collect
 from analysis.site.inventory import Variant, variants, write_runs
+from analysis.site.tables import MISSES
 from emulation.model.run import era_and_kernel, variant_name
+from emulation.study import studies
+from emulation.study.schema import unknown
 
 
 def claims_of(shown: Shown, claims: Iterable[Claim]) -> list[Claim]:
@@ -48,7 +53,10 @@ class Site:
     earlier: bool = False  # whether the claims are as an earlier call left them
 
     def index(self) -> str:
-        """Return the HTML of the page that leads to all others."""
+        """Return the HTML of the page that leads to all others.
+
+        Raises DataError where a study names a cover or a claim that it does not have.
+        """
         papers = []
         for name, group in groupby(self.figures, key=lambda shown: shown.summary.paper):
             own = [*group]
@@ -57,54 +65,89 @@ class Site:
                     "name": name,
                     "paper": pages.of_paper(name),
                     "figures": own,
-                    "cover": max(
-                        own, key=lambda shown: (shown.size is not None, shown.summary.compared > 0)
-                    ),
-                    "verdicts": self._verdicts(name),
-                    **agreement(own),
+                    "cover": _cover(name, own),
+                    "claims": self._claims(name),
+                    "verdicts": verdicts.count(self._claims(name)),
+                    "counted": counted(own),
                 }
             )
         return pages.render(
-            "index.html", here=pages.INDEX, there=self.there, papers=papers,
-            figures=len(self.figures),
-            of_papers=sum(shown.of_paper for shown in self.figures), looks=looks(),
+            "index.html", here=pages.INDEX, there=self.there, papers=papers, looks=looks(),
+            of_papers=sum(bool(one["paper"].source) for one in papers),  # type: ignore[attr-defined]
             verdicts=verdicts.count(self.claims), earlier=self.earlier, failed=self.failed,
-            **totals(self.figures),
+            level=round(100 * (1 - ALPHA)), citation=pages.citation(),
+            counted=counted(self.figures), **totals(self.figures),
         )  # fmt: skip
 
     def paper(self, name: str, figures: list[Shown]) -> str:
         """Return the HTML of the page of a paper, or of what is of none, with its `figures`."""
-        ran = [variant for variant in self.ran if variant.paper == name]
-        notes = {
-            (variant.name, *cell): about for variant in ran for cell, about in variant.notes.items()
-        }
-        shown = []
-        for figure in figures:
-            own = claims_of(figure, self.claims)
-            counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.count(own).items())
-            notes_on = _notes(figure, notes)
-            shown.append(replace(figure, claims=own, verdicts=counts, notes=notes_on))
-        groups = groupby(figures, key=lambda figure: figure.group[0])
+        sections = groupby(figures, key=lambda figure: figure.section)
         return pages.render(
             "paper.html", "../", here="", there=self.there, name=name, paper=pages.of_paper(name),
-            figures=shown, verdicts=self._verdicts(name), earlier=self.earlier,
-            groups=[(group, [(of.group[1], of) for of in own]) for group, own in groups],
-            variants={variant.name for variant in ran},
+            figures=figures, claims=self._claims(name), counted=counted(figures),
+            verdicts=verdicts.count(self._claims(name)), earlier=self.earlier,
+            sections=[(section, [*own]) for section, own in sections],
             failed=[run for run in self.failed if run.startswith(f"{name}/")], **totals(figures),
         )  # fmt: skip
 
-    def _verdicts(self, paper: str) -> dict[str, int]:
-        return verdicts.count(claim for claim in self.claims if claim["paper"] == paper)
+    def figure_pages(self, name: str, figures: list[Shown]) -> Iterator[tuple[Path, str]]:
+        """Yield the page of each of a paper's `figures`, and its HTML."""
+        ran = {variant.name for variant in self.ran if variant.paper == name}
+        beside = zip([None, *figures], figures, [*figures[1:], None], strict=False)
+        for before, shown, after in beside:
+            yield self.results / shown.folder / pages.INDEX, pages.render(
+                "figure.html", "../../", here="", there=self.there, paper=pages.of_paper(name),
+                shown=shown, summary=shown.summary, before=before, after=after, variants=ran,
+                verdicts=verdicts.count(shown.claims),
+            )  # fmt: skip
+
+    def search(self) -> str:
+        """Return the HTML of the page that finds figures, statements and experiments by words."""
+        figures = [
+            (f"{of.folder}/index.html", of.folder, f"{of.label}: {of.summary.title}", of.sentence)
+            for of in self.figures
+        ]
+        claims = [
+            (f"{pages.CLAIMS_PAGE}#{of['id']}", of["id"], of["statement"], of["verdict"])
+            for of in self.claims
+        ]
+        runs = [
+            (f"runs/{of.paper}/{of.name}.html", f"{of.paper}/{of.name}", "",
+             f"{of.facts['runs']} runs: {', '.join(of.qdiscs)}") for of in self.ran
+        ]  # fmt: skip
+        groups = [("Figures", figures), ("Statements", claims), ("Runs", runs)]
+        return pages.render(
+            "search.html", here=pages.SEARCH_PAGE, there=self.there, scripts=["search.js"],
+            groups=[(what, entries) for what, entries in groups if entries],
+        )  # fmt: skip
+
+    def _with_claims(self, figures: Iterable[Shown]) -> list[Shown]:
+        """Return figures with the claims that belong to them, and the notes on their runs."""
+        notes = {
+            (variant.paper, variant.name, *cell): about
+            for variant in self.ran
+            for cell, about in variant.notes.items()
+        }
+        return [
+            replace(shown, claims=claims_of(shown, self.claims), notes=_notes(shown, notes))
+            for shown in figures
+        ]
+
+    def _claims(self, paper: str) -> list[Claim]:
+        return [claim for claim in self.claims if claim["paper"] == paper]
 
     def write(self) -> list[Path]:
         """Write the pages, each in one step, and return their paths."""
         html = {self.results / pages.INDEX: self.index()}
-        studies = {folder.name for folder in study.known()}
+        if self.ran:
+            html[self.results / pages.SEARCH_PAGE] = self.search()
+        known = {folder.name for folder in study.known()}
         for name, group in groupby(self.figures, key=lambda shown: shown.summary.paper):
             page = self.results / name / pages.INDEX
-            if name not in studies and page.is_file():
+            if name not in known and page.is_file():
                 continue  # of another call, which knew what the study says of itself
-            html[page] = self.paper(name, [*group])
+            own = self._with_claims(group)
+            html |= {page: self.paper(name, own), **dict(self.figure_pages(name, own))}
         for page, text in html.items():
             partial = page.with_name(f".{page.name}.{os.getpid()}")
             partial.write_text(text, encoding="utf-8")
@@ -112,14 +155,37 @@ class Site:
         return [*html]
 
 
-def _notes(shown: Shown, notes: Mapping[tuple[str, str, str, str], tuple[str, ...]]) -> list[str]:
+def _cover(name: str, figures: list[Shown]) -> Shown:
+    """Return the figure that stands for a study: what its file names, or else one with a picture
+    and printed values."""
+    cover = pages.of_paper(name).cover
+    folder = next((of for of in study.known() if of.name == name), None)
+    if folder and cover and cover not in (names := [path.stem for path in folder.figures]):
+        wrong, todo = unknown("figure", cover, names)
+        raise DataError.of(folder.folder / studies.FILE, f"cover: {wrong}", todo)
+    own = (shown for shown in figures if shown.name == cover)
+    return next(own, None) or max(
+        figures, key=lambda shown: (shown.size is not None, shown.summary.compared > 0)
+    )
+
+
+def counted(figures: Iterable[Shown]) -> dict[str, int]:
+    """Return how many printed values of `figures` that count agree, or are off by how much."""
+    counts = sum((Counter(shown.counted) for shown in figures), Counter[str]())
+    return {word: counts[word] for word in ("yes", *MISSES) if counts[word]}
+
+
+def _notes(
+    shown: Shown, notes: Mapping[tuple[str, str, str, str, str], tuple[str, ...]]
+) -> list[str]:
     """Return the notes on the runs of a figure, each with the qdiscs and controls that it is
     about."""
     about: dict[str, list[str]] = {}
     for cell in shown.summary.cells:
         # An earlier version wrote cells without an experiment; it is drawn again later.
         variant = variant_name(cell.get("experiment", ""), *era_and_kernel(cell.get("era", "")))
-        for note in notes.get((variant, cell["link"], cell["qdisc"], cell["cc"]), ()):
+        place = (shown.summary.paper, variant, cell["link"], cell["qdisc"], cell["cc"])
+        for note in notes.get(place, ()):
             about.setdefault(note, []).append(f"{cell['qdisc']}, {cell['cc']}")
     return [f"{'; '.join(dict.fromkeys(cells))}: {note}" for note, cells in about.items()]
 
@@ -138,7 +204,8 @@ def write_report(
     for shown in figures:
         _fill(results / shown.folder / PAGE, shown, claims)
     ran = variants(data)
-    there = _beside(results) - {pages.RUNS_PAGE} | ({pages.RUNS_PAGE} if ran else set())
+    last = {pages.RUNS_PAGE, pages.SEARCH_PAGE}  # there with runs
+    there = (_beside(results) - last) | (last if ran else set())
     runs = write_runs(ran, results, there)
     return [*Site(results, figures, claims, there, ran, failed, earlier).write(), *runs]
 
@@ -155,7 +222,7 @@ def grow(results: Path, failed: Sequence[str] = ()) -> None:
 
 def _beside(results: Path) -> set[str]:
     """Return index.html and the names of the pages beside it."""
-    names = (pages.CLAIMS_PAGE, pages.RUNS_PAGE)
+    names = (pages.CLAIMS_PAGE, pages.RUNS_PAGE, pages.SEARCH_PAGE)
     return {pages.INDEX, *(name for name in names if (results / name).is_file())}
 
 
@@ -185,7 +252,6 @@ def totals(figures: list[Shown]) -> dict[str, Any]:
         "virtual_s": sum(cell["virtual_s"] for cell in cells),
         "wall_s": sum(cell["wall_s"] for cell in cells),
         "releases": sorted(releases),
-        **agreement(figures),
     }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import pandas as pd
@@ -121,9 +122,11 @@ _COMPARED: Final = {  # columns of metrics.compare
     "difference", "ratio", "unit", "agrees", "n_seeds", "ci_low", "ci_high", "allowed",
     "published_gap", "gap",
 }  # fmt: skip
+#: By how much ours is off a printed value that does not agree -> the greatest ratio of that.
+MISSES: Final = {"within 5 %": 0.05, "within 20 %": 0.2, "within 50 %": 0.5, "further off": inf}
 COLORS: Final = {  # of the results pages, and in JupyterLab its own
     "yes": "color: var(--yes, var(--jp-success-color1))",
-    "no": "color: var(--no, var(--jp-warn-color1))",
+    **dict.fromkeys(("no", "further off"), "color: var(--no, var(--jp-warn-color1))"),
 }
 
 
@@ -203,7 +206,7 @@ def texts(table: pd.DataFrame) -> pd.DataFrame:
             lambda value: NONE if pd.isna(value) else f"{value:.2f}"
         )
         columns["allowed"] = table["allowed"].map(number)
-        columns["agrees"] = table["agrees"].map(_yes)
+        columns["agrees"] = agreement(table)
         if table["published"].isna().all():
             columns = columns.drop(
                 columns=["published", "difference", "ratio", "allowed", "agrees"]
@@ -225,21 +228,36 @@ def texts(table: pd.DataFrame) -> pd.DataFrame:
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:
     columns = {
-        HEADERS.get(name, name): [
-            _yes(value) if name == "agrees" else number(value) if _is_number(value) else str(value)
-            for value in table[name]
-        ]
+        HEADERS.get(name, name): agreement(table)
+        if name == "agrees"
+        else [number(value) if _is_number(value) else str(value) for value in table[name]]
         for name in table.columns
     }
     return pd.DataFrame(columns)
 
 
+def agreement(table: pd.DataFrame) -> list[str]:
+    """Return for each row whether its printed value agrees, or else by how much ours is off: "yes",
+    or one of MISSES; "no" of what is no number, and a dash where either is missing."""
+    words = []
+    for row in table.reindex(columns=["published", "ours", "agrees"]).to_dict("records"):
+        ours, published = (
+            pd.to_numeric(row[name], errors="coerce") for name in ("ours", "published")
+        )
+        if pd.isna(row["agrees"]) and (pd.isna(ours) or pd.isna(published)):
+            words.append(NONE)
+        elif pd.notna(row["agrees"]) and row["agrees"]:
+            words.append("yes")
+        elif pd.isna(published):
+            words.append("no")
+        else:
+            off = abs(ours - published) / published if published else inf
+            words.append(next(word for word, limit in MISSES.items() if off <= limit))
+    return words
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, float) or value is pd.NA
-
-
-def _yes(value: object) -> str:
-    return NONE if pd.isna(value) else "yes" if value else "no"  # type: ignore[call-overload]
 
 
 def _signed(value: float) -> str:

@@ -23,6 +23,9 @@ FILE: Final = "verdicts.json"
 BEGIN, END = "<!-- claims -->", "<!-- /claims -->"
 LATER: Final = "The claims come here when all figures are drawn and the claims are assessed."
 
+#: The verdicts, as counts have them.
+ORDER: Final = ("agrees", "explained", "as set", "at the bound", "not yet testable", "disagrees")
+
 NONE: Final = "No statement rests on these runs alone; the page of all claims has the others."
 COLUMNS: Final = ["Claim", "Statement", "Printed", "Verdict", "Era", "Why"]
 
@@ -49,7 +52,8 @@ def read(results: Path) -> list[Claim]:
 
 def count(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Return how many of `claims` have which verdict; what is said twice counts once."""
-    return dict(Counter(claim["verdict"] for claim in claims if not claim["same_as"]))
+    counts = Counter(claim["verdict"] for claim in claims if not claim["same_as"])
+    return {word: counts[word] for word in ORDER if counts[word]}
 
 
 def decided(counts: Mapping[str, int]) -> int:

@@ -71,7 +71,10 @@ def _study(file: StudyFile, source: Source, folder: FilePath, joining: Sequence[
     _check_distinct(experiments, source)
     source.check()
     fixed = Fixed(**dict(file.fixed)) if file.fixed else Fixed()
-    return Study(file.study, file.title, file.doi, experiments, file.source, file.address, fixed)
+    return Study(
+        file.study, file.title, file.doi, experiments, file.source, file.address, fixed,
+        file.conclusion, file.cover,
+    )  # fmt: skip
 
 
 def _contradictions(file: StudyFile, folder: FilePath, joining: Sequence[str]) -> Iterator[Flaw]:

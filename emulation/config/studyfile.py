@@ -339,6 +339,8 @@ class StudyFile(Section):
     doi: str = ""
     source: str = ""  # authors, place and year of a paper
     address: Annotated[str, AfterValidator(_address)] = ""  # where it can be read
+    conclusion: str = ""  # a sentence on what came out, with the claims that it rests on: (g001)
+    cover: str = ""  # the figure that shows it: fig2b
     links: dict[str, LinkSection] = Field(default_factory=dict)
     qdiscs: dict[Name, QdiscSection] = Field(default_factory=dict)
     controls: dict[Name, ControlSection] = Field(default_factory=dict)

@@ -176,6 +176,8 @@ class Study:
     source: str = ""  # authors, place and year; empty where there is no paper
     address: str = ""  # where the paper can be read
     fixed: Fixed = Fixed()
+    conclusion: str = ""  # a sentence on what came out
+    cover: str = ""  # the figure that shows it
 
     def experiment(self, name: str) -> Experiment:
         """Return the experiment called `name`; raise `KeyError` where there is none."""

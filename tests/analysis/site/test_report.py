@@ -1,8 +1,12 @@
 """The pages of the results: everything that they link exists, and they say what was found."""
 
+import hashlib
 import json
 import re
 import shutil
+from base64 import b64encode
+from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +23,18 @@ from analysis import words
 from analysis.errors import DataError
 from analysis.plots import style
 from analysis.runs import study
-from analysis.site import gallery, inventory, notebookpage, outputs, report, tables, verdicts
+from analysis.runs.settings import in_headers, in_words
+from analysis.site import (
+    gallery,
+    inventory,
+    notebookpage,
+    outputs,
+    pages,
+    report,
+    tables,
+    verdicts,
+)
+from analysis.site.sentence import sentence
 from emulation.config import remarks
 from emulation.config.catalogue import experiment, select
 from tests.data import synthetic
@@ -64,12 +79,13 @@ def test_every_link_leads_somewhere(results: Path) -> None:
     found = [*results.rglob("*.html")]
     assert {str(path.relative_to(results)) for path in found} == {
         "index.html", "runs.html", "claims.html", "gbw2015/index.html",
-        "gbw2015/fig2c/notebook.html", "runs/gbw2015/rrul.html",
+        "gbw2015/fig2b/index.html", "gbw2015/fig2c/index.html", "gbw2015/fig2c/notebook.html",
+        "runs/gbw2015/rrul.html", "search.html",
     }  # fmt: skip
     local = 0
     for path in found:
         for link in Page(path.read_text()).links:
-            if link.startswith("https://"):
+            if link.startswith(("https://", "data:")):
                 continue
             local += 1
             target, _, anchor = unquote(link).partition("#")
@@ -81,43 +97,68 @@ def test_every_link_leads_somewhere(results: Path) -> None:
 
 
 def test_figures_have_alternative_texts_and_dark_images(results: Path) -> None:
-    page = Page((results / "gbw2015/index.html").read_text())
-    assert len(page.alts) == 2
-    assert all(alt.startswith("Mean induced latency: ") for alt in page.alts)
-    assert "fig2b/figure-dark.svg" in page.links
-    assert "fig2c/notebook.html" in page.links
-    assert "fig2b/notebook.html" not in page.links  # was never rendered
+    grid = Page((results / "gbw2015/index.html").read_text())
+    assert {"fig2b/index.html", "fig2b/figure-dark.svg", "fig2c/index.html"} <= set(grid.links)
+    for name in ("fig2b", "fig2c"):
+        page = Page((results / f"gbw2015/{name}/index.html").read_text())
+        (alt,) = page.alts
+        assert alt.startswith("Mean induced latency: ")
+        assert "figure-dark.svg" in page.links
+        assert ("notebook.html" in page.links) == (name == "fig2c")  # the other was not rendered
 
 
 def test_pages_need_nothing_from_elsewhere(results: Path) -> None:
     for path in results.rglob("*.html"):
         text = path.read_text()
-        assert path.name == "claims.html" or "<script" not in text
-        assert "<link" not in text
+        scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+        assert len(scripts) == (path.name in ("claims.html", "search.html"))
+        allowed = [
+            f"'sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+            for script in scripts
+        ]
+        first = (*allowed, "'none'")[0]
+        assert f'content="script-src {first};' in unescape(text)
+        assert text.count("<link") == text.count('<link rel="icon" href="data:') == 1
         assert "@import" not in text
         assert all(not link.startswith("http") or "doi.org" in link for link in Page(text).links)
 
 
-def test_paper_says_what_ran_and_leads_to_it(results: Path) -> None:
-    page = Page((results / "gbw2015/index.html").read_text())
+def test_a_figure_says_what_ran_and_leads_to_it(results: Path) -> None:
+    page = Page((results / "gbw2015/fig2b/index.html").read_text())
     assert synthetic.KERNEL["digest"] in page.text
     assert synthetic.KERNEL["release"] in page.text
     assert (
         "rrul, today's Linux, CUBIC, 10/10 Mbit/s: seeds 1–2 of codel; seeds 1 of pie" in page.text
     )
-    assert "rrul, today's Linux, CUBIC, 10/1 Mbit/s: seeds 4 of pie" in page.text
-    assert "../runs/gbw2015/rrul.html#10-1" in page.links
     assert "Title <of> a figure" in page.text  # escaped, not swallowed
+    other = Page((results / "gbw2015/fig2c/index.html").read_text())
+    assert "rrul, today's Linux, CUBIC, 10/1 Mbit/s: seeds 4 of pie" in other.text
+    assert "../../runs/gbw2015/rrul.html#10-1" in other.links
+
+
+def test_a_figure_says_how_to_make_it_and_its_runs(results: Path) -> None:
+    page = Page((results / "gbw2015/fig2b/index.html").read_text())
+    assert "./reproduce-all --figure gbw2015/fig2b\n" in page.text
+    command = next(line for line in page.text.splitlines() if "emulate run" in line)
+    _, *words = command.split()
+    given = dict(zip(words[2::2], words[3::2], strict=True))
+    cell = given["--link"], given["--qdisc"], given["--cc"], int(given["--seed"])
+    (run,) = select(
+        experiment(words[1]), link=cell[0], qdisc=cell[1], cc=cell[2], seed=cell[3],
+        era=given["--era"],
+    )  # fmt: skip
+    assert run.id == "gbw2015/rrul/10-10/codel/cubic/seed-001"
 
 
 def test_paper_shows_the_claims_that_a_notebook_ends_with(results: Path) -> None:
-    page = Page((results / "gbw2015/index.html").read_text())
-    assert page.links.count("../claims.html#g038") == 1
-    assert "Claims: 1 agrees" in page.text
+    page = Page((results / "gbw2015/fig2c/index.html").read_text())
+    assert page.links.count("../../claims.html#g038") == 1
+    assert "statements: ■ 1 agree, " in page.text
     statement = next(of["statement"] for of in verdicts.read(results) if of["id"] == "g038")
     assert page.text.count(statement) == 1
     index = Page((results / "index.html").read_text())
-    assert "claims: 1 agree, 1 disagree" in index.text
+    assert "statements: ■ 1 agree, " in index.text
+    assert "■ 1 disagree" in index.text
     assert "claims.html?paper=gbw2015" in index.links
 
 
@@ -131,7 +172,7 @@ def test_printed_values_that_are_not_judged_are_not_denied(
     (folder / "summary.json").write_text(json.dumps(summary | {"compared": 0, "agreeing": 0}))
     (folder / "table.csv").write_text("qdisc,published,ours\ncodel,1,2\n")
     assert report.main(["--results", str(copy), "--data", str(data)]) == 0
-    text = (copy / "gbw2015/index.html").read_text()
+    text = (copy / "gbw2015/fig2b/index.html").read_text()
     assert "No printed value is counted as agreeing or not." in text
     assert "no column of printed" not in text
 
@@ -176,7 +217,9 @@ def test_runs_shared_by_figures_count_once(results: Path) -> None:
     assert totals["runs"] == 4
     both = [*gallery.collect(results), *gallery.collect(results)]
     assert report.totals(both)["runs"] == 4
-    assert totals["compared"] == 7  # also those that one seed leaves open
+    assert (
+        sum(report.counted(gallery.collect(results)).values()) == 7
+    )  # what one seed leaves open, too
 
 
 def test_table_shows_published_and_ours(results: Path) -> None:
@@ -246,7 +289,7 @@ def test_pages_repeat_the_notes_of_the_console(tmp_path: Path) -> None:
     report.write_report(tmp_path / "results", tmp_path / "data")
     runs = Page((tmp_path / "results/runs/gbw2015/rrul.html").read_text()).text
     assert note in runs and told["notes"][0] in runs
-    page = Page((tmp_path / "results/gbw2015/index.html").read_text()).text
+    page = Page((tmp_path / "results/gbw2015/fig/index.html").read_text()).text
     assert f"codel, dctcp: {note}" in page and f"codel, dctcp: {told['notes'][0]}" in page
     assert "codel, cubic" not in page
 
@@ -265,7 +308,7 @@ def test_a_notebook_refers_to_its_figure(results: Path) -> None:
     page = Page(text)
     assert {"figure.svg", "figure-dark.svg"} <= set(page.links)
     assert page.alts == ["What is seen"]
-    assert "image/svg+xml" not in text
+    assert "image/svg+xml" not in text.partition("<body")[2]
     assert "answer" in page.text
     assert len(text) < 40_000
 
@@ -317,7 +360,7 @@ def test_a_notebook_shows_its_figure_in_a_size_that_fits(
     nbformat.write(content, notebook)
     text = notebookpage.render(notebook, "A title")
     assert "figure-dark.svg" in Page(text).links
-    assert "image/svg+xml" not in text
+    assert "image/svg+xml" not in text.partition("<body")[2]
 
 
 def test_figures_come_in_their_order(results: Path) -> None:
@@ -326,14 +369,78 @@ def test_figures_come_in_their_order(results: Path) -> None:
     assert study.in_order({"rig", "codel2012", "gbw2015"}) == ["gbw2015", "codel2012", "rig"]
 
 
-@pytest.mark.parametrize(
-    ("name", "group"),
-    [("2a", ("Fig. 2", "a")), ("2a spread", ("Fig. 2", "a spread")), ("Table 1", ("Table 1", ""))],
-)
-def test_neighbours_share_a_label(results: Path, name: str, group: tuple[str, str]) -> None:
-    one, *_ = gallery.collect(results)
-    object.__setattr__(one.summary, "figure", name)
-    assert one.group == group
+def table_of(rows: list[tuple[Any, Any, Any]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["published", "ours", "agrees"])
+
+
+def test_a_value_that_does_not_agree_says_by_how_much_it_is_off() -> None:
+    rows = [
+        (9.28, 9.303, False), (100.0, 96.0, True), (100.0, 120.0, False), (100.0, 51.0, None),
+        (35.0, 59.5, False), (0.0, 0.1, False), (None, 3.0, None),
+    ]  # fmt: skip
+    assert tables.agreement(table_of(rows)) == [
+        "within 5 %", "yes", "within 20 %", "within 50 %", "further off", "further off", "–",
+    ]  # fmt: skip
+    assert tables.agreement(table_of([("127 packets", "1000 packets", False)])) == ["no"]
+
+
+def test_a_sentence_is_computed() -> None:
+    printed = table_of([(10.0, 10.0, True), (35.0, 59.5, False)])
+    printed.insert(0, "qdisc", ["pie", "codel"])
+    assert sentence(printed) == (
+        "Of 2 printed values 1 agree; of the others 1 further off. The median miss is 35 %, the "
+        "greatest that of codel: 59.5 where 35 is printed."
+    )
+    rows = [("A", "pie", 3.0), ("A", "codel", 1.0), ("B", "codel", 0.5)]
+    values = pd.DataFrame(rows, columns=["setting", "qdisc", "median_ms"])
+    assert sentence(values) == "Median (ms), A: least 1 with codel, most 3 with pie."
+    assert sentence(values[:1]) == ""
+    assert sentence(pd.DataFrame({"note": ["x"]})) == ""
+
+
+def test_measured_values_count_once_and_settings_do_not(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = gallery.collect(results)
+    once = report.counted(figures)
+    fitted = [replace(of, summary=replace(of.summary, section="Fitted")) for of in figures]
+    settings = [replace(of, measured=False) for of in figures]
+    assert sum(once.values()) == 7
+    assert report.counted([*figures, *fitted, *settings]) == once
+
+
+def test_the_papers_own_figures_come_first_and_all_are_there(results: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "results"
+    shutil.copytree(results, copy)
+    summary = outputs.read_summary(copy / "gbw2015/fig2b/summary.json")
+    outputs.write_summary(
+        copy / "gbw2015/fig2b/summary.json", replace(summary, section="Today's Linux")
+    )
+    shown = gallery.collect(copy)
+    assert [(of.name, of.section) for of in shown] == [
+        ("fig2c", "The paper's figures"), ("fig2b", "Today's Linux"),
+    ]  # fmt: skip
+    report.Site(copy, shown, verdicts.read(copy), set()).write()
+    page = Page((copy / "gbw2015/index.html").read_text())
+    assert {"the-paper-s-figures", "today-s-linux", "fig2b", "fig2c"} <= page.ids
+
+
+def test_a_cover_that_a_study_does_not_have_is_named(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        report.pages, "of_paper", lambda name: pages.Paper("t", "s", "", cover="fig2bb")
+    )
+    with pytest.raises(DataError, match=r"study\.yaml: cover: .*'fig2bb'.*fig2b"):
+        report._cover("gbw2015", gallery.collect(results))
+
+
+def test_eras_are_words() -> None:
+    assert in_words("2014c") == "Linux of 2014, by its code"
+    assert in_words("2014 or modern@linux-7.2") == "Linux of 2014 or today's Linux, kernel 7.2"
+    assert in_words("2013c-host_noise") == "Linux of 2013, by its code, without host noise"
+    assert in_words("–") == "–"
+    assert in_headers("Linux of 2014c, CUBIC") == "Linux of 2014, by its code, CUBIC"
 
 
 def test_empty_results_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -395,10 +502,11 @@ def test_the_index_of_figures_of_ones_own_speaks_of_no_papers(
     tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report.pages, "has_paper", lambda name: False)
+    monkeypatch.setattr(report.pages, "of_paper", lambda name: pages.Paper(name, "", ""))
     report.write_report(write_results(tmp_path, data), data)
     page = Page((tmp_path / "index.html").read_text())
     assert "papers" not in page.text.lower()
-    assert re.search(r"Figures of your own.*Runs\s*[1-9]", page.text, re.DOTALL)
+    assert re.search(r"Figures of your own.*virtual time. [1-9] runs", page.text, re.DOTALL)
 
 
 @pytest.mark.parametrize("published", [None, 12.0])
@@ -449,7 +557,7 @@ def test_a_table_is_published_without_a_picture(tmp_path: Path, data: Path) -> N
     (figure,) = gallery.collect(tmp_path)
     assert figure.size is None
     report.write_report(tmp_path, data)
-    page = (tmp_path / "gbw2015/index.html").read_text()
+    page = (tmp_path / "gbw2015/table1/index.html").read_text()
     assert "a target of 5 ms" in page
     assert "figure.svg" not in page
     assert "figure.svg" not in (tmp_path / "index.html").read_text()

@@ -1,0 +1,79 @@
+"""What a figure shows in a sentence, computed from its table."""
+
+from typing import Final
+
+import pandas as pd
+
+from analysis.runs.settings import in_headers, in_words
+from analysis.site.tables import HEADERS, MISSES, agreement
+from analysis.words import number
+
+#: Columns of a value, of which tables without printed values are summed up by the first they have.
+VALUES: Final = (
+    "normalised", "median_ms", "p50", "jain_index", "Median delay (ms)", "sd_latency_ms", "effect",
+    "mean", "mean_ms", "ours",
+)  # fmt: skip
+#: Columns of what is compared with each other.
+NAMES: Final = ("qdisc", "series", "aqm", "switch")
+#: Columns that tell rows of a name apart, beside those of texts.
+KEYS: Final = ("x", "base_rtt_ms", "flows_per_sender")
+
+
+def sentence(table: pd.DataFrame) -> str:
+    """Return what the table says of its printed values, or else the least and the most of its first
+    quantity in its first setting; nothing where it has neither."""
+    if {"published", "ours", "agrees"} <= set(table) and table["published"].notna().any():
+        return _of_printed(table)
+    return _of_extremes(table)
+
+
+def _of_printed(table: pd.DataFrame) -> str:
+    words = agreement(table)
+    pairs = table[["published", "ours"]].apply(pd.to_numeric, errors="coerce")
+    off = ((pairs["ours"] - pairs["published"]).abs() / pairs["published"]).where(
+        pairs["published"] > 0
+    )
+    counts = {word: words.count(word) for word in ("yes", *MISSES, "no")}
+    rest = ", ".join(f"{n} {word}" for word, n in counts.items() if n and word != "yes")
+    text = f"Of {sum(counts.values())} printed values {counts['yes']} agree"
+    text += f"; of the others {rest}." if rest else "."
+    if off.notna().any() and (worst := off.idxmax()) is not None and off[worst] > 0.05:
+        ours, published = (number(pairs.loc[worst, name]) for name in ("ours", "published"))
+        unit = f" {table.loc[worst, 'unit']}" if "unit" in table else ""
+        text += (
+            f" The median miss is {100 * off.median():.3g} %, the greatest that of "
+            f"{_named(table, worst)}: {ours}{unit} where {published} is printed."
+        )
+    return text
+
+
+def _named(table: pd.DataFrame, row: object) -> str:
+    """Return what row it is: the texts before the printed value but for the figure's name."""
+    before = [name for name in table.columns[: list(table).index("published")] if name != "figure"]
+    several = [name for name in before if table[name].nunique() > 1 and name != "at"]
+    texts = table.loc[row, several].astype(str)  # type: ignore[index]
+    return ", ".join(texts.replace({"induced_latency": "latency", "round_trip": "RTT"}))
+
+
+def _of_extremes(table: pd.DataFrame) -> str:
+    value = next((name for name in VALUES if name in table), None)
+    name = next((name for name in NAMES if name in table), None)
+    if value is None or name is None or table.empty:
+        return ""
+    texts = table.select_dtypes(exclude="number").columns
+    fixed = [of for of in (*texts, *KEYS) if of in table and of not in (name, value, "interval")]
+    fixed = [of for of in dict.fromkeys(fixed) if table[of].nunique() > 1]
+    first = table[(table[fixed].fillna("") == table[fixed].fillna("").iloc[0]).all(axis=1)]
+    values = pd.to_numeric(first[value], errors="coerce").dropna()
+    if len(values) < 2 or first[name].nunique() < 2:
+        return ""
+    least, most = values.idxmin(), values.idxmax()
+    if first.loc[least, name] == first.loc[most, name]:
+        return ""
+    words = {of: in_words if of == "era" else in_headers for of in fixed}
+    where = ", ".join(words[of](str(first[of].iloc[0])) for of in fixed)
+    what = HEADERS.get(value, value)
+    return (
+        f"{what}{f', {where}' if where else ''}: least {number(values[least])} with "
+        f"{first.loc[least, name]}, most {number(values[most])} with {first.loc[most, name]}."
+    )
