@@ -53,9 +53,10 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
     given = node.metadata.get("papermill", {}).get("parameters", {})
     for path in (value for value in given.values() if str(value).startswith("/")):
         body = body.replace(path, Path(path).name)  # of the machine that drew it
-    facts = {"title": title, "body": Markup(body), "colors": _colors()}
-    facts |= {"here": "", "there": [pages.INDEX]}
-    return pages.render("notebook.html", "../../", **facts)
+    return pages.render(
+        "notebook.html", "../../", here="", there=[pages.INDEX], title=title, body=Markup(body),
+        colors=_colors(),
+    )  # fmt: skip
 
 
 @cache  # with its compiled templates

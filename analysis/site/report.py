@@ -73,7 +73,7 @@ class Site:
             )
         return pages.render(
             "index.html", here=pages.INDEX, there=self.there, papers=papers, looks=looks(),
-            of_papers=sum(bool(one["paper"].source) for one in papers),  # type: ignore[attr-defined]
+            of_papers=sum(bool(one["paper"].source) for one in papers),
             verdicts=verdicts.count(self.claims), earlier=self.earlier, failed=self.failed,
             level=round(100 * (1 - ALPHA)), citation=pages.citation(),
             counted=counted(self.figures), **totals(self.figures),

@@ -37,9 +37,10 @@ def _of_printed(table: pd.DataFrame) -> str:
     rest = ", ".join(f"{n} {word}" for word, n in counts.items() if n and word != "yes")
     text = f"Of {sum(counts.values())} printed values {counts['yes']} agree"
     text += f"; of the others {rest}." if rest else "."
-    if off.notna().any() and (worst := off.idxmax()) is not None and off[worst] > 0.05:
-        ours, published = (number(pairs.loc[worst, name]) for name in ("ours", "published"))
-        unit = f" {table.loc[worst, 'unit']}" if "unit" in table else ""
+    if off.max() > 0.05:
+        worst = int(off.fillna(-1).to_numpy().argmax())
+        ours, published = (number(pairs[name].iloc[worst]) for name in ("ours", "published"))
+        unit = f" {table['unit'].iloc[worst]}" if "unit" in table else ""
         text += (
             f" The median miss is {100 * off.median():.3g} %, the greatest that of "
             f"{_named(table, worst)}: {ours}{unit} where {published} is printed."
@@ -47,12 +48,13 @@ def _of_printed(table: pd.DataFrame) -> str:
     return text
 
 
-def _named(table: pd.DataFrame, row: object) -> str:
+def _named(table: pd.DataFrame, row: int) -> str:
     """Return what row it is: the texts before the printed value but for the figure's name."""
     before = [name for name in table.columns[: list(table).index("published")] if name != "figure"]
     several = [name for name in before if table[name].nunique() > 1 and name != "at"]
-    texts = table.loc[row, several].astype(str)  # type: ignore[index]
-    return ", ".join(texts.replace({"induced_latency": "latency", "round_trip": "RTT"}))
+    short = {"induced_latency": "latency", "round_trip": "RTT"}
+    texts = (str(table[name].iloc[row]) for name in several)
+    return ", ".join(short.get(text, text) for text in texts)
 
 
 def _of_extremes(table: pd.DataFrame) -> str:
@@ -64,16 +66,14 @@ def _of_extremes(table: pd.DataFrame) -> str:
     fixed = [of for of in (*texts, *KEYS) if of in table and of not in (name, value, "interval")]
     fixed = [of for of in dict.fromkeys(fixed) if table[of].nunique() > 1]
     first = table[(table[fixed].fillna("") == table[fixed].fillna("").iloc[0]).all(axis=1)]
-    values = pd.to_numeric(first[value], errors="coerce").dropna()
-    if len(values) < 2 or first[name].nunique() < 2:
+    values = pd.to_numeric(first[value], errors="coerce")
+    ranked = first.assign(value=values)[values.notna()].sort_values("value", kind="stable")
+    if ranked[name].nunique() < 2 or ranked[name].iloc[0] == ranked[name].iloc[-1]:
         return ""
-    least, most = values.idxmin(), values.idxmax()
-    if first.loc[least, name] == first.loc[most, name]:
-        return ""
+    least, most = (
+        f"{number(ranked['value'].iloc[i])} with {ranked[name].iloc[i]}" for i in (0, -1)
+    )
     words = {of: in_words if of == "era" else in_headers for of in fixed}
     where = ", ".join(words[of](str(first[of].iloc[0])) for of in fixed)
     what = HEADERS.get(value, value)
-    return (
-        f"{what}{f', {where}' if where else ''}: least {number(values[least])} with "
-        f"{first.loc[least, name]}, most {number(values[most])} with {first.loc[most, name]}."
-    )
+    return f"{what}{f', {where}' if where else ''}: least {least}, most {most}."

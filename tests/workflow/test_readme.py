@@ -27,7 +27,7 @@ def shown(figure: str, title: str = "RRUL, 10/10 Mbit/s", **facts: Any) -> Shown
         **{"cells": [{"seeds": [1]}], **facts},
     )  # fmt: skip
     headers = ["Qdisc", "Quantity", "Path", "Published", "Ours", "Seeds"]
-    return Shown(f"gbw2015-{figure}", f"gbw2015/fig{figure}", summary, headers, RRUL, True)
+    return Shown(f"gbw2015/fig{figure}", summary, headers, RRUL, True)
 
 
 FIGURES = [
