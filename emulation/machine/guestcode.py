@@ -43,19 +43,28 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "filters": (*RIG, "filters.py"),
     "layers": ("layers.py",),
     "own qdiscs": (*RIG, "own_qdiscs.py"),
+    "crowd": (*RIG, "crowd.py"),
     "rig": RIG,
     "web": (*RIG, *SERVER_FILES["web"]),
 }
 
+#: The hosts that a rig may have before it is built as a crowd: runs that ship have as many.
+MOST_HOSTS = 32
 
 #: The file to which the functions are added that read back the qdiscs of a job.
 READBACK = "readback.py"
 
-#: What else is added to it, by the files that a job has: functions around its own.
-AROUND: Mapping[str, bytes] = {
-    "filters.py": b"import filters\n\nread = filters.reading(read)\n"
-    b"compare = filters.comparing(compare)\n",
-    "own_qdiscs.py": b"import own_qdiscs\n\nparsed = own_qdiscs.tolerant(parsed)\n",
+#: What else is added to files, by the files that a job has: functions around those of the first.
+AROUND: Mapping[str, Mapping[str, bytes]] = {
+    "filters.py": {
+        READBACK: b"import filters\n\nread = filters.reading(read)\n"
+        b"compare = filters.comparing(compare)\n"
+    },
+    "own_qdiscs.py": {READBACK: b"import own_qdiscs\n\nparsed = own_qdiscs.tolerant(parsed)\n"},
+    "crowd.py": {
+        READBACK: b"import crowd\n\ninstalled = crowd.installed(installed)\n",
+        "rig.py": b"import crowd\n\nNode, Rig = crowd.Host, crowd.Crowd\n",
+    },
 }
 
 
@@ -73,7 +82,10 @@ def files(job: dict[str, Any]) -> dict[str, bytes]:
     code = {name: read(paths[name]) for name in sorted(paths)}
     if READBACK in code:
         code[READBACK] += read_back(_qdiscs(job))
-        code[READBACK] += b"".join(b"\n\n" + AROUND[name] for name in AROUND if name in code)
+    for name in AROUND:
+        if name in code:
+            for changed, more in AROUND[name].items():
+                code[changed] += b"\n\n" + more
     return code
 
 
@@ -123,8 +135,12 @@ def _names(job: dict[str, Any]) -> Iterator[str | Path]:
 
 def features(job: dict[str, Any]) -> Iterator[str]:
     """Yield the features that the rig of `job` has beyond wires."""
-    if any(node.get("switches") for node in job.get("nodes", ())):
+    nodes = job.get("nodes", ())
+    if any(node.get("switches") for node in nodes):
         yield "switches"
+    hosts = sum(not (node.get("switches") or node["forwards"]) for node in nodes)
+    if hosts > MOST_HOSTS and "drivers" not in job:
+        yield "crowd"
     if "wifi" in job.get("drivers", ()):
         yield "wifi"
     if "modules" in job:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from ipaddress import IPv4Interface, IPv4Network
@@ -381,17 +381,20 @@ class Topology:
         A node whose routes all leave by one neighbour gets a single default route.
         """
         routes: list[Route] = []
+        facing = self._facing()
         for node in self.nodes:
             if node.switches:
                 continue
-            gateways = self._gateways(node.name)
+            gateways = self._gateways(node.name, facing)
             if len(set(gateways.values())) == 1:
                 routes.append(Route(node.name, "default", next(iter(gateways.values()))))
             else:
                 routes += [Route(node.name, str(to), via) for to, via in sorted(gateways.items())]
         return tuple(routes)
 
-    def _gateways(self, start: str) -> dict[IPv4Network, str]:
+    def _gateways(
+        self, start: str, facing: Mapping[str, Sequence[tuple[Port, Port]]]
+    ) -> dict[IPv4Network, str]:
         """Map each subnet to the address of the next router, breadth first from `start`."""
         forwards = {node.name for node in self.nodes if node.forwards}
         own = {port.network for port in self.ports() if port.node == start}
@@ -400,9 +403,7 @@ class Topology:
         frontier: deque[tuple[str, str]] = deque([(start, "")])
         while frontier:
             name, via = frontier.popleft()
-            for near, far in self._facing():
-                if near.node != name:
-                    continue
+            for near, far in facing.get(name, ()):
                 if near.network not in own:
                     gateways.setdefault(near.network, via)
                 if far.node not in visited and far.node in forwards:
@@ -416,18 +417,20 @@ class Topology:
         for connection in connections:
             yield from connection.ends()
 
-    def _facing(self) -> list[tuple[Port, Port]]:
-        """Return pairs of ports with addresses that reach each other without a router between."""
+    def _facing(self) -> dict[str, list[tuple[Port, Port]]]:
+        """Return a node's ports with addresses, each with one that it reaches without a router."""
         switches = {node.name for node in self.nodes if node.switches}
         behind: dict[str, list[Port]] = {name: [] for name in switches}
-        pairs: list[tuple[Port, Port]] = []
+        pairs: dict[str, list[tuple[Port, Port]]] = {}
         for near, far in self._ends():
             if near.node in switches:
                 behind[near.node].append(far)
             elif far.node not in switches:
-                pairs.append((near, far))
+                pairs.setdefault(near.node, []).append((near, far))
         for ports in behind.values():
-            pairs += [(near, far) for near in ports for far in ports if near is not far]
+            for near in ports:
+                others = [(near, far) for far in ports if near is not far]
+                pairs.setdefault(near.node, []).extend(others)
         return pairs
 
 

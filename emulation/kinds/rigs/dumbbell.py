@@ -27,7 +27,7 @@ from emulation.model.units import Duration, Packets, Rate, Size
 from emulation.model.wifi import Wifi
 from emulation.study.schema import Flaws, LinkRate, Span
 
-MOST_PAIRS = 64  # which Mininet's switch and a guest's memory can easily take
+MOST_PAIRS = 128  # as many hosts as are measured
 PAIRS = 4  # Sec. 4.1.1: senders, and as many receivers
 EDGE_BURST = Size(1514)  # of a network card: one frame
 HTB_BURST = Size(1600)  # tc's default, about one frame
