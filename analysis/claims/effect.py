@@ -25,6 +25,7 @@ class Effect:
     seeds: int
     logarithmic: bool = False
     strata: int = 1  # kinds of runs, as the loads of a design, that were drawn from one by one
+    alike: bool = False  # all seeds came out the same: nothing was random
 
     def interval(self, alpha: float = 0.05) -> tuple[float, float]:
         """Bounds that contain the true value with probability 1 − `alpha`; NaN of one seed."""
@@ -36,6 +37,11 @@ class Effect:
         if self.logarithmic:
             return self.value * float(np.exp(-reach)), self.value * float(np.exp(reach))
         return self.value - reach, self.value + reach
+
+    @property
+    def shown(self) -> tuple[float, float]:
+        """The bounds at 95 % to be printed; NaN of one seed, and where all came out the same."""
+        return (math.nan, math.nan) if self.alike else self.interval()
 
 
 def effect(

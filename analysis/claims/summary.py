@@ -61,7 +61,7 @@ def _judgement(judgement: Judgement) -> dict[str, Any]:
 
 def _check(finding: Finding) -> dict[str, Any]:
     check, effect = finding.check, finding.effect
-    low, high = effect.interval() if effect else (math.nan, math.nan)
+    low, high = effect.shown if effect else (math.nan, math.nan)
     return {
         "of": check.text,
         "statistic": check.statistic.name,
@@ -102,13 +102,15 @@ def setting(judgement: Judgement) -> str:
 
 
 def effect_text(finding: Finding) -> str:
-    """Return "−52.7 ms (−57.9 to −47.5), 5 seeds"; one seed has no interval."""
+    """Return "−52.7 ms (−57.9 to −47.5), 5 seeds"; one seed has no interval, nor
+    have several that came out the same."""
     effect, unit = finding.effect, finding.check.unit
     if effect is None:
         return "–"
     unit = f" {unit}" if unit else ""
-    low, high = effect.interval()
+    low, high = effect.shown
     seeds = f"{effect.seeds} seed{'s' if effect.seeds > 1 else ''}"
+    seeds += " that came out the same" if effect.alike else ""
     if math.isnan(low):
         return f"{number(effect.value)}{unit}, {seeds}"
     return f"{number(effect.value)}{unit} ({number(low)} to {number(high)}), {seeds}"

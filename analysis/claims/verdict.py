@@ -35,6 +35,7 @@ from analysis.claims.check import (
 )
 from analysis.claims.effect import Effect, effect, number
 from analysis.measures.registry import metrics
+from analysis.measures.table import SAME_AS
 from analysis.runs.flentfile import Floats
 from analysis.runs.statement import Claim
 
@@ -179,11 +180,22 @@ class Values:
     changed: Measured | None = field(default=None, repr=False)
     loads: Mapping[str, int] = field(default_factory=dict, repr=False)
 
+    def distinct(self, quantities: Sequence[Quantity], seeds: Sequence[int]) -> list[int]:
+        """Return those of `seeds` that did not come out as an earlier one in all `quantities`."""
+        sames = [self._source(of).of(self._cell(of), SAME_AS) for of in quantities]
+        first: dict[tuple[float, ...], int] = {}
+        for seed in seeds:
+            first.setdefault(tuple(same.get(seed, seed) for same in sames), seed)
+        return [*first.values()]
+
     def of(self, quantity: Quantity) -> Mapping[int, float]:
         """Return the quantity by seed; empty where no run has it."""
-        cell = self._cell(quantity)
-        changed = self.changed.of(cell, quantity.metric) if self.changed else {}
-        return changed or self.measured.of(cell, quantity.metric)
+        return self._source(quantity).of(self._cell(quantity), quantity.metric)
+
+    def _source(self, quantity: Quantity) -> Measured:
+        """Return the table that has the quantity: of what is changed, or of the era."""
+        changed = self.changed and self.changed.of(self._cell(quantity), quantity.metric)
+        return self.changed if self.changed and changed else self.measured
 
     def lack(self, quantity: Quantity) -> Lacking:
         """Return why there is no value: no run of the cell, or none that measured the metric."""
@@ -253,13 +265,16 @@ def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
     seeds = sorted(set.intersection(*map(set, by_seed)))
     if not seeds:
         return Finding(check, None, None, Lacking(f"{check.text}: no seed in common", "seeds"))
+    distinct = values.distinct(check.quantities, seeds)
+    alike = len(distinct) == 1 < len(seeds)  # decided by the value: nothing was random
+    seeds = seeds if alike else distinct
     table = tuple(tuple(of_seed[seed] for seed in seeds) for of_seed in by_seed)
     samples: list[Floats] = list(map(np.array, table))
     medians = tuple(quantity.median for quantity in check.quantities)
     loads = values.loads.get(check.quantities[0].experiment, 1)
     strata = tuple((seed - 1) % loads for seed in seeds)
     try:
-        size = _effect(table, check.statistic, medians, strata)
+        size = replace(_effect(table, check.statistic, medians, strata), alike=alike)
     except ValueError as error:
         return Finding(check, None, None, Lacking(f"{check.text}: {error}", "metric"))
     if isinstance(check, Printed):
@@ -351,6 +366,9 @@ def at_bound(check: Check, size: Effect, largest: float) -> bool:
 
 def _open(check: Check, size: Effect) -> str:
     """Return why a check is open, for people."""
+    if size.alike:
+        same = f"{number(size.value)}, {size.seeds} seeds that came out the same"
+        return f"{check.text}: {same}; asked for {check.bounds}"
     if size.seeds < 2:
         return f"{check.text}: one seed has no interval"
     if np.isnan(size.error):

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from analysis.errors import DataError
-from analysis.measures.table import NOTHING, measure_study
+from analysis.measures.table import NOTHING, SAME_AS, measure_study
 from analysis.runs import study
 
 
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
             folder = given.output / one.name
             shutil.rmtree(folder, ignore_errors=True)
             table = measure_study(one, one.runs_root(given.data), jobs=given.jobs)
-            table = table[table["metric"] != NOTHING]
+            table = table[~table["metric"].isin([NOTHING, SAME_AS])]
             for experiment, rows in table.groupby("experiment"):
                 folder.mkdir(parents=True, exist_ok=True)
                 rows.to_parquet(folder / f"{experiment}.parquet", index=False)

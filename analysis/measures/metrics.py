@@ -6,7 +6,7 @@ doi:10.1016/j.comnet.2015.07.014.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -95,7 +95,7 @@ def run_metrics(
         by_flow = flows.set_index(["run", "kind", "series"])["goodput_mbit_s"]
     total = by_flow.groupby(["run", "kind"], observed=True).sum().unstack("kind")
     rtt = _round_trips(table, probe).groupby("run", observed=True).mean()
-    result = runs[[*RUN, "base_rtt_ms"]].copy()
+    result = runs[[*RUN, "base_rtt_ms", *({"twin"} & {*runs})]].copy()
     for kind, column in zip(TCP_KINDS, GOODPUT.values(), strict=True):
         result[column] = result["run"].map(total[kind]).astype(float)
     result["mean_rtt_ms"] = result["run"].map(rtt).astype(float)
@@ -151,20 +151,29 @@ def confidence_interval(values: ArrayLike) -> Interval:
     return Interval(mean, mean - float(half), mean + float(half), int(sample.size))
 
 
+def _interval(group: pd.DataFrame, column: str) -> Interval:
+    """Return the interval of the mean over runs; none where some have an earlier `twin`."""
+    over = confidence_interval(group[column].dropna().astype(float))
+    if "twin" in group and group["twin"].notna().any():
+        return replace(over, low=float("nan"), high=float("nan"))
+    return over
+
+
 def means(
     table: pd.DataFrame, by: Sequence[str], values: Sequence[str], more: Sequence[str] = ()
 ) -> pd.DataFrame:
     """Return one row per group of `by` and column of `values` that it has a number in.
 
     Columns: those of `by`, quantity (the column's name), n_seeds, mean, `more` that pandas computes
-    of a column ("std"), and ci_low and ci_high of the mean (Student's t at 95 %, NaN of one).
+    of a column ("std"), and ci_low and ci_high of the mean (Student's t at 95 %, NaN of one, and
+    of runs of which some have an earlier `twin`).
     """
     rows = []
     for key, group in table.groupby(list(by), observed=True, sort=False):
         for name in values:
             numbers = group[name].dropna().astype(float)
             if len(numbers):
-                over = confidence_interval(numbers)
+                over = _interval(group, name)
                 others = numbers.agg(list(more)).tolist() if more else []
                 rows.append((*key, name, over.n, over.mean, *others, over.low, over.high))
     names = ["quantity", "n_seeds", "mean", *more, "ci_low", "ci_high"]
@@ -180,7 +189,7 @@ def cell_metrics(per_run: pd.DataFrame, metrics: Sequence[Column] = COLUMNS) -> 
     rows = []
     for cell, group in per_run.groupby(list(CELL), observed=True, sort=False):
         for column, metric, direction, unit in metrics:
-            interval = confidence_interval(group[column])
+            interval = _interval(group, column)
             mad = scipy.stats.median_abs_deviation(group[column], scale="normal")
             middle = (
                 float(group[column].median()),

@@ -8,6 +8,7 @@ files changes, or one of the runs that they are divided by, the study's experime
 the measure is made of.
 """
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -41,7 +42,13 @@ NOTHING: Final = ""
 
 def _known(names: Iterable[str]) -> bool:
     known = metrics()
-    return all(name == NOTHING or name in known for name in names)
+    return all(name in (NOTHING, SAME_AS) or name in known for name in names)
+
+
+#: In place of a metric, of a run that came out as an earlier seed of its cell: that seed.
+SAME_AS: Final = "same_as"
+
+_COUNTERS: Final = "counters"  # of what is remembered: a digest of all queues' counters
 
 
 MEASURED: Final = pa.DataFrameSchema(
@@ -58,7 +65,7 @@ MEASURED: Final = pa.DataFrameSchema(
     unique=["era", "experiment", "link", "qdisc", "cc", "seed", "metric"],
     strict=True,
 )
-"""One row per run and metric, in the metric's unit, or one of NOTHING."""
+"""One row per run and metric, in the metric's unit, or one of NOTHING; and of SAME_AS."""
 
 
 def measure_study(
@@ -134,7 +141,7 @@ def _states(
 ) -> Iterator[str]:
     """Yield a digest of all that the numbers of each of `runs` depend on."""
     files = [path for path in (study.folder / FILE, study.axes) if path.is_file()]
-    about = digest(contents(files))
+    about = digest([*contents(files), _COUNTERS])
     code = {name: _code(study, measure) for name, measure in measures.items()}
     divisors: dict[tuple[str, ...], list[RunFile]] = {}
     for run in runs:
@@ -157,16 +164,23 @@ def _measured(
     runs: Sequence[RunFile], measures: Mapping[str, Measure], jobs: int | None
 ) -> list[Mapping[str, float]]:
     if len(runs) < FEW_RUNS or jobs == 1:
-        return [_values(run, measures[run.experiment]) for run in runs]
+        return [_remembered(run, measures[run.experiment]) for run in runs]
     with workers(jobs) as pool:
         return list(pool.map(_values_by_name, runs, chunksize=4))
 
 
 def _values_by_name(run: RunFile) -> Mapping[str, float]:
-    """As `_values`, in a process that has not loaded the run's study yet."""
+    """As `_remembered`, in a process that has not loaded the run's study yet."""
     measure = _measure(run.paper, run.experiment)
     assert measure is not None
-    return _values(run, measure)
+    return _remembered(run, measure)
+
+
+def _remembered(run: RunFile, measure: Measure) -> Mapping[str, float]:
+    """Return `_values`, and a number for the counters of all queues; 0 where it has none."""
+    counters = read_record(run).get("qdiscs")
+    text = digest([json.dumps(counters, sort_keys=True)]) if counters else "0"
+    return {**_values(run, measure), _COUNTERS: float(int(text[:13], 16))}
 
 
 @cache
@@ -216,10 +230,15 @@ def _table(
     """
     rows: list[tuple[Any, ...]] = []
     measured = set()
+    first: dict[tuple[Any, ...], int] = {}  # seed with these counters
     for run, values in zip(runs, numbers, strict=True):
         cell = (run.era, run.experiment, run.link, run.qdisc, run.cc, run.seed)
         values = {name: value for name, value in values.items() if not math.isnan(value)}
+        counters = values.pop(_COUNTERS)
         measured |= {run.experiment} if values else set()
+        seed = first.setdefault((*cell[:-1], counters), run.seed)
+        if counters and seed != run.seed:
+            rows.append((*cell, SAME_AS, float(seed)))
         rows += [(*cell, name, value) for name, value in (values or {NOTHING: 0.0}).items()]
     for name in sorted({run.experiment for run in runs} - measured):
         if measures[name].own:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError, as_data_error
+from analysis.errors import DataError
 from analysis.measures import measured, packets, probed
 from analysis.measures.metrics import in_window, means
 from analysis.measures.registry import metrics
@@ -161,10 +161,9 @@ def per_run(runs: Sequence[RunFile]) -> pd.DataFrame:
 
     `twin` is an earlier seed of the same cell with the same counters of all queues, or NaN.
     """
-    with as_data_error():
-        twins = datafile.twins((run.cell, run.seed, run.provenance) for run in runs)
+    twins = dataset.twins(runs)
     table = pd.DataFrame([_row(run) for run in runs])
-    table.insert(len(ABOUT) + 1, "twin", [twins.get(run.provenance, np.nan) for run in runs])
+    table.insert(len(ABOUT) + 1, "twin", [twins.get(run.run, np.nan) for run in runs])
     return table
 
 
@@ -190,9 +189,6 @@ def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFra
     """
     present = [str(name) for name in table if name not in (*ABOUT, "seed", "twin")]
     found = means(table, list(ABOUT), present)
-    same = table[table["twin"].notna()].set_index(list(ABOUT)).index
-    alike = found.set_index(list(ABOUT)).index.isin(same)
-    found.loc[alike, ["ci_low", "ci_high"]] = np.nan
     found["rig"] = [
         called(row, names.get(name, name), qdisc, cc)
         for name, qdisc, cc in found[list(ABOUT)].astype(str).to_numpy()

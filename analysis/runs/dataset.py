@@ -25,7 +25,7 @@ from analysis.errors import (
 )
 from analysis.runs import files as readers
 from analysis.runs.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
-from emulation import project
+from emulation import datafile, project
 from emulation.host.pool import workers
 from emulation.runs.index import Index, RunFile as RunFile, index, indexes, run_file
 
@@ -58,7 +58,7 @@ class Dataset(NamedTuple):
     the empty path's round trip, the bytes it moved divided by its duration. `runs` has one row per
     run, of RUNS: what it was, and with which kernel and tools it was made; of a VoIP flow the
     packets sent and how many of them got lost; of a web test the pages that lacked an object and
-    the mean of flent's steps of how long one takes.
+    the mean of flent's steps of how long one takes. Where seeds came out the same, it has `twin`.
     """
 
     samples: pd.DataFrame
@@ -220,6 +220,8 @@ def read_runs(
         with workers(jobs) as pool:
             loaded = list(pool.map(_load, files, repeat(kinds), chunksize=4))
     runs = _runs_table(row for row, _ in loaded)
+    if same := twins(files):
+        runs["twin"] = runs["run"].astype(str).map(same)
     flents = [flent for _, flent in loaded]
     if not any(flent.series for flent in flents):
         remedy = "rows() of analysis.lab has what its programs printed"
@@ -227,6 +229,16 @@ def read_runs(
     samples = _samples_table(runs, flents)
     flows = _flows_table(runs, flents, [row["base_rtts_ms"] for row, _ in loaded])
     return Dataset(samples, flows, runs)
+
+
+def twins(files: Iterable[RunFile]) -> dict[str, int]:
+    """Return which runs came out as an earlier seed of their cell, by their names, and that seed.
+
+    Of such seeds there is no interval: nothing was random. DataError where one is no run.
+    """
+    with as_data_error():
+        found = datafile.twins((file.cell, file.seed, file.provenance) for file in files)
+    return {file.run: found[file.provenance] for file in files if file.provenance in found}
 
 
 def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentFile]:

@@ -108,7 +108,7 @@ def write_run(
         "virtual_s": length_s + 12.5, "wall_s": 3.0, "length_s": length_s,
         "length": "", "kernel": "6.12",
         "base_rtt_ms": BASE_RTT_MS,
-        "qdiscs": {queue: {"qdiscs": [{"drops": 1, "packets": 99}]} for queue in QUEUES},
+        "qdiscs": {queue: {"qdiscs": [{"drops": 1, "packets": 98 + seed}]} for queue in QUEUES},
     }  # fmt: skip
     path.with_name(f"seed-{seed:03d}.json").write_text(json.dumps(provenance))
     return path

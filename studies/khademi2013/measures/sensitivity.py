@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
 from analysis.errors import DataError, require_several
 from analysis.measures.metrics import confidence_interval, means
 from analysis.runs.axes import axes, span_ms
-from analysis.runs.dataset import RunFile
+from analysis.runs.dataset import RunFile, twins
 from analysis.runs.published import read_table
 from analysis.runs.settings import Setting
 from analysis.words import intervals
@@ -75,10 +76,11 @@ def boxes(
     keys = ["era", "cc", *order, "quantity"]
     table = table.sort_values(order, key=_rank)
     found = mean_quantiles(table, keys)
-    bounds, marked = [], []
+    bounds, marked, same = [], [], twins(files)
     for _, group in table.groupby(keys, observed=True, sort=False, dropna=False):
         interval = confidence_interval(group["p50"])
-        bounds.append((interval.low, interval.high))
+        alike = group["run"].astype(str).isin(same).any()  # nothing was random
+        bounds.append((np.nan, np.nan) if alike else (interval.low, interval.high))
         marked.append([_only(group[name]) for name in ("target_ms", "base_rtt_ms")])
     found["ci_low"], found["ci_high"] = zip(*bounds, strict=True)
     found["box_target_ms"], found["box_base_rtt_ms"] = zip(*marked, strict=True)

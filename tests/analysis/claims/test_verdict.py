@@ -1,18 +1,21 @@
 """One rule decides: what a check asks for, what is measured, and what is missing."""
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.claims import check, verdict
 from analysis.claims.assess import Design, assess
 from analysis.claims.check import DIFFERENCE, RANKS, RATIO, VALUE, Check, Quantity, every, some
 from analysis.claims.effect import Effect
-from analysis.claims.summary import why
+from analysis.claims.summary import effect_text, why
 from analysis.claims.verdict import Verdict, decide
 from analysis.measures.registry import registry_of
+from analysis.measures.table import SAME_AS
 from analysis.runs.study import study_at
 from tests.analysis.claims.cases import CODEL, HIGH, LOW, PIE, WIDE, claim, measured, verdict_of
 
@@ -194,6 +197,25 @@ def test_only_common_seeds_are_compared() -> None:
     (finding,) = verdict_of(check.less(CODEL, PIE), table).findings
     assert finding.effect is not None
     assert (finding.effect.value, finding.effect.seeds) == (-1, 3)
+
+
+def test_seeds_that_came_out_the_same_count_once() -> None:
+    """Only where that is so of all cells that a check compares: else chance of one is in it."""
+    same = replace(CODEL, metric=SAME_AS), replace(PIE, metric=SAME_AS)
+    values = {CODEL: [1.0] * 4, PIE: HIGH}
+    rows = measured({same[0]: [0.0, 1, 1, 1], same[1]: [0.0, 1, 0, 3]})
+    twins = rows[rows["value"] > 0]
+    alone, both = check.within(CODEL, high=2), check.less(CODEL, PIE)
+    once = verdict_of(alone, measured(values))
+    assert (once.verdict, once.findings[0].effect.seeds) == (Verdict.AGREES, 4)
+    table = pd.concat([measured(values), twins])
+    one = verdict_of(alone, table)
+    assert (one.verdict, one.findings[0].effect.seeds) == (Verdict.AGREES, 4), "by its value"
+    assert effect_text(one.findings[0]) == "1 ms, 4 seeds that came out the same"
+    assert effect_text(once.findings[0]) == "1 ms (1 to 1), 4 seeds"
+    (finding,) = verdict_of(both, table).findings
+    assert (finding.holds, finding.effect.seeds) == (True, 2), "1 and 2 are the same, 3 and 4"
+    assert finding.effect.value == pytest.approx(1 - (3.0 + 2.9) / 2)
 
 
 def test_what_each_run_reads_back_is_as_set() -> None:

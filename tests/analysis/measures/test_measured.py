@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import tarfile
 from pathlib import Path
 
@@ -135,6 +136,18 @@ def test_a_table_of_python_has_columns_of_the_testbed(study: StudyFolder) -> Non
     assert len(chosen.measured.tables().runs) == 2
     with pytest.raises(ConfigError, match="a testbed made these runs"):
         chosen.measured.do()
+
+
+def test_latencies_of_seeds_that_came_out_the_same_have_no_interval(study: StudyFolder) -> None:
+    files = runs(study)
+    per_run = metrics.run_metrics(dataset.read_runs(files), window="full")
+    assert "twin" not in per_run and metrics.cell_metrics(per_run)["ci_low"].notna().all()
+    for file in files:
+        record = json.loads(file.provenance.read_text())
+        file.provenance.write_text(json.dumps({**record, "qdiscs": {"r1": [{"packets": 7}]}}))
+    per_run = metrics.run_metrics(dataset.read_runs(files), window="full")
+    assert per_run["twin"].tolist() == [pytest.approx(math.nan, nan_ok=True), 1]
+    assert metrics.cell_metrics(per_run)["ci_low"].isna().all()
 
 
 def test_programs_of_a_testbed_report_beside_ours(study: StudyFolder) -> None:
