@@ -141,7 +141,8 @@ class Chosen(Sequence[Run]):
 
     def summary(self) -> pd.DataFrame:
         """One row per run of flent's form: its axes, and as means over the load the goodput of all
-        flows of a direction in Mbit/s and the RTT of probes less the base RTT in ms.
+        flows of a direction in Mbit/s and the RTT of probes less the base RTT in ms; and the RTT of
+        the idle path that pings measured.
 
         Of traffic `programs` one row per program that reports: goodput of all its flows in Mbit/s,
         retransmissions, mean RTT in ms, what was lost, and the RTT of the idle path between its
@@ -212,7 +213,10 @@ class Chosen(Sequence[Run]):
         rtt = loaded.groupby("run", observed=True)["rtt_ms"].mean()
         runs = runs.set_index("run")
         columns = {column: flow.get(kind) for kind, column in zip(TCP_KINDS, GOODPUT, strict=True)}
-        means = pd.DataFrame({**columns, INDUCED: rtt - runs["base_rtt_ms"]}, index=runs.index)
+        records = {run.id: read_json(self._record(run)) for run in self.all}
+        idle = {run: of.get("measured_base_rtts_ms", [np.nan])[0] for run, of in records.items()}
+        columns |= {INDUCED: rtt - runs["base_rtt_ms"], "base_rtt_ms": pd.Series(idle)}
+        means = pd.DataFrame(columns, index=runs.index)
         return means.reset_index()
 
     def rows(self) -> pd.DataFrame:

@@ -1,5 +1,6 @@
-"""A command of the user's, as root on a Debian system: `programs` with all `surroundings`."""
+"""Commands of the user's, as root on a Debian system: `programs` with all `surroundings`."""
 
+import idle
 import programs
 import surroundings
 
@@ -12,4 +13,4 @@ def run(*given):
         rig, traffic, status = None, given[0]["traffic"], given[1]
         status("booted")
     surroundings.make(rig)
-    programs.run(rig, traffic, status)
+    (idle if "pairs" in traffic else programs).run(rig, traffic, status)

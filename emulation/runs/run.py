@@ -25,6 +25,7 @@ from emulation.kernel import Kernel, module
 from emulation.kinds.probes import probe
 from emulation.kinds.probes.probe import Probe
 from emulation.kinds.traffic import flent
+from emulation.kinds.traffic.programs import Programs
 from emulation.machine import layer, provenance, trace, vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
@@ -189,13 +190,16 @@ def machine_of(run: Run, kernel: Kernel, root: RootFs) -> vm.Machine:
     Raises `Untrusted` if nobody has agreed to what its study executes.
     """
     trust.require(run.experiment.folder)
+    layers = [layer.build(root, run.traffic.debian)] if run.traffic.debian else []
+    if isinstance(run.traffic, Programs) and run.traffic.surroundings:
+        layers.append(layer.system(root))
     return vm.Machine(
         kernel.path,
         root.path,
         run.random,
         run.memory_mib,
         modules=module.needed(kernel, job_of(run), modules_of(run)),
-        layers=(layer.build(root, run.traffic.debian),) if run.traffic.debian else (),
+        layers=tuple(layers),
     )
 
 

@@ -8,6 +8,7 @@ traffic:
   files: [sender.py]               # of the study's folder; every program finds them where it runs
   start_jitter: 50 ms              # programs that end by themselves start up to this much later
   idle_pings: true                 # before the load, between the hosts of each client and server
+  surroundings: true               # a login's variables, /etc/hosts, sudo, python, as `exec` has
   programs:
     - {kind: iperf3, from: client, to: server, options: [-P, "4"]}
     - {kind: netperf, from: client, to: server, cc: bbr}    # of this flow; so have iperf and iperf3
@@ -323,6 +324,7 @@ class Programs(TrafficSection, StudySection):
             "commands.py",
             "switch.py",
             "command.py",
+            "idle.py",
             "surroundings.py",
             "python2.py",
         ),
@@ -333,6 +335,7 @@ class Programs(TrafficSection, StudySection):
     step: Span = Duration(2 * 10**8)
     start_jitter: Span = NO_JITTER
     idle_pings: bool = False  # runs of format 1 stay what they are
+    surroundings: bool = False  # what `emulate exec` has around a command (guest/surroundings.py)
     packages: list[Package] = Field(default_factory=list)
     files: list[Inside] = Field(default_factory=list)
     programs: list[Program] = Field(min_length=1)
@@ -390,6 +393,9 @@ class Programs(TrafficSection, StudySection):
         if shadowed:
             what = f"a node is called '{shadowed[0]}', which has a meaning in commands"
             raise Flaws((("kind",), what, f"give the node another name than {', '.join(WORDS)}"))
+        if self.idle_pings and not self.pairs:
+            what = "no program has a client and a server, between which to ping"
+            raise Flaws((("idle_pings",), what, "leave it out, or write e.g. 'kind: ping'"))
         known = topology.addresses()
         addressed = [name for name in nodes if name in known]
         seen: set[str] = set()
@@ -427,7 +433,7 @@ class Programs(TrafficSection, StudySection):
         pairs = self.pairs if self.idle_pings and topology.nodes else []
         packages = {"packages": list(self.debian)} if self.debian else {}
         job = {
-            "tool": "idle" if pairs else "programs",
+            "tool": "command" if self.surroundings else "idle" if pairs else "programs",
             **({"pairs": [_pair(topology, *pair) for pair in pairs]} if pairs else {}),
             "length_s": length_s,
             **packages,
@@ -437,7 +443,7 @@ class Programs(TrafficSection, StudySection):
                 for name, path in self.sources()
             ],
         }
-        return job if topology.nodes else {"work": "programs", "traffic": job}
+        return job if topology.nodes else {"work": job["tool"], "traffic": job}
 
     def _is_late(self, command: CommandSection) -> bool:
         return self.start_jitter != NO_JITTER and command.until == "end"

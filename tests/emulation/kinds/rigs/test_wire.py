@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tarfile
 from collections.abc import Callable
@@ -114,7 +115,9 @@ experiments:
       kind: programs
       length: 3 s
       idle_pings: true
+      surroundings: true
       programs:
+        - {kind: command, name: around, node: r, command: [sh, -c, "echo $LANG; getent hosts b"]}
         - {kind: ping, from: a, to: b, interval: 1 s, options: [-s, "1472"]}
         - {kind: iperf, from: a, to: b, start: 2.9 s, options: [-t, "5"]}
 """
@@ -130,7 +133,11 @@ def test_packets_pass_at_its_rate(tmp_path: Path) -> None:
     with tarfile.open(output) as tar:
         tar.extractall(tmp_path)
     texts = {path.parent.name: path.read_text() for path in tmp_path.rglob("stdout")}
+    assert re.fullmatch(r"C\.UTF-8\n[0-9.]+ +b\n", texts["around"])
     rtts = [float(text) for text in re.findall(r"time=([0-9.]+)", texts["ping"])]
     assert min(rtts) == pytest.approx(20, abs=0.02)  # a lone frame finds a full bucket
+    record = json.loads(next((folder / "data").rglob("seed-001.json")).read_text())
+    assert record["measured_pairs"] == [["a", "b"]]
+    assert record["measured_base_rtts_ms"] == [pytest.approx(20, abs=0.3)]
     goodput = float(texts["iperf"].split(",")[-1])
     assert 0.94 < goodput / 10e6 < 0.96  # of packets of 1514 bytes, 1448 are data

@@ -280,6 +280,13 @@ def test_what_cannot_be_run_is_refused_at_its_line(
     assert "; " in line
 
 
+def test_idle_pings_need_a_client_and_a_server(sender: Path, refusal: Refusal) -> None:
+    text = changed("{kind: iperf3, from: client, to: server, options: [-P, 4]}",
+                   "{kind: command, name: iperf3, node: client, command: [ls]}")  # fmt: skip
+    (line,) = refusal(text.replace("length: 10 s", "length: 10 s\n      idle_pings: true"))
+    assert "idle_pings: no program has a client and a server, between which to ping; " in line
+
+
 @pytest.mark.parametrize("to", ["nowhere", "switch1"])
 @pytest.mark.parametrize("kind", ["iperf", "netperf", "irtt", "ping", "flent, test: x"])
 def test_a_client_asks_a_node_with_an_address(
