@@ -29,6 +29,8 @@ from emulation.captures.frames import Bools, Ints
 from emulation.captures.places import Place
 from emulation.errors import DamagedData, GuestFailure, TrafficFailure
 
+#: Bytes that a record has of a packet: all headers, and of TCP the timestamp of a SYN, too.
+HEAD = 72
 #: `struct passage` of the module.
 RECORD = np.dtype(
     [
@@ -39,7 +41,7 @@ RECORD = np.dtype(
         ("segment", "<u2"),  # bytes of payload of each segment of a superpacket, or 0
         ("event", "u1"),
         ("kept", "u1"),
-        ("content", "u1", 64),
+        ("content", "u1", HEAD),
     ]
 )
 ENTERED, LEFT, REFUSED, CAME, SAMPLED = range(5)  # enum passage_event
@@ -57,6 +59,7 @@ MOST_ROWS = 50_000_000
 _CHUNK = 1 << 17  # records that are read at once
 _FLOW = ("protocol", "source", "target", "source_port", "target_port")
 _CWR, _PSH = 0x80, 0x08
+_OPTIONS = 54  # where those of TCP begin
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _TYPES = {
     "in_ns": pa.int64(),
@@ -90,25 +93,27 @@ class Passages:
     fate: NDArray[np.uint8]
     tos: NDArray[np.uint8]  # as it left
     flow: NDArray[np.uint32]  # from 0, in the order of their first packets
+    packet: NDArray[np.uint32]  # a number that equal packets share
     passed_by: list[Ints]  # places in each chunk of packets that met an empty qdisc of BYPASSED
 
     @classmethod
     def none(cls) -> Passages:
         """Return those of no packet."""
         fate, flow = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.uint32)
-        return cls(np.zeros(0, dtype=np.int64), fate, fate.copy(), flow, [])
+        return cls(np.zeros(0, dtype=np.int64), fate, fate.copy(), flow, flow.copy(), [])
 
-    def add(self, flow: NDArray[np.uint32]) -> None:
-        """Add packets, of which nothing is known but their flows."""
+    def add(self, flow: NDArray[np.uint32], packet: NDArray[np.uint64]) -> None:
+        """Add packets, of which nothing is known but their flows, and which are equal."""
         count = len(flow)
         self.out_ns = np.append(self.out_ns, np.full(count, -1, dtype=np.int64))
         self.fate = np.append(self.fate, np.full(count, DROPPED, dtype=np.uint8))
         self.tos = np.append(self.tos, np.zeros(count, dtype=np.uint8))
         self.flow = np.append(self.flow, flow)
+        self.packet = np.append(self.packet, packet.astype(np.uint32))
 
     def cut(self, count: int) -> None:
         """Leave out the packets after the first `count`."""
-        for name in ("out_ns", "fate", "tos", "flow"):
+        for name in ("out_ns", "fate", "tos", "flow", "packet"):
             setattr(self, name, getattr(self, name)[:count])
 
 
@@ -165,7 +170,7 @@ def follow(
         passages.passed_by.append(np.flatnonzero(enters & (event == LEFT)))
         superpackets |= bool((records["segment"][enters] > 0).any())
         table["row"] = len(passages.fate) + np.cumsum(enters) - 1
-        passages.add(flows.of(table[enters]))
+        passages.add(flows.of(table[enters]), table.loc[enters, "packet"].to_numpy())
         pending = pd.concat([pending, table.loc[enters, list(columns)]], ignore_index=True)
         marks = np.zeros(len(table), dtype=np.int64)
         for kind, twins in ((REFUSED, latest), (LEFT, in_order)):
@@ -210,7 +215,7 @@ def _put_in_order(passages: Passages) -> None:
     next_ns = np.minimum.accumulate(out_ns[::-1])[::-1]  # the first of this packet and later ones
     lost = (passages.fate == DROPPED) & (passages.out_ns < 0)
     for row in np.flatnonzero((passages.fate < DROPPED) & (out_ns > next_ns))[::-1]:
-        fits = lost[row:] & (passages.flow[row:] == passages.flow[row])
+        fits = lost[row:] & (passages.packet[row:] == passages.packet[row])
         later = row + np.flatnonzero(fits & (next_ns[row:] >= out_ns[row]))
         if len(later):
             for values, emptied in ((passages.out_ns, -1), (passages.fate, DROPPED)):
@@ -352,7 +357,10 @@ def _segments(records: NDArray[Any]) -> NDArray[Any]:
 
 
 def decode(records: NDArray[Any], path: Path) -> pd.DataFrame:
-    """Return the columns of `frames.decode` for `records`, and `tos` of the IPv4 header."""
+    """Return the columns of `frames.decode` for `records`, and `tos` of the IPv4 header.
+
+    `packet` has TCP's options in it: their timestamp tells a SYN-ACK that was sent again.
+    """
     captured = frames.Frames(
         path,
         records["time_ns"].astype(np.int64),
@@ -361,8 +369,14 @@ def decode(records: NDArray[Any], path: Path) -> pd.DataFrame:
         np.ascontiguousarray(records["content"][:, : frames.LOOKED_AT]),
     )
     table = frames.decode(captured)
-    tos = frames.fields(records["content"])["tos"]
-    return table.assign(tos=np.where(table["protocol"] > 0, tos, 0).astype(np.uint8))
+    field = frames.fields(records["content"])
+    options = np.zeros((len(records), 24), dtype=np.uint8)
+    options[:, : HEAD - _OPTIONS] = records["content"][:, _OPTIONS:]
+    end = np.where(table["protocol"] == frames.TCP, 4 * (field["header"] >> 4).astype(int) - 20, 0)
+    options[np.arange(24) >= end[:, None]] = 0
+    packet = frames.hash_rows([table["packet"].to_numpy(), *options.view(np.uint64).T])
+    tos = np.where(table["protocol"] > 0, field["tos"], 0).astype(np.uint8)
+    return table.assign(tos=tos, packet=packet)
 
 
 def answers(path: Path) -> pd.DataFrame:

@@ -19,13 +19,14 @@ import pandas as pd
 
 from emulation.captures import packets, pcap
 from emulation.captures.follow import follow, in_order
-from emulation.captures.packets import DROPPED, ENTERED, LEFT, RECORD, Flows, Passages, leave
+from emulation.captures.packets import DROPPED, ENTERED, HEAD, LEFT, RECORD, Flows, Passages, leave
 from emulation.errors import ConfigError
 
-#: Most packets of both captures: each takes 88 bytes of the temporary folder, and 80 of memory.
+#: Most packets of both captures: each takes 96 bytes of the temporary folder, and 80 of memory.
 MOST_PACKETS = 20_000_000
-#: Bytes that a capture must have of a packet: Ethernet, IPv4, and TCP without its options.
-LEAST_CAPTURED = 54
+#: Bytes that a capture must have of a packet: Ethernet, IPv4, and TCP without its options; and
+#: those that each has at least.
+LEAST_CAPTURED, LEAST_FRAME = 54, 14
 #: Share of the packets behind the queue that may come from elsewhere.
 MOST_STRANGERS = 0.5
 #: Packets that come out before they go in, as a share of the others.
@@ -75,13 +76,15 @@ def _merge(before: Path, behind: Path, records: Path) -> None:
                 what = f"more than {MOST_PACKETS:,} packets with {behind.name}"
                 todo = f"cut both to the same time: editcap -A 'FROM' -B 'TO' {before.name} SHORT"
                 raise ConfigError(what, str(before), todo)
-            content = b"".join(packet.content[:64].ljust(64, b"\0") for _, packet in block)
+            content = b"".join(
+                packet.content[:LEAST_CAPTURED].ljust(HEAD, b"\0") for _, packet in block
+            )
             rows = np.zeros(len(block), dtype=RECORD)
             rows["event"] = [event for event, _ in block]
             rows["time_ns"] = [packet.time_ns for _, packet in block]
             rows["length"] = [packet.length for _, packet in block]
-            rows["kept"] = [min(len(packet.content), 64) for _, packet in block]
-            rows["content"] = np.frombuffer(content, dtype=np.uint8).reshape(-1, 64)
+            rows["kept"] = [min(len(packet.content), HEAD) for _, packet in block]
+            rows["content"] = np.frombuffer(content, dtype=np.uint8).reshape(-1, HEAD)
             rows.tofile(file)
 
 
@@ -92,6 +95,9 @@ def _packets(path: Path, event: int) -> Iterator[tuple[int, pcap.Packet]]:
         if packet.time_ns < last_ns:
             what = f"packet {number} is earlier than the one before it"
             raise ConfigError(what, str(path), f"sort it: reordercap {path.name} SORTED")
+        if packet.length < LEAST_FRAME:
+            what = f"packet {number} has {packet.length} bytes, which is no frame of Ethernet"
+            raise ConfigError(what, str(path), "name a whole capture")
         if len(packet.content) < min(packet.length, LEAST_CAPTURED):
             what = f"has {len(packet.content)} bytes of packet {number}, {LEAST_CAPTURED} are read"
             raise ConfigError(what, str(path), "capture more: tcpdump -s 96")
@@ -111,7 +117,7 @@ def _follow(records: Path, before: Path, behind: Path) -> tuple[Passages, Counts
         enters = chunk["event"] == ENTERED
         table["row"] = len(passages.fate) + np.cumsum(enters) - 1
         passages.passed_by.append(np.zeros(0, dtype=np.int64))
-        passages.add(flows.of(table[enters]))
+        passages.add(flows.of(table[enters]), table.loc[enters, "packet"].to_numpy())
         pending = pd.concat([pending, table.loc[enters, columns]], ignore_index=True)
         known, odd = _known(pending, table[~enters])
         strangers.update(zip(odd["packet"], odd["time_ns"], strict=True))
@@ -124,6 +130,8 @@ def _follow(records: Path, before: Path, behind: Path) -> tuple[Passages, Counts
     counts = Counts(len(passages.fate), left, len(strangers))
     if not counts.entered:
         raise ConfigError("has no packet", str(before), "name the capture before the queue first")
+    if not left + counts.strangers:
+        raise ConfigError("has no packet", str(behind), "capture where the queue's packets leave")
     if early > MOST_EARLY * max(left, 1):
         what = f"{early:,} packets come out before they go in"
         todo = "name IN first, capture one way (tcpdump -Q in, -Q out), or shift one: editcap -t"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: Most packets of all places of a run, by its rates and length. A packet has two records, and the
 #: one that answers it a third.
-MOST_PACKETS, RECORDS_BYTES = 15_000_000, 3 * 88
+MOST_PACKETS, RECORDS_BYTES = 15_000_000, 3 * 96
 FULL_BITS = 8 * 1514
 
 #: Qdiscs of one queue, in order, that drop at its head.

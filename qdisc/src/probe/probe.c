@@ -45,7 +45,7 @@
 #define PROBE_PLACES	128
 #define PROBE_MESSAGES	(256u << 10)	/* bytes of one record at most */
 #define PROBE_SNAP	128		/* bytes of a packet that are kept: all headers */
-#define PROBE_HEAD	64		/* the same of a passage */
+#define PROBE_HEAD	72		/* the same of a passage */
 #define PROBE_ROOTS	16		/* queues of an interface with several */
 #define PROBE_SLACK_NS	(3600ull * NSEC_PER_SEC)
 

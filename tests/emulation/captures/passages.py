@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from emulation.captures.counters import Totals
-from emulation.captures.packets import RECORD, SAMPLED
+from emulation.captures.packets import HEAD, RECORD, SAMPLED
 from tests.emulation.captures.made import length
 
 MS = 10**6
@@ -27,9 +27,9 @@ def records(path: Path, passages: Iterable[Passage], segment: int = 0) -> Path:
     rows = []
     for event, at_ms, packet, queued in passages:
         size = length(packet) if packet else 0
-        content = np.frombuffer(packet[:64].ljust(64, b"\0"), dtype=np.uint8)
+        content = np.frombuffer(packet[:HEAD].ljust(HEAD, b"\0"), dtype=np.uint8)
         joined = segment if segment and size > segment + 66 else 0
-        kept = min(len(packet), 64)
+        kept = min(len(packet), HEAD)
         rows.append((round(at_ms * MS), size, queued, 0, joined, event, kept, content))
     path.write_bytes(np.array(rows, dtype=RECORD).tobytes())
     return path

@@ -87,6 +87,23 @@ def test_none_overtakes_equal_ones_in_a_queue_that_keeps_their_order(tmp_path: P
         assert column(rows, "sojourn_ns", MS) == expected
 
 
+def test_a_syn_ack_that_is_sent_again_is_known_by_its_timestamp(tmp_path: Path) -> None:
+    first, again = (
+        segment(id=0, flags=0x12) + bytes.fromhex("020405b40402080a") + number.to_bytes(4, "big")
+        for number in (1, 1001)
+    )
+    passages = [
+        (ENTERED, 1, data(1), 0),
+        (ENTERED, 2, first, 1),  # dropped from the head of its flow
+        (ENTERED, 1002, again, 1),
+        (LEFT, 1011, data(1), 0),
+        (LEFT, 1012, again, 0),
+    ]
+    rows = table(tmp_path, passages, Totals(2, 1, 0, 0), "htb")
+    assert column(rows, "sojourn_ns", MS) == [1010, None, 10]
+    assert list(rows["fate"]) == ["sent", "dropped", "sent"]
+
+
 def test_a_packet_is_refused_as_it_enters_or_dropped_as_its_turn_comes(tmp_path: Path) -> None:
     passages = [
         (ENTERED, 1, data(0), 0),
@@ -184,7 +201,7 @@ def test_packets_from_nowhere_fail_the_run(tmp_path: Path) -> None:
         table(tmp_path, [(LEFT, 1, data(0), 0)], Totals(1, 0, 0, 0))
     path = tmp_path / "short"
     path.write_bytes(bytes(RECORD.itemsize + 1))
-    with pytest.raises(GuestFailure, match="89 bytes, which is not a number of records"):
+    with pytest.raises(GuestFailure, match="97 bytes, which is not a number of records"):
         list(packets.chunks(path))
 
 

@@ -82,6 +82,7 @@ def damaged(name: str, good: bytes) -> bytes:
         "disordered": good + good[24:],
         "short": good[:24] + struct.pack("<4I", 0, 0, 20, 1514) + bytes(20),
         "empty": good[:24],
+        "sparse": good[:24] + bytes(64),
     }[name]
 
 
@@ -94,6 +95,7 @@ def damaged(name: str, good: bytes) -> bytes:
         ("disordered", "packet 11 is earlier than the one before it; sort it: reordercap"),
         ("short", "has 20 bytes of packet 1, 54 are read; capture more: tcpdump -s 96"),
         ("empty", "has no packet; name the capture before the queue first"),
+        ("sparse", "packet 1 has 0 bytes, which is no frame of Ethernet; name a whole capture"),
     ],
 )
 def test_a_capture_that_cannot_be_followed(
