@@ -250,7 +250,7 @@ class Chosen(Sequence[Run]):
             (run, path)
             for run in self.all
             for path in (
-                sorted(self._record(run).parent.glob(f"seed-{run.seed:03d}{wanted.about.end()}"))
+                sorted(self._record(run).parent.glob(self._record(run).stem + wanted.about.end()))
                 if self.testbed
                 else [self.data / f"{run.id}{end}" for end in probe.files((wanted,), run).values()]
             )

@@ -186,10 +186,14 @@ def test_captures_and_outputs_become_those_of_a_run(study: StudyFolder) -> None:
             for number, packet in enumerate(sent)
         ]
         pcap.write(rows, study.folder / measured.FOLDER / CELL / name, 128)
-    put(study, "a.ping.txt", "[5.040000] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=40.0 ms\n")
+    reply = "[5.040000] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=40.0 ms\n"
+    put(study, "a.ping.txt", f"PING s1\n{reply}")
     (run,) = measured.repetitions(study, runs(study))
     numbers = packets.numbers(run)
     assert (numbers["sojourn_mean_ms"], numbers["dropped_percent"]) == (3, 0)
+    chosen = open_study(study.folder).runs("load").measured
+    assert chosen.probe("packets")["sojourn_ms"].tolist() == [3.0] * 5
+    assert chosen.rows()["rtt_ms"].tolist() == [40, 40]
     assert numbers["utilisation_percent"] == pytest.approx(100 * 5 * 1514 * 8 / (10e6 * 0.043))
     assert list(timeline.pings(run)["rtt_ms"]) == [40]
     with tarfile.open(run.provenance.with_suffix(".output.tar.gz")) as archive:
