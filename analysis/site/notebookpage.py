@@ -1,6 +1,7 @@
 """An executed notebook as a page: light, without scripts, and in the reader's light or dark."""
 
 import json
+import re
 from base64 import b64encode
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,9 @@ from analysis.site.outputs import FIGURE
 FOLDED: Final = """{% extends 'basic/index.html.j2' %}
 {% block input %}<details class="code"><summary>Code</summary>{{ super() }}</details>{% endblock %}
 """
+
+#: What may be wider than the page, and so has to be reached by keys.
+WIDE: Final = re.compile(r'<div class="(output_(?:html|svg|text|png)|input_area)')
 
 STYLES: Final = {"light": "xcode", "dark": "github-dark"}
 """Theme -> the style of Pygments that code is shown in."""
@@ -53,6 +57,7 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
     given = node.metadata.get("papermill", {}).get("parameters", {})
     for path in (value for value in given.values() if str(value).startswith("/")):
         body = body.replace(path, Path(path).name)  # of the machine that drew it
+    body = WIDE.sub(r'<div tabindex="0" class="\1', body)
     return pages.render(
         "notebook.html", "../../", here="", there=[pages.INDEX], title=title, body=Markup(body),
         colors=_colors(),
