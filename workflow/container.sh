@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the container runs: `lab` opens JupyterLab, `emulate ...` is the command of that name, options
-# are those of ./reproduce-all, anything else is a command.
+# What the container runs: `lab` opens JupyterLab, `emulate ...` is the command of that name and
+# `exec ...` its subcommand, options are those of ./reproduce-all, anything else is a command.
 set -euo pipefail
 cd /qdisc-lab
 PATH=/qdisc-lab/.venv/bin:$PATH
@@ -28,6 +28,7 @@ fi
 
 case ${1-} in
     '' | -*) exec ./reproduce-all "$@" ;;
+    exec) exec emulate "$@" ;;
     lab)
         exec jupyter lab --ip 0.0.0.0 --port 8888 --no-browser \
             --ServerApp.root_dir=/qdisc-lab --LabApp.default_url=/lab/tree/notebooks "${@:2}"

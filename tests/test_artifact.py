@@ -1,0 +1,38 @@
+"""The artifact appendix: its commands ask for what exists."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+
+import pytest
+
+from emulate.cli import build_parser
+from tests import ROOT
+
+PAGE = (ROOT / "docs/artifact.md").read_text()
+EMULATE = sorted(set(re.findall(r"(?:^|`)\.venv/bin/emulate ([^`\n]+)", PAGE, re.MULTILINE)))
+REPRODUCE = sorted(set(re.findall(r"(?:^|`)\./reproduce-all([^`\n]*)", PAGE, re.MULTILINE)))
+
+
+@pytest.mark.parametrize("words", EMULATE)
+def test_emulate_takes_it(words: str) -> None:
+    command = words.split()[0]
+    assert build_parser(command).parse_args(shlex.split(words)).command == command
+
+
+def test_there_is_a_command_of_each_kind() -> None:
+    assert {words.split()[0] for words in EMULATE} == {"claims", "exec", "verify"}
+    assert len(REPRODUCE) == 9
+
+
+@pytest.mark.parametrize("words", REPRODUCE)
+def test_reproduce_all_takes_it(words: str) -> None:
+    """An option that is unknown, or names what is not there, ends it before the last one counts."""
+    command = [*shlex.split(f"./reproduce-all{words}"), "--help"]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True).returncode == 0
+    names = re.findall(r"--figure (\S+)/(\S+)", words)
+    assert all((ROOT / f"studies/{study}/figures/{name}.yaml").is_file() for study, name in names)
+    studies = re.findall(r"--study (\S+)", words)
+    assert all((ROOT / f"studies/{study}/study.yaml").is_file() for study in studies)
