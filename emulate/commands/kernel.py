@@ -42,7 +42,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     fetch = actions.add_parser("fetch", help="use a kernel that somebody else has built and packed")
     fetch.add_argument("place", metavar="URL|FILE", help="where the packed kernel is")
     fetch.add_argument(
-        "--sha256", required=True, help="of the file, from somebody whom you trust as its builder"
+        "--sha256",
+        help="of the file, from somebody whom you trust as its builder (default: of KERNEL.toml)",
     )
     listing = actions.add_parser("list", help="kernels in the cache")
     listing.add_argument("--json", action="store_true", help="print what went into each")

@@ -2,8 +2,8 @@
 
 `pack` writes the same bytes for the same kernel, wherever that was built; so whoever has built it,
 too, can say whether an archive is right. `fetch` cannot: only a build shows what a recipe gives. It
-takes the digest of the archive from its user, and checks itself that the kernel in it has today's
-recipe and a known source.
+takes the digest of the archive from its user or KERNEL.toml, and checks itself that the kernel in
+it has today's recipe and a known source.
 """
 
 from __future__ import annotations
@@ -91,24 +91,26 @@ def _add(tar: tarfile.TarFile, path: Path, name: str) -> None:
 
 def fetch(
     place: str,
-    expected: str,
+    expected: str | None = None,
     cache: Path | None = None,
     folder: Path = recipes.RECIPE_DIR,
 ) -> Kernel:
     """Return the kernel of the archive at `place`, a path or an address, from the cache.
 
     Raises `KernelBuildError`, and leaves the cache as it was, where the archive cannot be had, does
-    not have the `expected` SHA-256, holds anything but the files of a kernel, or a kernel that is
-    not of the recipe in `folder`.
+    not have the `expected` SHA-256, by default one of KERNEL.toml, holds anything but the files of
+    a kernel, or a kernel that is not of the recipe in `folder`.
     """
     cache = cache or cache_dir("kernel")
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as scratch:
         archive, result = Path(scratch) / "archive", Path(scratch) / "result"
         _copy(place, archive)
         digest = sha256(archive)
-        if digest != expected.lower():
+        wanted = (expected.lower(),) if expected else recipes.packed(folder)
+        if digest not in wanted:
             todo = "take the file whose digest you were given"
-            raise KernelBuildError(f"has the SHA-256 {digest}, not {expected}", place, todo)
+            what = f"has the SHA-256 {digest}, not {expected or 'one of KERNEL.toml'}"
+            raise KernelBuildError(what, place, todo)
         try:
             _unpack(archive, result)
             record = _record(result, folder)

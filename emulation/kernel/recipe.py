@@ -229,6 +229,11 @@ def all_series(folder: Path = RECIPE_DIR) -> tuple[str, ...]:
     return tuple(_table(folder)["series"])
 
 
+def packed(folder: Path = RECIPE_DIR) -> tuple[str, ...]:
+    """Return the SHA-256 of the packed kernels that KERNEL.toml knows."""
+    return tuple(row["packed"] for row in _table(folder)["series"].values() if "packed" in row)
+
+
 def load(series: str, folder: Path = RECIPE_DIR) -> Recipe:
     """Return the recipe for `series` (`6.12`) in `folder`; raise `KernelBuildError` if faulty."""
     parse_series(series)

@@ -121,6 +121,18 @@ def test_packed_and_fetched_it_is_the_same_kernel(
     assert [path.name for path in cache.iterdir() if path.is_dir()] == [built.digest]
 
 
+def test_without_a_digest_that_of_the_recipe_is_wanted(
+    built: kernel.Kernel, tmp_path: Path, cache: Path, recipe_dir: Path
+) -> None:
+    file = tmp_path / "kernel.tar.xz"
+    digest = archive.pack(built, file)
+    with pytest.raises(KernelBuildError, match=r"has the SHA-256 \w+, not one of KERNEL.toml"):
+        archive.fetch(str(file), None, cache, recipe_dir)
+    with (recipe_dir / "KERNEL.toml").open("a") as table:
+        table.write(f'packed = "{digest}"\n')
+    assert archive.fetch(str(file), None, cache, recipe_dir).digest == built.digest
+
+
 def test_a_damaged_kernel_is_not_packed(built: kernel.Kernel, tmp_path: Path) -> None:
     built.path.chmod(0o755)
     built.path.write_bytes(b"other")
