@@ -92,7 +92,7 @@ def is_installed() -> bool:
 
 
 def pack(folder: Path, file: Path) -> None:
-    """Write what is in `folder` into the archive `file`: the same bytes for the same content."""
+    """Write what is in `folder` into the archive `file`: same files and times, same bytes."""
     with (
         lzma.open(file, "wb", preset=9) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
@@ -101,7 +101,10 @@ def pack(folder: Path, file: Path) -> None:
             member = tar.gettarinfo(path, str(path.relative_to(folder)))
             if member.islnk():  # to another name of it: packed twice
                 member.type, member.size = tarfile.REGTYPE, path.stat().st_size
-            member.uid = member.gid = member.mtime = 0
+            member.uid = member.gid = 0
+            member.mtime = int(
+                path.lstat().st_mtime
+            )  # a guest's programs see it: runs depend on it
             member.uname = member.gname = ""
             member.mode |= 0o200 if member.isdir() else 0
             if member.isreg():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         folder = tmp_path / "site" / bundle.PACKAGE
         folder.mkdir(parents=True)
         (folder / "__init__.py").touch()
+        os.utime(content / "usr/program", (1000, 1000))
         file = folder / "one.tar.xz"
         bundle.pack(content, file)
         row = {"file": file.name, "sha256": sha256(file)}
@@ -62,6 +64,7 @@ def test_what_is_unpacked_is_sealed_and_as_it_was(install: Install, tmp_path: Pa
     entry.install(place)
     assert seal.is_intact(place)
     assert (place / "link").read_text() == "text"
+    assert (place / "usr/program").stat().st_mtime == 1000  # runs depend on times, too
     assert (place / "usr/program").stat().st_mode & 0o777 == 0o555
     assert sorted(path.name for path in place.parent.iterdir()) == ["0123", "0123.seal"]
     assert bundle.entry("rootfs", "4567") is None
@@ -74,6 +77,10 @@ def test_the_same_content_gives_the_same_bytes(install: Install, tmp_path: Path)
     (copy / "link").symlink_to("usr/program")
     (copy / "usr/program").write_text("text")
     (copy / "usr/program").chmod(0o755)
+    for path in (copy / "usr", copy / "usr/program", copy / "link"):
+        original = tmp_path / "content" / path.relative_to(copy)
+        time = original.lstat().st_mtime
+        os.utime(path, (time, time), follow_symlinks=False)
     bundle.pack(copy, tmp_path / "second.tar.xz")
     assert (tmp_path / "second.tar.xz").read_bytes() == first.read_bytes()
 
