@@ -49,6 +49,9 @@ PROFILE_FLAGS = (
     *("-Wno-missing-profile", "-Wno-coverage-mismatch"),
 )
 
+#: What Kconfig looks for, and writes into the kernel where it is there: no build finds these.
+_HIDDEN = ("rustc", "bindgen", "pahole")
+
 #: Environment variables that a build gets; the user's CFLAGS or MAKEFLAGS would change it.
 _ENVIRONMENT = ("HOME", "PATH")
 
@@ -235,6 +238,16 @@ def reach(folder: Path, *runs: Path) -> confine.Reach:
     )
 
 
+def _hidden(log: Path) -> Path:
+    """Return a folder beside the `log` of programs that fail, in place of the machine's own."""
+    folder = log.with_name("hidden")
+    folder.mkdir(exist_ok=True)
+    for name in _HIDDEN:
+        (folder / name).write_text("#!/bin/sh\nexit 127\n")
+        (folder / name).chmod(0o755)
+    return folder
+
+
 def run(
     command: list[str],
     folder: Path,
@@ -248,6 +261,8 @@ def run(
     the host. It gets only a few environment variables.
     """
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    if reach is None:  # modules are built without Kconfig
+        environment["PATH"] = f"{_hidden(log)}:{environment.get('PATH', os.defpath)}"
     environment["TMPDIR"] = str(folder)  # so that what a killed compiler leaves goes with it
     if reach is not None:
         environment["HOME"] = str(folder)

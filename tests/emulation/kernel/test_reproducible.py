@@ -8,9 +8,20 @@ from pathlib import Path
 import pytest
 
 from emulation.host.cache import cache_dir
-from emulation.kernel import archive, builder, recipe
+from emulation.kernel import archive, builder, make, recipe
 
 VARIABLE = "QDISC_LAB_SLOW"
+
+
+def test_a_build_does_not_see_what_kconfig_would_write_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/rustc").write_text("#!/bin/sh\necho rustc 1.95.0\n")
+    (tmp_path / "bin/rustc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    command = ["sh", "-c", "rustc --version"]
+    assert make.run(command, tmp_path, tmp_path / "build.log") == 127
 
 
 @pytest.mark.slow
