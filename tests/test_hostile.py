@@ -24,6 +24,7 @@ from emulation.errors import ConfigError, DamagedData, printable
 from emulation.model import sysctls
 from emulation.study.source import MOST_TEXT, Source
 from studies.khademi2013.captures import table
+from tests import studyfile
 from tests.data.synthetic_results import write_data, write_results
 from tests.fuzz import READERS, fuzz
 
@@ -160,36 +161,21 @@ def test_settings_are_those_of_the_network(name: str, value: str, refusal: Refus
         f"{{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s, {settings}}}",
         f"{{kind: nodes, nodes: {{a: {{{settings}}}, b: {{}}}}, links: [{{from: a, to: b}}]}}",
     ):
-        (line, *_) = refusal(_study(rig))
+        (line, *_) = refusal(studyfile.text(rig))
         assert "setting" in line or "cannot be printed" in line
 
 
-def _study(rig: str, sweep: str = "{link: [10/1], qdisc: [codel], cc: [cubic]}") -> str:
-    return f"""\
-format: 1
-study: mine
-title: A study
-rig: {rig}
-experiments:
-  first:
-    title: First
-    traffic: {{kind: flent, test: rrul_be, length: 10 s, step: 200 ms, start_jitter: 50 ms}}
-    sweep: {sweep}
-"""
-
-
 def test_a_merge_may_replace_a_longer_list(refusal: Refusal) -> None:
-    rig = "{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s}"
     whole = "&all {link: [10/1], qdisc: [codel, pie, fq_codel], cc: [cubic]}"
     sweep = f"[{whole}, {{<<: *all, qdisc: [pie]}}, {{<<: *all, qdisc: [nothing]}}]"
-    (line,) = refusal(_study(rig, sweep))
+    (line,) = refusal(studyfile.text(sweep=sweep))
     assert "unknown qdisc 'nothing'" in line
 
 
 def test_other_settings_are_pointed_out(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rig = "{{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s, sysctls: {{net.ipv4.{}: 1}}}}"
     for name, notes in (("tcp_ecn", 0), ("tcp_gso", 0), ("igmp_qrv", 1)):
-        (study / "study.yaml").write_text(_study(rig.format(name)))
+        (study / "study.yaml").write_text(studyfile.text(rig.format(name)))
         assert main(["check", str(study)]) == 0
         assert capsys.readouterr().err.count("none of the settings") == notes
 
@@ -204,12 +190,12 @@ def test_sweeps_have_an_end(refusal: Refusal) -> None:
         f"{{link: [10/1], qdisc: [codel], cc: [cubic], rig.base_rtt: [{values}], "
         f"qdisc.target: [{values}]}}"
     )
-    (line,) = refusal(_study("{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s}", sweep))
+    (line,) = refusal(studyfile.text(sweep=sweep))
     assert "has 14161 points, more than 10000" in line
 
 
 def test_a_key_may_be_called_as_the_kind_beside_it(refusal: Refusal) -> None:
-    text = _study("{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s}")
+    text = studyfile.text()
     lines = refusal(f"{text}kind: nodes\nnodes: 1\n")
     assert [line.partition(";")[0] for line in lines] == [
         "10: kind: unknown key 'kind'",
@@ -222,7 +208,7 @@ def test_a_key_may_be_called_as_the_kind_beside_it(refusal: Refusal) -> None:
 
 
 def test_addresses_lead_to_pages(refusal: Refusal) -> None:
-    text = _study("{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s}")
+    text = studyfile.text()
     (line,) = refusal(text.replace("title: A", "address: javascript:alert(1)\ntitle: A", 1))
     assert "is not the address of a page" in line
 

@@ -12,22 +12,16 @@ from emulation.config.explore import Choice, qdiscs
 from emulation.config.job import job_of
 from emulation.errors import ConfigError
 from emulation.model.units import Duration, Rate
+from tests import studyfile
 
-NODES = """\
-format: 1
-study: mine
-title: A study
-rig:
+NODES = studyfile.text(
+    rig="""
   kind: nodes
   nodes: {client: {}, server: {}}
   links:
-    - {from: client, to: server, there: {rate: up, queue: tested}, back: {delay: 20 ms}}
-experiments:
-  first:
-    title: First
-    traffic: {kind: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}
-    sweep: {link: [10/10], qdisc: [fq_codel], cc: cubic}
-"""
+    - {from: client, to: server, there: {rate: up, queue: tested}, back: {delay: 20 ms}}""",
+    sweep="{link: [10/10], qdisc: [fq_codel], cc: cubic}",
+)
 
 
 RRUL = "gbw2015/rrul"

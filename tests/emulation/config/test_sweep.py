@@ -19,25 +19,21 @@ from emulation.model.axis import Value
 from emulation.model.run import Experiment, Run
 from emulation.model.units import Duration, Packets, Rate, Size
 from emulation.runs.run import paths
+from tests import studyfile
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
 
-STUDY = """\
-format: 1
-study: mine
-title: A study
+STUDY = studyfile.text(
+    rig="{base_rtt: 50 ms, edge_rate: 1 Gbit/s}",
+    sweep="SWEEP",
+    more="""\
 axes:
   rtt: {sets: rig.base_rtt}
   target: {sets: qdisc.target}
   load: {values: {light: {traffic.test: tcp_1up}, heavy: {traffic.test: tcp_nup, memory: 256 MiB}}}
-rig: {base_rtt: 50 ms, edge_rate: 1 Gbit/s}
-experiments:
-  first:
-    title: First
-    traffic: {kind: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}
-    sweep: SWEEP
-"""
+""",
+)
 LINE = 13  # of the sweep
 PLAIN = "{link: [10/1], qdisc: [codel], cc: cubic}"
 

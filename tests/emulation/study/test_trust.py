@@ -17,6 +17,7 @@ from emulation.config.catalogue import experiment, load
 from emulation.errors import ConfigError
 from emulation.runs import run as running
 from emulation.study import studies, template, trust
+from tests import studyfile
 
 RIG = """\
 from pathlib import Path
@@ -24,19 +25,6 @@ Path({mark!r}).touch()
 def rig(link, queues):
     raise RuntimeError("is built")
 """
-STUDY = """\
-format: 1
-study: mine
-title: A study
-rig: {{kind: {rig}}}
-experiments:
-  first:
-    title: First
-    traffic: {traffic}
-    sweep: {{link: [10/1], qdisc: [codel], cc: [cubic]}}
-"""
-DAISY = "daisy_chain, base_rtt: 10 ms, edge_rate: 1 Gbit/s"
-FLENT = "{kind: flent, test: rrul_be, length: 10 s, step: 200 ms, start_jitter: 50 ms}"
 COMMAND = """
       kind: programs
       length: 10 s
@@ -53,8 +41,8 @@ def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def write(study: Path, tmp_path: Path) -> Write:
-    def made(rig: str = DAISY, traffic: str = FLENT, code: bool = False) -> Path:
-        (study / "study.yaml").write_text(STUDY.format(rig=rig, traffic=traffic))
+    def made(rig: str = studyfile.DAISY, traffic: str = studyfile.RRUL, code: bool = False) -> Path:
+        (study / "study.yaml").write_text(studyfile.text(rig, traffic))
         if code:
             (study / "rigs.py").write_text(RIG.format(mark=str(tmp_path / "ran")))
         return study
@@ -93,7 +81,7 @@ def test_what_a_new_study_becomes_is_its_users(tmp_path: Path) -> None:
 def test_rigs_are_not_executed_before_somebody_agrees(
     command: str, write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = write(rig="python, function: rig", code=True)
+    folder = write(rig="{kind: python, function: rig}", code=True)
     assert main([command, str(folder)]) == ConfigError.exit_status
     said = capsys.readouterr().err
     assert "executes on this computer: rigs.py (Python, when the study is read), not yet" in said

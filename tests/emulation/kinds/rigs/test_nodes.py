@@ -12,15 +12,13 @@ from emulation.model.egress import Delay, Shaper
 from emulation.model.run import Experiment
 from emulation.model.topology import Route
 from emulation.model.units import Duration, Rate, Size
+from tests import studyfile
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
 
-STUDY = """\
-format: 1
-study: mine
-title: A study
-rig:
+STUDY = studyfile.text(
+    rig="""
   kind: nodes
   nodes:
     client: {}
@@ -35,13 +33,8 @@ rig:
       there: {rate: up, queue: tested}
       back: {delay: 20 ms}
     - {from: s1, to: server, back: {rate: 5 Mbit/s, queue: {kind: fq_codel}}}
-    - {from: s1, to: other}
-experiments:
-  first:
-    title: First
-    traffic: {kind: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}
-    sweep: {link: [10/1], qdisc: [codel], cc: cubic}
-"""
+    - {from: s1, to: other}"""
+)
 
 
 def changed(old: str, new: str) -> str:

@@ -11,6 +11,7 @@ from emulation.config.catalogue import select
 from emulation.config.job import job_of
 from emulation.model.run import Experiment
 from emulation.study import studies
+from tests import studyfile
 
 for name in ("khademi2013", "testbed"):  # whose traffic is used here
     kinds.add(studies.shipped()[name])
@@ -18,24 +19,13 @@ for name in ("khademi2013", "testbed"):  # whose traffic is used here
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
 
-STUDY = """\
-format: 1
-study: mine
-title: A study
-rig: RIG
-experiments:
-  first:
-    title: First
-    traffic: TRAFFIC
-    sweep: SWEEP
-"""
 SATURATION = "{kind: saturation, set: single, length: 5 s}"
 
 
 def study(
     rig: str = "{kind: none}", traffic: str = SATURATION, sweep: str = "{memory: 192 MiB}"
 ) -> str:
-    return STUDY.replace("RIG", rig).replace("TRAFFIC", traffic).replace("SWEEP", sweep)
+    return studyfile.text(rig, traffic, sweep)
 
 
 def test_traffic_that_builds_its_own_is_all_of_the_job(first_of: Read) -> None:

@@ -12,25 +12,19 @@ from emulation.config.job import job_of
 from emulation.errors import ConfigError
 from emulation.model.run import Experiment
 from emulation.model.units import Duration
+from tests import studyfile
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
 
-STUDY = """\
-format: 1
-study: mine
-title: A study
-rig:
+STUDY = studyfile.text(
+    rig="""
   kind: python
   function: pair
-  parameters: {delay: 10 ms}
-experiments:
-  first:
-    title: First
-    traffic:
-      {kind: flent, test: x, length: 2 s, step: 1 s, start_jitter: 1 ms, client: a, server: b}
-    sweep: {link: [10/1], qdisc: [codel], cc: cubic}
-"""
+  parameters: {delay: 10 ms}""",
+    traffic="""
+      {kind: flent, test: x, length: 2 s, step: 1 s, start_jitter: 1 ms, client: a, server: b}""",
+)
 RIGS = """\
 from emulation.model.topology import Delay, Node, Port, Shaper, Topology, Wire
 from emulation.model.units import Duration, Packets, Size

@@ -24,6 +24,7 @@ from emulation.model.run import Experiment
 from emulation.model.topology import Link, Topology
 from emulation.model.tree import Attached, Curve, Tree, TreeClass
 from emulation.model.units import Duration, Packets, Rate
+from tests import studyfile
 
 FILTER = "protocol ip prio 1 u32 match ip tos 0xb8 0xfc flowid 1:10"
 FILE = """
@@ -80,17 +81,7 @@ links:
       ingress:
         - {qdisc: {kind: cake, options: {bandwidth: 5 Mbit/s, ingress: true}}, handle: "1:"}
 """
-STUDY = """\
-format: 1
-study: mine
-title: A study
-rig:{rig}
-experiments:
-  first:
-    title: First
-    traffic: {{kind: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}}
-    sweep: {{link: [10/1], qdisc: [codel], cc: cubic}}
-"""
+STUDY = studyfile.text(rig="\n" + textwrap.indent(FILE, "  "))
 LINK = Link("5/10", Rate(5 * 10**6), Rate(10**7))
 TESTED = Qdisc("mine", "codel", (("limit", Packets(99)),))
 
@@ -217,16 +208,14 @@ def test_a_tree_is_instead_of_a_rate_and_what_arrives_comes_with_a_tree() -> Non
 def test_a_fault_in_a_tree_is_named_at_its_place(
     refusal: Callable[[str], list[str]], old: str, new: str, what: str
 ) -> None:
-    text = STUDY.format(rig=textwrap.indent(FILE, "  "))
-    assert text.count(old) == 1
-    (line, *_) = refusal(text.replace(old, new))
+    assert STUDY.count(old) == 1
+    (line, *_) = refusal(STUDY.replace(old, new))
     assert what in line
 
 
 def test_an_axis_that_breaks_a_tree_is_named(refusal: Callable[[str], list[str]]) -> None:
     path = "rig.links.0.there.tree.2.parent"
-    text = STUDY.format(rig=textwrap.indent(FILE, "  "))
-    text = text.replace("experiments:", f"axes: {{inside: {{sets: {path}}}}}\nexperiments:", 1)
+    text = STUDY.replace("experiments:", f"axes: {{inside: {{sets: {path}}}}}\nexperiments:", 1)
     text = text.replace("sweep: {", 'sweep: {inside: ["1:1", "1:9"], ', 1)
     told = "\n".join(refusal(text.replace("rrul_be,", "rrul_be, client: h1, server: h2,")))
     assert "sweep.inside[1]: rig.links[0].there.tree: class 1:10: its parent 1:9 does not" in told

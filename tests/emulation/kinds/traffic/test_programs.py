@@ -21,19 +21,13 @@ from emulation.machine import vm
 from emulation.machine.layer import Layer
 from emulation.model.run import Experiment, Run
 from emulation.runs.run import warnings_of
+from tests import studyfile
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]
 
-STUDY = """\
-format: 1
-study: mine
-title: A study
-rig: {kind: daisy_chain, base_rtt: 50 ms, edge_rate: 1 Gbit/s}
-experiments:
-  first:
-    title: First
-    traffic:
+STUDY = studyfile.text(
+    traffic="""
       kind: programs
       length: 10 s
       files: [sender.py]
@@ -50,9 +44,8 @@ experiments:
           after: {udp: 9000, on: server}
           keeps: ["*.csv"]
         - {kind: iperf3, from: client, to: server, options: [-P, 4]}
-        - {kind: command, name: last, node: client, command: [ls], after: {program: iperf3}}
-    sweep: {link: [10/1], qdisc: [codel], cc: cubic}
-"""
+        - {kind: command, name: last, node: client, command: [ls], after: {program: iperf3}}"""
+)
 
 
 @pytest.fixture
