@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 MOST_PACKETS, RECORDS_BYTES = 15_000_000, 3 * 96
 FULL_BITS = 8 * 1514
 
-#: Qdiscs of one queue, in order, that drop at its head.
-FIFO_FROM_HEAD = ("codel", "pfifo_head_drop")
-
 #: Ends of the names of columns that count marks, in the series of qdiscs.
 _MARKS = r"_(?:ecn_mark|ce_mark|marked|ecn_marked_packets)$"
 
@@ -91,7 +88,7 @@ def write(run: Run, place: Place, records: Path, samples: pd.DataFrame) -> Path:
     here = port(run, place)
     (root,) = (each.qdisc.kind for each in here.egress.attached() if each.parent == "root")
     last = counters.totals(at_end)
-    fifo = here.egress.attached()[-1].qdisc.kind in FIFO_FROM_HEAD
+    fifo = here.egress.attached()[-1].qdisc.about.drops_at_head
     passages = packets.follow(records, _totals(samples, place), last, root, place, fifo=fifo)
     rate = getattr(here.egress, "rate", None)
     about = {"node": here.node, "interface": here.interface}

@@ -137,6 +137,7 @@ class QdiscKind:
     parts: Mapping[str, float] = field(default_factory=dict)  # column -> parts of a whole
     decode: Callable[[bytes], Iterator[tuple[str, int]]] | None = None
     look: Look | None = None
+    drops_at_head: bool = False  # it is one queue, in order, and drops the oldest packet
     needs_plugin: bool = False  # the guest's tc does not know it: `qdisc/src/<name>` has a plugin
     linux: str = ""  # the file of Linux with a module, for kernels that do not have it built in
     read_back: ReadBack | None = None  # None: times are in us and nothing else is converted

@@ -23,4 +23,5 @@ KIND = QdiscKind(
         *(("dropping", "u4"), ("ce_mark", "u4")),
     ),
     look=Look("#0072B2", "#4aa3dd", "D", ()),
+    drops_at_head=True,
 )

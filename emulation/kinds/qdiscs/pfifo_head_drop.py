@@ -3,4 +3,4 @@
 from emulation.kinds.qdiscs.base import QdiscKind
 from emulation.model.units import Packets
 
-KIND = QdiscKind("pfifo_head_drop", {"limit": Packets})
+KIND = QdiscKind("pfifo_head_drop", {"limit": Packets}, drops_at_head=True)
