@@ -22,7 +22,6 @@ from emulation.model.qdisc import Qdisc
 from emulation.model.run import Point
 from emulation.model.units import Duration, Packets, Size, UnitError
 
-ETHERNET_MTU: Final = "1500 B"
 OF_INTERFACE: Final = ("pfifo_fast", "pfifo")  # whose limit is that of the interface
 FRAME_BYTES: Final = 1514  # of Ethernet, without its checksum: what a queue in bytes is counted in
 
@@ -38,20 +37,18 @@ def axes(run: RunFile) -> dict[str, str]:
     """Return the axes of a run.
 
     `link`, `qdisc` and `cc`, as its id has them; what its sweep varies, as `flows` or `target`;
-    `base_rtt` and `mtu`; `algorithm`, `limit`, `ecn` and, where the algorithm has them, `target`
+    `base_rtt`; `algorithm`, `limit`, `ecn` and, where the algorithm has them, `target`
     and `interval`, its update interval included. Raises DataError for a run of a point that its
     study does not have.
     """
     study = study_at(run.paper)
     point = _point(study, run)
     varied = dict(point.axes)
-    mtu = getattr(point.rig, "mtu", None)
     return {
         **_said(study).get(varied.get("qdisc", ""), {}),
         "base_rtt": str(point.rig.base_rtts[0]) if point.rig.base_rtts else "",
         **varied,
         **(_algorithm(point.up) if point.queues else {}),
-        "mtu": str(mtu) if mtu else ETHERNET_MTU,
         "link": point.link.name,
         "qdisc": run.qdisc,
         "cc": run.cc,

@@ -1,7 +1,7 @@
 """Captures, decoded to a table with one row per packet.
 
 A capture is a gzipped pcap file or, where every packet of a run is followed, the frames of the
-packet ring as the kernel filled it (`emulation.guest.iperf_frames`): 128 bytes each, the kernel's
+packet ring as the kernel filled it: 128 bytes each, the kernel's
 header (struct tpacket2_hdr, linux/if_packet.h) and the first bytes of the packet.
 """
 

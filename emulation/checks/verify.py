@@ -314,9 +314,18 @@ def _judge_reduced(
 
 def tables(run: Shipped) -> list[tuple[str, str]]:
     """Return (probe, text) of the tables that probes left with a run."""
-    written = (name for name, kind in KINDS.items() if kind.write is not None)
-    paths = ((kind, run.beside(f".{kind}.csv")) for kind in written)
-    return [(kind, path.read_text()) for kind, path in paths if path.exists()]
+    kinds = [kind for kind in KINDS.values() if kind.write is not None]
+    paths = ((kind.name, run.beside(kind.end())) for kind in kinds)
+    return [(name, _text(path)) for name, path in paths if path.exists()]
+
+
+def _text(table: Path) -> str:
+    """Return the content of a table as CSV: the bytes of Parquet depend on the library, too."""
+    if table.suffix == ".csv":
+        return table.read_text()
+    import pandas as pd  # takes a second to import
+
+    return pd.read_parquet(table).to_csv(index=False)
 
 
 def same_packets(old: Shipped, new: Shipped) -> bool:

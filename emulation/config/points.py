@@ -39,13 +39,12 @@ _CONTROL = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def context_of(file: StudyFile, folder: FilePath) -> dict[str, Any]:
-    """Return what rigs and traffic name of their study: its WiFi links, loads and folder."""
+    """Return what rigs and traffic name of their study: its WiFi links and folder."""
     return {
         "wifi": {
             key: Wifi(key, options(link.access_point), tuple(map(options, link.stations)))
             for key, link in file.wifi.items()
         },
-        "loads": {key: load.load(key) for key, load in file.loads.items()},
         "folder": folder,
     }
 

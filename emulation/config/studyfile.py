@@ -26,7 +26,6 @@ from emulation.errors import ConfigError
 from emulation.kernel import recipe
 from emulation.kinds import qdiscs
 from emulation.kinds.probes.probe import Probe
-from emulation.kinds.traffic.mix import LoadSection
 from emulation.model.era import NAMES as SWITCHES, switches
 from emulation.model.units import Duration, Option, Packets, Rate, Size, UnitError
 from emulation.model.wifi import flaws as wifi_flaws
@@ -345,7 +344,6 @@ class StudyFile(Section):
     qdiscs: dict[Name, QdiscSection] = Field(default_factory=dict)
     controls: dict[Name, ControlSection] = Field(default_factory=dict)
     wifi: dict[Name, WifiSection] = Field(default_factory=dict)
-    loads: dict[Name, LoadSection] = Field(default_factory=dict)
     axes: dict[Name, AxisSection] = Field(default_factory=dict)
     rig: dict[str, Any] = Field(default_factory=dict)  # of every experiment
     memory: Memory | None = None

@@ -129,7 +129,10 @@ def execute(
             with scratch.reading():
                 qdiscs = json.loads((out / "qdiscs.json").read_text()) if nodes else {}
                 ending.notes.extend(remarks.of_counters(qdiscs))
-                entries = provenance.record(run, identity, kernel, ending, qdiscs, *files)
+                ports = run.rig.counted(run.topology)
+                names = {f"{port.node} {port.interface}" for port in ports}
+                counters = {name: of for name, of in qdiscs.items() if name in names}
+                entries = provenance.record(run, identity, kernel, ending, counters, *files)
                 entries |= {"warnings": warnings} if warnings else {}
                 entries |= {"probes": list(map(str, probes))} if probes else {}
                 entries |= run.traffic.record(run, out, ending.steps, qdiscs)

@@ -50,12 +50,13 @@ class ProbeKind:
     #: Of a series, which has the name of its recording: adds a row, from a message of netlink, of a
     #: place: (time, node, interface).
     add: Callable[[Rows, tuple[Any, ...], bytes], None] | None = None
-    #: Writes a table (CSV) of a run, from the table of the packets at a place.
+    #: Writes a table of a run, from the table of the packets at a place; of several places in turn.
     write: Callable[[Run, Place, Path, Path], None] | None = None
+    table: str = "csv"  # how the name of that table ends
 
     def end(self, at: str = "*.*") -> str:
         """Return how the name of its file ends, after that of the run; `at` is node.interface."""
         if self.write is not None:
-            return f".{self.name}.csv"
+            return f".{self.name}.{self.table}"
         end = "pcap.gz" if self.recording == CAPTURE else f"{self.name}.parquet"
         return f".{at}.{end}" if self.recording in (CAPTURE, QUEUE) else f".{end}"

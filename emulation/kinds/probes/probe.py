@@ -236,7 +236,7 @@ def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
             table = queue.write(run, where, records, series[QUEUE])
             for probe in probes:
                 if probe.about.write is not None and place in probe.places(run):
-                    probe.about.write(run, where, table, out / f"probe.{probe.kind}.csv")
+                    probe.about.write(run, where, table, out / f"probe{probe.about.end()}")
             records.unlink()
 
 

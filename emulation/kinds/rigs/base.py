@@ -18,7 +18,7 @@ from pydantic import (
 from emulation.model import era as eras
 from emulation.model.qdisc import Qdisc
 from emulation.model.sysctls import CONTROL
-from emulation.model.topology import Link, Topology
+from emulation.model.topology import Link, Port, Topology
 from emulation.model.units import Duration, Rate
 from emulation.model.wifi import Wifi
 from emulation.study.schema import Flaw, Flaws, Section, Settings, Sysctls, unknown
@@ -117,6 +117,10 @@ class RigSection(Section):
     def node_sysctls(self) -> Mapping[str, Mapping[str, str]]:
         """Map nodes to settings of their own, which override those of all hosts."""
         return {name: dict(settings) for name, settings in self.hosts}
+
+    def counted(self, topology: Topology) -> tuple[Port, ...]:
+        """Return the ports whose counters the provenance of a run keeps."""
+        return tuple(topology.ports())
 
     @property
     def tested(self) -> bool:

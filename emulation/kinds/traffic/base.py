@@ -19,8 +19,6 @@ from emulation.study.schema import Flaws, Length, Section, Span, TestName
 if TYPE_CHECKING:
     from emulation.model.run import Run
 
-KNOWN_NEIGHBOUR_MS = "36000000"  # no run is that long
-
 
 class TrafficSection(Section):
     """The traffic of a study file. A kind of traffic is a subclass, with its `kind`."""
@@ -125,24 +123,3 @@ class TrafficSection(Section):
     def parameters(self) -> dict[str, str]:
         """Map files of the guest's kernel to the text written to them before the rig is built."""
         return {}
-
-
-def sysctls_of_pairs(run: Run, topology: Topology) -> dict[str, dict[str, str]]:
-    """Map each node to its settings: those of hosts, and one that prevents ARP during the load.
-
-    Its requests would enter the queue under test.
-    """
-    hosts = (host for pair in topology.pairs for host in pair)
-    sysctls = {host: run.sysctls(host) for host in hosts}
-    for port in topology.ports():
-        if port.address:
-            name = f"net.ipv4.neigh.{port.interface}.base_reachable_time_ms"
-            sysctls.setdefault(port.node, {})[name] = KNOWN_NEIGHBOUR_MS
-    return sysctls
-
-
-def need_pairs(kind: str, topology: Topology) -> None:
-    """Raise `Flaws` where a rig has no senders and receivers."""
-    if not topology.pairs:
-        what = f"'{kind}' sends between the pairs of a rig, '{topology.name}' has none"
-        raise Flaws((("kind",), what, "write 'kind: flent', or choose a rig with pairs: dumbbell"))

@@ -32,8 +32,12 @@ With `rig: {kind: none}` a command has no `node`: it runs outside of all nodes, 
 script that makes its own.
 
 In a word of a command `{server}` is the address of the node `server`, `{server.eth1}` that of one
-of its ports, `{seed}` the run's seed and `{length_s}` the length of the load in seconds. Output and
-files are stored as `.output.tar.gz` next to the data; lines of JSON become rows of
+of its ports, `{node}` the name of the program's own node, `{seed}` the run's seed and `{length_s}`
+the length of the load in seconds. The traffic can name `words` of its own, e.g.
+`words: {size: 500, load: [light, heavy]}`: of a list the repetitions take one each, in turn. A
+command with a list of nodes is a program on each of them, whose name ends in that of its node.
+
+Output and files are stored as `.output.tar.gz` next to the data; lines of JSON become rows of
 `.rows.jsonl.gz`, and their numbers become series of the data where they have a `time_s`.
 """
 
@@ -41,6 +45,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -52,6 +57,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainValidator,
+    WithJsonSchema,
     model_validator,
 )
 
@@ -72,6 +78,7 @@ from emulation.study.schema import (
     Span,
     StudySection,
     TestName,
+    refuse,
     unknown,
 )
 
@@ -84,7 +91,7 @@ GRACE_S = 60.0
 #: Ports that servers listen on before their clients start.
 IPERF_PORT, IPERF3_PORT, NETPERF_PORT, IRTT_PORT = 5001, 5201, 12865, 2112
 
-WORDS = ("seed", "length_s")  # in braces in a command, like the names of nodes
+WORDS = ("seed", "length_s", "node")  # in braces in a command, like the names of nodes
 NO_JITTER = Duration(1)  # programs start at the times written
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of the environment
@@ -162,7 +169,7 @@ class CommandSection(Section):
 
     kind: Literal["command"] = "command"
     name: Name | None = None  # of its output; by default that of the program
-    node: str | None = None  # None: outside of all nodes, where the rig has none
+    node: str | list[str] | None = None  # None: outside of all nodes, where the rig has none
     command: Words = Field(min_length=1)
     environment: Variables = ()
     start: Start = Duration(0)
@@ -172,8 +179,12 @@ class CommandSection(Section):
     keeps: list[Inside] = Field(default_factory=list)
 
     def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """Yield the command itself."""
-        yield self
+        """Yield the command itself, or that of each of its nodes."""
+        if not isinstance(self.node, list):
+            yield self
+            return
+        for node in self.node:
+            yield self.model_copy(update={"name": f"{_name(self)}_{node}".lower(), "node": node})
 
 
 class ClientSection(Section):
@@ -313,6 +324,38 @@ Program = Annotated[
 ]
 
 
+def _turns(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return words with their values, each of which the repetitions take in turn."""
+    if isinstance(value, tuple):  # read already
+        return value
+    if not isinstance(value, dict):
+        raise Flaws(((), "is not a mapping", "write names with values below it"))
+    lists = {name: texts if isinstance(texts, list) else [texts] for name, texts in value.items()}
+    refuse(
+        ((str(name),), *flaw)
+        for name, texts in lists.items()
+        if (flaw := _word_flaw(str(name), texts))
+    )
+    return tuple((str(name), tuple(map(str, texts))) for name, texts in lists.items())
+
+
+def _word_flaw(name: str, texts: list[Any]) -> tuple[str, str] | None:
+    if not _VARIABLE.fullmatch(name) or name in WORDS:
+        return f"'{name}' is no name for a word", f"write letters, digits and _, none of {WORDS}"
+    if not texts or not all(isinstance(text, str | int | float) for text in texts):
+        return "is neither a value nor a list of values", "write text or numbers"
+    return None
+
+
+Turns = Annotated[
+    tuple[tuple[str, tuple[str, ...]], ...],
+    PlainValidator(_turns),
+    WithJsonSchema(
+        {"type": "object", "additionalProperties": {"type": ["string", "number", "array"]}}
+    ),
+]
+
+
 class Programs(TrafficSection, StudySection):
     """A list of programs."""
 
@@ -338,6 +381,7 @@ class Programs(TrafficSection, StudySection):
     surroundings: bool = False  # what `emulate exec` has around a command (guest/surroundings.py)
     packages: list[Package] = Field(default_factory=list)
     files: list[Inside] = Field(default_factory=list)
+    words: Turns = ()  # for commands, in braces
     programs: list[Program] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -389,10 +433,11 @@ class Programs(TrafficSection, StudySection):
         """Raise `Flaws` where a program lacks a host, a name of its own or what it waits for."""
         self.check_length(self.length)
         nodes = [node.name for node in topology.nodes if not node.switches]
-        shadowed = sorted(set(nodes) & set(WORDS))
+        taken = (*WORDS, *dict(self.words))
+        shadowed = sorted(set(nodes) & set(taken))
         if shadowed:
             what = f"a node is called '{shadowed[0]}', which has a meaning in commands"
-            raise Flaws((("kind",), what, f"give the node another name than {', '.join(WORDS)}"))
+            raise Flaws((("kind",), what, f"give the node another name than {', '.join(taken)}"))
         if self.idle_pings and not self.pairs:
             what = "no program has a client and a server, between which to ping"
             raise Flaws((("idle_pings",), what, "leave it out, or write e.g. 'kind: ping'"))
@@ -407,7 +452,7 @@ class Programs(TrafficSection, StudySection):
                 valid = f"write one of: {', '.join(nodes)}"
                 raise Flaws(((*where, "node"), "is missing", valid))
             if command.node is not None and command.node not in nodes:
-                raise Flaws((where, *unknown("node", command.node, nodes)))
+                raise Flaws((where, *unknown("node", str(command.node), nodes)))
             for text in (*command.command, *dict(command.environment).values()):
                 for name in addresses.names(text):
                     if name not in known and name.partition(".")[0] in nodes and "." in name:
@@ -427,7 +472,7 @@ class Programs(TrafficSection, StudySection):
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
         """Return what runs where and when, ready for the guest's module `programs`."""
         length_s = run.length.seconds
-        words = dict(zip(WORDS, (str(run.seed), f"{length_s:g}"), strict=True))
+        words = self.turn(run.seed) | {"seed": str(run.seed), "length_s": f"{length_s:g}"}
         words |= topology.addresses()
         commands = [self._late(command, run) for _, command in self.commands(length_s)]
         pairs = self.pairs if self.idle_pings and topology.nodes else []
@@ -482,6 +527,15 @@ class Programs(TrafficSection, StudySection):
         measured = any("base_rtts_ms" in step for step in steps)
         return {"programs": ran, **({"measured_pairs": self.pairs} if measured else {})}
 
+    def turn(self, seed: int) -> dict[str, str]:
+        """Return the values that words have in a repetition."""
+        return {name: values[(seed - 1) % len(values)] for name, values in self.words}
+
+    @property
+    def loads_in_turn(self) -> int:
+        """Return after how many repetitions words have the same values again."""
+        return math.lcm(*(len(values) for _, values in self.words))
+
     @property
     def controls(self) -> frozenset[str]:
         """Return the congestion controls that programs ask for."""
@@ -523,6 +577,8 @@ def _pair(topology: Topology, client: str, server: str) -> dict[str, Any]:
 
 
 def _program(command: CommandSection, words: dict[str, str], length_s: float) -> dict[str, Any]:
+    if command.node is not None:
+        words = {**words, "node": str(command.node)}
     after: dict[str, Any] | None = None
     if command.after is not None:
         after = {

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from analysis.measures.gateways import MOST_MS, below_percent, steps
 from analysis.measures.metrics import confidence_interval
 from analysis.runs.axes import axes, packets
 from analysis.runs.dataset import RunFile
 from analysis.runs.statement import Claim
 from analysis.words import NONE, intervals
 
+from .gateways import MOST_MS, below_percent, steps
 from .queues import NAMES, family, read_runs
 
 

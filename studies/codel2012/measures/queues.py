@@ -1,8 +1,6 @@
 """Runs between two gateways: what their queues did (codel2012).
 
-The provenance of such a run describes each queue whose packets were followed; its flent file has
-the delay, the rate and the drops of each step. `emulation.captures` makes both, and
-`data/README.md` describes them.
+A row of `gateways.read_run` per queue, with what the run varies.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +8,11 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.measures import gateways
 from analysis.runs.axes import axes
 from analysis.runs.dataset import Dataset, RunFile, facts, read_record, runs_alone, usable
 from emulation.config import ownfile
+
+from . import gateways
 
 DIRECTIONS: Final = ("forward", "reverse")
 FAMILIES: Final = {"codel": "codel", "red": "red", "pfifo": "tail_drop"}
@@ -44,8 +43,8 @@ def read_run(file: RunFile) -> list[dict[str, Any]]:
 
 def _mtu_link(run_axes: Mapping[str, str]) -> str:
     """`128 kbit/s 500 B`."""
-    mtu = run_axes["mtu"].replace(" ", "\xa0")
-    return f"{_bandwidth(_rate(run_axes['link']))} {mtu}"
+    mtu = run_axes.get("mtu", "1500")
+    return f"{_bandwidth(_rate(run_axes['link']))} {mtu}\xa0B"
 
 
 def read_runs(files: Sequence[RunFile]) -> pd.DataFrame:

@@ -1,25 +1,27 @@
 """One TCP connection with a fixed window: where its packets are (codel2012, Figs 1 to 4).
 
 A run has for each packet when it was sent, came to the bottleneck's queue, left it and was
-received, for each acknowledgment when it was sent and arrived, in ms since the connection began.
+received, for each acknowledgment when it was sent and arrived, in ms since the connection began:
+the probe `packets` at the ports that they pass.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from analysis.errors import DataError
+from analysis.measures import packets as packets_probe
 from analysis.measures.registry import Measure, Metric
-from analysis.runs.dataset import RunFile
-from analysis.runs.files import read_json
+from analysis.runs.axes import axes
+from analysis.runs.dataset import RunFile, read_record, usable
 from analysis.runs.flentfile import RERUN, Floats
+from emulation.captures.frames import SYN, TCP
 
-DATA: Final = ("sent", "queued", "left", "received", "bytes")
-ACKS: Final = ("sent", "received", "packets")
+WAY: Final = ("servers.eth0", "left.left-right", "right.right-5")  # of packets
+BACK: Final = ("clients.eth0", "left.left-5")  # of acknowledgments
 
 
 METRICS: Final = {
@@ -41,8 +43,8 @@ class Connection:
     """One run. Times are ms since the connection began."""
 
     window: int  # packets
-    packets: pd.DataFrame  # columns of DATA, a row per packet in sequence, from 0
-    acks: pd.DataFrame  # columns of ACKS: `packets` is how many are acknowledged by then
+    packets: pd.DataFrame  # sent, queued, left, received, bytes: a row per packet in sequence
+    acks: pd.DataFrame  # sent, received and `packets`: how many are acknowledged by then
     length_ms: float
 
     @property
@@ -111,20 +113,55 @@ def least(moments: Floats, waiting: Floats, span_ms: float) -> Floats:
     )
 
 
-def read_connection(path: Path) -> Connection:
-    """Read a run's data file; raises DataError where it is not one of such a connection."""
-    try:
-        content = read_json(path)
-        about, raw = content["metadata"], content["raw_values"]
-        if about["NAME"] != "window":
-            raise ValueError(f"of the test {about['NAME']!r}")
-        packets = pd.DataFrame(raw["packets"])[list(DATA)]
-        acks = pd.DataFrame(raw["acknowledgments"])[list(ACKS)]
-        window = int(about["TEST_PARAMETERS"]["window"])
-        length_ms = 1000 * float(about["LENGTH"])
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise DataError.of(path, f"no connection with a fixed window ({error!r})", RERUN) from error
+def read_connection(run: RunFile) -> Connection:
+    """Read a run's tables of packets; raises DataError where a packet was lost or there is none."""
+    with usable(run):
+        length_ms = 1000 * float(read_record(run)["length_s"])
+        window = int(axes(run)["window"])
+    sent, queue, last = (_segments(run, port) for port in WAY)
+    began_ns, inside = _began_ns(run), sent["out_ns"] - _began_ns(run) < 1e6 * length_ms
+    times = {
+        "sent": sent["out_ns"],
+        "queued": queue["in_ns"],
+        "left": queue["out_ns"],
+        "received": last["out_ns"],
+    }
+    packets = pd.DataFrame(times)[inside].sub(began_ns).astype(float) / 1e6
+    if packets.empty or packets.isna().any(axis=None):
+        raise DataError.of(run.provenance, "a packet was lost, or none was sent", RERUN)
+    packets["bytes"] = sent["length"]
+    packets = packets.reset_index(drop=True)
+    acks = _acknowledgments(run, packets, began_ns)
     return Connection(window, packets, acks, length_ms)
+
+
+def _table(run: RunFile, port: str) -> pd.DataFrame:
+    table = packets_probe.read(run.provenance.with_suffix(f".{port}.packets.parquet"))
+    return table[table["protocol"] == TCP]
+
+
+def _began_ns(run: RunFile) -> int:
+    """When the first packet of the connection was sent."""
+    return int(_table(run, WAY[0])["in_ns"].iloc[0])
+
+
+def _segments(run: RunFile, port: str) -> pd.DataFrame:
+    """The segments with data that came to a port, by their sequence numbers."""
+    table = _table(run, port)
+    return table[table["payload"] > 0].drop_duplicates("seq").set_index("seq").sort_index()
+
+
+def _acknowledgments(run: RunFile, packets: pd.DataFrame, began_ns: int) -> pd.DataFrame:
+    """When acknowledgments were sent and received, and how many packets had come by then."""
+    sent, received = (
+        table[(table["payload"] == 0) & (table["flags"] & SYN == 0)].reset_index(drop=True)
+        for table in (_table(run, port) for port in BACK)
+    )
+    times = pd.DataFrame({"sent": sent["in_ns"], "received": received["out_ns"]})
+    acks = times.dropna().sub(began_ns).astype(float) / 1e6
+    came = np.sort(packets["received"].to_numpy())
+    acks["packets"] = np.searchsorted(came, acks["sent"].to_numpy(), side="right")
+    return acks[acks["packets"] > 0].drop_duplicates("packets").reset_index(drop=True)
 
 
 def measure(run: RunFile) -> dict[str, float]:
@@ -132,7 +169,7 @@ def measure(run: RunFile) -> dict[str, float]:
 
     The standing queue is measured after two round trips, when the initial burst has passed.
     """
-    one = read_connection(run.data)
+    one = read_connection(run)
     waits = (one.packets["left"] - one.packets["queued"]).to_numpy()
     since = one.began_ms + 2 * one.base_rtt_ms + one.window * one.packet_ms
     moments, queue = one.changes()
@@ -163,4 +200,4 @@ def described(measured: pd.DataFrame) -> pd.DataFrame:
     return measured.reset_index(drop=True).assign(quantity=names)[["quantity", *measured.columns]]
 
 
-MEASURES: Final = {"window": Measure(measure, traffic="window")}
+MEASURES: Final = {"window": Measure(measure, traffic="programs")}

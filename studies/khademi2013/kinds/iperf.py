@@ -25,13 +25,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from emulation.kinds.rigs.base import RigSection
-from emulation.kinds.traffic.base import TrafficSection, need_pairs, sysctls_of_pairs
+from emulation.kinds.traffic.base import TrafficSection
 from emulation.model.topology import Topology
 from emulation.study.schema import MOST_FLOWS, Flaws, Span
 
 if TYPE_CHECKING:
     from emulation.model.run import Run
 
+KNOWN_NEIGHBOUR_MS = "36000000"  # no run is that long
+GUEST = tuple(
+    Path(__file__).parent / "guest" / name
+    for name in ("iperf.py", "iperf_frames.py", "stations.py")
+)
 #: The table of packets, and the counts made from it.
 TABLE, COUNTS = "run.packets.parquet", "packets.json"
 
@@ -39,10 +44,7 @@ TABLE, COUNTS = "run.packets.parquet", "packets.json"
 class Iperf(TrafficSection):
     """Bulk flows."""
 
-    tools = {
-        "iperf": ("iperf.py", "iperf_frames.py"),
-        "stations": ("iperf.py", "iperf_frames.py", Path(__file__).parent / "guest/stations.py"),
-    }
+    tools = {"iperf": GUEST[:2], "stations": GUEST}
 
     kind: Literal["iperf"]
     flows: int = Field(ge=1, le=MOST_FLOWS, strict=True)
@@ -51,10 +53,9 @@ class Iperf(TrafficSection):
 
     def check(self, rig: RigSection, topology: Topology) -> None:
         """Raise `Flaws` without pairs, for both directions without WiFi, and for pings with it."""
-        need_pairs(self.kind, topology)
-        if not topology.observed:
-            what = f"'{self.kind}' follows packets through a queue, '{topology.name}' names none"
-            raise Flaws((("kind",), what, "write 'kind: mix' for gateways"))
+        if not topology.pairs or not topology.observed:
+            what = f"'{self.kind}' follows packets of pairs, '{topology.name}' names none"
+            raise Flaws((("kind",), what, "write 'kind: flent', or choose the rig dumbbell"))
         if self.both_ways and not topology.media:
             what = "is for a rig with a WiFi link: only there are both directions followed"
             raise Flaws((("both_ways",), what, "remove it"))
@@ -109,7 +110,13 @@ class Iperf(TrafficSection):
 
     def sysctls(self, run: Run, topology: Topology) -> dict[str, dict[str, str]]:
         """Map nodes to settings of hosts and of neighbours."""
-        return sysctls_of_pairs(run, topology)
+        hosts = (host for pair in topology.pairs for host in pair)
+        sysctls = {host: run.sysctls(host) for host in hosts}
+        for port in topology.ports():  # prevents ARP during the load: it would enter the queue
+            if port.address:
+                name = f"net.ipv4.neigh.{port.interface}.base_reachable_time_ms"
+                sysctls.setdefault(port.node, {})[name] = KNOWN_NEIGHBOUR_MS
+        return sysctls
 
     def reduce(self, run: Run, out: Path, raw: bool) -> None:
         """Make a file in flent's form, the table of packets and its counts."""

@@ -470,7 +470,7 @@ def test_axes_are_what_the_study_asks_for_and_names_mean_nothing(mine: Path) -> 
     assert found == {
         "link": "10/10", "qdisc": "pie_1ms_ecn", "cc": "cubic", "algorithm": "codel",
         "limit": "1000 packets", "ecn": "false", "target": "5 ms", "interval": "100 ms",
-        "base_rtt": "50 ms", "mtu": "1500 B",
+        "base_rtt": "50 ms",
     }  # fmt: skip
     # A qdisc that the command line named; what is no qdisc has no axes.
     assert axes.axes(asked(mine, "codel", outside_sweep=["qdisc"]))["algorithm"] == "codel"

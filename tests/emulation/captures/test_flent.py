@@ -11,7 +11,7 @@ import numpy as np
 from emulation.captures import flent
 from emulation.model.units import Duration
 
-TEST = flent.About("mix", "a/b/seed-001", Duration.parse("250 ms"), Duration.parse("100 ms"))
+TEST = flent.About("bulk", "a/b/seed-001", Duration.parse("250 ms"), Duration.parse("100 ms"))
 
 
 def test_equal_content_gives_equal_files(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_a_file_says_what_was_done() -> None:
     content = flent.content(TEST, {"a": [None, 1.0, 2.0]}, {"load": "bulk"}, HOST="x")
     assert content["x_values"] == [0, 0.1, 0.2]
     about = content["metadata"]
-    assert (about["NAME"], about["TITLE"], about["LENGTH"]) == ("mix", "a/b/seed-001", 0.25)
+    assert (about["NAME"], about["TITLE"], about["LENGTH"]) == ("bulk", "a/b/seed-001", 0.25)
     assert about["DATA_FILENAME"] == "a_b_seed-001.flent.gz"
     assert (about["TEST_PARAMETERS"], about["HOST"]) == ({"load": "bulk"}, "x")
 

@@ -30,9 +30,7 @@ SUITE = "suite.py"
 #: Programs that a module starts, and files that it copies, by their path.
 BESIDE = {
     "ditg": "ditg_pickle.py",
-    "mix": "mix_peer.py",
     "web": "web_getter.py",
-    "window": "window_receiver.py",
 }
 
 
@@ -92,8 +90,7 @@ def test_what_a_file_imports_comes_with_it() -> None:
     for job in every_job():
         modules = {name.removesuffix(".py") for name in names(job) if name.endswith(".py")}
         assert closure(modules) <= modules, job
-        assert {BESIDE[name] for name in modules & BESIDE.keys() if name != "mix"} <= names(job)
-    assert BESIDE["mix"] in names(run_job("mix"))
+        assert {BESIDE[name] for name in modules & BESIDE.keys()} <= names(job)
 
 
 def test_each_tool_and_server_is_a_module_of_that_name() -> None:
@@ -109,7 +106,7 @@ def test_only_what_a_job_needs_gets_into_its_guest(tmp_path: Path) -> None:
     assert plain == {*START, *guestcode.RIG}
     assert names(run_job("flent", "ditg")) - plain == {"ditg.py", "ditg_pickle.py"}
     assert names(run_job("flent", capture=True)) == plain
-    assert names(run_job("mix", "iperf")) - plain == {*TOOLS["mix"]}
+    assert names(run_job("programs")) - plain == {*TOOLS["programs"]}
     shell = names(run_job(work="shell", shell={}))
     assert shell - plain == {
         *("shell.py", "commands.py", "surroundings.py", "switch.py", "python2.py"),

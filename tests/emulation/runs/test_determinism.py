@@ -50,8 +50,7 @@ WORKS: dict[str, Callable[[], Run]] = {
     "bulk flows": lambda: traffic("khademi2013/flows_4", "codel_5ms", cc="reno"),  # iperf
     "stations": lambda: traffic("khademi2013/wifi_mixed_4", "pie_5ms", "100/100", "reno"),
     "rrul over WiFi": lambda: traffic("gbw2015/wifi_rrul", "ared", "100/100"),
-    "mix": lambda: traffic("codel2012/edge", "codel", "1.5/1.5"),  # bulk, web sessions, CBR
-    "window": lambda: traffic("codel2012/window_25", "fifo_100", "1.2/1.2"),
+    "programs": lambda: traffic("codel2012/edge", "codel", "1.5/1.5"),  # with a probe
     "flood": lambda: traffic("battling2013/udp_flood", "sfq"),
     "openvswitch": lambda: select(experiment("testbed/open_vswitch"), seed=1, length=LENGTH)[0],
 }
@@ -63,8 +62,7 @@ FILES = {
     "web": TRAFFIC_FILES | {"http-getter.log", "dnsmasq.log"},
     "bulk flows": {"aqm.aqm-delay.frames.gz", "counters.json", "iperf.json", "qdiscs.json"},
     "stations": {"iperf.json", "qdiscs.json"},
-    "mix": {"mix.json", "counters.json"},
-    "window": {"qdiscs.json"},
+    "programs": {"programs/peer_clients/stdout", "qdiscs.json"},
     "openvswitch": {
         *(f"programs/python3/files/{name}.txt" for name in ("ping", "flows", "ports")),
         "kernel.log",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from analysis.runs.dataset import find_runs
 from studies.codel2012.measures import window
 from studies.codel2012.plots import player as window_live
 from tests.notebooks import test_jupyter as jupyter
@@ -15,7 +16,6 @@ from tests.notebooks import test_jupyter as jupyter
 lab, page = jupyter.lab, jupyter.page
 pytestmark = jupyter.pytestmark
 
-RUN = "codel2012/window_25@2014c-host_noise/1.2-1.2/fifo_100/cubic/seed-001.flent.gz"
 #: Whether the picture that is shown has these bytes, in base 64.
 SHOWS = """async ([image, asked]) => {
   const bytes = new Uint8Array(await (await fetch(image.src)).arrayBuffer());
@@ -26,7 +26,7 @@ SHOWS = """async ([image, asked]) => {
 @pytest.fixture(scope="module")
 def connection(root: Path) -> window.Connection:
     """What the notebook shows where nobody says otherwise."""
-    return window.read_connection(root / "data" / RUN)
+    return window.read_connection(find_runs(root / "data", "codel2012", "window_25")[0])
 
 
 def wait_for(page: Page, picture: bytes) -> None:

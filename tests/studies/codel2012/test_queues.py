@@ -5,21 +5,22 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from analysis.claims.plugin import rules_of
 from analysis.errors import DataError
-from analysis.measures import gateways
 from analysis.measures.fairness import jain
-from analysis.measures.gateways import measure, measure_dynamic
 from analysis.plots.style import styled
 from analysis.runs.dataset import RunFile, find_runs
 from analysis.runs.statement import read_claims
 from analysis.runs.study import study_at
+from emulation import datafile
 from emulation.config import ownfile
 from emulation.config.catalogue import experiment, select
-from studies.codel2012.measures import queues
+from studies.codel2012.measures import gateways, queues
+from studies.codel2012.measures.gateways import measure, measure_dynamic
 from studies.codel2012.plots import (
     edge as figures_edge,
     modem as figures_modem,
@@ -30,17 +31,20 @@ from tests.data import provenances
 KERNEL = {"release": "6.12", "digest": "0" * 16}
 
 
-def queue(median: float, use: float = 0.9, **sources: tuple[int, int]) -> dict[str, Any]:
-    """What a queue did, as provenance tells it; `sources` are (packets, dropped)."""
-    told = sources or {"bulk_a": (90, 10), "web": (10, 0)}
+Rows = list[dict[str, Any]]
+
+
+def queue(median: float, use: float = 0.9, **sources: tuple[int, int]) -> Rows:
+    """What a queue did, as its table has it; `sources` are (packets, dropped)."""
+    counts = sources or {"bulk": (90, 10), "web": (10, 0)}
     percent = {"p0": 0, "p5": 0, "p25": 0.5 * median, "p50": median, "p75": 2 * median}
-    return {
-        "sent": 90, "dropped": 10, "bytes": 90_000, "utilisation": use,
-        "delay_ms": {**percent, "p90": 3 * median, "p95": 4 * median, "p99": 5 * median,
-                     "p100": 6 * median},
-        "mean_delay_ms": 1.5 * median,
-        "sources": {name: {"packets": n, "dropped": m} for name, (n, m) in told.items()},
-    }  # fmt: skip
+    percent |= {"p90": 3 * median, "p95": 4 * median, "p99": 5 * median, "p100": 6 * median}
+    delays = {f"{name}_ms": value for name, value in percent.items()}
+    whole = {"source": "all", "sent": 90, "dropped": 10, "bytes": 90_000, "utilisation": use}
+    return [
+        {**whole, "mean_ms": 1.5 * median, **delays},
+        *({"source": name, "sent": n - m, "dropped": m} for name, (n, m) in counts.items()),
+    ]
 
 
 def write(
@@ -51,31 +55,40 @@ def write(
     seed: int = 1,
     load: str = "bulk_4",
     steps: list[tuple[float, float, float]] | None = None,
-    **queues_: dict[str, Any],
+    **queues_: Rows,
 ) -> RunFile:
     """A run below `root`; `steps` are (longest delay in ms, Mbit/s, drops) of half seconds."""
     rows = steps or [(1.0, 8.0, 0.0)] * 4
-    columns = list(zip(*rows, strict=True))
-    names = {"Queue delay (ms) longest": 0, "Queue delay (ms) median": 0, "Sent (Mbit/s)": 1,
-             "Dropped (packets)": 2, "Queue delay (ms) least": 0}  # fmt: skip
-    results = {f"{key}::forward": [None, *columns[column]] for key, column in names.items()}
-    content = {"x_values": [0.5 * n for n in range(len(rows) + 1)], "results": results}
-    changes = [{"at_s": 10.0, "port": "left left-right", "rate_bit_s": 10**6, "late_ns": [0, 1]}]
     of = experiment(f"codel2012/{name}")
     (run,) = select(of, link=link, qdisc=qdisc, cc="cubic", seed=seed, era="2014")
     file = provenances.of_run(
         root, run, identity={"kernel": KERNEL}, length_s=len(rows) / 2, base_rtt_ms=100.0,
-        virtual_s=10, wall_s=1, load=load, queues=queues_ or {"forward": queue(5)}, changes=changes,
+        virtual_s=10, wall_s=1,
     )  # fmt: skip
-    file.data.write_bytes(gzip.compress(json.dumps(content).encode()))
+    file.data.write_bytes(gzip.compress(b"{}"))
+    table = [
+        {"load": load, "direction": direction, **row}
+        for direction, of_queue in (queues_ or {"forward": queue(5)}).items()
+        for row in of_queue
+    ]
+    pd.DataFrame(table).to_csv(file.provenance.with_suffix(".queues.csv"), index=False)
+    delay_ms, mbit_s, dropped = (np.array(column) for column in zip(*rows, strict=True))
+    delays = {f"{word}_us": 1e3 * delay_ms for word in ("least", "median", "longest")}
+    found = pd.DataFrame({**delays, "bytes": mbit_s * 1e6 / 8 / 2, "dropped": dropped})
+    found.to_parquet(file.provenance.with_suffix(".steps.parquet"))
+    change = {"program": "link_left", "time_s": 10.0, "rate_mbit_s": 1.0}
+    datafile.write_rows([change], file.provenance.with_suffix(datafile.ROWS))
     return file
 
 
+def shares(**sources: tuple[int, int]) -> list[float]:
+    return gateways.drop_shares(pd.DataFrame(queue(5, **sources)).set_index("source"))
+
+
 def test_drops_in_proportion_to_packets_are_fair() -> None:
-    even = {"bulk a": {"packets": 100, "dropped": 10}, "web": {"packets": 10, "dropped": 1}}
-    assert jain(gateways.drop_shares(even)) == pytest.approx(1)
-    acks = {**even, "other": {"packets": 500, "dropped": 0}}
-    assert gateways.drop_shares(acks) == gateways.drop_shares(even)
+    even = {"bulk": (100, 10), "web": (10, 1)}
+    assert jain(shares(**even)) == pytest.approx(1)
+    assert shares(**even, other=(500, 0)) == shares(**even)
 
 
 def test_a_run_is_a_row_a_queue(tmp_path: Path) -> None:
@@ -196,7 +209,7 @@ def test_a_qdisc_of_the_users_own_joins_the_boxes(
 
 
 def test_a_queue_that_dropped_nothing_has_no_box_and_no_error(tmp_path: Path) -> None:
-    nothing = queue(5, bulk_a=(90, 0), web=(10, 0))
+    nothing = queue(5, bulk=(90, 0), web=(10, 0))
     for qdisc in ("codel", "red"):
         write(tmp_path, "static_rtt_10ms", "10/10", qdisc, forward=nothing)
     files = find_runs(

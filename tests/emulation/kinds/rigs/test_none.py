@@ -44,7 +44,7 @@ def test_traffic_that_builds_its_own_is_all_of_the_job(first_of: Read) -> None:
         (
             study(traffic="{kind: iperf, test: tcp_nup, flows: 4, length: 5 s, step: 1 s,"
                   " start_jitter: 1 s}"),
-            "'iperf' sends between the pairs of a rig, 'none' has none",
+            "'iperf' follows packets of pairs, 'none' names none",
         ),
         (
             study(rig="{kind: nodes, nodes: {a: {}, b: {}}, links: [{from: a, to: b}]}"),

@@ -84,6 +84,43 @@ def test_a_port_in_braces_is_one_of_its_node(sender: Path, first_of: Read) -> No
         first_of(changed('"{other}"', '"{server.eth9}"'))
 
 
+def test_words_of_the_traffic_are_taken_in_turn_by_each_of_its_nodes(
+    sender: Path, first_of: Read
+) -> None:
+    text = changed("node: server\n", "node: [server, client]\n")
+    text = text.replace('"{other}"', '"{node}", "{load}", "{size}", "{none}"')
+    text = text.replace(
+        "packages: [iperf3]",
+        "words: {load: [light, heavy], size: 500, none: ''}\n      packages: [iperf3]",
+    )
+    found = first_of(text)
+    assert found.traffic.loads_in_turn == 2
+    for seed, load in ((1, "light"), (2, "heavy"), (3, "light")):
+        first, second, *_ = traffic(found, seed)["programs"]
+        assert (first["name"], first["node"]) == ("receiver_server", "server")
+        assert (second["name"], second["node"]) == ("receiver_client", "client")
+        words = [load, "500", "", str(seed), "10", "5"]
+        assert first["command"][2:] == ["10.0.4.2", "server", *words]
+        assert second["command"][2:] == ["10.0.4.2", "client", *words]
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ("[a]", "words: is not a mapping"),
+        ("{seed: 1}", "'seed' is no name for a word"),
+        ("{load: []}", "load: is neither a value nor a list of values"),
+        ("{load: [[1]]}", "load: is neither a value nor a list of values"),
+        ("{server: 1}", "a node is called 'server', which has a meaning in commands"),
+    ],
+)
+def test_words_that_cannot_be_are_refused(
+    sender: Path, refusal: Refusal, words: str, what: str
+) -> None:
+    (found,) = refusal(changed("packages: [iperf3]", f"words: {words}"))
+    assert what in found
+
+
 def test_a_client_and_its_server_are_two_programs(sender: Path, first_of: Read) -> None:
     *_, server, client, last = traffic(first_of(STUDY))["programs"]
     assert (server["name"], server["node"]) == ("iperf3_server", "server")

@@ -1,0 +1,265 @@
+"""What a run between gateways measured: delay, utilisation, drops and how they are shared.
+
+The probes `queues` and `steps` of the study (its folder kinds) leave the tables that are read here.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from analysis.errors import DataError
+from analysis.measures.fairness import jain
+from analysis.measures.registry import Measure, Metric
+from analysis.runs.axes import axes, packets
+from analysis.runs.dataset import RunFile, read_record
+from analysis.runs.files import read_csv, read_rows
+from analysis.runs.flentfile import RERUN
+from emulation.datafile import ROWS
+
+DELAYS: Final = {
+    "p25_ms": "p25_ms",
+    "p50_ms": "median_ms",
+    "p75_ms": "p75_ms",
+    "p95_ms": "p95_ms",
+    "p100_ms": "longest_ms",
+    "mean_ms": "mean_ms",
+}
+ALL: Final = "all"  # the row of all sources together
+UNSHARED: Final = ("other",)  # acknowledgments and requests are of no source of their own
+MOST_MS: Final = 90.0  # Dynamic Links: "less than 90ms 95% of the total simulation time"
+FRAME_BITS: Final = 8 * 1514
+AFTER_S: Final = 10.0  # after a change of the rate
+USED_PERCENT: Final = 60.0  # Static Link Rates: "over 60% utilization"
+
+NAMES: Final = {
+    "median_ms": "queue_median_ms",
+    "p75_ms": "queue_p75_ms",
+    "p95_ms": "queue_p95_ms",
+    "longest_ms": "queue_longest_ms",
+    "mean_ms": "queue_mean_ms",
+    "utilisation_percent": "utilisation_percent",
+    "dropped_percent": "queue_dropped_percent",
+    "jain": "drop_share_jain",
+}
+BACK: Final = {"mean_ms": "back_mean_ms", "dropped_percent": "back_dropped_percent"}
+
+
+METRICS: Final = {
+    "queue_median_ms": Metric("median packet delay", "ms"),
+    "queue_p75_ms": Metric("75th percentile of the packet delay", "ms"),
+    "queue_p95_ms": Metric("95th percentile of the packet delay", "ms"),
+    "queue_longest_ms": Metric("longest packet delay", "ms"),
+    "queue_mean_ms": Metric("mean packet delay", "ms"),
+    "bulk_median_ms": Metric("median packet delay, bulk transfers alone", "ms"),
+    "bursty_median_ms": Metric("median packet delay, with bursty traffic", "ms"),
+    "utilisation_percent": Metric("utilisation", "%"),
+    "queue_dropped_percent": Metric("packets dropped by the queue", "%"),
+    "used_dropped_percent": Metric("packets dropped where more than 60 % are used", "%"),
+    "queue_megabytes": Metric("sent by the queue", "MB"),
+    "drop_share_jain": Metric("Jain's index of drop shares", ""),
+    "back_mean_ms": Metric("mean packet delay, other direction", "ms"),
+    "back_dropped_percent": Metric("packets dropped by the queue, other direction", "%"),
+    "back_megabytes": Metric("sent by the queue, other direction", "MB"),
+    "below_90ms_percent": Metric("time with no delay of 90 ms or more", "%"),
+    "full_percent": Metric("time with the buffer at least half full", "%"),
+    "start_longest_ms": Metric("longest delay of the first 10 s", "ms"),
+    "fall_1_times": Metric(
+        "longest delay after the rate's first fall, by that before", "", factor=True
+    ),
+    "fall_2_times": Metric(
+        "longest delay after the rate's second fall, by that before", "", factor=True
+    ),
+    "fall_3_times": Metric(
+        "longest delay after the rate's third fall, by that before", "", factor=True
+    ),
+    "after_falls_ms": Metric("mean delay of the 10 s after the rate's falls", "ms"),
+    "first_drop_ms": Metric("until the first drop after a fall of the rate", "ms"),
+    "after_rises_megabytes": Metric("sent in the 10 s after the rate's rises", "MB"),
+    "elsewhere_megabytes": Metric("sent at other times", "MB"),
+}
+
+
+def read_run(file: RunFile) -> list[dict[str, Any]]:
+    """Return what each queue of a run did: its direction, the load, and measurements.
+
+    Delays in ms are those of the packets that were sent while the load lasted; dropped_percent is a
+    share of those that arrived. Raises DataError where the table of the queues cannot be used.
+    """
+    path = file.provenance.with_suffix(".queues.csv")
+    try:
+        table = read_csv(path)
+        return [
+            {"load": str(load), "direction": str(direction), **_queue(rows.set_index("source"))}
+            for (load, direction), rows in table.groupby(["load", "direction"], sort=False)
+        ]
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise DataError.of(path, f"not a table of queues ({error!r})", RERUN) from error
+
+
+def drop_shares(sources: pd.DataFrame) -> list[float]:
+    """Return the share of its packets that each source lost; equal if drops are in proportion to
+    packets.
+
+    A source is a bulk transfer, a flow of constant bit rate, all uploads or all web sessions
+    (K. Nichols, V. Jacobson, "Controlling Queue Delay", 2012, Metrics: "per source").
+    """
+    shared = sources.drop(index=[ALL, *UNSHARED], errors="ignore")
+    packets = shared["sent"] + shared["dropped"]
+    return list((shared["dropped"] / packets)[packets > 0])
+
+
+def _queue(sources: pd.DataFrame) -> dict[str, Any]:
+    whole: Any = sources.loc[ALL]
+    shares = drop_shares(sources)
+    sent, dropped = int(whole["sent"]), int(whole["dropped"])
+    return {
+        "sent": sent,
+        "dropped": dropped,
+        "kilobytes": int(whole["bytes"]) / 1000,
+        "utilisation_percent": 100 * float(whole["utilisation"]),
+        "dropped_percent": 100 * dropped / max(1, sent + dropped),
+        "jain": jain(shares) if len(shares) > 1 else np.nan,
+        **{ours: float(whole[name]) for name, ours in DELAYS.items()},
+    }
+
+
+def steps(file: RunFile) -> pd.DataFrame:
+    """Return a row per step of the load: time_s at its end, least_ms, median_ms and longest_ms of
+    the delay (NaN where nothing was sent), mbit_s, dropped, and kilobytes sent since the load
+    began."""
+    path = file.provenance.with_suffix(".steps.parquet")
+    try:
+        table = pd.read_parquet(path)
+        step_s = float(read_record(file)["length_s"]) / len(table)
+        return pd.DataFrame(
+            {
+                "time_s": step_s * np.arange(1, len(table) + 1),
+                **{
+                    f"{name}_ms": table[f"{name}_us"]
+                    .astype("Float64")
+                    .to_numpy(float, na_value=np.nan)
+                    / 1e3
+                    for name in ("least", "median", "longest")
+                },
+                "mbit_s": table["bytes"] * 8e-6 / step_s,
+                "dropped": table["dropped"],
+                "kilobytes": (table["bytes"] / 1e3).cumsum(),
+            }
+        )
+    except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:
+        raise DataError.of(path, f"not a table of steps ({error!r})", RERUN) from error
+
+
+def changes(file: RunFile) -> list[tuple[float, float]]:
+    """Return second and Mbit/s of each rate of the link forward, the first of them at 0."""
+    rows = read_rows(file.provenance.with_suffix(ROWS))
+    changed = [row for row in rows if row["program"] == "link_left" and "rate_mbit_s" in row]
+    first = float(file.link.partition("/")[2])
+    return [(0.0, first), *((float(row["time_s"]), float(row["rate_mbit_s"])) for row in changed)]
+
+
+def below_percent(table: pd.DataFrame, most_ms: float) -> float:
+    """Return the percentage of the steps in which no packet had waited as long as `most_ms`.
+
+    K. Nichols and V. Jacobson give this of "the total simulation time" (Dynamic Links).
+    """
+    return 100 * float((table["longest_ms"].fillna(0) < most_ms).mean())
+
+
+def longest_ms(table: pd.DataFrame, at_s: float, within_s: float = 10.0) -> float:
+    """Return the longest delay of the `within_s` after `at_s`."""
+    after = table[(table["time_s"] > at_s) & (table["time_s"] <= at_s + within_s)]
+    return float(after["longest_ms"].max())
+
+
+def first_drop_ms(table: pd.DataFrame, at_s: float) -> float:
+    """Return the time from `at_s` to the end of the first step in which a packet was dropped; NaN
+    for none."""
+    dropping = table[(table["time_s"] > at_s + 1e-9) & (table["dropped"] > 0)]
+    return 1000 * float(dropping["time_s"].iloc[0] - at_s) if len(dropping) else float("nan")
+
+
+def measure(run: RunFile) -> Mapping[str, float]:
+    """Return numbers of the queue forward and, where it was followed, of the one back; raises
+    DataError.
+
+    What a run has none of is left out: Jain's index where nothing was dropped.
+    """
+    rows = {row["direction"]: row for row in read_run(run)}
+    forward = rows["forward"]
+    found = {ours: float(forward[name]) for name, ours in NAMES.items()}
+    found["queue_megabytes"] = forward["kilobytes"] / 1000
+    bursty = any(word in forward["load"] for word in ("web", "cbr"))
+    found["bursty_median_ms" if bursty else "bulk_median_ms"] = found["queue_median_ms"]
+    if found["utilisation_percent"] > USED_PERCENT:
+        found["used_dropped_percent"] = found["queue_dropped_percent"]
+    if "reverse" in rows:
+        found |= {ours: float(rows["reverse"][name]) for name, ours in BACK.items()}
+        found["back_megabytes"] = rows["reverse"]["kilobytes"] / 1000
+    return {name: value for name, value in found.items() if not math.isnan(value)}
+
+
+def measure_dynamic(run: RunFile) -> Mapping[str, float]:
+    """Return the same of a link whose rate changes, and how the queue took the changes."""
+    at, mbit_s = zip(*changes(run), strict=True)
+    falls = [at[n] for n in range(1, len(at)) if mbit_s[n] < mbit_s[n - 1]]
+    rises = [at[n] for n in range(1, len(at)) if mbit_s[n] > mbit_s[n - 1]]
+    table = steps(run)
+    found = dict(measure(run))
+    found["below_90ms_percent"] = below_percent(table, MOST_MS)
+    found["start_longest_ms"] = longest_ms(table, 0.0)
+    for number, fall in enumerate(falls, start=1):
+        before = longest_ms(table, fall - AFTER_S)
+        found[f"fall_{number}_times"] = longest_ms(table, fall) / before
+    drops = [first_drop_ms(table, fall) for fall in falls]
+    found["first_drop_ms"] = sum(drops) / len(drops)
+    found["after_falls_ms"] = _mean_within(table, falls, "median_ms")
+    found |= _megabytes(table, rises)
+    with suppress(DataError):  # of a qdisc that has no limit
+        found["full_percent"] = _full_percent(table, at, mbit_s, packets(axes(run)))
+    return {name: value for name, value in found.items() if not math.isnan(value)}
+
+
+def _inside(table: pd.DataFrame, moments: Sequence[float]) -> "pd.Series[bool]":
+    """Return whether a step lies within `AFTER_S` after one of `moments`."""
+    inside = pd.Series(data=False, index=table.index)
+    for at in moments:
+        inside |= (table["time_s"] > at) & (table["time_s"] <= at + AFTER_S)
+    return inside
+
+
+def _mean_within(table: pd.DataFrame, moments: Sequence[float], name: str) -> float:
+    return float(table.loc[_inside(table, moments), name].mean())
+
+
+def _megabytes(table: pd.DataFrame, rises: list[float]) -> dict[str, float]:
+    sent = table["kilobytes"].diff().fillna(table["kilobytes"].iloc[0]) / 1000
+    after = _inside(table, rises)
+    return {
+        "after_rises_megabytes": float(sent[after].sum()),
+        "elsewhere_megabytes": float(sent[~after].sum()),
+    }
+
+
+def _full_percent(
+    table: pd.DataFrame, at: Sequence[float], mbit_s: Sequence[float], buffer: int
+) -> float:
+    """Return the percentage of the steps in which a packet waited half of what a full buffer takes,
+    or more.
+
+    Without the `AFTER_S` after each change, at whose begin the buffer has another delay.
+    """
+    place = pd.cut(table["time_s"], [*at, float("inf")], labels=False)
+    full_ms: Any = place.map(dict(enumerate(buffer * FRAME_BITS / (1e3 * rate) for rate in mbit_s)))
+    settled = ~_inside(table, at)
+    return 100 * float((table["longest_ms"] >= 0.5 * full_ms)[settled].mean())
+
+
+MEASURES: Final = {
+    "queues": Measure(measure, traffic="programs"),
+    "dynamic": Measure(measure_dynamic, traffic="programs"),
+}
