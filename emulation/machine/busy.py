@@ -9,6 +9,9 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+from elftools.elf.sections import SymbolTableSection
+
+from emulation.errors import EmulationError
 from emulation.host.confine import system_calls
 from emulation.programs.executables import elf_of
 
@@ -29,8 +32,10 @@ def whereabouts(pid: int) -> str:
     try:
         with elf_of(Path(f"/proc/{pid}/exe")) as elf:
             table = elf.get_section_by_name(".symtab") if elf else None
+            if not isinstance(table, SymbolTableSection):
+                return ""
             names = ("init_task", "cpu_tasks")
-            init, tasks = (table.get_symbol_by_name(name)[0]["st_value"] for name in names)
+            init, tasks = ((table.get_symbol_by_name(name) or [])[0]["st_value"] for name in names)
         with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
 
             def read(address: int, size: int) -> bytes:
@@ -40,7 +45,7 @@ def whereabouts(pid: int) -> str:
             name_at = read(init, _TASK).index(_FIRST)
             (current,) = struct.unpack("<Q", read(tasks, 8))
             task = read(current, _TASK)
-    except (OSError, ValueError, TypeError, AttributeError, struct.error):
+    except (OSError, ValueError, struct.error, EmulationError):
         return ""
     name = task[name_at : name_at + 16].partition(b"\0")[0].decode(errors="replace")
     if not name or name.startswith(_FIRST.decode()):
