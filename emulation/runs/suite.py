@@ -20,18 +20,20 @@ from emulation.machine import guestcode
 from emulation.programs.taken import TakenFile
 from emulation.runs.execution import NAME, Execution, Outcome
 
-#: Addresses and words of packetdrill's tests, by version of IP; those of its own `run_all.py`.
+#: Addresses and words of packetdrill's tests, by version of IP; those of its own `run_all.py` and
+#: of the kernel's `ksft_runner.sh`.
 VARIANTS: dict[str, tuple[str, ...]] = {
     "ipv4": (
         *("--ip_version=ipv4", "--local_ip=192.168.0.1", "--gateway_ip=192.168.0.1"),
         *("--netmask_ip=255.255.0.0", "--remote_ip=192.0.2.1", "-DTFO_COOKIE=3021b9d889017eeb"),
         *("-DCODE=host_unreachable", "-DCMSG_LEVEL_IP=SOL_IP", "-DCMSG_TYPE_RECVERR=IP_RECVERR"),
+        "-DTFO_COOKIE_ZERO=b7c12350a90dc8f5",
     ),
     "ipv6": (
         *("--ip_version=ipv6", "--mtu=1520", "--local_ip=fd3d:0a0b:17d6::1"),
         *("--gateway_ip=fd3d:0a0b:17d6:8888::1", "--remote_ip=fd3d:fa7b:d17d::1"),
         *("-DTFO_COOKIE=c1d1e9742a47a9bc", "-DCMSG_LEVEL_IP=SOL_IPV6"),
-        "-DCMSG_TYPE_RECVERR=IPV6_RECVERR",
+        *("-DCMSG_TYPE_RECVERR=IPV6_RECVERR", "-DTFO_COOKIE_ZERO=82af1a8f9a205c34"),
     ),
 }
 
@@ -95,7 +97,7 @@ def cases(
 def includes(tests: Iterable[Case]) -> list[str]:
     """Return the files that the kernel's selftests among `tests` include, by their Makefiles."""
     names = set()
-    for folder in {Path(test.folder) for test in tests}:
+    for folder in {Path(test.folder) for test in tests if test.command[0].startswith("./")}:
         if (makefile := folder / "Makefile").is_file():
             text = makefile.read_text(errors="replace").replace("\\\n", " ")
             words = " ".join(_INCLUDES.findall(text)).replace("$(wildcard", " ")
