@@ -31,7 +31,7 @@ def test_the_page_has_the_table(root: Path) -> None:
 
 
 def test_reasons_are_counted() -> None:
-    head, *values = "suite kernel outcome count why".split(), "a 7.2 ok 9", "a 7.2 not-ok 1 x"
+    head, *values = ["suite", "kernel", "outcome", "count", "why"], "a 7.2 ok 9", "a 7.2 not-ok 1 x"
     rows = [dict(zip(head, [*text.split(), ""], strict=False)) for text in values]
     assert table([*rows, rows[1]]).splitlines()[2] == "| a | 7.2 | 9 |  | 2: x |"
 
