@@ -1,6 +1,5 @@
 """Commands of the user's, as root on a Debian system: `programs` with all `surroundings`."""
 
-import idle
 import programs
 import surroundings
 
@@ -13,4 +12,9 @@ def run(*given):
         rig, traffic, status = None, given[0]["traffic"], given[1]
         status("booted")
     surroundings.make(rig)
-    (idle if "pairs" in traffic else programs).run(rig, traffic, status)
+    if "pairs" in traffic:
+        import idle  # takes a rig, which not every command has
+
+        idle.run(rig, traffic, status)
+    else:
+        programs.run(rig, traffic, status)
