@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -38,12 +39,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "site"
 
 
-def emulate(site: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+#: A command before another, which then has no network; none where that is refused.
+CUT_OFF = ("unshare", "--map-root-user", "--net")
+
+
+def emulate(
+    site: Path, *words: str, cwd: Path, before: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lines = project["optional-dependencies"]["notebooks"]
     names = [line.partition("==")[0] for line in lines]
     code = WITHOUT.format(site=str(site), names=names)
-    command = [sys.executable, "-P", "-c", code, *words]
+    command = [*before, sys.executable, "-P", "-c", code, *words]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
 
 
@@ -107,7 +114,9 @@ def test_new_runs_of_shipped_studies_go_below_the_current_folder(
 
 
 @pytest.mark.kernel
-def test_a_command_runs_in_a_guest(site: Path, tmp_path: Path) -> None:
-    done = emulate(site, "exec", "--", "ping", "-c", "3", "127.0.0.1", cwd=tmp_path)
+def test_a_command_runs_in_a_guest_without_a_network(site: Path, tmp_path: Path) -> None:
+    refused = subprocess.run([*CUT_OFF, "true"], capture_output=True).returncode
+    words = ("exec", "--", "ping", "-c", "3", "127.0.0.1")
+    done = emulate(site, *words, cwd=tmp_path, before=() if refused else CUT_OFF)
     assert done.returncode == 0, done.stderr
     assert "3 packets transmitted, 3 received" in done.stdout
