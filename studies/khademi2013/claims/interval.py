@@ -81,9 +81,10 @@ RULES: Final[dict[str, Rule]] = {
     ),
     "k033": every(  # of the long one, beside either of the others
         *(
-            less(cell(metric, others, AQMS), cell(metric, LONG, AQMS))
+            less(cell(metric, f"{load}{rtt}", AQMS), cell(metric, f"{load}_rtt_500ms", AQMS))
             for metric in (SAWTOOTH, CONVERGED)
-            for others in (LOADS, SHORT)
+            for load in LOADS
+            for rtt in ("_rtt_5ms", "")
         )
     ),
     "k088": ratio(  # "only when congestion level is light"
