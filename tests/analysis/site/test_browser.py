@@ -218,3 +218,31 @@ def test_claims_are_filtered(site: Path, browser: Browser) -> None:
     assert shown.count() == 1
     shown.locator("summary").click()
     assert shown.locator("table").first.is_visible()
+
+
+def test_printed_claims_are_all_there(site: Path, browser: Browser) -> None:
+    page = Visit(browser, 1400, "light").open(site / "claims.html", unfold=False)
+    page.emulate_media(media="print")
+    statements = page.locator(".claim > summary")
+    assert 0 < statements.count() == page.locator(".claim > summary:visible").count()
+    assert not page.locator("#filters").is_visible()
+
+
+def test_search_finds_figures_and_claims_by_words(site: Path, browser: Browser) -> None:
+    visit = Visit(browser, 360, "light")
+    page = visit.open(site / "search.html")
+    shown = page.locator(".entries li:visible")
+    everything = shown.count()
+    page.locator("input[name=text]").press_sequentially("G038")
+    assert 0 < shown.count() < everything
+    assert "g038" in shown.first.inner_text()
+    assert page.url.endswith("?text=G038")
+    assert visit.problems == []
+
+
+def test_pages_read_without_scripts(site: Path, browser: Browser) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    for name in ("claims.html", "search.html"):
+        page.goto((site / name).as_uri())
+        assert not page.locator("form").is_visible()
+        assert page.locator(".claim > summary, .entries li").first.is_visible()
