@@ -1,13 +1,18 @@
 """The parameters of notebooks: what the cell of that tag gives each of them."""
 
+import ast
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from analysis.errors import DataError, require_kind
+from analysis.errors import DataError, require_kind, require_one
 from analysis.runs.dataset import NOTEBOOKS
+from analysis.site.figurefile import RUNS
 from emulation.study import studies
+
+#: What a figure's file gives every notebook, also one that does not read it.
+OF_FIGURES: Final = RUNS | {"title", "caption", "data_root", "output"}
 
 
 def defaults(notebook: Path) -> dict[str, Any]:
@@ -32,6 +37,22 @@ def notebook_called(name: str, study: object = None) -> Path:
 
 def require_kinds(notebook: str, given: Mapping[str, object]) -> None:
     """Raise DataError where `given`, the names of a notebook that runs, has a parameter of another
-    kind than the notebook of that name has it."""
-    for name, default in defaults(notebook_called(notebook, given.get("study"))).items():
+    kind than the notebook of that name has it, or papermill was given one that it does not have."""
+    known = defaults(notebook_called(notebook, given.get("study")))
+    for name in injected(given.get("In", ())):
+        if name not in OF_FIGURES:
+            require_one("parameters", name, known)
+    for name, default in known.items():
         require_kind(name, given[name], default)
+
+
+def injected(cells: Sequence[str]) -> list[str]:
+    """Return the names that papermill's own cell sets, of the cells that were executed."""
+    cell = next((text for text in cells if text.startswith("# Parameters")), "")
+    return [
+        target.id
+        for statement in ast.parse(cell).body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    ]

@@ -1,0 +1,21 @@
+"""What papermill gives a notebook."""
+
+import pytest
+
+from analysis.errors import DataError
+from analysis.site import parameters
+
+
+def test_what_papermill_sets_is_told_from_other_cells() -> None:
+    cells = ["", "link = '10/10'", "# Parameters\nlinkk = '10/1'\nqdiscs = ['pie']\n", "x = 1"]
+    assert parameters.injected(cells) == ["linkk", "qdiscs"]
+    assert parameters.injected(["x = 1"]) == []
+
+
+def test_a_parameter_that_the_notebook_lacks_is_refused_with_the_nearest() -> None:
+    known = parameters.defaults(parameters.notebook_called("rrul"))
+    known["In"] = ["# Parameters\nlink = '10/1'\nprobe = 'x'\n"]
+    parameters.require_kinds("rrul", known)  # `probe` says which runs a figure needs
+    known["In"] = ["# Parameters\nlinkk = '10/1'\n"]
+    with pytest.raises(DataError, match=r"'linkk'.*did you mean 'link'"):
+        parameters.require_kinds("rrul", known)
