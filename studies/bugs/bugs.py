@@ -28,7 +28,7 @@ B = "10.0.2.1"  # b's address
 
 Connection = tuple[socket.socket, socket.socket]  # sender and receiver
 LIBC = ctypes.CDLL(None, use_errno=True)
-CLONE_NEWNET, SO_RCVBUFFORCE = 0x40000000, 33
+CLONE_NEWNET, SO_RCVBUFFORCE, SO_TIMESTAMP = 0x40000000, 33, 29
 RTM_NEWQDISC, NLM_F_REQUEST, NLM_F_ACK = 36, 1, 4
 TCA_KIND, TCA_OPTIONS, TCA_NETEM_PRNG_SEED = 1, 2, 14
 SUFFIX = "_undone" if os.environ.get("UNDONE") else ""  # of qdiscs and controls under test
@@ -74,6 +74,11 @@ def network(*, offloads: bool = False, rtt_ms: int = 0) -> None:
             command = ["ip", "netns", "exec", ns, "sysctl", "-q", f"net.ipv4.tcp_{name}"]
             subprocess.run(command, check=True)
     run("ip netns exec r sysctl -q net.ipv4.ip_forward=1")
+    run(f"ip netns exec a ping -q -c 1 {B}")
+    for ns in "arb":  # what ARP sends later would draw random numbers of netem
+        for peer in json.loads(run(f"ip -n {ns} -j neigh")):
+            place = f"{peer['dst']} lladdr {peer['lladdr']} dev {peer['dev']}"
+            run(f"ip -n {ns} neigh replace {place} nud permanent")
     if rtt_ms:
         tc("r", f"qdisc add dev a root netem delay {rtt_ms}ms limit 100000")
 
@@ -226,7 +231,7 @@ def fq_tstamp() -> float:
     network()
     enter("r")
     stamped = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    stamped.setsockopt(socket.SOL_SOCKET, socket.SO_TIMESTAMP, 1)
+    stamped.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMP, 1)
     tc("r", "qdisc add dev b root fq")
     time.sleep(1)  # the kernel begins to stamp in a worker of its own
     return 100 - len(flood(100, 0.01))

@@ -57,7 +57,8 @@ def make(case: str, linux: Path, folder: Path) -> None:
     text = (folder / source).read_text()
     (kind,) = re.findall(r'^\t\.(?:id|name)\s*=\s*"(\w+)"', text, re.M)
     text = text.replace(f'"{kind}"', f'"{kind}_undone"')
-    text = text.replace("<net/codel_impl.h>", f'"{CODEL}"')
+    text = text.replace("<net/codel_impl.h>", '"codel_impl.h"')
+    (folder / "codel_impl.h").write_text((folder / CODEL).read_text())
     (folder / f"{case}.c").write_text(text)
     (folder / "Kbuild").write_text(f"obj-m := {case}.o\n")
     if "sched" in source:
