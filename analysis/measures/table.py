@@ -55,7 +55,7 @@ MEASURED: Final = pa.DataFrameSchema(
     {
         "era": pa.Column(str),
         "experiment": pa.Column(str),
-        "link": pa.Column(str, pa.Check.str_matches(r"^[0-9.]+/[0-9.]+$")),
+        "link": pa.Column(str, pa.Check.str_matches(r"^([0-9.]+/[0-9.]+|-)$")),
         "qdisc": pa.Column(str),
         "cc": pa.Column(str),
         "seed": pa.Column(int, pa.Check.ge(0)),

@@ -62,6 +62,7 @@ def network(*, offloads: bool = False, rtt_ms: int = 0) -> None:
     segments = "" if offloads else " gso_max_segs 1"
     for ns in "arb":
         run(f"ip netns add {ns}")
+        run(f"ip netns exec {ns} sysctl -q net.ipv6.conf.default.disable_ipv6=1")
         run(f"ip -n {ns} link set lo up")
     for left, right, hosts in (("a", "r", ("10.0.1.1", "10.0.1.2")), ("r", "b", ("10.0.2.2", B))):
         run(f"ip -n {left} link add dev {right} type veth peer name {left} netns {right}")
@@ -75,7 +76,7 @@ def network(*, offloads: bool = False, rtt_ms: int = 0) -> None:
             subprocess.run(command, check=True)
     run("ip netns exec r sysctl -q net.ipv4.ip_forward=1")
     run(f"ip netns exec a ping -q -c 1 {B}")
-    for ns in "arb":  # what ARP sends later would draw random numbers of netem
+    for ns in "arb":  # what ARP sends later would draw random numbers of netem, as IPv6 would
         for peer in json.loads(run(f"ip -n {ns} -j neigh")):
             place = f"{peer['dst']} lladdr {peer['lladdr']} dev {peer['dev']}"
             run(f"ip -n {ns} neigh replace {place} nud permanent")

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from analysis.measures.registry import Measure, Metric
-from analysis.runs.dataset import RunFile, read_rows
+from analysis.runs.dataset import RunFile
+from analysis.runs.files import read_rows
 
 METRICS: Final = {
     "codel_stale": Metric("pings lost beside eight uploads through fq_codel", "%"),
@@ -27,7 +28,8 @@ METRICS: Final = {
 
 def cases(file: RunFile) -> Mapping[str, float]:
     """Return the number of each case that could be run."""
-    return {row["case"]: float(row["value"]) for row in read_rows(file) if "value" in row}
+    rows = read_rows(file.provenance.with_suffix(".rows.jsonl.gz"))
+    return {row["case"]: float(row["value"]) for row in rows if "value" in row}
 
 
 MEASURES: Final = {"cases": Measure(cases, traffic="programs")}
