@@ -39,7 +39,8 @@ def require_kinds(notebook: str, given: Mapping[str, object]) -> None:
     """Raise DataError where `given`, the names of a notebook that runs, has a parameter of another
     kind than the notebook of that name has it, or papermill was given one that it does not have."""
     known = defaults(notebook_called(notebook, given.get("study")))
-    for name in injected(given.get("In", ())):
+    cells = given.get("In")
+    for name in injected(cells if isinstance(cells, list) else ()):
         if name not in OF_FIGURES:
             require_one("parameters", name, known)
     for name, default in known.items():
