@@ -50,7 +50,6 @@ ELSEWHERE: Final = pd.DataFrame(
     [
         ("Mininet against a testbed", "throughput", "less than 9 %"),
         ("Mininet-HiFi", "inter-dequeue times, 99th percentile", "5.8 %"),
-        ("gbw2015's tests repeated on GENI", "latency and goodput", "within 22 %"),
     ],
     columns=["Emulator", "Quantity", "Published error"],
 )

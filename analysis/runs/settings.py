@@ -40,8 +40,8 @@ def linux_of(era: str) -> str:
 
 
 def in_words(eras: str) -> str:
-    """Return "Linux of 2014, by its code, without no gso" for "2014c-no_gso"; of several, joined by
-    "or", each; a dash for none."""
+    """Return "Linux of 2014, without no gso" for "2014-no_gso", and "by its code" where it is so;
+    of several, joined by "or", each; a dash for none."""
     return " or ".join(_words(era) for era in eras.split(" or ")) if len(eras) > 1 else NONE
 
 

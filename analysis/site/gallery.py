@@ -190,7 +190,7 @@ def agreement(figures: Collection[Shown]) -> dict[str, int]:
 
     A value counts where it is of a paper and there is a number of ours beside it, whether seeds
     tell if the two agree or not. It is measured in a figure that was made from runs; a table
-    without runs, as gbw2015's Table 1, has settings, which are read back. Each counts once, in the
+    without runs, as one of parameters, has settings, which are read back. Each counts once, in the
     figure that has the paper's own name: where a name goes on, as "Table 3 fitted" and "Table 5,
     PIE marks" do, the values of Tables 3 and 5 stand beside other runs.
     """

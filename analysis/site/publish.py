@@ -41,7 +41,7 @@ def publish(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DataError.of(folder, "is not an empty folder", "Name one that does not exist yet")
     files = sorted({path for pattern in SERVED for path in results.glob(pattern)})
-    chosen = [of for of in files if of.relative_to(results).parts[0] not in LEFT_OUT]
+    chosen = [of for of in files if not any(of.is_relative_to(results / out) for out in LEFT_OUT)]
     served = {of.resolve() for of in chosen}
     written = []
     for path in chosen:

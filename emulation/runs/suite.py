@@ -21,7 +21,7 @@ from emulation.programs.taken import TakenFile
 from emulation.runs.execution import NAME, Execution, Outcome
 
 #: Addresses and words of packetdrill's tests, by version of IP; those of its own `run_all.py` and
-#: of the kernel's `ksft_runner.sh`.
+#: of the kernel's runner.
 VARIANTS: dict[str, tuple[str, ...]] = {
     "ipv4": (
         *("--ip_version=ipv4", "--local_ip=192.168.0.1", "--gateway_ip=192.168.0.1"),
