@@ -107,12 +107,6 @@ def _compared(path: Path) -> None:
     compare(load(path), load(other))
 
 
-def _window(path: Path) -> object:
-    from studies.codel2012.measures.window import read_connection
-
-    return read_connection(path)
-
-
 def _provenance(path: Path) -> None:
     from analysis.runs.dataset import facts, read_record, usable
     from analysis.site.inventory import _rows
@@ -254,7 +248,6 @@ READERS: dict[str, Reader] = {
     "flent": Reader(_flent, FLENT, lambda: _flents("*", 24), True, json.loads),
     "lint": Reader(_lint, FLENT, lambda: _flents("*", 24), True, json.loads),
     "compare": Reader(_compared, FLENT, lambda: _flents("gbw2015", 12), True, json.loads),
-    "window": Reader(_window, FLENT, lambda: _flents("codel2012/window*", 4), True, json.loads),
     "provenance": Reader(_provenance, "seed-001.json", lambda: _records(), False, json.loads),
     "rows": Reader(_rows, ROWS, lambda: _unpacked("**/*.rows.jsonl.gz", 4), True),
     "packets": Reader(_packets, "seed-001.packets.parquet", lambda: _small_tables()),

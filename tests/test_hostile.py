@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import html
 import json
 import os
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,7 +18,7 @@ import pytest
 
 from analysis.errors import DataError
 from analysis.runs import files
-from analysis.site import report
+from analysis.site import pages as pages_module, report
 from analysis.site.figurefile import read_figure
 from emulate.cli import main
 from emulation import datafile
@@ -227,15 +230,24 @@ class Tags(HTMLParser):
         super().__init__()
         self.active: list[str] = []
         self.text = ""
+        self.scripts: list[str] = []
+        self._in_script = False
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         bad = [name for name, value in attrs if name.startswith("on") or value == "x"]
-        if tag == "script" or bad:
+        self._in_script = tag == "script"
+        if bad or (self._in_script and attrs):
             self.active.append(f"{tag} {attrs}")
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        if self._in_script:
+            self.scripts.append(data)
+        else:
+            self.text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_script = False
 
 
 def _evil(value: Any, leave: tuple[str, ...] = ()) -> Any:
@@ -265,8 +277,13 @@ def test_pages_show_data_as_text(tmp_path: Path) -> None:
     shown = [Tags(page.read_text()) for page in pages]
     assert [one.active for one in shown] == [[]] * len(pages)
     assert sum("<script>alert(1)" in one.text for one in shown) >= 4
-    for page in pages:
-        assert "script-src 'none'" in page.read_text()
+    templates = Path(pages_module.__file__).parent / "templates"
+    ours = {script.read_text().strip() for script in templates.glob("*.js")}
+    for page, one in zip(pages, shown, strict=True):
+        assert {script.strip() for script in one.scripts} <= ours
+        digests = [hashlib.sha256(script.encode()).digest() for script in one.scripts]
+        allowed = " ".join(f"'sha256-{b64encode(digest).decode()}'" for digest in digests)
+        assert f"""script-src {allowed or "'none'"}""" in html.unescape(page.read_text())
 
 
 def test_a_notebook_of_any_name_is_refused(study: Path) -> None:

@@ -42,7 +42,7 @@ AXES = Path("analysis/runs/axes.py")
 #: Characters of a text that may name a file; captions and notes are longer.
 LONGEST_NAME = 100
 TEMPLATES = Path("analysis/site/templates")
-NOTEBOOK_TEMPLATES = ("base.html", "notebook.html", "page.css", "picture.html")
+NOTEBOOK_TEMPLATES = ("base.html", "notebook.html", "page.css")
 
 #: Of the digest of what is in a folder.
 DIGITS = 8

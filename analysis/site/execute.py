@@ -17,8 +17,9 @@ import papermill
 from analysis.errors import DataError, as_data_error
 from analysis.runs.study import study_at
 from analysis.site import notebookpage
-from analysis.site.figurefile import RUNS, FigureFile, check_values, read_figure
+from analysis.site.figurefile import FigureFile, check_values, read_figure
 from analysis.site.outputs import SUMMARY, read_summary, write_summary
+from analysis.site.parameters import RUNS
 from emulation import project
 from emulation.host import storage
 from emulation.study import trust

@@ -39,6 +39,7 @@ from analysis.runs.dataset import cells_of
 from analysis.runs.statement import read_claims
 from analysis.runs.study import study_at
 from analysis.runs.switches import eras_of
+from analysis.site.parameters import TAKEN, TEXT, TEXTS
 from analysis.sources import check_notebook
 from emulation import project
 from emulation.config.catalogue import select
@@ -55,16 +56,6 @@ CLAIMS: Final = "claims"
 SECTION: Final = "section"
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
 AXES: Final = ("link", "qdisc", "era", "cc")
-_TEXT, _TEXTS = ("text",), ("list of texts",)
-PARAMETERS: Final = {  # key -> the kinds of values that it takes
-    **dict.fromkeys(("paper", "experiment", "link", "unloaded", "table", "stations"), _TEXT),
-    "length": (*_TEXT, "mapping to texts"),
-    "probe": _TEXT + _TEXTS,
-    "experiments": (*_TEXTS, "mapping to texts"),
-    **dict.fromkeys(("links", "qdiscs"), (*_TEXTS, "mapping to lists of texts")),
-    **dict.fromkeys(("eras", "ccs"), _TEXTS),
-}
-RUNS: Final = frozenset(PARAMETERS)
 SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
 SWITCHES: Final = "switches"
 NOTEBOOKS: Final = project.folder("notebooks")
@@ -280,14 +271,14 @@ def _faults(content: Any) -> Iterator[str]:
     # papermill writes them unchanged in front of the notebook's code.
     yield from (f"parameters: {key[:40]!r} is not the name of a parameter" for key in odd)
     for key in ("notebook", "title", "caption"):
-        yield from _unlike(key, content[key], _TEXT)
-    for key in PARAMETERS.keys() & parameters.keys():
+        yield from _unlike(key, content[key], TEXT)
+    for key in TAKEN.keys() & parameters.keys():
         if (key, parameters[key]) not in (("stations", ""), ("eras", SWITCHES)):
-            yield from _unlike(key, parameters[key], PARAMETERS[key])
+            yield from _unlike(key, parameters[key], TAKEN[key])
     if not NAME.fullmatch(str(content["notebook"])):  # of a hidden folder nobody was asked about
         yield f"notebook: {content['notebook']!r} is not its name alone, without folder and .ipynb"
-    yield from _unlike(CLAIMS, content.get(CLAIMS, ["-"]), _TEXTS)
-    yield from _unlike(SECTION, content.get(SECTION, "-"), _TEXT)
+    yield from _unlike(CLAIMS, content.get(CLAIMS, ["-"]), TEXTS)
+    yield from _unlike(SECTION, content.get(SECTION, "-"), TEXT)
     yield from _left_out(content)
     needed = ("paper",) if "table" in parameters else DATA_KEYS
     missing = [key for key in needed if not {key, SEVERAL.get(key)} & set(parameters)]
@@ -316,7 +307,7 @@ def _left_out(content: Mapping[str, Any]) -> Iterator[str]:
         for name in by_experiment.keys() - set(_experiments(content["parameters"])):
             yield f"{WITHOUT}: {era}: {name!r} is none of its experiments"
         for values in by_experiment.values() if by_experiment else [left]:
-            yield from _unlike(f"{WITHOUT}: {era}", values, _TEXTS)
+            yield from _unlike(f"{WITHOUT}: {era}", values, TEXTS)
 
 
 def _experiments(parameters: Mapping[str, Any]) -> list[Any]:

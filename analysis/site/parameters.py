@@ -8,8 +8,18 @@ from typing import Any, Final
 
 from analysis.errors import DataError, require_kind, require_one
 from analysis.runs.dataset import NOTEBOOKS
-from analysis.site.figurefile import RUNS
 from emulation.study import studies
+
+TEXT, TEXTS = ("text",), ("list of texts",)
+TAKEN: Final = {  # what a figure's file says of its runs: key -> the kinds of values
+    **dict.fromkeys(("paper", "experiment", "link", "unloaded", "table", "stations"), TEXT),
+    "length": (*TEXT, "mapping to texts"),
+    "probe": TEXT + TEXTS,
+    "experiments": (*TEXTS, "mapping to texts"),
+    **dict.fromkeys(("links", "qdiscs"), (*TEXTS, "mapping to lists of texts")),
+    **dict.fromkeys(("eras", "ccs"), TEXTS),
+}
+RUNS: Final = frozenset(TAKEN)
 
 #: What a figure's file gives every notebook, also one that does not read it.
 OF_FIGURES: Final = RUNS | {"title", "caption", "data_root", "output"}

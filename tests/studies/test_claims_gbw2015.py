@@ -81,7 +81,9 @@ def test_every_claim_has_a_rule_or_says_what_it_lacks() -> None:
 def test_the_papers_own_values_agree() -> None:
     numbers = (*BY_FIGURE_2, *BY_TABLE_2)
     found = verdicts(printed(), numbers)
-    assert {number: v for number, v in found.items() if v != Verdict.AGREES} == {}
+    # g045: what Fig. 2 shows is 3.9 times the targets, which is not "somewhat" above them.
+    others = {number: verdict for number, verdict in found.items() if verdict != Verdict.AGREES}
+    assert others == {"g045": Verdict.DISAGREES}
 
 
 def test_a_fifo_without_a_queue_disagrees() -> None:
@@ -93,7 +95,7 @@ def test_a_fifo_without_a_queue_disagrees() -> None:
 
     found = verdicts(printed(swap), BY_FIGURE_2)
     wrong = {number for number, verdict in found.items() if verdict == Verdict.DISAGREES}
-    assert wrong == {"g034", "g037", "g038", "g052", "g003", "g009", "g216", "g219"}
+    assert wrong == {"g034", "g037", "g038", "g045", "g052", "g003", "g009", "g216", "g219"}
 
 
 def test_losses_that_are_twice_the_printed_ones_disagree() -> None:

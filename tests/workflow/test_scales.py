@@ -63,10 +63,8 @@ def test_each_load_of_a_design_is_run_as_often() -> None:
     plan = make_plan(config(emulate=True, scale="quick", figures=["codel2012/fig5"]))
     # 5 RTTs, 4 rates, 2 qdiscs and 6 loads, once.
     assert len(plan.all_runs()) == 5 * 4 * 2 * 6
-    assert (
-        Counter(run.traffic.load(run.seed).name for run in plan.all_runs().values())["bulk_20"]
-        == 40
-    )
+    loads = Counter(run.traffic.turn(run.seed)["load"] for run in plan.all_runs().values())
+    assert loads["bulk_20"] == 40
     plan = make_plan(config(emulate=True, scale="paper", figures=["codel2012/fig5"]))
     assert len(plan.all_runs()) == 5 * 4 * 2 * 48
 
