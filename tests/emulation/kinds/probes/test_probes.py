@@ -173,9 +173,10 @@ def test_a_run_with_probes_is_the_run_without(name: str, interval: str, tmp_path
     here = queues[(queues.node == place.node) & (queues.interface == place.interface)]
     counted = told[1]["qdiscs"][f"{place.node} {place.interface}"]["qdiscs"][-1]
     last = here[here.handle == counted["handle"]].iloc[-1]
-    assert (last.sent_bytes, last.sent_packets, last.drops) == tuple(
-        counted[name] for name in ("bytes", "packets", "drops")
-    )
+    # The window's connection ends with its run: its last ACK may pass after the last look.
+    after = counted["packets"] - last.sent_packets
+    assert 0 <= after <= (name == "window")
+    assert (last.sent_bytes + 54 * after, last.drops) == (counted["bytes"], counted["drops"])
     probe.check_there(wanted, run, tmp_path / "with")
     flows = pd.read_parquet(result.data.with_name(f"{stem}.sockets.parquet"))
     assert flows.bytes_acked.max() > 100_000
