@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -81,7 +82,7 @@ class Slurm:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         for name in ("state", "spool", "bin"):
-            (folder / name).mkdir(parents=True)
+            (folder / name).mkdir()
         self.conf = folder / "slurm.conf"
         sockets = [socket.socket() for _ in range(2)]
         for one in sockets:
@@ -252,11 +253,14 @@ class Campaign:
 
 
 @pytest.fixture
-def slurm(tmp_path: Path) -> Iterator[Slurm]:
-    slurm = Slurm(tmp_path / "slurm")
-    slurm.start()
-    yield slurm
-    slurm.kill_all()
+def slurm() -> Iterator[Slurm]:
+    # A job's socket has the number of the job in its name, and room for 107 characters of a path:
+    # from a folder of pytest's own, job 10 of a user with a long name did not start.
+    with tempfile.TemporaryDirectory(prefix="slurm-", dir="/tmp") as folder:
+        slurm = Slurm(Path(folder))
+        slurm.start()
+        yield slurm
+        slurm.kill_all()
 
 
 @pytest.fixture
