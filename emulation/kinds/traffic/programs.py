@@ -47,14 +47,11 @@ import hashlib
 import json
 import math
 import os
-import re
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
-    BeforeValidator,
     Field,
     PlainValidator,
     WithJsonSchema,
@@ -62,19 +59,24 @@ from pydantic import (
 )
 
 from emulation import datafile
-from emulation.host.apt import NAME as PACKAGE
 from emulation.host.digest import sha256
 from emulation.kinds.rigs.base import RigSection
 from emulation.kinds.traffic.base import TrafficSection
+from emulation.kinds.traffic.program import (
+    VARIABLE,
+    ClientSection,
+    CommandSection,
+    Inside,
+    Package,
+    Program,
+    name_of,
+)
 from emulation.model import addresses
 from emulation.model.topology import Topology
 from emulation.model.units import Duration
 from emulation.programs.taken import mode
 from emulation.study.schema import (
     Flaws,
-    Name,
-    Section,
-    Settings,
     Span,
     StudySection,
     TestName,
@@ -88,240 +90,8 @@ if TYPE_CHECKING:
 #: How much longer than the load a program that ends by itself may take.
 GRACE_S = 60.0
 
-#: Ports that servers listen on before their clients start.
-IPERF_PORT, IPERF3_PORT, NETPERF_PORT, IRTT_PORT = 5001, 5201, 12865, 2112
-
 WORDS = ("seed", "length_s", "node")  # in braces in a command, like the names of nodes
 NO_JITTER = Duration(1)  # programs start at the times written
-
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of the environment
-
-
-def _inside(text: str) -> str:
-    path = PurePosixPath(text)
-    if path.is_absolute() or ".." in path.parts or not path.parts:
-        raise Flaws(((), f"'{text}' is not below the study's folder", "write a relative path"))
-    return text
-
-
-def _package(text: str) -> str:
-    if not PACKAGE.fullmatch(text):
-        raise Flaws(((), f"'{text}' is not the name of a Debian package", "write e.g. iperf3"))
-    return text
-
-
-def _words(value: Any) -> Any:
-    """Return the words of a command, with numbers as text."""
-    if isinstance(value, str):
-        raise Flaws(((), "is not a list", f"write e.g. [{', '.join(value.split())}]"))
-    if not isinstance(value, list):
-        return value  # pydantic refuses it
-    numbers = (int, float)
-    return [
-        str(word) if isinstance(word, numbers) and not isinstance(word, bool) else word
-        for word in value
-    ]
-
-
-def _variables(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    for name, _ in pairs:
-        if not _VARIABLE.fullmatch(name):
-            what = f"'{name}' is not the name of a variable"
-            raise Flaws(((name,), what, "write letters, digits and _"))
-    return pairs
-
-
-def _start(value: Any) -> Duration:
-    if isinstance(value, Duration):
-        return value
-    try:
-        return Duration.parse(str(value))
-    except ValueError as error:
-        what, _, todo = str(error).rpartition("; ")
-        raise Flaws(((), what, todo)) from None
-
-
-Start = Annotated[Duration, PlainValidator(_start)]
-Words = Annotated[list[str], BeforeValidator(_words)]
-Variables = Annotated[Settings, AfterValidator(_variables)]
-Inside = Annotated[str, AfterValidator(_inside)]
-Package = Annotated[str, AfterValidator(_package)]
-
-
-class AfterSection(Section):
-    """What a program waits for before it starts: exactly one of the first three."""
-
-    tcp: int | None = Field(default=None, ge=1, le=65535, strict=True)  # a port that is listened on
-    udp: int | None = Field(default=None, ge=1, le=65535, strict=True)
-    program: str | None = None  # whose end it waits for
-    on: str | None = None  # the node of the port; by default that of the program
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        if sum(event is not None for event in (self.tcp, self.udp, self.program)) != 1:
-            todo = "write one of tcp, udp and program"
-            raise Flaws(((), "waits for nothing, or for several things", todo))
-        return self
-
-
-class CommandSection(Section):
-    """Any command on a node."""
-
-    kind: Literal["command"] = "command"
-    name: Name | None = None  # of its output; by default that of the program
-    node: str | list[str] | None = None  # None: outside of all nodes, where the rig has none
-    command: Words = Field(min_length=1)
-    environment: Variables = ()
-    start: Start = Duration(0)
-    after: AfterSection | None = None
-    until: Literal["end", "load", "clients"] = "end"
-    status: int = Field(default=0, ge=0, le=255, strict=True)  # with which it must exit
-    keeps: list[Inside] = Field(default_factory=list)
-
-    def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """Yield the command itself, or that of each of its nodes."""
-        if not isinstance(self.node, list):
-            yield self
-            return
-        for node in self.node:
-            yield self.model_copy(update={"name": f"{_name(self)}_{node}".lower(), "node": node})
-
-
-class ClientSection(Section):
-    """A client on one node and its server on another."""
-
-    several: ClassVar[bool] = True  # whether its server has several clients at a time
-    name: Name | None = None
-    from_: str = Field(alias="from")
-    to: str
-    start: Start = Duration(0)
-    options: Words = Field(default_factory=list)  # additional ones for the client
-
-    def _pair(
-        self,
-        server: list[str] | None,
-        client: list[str],
-        port: dict[str, int] | None = None,
-        after: AfterSection | None = None,
-    ) -> Iterator[CommandSection]:
-        """Yield the server and the client, which awaits it.
-
-        The server outlives the load: clients ask it for its part of their results at their end.
-        """
-        name = self.name or client[0]
-        if server is not None:
-            yield CommandSection(
-                name=f"{name}_server", node=self.to, command=server, until="clients"
-            )
-            after = AfterSection.model_validate({**(port or {}), "on": self.to})
-        yield CommandSection(
-            name=name,
-            node=self.from_,
-            command=[*client, *self.options],
-            start=self.start,
-            after=after,
-        )
-
-
-class IperfSection(ClientSection):
-    """iperf 2."""
-
-    kind: Literal["iperf"]
-    cc: Name | None = None  # its congestion control; by default that of the host
-
-    def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """Yield a server and a client that sends as long as the load lasts."""
-        client = ["iperf", "-c", f"{{{self.to}}}", "-t", f"{length_s:g}", "-y", "C"]
-        client += ["-Z", self.cc] if self.cc else []
-        yield from self._pair(["iperf", "-s"], client, {"tcp": IPERF_PORT})
-
-
-class Iperf3Section(ClientSection):
-    """iperf 3."""
-
-    several: ClassVar[bool] = False
-    kind: Literal["iperf3"]
-    cc: Name | None = None
-
-    def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """A server and a client, whose report is JSON."""
-        client = ["iperf3", "-c", f"{{{self.to}}}", "-t", f"{length_s:g}", "-J"]
-        client += ["-C", self.cc] if self.cc else []
-        yield from self._pair(["iperf3", "-s"], client, {"tcp": IPERF3_PORT})
-
-
-class NetperfSection(ClientSection):
-    """netperf alone."""
-
-    kind: Literal["netperf"]
-    test: str = "TCP_STREAM"
-    cc: Name | None = None  # of both ends
-
-    def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """Yield netserver and a client."""
-        client = ["netperf", "-H", f"{{{self.to}}}", "-t", self.test, "-l", f"{length_s:g}"]
-        server, command = self._pair(["netserver", "-4", "-D"], client, {"tcp": NETPERF_PORT})
-        yield server
-        if self.cc:  # an option of the test, which come after `--`
-            mark = [] if "--" in self.options else ["--"]
-            words = [*command.command, *mark, "-K", f"{self.cc},{self.cc}"]
-            command = command.model_copy(update={"command": words})
-        yield command
-
-
-class IrttSection(ClientSection):
-    """irtt."""
-
-    kind: Literal["irtt"]
-    interval: Span = Duration(10**7)
-
-    def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """A server and a client, whose report is JSON."""
-        client = ["irtt", "client", "-o", "-", "-i", f"{self.interval.us:g}us"]
-        client += ["-d", f"{length_s:g}s", f"{{{self.to}}}"]
-        server = ["irtt", "server", "-b", f"{{{self.to}}}:{IRTT_PORT}", "-i", "1ms"]
-        yield from self._pair(server, client, {"udp": IRTT_PORT})
-
-
-class PingSection(ClientSection):
-    """ping."""
-
-    kind: Literal["ping"]
-    interval: Span = Duration(10**8)
-
-    def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """Yield a ping that lasts as long as the load."""
-        count = max(1, round(length_s / self.interval.seconds))
-        client = ["ping", "-n", "-D", "-i", f"{self.interval.seconds:g}", "-c", f"{count}"]
-        yield from self._pair(None, [*client, f"{{{self.to}}}"])
-
-
-class FlentSection(ClientSection):
-    """A test of flent among other programs; its data file is kept."""
-
-    kind: Literal["flent"]
-    test: TestName
-    step: Span = Duration(2 * 10**8)
-
-    def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """Yield netserver and flent."""
-        client = ["flent", self.test, "-H", f"{{{self.to}}}", "-l", f"{length_s:g}"]
-        client += ["-s", f"{self.step.seconds:g}", "-D", "."]
-        server, command = self._pair(["netserver", "-4", "-D"], client, {"tcp": NETPERF_PORT})
-        yield server
-        yield command.model_copy(update={"keeps": ["*.flent.gz"]})
-
-
-Program = Annotated[
-    CommandSection
-    | IperfSection
-    | Iperf3Section
-    | NetperfSection
-    | IrttSection
-    | PingSection
-    | FlentSection,
-    Field(discriminator="kind"),
-]
 
 
 def _turns(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -340,7 +110,7 @@ def _turns(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _word_flaw(name: str, texts: list[Any]) -> tuple[str, str] | None:
-    if not _VARIABLE.fullmatch(name) or name in WORDS:
+    if not VARIABLE.fullmatch(name) or name in WORDS:
         return f"'{name}' is no name for a word", f"write letters, digits and _, none of {WORDS}"
     if not texts or not all(isinstance(text, str | int | float) for text in texts):
         return "is neither a value nor a list of values", "write text or numbers"
@@ -457,7 +227,7 @@ class Programs(TrafficSection, StudySection):
                 for name in addresses.names(text):
                     if name not in known and name.partition(".")[0] in nodes and "." in name:
                         raise Flaws((where, *unknown("address", name, known)))
-            name = _name(command)
+            name = name_of(command)
             if name in seen:
                 what = f"another program is called '{name}', too"
                 raise Flaws((where, what, "write another 'name'"))
@@ -497,7 +267,7 @@ class Programs(TrafficSection, StudySection):
         """Return `command` with its part of the jitter in its start, as the seed says."""
         if not self._is_late(command):
             return command
-        text = f"{run.random}/{_name(command)}".encode()
+        text = f"{run.random}/{name_of(command)}".encode()
         part = int.from_bytes(hashlib.sha256(text).digest()[:8], "big") / 2**64
         late_us = int(part * self.start_jitter.us)
         start = Duration(command.start.nanoseconds + 1000 * late_us)
@@ -512,7 +282,7 @@ class Programs(TrafficSection, StudySection):
     def clients(self) -> dict[str, tuple[str, str]]:
         """Return the host of each client and that of its server, by the client's name."""
         return {
-            _name(command): (section.from_, section.to)
+            name_of(command): (section.from_, section.to)
             for section in self.programs
             if isinstance(section, ClientSection)
             for command in section.commands(self.length.seconds)
@@ -564,10 +334,6 @@ class Programs(TrafficSection, StudySection):
         outputs.reduce(run, out)
 
 
-def _name(command: CommandSection) -> str:
-    return command.name or re.sub(r"\W", "_", PurePosixPath(command.command[0]).name).lower()
-
-
 def _pair(topology: Topology, client: str, server: str) -> dict[str, Any]:
     """Return whom to ping on the idle path, and the RTTs that are possible where they are known."""
     pair: dict[str, Any] = {"client": client, "address": topology.addresses()[server]}
@@ -587,7 +353,7 @@ def _program(command: CommandSection, words: dict[str, str], length_s: float) ->
             if (value := getattr(command.after, key)) is not None
         }
     return {
-        "name": _name(command),
+        "name": name_of(command),
         "node": command.node,
         "command": [addresses.filled(word, words) for word in command.command],
         "environment": {

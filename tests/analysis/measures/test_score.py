@@ -13,7 +13,8 @@ from analysis.measures.registry import registry_of
 from analysis.runs.dataset import RunFile
 from analysis.runs.study import study_at
 from emulation.config.catalogue import experiment
-from emulation.kinds.traffic.programs import IperfSection, Programs
+from emulation.kinds.traffic.program import IperfSection
+from emulation.kinds.traffic.programs import Programs
 from studies.rfc7928.measures import joined, shares
 from tests.data import provenances
 
