@@ -39,7 +39,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "site"
 
 
-#: A command before another, which then has no network; none where that is refused.
+#: A command before another, which then has no network.
 CUT_OFF = ("unshare", "--map-root-user", "--net")
 
 
@@ -115,8 +115,9 @@ def test_new_runs_of_shipped_studies_go_below_the_current_folder(
 
 @pytest.mark.kernel
 def test_a_command_runs_in_a_guest_without_a_network(site: Path, tmp_path: Path) -> None:
-    refused = subprocess.run([*CUT_OFF, "true"], capture_output=True).returncode
+    if subprocess.run([*CUT_OFF, "true"], capture_output=True).returncode:
+        pytest.skip("this machine lets no user cut the network off")
     words = ("exec", "--", "ping", "-c", "3", "127.0.0.1")
-    done = emulate(site, *words, cwd=tmp_path, before=() if refused else CUT_OFF)
+    done = emulate(site, *words, cwd=tmp_path, before=CUT_OFF)
     assert done.returncode == 0, done.stderr
     assert "3 packets transmitted, 3 received" in done.stdout

@@ -2,14 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
 
 from analysis.claims.record import Claim
 from analysis.errors import DataError, brief
@@ -43,7 +42,6 @@ class Shown:
     has_page: bool
     size: tuple[int, int] | None = (760, 500)  # of the image in pixels; None for a table
     sentence: str = ""  # what it shows, computed from its table
-    measured: bool = False  # whether its printed values are numbers, not settings
     claims: Sequence[Claim] = ()  # that belong to it, on its page
     notes: Sequence[str] = ()  # on its runs
 
@@ -71,6 +69,16 @@ class Shown:
         return self.summary.section or ("The paper's figures" if self.of_paper else "Figures")
 
     @property
+    def counts(self) -> bool:
+        """Whether its printed values count: not where they stand in another figure already."""
+        return self.of_paper and not self.summary.section
+
+    @property
+    def measured(self) -> bool:
+        """Whether it was made from runs; a table without any, as one of parameters, was not."""
+        return bool(self.summary.cells)
+
+    @property
     def agreement(self) -> dict[str, int]:
         """How many of its printed values agree, or else are off by how much."""
         if AGREES not in self.headers:
@@ -80,9 +88,8 @@ class Shown:
 
     @property
     def counted(self) -> dict[str, int]:
-        """Of its `agreement` what counts: of measured values, each once, where the paper has it."""
-        once = self.of_paper and not self.summary.section and self.measured
-        return self.agreement if once else {}
+        """Of its `agreement` what counts among measured values."""
+        return self.agreement if self.counts and self.measured else {}
 
     @property
     def commands(self) -> list[str]:
@@ -157,7 +164,6 @@ def collect(results: Path) -> list[Shown]:
             continue
         values = _table(path.with_name(TABLE))
         table = texts(values)
-        measured = "published" in values and is_numeric_dtype(values["published"])
         figures.append(
             Shown(
                 folder=path.parent.relative_to(results).as_posix(),
@@ -167,7 +173,6 @@ def collect(results: Path) -> list[Shown]:
                 has_page=path.with_name(PAGE).is_file(),
                 size=image_size(path.with_name(f"{FIGURE}.svg")) if summary.files else None,
                 sentence=sentence(values),
-                measured=measured,
             )
         )
     if not figures:
@@ -184,26 +189,15 @@ def collect(results: Path) -> list[Shown]:
     return sorted(figures, key=place)
 
 
-def agreement(figures: Collection[Shown]) -> dict[str, int]:
-    """Count printed values beside ours: `compared` and `agreeing` where they were measured,
-    `settings` and `as_set` where they are parameters.
-
-    A value counts where it is of a paper and there is a number of ours beside it, whether seeds
-    tell if the two agree or not. It is measured in a figure that was made from runs; a table
-    without runs, as one of parameters, has settings, which are read back. Each counts once, in the
-    figure that has the paper's own name: where a name goes on, as "Table 3 fitted" and "Table 5,
-    PIE marks" do, the values of Tables 3 and 5 stand beside other runs.
-    """
-    of_papers = [shown for shown in figures if shown.of_paper]
-    names = {(shown.summary.paper, shown.summary.figure) for shown in of_papers}
+def agreement(figures: Iterable[Shown]) -> dict[str, int]:
+    """Count printed values beside ours, each once: `compared` and `agreeing` where they were
+    measured, `settings` and `as_set` where they are parameters, which are read back."""
     counts = dict.fromkeys(("compared", "agreeing", "settings", "as_set"), 0)
-    for summary in (shown.summary for shown in of_papers):
-        head = re.match(r"(?:Table )?\w+", summary.figure)
-        if head and head[0] != summary.figure and (summary.paper, head[0]) in names:
-            continue
-        total, equal = ("compared", "agreeing") if summary.cells else ("settings", "as_set")
-        counts[total] += summary.compared
-        counts[equal] += summary.agreeing
+    for shown in figures:
+        if shown.counts:
+            total, equal = ("compared", "agreeing") if shown.measured else ("settings", "as_set")
+            counts[total] += shown.summary.compared
+            counts[equal] += shown.summary.agreeing
     return counts
 
 

@@ -65,8 +65,8 @@ def body(table: str) -> list[str]:
 
 def test_parts_of_a_figure_are_one_row_and_values_that_stand_twice_count_once() -> None:
     more = [
-        shown("2a fitted", compared=3, agreeing=3),
-        shown("9 by cause", compared=2, agreeing=0),  # Fig. 9 itself is not there
+        shown("2a fitted", compared=3, agreeing=3, section="Fitted"),
+        shown("9 by cause", compared=2, agreeing=0),
         shown("Table 1", compared=5, agreeing=4, cells=[]),
     ]
     assert body(readme.figures_table([*FIGURES, *more])) == [
