@@ -49,8 +49,8 @@ PROFILE_FLAGS = (
     *("-Wno-missing-profile", "-Wno-coverage-mismatch"),
 )
 
-#: What Kconfig looks for, and writes into the kernel where it is there: no build finds these.
-_HIDDEN = ("rustc", "bindgen", "pahole")
+#: What Kconfig looks for, and would write into the kernel where it is there, does not exist.
+_ABSENT = ("RUSTC=none", "BINDGEN=none", "PAHOLE=none")
 
 #: Environment variables that a build gets; the user's CFLAGS or MAKEFLAGS would change it.
 _ENVIRONMENT = ("HOME", "PATH")
@@ -146,7 +146,7 @@ def configure(recipe: Recipe, tree: Path, log: Path) -> None:
     wanted = out / "wanted.config"
     wanted.write_text("".join(f"{option.name}={option.value}\n" for option in recipe.options))
     for target in (f"KCONFIG_ALLCONFIG={wanted}", "allnoconfig"), ("olddefconfig",):
-        if run(["make", "O=build", *SETTINGS, *target], tree, log):
+        if run(make_command(*target), tree, log):
             raise KernelBuildError(what=f"make {target[-1]} failed: {first_error(log.read_text())}")
     missing = recipes.missing(recipe.options, (out / ".config").read_text())
     if missing:
@@ -170,6 +170,11 @@ def use_profile(profile: Path, tree: Path) -> list[str]:
     return [f"KBUILD_CFLAGS_KERNEL={' '.join(PROFILE_FLAGS)}"]
 
 
+def make_command(*words: str) -> list[str]:
+    """Return the command that makes a kernel in the folder `build` of its tree, with `words`."""
+    return ["make", "O=build", *SETTINGS, *_ABSENT, *words]
+
+
 def compile_tree(
     recipe: Recipe, tree: Path, log: Path, jobs: int | None, progress: Progress
 ) -> None:
@@ -177,16 +182,13 @@ def compile_tree(
     objects = recipe.origin.objects if recipe.origin else 0
     profile = recipe.profile(compiler_version() or "")
     maps = " ".join(f"-ffile-prefix-map={path}=." for path in (tree / "build", tree))
-    command = [
-        "make",
-        "O=build",
+    words = make_command(
         f"-j{jobs or len(os.sched_getaffinity(0))}",
-        *SETTINGS,
         f"KCFLAGS={maps}",
         f"KAFLAGS={maps}",
         *(use_profile(profile.path, tree) if profile else ()),
         "linux",
-    ]
+    )
     compiled = 0
 
     def count(line: str) -> None:
@@ -196,7 +198,7 @@ def compile_tree(
             progress("compile", min(compiled / objects, 0.99) if objects else 0)
 
     progress("compile", 0)
-    if run(command, tree, log, count):
+    if run(words, tree, log, count):
         what = f"the build failed: {first_error(log.read_text())}"
         raise KernelBuildError(what, todo="read the log from that line on")
     progress("compile", 1)
@@ -207,7 +209,7 @@ def keep_for_modules(tree: Path, place: Path, log: Path) -> None:
 
     `tree` is compiled with CONFIG_MODULES=y.
     """
-    if run(["make", "O=build", *SETTINGS, "modules_prepare"], tree, log):
+    if run(make_command("modules_prepare"), tree, log):
         raise KernelBuildError(what=f"make modules_prepare: {first_error(log.read_text())}")
     out = tree / "build"
     for top in (tree, out):
@@ -238,16 +240,6 @@ def reach(folder: Path, *runs: Path) -> confine.Reach:
     )
 
 
-def _hidden(log: Path) -> Path:
-    """Return a folder beside the `log` of programs that fail, in place of the machine's own."""
-    folder = log.with_name("hidden")
-    folder.mkdir(exist_ok=True)
-    for name in _HIDDEN:
-        (folder / name).write_text("#!/bin/sh\nexit 127\n")
-        (folder / name).chmod(0o755)
-    return folder
-
-
 def run(
     command: list[str],
     folder: Path,
@@ -261,8 +253,6 @@ def run(
     the host. It gets only a few environment variables.
     """
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    if reach is None:  # modules are built without Kconfig
-        environment["PATH"] = f"{_hidden(log)}:{environment.get('PATH', os.defpath)}"
     environment["TMPDIR"] = str(folder)  # so that what a killed compiler leaves goes with it
     if reach is not None:
         environment["HOME"] = str(folder)

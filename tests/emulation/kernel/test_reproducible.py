@@ -16,12 +16,19 @@ VARIABLE = "QDISC_LAB_SLOW"
 def test_a_build_does_not_see_what_kconfig_would_write_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """As in `scripts/rustc-version.sh` and `scripts/pahole-version.sh` of Linux."""
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/rustc").write_text("#!/bin/sh\necho rustc 1.95.0\n")
-    (tmp_path / "bin/rustc").chmod(0o755)
+    for name in ("rustc", "pahole"):
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\necho 1.95.0\n")
+        (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    command = ["sh", "-c", "rustc --version"]
-    assert make.run(command, tmp_path, tmp_path / "build.log") == 127
+    (tmp_path / "Makefile").write_text(
+        "versions:\n"
+        "\t@$(RUSTC) --version 2>/dev/null || echo no rustc\n"
+        '\t@[ -x "$$(command -v $(PAHOLE))" ] || echo no pahole\n'
+    )
+    assert make.run(make.make_command("versions"), tmp_path, tmp_path / "build.log") == 0
+    assert (tmp_path / "build.log").read_text().endswith("no rustc\nno pahole\n")
 
 
 @pytest.mark.slow
