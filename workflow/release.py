@@ -21,7 +21,7 @@ from typing import Any
 import yaml
 
 from emulation import project
-from emulation.host import lock
+from emulation.host import debs, lock
 from emulation.host.digest import sha256
 from workflow import bundle
 
@@ -98,7 +98,8 @@ def offline(root: Path, dist: Path, scratch: Path) -> Path:
     kernels = [pinned.kernels[series][0] for series in bundle.SERIES]
     lacking = pinned.sources().fetch((*pinned.guest, *pinned.system, *kernels), packages)
     if lacking:
-        raise SystemExit(f"error: no source has {', '.join(map(str, lacking))}")
+        what = f"no source has {len(lacking)} packages, the first {lacking[0]}"
+        raise SystemExit(f"release: error: {what}; name a folder or mirror in {debs.PLACE}")
     archive = dist / "qdisc-lab-offline.tar"
     with tarfile.open(archive, "w") as tar:
         tar.add(place, "qdisc-lab")
