@@ -112,6 +112,7 @@ CLAIM_COLUMNS: Final[dict[str, Callable[[dict[str, Any]], bool]]] = {
     "disagree": lambda claim: claim["verdict"] == "disagrees",
     "explained": lambda claim: claim["verdict"] == "explained",
     "at the bound": lambda claim: claim["lacks"] in ("distance", "resolution"),
+    "undecided": lambda claim: claim["verdict"] == "undecided",
     "need more seeds": lambda claim: claim["lacks"] == "seeds",
     "not measured yet": lambda claim: claim["lacks"] in ("data", "metric", "rule"),
     "as set": lambda claim: claim["verdict"] == "as set",
@@ -128,7 +129,8 @@ def claims_table(claims: list[dict[str, Any]]) -> str:
     return _table(("paper", *CLAIM_COLUMNS), rows)
 
 
-OPEN: Final = (None, "seeds", "distance", "resolution")  # what a claim lacks that runs decide
+#: What a claim lacks that runs decide.
+OPEN: Final = (None, "seeds", "spread", "distance", "resolution")
 
 #: Setting of `today_table` -> era and congestion control.
 SETTINGS: Final = {

@@ -19,7 +19,7 @@ from analysis.measures.registry import metrics
 from analysis.runs.flentfile import Floats
 
 Missing = Literal[
-    "data", "metric", "resolution", "seeds", "rule", "setting", "read back", "distance"
+    "data", "metric", "resolution", "seeds", "spread", "rule", "setting", "read back", "distance"
 ]
 """What keeps a claim from a verdict. It lacks runs, something measured in them, repetitions or a
 rule; it is a setting, of which there is nothing to measure, or one that each run has as the paper

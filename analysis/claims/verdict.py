@@ -2,7 +2,7 @@
 
 A check is decided by the interval of its effect over seeds: it holds where the interval lies within
 the bounds, fails where it lies outside of them, and is open where it straddles one. A claim agrees,
-disagrees, or, where it is open, needs more seeds; unless all of the interval is close to the bound
+disagrees or, where it is open, is undecided, unless all of the interval is close to the bound
 (docs/claims.md).
 """
 
@@ -47,7 +47,7 @@ ALPHA: Final = 0.05
 CLOSE: Final = 0.03  # of the bound, or of what is compared: what the papers call identical
 
 #: What a claim lacks of which everything was measured.
-OPEN: Final[tuple[Missing, ...]] = ("seeds", "distance", "resolution")
+OPEN: Final[tuple[Missing, ...]] = ("seeds", "spread", "distance", "resolution")
 
 #: What stands first in the way of a verdict: runs that are missing before seeds that are few, and
 #: last that an effect is at its bound.
@@ -55,19 +55,21 @@ _ORDER: Final[tuple[Missing, ...]] = ("read back", "setting", "rule", "data", "m
 
 
 class Verdict(StrEnum):
-    """What can be said of a claim."""
+    """What can be said of a claim, in the order of counts and bars."""
 
     AGREES = "agrees"
-    DISAGREES = "disagrees"
     EXPLAINED = "explained"
-    AT_BOUND = "at the bound"
     AS_SET = "as set"
+    AT_BOUND = "at the bound"
+    UNDECIDED = "undecided"
     NOT_YET = "not yet testable"
+    DISAGREES = "disagrees"
 
 
 #: What a claim lacks -> what can be said of it; NOT_YET of others.
 OF_LACKS: Final[Mapping[Missing, Verdict]] = {
     "distance": Verdict.AT_BOUND,
+    "spread": Verdict.UNDECIDED,
     "read back": Verdict.AS_SET,
 }
 
@@ -106,7 +108,7 @@ class Judgement:
     cc: str
     verdict: Verdict
     findings: tuple[Finding, ...] = ()
-    lacks: Lacking | None = None  # of AT_BOUND, AS_SET and NOT_YET
+    lacks: Lacking | None = None  # of AT_BOUND, UNDECIDED, AS_SET, NOT_YET
     deciding: tuple[Finding, ...] = ()  # of the findings, those that have the whole's answer
     explained_by: str = ""  # only of EXPLAINED,
     before: Verdict | None = None  # and what it was without that
@@ -284,7 +286,8 @@ def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
         holds = decide(check, size, hold, fail)
     if holds is None:
         largest = max(abs(float(sample.mean())) for sample in samples)
-        missing: Missing = "distance" if at_bound(check, size, largest) else "seeds"
+        straddles: Missing = "distance" if at_bound(check, size, largest) else "spread"
+        missing = "seeds" if np.isnan(size.interval()[0]) else straddles
         return Finding(check, size, None, Lacking(_open(check, size), missing))
     if _tie(check, samples):
         same = f"{check.text}: the same to the resolution of the measure"

@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from analysis.claims.record import Claim
-from analysis.claims.verdict import ALPHA
+from analysis.claims.verdict import ALPHA, Verdict
 from analysis.site import pages, verdicts
 
 
@@ -36,7 +36,7 @@ def render(claims: Sequence[Claim]) -> str:
         pages.CLAIMS_PAGE, here=pages.CLAIMS_PAGE,
         there=[pages.INDEX, pages.CLAIMS_PAGE, pages.RUNS_PAGE, pages.SEARCH_PAGE],
         scripts=["claims.js"],
-        papers=papers, verdicts=verdicts.ORDER, totals=verdicts.count(claims),
+        papers=papers, verdicts=list(Verdict), totals=verdicts.count(claims),
         lacks=sorted({kind for paper in papers for kind in paper["lacks"]}),
         claims=len(claims), level=round(100 * (1 - ALPHA)),
     )  # fmt: skip

@@ -12,6 +12,7 @@ from IPython.display import HTML, display
 
 from analysis.claims import record
 from analysis.claims.record import Claim
+from analysis.claims.verdict import Verdict
 from analysis.errors import DataError, require_one
 from analysis.runs.study import study_at
 from analysis.site.tables import readable
@@ -22,9 +23,6 @@ FILE: Final = "verdicts.json"
 #: What stands on the page of a figure in front of its claims and behind them.
 BEGIN, END = "<!-- claims -->", "<!-- /claims -->"
 LATER: Final = "The claims come here when all figures are drawn and the claims are assessed."
-
-#: The verdicts, as counts have them.
-ORDER: Final = ("agrees", "explained", "as set", "at the bound", "not yet testable", "disagrees")
 
 NONE: Final = "No statement rests on these runs alone; the page of all claims has the others."
 COLUMNS: Final = ["Claim", "Statement", "Printed", "Verdict", "Era", "Why"]
@@ -53,12 +51,12 @@ def read(results: Path) -> list[Claim]:
 def count(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Return how many of `claims` have which verdict; what is said twice counts once."""
     counts = Counter(claim["verdict"] for claim in claims if not claim["same_as"])
-    return {word: counts[word] for word in ORDER if counts[word]}
+    return {str(word): counts[word] for word in Verdict if counts[word]}
 
 
 def decided(counts: Mapping[str, int]) -> int:
     """Return how many claims are decided, by what `count` returns: those about a result that agree,
-    disagree or are explained. What is as set, at the bound or not yet testable is not."""
+    disagree or are explained. No other is."""
     return sum(counts.get(verdict, 0) for verdict in ("agrees", "disagrees", "explained"))
 
 

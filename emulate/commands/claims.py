@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 #: As they are given on the command line -> as they are named.
 VERDICTS = {
     name.replace(" ", "-"): name
-    for name in ("agrees", "disagrees", "explained", "at the bound", "as set", "not yet testable")
+    for name in (
+        *("agrees", "disagrees", "explained", "at the bound", "undecided", "as set"),
+        "not yet testable",
+    )
 }
 
 

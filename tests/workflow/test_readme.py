@@ -86,7 +86,9 @@ def test_claims_are_counted_once() -> None:
         claim("g001", "agrees"), claim("g002", "disagrees"), claim("g003", "x", "data"),
         claim("g004", "x", "rule"), claim("g005", "agrees", same_as="g001"),
     ]  # fmt: skip
-    assert body(readme.claims_table(claims)) == ["| gbw2015 | 4 | 1 | 1 | 0 | 0 | 0 | 2 | 0 | 0 |"]
+    assert body(readme.claims_table(claims)) == [
+        "| gbw2015 | 4 | 1 | 1 | 0 | 0 | 0 | 0 | 2 | 0 | 0 |"
+    ]
 
 
 def test_what_today_decides_otherwise_has_a_row_and_all_are_counted() -> None:
@@ -194,7 +196,7 @@ def test_a_page_keeps_all_but_its_parts(tmp_path: Path) -> None:
     results = Results(FIGURES, [claim("g001", "agrees"), claim("k001", "agrees", paper="khademi")])
     text = "a `<!-- claims -->`\n<!-- claims -->\nold\n<!-- /claims -->\nb\n"
     assert filled(text, results).startswith("a `<!-- claims -->`\n<!-- claims -->\n| paper |")
-    assert filled(text, results).endswith("| khademi | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |\n"
+    assert filled(text, results).endswith("| khademi | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |\n"
                                           "<!-- /claims -->\nb\n")  # fmt: skip
     (tmp_path / "studies/khademi").mkdir(parents=True)
     page = tmp_path / "studies/khademi/README.md"

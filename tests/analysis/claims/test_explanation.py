@@ -77,7 +77,7 @@ def test_another_kernel_is_judged_last() -> None:
 def test_an_open_result_of_the_papers_era_is_not_passed_over() -> None:
     both = pd.concat([measured({CODEL: LOW}), measured({CODEL: WIDE}, era="2014")])
     (one,) = assess([claim()], {"g038": check.within(CODEL, high=2)}, both)
-    assert (one.headline.era, one.headline.verdict) == ("2014", Verdict.NOT_YET)
+    assert (one.headline.era, one.headline.verdict) == ("2014", Verdict.UNDECIDED)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_eras_that_a_study_fixes_decide_in_their_order() -> None:
 def test_what_seeds_leave_open_can_be_explained() -> None:
     rules = {"g038": check.within(CODEL, high=2)}
     table = measured({CODEL: WIDE}, era="2014")
-    for changed, expected in ((LOW, Verdict.EXPLAINED), (HIGH, Verdict.NOT_YET)):
+    for changed, expected in ((LOW, Verdict.EXPLAINED), (HIGH, Verdict.UNDECIDED)):
         switched = measured({CODEL: changed}, era="2014-no_rack")
         (one,) = assess([claim()], rules, pd.concat([table, switched]), [NO_RACK])
         assert one.headline.verdict == expected
@@ -193,7 +193,7 @@ def test_what_seeds_leave_open_can_be_explained() -> None:
 def test_what_todays_seeds_leave_open_is_not_explained_by_the_papers_era() -> None:
     both = pd.concat([measured({CODEL: WIDE}), measured({CODEL: LOW}, era="2014")])
     (one,) = assess([claim()], {"g038": check.within(CODEL, high=2)}, both)
-    assert [each.verdict for each in one.judgements] == [Verdict.AGREES, Verdict.NOT_YET]
+    assert [each.verdict for each in one.judgements] == [Verdict.AGREES, Verdict.UNDECIDED]
 
 
 def test_an_experiment_without_a_run_explains_nothing() -> None:
