@@ -65,7 +65,7 @@ def test_all_lies_below_one_folder(site: Path) -> None:
 def test_the_core_takes_few_packages(site: Path) -> None:
     metadata = (site / "qdisc_lab-0.1.0.dist-info/METADATA").read_text()
     core = re.findall(r"^Requires-Dist: ([\w-]+)==[\w.]+$", metadata, re.MULTILINE)
-    assert sorted(core) == ["capstone", "pydantic", "pyelftools", "pyyaml", "rich"]
+    assert sorted(core) == ["capstone", "pydantic", "pyelftools", "pyyaml"]
 
 
 def test_it_lists_what_the_checkout_lists(site: Path, tmp_path: Path) -> None:

@@ -40,9 +40,10 @@ def fill(folder: Path) -> None:
         bundle.pack(content, file)
         add(kind, name, file, **about)
 
-    for series in SERIES:
-        built, file = kernel.build(series=series), folder / f"kernel-{series}.tar.xz"
-        archive.pack(built, file)
+    kernels, file = [kernel.build(series=series) for series in SERIES], folder / "kernels.tar.xz"
+    archive.pack(kernels[0], file, *kernels[1:])
+    for built in kernels:
+        series = built.series
         add("kernel", series, file, release=built.release)
         for source in sorted(path for path in module.SOURCES.iterdir() if path.is_dir()):
             try:

@@ -13,6 +13,7 @@ from typing import Any
 from emulate.commands.arguments import positive
 from emulation import kernel
 from emulation.errors import ConfigError, KernelBuildError
+from emulation.host import terminal
 from emulation.kernel import archive, module, tree
 from emulation.model.series import DEFAULT_KERNEL
 
@@ -142,9 +143,9 @@ def _warn_unknown(built: kernel.Kernel) -> None:
 
 
 @contextmanager
-def _shown(terminal: bool) -> Iterator[Callable[[str, float], None]]:
-    """Yield what shows progress: a bar on a terminal, else a line per step and tenth of it."""
-    if not terminal:
+def _shown(is_terminal: bool) -> Iterator[Callable[[str, float], None]]:
+    """Yield what shows progress: in a line of a terminal, else a line per step and tenth of it."""
+    if not is_terminal:
         last: tuple[str, int] = ("", 0)
 
         def lines(step: str, done: float) -> None:
@@ -158,20 +159,5 @@ def _shown(terminal: bool) -> Iterator[Callable[[str, float], None]]:
         yield lines
         return
 
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-    with Progress(
-        TextColumn("kernel: {task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task("start", total=None)
-
-        def draw(step: str, done: float) -> None:
-            bar.update(task, description=step, completed=done, total=1 if done else None)
-
-        yield draw
+    with terminal.line() as show:
+        yield lambda step, done: show(f"kernel: {step}" + (f" {done:.0%}" if done else ""))

@@ -15,7 +15,7 @@ import tarfile
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from emulation.errors import DamagedCache, MissingTool
 from emulation.host import seal
@@ -25,6 +25,12 @@ PACKAGE, MANIFEST = "qdisc_lab_guest", "guest.json"
 
 #: Of all kernels and programs of guests.
 MACHINE = "x86_64"
+
+#: Of xz: calls in machine code as addresses that repeat, and both kernels to look back on.
+_FILTERS = (
+    {"id": lzma.FILTER_X86},
+    {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 128 << 20},
+)
 
 _TODO = "pip install --force-reinstall the qdisc-lab-guest of this version, or uninstall it"
 
@@ -91,13 +97,20 @@ def is_installed() -> bool:
     return importlib.util.find_spec(PACKAGE) is not None
 
 
+def compress(raw: BinaryIO) -> BinaryIO:
+    """Return a file whose content is written to `raw` by xz, as small as it can."""
+    return cast(BinaryIO, lzma.LZMAFile(raw, "wb", filters=_FILTERS))
+
+
 def pack(folder: Path, file: Path) -> None:
     """Write what is in `folder` into the archive `file`: same files and times, same bytes."""
     with (
-        lzma.open(file, "wb", preset=9) as packed,
+        file.open("wb") as raw,
+        compress(raw) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
-        for path in sorted(folder.rglob("*")):
+        # Files of a kind side by side, as they are alike.
+        for path in sorted(folder.rglob("*"), key=lambda path: (path.suffix, path.name, path)):
             member = tar.gettarinfo(path, str(path.relative_to(folder)))
             if member.islnk():  # to another name of it: packed twice
                 member.type, member.size = tarfile.REGTYPE, path.stat().st_size

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from emulation.errors import KernelBuildError
-from emulation.host import seal
+from emulation.host import bundle, seal
 from emulation.host.cache import cache_dir, lock
 from emulation.host.digest import sha256
 from emulation.kernel import builder, make, recipe as recipes
@@ -45,17 +45,11 @@ _BROKEN = (
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
-def pack(kernel: Kernel, file: Path) -> str:
-    """Write the archive of `kernel`, a .tar.gz or .tar.xz, and return its SHA-256."""
-    folder = kernel.path.parent
-    builder.check(kernel.path)
-    seal.check(folder / "build", contents=True)
-    origin = {"sha256": kernel.provenance["source"]["sha256"]}
-    record = {name: kernel.provenance[name] for name in _RECORD}
-    record |= {"inputs": kernel.provenance["inputs"], "source": origin}
-    paths = [folder / "linux", folder / "config"]
-    # What a link leads to is in the same folder, and is packed twice.
-    paths += sorted(path for path in folder.glob("build/**/*") if path.is_file())
+def pack(kernel: Kernel, file: Path, *others: Kernel) -> str:
+    """Write the archive of `kernel`, a .tar.gz or .tar.xz, and return its SHA-256.
+
+    With `others`, most of whose headers are the same, each lies in a folder named by its series.
+    """
     partial = file.with_name(f".{file.name}.partial")
     try:
         with (
@@ -63,12 +57,8 @@ def pack(kernel: Kernel, file: Path) -> str:
             _packer(file, raw) as packed,
             tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
         ):
-            with tempfile.NamedTemporaryFile("w+") as text:
-                json.dump(record, text, indent=2, sort_keys=True)
-                text.flush()
-                _add(tar, Path(text.name), "kernel.json")
-            for path in paths:
-                _add(tar, path, str(path.relative_to(folder)))
+            for one in (kernel, *others):
+                _add_kernel(tar, one, f"{one.series}/" if others else "")
         partial.replace(file)
     finally:
         partial.unlink(missing_ok=True)
@@ -77,8 +67,26 @@ def pack(kernel: Kernel, file: Path) -> str:
 
 def _packer(file: Path, raw: BinaryIO) -> BinaryIO:
     if file.suffix == ".xz":
-        return cast(BinaryIO, lzma.LZMAFile(raw, "wb", preset=9))  # pack closes it
+        return bundle.compress(raw)  # pack closes it
     return cast(BinaryIO, gzip.GzipFile("", "wb", 6, raw, mtime=0))
+
+
+def _add_kernel(tar: tarfile.TarFile, kernel: Kernel, place: str) -> None:
+    folder = kernel.path.parent
+    builder.check(kernel.path)
+    seal.check(folder / "build", contents=True)
+    origin = {"sha256": kernel.provenance["source"]["sha256"]}
+    record = {name: kernel.provenance[name] for name in _RECORD}
+    record |= {"inputs": kernel.provenance["inputs"], "source": origin}
+    with tempfile.NamedTemporaryFile("w+") as text:
+        json.dump(record, text, indent=2, sort_keys=True)
+        text.flush()
+        _add(tar, Path(text.name), f"{place}kernel.json")
+    paths = [folder / "linux", folder / "config"]
+    # What a link leads to is in the same folder, and is packed twice.
+    paths += sorted(path for path in folder.glob("build/**/*") if path.is_file())
+    for path in paths:
+        _add(tar, path, f"{place}{path.relative_to(folder)}")
 
 
 def _add(tar: tarfile.TarFile, path: Path, name: str) -> None:
@@ -94,8 +102,11 @@ def fetch(
     expected: str | None = None,
     cache: Path | None = None,
     folder: Path = recipes.RECIPE_DIR,
+    part: str = "",
 ) -> Kernel:
     """Return the kernel of the archive at `place`, a path or an address, from the cache.
+
+    `part` is the kernel's folder in an archive of several, such as `6.12/`.
 
     Raises `KernelBuildError`, and leaves the cache as it was, where the archive cannot be had, does
     not have the `expected` SHA-256, by default one of KERNEL.toml, holds anything but the files of
@@ -112,7 +123,7 @@ def fetch(
             what = f"has the SHA-256 {digest}, not {expected or 'one of KERNEL.toml'}"
             raise KernelBuildError(what, place, todo)
         try:
-            _unpack(archive, result)
+            _unpack(archive, result, part)
             record = _record(result, folder)
         except _BROKEN as error:
             raise _refused(place, f"no packed kernel ({error or type(error).__name__})") from error
@@ -149,19 +160,22 @@ def _copy(place: str, target: Path) -> None:
         raise KernelBuildError(f"cannot be read: {reason}", place, "see that it exists") from error
 
 
-def _unpack(archive: Path, result: Path) -> None:
-    """Unpack `archive` into the new folder `result`: files of a kernel, and nothing else.
+def _unpack(archive: Path, result: Path, part: str) -> None:
+    """Unpack what is below `part` of `archive` into the new folder `result`: files of a kernel, and
+    nothing else.
 
     Sizes have no bound: it is the file whose digest the user has been given.
     """
     with tarfile.open(archive, "r:*") as tar:
         for member in tar:
-            name = ascii(member.name)[:80]
+            if not member.name.startswith(part):
+                continue
+            name, inner = ascii(member.name)[:80], member.name.removeprefix(part)
             if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.issparse():
                 raise _Unfit(f"has {name}, which is no plain file")
-            if not _FILE.fullmatch(member.name):
+            if not _FILE.fullmatch(inner):
                 raise _Unfit(f"has {name}, which is no file of a kernel")
-            path = result / member.name
+            path = result / inner
             path.parent.mkdir(parents=True, exist_ok=True)
             content = tar.extractfile(member)
             assert content is not None

@@ -194,7 +194,8 @@ def build(
 
         packed.check()
         try:
-            return archive.fetch(str(packed.archive), packed.sha256, cache, folder)
+            place = str(packed.archive)
+            return archive.fetch(place, packed.sha256, cache, folder, f"{recipe.series}/")
         except KernelBuildError as error:
             raise bundle.outdated(f"kernel of {recipe.series}") from error
     make.check_tools()

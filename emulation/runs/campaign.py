@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from emulation.errors import EmulationError, Interrupted
+from emulation.host import terminal
 from emulation.kernel import Kernel
 from emulation.kinds.probes.probe import Probe
 from emulation.machine.rootfs import RootFs
@@ -83,14 +84,15 @@ def do(
             if on_failure is None:
                 raise
             with reporting:
+                end(run)
                 on_failure(run, error)
             return []
         with reporting:
-            advance(run)
+            end(run)
             on_result(run, result)
         return [result]
 
-    with _progress(len(runs), bars) as (on_step, advance):
+    with _progress(len(runs), bars) as (on_step, end):
         if jobs == 1:
             return [result for run in runs for result in do_run(run)]
         with ThreadPoolExecutor(jobs, thread_name_prefix="run") as pool:
@@ -110,42 +112,24 @@ def do(
 
 @contextmanager
 def _progress(count: int, visible: bool) -> Iterator[tuple[OnStep, Callable[[Run], None]]]:
-    """Yield what draws the step of a run and its end in bars, of each and of all runs."""
+    """Yield what draws the step of a run and its end, in one line."""
     if not visible:
         yield (lambda run, step: None), (lambda run: None)
         return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TaskID,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[unit]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, transient=True) as bars:
-        whole = bars.add_task("runs", total=count, unit="")
-        tasks: dict[str, TaskID] = {}
-        lock = threading.Lock()
+    ended, shares, lock = 0, dict[str, float](), threading.Lock()
+    with terminal.line() as show:
 
         def on_step(run: Run, step: dict[str, Any]) -> None:
-            total = round(run.length.seconds + AROUND_LOAD_S)
             with lock:
-                if run.id not in tasks:
-                    tasks[run.id] = bars.add_task(run.id, total=total, unit="virtual s")
-                bars.update(tasks[run.id], completed=min(int(step["virtual_s"]), total))
+                shares[run.id] = min(step["virtual_s"] / (run.length.seconds + AROUND_LOAD_S), 1)
+                at_work = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+                show(f"{ended} of {count} runs; {at_work}")
 
-        def advance(run: Run) -> None:
+        def end(run: Run) -> None:
+            nonlocal ended
             with lock:
-                if run.id in tasks:
-                    bars.remove_task(tasks.pop(run.id))
-                bars.advance(whole)
+                ended += 1
+                shares.pop(run.id, None)
+                show("")
 
-        yield on_step, advance
+        yield on_step, end

@@ -9,6 +9,7 @@ import os
 import tarfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
@@ -131,6 +132,21 @@ def test_without_a_digest_that_of_the_recipe_is_wanted(
     with (recipe_dir / "KERNEL.toml").open("a") as table:
         table.write(f'packed = "{digest}"\n')
     assert archive.fetch(str(file), None, cache, recipe_dir).digest == built.digest
+
+
+def test_of_several_kernels_one_is_fetched(
+    built: kernel.Kernel, tmp_path: Path, cache: Path, recipe_dir: Path
+) -> None:
+    file = tmp_path / "kernels.tar.xz"
+    digest = archive.pack(built, file, replace(built, series="7.2"))
+    assert {name.partition("/")[0] for name in contents(file)} == {"6.12", "7.2"}
+    with pytest.raises(KernelBuildError, match=r"no packed kernel \(.*kernel.json"):
+        archive.fetch(str(file), digest, cache, recipe_dir, "6.1/")
+    got = archive.fetch(str(file), digest, cache, recipe_dir, "6.12/")
+    assert got.identity == built.identity
+    folder = got.path.parent
+    assert {path.name for path in folder.iterdir()} >= {"linux", "config", "build", "kernel.json"}
+    assert (folder / "build/link").read_text() == "all:\n"
 
 
 def test_a_damaged_kernel_is_not_packed(built: kernel.Kernel, tmp_path: Path) -> None:

@@ -1,0 +1,22 @@
+"""A line of the terminal that changes while work goes on."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def line() -> Iterator[Callable[[str], None]]:
+    """Yield what writes a text over the one before, on standard error; at the end it is removed."""
+
+    def show(text: str) -> None:
+        width = shutil.get_terminal_size().columns - 1  # a full line would begin the next
+        print(f"\r{text[:width]}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        show("")
