@@ -7,22 +7,27 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 from emulation import kernel, project
-from emulation.errors import EmulationError, KernelBuildError
-from emulation.host import bundle, seal
+from emulation.errors import EmulationError, KernelBuildError, MissingTool
+from emulation.host import bundle, debs, lock, seal
 from emulation.host.digest import sha256
 from emulation.kernel import archive, module
 from emulation.machine import layer, rootfs
 
 #: The kernels of all runs that ship.
 SERIES = ("6.12", "7.2")
+
+#: Authors and licences of the root file system's packages, which leaves documentation out.
+COPYRIGHT = "copyright.txt.xz"
 
 TEMPLATE = project.folder("workflow") / "guest"
 
@@ -57,8 +62,26 @@ def fill(folder: Path) -> None:
     system = layer.system(root)
     about = {"digest": system.digest, "packages": system.packages}
     pack("layer", layer.key(root, layer.locked()), system.path, **about)
+    with lzma.open(folder / COPYRIGHT, "wt", preset=9, encoding="utf-8") as packed:
+        packed.write(copyrights())
     text = json.dumps({"machine": bundle.MACHINE, "entries": entries}, indent=1, sort_keys=True)
     (folder / bundle.MANIFEST).write_text(text + "\n")
+
+
+def copyrights() -> str:
+    """Return what the packages of the root file system say of their licences, each text once."""
+    pinned, packages = lock.load(), defaultdict[str, list[str]](list)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        if lacking := pinned.sources().fetch(pinned.guest, folder):
+            what = f"no source has {len(lacking)} packages, the first {lacking[0]}"
+            raise MissingTool(what, todo=f"name a folder or mirror in {debs.PLACE}")
+        for deb in pinned.guest:
+            packages[debs.copyright(folder / deb.file)].append(str(deb))
+    packages["As another package of the same source.\n"] = packages.pop("", [])
+    return "\n".join(
+        f"{'=' * 80}\n{', '.join(names)}\n\n{text}" for text, names in packages.items() if names
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from emulation import kernel
 from emulation.checks import stale
 from emulation.errors import INTERRUPTED, ConfigError, EmulationError
 from emulation.runs.speed import wall_seconds
-from workflow import cluster, progress, steps
+from workflow import cluster, crate, progress, steps
 from workflow.progress import LogHandler, Work
 
 if TYPE_CHECKING:
@@ -232,6 +233,7 @@ def draw_without(
 def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemake) -> int:
     """Do what the command line asks for, a profile and Snakemake's arguments; return the exit
     status."""
+    began = datetime.now(UTC)
     profile, *arguments = arguments
     slurm = profile == "slurm"
     option = "--jobs" if slurm else "--cores"
@@ -293,4 +295,6 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
             print(f"==> what could be drawn: {page}", flush=True)
     elif not any(work.total.values()):
         print("==> nothing to do: every figure is up to date")
+    else:
+        crate.write(plan, began)
     return status

@@ -195,6 +195,17 @@ def script(deb: Path) -> str:
         return content.read().decode(errors="replace") if content else ""
 
 
+def copyright(deb: Path) -> str:
+    """Return the text on the authors and licences of a package, or "" where its documentation is
+    that of another package of the same source."""
+    with _tarball(deb, "data") as tar:
+        for member in tar:
+            if member.isreg() and fnmatchcase(member.name, "./usr/share/doc/*/copyright"):
+                content = tar.extractfile(member)
+                return content.read().decode(errors="replace") if content else ""
+    return ""
+
+
 @contextmanager
 def _tarball(deb: Path, part: str) -> Iterator[tarfile.TarFile]:
     """Yield the tarball `control` or `data` of a package."""

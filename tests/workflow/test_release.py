@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
 import yaml
 
+from emulation.errors import MissingTool
+from emulation.host.debs import Deb
 from workflow import bundle, release
 
 
@@ -20,6 +25,24 @@ def test_all_have_one_version(root: Path) -> None:
     projects = [tomllib.loads(path.read_text())["project"] for path in files]
     cited = yaml.safe_load((root / "CITATION.cff").read_text())
     assert {about["version"] for about in (*projects, cited)} == {projects[0]["version"]}
+    newest = f"## {cited['version']} ({cited['date-released']})"
+    headings = re.findall(r"^## .*", (root / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == newest
+
+
+def test_the_bundle_has_each_licence_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"a": "(c) A", "b": "(c) B", "c": "(c) A", "d": ""}
+    guest = tuple(Deb(name, "1", "0") for name in texts)
+    fetch = lambda wanted, folder: []  # noqa: E731
+    pinned = SimpleNamespace(guest=guest, sources=lambda: SimpleNamespace(fetch=fetch))
+    monkeypatch.setattr(bundle.lock, "load", lambda: pinned)
+    monkeypatch.setattr(bundle.debs, "copyright", lambda path: texts[path.name[0]])
+    parts = [part.strip() for part in bundle.copyrights().split("=" * 80)]
+    same = "As another package of the same source."
+    assert parts == ["", "a 1, c 1\n\n(c) A", "b 1\n\n(c) B", f"d 1\n\n{same}"]
+    pinned.sources = lambda: SimpleNamespace(fetch=lambda wanted, folder: list(wanted))
+    with pytest.raises(MissingTool, match="no source has 4 packages, the first a 1"):
+        bundle.copyrights()
 
 
 def test_the_bundle_is_under_the_kernels_licence() -> None:

@@ -45,9 +45,10 @@ def package(data: bytes, control: bytes = b"") -> bytes:
     return packed
 
 
+NOTICE = "./usr/share/doc/tool/copyright"
 TOOL = package(
     tarball(
-        {"./lib/": b"", "./lib/tool": b"#!", "./doc/a": b"text"},
+        {"./lib/": b"", "./lib/tool": b"#!", "./doc/a": b"text", NOTICE: b"(c)"},
         {"./lib/tool": 0o4775, "./lib/": 0o755},
     ),
     tarball({"./postinst": b"#!/bin/sh\n"}, {}),
@@ -200,6 +201,9 @@ def test_a_package_is_unpacked_with_its_modes_into_merged_folders(tmp_path: Path
     assert about.st_uid == root.stat().st_uid
     assert (root / "lib").is_symlink() and not (root / "doc").exists()
     assert debs.script(tmp_path / DEB.file) == "#!/bin/sh\n"
+    assert debs.copyright(tmp_path / DEB.file) == "(c)"
+    (tmp_path / "bare.deb").write_bytes(package(tarball({"./lib/tool": b"#!"}, {})))
+    assert debs.copyright(tmp_path / "bare.deb") == ""
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/outside", "./a/../../outside"])
