@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -15,7 +16,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from analysis.plots.marks import handle
 from analysis.plots.style import Palette, look
 from analysis.runs.order import in_order
-from analysis.runs.settings import Setting
+from analysis.runs.settings import Setting, of_setting
 
 SINGLE_INCH: Final = (7.6, 5.0)
 PANEL_INCH: Final = (5.6, 4.2)
@@ -39,16 +40,18 @@ def panels(
     return figure, figure.subplots(rows, columns, squeeze=False, **settings)
 
 
-def grid(settings: Sequence[Setting], palette: Palette, draw: Draw) -> Figure:
+def grid(settings: Sequence[Setting], runs: pd.DataFrame, draw: Draw) -> Figure:
     """Draw each setting on its own axes: eras side by side, one row per congestion control.
 
-    All panels have the same limits. `draw` must not depend on the order of its calls.
+    All panels have the same limits. `draw` must not depend on the order of its calls. `runs` are
+    those of all settings, or their cells (`one_run`): a panel says where there is one of each.
     """
     eras = list(dict.fromkeys(setting.era for setting in settings))
     ccs = list(dict.fromkeys(setting.cc for setting in settings))
     if len(settings) == 1:
         figure = Figure(figsize=SINGLE_INCH, layout="constrained")
         draw(figure.add_subplot(), settings[0])
+        figure.axes[0].set_title(one_run(of_setting(runs, settings[0])))
         return figure
     size = (PANEL_INCH[0] * len(eras), PANEL_INCH[1] * len(ccs))
     figure, axes_of = panels(*size, len(ccs), len(eras), sharex=True, sharey=True)
@@ -59,13 +62,19 @@ def grid(settings: Sequence[Setting], palette: Palette, draw: Draw) -> Figure:
                 axes.set_visible(False)
                 continue
             draw(axes, setting)
-            axes.set_title(setting.title)
-            below = any(Setting(era, other) in settings for other in ccs[row + 1 :])
-            before = any(Setting(other, cc) in settings for other in eras[:column])
-            axes.tick_params(labelbottom=not below, labelleft=not before)
-            axes.set_xlabel("" if below else axes.get_xlabel())
-            axes.set_ylabel("" if before else axes.get_ylabel())
+            alone = one_run(of_setting(runs, setting))
+            axes.set_title(f"{setting.title}{': ' * bool(alone)}{alone}")
+            axes.tick_params(labelbottom=True, labelleft=True)
     return figure
+
+
+def one_run(runs: pd.DataFrame) -> str:
+    """Return "one run" where no cell has a second one; `runs` has n_seeds, or a seed in each row.
+
+    What has no run, as what a paper prints, does not count.
+    """
+    counts = runs["n_seeds"].dropna() if "n_seeds" in runs else [runs["seed"].nunique()]
+    return "one run" if len(counts) and max(counts) == 1 else ""
 
 
 def common_top(first: float, every: float) -> float:
@@ -149,7 +158,7 @@ def qdisc_ticks(axes: Axes, qdiscs: Sequence[str], palette: Palette) -> None:
     """Name the qdiscs along the x axis, one per unit from 0, in their colours."""
     axes.set_xlim(-0.6, len(qdiscs) - 0.4)
     axes.set_xticks(range(len(qdiscs)), qdiscs, rotation=28, ha="right", fontsize=10)
-    # a panel of the upper row may get its labels only later, where none is below it
+    # a panel of the upper row gets its labels only later
     for tick, name in zip(axes.xaxis.get_major_ticks(), qdiscs, strict=True):
         tick.label1.set_color(palette.color(name))
     axes.tick_params(axis="x", length=0, pad=2)

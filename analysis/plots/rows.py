@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from analysis.errors import require_several
 from analysis.plots.marks import points, reference
-from analysis.plots.panels import fill_legend, log_axis, name_rows, panels, qdisc_legend
+from analysis.plots.panels import fill_legend, log_axis, name_rows, one_run, panels, qdisc_legend
 from analysis.plots.style import Palette
 from analysis.runs.order import in_order
 
@@ -37,7 +37,8 @@ def dots(
     `table` has row, qdisc, quantity, mean, ci_low and ci_high; where it has `filled`, other markers
     are hollow and a little lower, and `about` says what both are. `labels` has the names of the
     quantities. The axes of those of `least` are logarithmic, and what is less than that is drawn
-    there; those of `zoomed` need not begin at 0. Raise DataError for a quantity without rows.
+    there; those of `zoomed` need not begin at 0. Where it has `n_seeds`, a panel says that there is
+    one run of each. Raise DataError for a quantity without rows.
     """
     table = table.astype({"row": str, "qdisc": str})
     measured = {*table["quantity"]}
@@ -67,7 +68,7 @@ def dots(
         elif low < 0:
             reference(axes, 0, palette, upright=True)
         axes.set_xlim(low, high)
-        lines = labels[quantity].split("\n")
+        lines = [*labels[quantity].split("\n"), *([one_run(cells)] if "n_seeds" in cells else [])]
         axes.set_xlabel("\n".join(fill(line, WIDTH) for line in lines), fontsize=11)
         name_rows(axes, [fill(name, 22) for name in names], palette)
     if len(qdiscs) > 1:

@@ -49,9 +49,15 @@ def latency_goodput(
         runs = of_setting(per_run, setting)
         printed = published if setting.cc == PUBLISHED_CC else published.iloc[:0]
         places.extend(_points(axes, runs, printed, palette, directions))
+        for direction in directions if len(directions) > 1 else ():
+            middle = (1, float(runs[GOODPUT[direction]].median()))
+            axes.annotate(
+                direction, middle, xycoords=("axes fraction", "data"), ha="right",
+                xytext=(0, 6), textcoords="offset points", color=palette.soft,
+            )  # fmt: skip
         axes.set(xlabel=LATENCY_AXIS, ylabel="Mean TCP goodput (Mbit/s)")
 
-    figure = grid(settings, palette, draw)
+    figure = grid(settings, per_run, draw)
     for axes in figure.axes:
         _limits(axes, places, from_zero=len(directions) > 1)
     handles: dict[str, Artist] = {

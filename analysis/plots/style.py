@@ -185,19 +185,20 @@ def _svg(figure: Figure) -> str:
 
 
 def save(draw: Callable[[Palette], Figure], stem: Path) -> list[Path]:
-    """Draw a figure once per theme and write `<stem>.svg`, `<stem>-dark.svg` and `<stem>.png`.
+    """Draw a figure once per theme and write `<stem>.svg`, `<stem>-dark.svg`, `<stem>.png` and
+    `<stem>.pdf`.
 
     `draw` takes the palette and returns a new figure. The same input gives the same bytes. Return
     the files' paths in that order.
     """
     stem.parent.mkdir(parents=True, exist_ok=True)
-    light, dark, png = (
-        stem.with_name(f"{stem.name}{end}") for end in (".svg", "-dark.svg", ".png")
-    )
+    ends = (".svg", "-dark.svg", ".png", ".pdf")
+    light, dark, png, pdf = (stem.with_name(f"{stem.name}{end}") for end in ends)
     with styled("light") as palette:
         figure = draw(palette)
         light.write_text(_svg(figure), encoding="utf-8")
         figure.savefig(png, dpi=160, metadata={"Software": None})
+        figure.savefig(pdf, metadata=dict.fromkeys(("CreationDate", "Creator", "Producer")))
     with styled("dark") as palette:
         dark.write_text(_svg(draw(palette)), encoding="utf-8")
-    return [light, dark, png]
+    return [light, dark, png, pdf]

@@ -10,12 +10,13 @@ from matplotlib.figure import Figure
 from analysis.errors import require_positive, require_several
 from analysis.measures import measured, timeline
 from analysis.plots.marks import DASHED
-from analysis.plots.panels import panels
+from analysis.plots.panels import log_axis, panels
 from analysis.plots.style import Palette
 from analysis.runs.dataset import RunFile
 
 PANEL_INCH: Final = (3.2, 1.9)
 ACROSS: Final = 4  # runs side by side: a page shrinks what is wider
+WIDE: Final = 10  # largest by smallest round trip: on a linear axis short ones would lie on it
 
 LABELS: Final = {
     "goodput_mbit_s": "Goodput (Mbit/s)",
@@ -74,9 +75,14 @@ def over_time(
     for axes in blocks_of[-1, :, column + 1 :].flat:  # behind the last run
         axes.set_visible(False)
     for row, quantity in enumerate(quantities):
-        top = max(axes.get_ylim()[1] for axes in blocks_of[:, row, 0])  # once all of it is drawn
+        shown = blocks_of[:, row].flatten()
+        top = max(axes.get_ylim()[1] for axes in shown)  # once all of it is drawn
+        least = min(axes.dataLim.y0 for axes in shown)
+        wide = quantity == "rtt_ms" and top > WIDE * least
         for axes in blocks_of[:, row, 0]:
-            axes.set_ylim(0, top)
+            if wide:
+                log_axis(axes.yaxis)
+            axes.set_ylim(least / 1.5 if wide else 0, top)
             axes.set_ylabel(LABELS[quantity], fontsize=10)
         first = blocks_of[0, row, 0]
         if len(first.get_legend_handles_labels()[1]) > 1:

@@ -26,6 +26,11 @@ FOLDED: Final = """{% extends 'basic/index.html.j2' %}
 #: What may be wider than the page, and so has to be reached by keys.
 WIDE: Final = re.compile(r'<div class="(output_(?:html|svg|text|png)|input_area)')
 
+DRAWING: Final = Markup(
+    '<picture><source srcset="{}" media="(prefers-color-scheme: dark)">'
+    '<img src="{}" alt="{}"></picture>'
+)
+
 STYLES: Final = {"light": "xcode", "dark": "github-dark"}
 """Theme -> the style of Pygments that code is shown in."""
 
@@ -98,15 +103,19 @@ def _refer_to(drawing: Path, node: Any, alt: str) -> None:
 
 
 def _describe(node: Any) -> None:
-    """Give all other drawings the alternative text that `outputs.show` put in their metadata."""
+    """Give all other drawings what `outputs.show` put in their metadata: their alternative text,
+    and the dark one for readers of dark pages."""
     for cell in node.cells:
         for output in cell.get("outputs", ()):
             drawing = output.get("data", {}).get("image/svg+xml")
-            alt = output.get("metadata", {}).get("image/svg+xml", {}).get("alt")
-            if drawing and alt:
-                encoded = b64encode(drawing.encode()).decode()
-                image = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">')
-                output["data"] = {"text/html": image.format(encoded, alt)}
+            about = output.get("metadata", {}).get("image/svg+xml", {})
+            if drawing and about.get("alt"):
+                light, dark = map(_address, (drawing, about.get("dark") or drawing))
+                output["data"] = {"text/html": DRAWING.format(dark, light, about["alt"])}
+
+
+def _address(drawing: str) -> str:
+    return f"data:image/svg+xml;base64,{b64encode(drawing.encode()).decode()}"
 
 
 def _content(svg: str) -> str:

@@ -54,11 +54,11 @@ class Summary(Source):
 
 def show(draw: Callable[[Palette], Figure], alt: str) -> None:
     """Show what `draw` returns under a notebook's cell; `alt` is the text that stands for it."""
-    _display(svg(draw), alt)
+    _display(svg(draw), alt, svg(draw, "dark"))
 
 
-def _display(drawing: str, alt: str) -> None:
-    metadata = {"image/svg+xml": {"alt": alt}}
+def _display(drawing: str, alt: str, dark: str = "") -> None:
+    metadata = {"image/svg+xml": {"alt": alt, "dark": dark}}
     display(SVG(drawing), metadata=metadata)  # type: ignore[no-untyped-call]
 
 
@@ -76,8 +76,8 @@ def publish(
 ) -> None:
     """Show a notebook's figure under its title, and write what the results pages need of it.
 
-    `output` is the folder for figure.svg, figure-dark.svg, figure.png, table.csv (numbers to
-    `digits` significant digits) and summary.json; an empty one writes nothing. The summary is
+    `output` is the folder for what `style.save` draws, table.csv (numbers to `digits`
+    significant digits) and summary.json; an empty one writes nothing. The summary is
     written last: a figure's results exist when it does. `draw` is None where the table is all that
     there is to see; `alt` is the text that stands for the picture.
     """

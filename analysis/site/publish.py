@@ -22,7 +22,8 @@ from analysis.site import pages
 
 #: What of the results is served.
 SERVED: Final = (
-    "*.html", "*/*.html", "*/*/*.html", "*/*/*.svg", "*/*/*.png", "*/*/table.csv", "verdicts.json",
+    "*.html", "*/*.html", "*/*/*.html", "*/*/*.svg", "*/*/*.png", "*/*/*.pdf",
+    "*/*/table.csv", "verdicts.json",
 )  # fmt: skip
 LEFT_OUT: Final = ("logs", "measured", "setup")
 _LINK: Final = re.compile(r'<a href="([^"#?:]+)((?:[#?][^"]*)?)"([^>]*)>(.*?)</a>', re.DOTALL)

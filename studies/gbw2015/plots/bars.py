@@ -52,7 +52,7 @@ def bars(
         axes.set(ylim=(0, top), xlabel="", ylabel=label)
         qdisc_ticks(axes, qdiscs, palette)
 
-    return grid(settings, palette, draw)
+    return grid(settings, per_run, draw)
 
 
 def grouped_bars(
@@ -86,7 +86,7 @@ def grouped_bars(
         axes.set(ylim=(0, top), ylabel=label)
         qdisc_ticks(axes, qdiscs, palette)
 
-    figure = grid(settings, palette, draw)
+    figure = grid(settings, cells, draw)
     title = f"{title} (◇: published)" if printed else title
     legend(figure, marks.shade_handles(names, palette), title=title, alignment="left")
     return figure

@@ -24,14 +24,15 @@ def latency_time(
     """Draw latency over time of one link, a panel per setting: one line per qdisc.
 
     `curves` is from transient.latency_over_time. The band is the confidence interval of the
-    point-wise mean, where there is one. A dashed vertical line marks the start of the load.
+    point-wise mean, where there is one, from the empty path's round trip: none is shorter. A dashed
+    vertical line marks the start of the load.
     `published` is from transient.read_curves: hollow markers, and none beside New Reno.
     """
     first = of_setting(curves, settings[0])
     top = common_top(float(first["rtt_ms"].max()), float(curves["rtt_ms"].max()))
 
     def draw(axes: Axes, setting: Setting) -> None:
-        _lines(axes, of_setting(curves, setting), palette)
+        _lines(axes, of_setting(curves, setting), palette, float(curves["rtt_ms"].min()))
         if published is not None and setting.cc == PUBLISHED_CC:
             for value in published.to_dict("records"):
                 point(axes, value["time_s"], value["value"], value["qdisc"], palette,
@@ -44,18 +45,18 @@ def latency_time(
             textcoords="offset points", ha="right", va="top", color=palette.soft, fontsize=10,
         )  # fmt: skip
 
-    figure = grid(settings, palette, draw)
+    figure = grid(settings, curves, draw)
     qdisc_legend(figure, list(curves["qdisc"].astype(str)), palette)
     return figure
 
 
-def _lines(axes: Axes, curves: pd.DataFrame, palette: Palette) -> None:
-    """Draw a line per qdisc, with its interval."""
+def _lines(axes: Axes, curves: pd.DataFrame, palette: Palette, least_ms: float) -> None:
+    """Draw a line per qdisc, with its interval, of which nothing is below `least_ms`."""
     for place, qdisc in enumerate(in_order(list(curves["qdisc"].astype(str)))):
         curve = curves[curves["qdisc"] == qdisc].sort_values("time_s")
         time_s, rtt_ms, low, high = (
             curve[name].to_numpy() for name in ("time_s", "rtt_ms", "ci_low_ms", "ci_high_ms")
         )
         line(axes, time_s, rtt_ms, qdisc, palette, markevery=(5 + 4 * place, 25), zorder=3)
-        axes.fill_between(time_s, low, high, color=palette.color(qdisc), alpha=0.13, linewidth=0,
-                          zorder=2)  # fmt: skip
+        axes.fill_between(time_s, low.clip(least_ms), high, color=palette.color(qdisc), alpha=0.13,
+                          linewidth=0, zorder=2)  # fmt: skip

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from analysis.errors import require_positive
 from analysis.measures.voip import INDUCED
 from analysis.plots.marks import line
-from analysis.plots.panels import grid, qdisc_legend
+from analysis.plots.panels import grid, log_axis, qdisc_legend
 from analysis.plots.style import Palette
 from analysis.runs.order import in_order
 from analysis.runs.settings import Setting, of_setting
@@ -19,6 +19,7 @@ from analysis.runs.settings import Setting, of_setting
 from ..measures.voip import cumulative
 
 DELAY_AXIS: Final = "Induced one-way delay (ms)"
+LEAST_MS: Final = 0.02  # where the axis begins
 MARKERS: Final = 8  # along a curve
 
 
@@ -27,8 +28,8 @@ def delay_cdf(
 ) -> Figure:
     """Draw the distribution of all samples of all runs: one line per qdisc.
 
-    `delays` is from voip.induced_delays; the axis ends at `until_ms`, the paper's, or where 99.5 %
-    of the samples of every qdisc are.
+    `delays` is from voip.induced_delays; the axis, logarithmic as qdiscs differ a thousandfold,
+    ends at `until_ms`, the paper's, or where 99.5 % of the samples of every qdisc are.
     """
     qdiscs = in_order(list(delays["qdisc"].astype(str)))
     if until_ms is None:
@@ -43,10 +44,11 @@ def delay_cdf(
             values = samples.loc[samples["qdisc"] == qdisc, INDUCED].to_numpy()
             if values.size:
                 _curve(axes, values, qdisc, palette, place / len(qdiscs))
-        axes.set(xlim=(0, until_ms), xlabel=DELAY_AXIS, ylim=(0, 1.01))
+        log_axis(axes.xaxis)
+        axes.set(xlim=(LEAST_MS, until_ms), xlabel=DELAY_AXIS, ylim=(0, 1.01))
         axes.set_ylabel("Cumulative probability")
 
-    figure = grid(settings, palette, draw)
+    figure = grid(settings, delays, draw)
     qdisc_legend(figure, qdiscs, palette)
     return figure
 

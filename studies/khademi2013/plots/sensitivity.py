@@ -71,7 +71,7 @@ def whisker_boxes(
         axes.set(xlim=(-0.6, len(names) - 0.4), xlabel=title)
         axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
 
-    figure = grid(settings, palette, panel)
+    figure = grid(settings, shown, panel)
     handles = marks.box_handles(colors, palette, hollow)
     if printed:
         diamonds = marks.diamond(palette, palette.ink)

@@ -56,7 +56,8 @@ def curves(seeds: int) -> pd.DataFrame:
         low, high = rtt - half, rtt + half
         tables.append(
             pd.DataFrame({"era": "2014", "cc": "cubic", "qdisc": qdisc, "time_s": time_s,
-                          "rtt_ms": rtt, "ci_low_ms": low, "ci_high_ms": high})
+                          "rtt_ms": rtt, "ci_low_ms": low, "ci_high_ms": high,
+                          "n_seeds": seeds})
         )  # fmt: skip
     return pd.concat(tables)
 
@@ -127,6 +128,20 @@ def test_time_series(seeds: int) -> None:
     assert named(drawn) == list(QDISC_ORDER)
     assert axes.get_xlim() == (0, 25)
     assert axes.get_ylim()[0] == 0
+    bands = [path.vertices[:, 1].min() for band in axes.collections for path in band.get_paths()]
+    assert bands == [50] * len(QDISC_ORDER) * (seeds > 1)  # 50 ms is the empty path
+
+
+def test_directions_are_named_beside_their_points() -> None:
+    both = ("download", "upload")
+    with style.styled() as palette:
+        drawn = rrul.latency_goodput(
+            per_run("2c", 1), read_published(FIGURE_2, "2c"), PAPER, palette, directions=both
+        )
+    axes = drawn.axes[0]
+    assert [text.get_text() for text in axes.texts] == [*both]
+    assert axes.texts[0].xy[1] > axes.texts[1].xy[1]
+    assert axes.get_title("left") == "one run"
 
 
 def test_looks_are_distinct() -> None:
@@ -209,13 +224,14 @@ def test_saved_files_repeat_byte_for_byte(tmp_path: Path) -> None:
         return transient.latency_time(curves(3), PAPER, palette)
 
     first, second = style.save(draw, tmp_path / "a" / "x"), style.save(draw, tmp_path / "b" / "x")
-    assert [path.name for path in first] == ["x.svg", "x-dark.svg", "x.png"]
+    assert [path.name for path in first] == ["x.svg", "x-dark.svg", "x.png", "x.pdf"]
     for one, other in zip(first, second, strict=True):
         assert one.read_bytes() == other.read_bytes()
-    light, dark, png = (path.read_bytes() for path in first)
+    light, dark, png, pdf = (path.read_bytes() for path in first)
     assert light != dark
     assert light.startswith(b"<?xml")
     assert png.startswith(b"\x89PNG")
+    assert pdf.startswith(b"%PDF")
 
 
 def test_published_values_are_not_drawn_beside_new_reno() -> None:
