@@ -20,6 +20,7 @@ from analysis.site import pages
 from analysis.site.execute import NOTEBOOK, PAGE
 from analysis.site.notebookpage import data_root
 from analysis.site.outputs import FIGURE, SUMMARY, TABLE, Summary, read_summary
+from analysis.site.points import points
 from analysis.site.sentence import sentence
 from analysis.site.tables import HEADERS, MISSES, texts
 from analysis.words import ranges
@@ -42,6 +43,7 @@ class Shown:
     has_page: bool
     size: tuple[int, int] | None = (760, 500)  # of the image in pixels; None for a table
     sentence: str = ""  # what it shows, computed from its table
+    points: dict[str, Any] | None = None  # of its table, that are drawn in the page
     claims: Sequence[Claim] = ()  # that belong to it, on its page
     notes: Sequence[str] = ()  # on its runs
 
@@ -173,6 +175,7 @@ def collect(results: Path) -> list[Shown]:
                 has_page=path.with_name(PAGE).is_file(),
                 size=image_size(path.with_name(f"{FIGURE}.svg")) if summary.files else None,
                 sentence=sentence(values),
+                points=points(values),
             )
         )
     if not figures:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from analysis.claims.record import Claim
 from analysis.claims.verdict import ALPHA
@@ -28,6 +28,8 @@ from analysis.site.tables import MISSES
 from emulation.model.run import era_and_kernel, variant_name
 from emulation.study import studies
 from emulation.study.schema import unknown
+
+DRAWING: Final = ("uplot.js", "draw.js")  # what draws the points of a table
 
 
 def claims_of(shown: Shown, claims: Iterable[Claim]) -> list[Claim]:
@@ -98,7 +100,7 @@ class Site:
             yield self.results / shown.folder / pages.INDEX, pages.render(
                 "figure.html", "../../", here="", there=self.there, paper=pages.of_paper(name),
                 shown=shown, summary=shown.summary, before=before, after=after, variants=ran,
-                verdicts=verdicts.count(shown.claims),
+                verdicts=verdicts.count(shown.claims), scripts=DRAWING if shown.points else (),
             )  # fmt: skip
 
     def search(self) -> str:

@@ -240,9 +240,36 @@ def test_search_finds_figures_and_claims_by_words(site: Path, browser: Browser) 
     assert visit.problems == []
 
 
+def test_values_of_a_figure_are_drawn_and_chosen(site: Path, browser: Browser) -> None:
+    visit = Visit(browser, 1200, "dark")
+    page = visit.open(site / "gbw2015/fig2b/index.html")
+    assert page.locator("#draw canvas").count() == 1
+    shown = page.locator("#draw .u-legend .u-series th")
+    everything = shown.all_inner_texts()
+    page.get_by_label("pfifo_fast", exact=True).uncheck()
+    assert shown.all_inner_texts() == [name for name in everything if name != "pfifo_fast"]
+    page.get_by_label("Along the axis").select_option("Qdisc")
+    page.get_by_label("Whose: all or none").click()  # all are on: none
+    assert page.locator("#draw output").inner_text() == "Nothing chosen."
+    page.get_by_label("Whose: all or none").click()
+    over = page.locator("#draw .u-over")
+    box = over.bounding_box()
+    assert box
+    said = set()
+    for across in range(1, 40):
+        for down in range(1, 12):
+            over.hover(position={"x": across * box["width"] / 40, "y": down * box["height"] / 12})
+            said.add(page.locator("#draw output").inner_text())
+    assert any("codel" in words and "Published" in words and ": 35" in words for words in said)
+    assert visit.problems == []
+
+
 def test_pages_read_without_scripts(site: Path, browser: Browser) -> None:
     page = browser.new_context(java_script_enabled=False).new_page()
     for name in ("claims.html", "search.html"):
         page.goto((site / name).as_uri())
         assert not page.locator("form").is_visible()
         assert page.locator(".claim > summary, .entries li").first.is_visible()
+    page.goto((site / "gbw2015/fig2b/index.html").as_uri())
+    assert not page.locator("#draw").is_visible()
+    assert page.locator("figure img").is_visible() and page.locator("#values table").is_visible()

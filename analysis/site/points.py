@@ -1,0 +1,124 @@
+"""A figure's table as points that `draw.js` draws in the page of the figure.
+
+Each has a quantity, a value for each of several names (qdisc, setting, rate …), and an interval
+where the table has one of it.
+"""
+
+from typing import Any, Final
+
+import pandas as pd
+
+from analysis.plots.style import look
+from analysis.runs.order import in_order
+from analysis.runs.settings import in_headers, linux_of
+from analysis.site.sentence import VALUES as FIRST
+from analysis.site.tables import HEADERS
+
+#: Columns whose values are of the quantity that another column names; without one of them all
+#: columns of numbers are quantities.
+VALUES: Final = ("ours", "mean", "effect")
+#: Columns that name a quantity, with its unit.
+QUANTITY: Final = ("quantity", "metric", "direction", "unit")
+#: What an interval is of that does not say: the first of these.
+INTERVAL_OF: Final = (*VALUES, "mean_ms", "normalised", "jain_index", "mean error", "Dropped (%)")
+BOUNDS: Final = (("ci_low", "ci_high"), ("ci_low_ms", "ci_high_ms"), ("low", "high"))
+#: Numbers that are parameters of a run.
+PARAMETERS: Final = ("x", "time_s", "flows", "stations", "base_rtt_ms", "flows_per_sender",
+                     "rate_mbit_s", "guests", "hosts")  # fmt: skip
+QDISCS: Final = ("qdisc", "series", "aqm")
+NEITHER: Final = ("figure", "n_seeds", "runs", "samples", "pages", "interval", "note", "restores",
+                  "problem", "agrees", "at")  # fmt: skip
+WHOSE: Final = "whose"
+NUMBERS: Final = ("value", "low", "high")
+MOST_NAMES: Final = 60  # of one kind: more are no names
+
+
+def points(table: pd.DataFrame) -> dict[str, Any] | None:
+    """Return `quantities`, `names` (each with label, values, colors), which of them is `along` the
+    axis at first, and `points`: quantity and names as places in these lists, value, low, high.
+
+    None where the table has no names, or several rows of the same.
+    """
+    table = table.reset_index(drop=True).dropna(axis="columns", how="all")
+    rows = _rows(table, next((name for name in VALUES if name in table), ""))
+    names = [name for name in rows.columns[4:] if rows[name].nunique() > 1]
+    if not names or len(rows) < 2 or rows.duplicated(["quantity", *names]).any():
+        return None
+    places = {name: _values(rows[name], name) for name in names}
+    quantities = list(dict.fromkeys(rows["quantity"]))
+    ranked = sorted(names, key=lambda name: (name not in PARAMETERS, name in QDISCS))
+    others = [name for name in reversed(ranked) if name not in QDISCS]
+    along = ranked[0] if ranked[0] in PARAMETERS else next(iter(others), ranked[0])
+    return {
+        "quantities": quantities,
+        "along": names.index(along),
+        "names": [_name(name, places[name]) for name in names],
+        "points": [
+            [quantities.index(row["quantity"]), *(places[name].index(row[name]) for name in names),
+             *(None if pd.isna(row[of]) else float(f"{row[of]:.6g}") for of in NUMBERS)]
+            for row in rows.to_dict("records")
+        ],
+    }  # fmt: skip
+
+
+def _rows(table: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Return a row per point: quantity, value, low, high, and the columns that name it."""
+    bounds = [name for pair in BOUNDS for name in pair]
+    left = {*NEITHER, *QUANTITY, *bounds}
+    texts = [
+        name for name in table.select_dtypes(exclude="number").columns
+        if name not in {*left, "published"} and not name.endswith((")", "%"))
+        and table[name].nunique() <= MOST_NAMES
+    ]  # fmt: skip
+    kinds = [*texts, *(name for name in PARAMETERS if name in table and name not in texts)]
+    numbers = [
+        name for name in map(str, table.select_dtypes("number")) if name not in {*kinds, *left}
+    ]
+    if value == "ours":
+        numbers = [name for name in numbers if name in (value, "published") or "Linux" in name]
+    elif value:
+        numbers = [value]
+    of = [name for name in QUANTITY if name in table and table[name].nunique() > 1]
+    words = (
+        table[of].fillna("").astype(str).agg(", ".join, axis=1).str.replace("_", " ")
+        if of
+        else None
+    )
+    parts = []
+    for number in sorted(numbers, key=lambda name: name not in FIRST and not value):
+        label = HEADERS.get(number, in_headers(number))
+        low, high = _interval(table, number)
+        part = pd.DataFrame({"quantity": label, "value": table[number], "low": low, "high": high})
+        if words is not None:
+            part["quantity"] = words if value else words + f": {label}"
+        elif value:
+            part["quantity"] = "Value"
+        part[kinds] = table[kinds].astype(str)
+        parts.append(part.assign(**{WHOSE: label}) if value else part)
+    rows = pd.concat(parts) if parts else pd.DataFrame(columns=["quantity", *NUMBERS])
+    return rows[rows["value"].notna()]
+
+
+def _interval(table: pd.DataFrame, number: str) -> tuple[Any, Any]:
+    """Return the ends of the intervals of a column, where the table has them."""
+    first = next((name for name in INTERVAL_OF if name in table), "")
+    pair = next((pair for pair in BOUNDS if {*pair} <= {*table.columns}), None)
+    if pair and number == first:
+        return table[pair[0]], table[pair[1]]
+    text = "interval" if number == first else f"{number}, 95 %"
+    if text not in table:
+        return None, None
+    ends = table[text].astype(str).str.extract(r"(\S+) to (\S+)").astype(float)
+    return ends[0], ends[1]
+
+
+def _values(column: pd.Series, name: str) -> list[str]:
+    values = list(dict.fromkeys(column))
+    return in_order(values) if name in QDISCS else values
+
+
+def _name(name: str, values: list[str]) -> dict[str, Any]:
+    worded = linux_of if name == "era" else in_headers
+    colors = [[of.color, of.dark_color] for of in map(look, values)] if name in QDISCS else []
+    label = HEADERS.get(name, name.replace("_", " ").capitalize())
+    return {"label": label, "values": [worded(value) for value in values], "colors": colors}

@@ -1,0 +1,119 @@
+"use strict";
+{
+const {quantities, names, points} = JSON.parse(document.getElementById("points").textContent);
+const section = document.getElementById("draw"), form = section.querySelector("form");
+const place = section.querySelector(".plot"), told = section.querySelector("output");
+const AROUND = 0.37;      // of the distance of two ticks, what points beside each other take
+const NEAR = 40;          // pixels from the pointer
+const dashes = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const text = (number) => Number(number.toPrecision(4)).toString();
+let plot;
+
+function chosen() {
+  const on = names.map((_, i) => new Set([...form.querySelectorAll(`[name=n${i}]:checked`)].map((one) => +one.value)));
+  const quantity = form.elements.quantity.selectedIndex;
+  return points.filter((one) => one[0] === quantity && on.every((of, i) => of.has(one[i + 1])));
+}
+
+function draw() {
+  const along = +form.elements.along.value, log = form.elements.log.checked;
+  const shown = chosen().filter((one) => !log || one.at(-3) > 0);
+  const colored = names.findIndex((of) => of.colors.length);
+  const ids = names.map((_, i) => i).filter((i) => i === colored || (i !== along && new Set(shown.map((one) => one[i + 1])).size > 1));
+  const ticks = [...new Set(shown.map((one) => one[along + 1]))].sort((a, b) => a - b).map((i) => names[along].values[i]);
+  const scale = ticks.length > 1 && ticks.every((tick) => tick.trim() !== "" && isFinite(tick));
+  const series = new Map();
+  for (const one of shown) {
+    const key = ids.map((i) => names[i].values[one[i + 1]]).join(", ");
+    if (!series.has(key)) series.set(key, []);
+    series.get(key).push(one);
+  }
+  const lines = [...series.entries()], used = {}, side = names.length && along === colored ? 1 : lines.length;
+  const looks = lines.map(([, of]) => {
+    const own = colored < 0 ? null : names[colored].colors[of[0][colored + 1]][+dark.matches];
+    const color = own || ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"][lines.findIndex((one) => one[1] === of) % 6];
+    used[color] = (used[color] ?? -1) + 1;
+    return {color, nth: used[color]};
+  });
+  const ends = [];
+  const placed = lines.map(([key, of], k) => of.map((one) => {
+    const name = names[along].values[one[along + 1]], [value, low, high] = one.slice(-3);
+    const beside = side > 1 ? AROUND * ((2 * k + 1) / side - 1) : 0;
+    ends.push(...[value, low, high].filter((end) => end !== null && (!log || end > 0)));
+    return {x: scale ? +name : ticks.indexOf(name) + beside, value, low, high, said: `${key ? key + ", " : ""}${name}`};
+  }).sort((a, b) => a.x - b.x));
+  const xs = [...new Set(placed.flat().map((one) => one.x))].sort((a, b) => a - b);
+  const data = [xs, ...placed.map((of) => xs.map((x) => of.find((one) => one.x === x)?.value ?? null))];
+  const [least, most] = [Math.min(...ends), Math.max(...ends)];
+  const range = log ? [least / 1.3, most * 1.3] : [Math.min(0, 1.05 * least), Math.max(0, 1.05 * most) || 1];
+  const ink = css("--ink"), grid = {stroke: css("--line"), width: 1};
+  const turned = !scale && ticks.join("").length * 8 > place.clientWidth - 100;
+  const wide = Math.max(0, ...ticks.map((tick) => tick.length));
+  const font = "12px system-ui, sans-serif";
+  const axis = (label, more) => ({label, stroke: ink, grid, ticks: grid, font, labelFont: font, ...more});
+  const options = {
+    width: place.clientWidth, height: 420, legend: {live: false},
+    cursor: {y: false, drag: {x: scale, y: false}, points: {show: false}},
+    scales: {
+      x: {time: false, distr: scale && xs[0] > 0 && xs.at(-1) > 30 * xs[0] ? 3 : 1,
+          ...(scale ? {} : {range: [-0.6, ticks.length - 0.4]})},
+      y: {distr: log ? 3 : 1, range},
+    },
+    axes: [
+      axis(names[along].label, scale ? {} : {
+        splits: ticks.map((_, i) => i), values: ticks, rotate: turned ? 35 : 0,
+        size: turned ? Math.min(150, 25 + 4.5 * wide) : 40, grid: {show: false},
+      }),
+      axis(quantities[form.elements.quantity.selectedIndex], {size: 70}),
+    ],
+    series: [{}, ...lines.map(([key], k) => ({
+      label: key || quantities[form.elements.quantity.selectedIndex], stroke: looks[k].color, width: 1.5,
+      dash: dashes[looks[k].nth % dashes.length], spanGaps: true, ...(scale ? {} : {paths: () => null}),
+      points: {show: true, size: 9, width: 1.5, fill: looks[k].nth ? css("--page") : looks[k].color},
+    }))],
+    hooks: {
+      drawSeries: [(u, k) => {
+        for (const one of u.series[k].show ? placed[k - 1] : []) {
+          if (one.low === null) continue;
+          const x = u.valToPos(one.x, "x", true), floor = log ? range[0] : -Infinity;
+          u.ctx.strokeStyle = looks[k - 1].color;
+          u.ctx.lineWidth = 1.5 * devicePixelRatio;
+          u.ctx.setLineDash([]);
+          u.ctx.beginPath();
+          u.ctx.moveTo(x, u.valToPos(Math.max(one.low, floor), "y", true));
+          u.ctx.lineTo(x, u.valToPos(one.high, "y", true));
+          u.ctx.stroke();
+        }
+      }],
+      setCursor: [(u) => {
+        let best = null, reach = NEAR;
+        placed.forEach((of, k) => u.series[k + 1].show && of.forEach((one) => {
+          const off = Math.hypot(u.valToPos(one.x, "x") - u.cursor.left, u.valToPos(one.value, "y") - u.cursor.top);
+          if (off < reach) [best, reach] = [one, off];
+        }));
+        const interval = best?.low != null ? ` (${text(best.low)} to ${text(best.high)})` : "";
+        told.textContent = best ? `${best.said}: ${text(best.value)}${interval}` : "Point at a value.";
+      }],
+    },
+  };
+  plot?.destroy();
+  plot = shown.length ? new uPlot(options, data, place) : null;
+  if (!plot) told.textContent = "Nothing chosen.";
+}
+
+form.addEventListener("change", draw);
+form.addEventListener("click", (event) => {
+  const boxes = event.target.matches("button") ? [...event.target.closest("fieldset").querySelectorAll("input")] : [];
+  const on = boxes.some((box) => !box.checked);
+  for (const box of boxes) box.checked = on;
+  if (boxes.length) draw();
+});
+form.addEventListener("submit", (event) => event.preventDefault());
+dark.addEventListener("change", draw);
+section.hidden = false;
+draw();
+let width = place.clientWidth;
+new ResizeObserver(() => { if (place.clientWidth !== width) { width = place.clientWidth; draw(); } }).observe(place);
+}

@@ -1,0 +1,50 @@
+"""Points of a table, as a figure's page draws them."""
+
+import pandas as pd
+import pytest
+
+from analysis.site.points import points
+
+
+def test_printed_values_stand_beside_ours_and_other_linux() -> None:
+    table = pd.DataFrame(
+        {"link": "10/10", "qdisc": ["codel", "pfifo_fast"], "metric": "goodput", "unit": "ms",
+         "published": [35.0, 102.5], "ours": [59.1, 94.25631], "ci_low": [47.0, None],
+         "ci_high": [66.0, None], "ratio": [1.7, 0.9], "n_seeds": 5,
+         "today's Linux, CUBIC": [None, 93.2]}
+    )  # fmt: skip
+    drawn = points(table)
+    assert drawn
+    assert drawn["quantities"] == ["Value"]
+    qdiscs, whose = drawn["names"]
+    assert qdiscs["values"] == ["pfifo_fast", "codel"]
+    assert len(qdiscs["colors"]) == 2 and not whose["colors"]
+    assert whose["values"] == ["Published", "Ours", "today's Linux, CUBIC"]
+    assert drawn["along"] == 1
+    assert drawn["points"] == [
+        [0, 1, 0, 35.0, None, None], [0, 0, 0, 102.5, None, None],
+        [0, 1, 1, 59.1, 47.0, 66.0], [0, 0, 1, 94.2563, None, None],
+        [0, 0, 2, 93.2, None, None],
+    ]  # fmt: skip
+
+
+def test_a_column_of_numbers_is_a_quantity_and_a_parameter_is_along_the_axis() -> None:
+    table = pd.DataFrame(
+        {"base_rtt_ms": [10, 30], "qdisc": "red", "samples": 7, "median_ms": [1.5, 2],
+         "mean_ms": [1.25, 3], "interval": ["1 to 1.5", "–"], "loss_percent": [0, 0.5]}
+    )  # fmt: skip
+    drawn = points(table)
+    assert drawn
+    assert drawn["quantities"] == ["Median (ms)", "Mean (ms)", "Loss (%)"]
+    assert [name["label"] for name in drawn["names"]] == ["Base round trip (ms)"]
+    assert [1, 0, 1.25, 1.0, 1.5] in drawn["points"]
+    assert [1, 1, 3.0, None, None] in drawn["points"]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [{"Claim": ["a"], "Statement": ["b"]}, {"qdisc": ["red", "red"], "mean": [1, 2]},
+     {"parameter": ["a", "b"], "published": ["1 s", "2 s"], "ours": ["1 s", "2 s"]}],
+)  # fmt: skip
+def test_a_table_without_names_or_numbers_is_not_drawn(table: dict[str, list[object]]) -> None:
+    assert points(pd.DataFrame(table)) is None
