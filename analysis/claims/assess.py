@@ -199,16 +199,18 @@ def assess(
 
 
 def _first_of(eras: Sequence[str], table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the first of `eras` that has any, for each experiment, link and control.
+    """Return the rows of the first of `eras` that has the most qdiscs, for each experiment, link
+    and control: a trial of three of seven decides nothing.
 
     One era needs no such table; the result is then empty.
     """
     if len(eras) < 2:
         return table.iloc[:0]
     rows = table[table["era"].isin(eras)]
-    rank = rows["era"].map(eras.index)
-    first = rank.groupby([rows[name] for name in _LOAD]).transform("min")
-    return rows[rank == first]
+    qdiscs = rows.groupby([*_LOAD, "era"])["qdisc"].transform("nunique")
+    whole = rows[qdiscs == qdiscs.groupby([rows[name] for name in _LOAD]).transform("max")]
+    rank = whole["era"].map(eras.index)
+    return whole[rank == rank.groupby([whole[name] for name in _LOAD]).transform("min")]
 
 
 def _named(

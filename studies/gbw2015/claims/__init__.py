@@ -24,11 +24,5 @@ VARIATIONS: Final = (
         experiments={"wifi_rrul": "wifi_rrul_at_once"},
         source="a station gets the frames of an A-MPDU at once (docs/wifi.md)",
     ),
-    Variation(
-        era="2014c",
-        instead="2014c-host_noise+ticks_4ms",
-        experiments={name: name for name in ("rrul", "voip_1up", "voip_rrul")},
-        source="dummynet's clock on the testbed's stock kernel of 250 Hz (docs/eras.md)",
-    ),
 )
 """What the testbed had and the era does not, one of each experiment."""
