@@ -247,7 +247,7 @@ def drawn_with(file: str) -> set[str]:
         ("studies/gbw2015/published/fig2.csv", {"fig2"}, {"fig3", "fig4", "fig7"}),
         ("studies/gbw2015/claims.csv", set(), {"fig2", "fig3", "fig7"}),
         ("studies/gbw2015/claims/words.py", set(), {"fig2", "fig3", "fig7"}),
-        ("studies/khademi2013/claims/words.py", set(), {"fig2", "fig3", "fig7"}),
+        ("studies/khademi2013/claims.py", set(), {"fig2", "fig3", "fig7"}),
         ("analysis/site/report.py", set(), {"fig2", "fig3", "fig7"}),
         ("studies/gbw2015/notebooks/web.ipynb", {"fig4", "fig5"}, {"fig2", "fig3", "fig7"}),
     ],

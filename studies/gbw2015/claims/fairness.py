@@ -6,19 +6,7 @@ from analysis.claims.check import Condition, Same, every, less, ratio, same_orde
 from analysis.claims.quantity import Quantity, several
 from analysis.claims.verdict import Rule
 
-from .words import (
-    AQM,
-    EQUAL,
-    FIFO,
-    FQ,
-    LINKS,
-    LOW,
-    QDISCS,
-    SCHEDULERS,
-    SEVERAL,
-    bounded,
-    order,
-)
+from .words import AQM, EQUAL, FIFO, FQ, LINKS, LOW, QDISCS, SCHEDULERS, SEVERAL, bounded, order
 
 FAIRNESS: Final = "rtt_fairness"
 JAIN: Final = "jain_index"

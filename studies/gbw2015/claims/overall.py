@@ -7,19 +7,7 @@ from analysis.claims.check import every, less, ratio, some, widening
 from analysis.claims.verdict import Rule
 
 from . import fairness, startup, voip, web
-from .words import (
-    AQM,
-    FIFO,
-    FQ,
-    GOODPUT,
-    LATENCY,
-    LINKS,
-    MUCH,
-    NEW_AQM,
-    VASTLY,
-    in_rrul,
-    order,
-)
+from .words import AQM, FIFO, FQ, GOODPUT, LATENCY, LINKS, MUCH, NEW_AQM, VASTLY, in_rrul, order
 
 FQ_LATENCY: Final = order(LATENCY, ("fq_nocodel", "fq_codel"), (FIFO, *AQM))
 FQ_GOODPUT: Final = order(GOODPUT, AQM, FQ)

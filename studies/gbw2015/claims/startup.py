@@ -19,19 +19,7 @@ from analysis.claims.check import (
 from analysis.claims.quantity import Quantity, several
 from analysis.claims.verdict import Rule
 
-from .words import (
-    FIFO,
-    FQ,
-    LINKS,
-    LOW,
-    MUCH,
-    NEW_AQM,
-    SEVERAL,
-    SPIKE,
-    VASTLY,
-    in_rrul,
-    order,
-)
+from .words import FIFO, FQ, LINKS, LOW, MUCH, NEW_AQM, SEVERAL, SPIKE, VASTLY, in_rrul, order
 
 PEAK: Final = "startup_peak_ms"
 CONTROL: Final = "control_s"
@@ -105,10 +93,7 @@ RULES: Final[dict[str, Rule]] = {
     "g166": every(
         order(PEAK, ("codel",), ("pie",), LOW), order(PEAK, ("pie",), ("codel",), ("100/100",))
     ),
-    "g167": every(
-        *takes(SEVERAL),
-        some(*takes(20)),
-    ),
+    "g167": every(*takes(SEVERAL), some(*takes(20))),
     "g168": every(*(too_slowly(link, qdisc) for link, qdisc in SPIKES)),
     "g169": Lacking("the time from the load's start to the first drop", "metric"),
     "g170": rising(*in_rrul(CONTROL, LINKS[::-1], "codel")),

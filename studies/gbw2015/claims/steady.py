@@ -77,8 +77,7 @@ RULES: Final[dict[str, Rule]] = {
     ),
     "g035": order(GOODPUT, (FIFO,), FQ, ("10/1",)),
     "g036": every(  # it drops some, and more than the queues that get more goodput
-        within(in_rrul(ACK_DROPS, "10/1", FIFO), low=1),
-        order(ACK_DROPS, FQ, (FIFO,), ("10/1",)),
+        within(in_rrul(ACK_DROPS, "10/1", FIFO), low=1), order(ACK_DROPS, FQ, (FIFO,), ("10/1",))
     ),
     "g037": every(
         order(GOODPUT, ("ared",), (FIFO,), ("10/1",)), order(LATENCY, ("ared",), (FIFO,), ("10/1",))
@@ -96,7 +95,7 @@ RULES: Final[dict[str, Rule]] = {
         *(
             within(in_rrul(LATENCY, link, "codel"), low=targets, high=SOMEWHAT * targets)
             for link, targets in (("100/100", 5 + 5), ("10/10", 5 + 5), ("10/1", 5 + 13))
-        ),
+        )
     ),
     "g046": every(  # the printed goodputs at 10/10 do not separate
         order(LATENCY, ("ared",), ("codel",), LOW),

@@ -20,20 +20,7 @@ from analysis.claims.quantity import Quantity, cells, several
 from analysis.claims.verdict import Rule
 
 from . import startup, voip, web
-from .words import (
-    AQM,
-    DOWN,
-    FIFO,
-    FQ,
-    LATENCY,
-    LOW,
-    NEW_AQM,
-    QDISCS,
-    SPIKE,
-    UP,
-    bounded,
-    in_rrul,
-)
+from .words import AQM, DOWN, FIFO, FQ, LATENCY, LOW, NEW_AQM, QDISCS, SPIKE, UP, bounded, in_rrul
 
 LINK: Final = "100/100"  # of the wire; the other ones are no wider than the air
 RRUL: Final = "wifi_rrul"
