@@ -167,6 +167,22 @@ def data_found(data: Dataset, qdiscs: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def experiments_found(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per era, congestion control and experiment of a Dataset's `runs`: links,
+    qdiscs, n_runs, seeds, kernel."""
+    cells = runs.astype({"kernel_release": str}).groupby(
+        ["era", "cc", "experiment"], observed=True, sort=False
+    )
+    found = cells.agg(
+        links=("link", "nunique"),
+        qdiscs=("qdisc", "nunique"),
+        n_runs=("run", "nunique"),
+        seeds=("seed", lambda seeds: ranges(sorted(set(seeds)))),
+        kernel=("kernel_release", lambda names: ", ".join(sorted(set(names)))),
+    )
+    return found.reset_index()
+
+
 def ordered(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows in the order of style.in_order, rows of one qdisc in theirs."""
     rank = {name: place for place, name in enumerate(in_order(list(table["qdisc"].astype(str))))}

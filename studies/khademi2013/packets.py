@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.errors import DataError, as_data_error, require_several
-from analysis.runs.dataset import FEW_RUNS, Dataset, RunFile, facts, read_record, runs_alone, usable
+from analysis.runs.dataset import FEW_RUNS, RunFile, facts, read_record, usable
 from analysis.runs.flentfile import RERUN, Floats, read_series
-from analysis.words import ranges
 from emulation.host.pool import workers
 
 from .captures import table as packets_table
@@ -110,22 +109,6 @@ def run_row(file: RunFile) -> dict[str, Any]:
             **{f"packets_{name}": int(packets[name]) for name in FATES},
             **{f"flight_{name}": int(value) for name, value in packets["flight_bytes"].items()},
         }
-
-
-def dataset(files: Sequence[RunFile]) -> Dataset:
-    """Return the runs, for outputs.publish."""
-    return runs_alone(pd.DataFrame([run_row(file) for file in files]))
-
-
-def data_found(data: Dataset) -> pd.DataFrame:
-    """Return one row per era, congestion control and experiment: qdiscs, n_seeds, seeds, kernel."""
-    rows = []
-    for key, runs in data.runs.groupby(["era", "cc", "experiment"], observed=True, sort=False):
-        seeds = sorted(set(runs["seed"]))
-        kernel = ", ".join(sorted(set(runs["kernel_release"])))
-        rows.append((*key, runs["qdisc"].nunique(), len(seeds), ranges(seeds), kernel))
-    columns = ["era", "cc", "experiment", "qdiscs", "n_seeds", "seeds", "kernel"]
-    return pd.DataFrame(rows, columns=columns)
 
 
 def run_quantiles(

@@ -3,25 +3,22 @@
 A row of `gateways.read_run` per queue, with what the run varies.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pandas as pd
 
-from analysis.runs.axes import axes
-from analysis.runs.dataset import Dataset, RunFile, facts, read_record, runs_alone, usable
+from analysis.runs.axes import axes, packets
+from analysis.runs.dataset import RunFile, facts, read_record, usable
 from emulation.config import ownfile
 
 from . import gateways
 
-DIRECTIONS: Final = ("forward", "reverse")
 FAMILIES: Final = {"codel": "codel", "red": "red", "pfifo": "tail_drop"}
 """The algorithm of a qdisc -> what the article calls it, whatever its buffer and target."""
 ALIKE: Final = {"codel": "codel", "red": "ared", "tail_drop": "pfifo_fast"}
 """A family -> the qdisc of other papers that it is drawn like."""
 NAMES: Final = {"codel": "CoDel", "red": "RED", "tail_drop": "Tail Drop"}
-
-BULK: Final = "bulk"
 
 
 def read_run(file: RunFile) -> list[dict[str, Any]]:
@@ -33,11 +30,7 @@ def read_run(file: RunFile) -> list[dict[str, Any]]:
     record = read_record(file)
     with usable(file):
         varied = axes(file)
-        about = {
-            **facts(file, record),
-            "mtu_link": _mtu_link(varied),
-            "family": family(varied),
-        }
+        about = {**facts(file, record), "mtu_link": _mtu_link(varied), "family": family(varied)}
     return [{**about, **queue} for queue in gateways.read_run(file)]
 
 
@@ -54,21 +47,6 @@ def read_runs(files: Sequence[RunFile]) -> pd.DataFrame:
     return pd.DataFrame([row for file in files for row in read_run(file)])
 
 
-def dataset(table: pd.DataFrame) -> Dataset:
-    """The runs of read_runs' `table`, for outputs.publish."""
-    return runs_alone(table.drop_duplicates("run", ignore_index=True))
-
-
-def data_found(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per era, congestion control and experiment: links, qdiscs, loads, runs, kernel."""
-    rows = []
-    for key, runs in table.groupby(["era", "cc", "experiment"], observed=True, sort=False):
-        counts = [runs[name].nunique() for name in ("link", "qdisc", "load", "run")]
-        rows.append((*key, *counts, ", ".join(sorted(set(runs["kernel_release"])))))
-    columns = ["era", "cc", "experiment", "links", "qdiscs", "loads", "runs", "kernel"]
-    return pd.DataFrame(rows, columns=columns)
-
-
 def family(run_axes: Mapping[str, str]) -> str:
     """`codel` of `codel_830`; for other qdiscs, and the user's own, their name."""
     qdisc = run_axes["qdisc"]
@@ -77,33 +55,25 @@ def family(run_axes: Mapping[str, str]) -> str:
 
 def overview(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Medians over runs of each quantity, with quartiles of the median delay and of utilisation."""
-    rows = []
-    groups = dict(list(table.groupby(list(by), observed=True)))
-    for key in sorted(groups, key=_place):
-        runs = groups[key]
-        rows.append(
-            {
-                **dict(zip(by, key, strict=True)),
-                "runs": len(runs),
-                **{
-                    f"{name} ({unit})": f"{low:.3g} – {middle:.3g} – {high:.3g}"
-                    for name, unit, (low, middle, high) in (
-                        ("Median delay", "ms", runs["median_ms"].quantile([0.25, 0.5, 0.75])),
-                        (
-                            "Utilisation",
-                            "%",
-                            runs["utilisation_percent"].quantile([0.25, 0.5, 0.75]),
-                        ),
-                    )
-                },
-                "Jain's index of drop shares": runs["jain"].median(),
-                "Dropped (%)": runs["dropped_percent"].median(),
-            }
-        )
-    return pd.DataFrame(rows)
+
+    def quartiles(values: "pd.Series[float]") -> str:
+        return " – ".join(f"{value:.3g}" for value in values.quantile([0.25, 0.5, 0.75]))
+
+    found = table.groupby(list(by), observed=True).agg(
+        **{
+            "runs": ("median_ms", "size"),
+            "Median delay (ms)": ("median_ms", quartiles),
+            "Utilisation (%)": ("utilisation_percent", quartiles),
+            "Jain's index of drop shares": ("jain", "median"),
+            "Dropped (%)": ("dropped_percent", "median"),
+        }
+    )
+    found = found.reset_index()
+    order = sorted(found.index, key=lambda row: _place(found.loc[row, list(by)]))
+    return found.loc[order].reset_index(drop=True)
 
 
-def _place(key: Sequence[object]) -> tuple[tuple[float, str], ...]:
+def _place(key: Iterable[object]) -> tuple[tuple[float, str], ...]:
     """A sort key: links by their rate, other numbers by value, names alphabetically."""
     places = []
     for part in key:
@@ -119,9 +89,8 @@ def ticks(table: pd.DataFrame, by: str) -> tuple[dict[object, str], str]:
     `mtu_link` is the link and the largest packet.
     """
     if by == "base_rtt_ms":
-        return {
-            value: f"{value:g}" for value in sorted(set(table[by]))
-        }, "RTT of the empty path (ms)"
+        rtts = {value: f"{value:g}" for value in sorted(set(table[by]))}
+        return rtts, "RTT of the empty path (ms)"
     values = sorted(set(table[by]), key=lambda value: (_rate(value), str(value)))
     if by == "mtu_link":
         return {value: value.replace(" ", "\n") for value in values}, "Bandwidth and MTU"
@@ -142,14 +111,42 @@ def _bandwidth(mbit_s: float) -> str:
 
 def by_load(table: pd.DataFrame) -> pd.DataFrame:
     """One row per load and qdisc: runs, and medians over them."""
-    rows = [
-        (
-            load,
-            qdisc,
-            len(runs),
-            *(runs[name].median() for name in ("median_ms", "utilisation_percent", "jain")),
+    found = (
+        table.rename(columns={"load": "Load"})
+        .groupby(["Load", "qdisc"], observed=True)
+        .agg(
+            **{
+                "Runs": ("median_ms", "size"),
+                "Median delay (ms)": ("median_ms", "median"),
+                "Utilisation (%)": ("utilisation_percent", "median"),
+                "Jain's index of drop shares": ("jain", "median"),
+            }
         )
-        for (load, qdisc), runs in table.groupby(["load", "qdisc"], observed=True)
-    ]
-    names = ["Median delay (ms)", "Utilisation (%)", "Jain's index of drop shares"]
-    return pd.DataFrame(rows, columns=["Load", "qdisc", "Runs", *names])
+    )
+    return found.reset_index()
+
+
+def totals(files: Sequence[RunFile], table: pd.DataFrame) -> pd.DataFrame:
+    """One row per qdisc, means over seeds: n_seeds, delays, kilobytes, utilisation and drops."""
+    under = {
+        file.run: gateways.below_percent(gateways.steps(file), gateways.MOST_MS) for file in files
+    }
+    forward = table[table["direction"] == "forward"]
+    forward = forward.assign(below_90ms_percent=forward["run"].map(under))
+    names = [
+        "median_ms", "p75_ms", "p95_ms", "longest_ms", "below_90ms_percent", "kilobytes",
+        "utilisation_percent", "dropped_percent",
+    ]  # fmt: skip
+    grouped = forward.groupby("qdisc", sort=False)
+    means = grouped[names].mean()
+    means.insert(0, "n_seeds", grouped["seed"].nunique())
+    varied = {file.qdisc: axes(file) for file in files}
+    order = sorted(means.index, key=lambda name: _in_article(varied[name]))
+    return means.loc[order].reset_index()
+
+
+def _in_article(run_axes: Mapping[str, str]) -> tuple[int, int]:
+    """To sort by: the larger buffer first, in each the article's order; then others."""
+    known, name = list(NAMES), family(run_axes)
+    place = known.index(name) if name in known else len(known)
+    return -packets(run_axes), place

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from analysis.measures.metrics import confidence_interval
 from analysis.plots.rows import dots
 from analysis.plots.style import Palette
-
-from ..measures.dynamic import interval
+from analysis.words import intervals
 
 NAMES: Final = {
     "codel": "CoDel",
@@ -37,12 +37,18 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     cells = table.groupby(["link", "direction", "qdisc", "family"])
     means = cells[list(MEANS)].mean()
     means.insert(0, "n_seeds", cells["seed"].nunique())
-    means["dropped_interval"] = cells["dropped_percent"].agg(interval)
+    means["dropped_interval"] = cells["dropped_percent"].agg(_interval)
     rows = means.reset_index()
     place = rows["qdisc"].map({name: place for place, name in enumerate(NAMES)}).fillna(len(NAMES))
     rate = rows["link"].str.partition("/")[0].astype(float)
     order = pd.DataFrame({"rate": rate, "way": rows["direction"], "place": place})
     return rows.loc[order.sort_values(["rate", "way", "place"]).index].reset_index(drop=True)
+
+
+def _interval(values: "pd.Series[float]") -> str:
+    """Return the 95 % interval of the mean over seeds (Student's t); a dash for one seed."""
+    over = confidence_interval(values)
+    return intervals([over.low], [over.high])[0]
 
 
 def table(edge: pd.DataFrame) -> pd.DataFrame:

@@ -123,16 +123,14 @@ class Iperf(TrafficSection):
         # pyarrow and pandas take a second to import
         from emulation.captures import flent, frames, places
 
-        from ..captures import bulk, ring, series, stations, table
+        from ..captures import bulk, ring, series, table
 
         topology, base_rtt = run.topology, run.base_rtts[0]
         test = self.flent_about(run)
-        wireless = bool(topology.media)
-        if wireless:
-            reduced = stations.reduce(out, topology, test, self.flows, self.both_ways, base_rtt)
-        else:
-            has_pings = self.ping_interval is not None
-            reduced = bulk.reduce(out, topology, test, self.flows, base_rtt, has_pings)
+        wireless, has_pings = bool(topology.media), self.ping_interval is not None
+        reduced = bulk.reduce(
+            out, topology, test, self.flows, base_rtt, both_ways=self.both_ways, pinged=has_pings
+        )
         table.write(reduced.packets, out / TABLE, self.flows if wireless else None)
         (out / COUNTS).write_text(json.dumps(reduced.counts))
         content = series.content(test, reduced, self.flows, base_rtt, wireless=wireless)

@@ -15,6 +15,7 @@ from analysis.runs.published import read_table
 from analysis.runs.settings import Setting
 from analysis.words import intervals
 
+from ..packets import run_row
 from .sensitivity import with_axes
 
 SENDERS: Final = 4
@@ -41,15 +42,15 @@ def read_ratios(path: Path) -> pd.DataFrame:
     return read_table(path, RATIOS, "ratios")
 
 
-def marks_by_drops(runs: pd.DataFrame, files: Sequence[RunFile]) -> pd.DataFrame:
+def marks_by_drops(files: Sequence[RunFile]) -> pd.DataFrame:
     """Return one row per era, cc, flows_per_sender, aqm and seed: marks, drops without ECN, their
     ratio.
 
-    `runs` has a row for each of `files`, from packets.dataset. Marks and drops are those of all
+    Marks and drops are those of all
     packets that came to the queue while the load ran and afterwards; with ECN, packets that cannot
     be marked and those that the AQM drops all the same are not marks.
     """
-    table = with_axes(runs, files)
+    table = with_axes(pd.DataFrame(map(run_row, files)), files)
     table["flows_per_sender"] = table["flows"] // SENDERS
     keys = ["era", "cc", "flows_per_sender", "aqm", "seed"]
     marks = table[table["ecn"]].set_index(keys)["packets_marked"]

@@ -5,7 +5,7 @@ emulation has that: a qdisc believes what it computes, and a user what ping prin
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -59,13 +59,9 @@ def _of_run(file: RunFile) -> pd.DataFrame:
 
 def _own(said: pd.DataFrame, packets: pd.DataFrame) -> pd.DataFrame:
     """Return what a qdisc said, beside the sojourn time of the packet that had left last."""
-    left = packets.dropna(subset="sojourn_ms")
-    left = pd.DataFrame(
-        {
-            "left_s": (left["arrived_ms"] + left["sojourn_ms"]) / 1000,
-            "true_ms": left["sojourn_ms"],
-        }
-    ).sort_values("left_s", kind="stable")
+    left = packets.dropna(subset="sojourn_ms").rename(columns={"sojourn_ms": "true_ms"})
+    left["left_s"] = (left["arrived_ms"] + left["true_ms"]) / 1000
+    left = left[["left_s", "true_ms"]].sort_values("left_s", kind="stable")
     found = pd.merge_asof(said, left, left_on="time_s", right_on="left_s")
     return found.dropna()[["time_s", "estimated_ms", "true_ms"]]
 
@@ -105,9 +101,7 @@ def lengths(files: Sequence[RunFile]) -> pd.DataFrame:
         held = np.searchsorted(came, at) - np.searchsorted(left, at)
         about = {"qdisc": file.qdisc, "flows": run_row(file)["flows"], "seed": file.seed}
         parts.append(
-            pd.DataFrame({"time_s": said.index, "said": said.to_numpy(), "held": held}).assign(
-                **about
-            )
+            said.rename("said").rename_axis("time_s").reset_index().assign(held=held, **about)
         )
     return pd.concat(parts, ignore_index=True)
 
@@ -124,30 +118,21 @@ def errors(table: pd.DataFrame) -> pd.DataFrame:
     for key, cell in table.groupby(keys, sort=False):
         runs = pd.DataFrame([_errors(run) for _, run in cell.groupby("seed")])
         bias = confidence_interval(runs["mean error"])
-        means = runs.mean()
-        rows.append((*key, *means, bias.low, bias.high, bias.n))
-    columns = [*keys, *_STATISTICS, "low", "high", "n_seeds"]
-    found = pd.DataFrame(rows, columns=columns)
-    found["interval"] = intervals(found["low"], found["high"])
-    return found.drop(columns=["low", "high"])
-
-
-_STATISTICS: Final = (
-    "true median", "estimated median", "true p90", "estimated p90", "mean error", "rms error",
-    "correlation",
-)  # fmt: skip
+        (interval,) = intervals([bias.low], [bias.high])
+        about = dict(zip(keys, key, strict=True))
+        rows.append({**about, **runs.mean(), "n_seeds": bias.n, "interval": interval})
+    return pd.DataFrame(rows)
 
 
 def _errors(run: pd.DataFrame) -> dict[str, float]:
     true, said = run["true_ms"], run["estimated_ms"]
     varies = true.std() > 0 and said.std() > 0
-    values: tuple[Any, ...] = (
-        true.median(),
-        said.median(),
-        true.quantile(0.9),
-        said.quantile(0.9),
-        (said - true).mean(),
-        float(np.sqrt(((said - true) ** 2).mean())),
-        float(np.corrcoef(true, said)[0, 1]) if varies else float("nan"),
-    )
-    return {name: float(one) for name, one in zip(_STATISTICS, values, strict=True)}
+    return {
+        "true median": float(true.median()),
+        "estimated median": float(said.median()),
+        "true p90": float(true.quantile(0.9)),
+        "estimated p90": float(said.quantile(0.9)),
+        "mean error": float((said - true).mean()),
+        "rms error": float(np.sqrt(((said - true) ** 2).mean())),
+        "correlation": float(np.corrcoef(true, said)[0, 1]) if varies else float("nan"),
+    }

@@ -42,15 +42,14 @@ def with_axes(per_run: pd.DataFrame, files: Sequence[RunFile]) -> pd.DataFrame:
     Columns aqm (one of AQMS, or the name of a qdisc of the user's own), target_ms, interval_ms (of
     PIE that of its updates; both NaN where the qdisc has none) and ecn.
     """
-    rows = []
-    axes_of = {file.run: axes(file) for file in files}
-    for run in per_run["run"].astype(str):
-        found = axes_of[run]
-        spans = (span_ms(found, name) for name in ("target", "interval"))
-        rows.append((aqm(found), *spans, found["ecn"] == "true"))
+    of_runs = {}
+    for file in files:
+        varied = axes(file)
+        spans = (span_ms(varied, name) for name in ("target", "interval"))
+        of_runs[file.run] = (aqm(varied), *spans, varied["ecn"] == "true")
+    rows = [of_runs[run] for run in per_run["run"].astype(str)]
     names = ["aqm", "target_ms", "interval_ms", "ecn"]
-    found_of_runs = pd.DataFrame(rows, columns=names, index=per_run.index)
-    return per_run.assign(**{name: found_of_runs[name] for name in names})
+    return per_run.join(pd.DataFrame(rows, columns=names, index=per_run.index))
 
 
 AXES: Final = {  # what the x axis shows -> its title
@@ -155,27 +154,17 @@ def one_flow(files: Sequence[RunFile], setting: Setting, seed: int) -> pd.DataFr
 
     As khademi2013, Fig. 12. Raises DataError where there is no run of that seed.
     """
-    parts = []
-    for file in files:
-        if (file.era, file.cc, file.seed) != (*setting, seed):
-            continue
-        packets = read_packets(file)
-        of_flow = packets[(packets["flow"] == 0) & packets["rtt_ms"].notna()]
-        flows = int(run_row(file)["flows"])
-        parts.append(
-            pd.DataFrame(
-                {
-                    "time_s": of_flow["arrived_ms"] / 1000,
-                    "rtt_ms": of_flow["rtt_ms"],
-                    "qdisc": file.qdisc,
-                    "aqm": aqm(axes(file)),
-                    "flows": flows,
-                }
-            )
-        )
-    if not parts:
+    of_seed = [file for file in files if (file.era, file.cc, file.seed) == (*setting, seed)]
+    if not of_seed:
         raise DataError.of(f"seed {seed}", "no run of it", "Take a seed that there are runs of")
-    return pd.concat(parts, ignore_index=True)
+    parts = []
+    for file in of_seed:
+        packets = read_packets(file)
+        of_flow = packets[packets["flow"] == 0].dropna(subset="rtt_ms")
+        about = {"qdisc": file.qdisc, "aqm": aqm(axes(file)), "flows": run_row(file)["flows"]}
+        parts.append(of_flow.assign(time_s=of_flow["arrived_ms"] / 1000, **about))
+    table = pd.concat(parts, ignore_index=True)
+    return table[["time_s", "rtt_ms", "qdisc", "aqm", "flows"]]
 
 
 def overview(found: pd.DataFrame) -> pd.DataFrame:

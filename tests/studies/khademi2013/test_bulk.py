@@ -41,7 +41,7 @@ def guest(tmp_path: Path, run: Run) -> Guest:
 
 
 def reduced(guest: Guest, run: Run, flows: int = 4) -> Reduced:
-    return bulk.reduce(guest.out, run.topology, done_in(run), flows, run.rig.base_rtt, False)
+    return bulk.reduce(guest.out, run.topology, done_in(run), flows, run.rig.base_rtt)
 
 
 def test_what_senders_send_is_in_the_queue(guest: Guest, run: Run) -> None:

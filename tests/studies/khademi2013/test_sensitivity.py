@@ -147,7 +147,7 @@ def test_marks_are_divided_by_the_drops_of_the_same_seed_without_ecn(root: Path)
         root, PAPER, ["flows_4", "flows_4_ecn"], eras=["2013"], ccs=["reno"],
         qdiscs={"flows_4": ["codel_5ms"], "flows_4_ecn": ["codel_5ms_ecn"]},
     )  # fmt: skip
-    per_seed = ecn.marks_by_drops(packets.dataset(files).runs, files)
+    per_seed = ecn.marks_by_drops(files)
     assert per_seed["ratio"].tolist() == [1.0, 1.0]
     assert set(per_seed["flows_per_sender"]) == {1}
     published = ecn.read_ratios(study_at("khademi2013").published / "table5.csv")

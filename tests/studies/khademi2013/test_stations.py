@@ -1,4 +1,4 @@
-"""Tests of the study's reducer `stations`, on captures made up: eight flows of a segment."""
+"""Tests of the study's reducer `bulk` over WiFi, on captures made up: eight flows of a segment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.errors import GuestFailure
 from emulation.model.run import Run
-from studies.khademi2013.captures import stations
+from studies.khademi2013.captures import bulk
 from studies.khademi2013.captures.flows import Reduced
 from tests.emulation.captures.guest import (
     ACK_WAITS_MS,
@@ -40,8 +40,8 @@ def guest(tmp_path: Path, run: Run) -> Guest:
 
 
 def reduced(guest: Guest, run: Run) -> Reduced:
-    about = (run.traffic.flows, run.traffic.both_ways, run.rig.base_rtt)
-    return stations.reduce(guest.out, run.topology, done_in(run), *about)
+    number, base_rtt = run.traffic.flows, run.rig.base_rtt
+    return bulk.reduce(guest.out, run.topology, done_in(run), number, base_rtt, both_ways=True)
 
 
 def test_data_of_downloads_and_acknowledgments_of_uploads_are_in_the_queue(
@@ -56,7 +56,7 @@ def test_data_of_downloads_and_acknowledgments_of_uploads_are_in_the_queue(
     downward = rows["flow"] < 4
     assert rows.loc[downward & (rows["length"] > 1000), "length"].tolist() == [66 + PAYLOAD] * 4
     assert rows.loc[~downward, "length"].tolist() == [66] * 8
-    down, up = (found.counts[name] for name in stations.DIRECTIONS)
+    down, up = (found.counts[name] for name in ("down", "up"))
     assert (down["sent"], up["sent"], down["dropped"], up["dropped"]) == (8, 8, 0, 0)
     assert down["sojourn_us"]["most"] == 1000 * ACK_WAITS_MS  # of the SYN, as short as an answer
     assert down["sojourn_us"]["p10"] == 1000 * DATA_WAITS_MS
