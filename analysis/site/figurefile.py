@@ -20,10 +20,9 @@ sections, other figures, and ids of claims that rest on runs of other figures.
 `length` is that of the load where it is not the experiments' own, or a mapping of experiments to
 lengths, and `probe`, a text or a list of several, what is recorded beside the runs
 (`emulation.kinds.probes.probe`). `unloaded` names the experiment that gives what the others are
-divided by, with UNLOADED_QDISC, and `stations` one without a rig that is shown beside them, maybe
-of another study: `testbed/wifi_waiting`. A figure of measurements that are no runs has `paper` and
-`table`, a file of the study's folder or below the data root. A list of several qdiscs is longer by
-those of the user's own (`qdisc/own.yaml`).
+divided by, with UNLOADED_QDISC. A figure of measurements that are no runs has `paper` and `table`,
+a file of the study's folder or below the data root. A list of several qdiscs is longer by those of
+the user's own (`qdisc/own.yaml`).
 """
 
 import re
@@ -45,7 +44,7 @@ from emulation import project
 from emulation.config.catalogue import select
 from emulation.config.ownfile import names
 from emulation.errors import ConfigError, printable
-from emulation.model.run import DEFAULT_ERA, NONE as NO_AXIS, Experiment, era_and_kernel
+from emulation.model.run import Experiment, era_and_kernel
 from emulation.study import studies
 from emulation.study.schema import unknown
 from emulation.study.source import Source
@@ -131,16 +130,12 @@ class FigureFile:
         if "unloaded" in self.parameters:
             unloaded = self.parameters["unloaded"]
             loads += [(unloaded, link, UNLOADED_QDISC) for link in self._several("link")]
-        cells = [
+        return [
             Cell(paper, experiment, era, link, qdisc, cc, self._length(experiment))
             for cc in self.parameters["ccs"]
             for experiment, link, qdisc in loads
             for era in self._eras(experiment, link, qdisc)
         ]
-        if self.parameters.get("stations"):
-            study, _, experiment = self.parameters["stations"].partition("/")
-            cells.append(Cell(study, experiment, DEFAULT_ERA, NO_AXIS, NO_AXIS, NO_AXIS))
-        return cells
 
     def _several(self, key: str) -> list[str]:
         if key in self.parameters:
@@ -273,7 +268,7 @@ def _faults(content: Any) -> Iterator[str]:
     for key in ("notebook", "title", "caption"):
         yield from _unlike(key, content[key], TEXT)
     for key in TAKEN.keys() & parameters.keys():
-        if (key, parameters[key]) not in (("stations", ""), ("eras", SWITCHES)):
+        if (key, parameters[key]) != ("eras", SWITCHES):
             yield from _unlike(key, parameters[key], TAKEN[key])
     if not NAME.fullmatch(str(content["notebook"])):  # of a hidden folder nobody was asked about
         yield f"notebook: {content['notebook']!r} is not its name alone, without folder and .ipynb"

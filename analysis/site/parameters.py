@@ -12,7 +12,7 @@ from emulation.study import studies
 
 TEXT, TEXTS = ("text",), ("list of texts",)
 TAKEN: Final = {  # what a figure's file says of its runs: key -> the kinds of values
-    **dict.fromkeys(("paper", "experiment", "link", "unloaded", "table", "stations"), TEXT),
+    **dict.fromkeys(("paper", "experiment", "link", "unloaded", "table"), TEXT),
     "length": (*TEXT, "mapping to texts"),
     "probe": TEXT + TEXTS,
     "experiments": (*TEXTS, "mapping to texts"),

@@ -109,12 +109,6 @@ def test_a_figure_finds_its_runs(path: Path, monkeypatch: pytest.MonkeyPatch) ->
         exec(compile(ast.Module(wanted, []), str(path), "exec"), names)  # noqa: S102
 
 
-def test_a_figure_may_show_runs_of_another_study_beside_its_own() -> None:
-    cells = read_figure(STUDIES / "gbw2015/figures/wifi_bounded.yaml").cells()
-    assert Cell("testbed", "wifi_waiting", "modern", "-", "-", "-") in cells
-    assert {cell.paper for cell in cells[:-1]} == {"gbw2015"}
-
-
 @pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.stem)
 def test_parameter_files_name_known_parameters(path: Path) -> None:
     figure = read_figure(path)

@@ -87,7 +87,7 @@ def test_a_misspelled_option_stops_the_notebook(
     [
         ("facts", "table", 5, "is 5, no text"),
         ("rrul", "published_values", 5, "is 5, no text"),
-        ("wifi_rigs", "stations", None, "is None, no text"),
+        ("wifi_rigs", "published_values", None, "is None, no text"),
         ("timeline", "experiments", "bogus", "is 'bogus', no mapping to texts. Write e.g. exper"),
         ("timeline", "probe", 5, "is 5, no text or list of texts"),
         ("timeline", "row", 5, "is 5, no text"),

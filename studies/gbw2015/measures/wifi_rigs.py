@@ -19,7 +19,6 @@ from analysis.runs.dataset import Dataset, RunFile
 from analysis.runs.files import read_json
 from analysis.runs.flentfile import RERUN
 from analysis.runs.order import in_order
-from analysis.runs.saturation import PLACES, read_wifi
 from analysis.words import intervals
 
 #: Device -> (port of the record, direction of its counters).
@@ -36,14 +35,6 @@ QUANTITIES: Final = {
     "station_air_percent": "Air time that is\nthe station's (%)",
     "access_point_below_ms": "Wait below the qdisc,\naccess point (ms)",
     "station_below_ms": "Wait below the qdisc,\nstation (ms)",
-}
-
-#: What `two_stations` calls the bounds of the queue below the qdisc.
-BOUNDS: Final = {
-    "2014": "as in 2014",
-    "bytes": "30 kB",
-    "airtime": "5 ms of air time",
-    "stations": "a queue a station, equal air time",
 }
 
 #: What the row of the paper's own values is called, and the halves of them in their order.
@@ -180,27 +171,6 @@ def distances(compared: pd.DataFrame, rigs: Sequence[str]) -> pd.DataFrame:
         of = compared.groupby("half", sort=False)[f"{rig}, distance"].mean()
         near = compared[f"{rig}, ratio"].between(0.85, 1.15).sum()
         rows.append({"rig": rig, **of.to_dict(), "within 15 %": f"{near} of {len(compared)}"})
-    return pd.DataFrame(rows)
-
-
-def two_stations(runs: Sequence[RunFile]) -> pd.DataFrame:
-    """Downloads to a fast and a slow station (6 Mbit/s) at once, by what bounds the queue below the
-    qdisc: goodput of each and where a packet waits at the access point, means over seeds.
-
-    `runs` are of the cases `waiting`; raise DataError for others.
-    """
-    table = read_wifi(runs)
-    chosen = table[(table["set"] == "waiting") & (table["stations"] == 2)]
-    means = chosen.groupby(["below", "sender", "quantity"], sort=False)["value"].mean()
-    rows = []
-    for below in dict.fromkeys(chosen["below"]):
-        of = means[below]
-        goodputs = {
-            f"{name} (Mbit/s)": of[sender, "goodput_mbit_s"]
-            for sender, name in ((1, "fast station"), (2, "slow station"))
-        }
-        waits = {f"{place.removesuffix('_ms')} (ms)": of[0, place] for place in PLACES}
-        rows.append({"below the qdisc": BOUNDS[below], **goodputs, **waits})
     return pd.DataFrame(rows)
 
 

@@ -14,7 +14,7 @@ from analysis.errors import DataError
 from analysis.measures.metrics import GOODPUT, INDUCED
 from analysis.plots import rows
 from analysis.plots.style import styled
-from analysis.runs.dataset import RunFile, find_runs
+from analysis.runs.dataset import RunFile
 from studies.gbw2015.measures import wifi_rigs
 from tests.data import provenances
 
@@ -99,17 +99,6 @@ def test_the_figure_has_a_panel_a_quantity_and_a_row_a_rig() -> None:
     assert [label.get_text() for label in first.get_yticklabels()] == names
     assert second.get_xlabel() == "Upload (Mbit/s)"
     assert first.get_xlim()[0] == 0
-
-
-def test_two_stations_of_the_shipped_runs(root: Path) -> None:
-    shipped = find_runs(root / "data", "testbed", "wifi_waiting")
-    table = wifi_rigs.two_stations(shipped).set_index("below the qdisc")
-    fast, slow = table["fast station (Mbit/s)"], table["slow station (Mbit/s)"]
-    # By frames, the slow one sets the pace of both; by air time each has its half of its rate.
-    assert fast["as in 2014"] < 2 * slow["as in 2014"]
-    assert (
-        fast["a queue a station, equal air time"] > 10 * slow["a queue a station, equal air time"]
-    )
 
 
 def test_printed_values_and_ours_beside_them() -> None:
