@@ -154,15 +154,9 @@ class Case:
 
     def _channels(self, station: int) -> dict[str, Any]:
         rate = self.other_mbit_s if station and self.other_mbit_s else self.rate_mbit_s
-        channel = (
-            {"rate_100kbit_s": round(10 * rate)}
-            if rate
-            else {
-                "mcs": 0 if self.set == "three" and station == 2 else self.mcs,
-                "width_mhz": self.width_mhz,
-                "short_gi": self.short_gi,
-            }
-        )
+        mcs = 0 if self.set == "three" and station == 2 else self.mcs
+        ht = {"mcs": mcs, "width_mhz": self.width_mhz, "short_gi": self.short_gi}
+        channel = {"rate_100kbit_s": round(10 * rate)} if rate else ht
         return {"up": channel, "down": channel}
 
     def _flows(self) -> Iterator[tuple[int, int, str, int]]:
@@ -181,60 +175,59 @@ class Case:
                     yield other, station, protocol, self.payload_bytes
 
 
-def cases(which: Set, seconds: float) -> list[Case]:
-    """Return all cases of a set, each `seconds` long."""
-    return [replace(case, seconds=seconds) for case in _cases(which)]
-
-
-def _cases(which: Set) -> list[Case]:
-    if which == "saturation":
-        return [
-            Case(which, "udp up", n, backoff=backoff, cw_min=cw_min)
-            for backoff, cw_min in (("edca", 31), ("edca", 15), ("dcf", 15))
-            for n in range(1, 21)
-        ]
-    if which == "single":
-        ht = ((0, 20, False), (3, 20, False), (7, 20, False), (7, 20, True), (15, 20, False),
-              (7, 40, False), (15, 40, True))  # fmt: skip
-        return [
-            Case(which, "udp up", rate_mbit_s=0, mcs=mcs, width_mhz=width, short_gi=short_gi,
-                 subframes=subframes, payload_bytes=payload)
-            for mcs, width, short_gi in ht
-            for subframes in (1, 8, 32)
-            for payload in (DATAGRAM, SMALL)
-        ] + [
-            Case(which, "udp up", rate_mbit_s=rate, band_ghz=2, protection=protection)
-            for rate in (6, 9, 12, 18, 24, 36, 48, 54)
-            for protection in ("none", "cts-to-self", "rts-cts")
-        ]  # fmt: skip
-    if which == "goodput":
-        rates: list[dict[str, Any]] = [
-            {"rate_mbit_s": 54, "band_ghz": 2},
-            {"rate_mbit_s": 0, "mcs": 7, "subframes": 32},
-            {"rate_mbit_s": 0, "mcs": 15, "subframes": 32},
-            {"rate_mbit_s": 0, "mcs": 15, "width_mhz": 40, "short_gi": True, "subframes": 32},
-        ]
-        traffic = ("udp down", "udp up", "tcp down", "tcp up")
-        return [Case(which, kind, **rate) for rate in rates for kind in traffic]
-    if which == "anomaly":
-        return [Case(which, "udp up", 2, other_mbit_s=rate) for rate in (54, 36, 24, 12, 6)]
-    ht_link: dict[str, Any] = {"rate_mbit_s": 0, "mcs": 15, "subframes": 32}
-    if which == "three":
-        return [
-            Case(which, "tcp down", 3, qdisc="fq_codel", below=below, **ht_link)
-            for below in ("2014", "robin", "stations")
-        ]
-    return [
-        Case(which, traffic, qdisc=qdisc, below=below, flows=4, **ht_link)
+_HT: dict[str, Any] = {"rate_mbit_s": 0, "mcs": 15, "subframes": 32}
+_FOUR = {**_HT, "flows": 4}
+_CHANNELS = ((0, 20, False), (3, 20, False), (7, 20, False), (7, 20, True), (15, 20, False),
+             (7, 40, False), (15, 40, True))  # fmt: skip
+_RATES: tuple[dict[str, Any], ...] = (
+    {"rate_mbit_s": 54, "band_ghz": 2},
+    {**_HT, "mcs": 7},
+    _HT,
+    {**_HT, "width_mhz": 40, "short_gi": True},
+)
+SETS: dict[str, list[Case]] = {
+    "saturation": [
+        Case("saturation", "udp up", n, backoff=backoff, cw_min=cw_min)
+        for backoff, cw_min in (("edca", 31), ("edca", 15), ("dcf", 15))
+        for n in range(1, 21)
+    ],
+    "single": [
+        Case("single", "udp up", rate_mbit_s=0, mcs=mcs, width_mhz=width, short_gi=short_gi,
+             subframes=subframes, payload_bytes=payload)
+        for mcs, width, short_gi in _CHANNELS
+        for subframes in (1, 8, 32)
+        for payload in (DATAGRAM, SMALL)
+    ] + [
+        Case("single", "udp up", rate_mbit_s=rate, band_ghz=2, protection=protection)
+        for rate in (6, 9, 12, 18, 24, 36, 48, 54)
+        for protection in ("none", "cts-to-self", "rts-cts")
+    ],
+    "goodput": [
+        Case("goodput", traffic, **rate)
+        for rate in _RATES
+        for traffic in ("udp down", "udp up", "tcp down", "tcp up")
+    ],
+    "anomaly": [Case("anomaly", "udp up", 2, other_mbit_s=rate) for rate in (54, 36, 24, 12, 6)],
+    "waiting": [
+        Case("waiting", traffic, qdisc=qdisc, below=below, **_FOUR)
         for traffic in ("tcp down", "tcp both")
         for qdisc in ("pfifo_fast", "codel", "fq_codel")
         for below in _WAITING
     ] + [
-        Case(
-            which, "tcp down", 2, other_mbit_s=6, qdisc="fq_codel", below=below, flows=4, **ht_link
-        )
+        Case("waiting", "tcp down", 2, other_mbit_s=6, qdisc="fq_codel", below=below, **_FOUR)
         for below in _WAITING
-    ]
+    ],
+    "three": [
+        Case("three", "tcp down", 3, qdisc="fq_codel", below=below, **_HT)
+        for below in ("2014", "robin", "stations")
+    ],
+}  # fmt: skip
+"""The cases of each set."""
+
+
+def cases(which: Set, seconds: float) -> list[Case]:
+    """Return all cases of a set, each `seconds` long."""
+    return [replace(case, seconds=seconds) for case in SETS[which]]
 
 
 def quantities(case: Case, answer: dict[str, Any]) -> Iterator[tuple[int, str, float]]:
@@ -245,16 +238,16 @@ def quantities(case: Case, answer: dict[str, Any]) -> Iterator[tuple[int, str, f
     stations = list(range(1, case.stations + 1))
     senders = {"down": [0], "up": stations, "both": [0, *stations]}[direction]
     for sender in senders:
-        counted = Counted(answer["devices"][sender], "up" if sender else "down")
+        counts = counted(answer["devices"][sender], "up" if sender else "down")
         if protocol == "udp":
-            mbit_s = 8e-6 * case.payload_bytes * counted["packets"] / seconds
+            mbit_s = 8e-6 * case.payload_bytes * counts["packets"] / seconds
             total += mbit_s
             if case.stations > 1:
                 yield sender, "goodput_mbit_s", mbit_s
         if case.set == "waiting":
-            yield from waits(sender, counted, answer["backlogs"][sender], seconds)
+            yield from waits(sender, counts, answer["backlogs"][sender], seconds)
         if case.set == "single":
-            yield sender, "frames_a_ppdu", counted["subframes"] / counted["ppdus"]
+            yield sender, "frames_a_ppdu", counts["subframes"] / counts["ppdus"]
     if protocol == "tcp":
         received: dict[int, float] = {}
         for (_, target, _, _), count in zip(case._flows(), answer["received"], strict=True):
@@ -271,26 +264,22 @@ def quantities(case: Case, answer: dict[str, Any]) -> Iterator[tuple[int, str, f
         for station, ns in zip(stations, air_ns, strict=True):
             yield station, "airtime_share", ns / sum(air_ns)
     if case.set == "saturation":
-        uplinks = [Counted(device, "up") for device in answer["devices"][1:]]
+        uplinks = [counted(device, "up") for device in answer["devices"][1:]]
         collisions = sum(uplink["collisions"] for uplink in uplinks)
         yield -1, "collision_probability", collisions / sum(uplink["ppdus"] for uplink in uplinks)
 
 
 def waits(
-    sender: int, counted: Counted, backlog: float, seconds: float
+    sender: int, counts: dict[str, int], backlog: float, seconds: float
 ) -> Iterator[tuple[int, str, float]]:
     """Yield mean waiting times in ms: in the qdisc by Little's law, below it as counted."""
-    packets = counted["packets"]
+    packets = counts["packets"]
     yield sender, "qdisc_ms", 1e3 * backlog * seconds / packets
     for place in ("ring", "aggregation", "air", "reorder"):
-        yield sender, f"{place}_ms", 1e-6 * counted[f"{place}_ns"] / packets
+        yield sender, f"{place}_ms", 1e-6 * counts[f"{place}_ns"] / packets
 
 
-class Counted:
-    """The counters of one direction of a device."""
-
-    def __init__(self, counters: dict[str, int], direction: str) -> None:
-        self._counters, self._direction = counters, direction
-
-    def __getitem__(self, name: str) -> int:
-        return self._counters[f"{self._direction}_{name}"]
+def counted(device: dict[str, int], direction: str) -> dict[str, int]:
+    """Return the counters of one direction of a device, by their names without it."""
+    start = f"{direction}_"
+    return {name.removeprefix(start): n for name, n in device.items() if name.startswith(start)}

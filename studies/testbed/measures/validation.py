@@ -1,19 +1,10 @@
 """The WiFi link: runs of saturated cells, compared with theory (`wifi`)."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
-from analysis.runs.dataset import (
-    Dataset,
-    RunFile,
-    facts,
-    read_record,
-    runs_alone,
-    usable,
-)
 from analysis.runs.saturation import ALL_SENDERS, CASE, PLACES
 
 from . import wifi
@@ -21,16 +12,6 @@ from . import wifi
 #: Relative errors that the link is held to.
 AIR_TIME_ERROR: Final = 0.01
 SATURATION_ERROR: Final = 0.03
-
-
-def dataset(runs: Sequence[RunFile]) -> Dataset:
-    """Return the runs, for outputs.publish."""
-    return runs_alone(pd.DataFrame([_row(run) for run in runs]))
-
-
-def _row(run: RunFile) -> dict[str, Any]:
-    with usable(run):
-        return facts(run, {"base_rtt_ms": math.nan, **read_record(run)})
 
 
 def compare(table: pd.DataFrame) -> pd.DataFrame:
@@ -67,8 +48,7 @@ def theory(row: pd.Series) -> float:
     if row["set"] == "anomaly" and row["sender"] != ALL_SENDERS:
         other = wifi.Phy(row["other_mbit_s"], band_ghz=row["band_ghz"])
         return wifi.anomaly_mbit_s([of, other], payload)[0]
-    single = row["set"] == "single" or (row["set"] == "goodput" and "udp" in row["traffic"])
-    if single:
+    if row["set"] == "single" or (row["set"] == "goodput" and "udp" in row["traffic"]):
         ht = row["rate_mbit_s"] == 0
         frames = wifi.frames_an_ampdu(of, payload, row["subframes"]) if ht else 1
         if quantity == "frames_a_ppdu":
@@ -96,25 +76,15 @@ def verdicts(compared: pd.DataFrame) -> pd.DataFrame:
         ("their collision probability, simulated", countdown_error(many), SATURATION_ERROR),
         ("anomaly: goodput of each", anomaly["error"], SATURATION_ERROR),
     ]
-    table = pd.DataFrame(
-        {
-            "compared": [name for name, _, _ in rows],
-            "cases": [len(errors) for _, errors, _ in rows],
-            "largest_error": [errors.abs().max() for _, errors, _ in rows],
-            "limit": [limit for _, _, limit in rows],
-        }
-    )
+    found = [(name, len(errors), errors.abs().max(), limit) for name, errors, limit in rows]
+    table = pd.DataFrame(found, columns=["compared", "cases", "largest_error", "limit"])
     return table.assign(holds=table["largest_error"] <= table["limit"])
 
 
 def countdown_error(rows: pd.DataFrame) -> pd.Series:
     """Collision probabilities relative to those of `wifi.countdown`."""
-    expected = [
-        wifi.countdown(stations, cw_min, busy_slot_counts=backoff == "edca")
-        for stations, cw_min, backoff in zip(
-            rows["stations"], rows["cw_min"], rows["backoff"], strict=True
-        )
-    ]
+    cases = rows[["stations", "cw_min", "backoff"]].itertuples(index=False, name=None)
+    expected = [wifi.countdown(number, cw_min, of == "edca") for number, cw_min, of in cases]
     return rows["median"] / expected - 1
 
 

@@ -8,7 +8,7 @@ with it.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from math import ceil
+from math import ceil, log2
 from typing import Final
 
 import numpy as np
@@ -72,14 +72,9 @@ def data_us(phy: Phy, length: int) -> float:
     return 20 + 8 + 4 + training + data + EXTENSION_US[phy.band_ghz]
 
 
-def ack_us(phy: Phy) -> float:
-    """Return the air time of an ACK."""
-    return ofdm_us(phy, phy.control_mbit_s, _ACK)
-
-
-def block_ack_us(phy: Phy) -> float:
-    """Return the air time of a compressed block ACK."""
-    return ofdm_us(phy, phy.control_mbit_s, _BLOCK_ACK)
+def answer_us(phy: Phy, frames: int = 1) -> float:
+    """Return the air time of an ACK, or of the compressed block ACK of several frames."""
+    return ofdm_us(phy, phy.control_mbit_s, _BLOCK_ACK if frames > 1 else _ACK)
 
 
 def protection_us(phy: Phy, protection: str) -> float:
@@ -116,9 +111,8 @@ def frames_an_ampdu(phy: Phy, payload: int, most: int = 32) -> int:
 
 def exchange_us(phy: Phy, payload: int, frames: int = 1, protection: str = "none") -> float:
     """Return the time from the start of a transmission to the end of its answer."""
-    answer = block_ack_us(phy) if frames > 1 else ack_us(phy)
     data = data_us(phy, psdu_bytes(phy, payload, frames))
-    return protection_us(phy, protection) + data + SIFS_US[phy.band_ghz] + answer
+    return protection_us(phy, protection) + data + SIFS_US[phy.band_ghz] + answer_us(phy, frames)
 
 
 def single_sender_mbit_s(
@@ -142,7 +136,13 @@ class Saturation:
     goodput_mbit_s: float  # of all
 
 
-def bianchi(phy: Phy, payload: int, stations: int, cw_min: int = 15, aifsn: int = 2) -> Saturation:
+def _busy_us(phy: Phy, payload: int) -> tuple[float, float]:
+    """Return what a success and a collision take of the medium, with the silence before them."""
+    ifs = SIFS_US[phy.band_ghz] + 2 * phy.slot_us
+    return ifs + exchange_us(phy, payload), ifs + data_us(phy, mpdu_bytes(phy, payload))
+
+
+def bianchi(phy: Phy, payload: int, stations: int, cw_min: int = 15) -> Saturation:
     """G. Bianchi, Performance analysis of the IEEE 802.11 distributed coordination function, IEEE
     JSAC 18(3), 2000, eqs. (7), (9), (10), (11) and (13), basic access, without a retry limit.
 
@@ -159,14 +159,12 @@ def bianchi(phy: Phy, payload: int, stations: int, cw_min: int = 15, aifsn: int 
     tau = attempts(p)
     idle = (1 - tau) ** stations
     success = stations * tau * (1 - tau) ** (stations - 1)
-    ifs = SIFS_US[phy.band_ghz] + aifsn * phy.slot_us
-    good = ifs + exchange_us(phy, payload)
-    bad = ifs + data_us(phy, mpdu_bytes(phy, payload))
+    good, bad = _busy_us(phy, payload)
     mean = idle * phy.slot_us + success * good + (1 - idle - success) * bad
     return Saturation(p, success * 8 * payload / mean)
 
 
-def frozen(phy: Phy, payload: int, stations: int, cw_min: int = 15, aifsn: int = 2) -> Saturation:
+def frozen(phy: Phy, payload: int, stations: int, cw_min: int = 15) -> Saturation:
     """Bianchi's model with the countdown of DCF, which a busy slot stops.
 
     Whoever did not send cannot have a backoff of 0 when the medium falls idle, so the first slot
@@ -201,20 +199,14 @@ def frozen(phy: Phy, payload: int, stations: int, cw_min: int = 15, aifsn: int =
     alone = stations * tau * (1 - tau) ** (stations - 1)
     collisions = 1 - (1 - tau) ** stations - alone
     at_once = stations * early / waited
-    ifs = SIFS_US[phy.band_ghz] + aifsn * phy.slot_us
-    good = ifs + exchange_us(phy, payload)
-    bad = ifs + data_us(phy, mpdu_bytes(phy, payload))
+    good, bad = _busy_us(phy, payload)
     successes = alone + at_once
     mean = phy.slot_us + successes * good + collisions * bad
     return Saturation(p * late / (late + early), successes * 8 * payload / mean)
 
 
 @cache
-def countdown(
-    stations: int,
-    cw_min: int = 15,
-    busy_slot_counts: bool = True,
-) -> float:
+def countdown(stations: int, cw_min: int = 15, busy_slot_counts: bool = True) -> float:
     """Return the collision probability of the process that `bianchi` and `frozen` approximate.
 
     Simulated slot by slot, without their assumption that stations are independent of each other,
@@ -246,24 +238,19 @@ def anomaly_mbit_s(phys: list[Phy], payload: int) -> list[float]:
     2003: senders win the medium equally often, so all get the same, and the slowest decides it.
     Collisions as in `bianchi`, the longer frame deciding how long one takes.
     """
-    band, slot = phys[0].band_ghz, phys[0].slot_us
     p = bianchi(phys[0], payload, len(phys)).collision_probability
     tau = 1 - (1 - p) ** (1 / (len(phys) - 1))
-    ifs = SIFS_US[band] + 2 * slot
+    busy = [_busy_us(phy, payload) for phy in phys]
     idle = (1 - tau) ** len(phys)
     each = tau * (1 - tau) ** (len(phys) - 1)
-    mean = idle * slot + sum(each * (ifs + exchange_us(phy, payload)) for phy in phys)
+    mean = idle * phys[0].slot_us + sum(each * good for good, _ in busy)
     # With two there is one way to collide; with more, the slowest is nearly always in it.
-    longest = max(data_us(phy, mpdu_bytes(phy, payload)) for phy in phys)
-    mean += (1 - idle - len(phys) * each) * (ifs + longest)
+    mean += (1 - idle - len(phys) * each) * max(bad for _, bad in busy)
     return [each * 8 * payload / mean] * len(phys)
 
 
 def _stages(cw_min: int) -> int:
-    stages = 0
-    while ((cw_min + 1) << stages) - 1 < CW_MAX:
-        stages += 1
-    return stages
+    return ceil(log2((CW_MAX + 1) / (cw_min + 1)))
 
 
 def _fixed_point(of: Callable[[float], float]) -> float:

@@ -37,9 +37,9 @@ def test_times_of_ofdm() -> None:
     # 20 us of preamble, then symbols of 4 us: 16 + 8 * 1536 + 6 bits in symbols of 216
     assert wifi.mpdu_bytes(G, 1472) == 1536
     assert wifi.data_us(G, 1536) == 20 + 57 * 4
-    assert wifi.ack_us(G) == 20 + 2 * 4
-    assert wifi.ack_us(Phy(rate_mbit_s=9)) == 20 + 6 * 4
-    assert wifi.ack_us(Phy(rate_mbit_s=54, band_ghz=2)) == 34
+    assert wifi.answer_us(G) == 20 + 2 * 4
+    assert wifi.answer_us(Phy(rate_mbit_s=9)) == 20 + 6 * 4
+    assert wifi.answer_us(Phy(rate_mbit_s=54, band_ghz=2)) == 34
     assert wifi.protection_us(G, "rts-cts") == 28 + 16 + 28 + 16
 
 
@@ -50,7 +50,7 @@ def test_times_of_ht() -> None:
     assert wifi.data_us(Phy(mcs=7, short_gi=True), 1538) == 36 + 176  # 48 * 3.6 = 172.8
     assert Phy(mcs=7, width_mhz=40).bits_a_symbol == 540
     assert Phy(mcs=31, width_mhz=40).bits_a_symbol == 2160
-    assert wifi.block_ack_us(Phy(mcs=7)) == 20 + 3 * 4
+    assert wifi.answer_us(Phy(mcs=7), frames=2) == 20 + 3 * 4
 
 
 def test_lengths_of_ampdus() -> None:

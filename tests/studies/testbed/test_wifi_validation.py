@@ -20,7 +20,7 @@ from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of, modules_of
 from emulation.errors import ConfigError
 from studies.testbed.kinds import saturation
-from studies.testbed.kinds.saturation import Case, Counted, cases, quantities, waits
+from studies.testbed.kinds.saturation import Case, cases, counted, quantities, waits
 from studies.testbed.measures import validation as wifi_validation, wifi
 from studies.testbed.measures.wifi import Phy
 from studies.testbed.plots import validation as wifi_figures
@@ -120,8 +120,8 @@ def test_quantities_come_from_the_counters() -> None:
 
 def test_the_wait_in_the_qdisc_is_its_backlog_by_its_rate() -> None:
     names = {f"down_{place}_ns": 500_000_000 for place in ("ring", "aggregation", "air", "reorder")}
-    counted = Counted({"down_packets": 100, **names}, "down")
-    found = {name: value for _, name, value in waits(0, counted, backlog=20, seconds=2.0)}
+    counts = counted({"down_packets": 100, **names}, "down")
+    found = {name: value for _, name, value in waits(0, counts, backlog=20, seconds=2.0)}
     assert found == {"qdisc_ms": 400, "ring_ms": 5, "aggregation_ms": 5, "air_ms": 5,
                      "reorder_ms": 5}  # fmt: skip
 
