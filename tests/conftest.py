@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -100,3 +102,22 @@ def guest_modules() -> Iterator[None]:
         for name in ("rig", "traffic"):
             sys.modules.pop(name, None)
         yield
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    """A folder with the commands and all that they read, whose results are its own."""
+    place, venv = tmp_path / "scratch", Path(sys.prefix)
+    if not (venv / "pyvenv.cfg").is_file():
+        pytest.skip("this Python is of no virtual environment")
+    for folder, inside in ((ROOT, place), (venv, place / ".venv")):
+        inside.mkdir()
+        for path in folder.glob("[!.]*"):
+            if path.name != "reproduce-all" and not path.name.startswith(("results", "installed")):
+                (inside / path.name).symlink_to(path)
+    inputs = [(ROOT / name).read_bytes() for name in ("pyproject.toml", "workflow/constraints.txt")]
+    stamp = hashlib.sha256(b"".join(inputs)).hexdigest()
+    (place / ".venv/installed").write_text(stamp)  # nothing is to be installed from here
+    (place / "tmp").mkdir()
+    shutil.copy(ROOT / "reproduce-all", place)
+    return place

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -36,3 +37,24 @@ def test_reproduce_all_takes_it(words: str) -> None:
     assert all((ROOT / f"studies/{study}/figures/{name}.yaml").is_file() for study, name in names)
     studies = re.findall(r"--study (\S+)", words)
     assert all((ROOT / f"studies/{study}/study.yaml").is_file() for study in studies)
+
+
+def at_smoke_scale(words: str) -> str:
+    """The same command with little to do."""
+    words = words.replace("verify 10", "verify 1").replace("claims", "claims --study battling2013")
+    if "reproduce-all" in words and "--figure" not in words and "--setup-only" not in words:
+        words += " --figure gbw2015/fig2b"
+    return words + " --scale smoke" if words.count("--emulate") > words.count("--scale") else words
+
+
+@pytest.mark.kernel
+def test_commands_work_at_smoke_scale(scratch: Path) -> None:
+    """In one folder, in which what a command has made is there for the next."""
+    commands = [f"./reproduce-all{words}" for words in REPRODUCE]
+    commands += [f".venv/bin/emulate {words}" for words in EMULATE]
+    for words in dict.fromkeys(map(at_smoke_scale, commands)):
+        done = subprocess.run(shlex.split(words), cwd=scratch, capture_output=True, text=True)
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+    assert {str(path.relative_to(scratch / "results")) for path in scratch.rglob("table.csv")} >= {
+        f"{place}gbw2015/fig2b/table.csv" for place in ("", "emulated-smoke/")
+    }

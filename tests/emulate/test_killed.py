@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import pty
-import shutil
 import signal
 import subprocess
-import sys
 import termios
 import time
 from pathlib import Path
@@ -17,27 +14,7 @@ from pathlib import Path
 import pytest
 
 from emulation.errors import INTERRUPTED
-from tests import ROOT
 from tests.emulate.waiting import at_work, wait_for
-
-
-@pytest.fixture
-def scratch(tmp_path: Path) -> Path:
-    """A folder with the commands and all that they read, whose results are its own."""
-    place, venv = tmp_path / "scratch", Path(sys.prefix)
-    if not (venv / "pyvenv.cfg").is_file():
-        pytest.skip("this Python is of no virtual environment")
-    for folder, inside in ((ROOT, place), (venv, place / ".venv")):
-        inside.mkdir()
-        for path in folder.glob("[!.]*"):
-            if path.name != "reproduce-all" and not path.name.startswith(("results", "installed")):
-                (inside / path.name).symlink_to(path)
-    inputs = [(ROOT / name).read_bytes() for name in ("pyproject.toml", "workflow/constraints.txt")]
-    stamp = hashlib.sha256(b"".join(inputs)).hexdigest()
-    (place / ".venv/installed").write_text(stamp)  # nothing is to be installed from here
-    (place / "tmp").mkdir()
-    shutil.copy(ROOT / "reproduce-all", place)
-    return place
 
 
 @pytest.mark.kernel

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from emulation.errors import MissingTool
+from emulation.host import debs, lock
 from emulation.host.debs import Deb
 from workflow import bundle, release
 
@@ -33,14 +34,15 @@ def test_all_have_one_version(root: Path) -> None:
 def test_the_bundle_has_each_licence_once(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {"a": "(c) A", "b": "(c) B", "c": "(c) A", "d": ""}
     guest = tuple(Deb(name, "1", "0") for name in texts)
-    fetch = lambda wanted, folder: []  # noqa: E731
-    pinned = SimpleNamespace(guest=guest, sources=lambda: SimpleNamespace(fetch=fetch))
-    monkeypatch.setattr(bundle.lock, "load", lambda: pinned)
-    monkeypatch.setattr(bundle.debs, "copyright", lambda path: texts[path.name[0]])
+    lacking: list[Deb] = []
+    sources = SimpleNamespace(fetch=lambda wanted, folder: lacking)
+    pinned = SimpleNamespace(guest=guest, sources=lambda: sources)
+    monkeypatch.setattr(lock, "load", lambda: pinned)
+    monkeypatch.setattr(debs, "copyright", lambda path: texts[path.name[0]])
     parts = [part.strip() for part in bundle.copyrights().split("=" * 80)]
     same = "As another package of the same source."
     assert parts == ["", "a 1, c 1\n\n(c) A", "b 1\n\n(c) B", f"d 1\n\n{same}"]
-    pinned.sources = lambda: SimpleNamespace(fetch=lambda wanted, folder: list(wanted))
+    lacking += guest
     with pytest.raises(MissingTool, match="no source has 4 packages, the first a 1"):
         bundle.copyrights()
 
