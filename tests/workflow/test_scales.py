@@ -35,8 +35,7 @@ def test_scales(scale: str, figures: int, runs: int) -> None:
     assert len(plan.figures) == figures
     assert len(plan.all_runs()) == runs
     slow = set() if scale == "smoke" else {"2014c-host_noise"}  # of 10/1
-    eras = {"2014c-host_noise+ticks_4ms", "2014c", *slow}
-    assert {run.era for run in plan.all_runs().values()} == eras
+    assert {run.era for run in plan.all_runs().values()} == {"2014c", *slow}
     assert plan.pages == Path(f"results/emulated-{scale}")
 
 
@@ -83,7 +82,7 @@ def test_short_runs_are_read_from_their_own_folder() -> None:
     figure = plan.figures["gbw2015/fig2b"]
     assert plan.lengths(figure) == ["20s"]
     assert plan.data_files(figure)[0] == Path(
-        "results/data/gbw2015/rrul@2014c-host_noise+ticks_4ms@20s/10-10/pfifo_fast/cubic/seed-001.json"
+        "results/data/gbw2015/rrul@2014c@20s/10-10/pfifo_fast/cubic/seed-001.json"
     )
 
 
