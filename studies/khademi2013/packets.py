@@ -112,9 +112,7 @@ def run_row(file: RunFile) -> dict[str, Any]:
 
 
 def run_quantiles(
-    files: Sequence[RunFile],
-    quantities: Collection[str],
-    jobs: int | None = None,
+    files: Sequence[RunFile], quantities: Collection[str], jobs: int | None = None
 ) -> pd.DataFrame:
     """Return one row per run and quantity: columns of run_row, quantity, QUANTILES, mean, most and
     count.

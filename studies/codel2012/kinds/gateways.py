@@ -25,10 +25,7 @@ BULK_PAIRS = 4
 #: it. codel.tcl: 2 ms more from sender to sender, at 100 ms.
 RTT_STEP = 50
 OTHERS = ("servers", "clients")  # the ends of web sessions, constant bit rate and uploads
-PAIRS = (
-    *((f"sender{number}", f"receiver{number}") for number in range(1, BULK_PAIRS + 1)),
-    OTHERS,
-)
+PAIRS = (*((f"sender{number}", f"receiver{number}") for number in range(1, BULK_PAIRS + 1)), OTHERS)
 LEAST_BURST = Size(64)  # a link of ns-2 has no bucket: it sends packet after packet
 LEFT, RIGHT = ("left", "left-right"), ("right", "right-left")  # the queues under test
 

@@ -67,15 +67,12 @@ METRICS: Final = {
     "below_90ms_percent": Metric("time with no delay of 90 ms or more", "%"),
     "full_percent": Metric("time with the buffer at least half full", "%"),
     "start_longest_ms": Metric("longest delay of the first 10 s", "ms"),
-    "fall_1_times": Metric(
-        "longest delay after the rate's first fall, by that before", "", factor=True
-    ),
-    "fall_2_times": Metric(
-        "longest delay after the rate's second fall, by that before", "", factor=True
-    ),
-    "fall_3_times": Metric(
-        "longest delay after the rate's third fall, by that before", "", factor=True
-    ),
+    **{
+        f"fall_{number}_times": Metric(
+            f"longest delay after the rate's {name} fall, by that before", "", factor=True
+        )
+        for number, name in enumerate(("first", "second", "third"), start=1)
+    },
     "after_falls_ms": Metric("mean delay of the 10 s after the rate's falls", "ms"),
     "first_drop_ms": Metric("until the first drop after a fall of the rate", "ms"),
     "after_rises_megabytes": Metric("sent in the 10 s after the rate's rises", "MB"),
@@ -135,15 +132,14 @@ def steps(file: RunFile) -> pd.DataFrame:
     try:
         table = pd.read_parquet(path)
         step_s = float(read_record(file)["length_s"]) / len(table)
+        names = ("least", "median", "longest")
+        delays_us = {name: table[f"{name}_us"].astype("Float64") for name in names}
         return pd.DataFrame(
             {
                 "time_s": step_s * np.arange(1, len(table) + 1),
                 **{
-                    f"{name}_ms": table[f"{name}_us"]
-                    .astype("Float64")
-                    .to_numpy(float, na_value=np.nan)
-                    / 1e3
-                    for name in ("least", "median", "longest")
+                    f"{name}_ms": us.to_numpy(float, na_value=np.nan) / 1e3
+                    for name, us in delays_us.items()
                 },
                 "mbit_s": table["bytes"] * 8e-6 / step_s,
                 "dropped": table["dropped"],
@@ -170,10 +166,9 @@ def below_percent(table: pd.DataFrame, most_ms: float) -> float:
     return 100 * float((table["longest_ms"].fillna(0) < most_ms).mean())
 
 
-def longest_ms(table: pd.DataFrame, at_s: float, within_s: float = 10.0) -> float:
-    """Return the longest delay of the `within_s` after `at_s`."""
-    after = table[(table["time_s"] > at_s) & (table["time_s"] <= at_s + within_s)]
-    return float(after["longest_ms"].max())
+def longest_ms(table: pd.DataFrame, at_s: float) -> float:
+    """Return the longest delay of the AFTER_S after `at_s`."""
+    return float(table.loc[_inside(table, [at_s]), "longest_ms"].max())
 
 
 def first_drop_ms(table: pd.DataFrame, at_s: float) -> float:
@@ -217,8 +212,11 @@ def measure_dynamic(run: RunFile) -> Mapping[str, float]:
         found[f"fall_{number}_times"] = longest_ms(table, fall) / before
     drops = [first_drop_ms(table, fall) for fall in falls]
     found["first_drop_ms"] = sum(drops) / len(drops)
-    found["after_falls_ms"] = _mean_within(table, falls, "median_ms")
-    found |= _megabytes(table, rises)
+    found["after_falls_ms"] = float(table.loc[_inside(table, falls), "median_ms"].mean())
+    sent = table["kilobytes"].diff().fillna(table["kilobytes"].iloc[0]) / 1000
+    after = _inside(table, rises)
+    found["after_rises_megabytes"] = float(sent[after].sum())
+    found["elsewhere_megabytes"] = float(sent[~after].sum())
     with suppress(DataError):  # of a qdisc that has no limit
         found["full_percent"] = _full_percent(table, at, mbit_s, packets(axes(run)))
     return {name: value for name, value in found.items() if not math.isnan(value)}
@@ -230,19 +228,6 @@ def _inside(table: pd.DataFrame, moments: Sequence[float]) -> "pd.Series[bool]":
     for at in moments:
         inside |= (table["time_s"] > at) & (table["time_s"] <= at + AFTER_S)
     return inside
-
-
-def _mean_within(table: pd.DataFrame, moments: Sequence[float], name: str) -> float:
-    return float(table.loc[_inside(table, moments), name].mean())
-
-
-def _megabytes(table: pd.DataFrame, rises: list[float]) -> dict[str, float]:
-    sent = table["kilobytes"].diff().fillna(table["kilobytes"].iloc[0]) / 1000
-    after = _inside(table, rises)
-    return {
-        "after_rises_megabytes": float(sent[after].sum()),
-        "elsewhere_megabytes": float(sent[~after].sum()),
-    }
 
 
 def _full_percent(

@@ -125,12 +125,7 @@ def dynamic(
 
 
 def _schedule(
-    axes: Axes,
-    rates: Sequence[tuple[float, float]],
-    end_s: float,
-    palette: Palette,
-    *,
-    named: bool,
+    axes: Axes, rates: Sequence[tuple[float, float]], end_s: float, palette: Palette, *, named: bool
 ) -> None:
     """Draw lines where the rate changes, and the rates above."""
     ends = [at for at, _ in rates[1:]] + [end_s]

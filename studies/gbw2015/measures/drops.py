@@ -5,8 +5,7 @@ packets in a row, and that the flow of 10 ms waits for its retransmission timer 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import pandas as pd
 import pandera.pandas as pa
@@ -33,6 +32,7 @@ DROPS: Final = recorded.schema(
 """One row per run and kind of packets that the client sent; see emulation/captures/drops.py."""
 
 UPLOAD: Final = "upload, "  # of the kinds of four uploads, before their round trips
+SMALL_PAGE: Final = ("web_small_1up", "web_small_rrul")
 
 
 METRICS: Final = {
@@ -52,10 +52,10 @@ METRICS: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(NamedTuple):
     """What a panel shows: a group of bars a qdisc, of experiments, of kinds or of columns."""
 
+    title: str
     experiments: tuple[str, ...]
     kinds: tuple[str, ...]  # those that begin so
     columns: tuple[str, ...]
@@ -63,26 +63,18 @@ class Panel:
 
 
 SHOWN: Final = {
-    "acks": Panel(
-        ("rrul",), ("acknowledgment", "upload"), ("dropped_percent",), "packets dropped (%)"
-    ),
-    "syn": Panel(
-        ("web_small_1up", "web_small_rrul"), ("syn",), ("late_percent",),
-        "connections whose first SYN was dropped (%)",
-    ),
-    "timeouts": Panel(
-        ("rtt_fairness",), (UPLOAD,), ("timeouts_a_minute",), "retransmission timeouts a minute"
-    ),
-    "row": Panel(
-        ("rtt_fairness",), (UPLOAD,), ("timeouts_in_a_row",), "timeouts in a row, at most"
-    ),
-    "together": Panel(
-        ("rtt_fairness",), (UPLOAD,), ("drops_an_event",),
-        "packets dropped within a round trip, mean",
-    ),
-    "probes": Panel(
-        ("rrul",), ("probe",), ("wait_ms", "longest_wait_ms"), "mean wait of probes (ms)"
-    ),
+    "acks": Panel("RRUL: what is dropped upstream", ("rrul",), ("acknowledgment", "upload"),
+                  ("dropped_percent",), "packets dropped (%)"),
+    "syn": Panel("The small page: connections that begin late", SMALL_PAGE, ("syn",),
+                 ("late_percent",), "connections whose first SYN was dropped (%)"),
+    "timeouts": Panel("Four uploads: timeouts of each", ("rtt_fairness",), (UPLOAD,),
+                      ("timeouts_a_minute",), "retransmission timeouts a minute"),
+    "row": Panel("Four uploads: timeouts without progress between", ("rtt_fairness",), (UPLOAD,),
+                 ("timeouts_in_a_row",), "timeouts in a row, at most"),
+    "together": Panel("Four uploads: losses that come together", ("rtt_fairness",), (UPLOAD,),
+                      ("drops_an_event",), "packets dropped within a round trip, mean"),
+    "probes": Panel("RRUL: probes upstream, and hash collisions", ("rrul",), ("probe",),
+                    ("wait_ms", "longest_wait_ms"), "mean wait of probes (ms)"),
 }  # fmt: skip
 
 COLLISION: Final = 1.4
@@ -153,14 +145,14 @@ QUEUES_A_FLOW: Final = ("sfq", "fq_nocodel", "fq_codel")
 #: metric of analysis.measures.table -> experiments, kind, column
 CLAIMED: Final = {
     "ack_drops_percent": (("rrul",), "acknowledgment", "dropped_percent"),
-    "late_syn_percent": (("web_small_1up", "web_small_rrul"), "syn", "late_percent"),
+    "late_syn_percent": (SMALL_PAGE, "syn", "late_percent"),
     "timeouts_10ms": (("rtt_fairness",), f"{UPLOAD}10 ms", "timeouts"),
     "timeouts_10ms_in_a_row": (("rtt_fairness",), f"{UPLOAD}10 ms", "timeouts_in_a_row"),
     "drops_together_500ms": (("rtt_fairness",), f"{UPLOAD}500 ms", "drops_an_event"),
     "upload_wait_ms": (("rrul",), "upload", "wait_ms"),
     "probe_behind_packets": (("rrul",), "probe", "behind_packets"),
     "first_congestions_10ms": (("rtt_fairness",), f"{UPLOAD}10 ms", "first_series"),
-    "departure_interval_ms": (("web_small_1up", "web_small_rrul"), ALL, "interval_ms"),
+    "departure_interval_ms": (SMALL_PAGE, ALL, "interval_ms"),
 }
 
 

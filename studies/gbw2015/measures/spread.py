@@ -23,8 +23,6 @@ from analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats, flows_
 STARTUP_S: Final = 20.0  # of the load, not compared: slow start looks the same in every run
 WINDOW_S: Final = 5.0  # over which traces are compared while they part
 PARTED: Final = 0.5  # correlation below which two traces count as parted
-QUEUES: Final = 1024  # of sfq, fq_codel and fq_nocodel
-UPLOADS: Final = 4  # flows that fill the upload's queue
 
 
 def latency_traces(data: Dataset) -> pd.DataFrame:
@@ -162,16 +160,6 @@ def sd_interval(n: int) -> tuple[float, float]:
     tails = scipy.stats.chi2.ppf([0.975, 0.025], n - 1)
     low, high = np.sqrt((n - 1) / tails)
     return float(low), float(high)
-
-
-def collision_probability(flows: int = UPLOADS, queues: int = QUEUES, runs: int = 1) -> float:
-    """Return the probability that a probe shares a queue with one of `flows` in at least one of
-    `runs`.
-
-    Each flow is hashed to one of `queues` with equal probability, anew in each run.
-    """
-    alone = (1 - 1 / queues) ** flows
-    return float(1 - alone**runs)
 
 
 def outlier_behind_ellipse(edge: float, usual: float, runs: int = 30) -> float:

@@ -155,10 +155,7 @@ def ramp(run: pd.DataFrame) -> dict[str, float]:
     time_s, drops = growth(state)
     power = np.polyfit(np.log(time_s), np.log(drops), 1)[0]
     share = drops[-1] / float(state["packets"].sum())
-    return {
-        "drop_power": float(power),
-        "drop_growth_percent_s": float(200 * share / time_s[-1]),
-    }
+    return {"drop_power": float(power), "drop_growth_percent_s": float(200 * share / time_s[-1])}
 
 
 def overview(table: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import scipy
 
 from analysis.errors import require_positive
 from analysis.measures import agreement
-from analysis.measures.metrics import CELL, RUN, confidence_interval, in_window
+from analysis.measures.metrics import CELL, RUN, in_window, means
 from analysis.runs.dataset import Dataset
 from analysis.runs.flentfile import Floats
 from analysis.runs.published import read_table
@@ -44,11 +44,7 @@ def read_curves(path: Path, figure: str) -> pd.DataFrame:
     return table[table["figure"] == figure].reset_index(drop=True)
 
 
-def latency_over_time(
-    samples: pd.DataFrame,
-    *,
-    until_s: float = 25,
-) -> pd.DataFrame:
+def latency_over_time(samples: pd.DataFrame, *, until_s: float = 25) -> pd.DataFrame:
     """Point-wise mean over runs: CELL, time_s, rtt_ms, n_seeds, std_ms, ci_low_ms, ci_high_ms.
 
     Latency is the probe's whole round trip, base path included, and load starts after flent's
@@ -117,15 +113,15 @@ def transient_metrics(data: Dataset, *, until_s: float = 25, tail_s: float = 5) 
     loaded = loaded[(loaded["kind"] == PROBE) & (loaded["time_s"] <= until_s)]
     per_run = loaded.groupby(list(RUN), observed=True)["rtt_ms"].mean().reset_index()
     delay_s = float(runs["delay_s"].iloc[0])
-    rows = []
-    for cell, points in curve.groupby(list(CELL), observed=True, sort=False):
-        points = points[points["time_s"] >= delay_s]
-        peak = points.nlargest(1, "rtt_ms").iloc[0]
-        tail = points.loc[points["time_s"] > until_s - tail_s, "rtt_ms"].mean()
-        same = (per_run[list(CELL)] == list(cell)).all(axis=1)
-        interval = confidence_interval(per_run.loc[same, "rtt_ms"])
-        spread = (interval.mean, interval.low, interval.high, float(tail))
-        peaks = (float(peak["rtt_ms"]), float(peak["time_s"]) - delay_s)
-        rows.append((*cell, interval.n, *peaks, *spread))
-    names = ["n_seeds", "peak_ms", "peak_after_s", "mean_ms", "ci_low_ms", "ci_high_ms", "tail_ms"]
-    return pd.DataFrame(rows, columns=[*CELL, *names])
+    points = curve[curve["time_s"] >= delay_s]
+    cells = points.groupby(list(CELL), observed=True, sort=False)
+    peaks = points.loc[cells["rtt_ms"].idxmax(), [*CELL, "rtt_ms", "time_s"]]
+    peaks = peaks.rename(columns={"rtt_ms": "peak_ms", "time_s": "peak_after_s"})
+    peaks["peak_after_s"] -= delay_s
+    late = points[points["time_s"] > until_s - tail_s].groupby(list(CELL), observed=True)["rtt_ms"]
+    tail = late.agg(lambda values: values.mean()).rename("tail_ms")
+    names = {"mean": "mean_ms", "ci_low": "ci_low_ms", "ci_high": "ci_high_ms"}
+    spread = means(per_run, CELL, ["rtt_ms"]).rename(columns=names)
+    table = peaks.merge(spread, on=list(CELL)).join(tail, on=list(CELL))
+    columns = ["n_seeds", "peak_ms", "peak_after_s", *names.values(), "tail_ms"]
+    return table[[*CELL, *columns]]

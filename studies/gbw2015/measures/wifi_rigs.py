@@ -44,9 +44,7 @@ HALVES: Final = ("fitted", "held out")
 _BELOW: Final = ("ring", "aggregation", "air", "reorder")
 
 
-METRICS: Final = {
-    "below_qdiscs_ms": Metric("wait below the qdiscs", "ms"),
-}
+METRICS: Final = {"below_qdiscs_ms": Metric("wait below the qdiscs", "ms")}
 
 
 def read_below(run: RunFile) -> dict[str, float]:

@@ -23,14 +23,6 @@ NAMES: Final = {
     "wait_ms": "all",
     "longest_wait_ms": "the slowest",
 }
-TITLES: Final = {
-    "acks": "RRUL: what is dropped upstream",
-    "syn": "The small page: connections that begin late",
-    "timeouts": "Four uploads: timeouts of each",
-    "row": "Four uploads: timeouts without progress between",
-    "together": "Four uploads: losses that come together",
-    "probes": "RRUL: probes upstream, and hash collisions",
-}
 
 
 def drops(table: pd.DataFrame, palette: Palette) -> Figure:
@@ -50,7 +42,7 @@ def drops(table: pd.DataFrame, palette: Palette) -> Figure:
             handles, [_title(group) for group in groups], fontsize=9, loc="upper right",
             ncols=2 if len(groups) > 2 else 1,  # no higher than the room for it
         )  # fmt: skip
-        axes.set_title(TITLES[name])
+        axes.set_title(SHOWN[name].title)
         label = SHOWN[name].label
         axes.set_ylabel(label[:1].upper() + label[1:], fontsize=10)
     return figure

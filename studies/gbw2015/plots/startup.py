@@ -14,15 +14,7 @@ from analysis.plots.panels import panels, qdisc_legend
 from analysis.plots.style import Palette
 from analysis.runs.order import in_order
 
-from ..measures.startup import (
-    CODEL,
-    FEWEST,
-    INTERVAL_S,
-    RRUL,
-    dropping_state,
-    growth,
-    law,
-)
+from ..measures.startup import CODEL, FEWEST, INTERVAL_S, RRUL, dropping_state, growth, law
 
 SIZE_INCH: Final = (11.4, 9.6)
 FLOOD: Final[dict[str, Any]] = {"linewidth": 5.0}  # behind RRUL and the law

@@ -17,12 +17,7 @@ AVAILABLE: Final = 0.9
 """Of the median goodput, what a run has converged to for the first time."""
 
 
-WIRELESS: Final = {
-    "queuing": "queuing",
-    "rtt": "rtt",
-    "up_rtt": "up_rtt",
-    "up_sojourn": "ack_wait",
-}
+WIRELESS: Final = {"queuing": "queuing", "rtt": "rtt", "up_rtt": "up_rtt", "up_sojourn": "ack_wait"}
 """Quantity of a run over WiFi -> how the names of its metrics begin."""
 
 

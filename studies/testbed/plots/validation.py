@@ -29,11 +29,7 @@ _BELOW: Final = {
     "bytes": "30 kB",
     "stations": "a queue a station",
 }
-_STATIONS: Final = {
-    "fast": "fast (130 Mbit/s)",
-    "other_fast": "fast",
-    "slow": "slow (6.5 Mbit/s)",
-}
+_STATIONS: Final = {"fast": "fast (130 Mbit/s)", "other_fast": "fast", "slow": "slow (6.5 Mbit/s)"}
 _STATION_COLORS: Final = ("codel", "fq_codel", "pie")
 _SCHEDULES: Final = {
     "2014": "one queue for all,\nas in 2014",
