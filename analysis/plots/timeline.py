@@ -81,7 +81,7 @@ def over_time(
         wide = quantity == "rtt_ms" and top > WIDE * least
         for axes in blocks_of[:, row, 0]:
             if wide:
-                log_axis(axes.yaxis)
+                log_axis(axes.yaxis, (1, 2, 5))
             axes.set_ylim(least / 1.5 if wide else 0, top)
             axes.set_ylabel(LABELS[quantity], fontsize=10)
         first = blocks_of[0, row, 0]

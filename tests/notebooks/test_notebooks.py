@@ -10,6 +10,7 @@ from typing import Any
 
 import nbformat
 import pandas as pd
+import papermill
 import pytest
 import yaml
 
@@ -315,3 +316,20 @@ def test_unknown_key_is_refused(tmp_path: Path) -> None:
     (folder / "fig2a.yaml").write_text(source + "titel: again\n")
     with pytest.raises(DataError, match=r"fig2a\.yaml: has the keys .*'titel'"):
         read_figure(folder / "fig2a.yaml")
+
+
+@pytest.mark.kernel
+def test_the_first_notebook_answers_by_its_own_runs(tmp_path: Path) -> None:
+    """A long buffer makes pages slower than a short one, and that than a queue per flow."""
+    drawn = tmp_path / "out.ipynb"
+    given = {"data_root": str(tmp_path / "data"), "length": "12s"}
+    folder = str(ROOT / "notebooks")
+    papermill.execute_notebook(
+        str(ROOT / "notebooks/00-start.ipynb"), str(drawn), given, cwd=folder,
+        kernel_name="python3", progress_bar=False,
+    )  # fmt: skip
+    answers = re.findall(
+        r"(\w+): (?:full.*?; )?pings took .*?, a page ([\d.]+) s", drawn.read_text()
+    )
+    seconds = {name: float(value) for name, value in answers}
+    assert seconds["fifo_100"] > 1.3 * seconds["fifo_20"] > 1.3 * seconds["fq_codel"] > 1
