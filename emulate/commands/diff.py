@@ -1,7 +1,7 @@
 """`emulate diff RUN RUN`: in what two runs differ, and where first.
 
 Print where two runs differ: in settings and what the guest was told, in the first packet where both
-were run with --capture, the first sample, qdisc counters, what they were made of. Exit status: 0
+recorded captures, the first sample, qdisc counters, what they were made of. Exit status: 0
 where they are equal, 1 where they differ.
 """
 
@@ -13,8 +13,6 @@ from pathlib import Path
 
 from emulation.checks.compare import Comparison, Difference, compare, load
 from emulation.errors import printable
-from emulation.kernel import find
-from emulation.machine.trace import Symbols
 
 #: Exit status of two runs that differ, as of diff(1).
 DIFFERENT = 1
@@ -64,13 +62,7 @@ def report(comparison: Comparison) -> list[str]:
             for line in socket
         ]
     elif not comparison.packets_compared:
-        lines.append("packets: not compared; run both with --capture")
-    if comparison.parting is not None:
-        symbols = Symbols(kernel.path if (kernel := find()) else None)
-        lines.append(f"the traces part at record {comparison.parting.number}, behind")
-        lines += [f"    {record.text(symbols)}" for record in comparison.parting.before]
-        for mark, record in (("<", comparison.parting.left), (">", comparison.parting.right)):
-            lines.append(f"  {mark} {record.text(symbols) if record else 'its end'}")
+        lines.append("packets: not compared; run both with --probe capture")
     if comparison.sample is not None:
         lines.append(f"first sample that differs: {comparison.sample}")
     elif comparison.same_bytes:

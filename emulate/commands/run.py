@@ -82,18 +82,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="folder for what a failed guest leaves: console, kernel log, tools' logs (default: "
         "'failed' in the cache folder)",
     )
-    parser.add_argument(
-        "--capture",
-        action="store_true",
-        help="keep the packets at both bottlenecks, as .pcap.gz beside the data; they take no "
-        "virtual time, and the data stay the same bytes",
-    )
-    parser.add_argument(
-        "--trace",
-        action="store_true",
-        help="keep a trace of simulated time beside the data, for 'emulate diff'; 1 MB and more a "
-        "virtual second",
-    )
     add_probes(parser)
     parser.add_argument(
         "--raw",
@@ -251,7 +239,7 @@ def run(args: argparse.Namespace) -> int:
         if args.raw:
             require_flent(run)
         if args.reduced:
-            _require_measure(run, args)
+            _require_measure(run, args.raw)
     if args.dry_run or not runs:
         for run in runs:
             print(json.dumps({"run": run.id, "job": job_of(run)}) if args.json else run.id)
@@ -260,8 +248,7 @@ def run(args: argparse.Namespace) -> int:
     root = rootfs.build()
     output = args.output or data_folder(runs)
     measure = numbers(output) if args.reduced else None
-    stored = (args.capture, args.trace, probes, args.raw, measure)
-    options = campaign.Options(args.keep, args.again, args.stale, *stored)
+    options = campaign.Options(args.keep, args.again, args.stale, probes, args.raw, measure)
     failed: list[EmulationError] = []
 
     def fail(run: Run, error: EmulationError) -> None:
@@ -303,12 +290,12 @@ def _note_twins(runs: Iterable[Run], output: Path) -> None:
         )
 
 
-def _require_measure(run: Run, args: argparse.Namespace) -> None:
+def _require_measure(run: Run, raw: bool) -> None:
     """Raise `ConfigError` where nothing would be measured, or more is to be kept than that."""
     if run.experiment.measure is None:
         raise ConfigError("names no 'measure'", run.experiment.id, "leave out --reduced")
-    if args.raw or args.capture or args.trace:
-        what = "keeps no data, and --raw, --capture and --trace keep more than those"
+    if raw:
+        what = "keeps no data, and --raw keeps more than those"
         raise ConfigError(what, "--reduced", "leave out one or the other")
 
 

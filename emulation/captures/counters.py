@@ -1,18 +1,12 @@
-"""A qdisc's own counters, and the check that the captures around it agree with them."""
+"""A qdisc's own counters."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from emulation.captures.follow import Followed
-from emulation.captures.places import Place
-from emulation.errors import GuestFailure
 from emulation.kinds.qdiscs import KINDS
-from emulation.model.egress import HANDLE
 
 Counters = dict[str, Any]
 
@@ -58,19 +52,6 @@ def _counts_marks(name: str) -> bool:
     )
 
 
-def read(out: Path, port: Place) -> list[Counters]:
-    """Return the counters of the qdisc under test at `port`, each with its `time_ns`.
-
-    The first are from before the load, the last from after it; those between were sampled.
-    """
-    counters = []
-    for sample in json.loads((out / "counters.json").read_text()):
-        at_port = sample["qdiscs"][" ".join(port)]
-        (counted,) = [qdisc for qdisc in at_port if qdisc["handle"] == HANDLE]
-        counters.append({**counted, "time_ns": sample["time_ns"]})
-    return counters
-
-
 def marks(qdisc: Counters) -> int:
     """Return how many packets a qdisc has marked.
 
@@ -79,38 +60,3 @@ def marks(qdisc: Counters) -> int:
     kind = KINDS.get(qdisc.get("kind", ""))
     names = {"ecn_mark" if kind is None else kind.mark_counter, "ce_mark"}
     return sum(int(part.get(name, 0)) for part in qdisc.get("tins", [qdisc]) for name in names)
-
-
-def captured(queue: Followed) -> dict[str, int]:
-    """Return what the qdisc should have counted, by the captures of `queue`."""
-    return {
-        "packets": len(queue.behind),
-        "bytes": int(queue.behind["length"].sum()),
-        "drops": int((~queue.sent).sum()),
-        "marks": int(queue.marked.sum()),
-    }
-
-
-def check(samples: list[Counters], queue: Followed, where: Place) -> None:
-    """Raise `GuestFailure` unless the counters agree exactly with the captures.
-
-    What counts is the difference between the first and the last of `samples`; the queue must be
-    empty at both.
-    """
-    first, last = samples[0], samples[-1]
-    counted = {name: last[name] - first[name] for name in ("packets", "bytes", "drops")}
-    counted["marks"] = marks(last) - marks(first)
-    differ = differences(counted, captured(queue))
-    if last["qlen"] or first["qlen"]:
-        differ.append(f"{first['qlen']} packets in the queue before and {last['qlen']} afterwards")
-    if differ:
-        raise GuestFailure(f"{last['kind']} counted " + "; ".join(differ), " ".join(where))
-
-
-def differences(counted: Mapping[str, int], captured: Mapping[str, int]) -> list[str]:
-    """Describe each difference between counters and captures."""
-    return [
-        f"{counted[name]} {name}, captured {value}"
-        for name, value in captured.items()
-        if counted[name] != value
-    ]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,6 @@ from emulation.model.units import Duration
 
 VERSION = 4  # of flent's data format
 RELEASE = "2.1.1"  # of flent, which defines the format
-DECIMALS = 3
-
-Series = list[float | None]  # by step; None where a step has no value
 
 
 @dataclass(frozen=True)
@@ -75,8 +70,3 @@ def write(content: dict[str, Any], path: Path) -> None:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
         packed.write(text.encode())
-
-
-def rounded(values: Iterable[float]) -> Series:
-    """Return `values` rounded to `DECIMALS`, with None for NaN."""
-    return [None if math.isnan(value) else round(float(value), DECIMALS) for value in values]

@@ -1,48 +1,21 @@
-"""Captures, decoded to a table with one row per packet.
-
-A capture is a gzipped pcap file or, where every packet of a run is followed, the frames of the
-packet ring as the kernel filled it: 128 bytes each, the kernel's
-header (struct tpacket2_hdr, linux/if_packet.h) and the first bytes of the packet.
-"""
+"""Packets as the guest's kernel records them, decoded to a table with one row per packet."""
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emulation.captures import pcap
-from emulation.captures.places import FRAMES
-from emulation.errors import GuestFailure
-
-FRAME_BYTES = 128  # of a ring
-
 ICMP, TCP, UDP = 1, 6, 17
 FIN, SYN = 0x01, 0x02  # of the TCP header's flags
-ECHO_REPLY, ECHO_REQUEST = 0, 8  # types of ICMP
 CE = 0b11  # of the IP header's ECN field (RFC 3168)
-PING = 0  # in place of a port
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-_RING_HEADER = np.dtype(
-    [
-        ("status", "<u4"),
-        ("length", "<u4"),
-        ("captured", "<u4"),
-        ("mac", "<u2"),
-        ("net", "<u2"),
-        ("seconds", "<u4"),
-        ("nanoseconds", "<u4"),
-    ]
-)
 #: Name -> format and offset in an Ethernet frame that holds an IPv4 packet without options.
 _FIELDS = {
     "type": (">u2", 12),
@@ -77,55 +50,9 @@ _UDP_HEADER, _ICMP_HEADER = 8, 8
 class Frames:
     """The packets of a capture, in its order: arrays of equal length."""
 
-    path: Path
     time_ns: Ints  # since 1970
     length: Ints  # of the Ethernet frame, bytes
-    captured: Ints  # bytes of the frame that the capture has
     content: NDArray[np.uint8]  # [packet, byte], `LOOKED_AT` of each, with zeros after its end
-
-    def refuse(self, stray: Bools) -> None:
-        """Raise `GuestFailure` if any packet is `stray`: only the qdisc would count it."""
-        if stray.any():
-            example = self.content[np.flatnonzero(stray)[0], :54].tobytes().hex()
-            what = f"{int(stray.sum())} packets are of no flow, the first is {example}"
-            raise GuestFailure(what, self.path.name, "look at what else the guest sends")
-
-
-def read(path: Path) -> Frames:
-    """Return the packets of a capture in either format; raise `EmulationError` if it is damaged."""
-    return _read_ring(path) if path.name.endswith(FRAMES) else _read_pcap(path)
-
-
-def _read_ring(path: Path) -> Frames:
-    try:
-        raw = np.frombuffer(gzip.decompress(path.read_bytes()), dtype=np.uint8)
-    except (OSError, EOFError, zlib.error) as error:
-        raise GuestFailure(f"is not a capture: {error}", path.name) from error
-    if raw.size % FRAME_BYTES:
-        raise GuestFailure(f"has {raw.size} bytes, which is not a number of frames", path.name)
-    raw = raw.reshape(-1, FRAME_BYTES)
-    header = raw[:, : _RING_HEADER.itemsize].copy().view(_RING_HEADER)[:, 0]
-    start = FRAME_BYTES - LOOKED_AT
-    if (header["mac"] != start).any():
-        raise GuestFailure(f"has packets elsewhere than {start} bytes into a frame", path.name)
-    return Frames(
-        path,
-        header["seconds"].astype(np.int64) * 10**9 + header["nanoseconds"],
-        header["length"].astype(np.int64),
-        np.minimum(header["captured"], LOOKED_AT).astype(np.int64),
-        raw[:, start:].copy(),
-    )
-
-
-def _read_pcap(path: Path) -> Frames:
-    packets = list(pcap.read(path))
-    content = b"".join(packet.content[:LOOKED_AT].ljust(LOOKED_AT, b"\0") for packet in packets)
-    numbers = [
-        (packet.time_ns, packet.length, min(len(packet.content), LOOKED_AT)) for packet in packets
-    ]
-    time_ns, length, captured = np.array(numbers, dtype=np.int64).reshape(-1, 3).T
-    matrix = np.frombuffer(content, dtype=np.uint8).reshape(-1, LOOKED_AT)
-    return Frames(path, time_ns, length, captured, matrix)
 
 
 def fields(content: NDArray[np.uint8]) -> NDArray[Any]:
@@ -194,25 +121,3 @@ def hash_rows(columns: list[Ints]) -> NDArray[np.uint64]:
         total = (total ^ column.astype(np.uint64)) * np.uint64(0x100000001B3)
         total ^= total >> np.uint64(29)
     return total
-
-
-def read_flows(path: Path, service: int, pings: bool = False) -> pd.DataFrame:
-    """Return the TCP packets of a capture and, with `pings`, its echoes, decoded as by `decode`.
-
-    `service` is the port that the receivers listen on: packets to it are data, packets from it
-    come back. Further columns: `forward` (whether a packet goes to a receiver), `sender` (address
-    of the flow's sender) and `port` (of the flow's sender; `PING` of a ping, whose request goes
-    forward). Raises `GuestFailure` for any other packet.
-    """
-    frames = read(path)
-    table = decode(frames)
-    icmp, kind = table["protocol"] == ICMP, table["flags"]
-    forward = (table["target_port"] == service).where(~icmp, kind == ECHO_REQUEST)
-    of_tcp = (table["protocol"] == TCP) & (forward != (table["source_port"] == service))
-    of_ping = icmp & pings & kind.isin((ECHO_REPLY, ECHO_REQUEST))
-    frames.refuse(~(of_tcp | of_ping).to_numpy())
-    return table.assign(
-        forward=forward,
-        sender=table["source"].where(forward, table["target"]),
-        port=table["source_port"].where(forward, table["target_port"]),
-    )

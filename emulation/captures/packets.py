@@ -158,7 +158,7 @@ def follow(
     at_samples, tail = [], pd.DataFrame()
     counts, epoch, superpackets = np.zeros(3, dtype=np.int64), 0, False
     for records in chunks(path):
-        event, table = records["event"], decode(records, path)
+        event, table = records["event"], decode(records)
         # A packet that finds the queue empty is another than equal ones that entered before it.
         table["epoch"] = epoch + np.cumsum((event == ENTERED) & (records["packets"] == 0))
         epoch = int(table["epoch"].iloc[-1])
@@ -356,16 +356,14 @@ def _segments(records: NDArray[Any]) -> NDArray[Any]:
     return records
 
 
-def decode(records: NDArray[Any], path: Path) -> pd.DataFrame:
+def decode(records: NDArray[Any]) -> pd.DataFrame:
     """Return the columns of `frames.decode` for `records`, and `tos` of the IPv4 header.
 
     `packet` has TCP's options in it: their timestamp tells a SYN-ACK that was sent again.
     """
     captured = frames.Frames(
-        path,
         records["time_ns"].astype(np.int64),
         records["length"].astype(np.int64),
-        records["kept"].astype(np.int64),
         np.ascontiguousarray(records["content"][:, : frames.LOOKED_AT]),
     )
     table = frames.decode(captured)
@@ -383,7 +381,7 @@ def answers(path: Path) -> pd.DataFrame:
     """Return the TCP packets that came to the port from the other side, as `frames.decode` does."""
     parts = []
     for records in chunks(path):
-        table = decode(records[records["event"] == CAME], path)
+        table = decode(records[records["event"] == CAME])
         parts.append(table[table["protocol"] == frames.TCP])
     return pd.concat(parts, ignore_index=True)
 
@@ -401,7 +399,7 @@ def write(
             records = records[enters][: len(passages.fate) - start]
             part = slice(start, start + len(records))
             start = part.stop
-            columns = _columns(decode(records, path), records, passages, part, decided_ns[part])
+            columns = _columns(decode(records), records, passages, part, decided_ns[part])
             arrays = [
                 value if isinstance(value, pa.Array) else pa.array(value, kind, from_pandas=True)
                 for value, kind in ((columns[name], kind) for name, kind in _TYPES.items())

@@ -113,7 +113,7 @@ def _follow(records: Path, before: Path, behind: Path) -> tuple[Passages, Counts
     strangers: dict[int, int] = {}  # when each came out
     left = early = 0
     for chunk in packets.chunks(records):
-        table = packets.decode(chunk, before)
+        table = packets.decode(chunk)
         enters = chunk["event"] == ENTERED
         table["row"] = len(passages.fate) + np.cumsum(enters) - 1
         passages.passed_by.append(np.zeros(0, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Read and write pcap files on the host, and describe a packet in one line."""
+"""Read pcap files on the host, and describe a packet in one line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gzip
 import socket
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -44,15 +44,6 @@ def read(path: Path) -> Iterator[Packet]:
             yield from _packets(stream, path)  # type: ignore[arg-type]
     except (OSError, EOFError, zlib.error) as error:
         raise ConfigError(f"cannot be read: {error}", str(path), "name a whole capture") from error
-
-
-def write(packets: Iterable[Packet], path: Path, snap_bytes: int) -> None:
-    """Write `packets`, cut at `snap_bytes`, to a gzipped capture; equal packets, equal bytes."""
-    parts = [_HEADER.pack(0xA1B23C4D, 2, 4, 0, 0, snap_bytes, _ETHERNET)]
-    for packet in packets:
-        times = divmod(packet.time_ns, 10**9)
-        parts += [_RECORD.pack(*times, len(packet.content), packet.length), packet.content]
-    path.write_bytes(gzip.compress(b"".join(parts), mtime=0))
 
 
 def _packets(stream: BinaryIO, path: Path) -> Iterator[Packet]:

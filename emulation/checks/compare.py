@@ -17,7 +17,7 @@ from emulation.config.job import job_of
 from emulation.config.request import run_of
 from emulation.errors import ConfigError, DamagedData, EmulationError
 from emulation.kinds.probes.base import SOCKETS
-from emulation.machine import provenance, trace
+from emulation.machine import provenance
 
 _ABSENT = "(absent)"
 
@@ -38,7 +38,6 @@ class Side:
     provenance: dict[str, Any] | None
     qdiscs: dict[str, Any]
     captures: dict[str, Path]  # by node
-    trace: Path | None = None  # of simulated time
     sockets: Path | None = None  # of the probe
 
     def sha256(self) -> str:
@@ -74,7 +73,6 @@ class Comparison:
     packets_compared: bool = False
     packet: Difference | None = None
     sockets: tuple[list[str], ...] = ()  # of its connection, left and right
-    parting: trace.Parting | None = None
     sample: Difference | None = None
     metadata: Difference | None = None
     counters: list[Difference] = field(default_factory=list)
@@ -110,7 +108,6 @@ def load(path: Path) -> Side:
             None,
             _json(out / "qdiscs.json") or {},
             captures,
-            _if_exists(out / "trace"),
         )
     stem = path.name
     for end in (datafile.FLENT, datafile.ROWS, ".json"):
@@ -123,15 +120,15 @@ def load(path: Path) -> Side:
         capture.name.removeprefix(f"{stem}.").removesuffix(places.PCAP): capture
         for capture in sorted(path.parent.glob(f"{stem}.*{places.PCAP}"))
     }
-    history = _if_exists(path.with_name(f"{stem}{trace.SUFFIX}"))
-    sockets = _if_exists(path.with_name(f"{stem}.{SOCKETS}.parquet"))
+    sockets = path.with_name(f"{stem}.{SOCKETS}.parquet")
     return Side(
-        str(path), data, record, (record or {}).get("qdiscs", {}), captures, history, sockets
+        str(path),
+        data,
+        record,
+        (record or {}).get("qdiscs", {}),
+        captures,
+        sockets if sockets.exists() else None,
     )
-
-
-def _if_exists(path: Path) -> Path | None:
-    return path if path.exists() else None
 
 
 def _has_scratch_data(folder: Path) -> bool:
@@ -150,8 +147,6 @@ def compare(left: Side, right: Side) -> Comparison:
     result.packet = first_packet(left.captures, right.captures, nodes)
     if result.packet is not None:
         result.sockets = tuple(around(side, result.packet) for side in (left, right))
-    if left.trace and right.trace:
-        result.parting = trace.parting(left.trace, right.trace)
     if not result.same_bytes:
         a, b = _flent(left.data), _flent(right.data)
         result.sample = first_sample(a, b)

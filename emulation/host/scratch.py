@@ -18,8 +18,7 @@ from emulation.errors import GuestFailure, StorageError
 from emulation.host import storage
 
 #: Most bytes in it: far more than any run leaves (20 s of RRUL at 100/100 give 34 MiB of captures).
-#: A trace of simulated time is larger (533 MiB there).
-MOST_BYTES, MOST_TRACED = 4 << 30, 32 << 30
+MOST_BYTES = 4 << 30
 
 #: Most files and folders in it. A rig of the shipped studies leaves fewer than 100.
 MOST_FILES = 20_000
@@ -101,12 +100,11 @@ def _machine() -> str:
         return "unknown"
 
 
-def check(folder: Path, traced: bool = False) -> None:
-    """Raise `GuestFailure` if `folder` has more than a guest, `traced` or not, may leave there.
+def check(folder: Path) -> None:
+    """Raise `GuestFailure` if `folder` has more than a guest may leave there.
 
     Raises `StorageError` if the disk is full.
     """
-    most = MOST_TRACED if traced else MOST_BYTES
     for text in TEXTS:
         with suppress(OSError):
             size = (folder / text).lstat().st_size
@@ -118,8 +116,8 @@ def check(folder: Path, traced: bool = False) -> None:
         name = path.relative_to(folder)
         if number >= MOST_FILES:
             raise _too_much(f"more than {MOST_FILES} files", name)
-        if total > most:
-            raise _too_much(f"more than {most >> 20} MiB", name)
+        if total > MOST_BYTES:
+            raise _too_much(f"more than {MOST_BYTES >> 20} MiB", name)
         if len(name.parts) > DEEPEST:
             raise _too_much(f"more than {DEEPEST} folders in each other", Path(*name.parts[:4]))
     free = os.statvfs(folder)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ def guest_code_digest(job: dict[str, Any]) -> str:
 def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: RootFs) -> dict[str, Any]:
     """Return everything that the bytes of the data depend on."""
     job = job_of(run)
-    boot = vm.command(replace(machine, trace=False))[1:]
+    boot = vm.command(machine)[1:]
     return {
         "kernel": {"series": kernel.series, "release": kernel.release, "digest": kernel.identity},
         "root": {"digest": root.digest, "tools": {n: root.packages[n] for n in SPELLED_OUT}},

@@ -113,11 +113,10 @@ class Machine:
 
     `kernel`: the binary; `root`: the folder of the root file system; `memory_mib`: the guest's
     memory; `seed`: that of all its random numbers; `terminal`: whether its console is the standard
-    input and output of this process and its clock the host's, for a person to type at; `trace`:
-    whether it leaves a trace of simulated time in `job/out/trace` (`emulation.machine.trace`);
-    `modules`: those that its kernel loads; `layers`: packages over the root; `probe`: the module
-    that records (`emulation.kinds.probes.probe`); `may_crash`: whether a program that crashes is a
-    result like any other.
+    input and output of this process and its clock the host's, for a person to type at; `modules`:
+    those that its kernel loads; `layers`: packages over the root; `probe`: the module that records
+    (`emulation.kinds.probes.probe`); `may_crash`: whether a program that crashes is a result like
+    any other.
     """
 
     kernel: Path
@@ -125,7 +124,6 @@ class Machine:
     seed: int
     memory_mib: int = 192
     terminal: bool = False
-    trace: bool = False
     modules: tuple[module.Module, ...] = ()
     layers: tuple[Layer, ...] = ()
     probe: module.Module | None = None
@@ -227,7 +225,6 @@ def command(machine: Machine) -> list[str]:
         str(machine.kernel),
         f"mem={machine.memory_mib}M",
         f"seed={machine.seed}",  # the kernel keeps it off its command line
-        *(["tt-trace=job/out/trace"] if machine.trace else []),  # nor does this get there
         "hostfs=/proc/self/cwd",  # a mount names an entry of the scratch folder
         "uml_dir=uml/",  # instead of ~/.uml: the home folder may not be writable
         "umid=guest",
@@ -286,13 +283,12 @@ def run(
         try:
             on_poll(process.pid)  # a short guest may end before the next line does
             machine.check(LOOKED_S)  # while it boots; what is found after the end decides
-            more = (machine.trace, machine.may_crash)
-            _watch(process, folder, begins, ending, on_step, hang_s, on_poll, *more)
+            _watch(process, folder, begins, ending, on_step, hang_s, on_poll, machine.may_crash)
         finally:
             _end(process)
             tame(folder)
     machine.check()  # this guest or another may have changed the cache
-    check(folder, machine.trace)
+    check(folder)
     ending.wall_s = time.monotonic() - began
     _verdict(folder, ending, process.returncode, machine.may_crash)
     if _short_of_memory(folder):
@@ -353,7 +349,6 @@ def _watch(
     on_step: Callable[[dict[str, Any]], None],
     hang_s: float,
     on_poll: Callable[[int], None],
-    traced: bool = False,
     may_crash: bool = False,
 ) -> None:
     """Follow the guest's status, which `begins` with that step, until it ends."""
@@ -372,7 +367,7 @@ def _watch(
                 process.wait()
                 return
             if time.monotonic() - looked >= LOOK_S:
-                check(folder, traced)
+                check(folder)
                 looked = time.monotonic()
             if patience.waited_s() >= hang_s:
                 check_complaints(folder, ending, may_crash)  # the kernel may know why it hangs

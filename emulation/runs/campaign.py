@@ -33,8 +33,6 @@ class Options:
     keep: Path | None = None  # folder for what a failed guest leaves
     again: bool = False  # repeat runs that exist already
     stale: bool = False  # repeat those that would be made of something else today
-    captures: bool = False  # store packets
-    traced: bool = False  # store a trace of simulated time
     probes: tuple[Probe, ...] = ()  # store what they record
     raw: bool = False  # store what flent wrote
     measure: Measure | None = None  # store what it returns in place of the data

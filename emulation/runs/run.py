@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from emulation import datafile
-from emulation.captures import places
 from emulation.config import remarks
 from emulation.config.job import job_of, modules_of
-from emulation.errors import ConfigError, EmulationError, GuestFailure
+from emulation.errors import ConfigError, EmulationError
 from emulation.host import scratch, storage
 from emulation.host.digest import sha256
 from emulation.kernel import Kernel, module
@@ -26,7 +25,7 @@ from emulation.kinds.probes import probe
 from emulation.kinds.probes.probe import Probe
 from emulation.kinds.traffic import flent
 from emulation.kinds.traffic.programs import Programs
-from emulation.machine import layer, provenance, trace, vm
+from emulation.machine import layer, provenance, vm
 from emulation.machine.rootfs import RootFs
 from emulation.model.run import Run
 from emulation.programs.guest_root import GuestRoot
@@ -74,8 +73,6 @@ def execute(
     keep: Path | None = None,
     again: bool = False,
     stale: bool = False,
-    captures: bool = False,
-    traced: bool = False,
     on_poll: Callable[[int], None] = lambda pid: None,
     probes: tuple[Probe, ...] = (),
     raw: bool = False,
@@ -86,8 +83,7 @@ def execute(
     `on_step` gets each line of the guest's status, `on_poll` is passed to `vm.run`, and `keep` is a
     folder for the scratch folder of a failed run. With `again` an existing run is repeated, with
     `stale` one that would be made of something else today; what is stored beside its data goes if
-    they come out otherwise. Stored next to the data are, with `captures`, the packets at the queues
-    under test, with `traced`, a trace of simulated time, with `raw`, what flent wrote, and what the
+    they come out otherwise. Stored next to the data are, with `raw`, what flent wrote, and what the
     probes record, those of its experiment and `probes`. If only such a file is missing, the run is
     repeated for it and must give the existing data again. With `measure`, what it returns is stored
     in the provenance, in place of the data. Raises an `EmulationError` that names the cause, and
@@ -96,10 +92,8 @@ def execute(
     probes = probe.of_run(run, probes)
     probe.check(probes, run)
     target, record = paths(run, data)
-    packets = places.pcaps(run.topology, target)
-    history = data / f"{run.id}{trace.SUFFIX}"
     more = {name: data / f"{run.id}{end}" for name, end in run.traffic.leaves.items()}
-    wanted = [target, record, *(packets.values() if captures else ()), *([history] * traced)]
+    wanted = [target, record]
     recorded = probe.files(probes, run)
     if raw:
         require_flent(run)
@@ -115,13 +109,13 @@ def execute(
     stays = not again and target.exists() and record.exists()
     storage.require_room(data)
     sampler = module.build(kernel, module.SOURCES / probe.MODULE) if probes else None
-    machine = replace(machine_of(run, kernel, root), trace=traced, probe=sampler)
+    machine = replace(machine_of(run, kernel, root), probe=sampler)
     warnings = warnings_of(run, machine)
     # Taken before the boot, as somebody may change a program of the study during the run.
     identity = provenance.identity(run, machine, kernel, root)
     with scratch.folder() as folder:
         try:
-            ending = boot(run, machine, folder, on_step, captures, on_poll, probes, raw)
+            ending = boot(run, machine, folder, on_step, on_poll, probes, raw)
             out = folder / "job" / "out"
             nodes = run.topology.nodes
             measured = out / f"data{run.traffic.data_end}"
@@ -152,8 +146,6 @@ def execute(
             raise
         if not stays and entries["data_sha256"] != _entry(record, "data_sha256"):
             _remove(record)
-        for node, path in packets.items() if captures else ():
-            _store(out / f"{node}{places.PCAP}", path)
         stored = more if measure is None else {name: more[name] for name in recorded}
         for name, path in stored.items():
             if not (stays and path.exists()):
@@ -163,16 +155,13 @@ def execute(
                 _store(measured, target)
             _keep_log(out / "kernel.log", data / kernel_log(entries["kernel_log_sha256"]))
             _keep_packages(root, out / "packages.json", data / guest_packages(root.digest))
-        if traced:
-            shutil.move(out / "trace", history)
         if not stays:
             (out / "record.json").write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
             _store(out / "record.json", record)
             if measure is not None:
                 _remove(record, {record, *stored.values()})
-    if not captures:
-        spent = (ending.virtual_s, ending.wall_s)
-        speed.remember(speed.Measured(run.experiment_id, run.link.name, *spent))
+    spent = (ending.virtual_s, ending.wall_s)
+    speed.remember(speed.Measured(run.experiment_id, run.link.name, *spent))
     return Result(target, record, ending)
 
 
@@ -226,7 +215,6 @@ def boot(
     machine: vm.Machine,
     folder: Path,
     on_step: Callable[[dict[str, Any]], None] = lambda step: None,
-    captures: bool = False,
     on_poll: Callable[[int], None] = lambda pid: None,
     probes: tuple[Probe, ...] = (),
     raw: bool = False,
@@ -236,8 +224,6 @@ def boot(
     Raises an `EmulationError` that names the cause if it fails.
     """
     job = job_of(run)
-    if captures and not run.topology.observed:
-        job["capture"] = True
     if raw:
         job["traffic"]["raw"] = True
     if machine.layers:
@@ -252,13 +238,11 @@ def boot(
         (folder / "job" / probe.PLACES).write_bytes(probe.for_module(probes, run))
     ending = vm.run(machine, folder, on_step, on_poll=on_poll)
     ending.check()
-    if machine.trace and not (folder / "job" / "out" / "trace").exists():
-        raise GuestFailure("this kernel leaves no trace", str(machine.kernel), "use series 6.12")
     out = folder / "job" / "out"
     with scratch.reading():
         if probes:
             probe.reduce(probes, run, out)
-        run.traffic.reduce(run, out, captures)
+        run.traffic.reduce(run, out)
     return ending
 
 

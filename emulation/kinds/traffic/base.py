@@ -63,11 +63,10 @@ class TrafficSection(Section):
         """
 
     @abstractmethod
-    def reduce(self, run: Run, out: Path, raw: bool) -> None:
+    def reduce(self, run: Run, out: Path) -> None:
         """Make the data from the files that a guest left in the folder `out`.
 
-        With `raw` also make the captures that `--capture` asks for. Raises an `EmulationError`
-        where the files contradict each other.
+        Raises an `EmulationError` where the files contradict each other.
         """
 
     def record(

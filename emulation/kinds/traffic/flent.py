@@ -160,7 +160,7 @@ class Flent(TrafficSection):
         """Map the two nodes to their settings."""
         return {host: run.sysctls(host) for host in (self.client, self.server)}
 
-    def reduce(self, run: Run, out: Path, raw: bool) -> None:
+    def reduce(self, run: Run, out: Path) -> None:
         """Check that each flow moved data; flent's own file is the data."""
         check_flows(out / "data.flent.gz")
 

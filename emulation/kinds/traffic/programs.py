@@ -327,7 +327,7 @@ class Programs(TrafficSection, StudySection):
         """Return the archive of output and files, and the rows made from lines of JSON."""
         return {"output.tar.gz": datafile.OUTPUT, "rows.jsonl.gz": datafile.ROWS}
 
-    def reduce(self, run: Run, out: Path, raw: bool) -> None:
+    def reduce(self, run: Run, out: Path) -> None:
         """Make the archive of all output, the rows, and a file in flent's form of their numbers."""
         from emulation.kinds.traffic import outputs
 

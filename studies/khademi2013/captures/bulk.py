@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from emulation.captures import frames
 from emulation.captures.flent import About
 from emulation.model.topology import Topology
 from emulation.model.units import Duration
 
-from . import flows
+from . import flows, rings
 from .flows import Reduced
 from .table import TICK_NS, summary
 
@@ -71,7 +70,7 @@ def reduce(
             counts[name] = {**of, **delays(loaded & way)}
         counts |= {name: counts["down"][name] for name in ("sojourn_us", "rtt_us")}
     else:
-        counts |= delays(loaded & (queued["port"] != frames.PING))
+        counts |= delays(loaded & (queued["port"] != rings.PING))
     if pinged:
         answered = int(run.pings["answer_ms"].notna().sum())
         counts |= {"pings": len(run.pings), "pings_answered": answered}

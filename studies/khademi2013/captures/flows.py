@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emulation.captures import counters, frames, places
+from emulation.captures.counters import Counters
 from emulation.captures.flent import About
 from emulation.captures.follow import Followed, follow
 from emulation.errors import TrafficFailure
 from emulation.model.topology import Topology
 
+from . import rings
 from .delivery import check_iperf, delivered_bytes, ended_flows
 from .flight import flights
 from .pings import read_pings
@@ -93,7 +94,7 @@ def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool =
     """
     (before, behind), hosts = topology.observed[:2], topology.observed[2:]
     tables = {
-        place: frames.read_flows(places.frames(out, place), SERVICE, pinged)
+        place: rings.read_flows(rings.ring(out, place), SERVICE, pinged)
         for place in topology.observed
     }
     began_ns = int(json.loads((out / "iperf.json").read_text())["began_ns"])
@@ -101,8 +102,8 @@ def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool =
     offered, left = (_outward(tables[place], wired) for place in (before, behind))
     offered["flow"] = flow_numbers(offered)
     queue = follow(offered, left, "the queue")
-    samples = counters.read(out, behind)
-    counters.check(samples, queue, behind)
+    samples = rings.counters(out, behind)
+    rings.check(samples, queue, behind)
 
     ends = {_address(topology, host): tables[host, interface] for host, interface in hosts}
     data, back = (
@@ -114,7 +115,7 @@ def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool =
     queued = with_exits(queue).assign(
         rtt_ns=rtt_ns.reindex(offered["packet"]).reset_index(drop=True).mask(twin)
     )
-    of_tcp, offered_tcp = (table[table["port"] != frames.PING] for table in (data, offered))
+    of_tcp, offered_tcp = (table[table["port"] != rings.PING] for table in (data, offered))
     step_ns = about.step.nanoseconds
     delivered, totals = delivered_bytes(of_tcp, offered_tcp, began_ns, step_ns, about.steps)
     check_iperf(out, totals, ended_flows(of_tcp, totals))
@@ -122,8 +123,7 @@ def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool =
         what = f"{len(delivered)} flows came to the queue, not {flows}"
         raise TrafficFailure(what, "captures", "look at iperf-*.log")
     outward = (
-        table[table["sender"].isin(wired) & (table["port"] != frames.PING)]
-        for table in (data, back)
+        table[table["sender"].isin(wired) & (table["port"] != rings.PING)] for table in (data, back)
     )
     return Flows(
         queue,
@@ -133,7 +133,7 @@ def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool =
         totals,
         flights(*outward),
         during(samples, began_ns),
-        read_pings(out, data[data["port"] == frames.PING], began_ns),
+        read_pings(out, data[data["port"] == rings.PING], began_ns),
         began_ns,
     )
 
@@ -147,7 +147,7 @@ def with_exits(followed: Followed) -> pd.DataFrame:
     return followed.before.assign(time_ns_then=left if sent.all() else left.where(sent))
 
 
-def during(samples: list[counters.Counters], began_ns: int) -> list[dict[str, Any]]:
+def during(samples: list[Counters], began_ns: int) -> list[dict[str, Any]]:
     """Return the counters sampled during the load, without the qdisc's settings.
 
     `time_s` is the time since the load began.
@@ -162,7 +162,7 @@ def during(samples: list[counters.Counters], began_ns: int) -> list[dict[str, An
 
 def flow_numbers(table: pd.DataFrame) -> NDArray[np.int64]:
     """Number each packet's flow, in order of its sender's address and port; pings are the last."""
-    last = (table["port"] == frames.PING).rename("last")
+    last = (table["port"] == rings.PING).rename("last")
     flows = table.groupby([last, "sender", "port"], sort=True).ngroup()
     return np.asarray(flows, dtype=np.int64)
 

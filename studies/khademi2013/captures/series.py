@@ -7,18 +7,23 @@ began then; the statistics of the qdisc under test are those at t.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 import pandas as pd
 
 from emulation.captures import flent
-from emulation.captures.flent import About, Series, rounded
+from emulation.captures.flent import About
 from emulation.model.units import Duration
 
 from .flows import Reduced
 from .table import TICK_NS
 
+Series = list[float | None]  # by step; None where a step has no value
+
+DECIMALS = 3
 RTT, PING = "RTT (ms) SPP", "Ping (ms) ICMP"
 #: Series of the qdisc's statistics: (its names in tc, by kind of qdisc; factor to the unit).
 SAMPLED = {
@@ -116,3 +121,8 @@ def _sampled(about: About, samples: list[dict[str, Any]]) -> dict[str, Series]:
         if any(value is not None for value in values):
             sampled[series] = values
     return sampled
+
+
+def rounded(values: Iterable[float]) -> Series:
+    """Return `values` rounded to `DECIMALS`, with None for NaN."""
+    return [None if math.isnan(value) else round(float(value), DECIMALS) for value in values]

@@ -118,12 +118,12 @@ class Iperf(TrafficSection):
                 sysctls.setdefault(port.node, {})[name] = KNOWN_NEIGHBOUR_MS
         return sysctls
 
-    def reduce(self, run: Run, out: Path, raw: bool) -> None:
+    def reduce(self, run: Run, out: Path) -> None:
         """Make a file in flent's form, the table of packets and its counts."""
         # pyarrow and pandas take a second to import
-        from emulation.captures import flent, frames, places
+        from emulation.captures import flent
 
-        from ..captures import bulk, ring, series, table
+        from ..captures import bulk, series, table
 
         topology, base_rtt = run.topology, run.base_rtts[0]
         test = self.flent_about(run)
@@ -135,7 +135,3 @@ class Iperf(TrafficSection):
         (out / COUNTS).write_text(json.dumps(reduced.counts))
         content = series.content(test, reduced, self.flows, base_rtt, wireless=wireless)
         flent.write(content, out / "data.flent.gz")
-        for place in topology.observed if raw else ():
-            captured = places.frames(out, place)
-            name = captured.name.removesuffix(places.FRAMES)
-            ring.to_pcap(frames.read(captured), out / f"{name}{places.PCAP}")

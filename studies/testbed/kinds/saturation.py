@@ -87,7 +87,7 @@ class Saturation(TrafficSection):
         """Return the driver of the link."""
         return ("wifi",)
 
-    def reduce(self, run: Run, out: Path, raw: bool) -> None:
+    def reduce(self, run: Run, out: Path) -> None:
         """Make the table from the counters of the devices."""
         answers = json.loads((out / "cases.json").read_text())
         rows = (

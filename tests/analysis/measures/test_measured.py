@@ -24,7 +24,7 @@ from emulation.captures import pcap
 from emulation.errors import ConfigError
 from emulation.study import studies
 from tests.data import synthetic
-from tests.emulation.captures.made import length, segment
+from tests.emulation.captures.made import length, segment, write_pcap
 
 STUDY = """\
 format: 1
@@ -185,7 +185,7 @@ def test_captures_and_outputs_become_those_of_a_run(study: StudyFolder) -> None:
             pcap.Packet((10 * number + late_ms) * 10**6, length(packet), packet)
             for number, packet in enumerate(sent)
         ]
-        pcap.write(rows, study.folder / measured.FOLDER / CELL / name, 128)
+        write_pcap(rows, study.folder / measured.FOLDER / CELL / name)
     reply = "[5.040000] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=40.0 ms\n"
     put(study, "a.ping.txt", f"PING s1\n{reply}")
     (run,) = measured.repetitions(study, runs(study))

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from emulation.captures import frames
+from emulation.captures import pcap
 
 MAC_AT = 66  # where the kernel puts a packet into the frame of a ring
 SERVICE = 5001
@@ -19,6 +19,15 @@ SENDER, RECEIVER = ("10.0.1.1", 40000), ("10.0.3.1", SERVICE)
 ACK = 0x10
 
 End = tuple[str, int]  # address, port
+
+
+def write_pcap(packets: Iterable[pcap.Packet], path: Path) -> None:
+    """Write `packets` to a gzipped capture with times in nanoseconds (pcap(5))."""
+    parts = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 128, 1)]
+    for packet in packets:
+        times = divmod(packet.time_ns, 10**9)
+        parts += [struct.pack("<IIII", *times, len(packet.content), packet.length), packet.content]
+    path.write_bytes(gzip.compress(b"".join(parts), mtime=0))
 
 
 def segment(source: End = SENDER, target: End = RECEIVER, *, ecn: int = 0, **fields: int) -> bytes:
@@ -60,7 +69,7 @@ def length(packet: bytes) -> int:
 def in_ring(time_ns: int, packet: bytes) -> bytes:
     """`packet` in the frame of a ring."""
     head = struct.pack("<IIIHHII", 1, length(packet), 62, MAC_AT, 80, *divmod(time_ns, 10**9))
-    return (head.ljust(MAC_AT, b"\0") + packet).ljust(frames.FRAME_BYTES, b"\0")[:128]
+    return (head.ljust(MAC_AT, b"\0") + packet).ljust(128, b"\0")[:128]
 
 
 def ring(path: Path, packets: Iterable[tuple[int, bytes]]) -> Path:

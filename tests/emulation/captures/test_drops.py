@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from ipaddress import IPv4Address
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -41,7 +40,7 @@ def decoded(packets: Packets) -> pd.DataFrame:
     ).reshape(-1, frames.LOOKED_AT)
     times = np.array([round(at * MS) for at, _ in packets], dtype=np.int64)
     sizes = np.array([length(one) for _, one in packets], dtype=np.int64)
-    table = frames.decode(frames.Frames(Path("made"), times, sizes, sizes, content))
+    table = frames.decode(frames.Frames(times, sizes, content))
     dotted = {int(IPv4Address(address)): address for address in (CLIENT, SERVER)}
     return table.assign(**{name: table[name].map(dotted) for name in ("source", "target")})
 

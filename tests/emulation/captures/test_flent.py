@@ -6,8 +6,6 @@ import gzip
 import json
 from pathlib import Path
 
-import numpy as np
-
 from emulation.captures import flent
 from emulation.model.units import Duration
 
@@ -33,7 +31,3 @@ def test_a_file_says_what_was_done() -> None:
 
 def test_a_step_that_has_begun_counts() -> None:
     assert TEST.steps == 3
-
-
-def test_nothing_is_none() -> None:
-    assert flent.rounded(np.array([1.23456, np.nan])) == [1.235, None]

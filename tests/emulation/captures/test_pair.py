@@ -13,7 +13,7 @@ from analysis.measures import packets
 from emulate import cli
 from emulation.captures import pair, pcap
 from emulation.errors import ConfigError
-from tests.emulation.captures.made import End, length, segment
+from tests.emulation.captures.made import End, length, segment, write_pcap
 
 MS = 10**6
 CLIENT, SERVER = ("10.0.1.1", 5000), ("10.0.2.1", 80)
@@ -23,7 +23,7 @@ Sent = tuple[float, bytes]  # ms, the packet
 
 def capture(path: Path, sent: Sequence[Sent]) -> Path:
     rows = [pcap.Packet(round(at * MS), length(packet), packet) for at, packet in sent]
-    pcap.write(rows, path, 128)
+    write_pcap(rows, path)
     return path
 
 

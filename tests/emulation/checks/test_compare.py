@@ -72,7 +72,7 @@ def test_first_sample_counters_and_identity(
     assert "first sample that differs: at 0.2 s, Ping: 51.0 against None" in out
     assert "counter: r1.qdiscs[0].drops: 0 against 3" in out
     assert "identity: kernel.digest: k against o" in out
-    assert "run both with --capture" in out
+    assert "run both with --probe capture" in out
 
 
 @pytest.mark.parametrize("known", [True, False])

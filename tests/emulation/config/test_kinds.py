@@ -121,7 +121,7 @@ class Burst(TrafficSection):
         address = topology.port("server").ip
         return {"tool": "burst", "address": address, "datagrams": self.datagrams}
 
-    def reduce(self, run, out, raw):
+    def reduce(self, run, out):
         """Make a file in flent's form of the times."""
         times = json.loads((out / "burst.json").read_text())
         content = flent.content(self.flent_about(run), {"Sent": times}, {})

@@ -12,7 +12,8 @@ from emulation.errors import GuestFailure, TrafficFailure
 from emulation.model.run import Run
 from studies.khademi2013.captures import bulk
 from studies.khademi2013.captures.flows import Reduced
-from tests.emulation.captures.guest import (
+from tests.emulation.captures.made import SERVICE
+from tests.studies.khademi2013.guest import (
     ACK_WAITS_MS,
     AIR_MS,
     DATA_WAITS_MS,
@@ -21,7 +22,6 @@ from tests.emulation.captures.guest import (
     Guest,
     done_in,
 )
-from tests.emulation.captures.made import SERVICE
 
 BOTH_MS = 2 * (AIR_MS + WIRE_MS)  # ways, without the queue
 

@@ -17,7 +17,7 @@ from emulation.config.catalogue import experiment, select
 from emulation.model.units import Duration
 from studies.khademi2013.captures import series
 from studies.khademi2013.captures.flows import Reduced
-from tests.emulation.captures.guest import done_in
+from tests.studies.khademi2013.guest import done_in
 
 FLENT = Path(sys.executable).with_name("flent")
 FLOWS, STEPS = 4, 20
@@ -84,3 +84,7 @@ def test_flents_plotter_draws_it(file: Path, tmp_path: Path, plot: str, words: l
     picture = drawn.read_text()  # of a file that it takes for empty it draws nothing
     assert "<svg" in picture
     assert [word for word in words if word not in picture] == []
+
+
+def test_nothing_is_none() -> None:
+    assert series.rounded([1.23456, np.nan]) == [1.235, None]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from emulation.captures import places
 from emulation.captures.flent import About
 from emulation.model.run import Run
+from studies.khademi2013.captures import rings
 from tests.emulation.captures.made import ACK, SERVICE, ring, segment
 
 MS = 10**6
@@ -90,7 +90,7 @@ class Guest:
 
     def finish(self, drops: int | None = None) -> None:
         for place, kept in self.seen.items():
-            ring(places.frames(self.out, place), sorted(kept, key=lambda packet: packet[0]))
+            ring(rings.ring(self.out, place), sorted(kept, key=lambda packet: packet[0]))
         told = {"handle": "10:", "kind": "codel", "packets": 0, "bytes": 0, "drops": 0, "qlen": 0}
         counted = {"packets": self.left[0], "bytes": self.left[1]}
         counted["drops"] = self.dropped if drops is None else drops

@@ -1,14 +1,19 @@
-"""Tests of emulation.captures.frames: rings and pcap files to the same columns."""
+"""Tests of what a guest leaves where every packet is followed: rings of packets, and counters."""
 
 from __future__ import annotations
 
+import gzip
+import json
 from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
 
-from emulation.captures import frames, pcap
+from emulation.captures import frames
+from emulation.captures.follow import Followed, follow
 from emulation.errors import GuestFailure
+from emulation.model.egress import HANDLE
+from studies.khademi2013.captures import rings
 from tests.emulation.captures.made import (
     RECEIVER,
     SENDER,
@@ -19,8 +24,10 @@ from tests.emulation.captures.made import (
     length,
     ring,
     segment,
+    table,
 )
 
+PORT = ("aqm", "aqm-delay")
 PACKETS = [
     (3 * 10**9 + 7, segment(id=9, seq=5, ack=6, payload=100, ecn=3)),
     (4 * 10**9, segment(RECEIVER, SENDER, seq=6, ack=105)),
@@ -35,7 +42,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_frame_is_read_to_the_nanosecond(path: Path) -> None:
-    data, back, numbered, ping = frames.decode(frames.read(path)).to_dict("records")
+    data, back, numbered, ping = frames.decode(rings.read(path)).to_dict("records")
     assert (data["time_ns"], data["length"], data["ce"]) == (3_000_000_007, 166, True)
     assert (data["id"], data["seq"], data["ack"], data["payload"]) == (9, 5, 6, 100)
     assert (data["source"], data["target"]) == (
@@ -46,14 +53,12 @@ def test_a_frame_is_read_to_the_nanosecond(path: Path) -> None:
     assert (back["payload"], back["ce"], back["flags"]) == (0, False, 0x10)
     assert (numbered["protocol"], numbered["seq"], numbered["ack"]) == (frames.UDP, 77, 0)
     assert (numbered["target_port"], numbered["payload"]) == (4001, 200)
-    assert (ping["protocol"], ping["seq"], ping["flags"]) == (frames.ICMP, 3, frames.ECHO_REQUEST)
+    assert (ping["protocol"], ping["seq"], ping["flags"]) == (frames.ICMP, 3, rings.ECHO_REQUEST)
     assert (ping["source_port"], ping["payload"]) == (0, 56)
 
 
 def test_an_empty_capture_has_no_packets(tmp_path: Path) -> None:
-    pcap.write([], tmp_path / "none.pcap.gz", frames.FRAME_BYTES)
-    for file in (ring(tmp_path / "none.frames.gz", []), tmp_path / "none.pcap.gz"):
-        assert frames.decode(frames.read(file)).empty
+    assert frames.decode(rings.read(ring(tmp_path / "none.frames.gz", []))).empty
 
 
 def test_packets_are_told_apart_by_what_no_hop_changes(tmp_path: Path) -> None:
@@ -65,7 +70,7 @@ def test_packets_are_told_apart_by_what_no_hop_changes(tmp_path: Path) -> None:
         datagram(SENDER, RECEIVER, 24, 0),
     ]
     path = ring(tmp_path / "one.frames.gz", enumerate([*same, *others]))
-    packet = frames.decode(frames.read(path))["packet"]
+    packet = frames.decode(rings.read(path))["packet"]
     assert packet[:3].nunique() == 1
     assert packet.nunique() == 1 + len(others)
 
@@ -74,12 +79,12 @@ def test_what_is_no_ipv4_has_no_protocol(tmp_path: Path) -> None:
     arp = segment().replace(b"\x08\x00\x45", b"\x08\x06\x45")
     options = segment().replace(b"\x08\x00\x45", b"\x08\x00\x46")
     path = ring(tmp_path / "one.frames.gz", [(1, arp), (2, options)])
-    assert frames.decode(frames.read(path))["protocol"].tolist() == [0, 0]
+    assert frames.decode(rings.read(path))["protocol"].tolist() == [0, 0]
 
 
 def test_a_flow_has_a_sender_in_both_directions(tmp_path: Path) -> None:
     path = ring(tmp_path / "one.frames.gz", PACKETS[:2])
-    there, back = frames.read_flows(path, SERVICE).to_dict("records")
+    there, back = rings.read_flows(path, SERVICE).to_dict("records")
     assert (there["forward"], back["forward"]) == (True, False)
     assert (there["sender"], there["port"]) == (back["sender"], back["port"])
     assert there["port"] == SENDER[1]
@@ -88,27 +93,25 @@ def test_a_flow_has_a_sender_in_both_directions(tmp_path: Path) -> None:
 def test_pings_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
     kept = [(5, echo(3)), (9, echo(3, answer=True)), (12, segment())]
     path = ring(tmp_path / "a.frames.gz", kept)
-    there, back, other = frames.read_flows(path, SERVICE, pings=True).to_dict("records")
+    there, back, other = rings.read_flows(path, SERVICE, pings=True).to_dict("records")
     assert (there["forward"], there["port"], there["seq"], there["payload"]) == (True, 0, 3, 56)
     assert (back["forward"], back["sender"]) == (False, there["sender"])
     assert other["port"] == 40000
     with pytest.raises(GuestFailure, match="2 packets are of no flow"):
-        frames.read_flows(path, SERVICE)
+        rings.read_flows(path, SERVICE)
 
 
 def test_a_packet_of_no_flow_is_an_error_that_shows_it(tmp_path: Path) -> None:
     arp = segment().replace(b"\x08\x00\x45", b"\x08\x06\x45")
     path = ring(tmp_path / "one.frames.gz", [(1, segment()), (2, arp)])
     with pytest.raises(GuestFailure, match=r"1 packets are of no flow, the first is 0{24}0806"):
-        frames.read_flows(path, SERVICE)
+        rings.read_flows(path, SERVICE)
     others = ring(tmp_path / "two.frames.gz", [(1, segment(target=("10.0.3.1", 80)))])
     with pytest.raises(GuestFailure, match="1 packets are of no flow"):
-        frames.read_flows(others, SERVICE)
+        rings.read_flows(others, SERVICE)
 
 
 def test_a_damaged_ring_is_refused(tmp_path: Path) -> None:
-    import gzip
-
     path = tmp_path / "one.frames.gz"
     for content, what in (
         (b"no gzip", "is not a capture"),
@@ -117,10 +120,52 @@ def test_a_damaged_ring_is_refused(tmp_path: Path) -> None:
     ):
         path.write_bytes(content)
         with pytest.raises(GuestFailure, match=what):
-            frames.read(path)
+            rings.read(path)
 
 
 def test_a_frame_has_the_length_of_the_packet() -> None:
     packet = segment(payload=1448)
     assert length(packet) == 1514
-    assert len(in_ring(0, packet)) == frames.FRAME_BYTES
+    assert len(in_ring(0, packet)) == rings.FRAME_BYTES
+
+
+@pytest.fixture
+def queue() -> Followed:
+    """Two packets that leave, of which one is marked, and one that does not."""
+    before = table((1, 1), (2, 2), (3, 3), length=[1514, 66, 66])
+    return follow(before, table((11, 1), (12, 2), length=[1514, 66], ce=[True, False]), "")
+
+
+BEFORE = {"kind": "codel", "packets": 5, "bytes": 100, "drops": 1, "ecn_mark": 0, "qlen": 0}
+AFTER = BEFORE | {"packets": 7, "bytes": 1680, "drops": 2, "ecn_mark": 1}
+
+
+def test_counters_that_agree_pass(queue: Followed) -> None:
+    rings.check([BEFORE, AFTER], queue, PORT)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ({"packets": 8}, "3 packets, captured 2"),
+        ({"bytes": 1681}, "1581 bytes, captured 1580"),
+        ({"drops": 3}, "2 drops, captured 1"),
+        ({"drops": 1}, "0 drops, captured 1"),
+        ({"ecn_mark": 2}, "2 marks, captured 1"),
+        ({"qlen": 1}, "0 packets in the queue before and 1 afterwards"),
+    ],
+)
+def test_what_the_qdisc_counted_otherwise_is_an_error(
+    queue: Followed, wrong: dict[str, int], what: str
+) -> None:
+    with pytest.raises(GuestFailure, match=f"codel counted {what}") as raised:
+        rings.check([BEFORE, AFTER | wrong], queue, PORT)
+    assert raised.value.where == "aqm aqm-delay"
+
+
+def test_counters_are_those_of_the_qdisc_under_test(tmp_path: Path) -> None:
+    qdiscs = [{"handle": "1:", "packets": 9}, {"handle": HANDLE, "packets": 5}]
+    sample = {"time_ns": 7, "qdiscs": {"aqm aqm-delay": qdiscs}}
+    (tmp_path / "counters.json").write_text(json.dumps([sample]))
+    (counted,) = rings.counters(tmp_path, PORT)
+    assert (counted["packets"], counted["time_ns"]) == (5, 7)
