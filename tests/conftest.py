@@ -38,7 +38,7 @@ def own_trust(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 @pytest.fixture(autouse=True)
 def own_speed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """What tests run, made up or under load, is not remembered as this machine's speed."""
-    path = tmp_path_factory.mktemp("speed") / "runs.jsonl"
+    path = tmp_path_factory.mktemp("speed") / "runs.json"
     monkeypatch.setattr(speed, "_path", lambda: path)
 
 

@@ -160,8 +160,7 @@ def execute(
             _store(out / "record.json", record)
             if measure is not None:
                 _remove(record, {record, *stored.values()})
-    spent = (ending.virtual_s, ending.wall_s)
-    speed.remember(speed.Measured(run.experiment_id, run.link.name, *spent))
+    speed.remember(run, ending.virtual_s, ending.wall_s)
     return Result(target, record, ending)
 
 
