@@ -22,7 +22,7 @@ from typing import NoReturn
 from emulate.commands.dataerrors import missing_package
 from emulation import errors
 from emulation.errors import ConfigError, EmulationError, Terminated, printable
-from emulation.host import storage
+from emulation.host import confine, storage
 
 #: Subcommand -> what `emulate --help` says about it; a module of `emulate.commands` each.
 COMMANDS = {
@@ -125,6 +125,8 @@ def _main(arguments: list[str]) -> int:
         if args.command is None:
             parser.print_help()
             return ConfigError.exit_status
+        if getattr(args, "unconfined", False):
+            confine.unconfined()
         status: int = command_module(args.command).run(args)
         sys.stdout.flush()
         return status

@@ -20,7 +20,7 @@ from analysis.live import readings, reference
 from analysis.plots import style
 from analysis.runs.settings import linux_of
 from analysis.words import number
-from emulation.config import explore, ownfile
+from emulation.config import explore, ownfile, remarks
 from emulation.config.explore import Choice
 from emulation.errors import EmulationError, Interrupted
 from emulation.model.era import ERAS
@@ -219,7 +219,8 @@ class Explorer:
         """Say what the choice is: a cell of the paper, or how its values come about."""
         try:
             chosen = self.choice()
-            source = chosen.run().experiment
+            run = chosen.run()
+            source = run.experiment
             paper = source.paper
         except (EmulationError, UnitError) as error:
             self.note.value = f"<i>{html.escape(str(error))}</i>"
@@ -230,8 +231,8 @@ class Explorer:
             text = f"A cell of {paper}; its own length is {source.traffic.length}."
         else:
             text = "No cell of the paper: nothing to compare with."
-        for direction, rate in chosen.borrowed().items():
-            text += f" {direction.capitalize()}: {chosen.qdisc} with its values for {rate}."
+        for note in remarks.of_run(run):
+            text += f" Note: {note}."
         self.note.value = f"<i>{html.escape(text)}</i>"
 
     def _fail(self, error: Exception) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from emulation.host import confine
 from emulation.model.units import Duration, UnitError
 
 
@@ -60,22 +59,10 @@ class Once(argparse.Action):
 
 
 def add_unconfined(parser: argparse.ArgumentParser) -> None:
-    """Add `--unconfined`, which takes effect as it is read."""
+    """Add `--unconfined`, which `emulate.cli` puts into effect."""
     parser.add_argument(
         "--unconfined",
-        action=_Unconfined,
-        nargs=0,
+        action="store_true",
         help="build and run without a wall around guests and compilers (SECURITY.md): for a host "
         "that has none to give, and only what you trust",
     )
-
-
-class _Unconfined(argparse.Action):
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        confine.unconfined()

@@ -26,7 +26,7 @@ _OF_SETTINGS = ("job", "boot.digest", "boot.seed")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate diff`."""
-    parser.add_argument("left", type=Path, metavar="RUN", help="data/…/seed-001, or a kept folder")
+    parser.add_argument("left", type=Path, metavar="RUN", help="data/…/seed-001")
     parser.add_argument("right", type=Path, metavar="RUN")
     parser.add_argument("--json", action="store_true", help="all that differs, for machines")
 

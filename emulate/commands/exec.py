@@ -15,7 +15,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -127,8 +127,7 @@ def run(args: argparse.Namespace) -> int:
     if _has_input():
         _warn(_INPUT)
     built, root = named(series), rootfs.build()
-    layers = (layer.build(root, args.package),) if args.package else ()
-    wanted = replace(wanted, layers=(*layers, *system(root)))
+    wanted = replace(wanted, layers=system(root, args.package))
     from emulation.programs import instructions
 
     warnings = instructions.of_programs(guest(wanted, root), wanted.command[:1], wanted.files)
@@ -166,13 +165,15 @@ def run(args: argparse.Namespace) -> int:
     return outcome.status
 
 
-def system(root: RootFs) -> tuple[Layer, ...]:
-    """Return the layer of a Debian system; with a warning none where it cannot be had."""
+def system(root: RootFs, packages: Sequence[str] = ()) -> tuple[Layer, ...]:
+    """Return the layers of `packages` and of a Debian system; without the latter, with a warning,
+    where it cannot be had."""
+    layers = (layer.build(root, packages),) if packages else ()
     try:
-        return (layer.system(root),)
+        return (*layers, layer.system(root))
     except MissingTool as error:
         _warn(f"the guest lacks commands such as diff and killall: {error}")
-        return ()
+        return layers
 
 
 def _warn(text: str) -> None:

@@ -20,7 +20,7 @@ from emulate.commands.exec import check_room, guest, memory, system
 from emulate.commands.kernel import named
 from emulation.errors import printable
 from emulation.host.cache import cache_dir
-from emulation.machine import layer, rootfs, vm
+from emulation.machine import rootfs, vm
 from emulation.model.series import DEFAULT_KERNEL
 from emulation.model.units import Duration
 from emulation.programs import instructions
@@ -98,12 +98,11 @@ def run(args: argparse.Namespace) -> int:
     needed += suite.includes(tests)
     files = taken([], [*needed, *args.file, *names, *folders], Path.cwd())
     built, root = named(args.kernel), rootfs.build()
-    layers = (layer.build(root, args.package),) if args.package else ()
     wanted = Execution(
         command=(),
         seed=args.seed,
         files=files,
-        layers=(*layers, *system(root)),
+        layers=system(root, args.package),
         memory=memory(args.memory),
         timeout=_LONGEST,
         looks=True,

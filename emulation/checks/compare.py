@@ -91,31 +91,15 @@ class Comparison:
 
 
 def load(path: Path) -> Side:
-    """Return the run at `path`: its data file, with or without the suffix, or a scratch folder.
-
-    Raises `ConfigError` if there is no run.
-    """
-    if path.is_dir():
-        folders = (path / "job" / "out", path / "out", path)
-        out = next((folder for folder in folders if _has_scratch_data(folder)), None)
-        if out is None:
-            raise ConfigError("holds no data.flent.gz", str(path), "name a run or a kept folder")
-        packets = sorted(out.glob(f"*{places.PCAP}"))
-        captures = {capture.name.removesuffix(places.PCAP): capture for capture in packets}
-        return Side(
-            str(path),
-            out / "data.flent.gz",
-            None,
-            _json(out / "qdiscs.json") or {},
-            captures,
-        )
+    """Return the run at `path`, its data file with or without the suffix; `ConfigError` if none."""
     stem = path.name
     for end in (datafile.FLENT, datafile.ROWS, ".json"):
         stem = stem.removesuffix(end)
     data = datafile.beside(path.with_name(f"{stem}.json"))
     if not data.exists():
         raise ConfigError("no such run", str(path), "name it as .../seed-001, or its .flent.gz")
-    record = _json(path.with_name(f"{stem}.json"))
+    provenance = path.with_name(f"{stem}.json")
+    record = datafile.read_json(provenance) if provenance.exists() else None
     captures = {
         capture.name.removeprefix(f"{stem}.").removesuffix(places.PCAP): capture
         for capture in sorted(path.parent.glob(f"{stem}.*{places.PCAP}"))
@@ -129,14 +113,6 @@ def load(path: Path) -> Side:
         captures,
         sockets if sockets.exists() else None,
     )
-
-
-def _has_scratch_data(folder: Path) -> bool:
-    return (folder / "data.flent.gz").exists()
-
-
-def _json(path: Path) -> dict[str, Any] | None:
-    return datafile.read_json(path) if path.exists() else None
 
 
 def compare(left: Side, right: Side) -> Comparison:

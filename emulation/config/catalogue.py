@@ -22,7 +22,7 @@ from emulation.errors import ConfigError, KernelBuildError
 from emulation.kernel import features, module, recipe
 from emulation.model import era as eras, sysctls
 from emulation.model.axis import Value
-from emulation.model.run import DEFAULT_ERA, NONE, Experiment, Fixed, Point, Run, Study
+from emulation.model.run import DEFAULT_ERA, MOST_SEED, NONE, Experiment, Fixed, Point, Run, Study
 from emulation.model.series import DEFAULT_KERNEL
 from emulation.model.units import Duration
 from emulation.study import studies
@@ -369,9 +369,9 @@ def _seeds(experiment: Experiment, seed: int | Iterable[int]) -> tuple[int, ...]
     """Return the requested seeds without duplicates, the experiment's own first."""
     requested = (seed,) if isinstance(seed, int) else tuple(seed)
     for number in requested:
-        if not 0 < number < 10**6:
+        if not 0 < number <= MOST_SEED:
             what = f"a seed of {number} is not possible"
-            raise ConfigError(what, experiment.id, "give whole numbers from 1 to 999999")
+            raise ConfigError(what, experiment.id, f"give whole numbers from 1 to {MOST_SEED}")
     own_seeds = [number for number in experiment.seeds if number in requested]
     return (*own_seeds, *dict.fromkeys(number for number in requested if number not in own_seeds))
 

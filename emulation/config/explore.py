@@ -7,11 +7,12 @@ study.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from emulation.config import catalogue
 from emulation.errors import ConfigError
 from emulation.kinds.traffic.flent import Flent
-from emulation.model.run import Point, Run
+from emulation.model.run import MOST_SEED, Point, Run
 from emulation.model.topology import Link
 from emulation.model.units import Duration, Rate
 
@@ -75,40 +76,29 @@ class Choice:
         point = self.run().point
         return None if point.outside or point.settings else point
 
-    def borrowed(self) -> dict[str, Rate]:
-        """Map a direction to the rate whose qdisc options it borrows.
-
-        Only directions for whose own rate the paper has no options.
-        """
-        taken = dict(self.run().point.borrowed)
-        rates = (("download", self.down), ("upload", self.up))
-        return {direction: taken[rate] for direction, rate in rates if rate in taken}
-
     def _check(self) -> None:
-        spans = {"download": (self.down, *RATES), "upload": (self.up, *RATES),
-                 "base RTT": (self.base_rtt, *RTTS)}  # fmt: skip
-        for noun, (value, least, most) in spans.items():
-            if not least.base <= value.base <= most.base:
-                todo = f"choose from {least} to {most}"
-                raise ConfigError(f"a {noun} of {value} is not possible", "explore", todo)
         source = catalogue.experiment(self.experiment)
         if not isinstance(source.traffic, Flent):
             what = f"'{self.experiment}' has no test of flent's to watch"
             raise ConfigError(what, "explore", "choose another experiment, or use analysis.lab")
+        spans: dict[str, tuple[Any, Any, Any]] = {
+            "a download rate": (self.down, *RATES),
+            "an upload rate": (self.up, *RATES),
+            "a base RTT": (self.base_rtt, *RTTS),
+            "a length": (self.length, source.traffic.step, LONGEST),
+            "a number of flows": (self.flows, 1, MOST_FLOWS),
+            "a seed": (self.seed, 1, MOST_SEED),
+        }
+        for noun, (value, least, most) in spans.items():
+            if not least <= value <= most:
+                todo = f"choose from {least} to {most}"
+                raise ConfigError(f"{noun} of {value} is not possible", "explore", todo)
         if not source.rig.base_rtts and self.base_rtt != BASE_RTT:
             what = f"the delays of '{self.experiment}' are written out, no base RTT can be chosen"
             raise ConfigError(what, "explore", f"leave it at {BASE_RTT}, or change the study")
         if self.flows != FLOWS and source.traffic.test != FLOWS_TEST:
             what = f"the number of flows of '{source.traffic.test}' cannot be chosen"
             raise ConfigError(what, "explore", f"leave it at {FLOWS}")
-        if not source.traffic.step <= self.length <= LONGEST:
-            todo = f"choose from {source.traffic.step} to {LONGEST}"
-            raise ConfigError(f"a length of {self.length} is not possible", "explore", todo)
-        if not 1 <= self.flows <= MOST_FLOWS:
-            what = f"{self.flows} flows each way are not possible"
-            raise ConfigError(what, "explore", f"choose from 1 to {MOST_FLOWS}")
-        if self.seed < 1:
-            raise ConfigError(f"a seed of {self.seed} is not possible", "explore", "choose from 1")
 
 
 def qdiscs(experiment: str) -> list[str]:

@@ -72,12 +72,13 @@ def record(
     log: Path,
 ) -> dict[str, Any]:
     """Return the provenance of a successful run, with its `data` and its kernel's `log`."""
-    point = run.point
+    borrowed = {str(rate): str(taken) for rate, taken in run.point.borrowed}
+    rtts = [rtt.ms for rtt in run.base_rtts]
     return {
         "format": FORMAT,
         **request(run),
-        **({"borrowed_rates": _borrowed(run)} if point.borrowed else {}),
-        **({"base_rtts_ms": rtts, "base_rtt_ms": rtts[0]} if (rtts := _base_rtts_ms(run)) else {}),
+        **({"borrowed_rates": borrowed} if borrowed else {}),
+        **({"base_rtts_ms": rtts, "base_rtt_ms": rtts[0]} if rtts else {}),
         **_measured_base_rtts(ending),
         "identity": identity,
         "kernel_build": kernel.digest,
@@ -91,14 +92,6 @@ def record(
         "kernel_log_sha256": sha256(log),
         "qdiscs": qdiscs,
     }
-
-
-def _borrowed(run: Run) -> dict[str, str]:
-    return {str(rate): str(taken) for rate, taken in run.point.borrowed}
-
-
-def _base_rtts_ms(run: Run) -> list[float]:
-    return [rtt.ms for rtt in run.base_rtts]
 
 
 def _measured_base_rtts(ending: vm.Ending) -> dict[str, Any]:

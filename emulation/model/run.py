@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ERA = eras.MODERN
 DEFAULT_MEMORY = Size(192 * 2**20)
+MOST_SEED = 999_999
 NONE = "-"  # in place of a link, qdisc or congestion control that a rig does not have
 NO_LINK = Link(NONE, Rate(0), Rate(0))
 

@@ -219,24 +219,15 @@ class Nodes(RigSection):
 
     def _cycles(self) -> Iterator[Any]:
         """Yield links that close a cycle, nodes that cannot be reached, and hosts in between."""
-        group = {name: name for name in self.nodes}
-
-        def root(name: str) -> str:
-            while group[name] != name:
-                name = group[name]
-            return name
-
+        connected = _Groups()
         for number, link in enumerate(self.links):
-            a, b = root(link.from_), root(link.to)
-            if a == b and link.from_ != link.to:
+            if not connected.join(link.from_, link.to):
                 what = f"closes a cycle: '{link.from_}' and '{link.to}' are connected already"
                 yield ("links", number), what, "remove a link, so that there is one path"
-            group[a] = b
-        first = root(next(iter(self.nodes)))
+        first = next(iter(self.nodes))
         for name in self.nodes:
-            if root(name) != first:
-                what = f"there is no path from '{next(iter(self.nodes))}' to '{name}'"
-                yield ("nodes", name), what, "add a link"
+            if connected.of(name) != connected.of(first):
+                yield ("nodes", name), f"there is no path from '{first}' to '{name}'", "add a link"
         for name, node in self.nodes.items():
             ends = sum(name in (link.from_, link.to) for link in self.links)
             if ends > 1 and not (node.forwards or node.switches):
@@ -244,8 +235,7 @@ class Nodes(RigSection):
                 yield ("nodes", name), what, "write 'forwards: true', or 'switches: true'"
 
     def _size(self) -> Iterator[Any]:
-        subnets = self._subnets()
-        if len(set(subnets.values())) > MOST_SUBNETS:
+        if len(set(self._subnets())) > MOST_SUBNETS:
             yield ("links",), f"there are more than {MOST_SUBNETS} subnets", "remove some"
 
     @property
@@ -315,37 +305,40 @@ class Nodes(RigSection):
             ends = (end for end in (link.there, link.back) if end is not None)
             yield from ((end, link.wire) for end in ends)
 
-    def _subnets(self) -> dict[int, int]:
-        """Map each link to its subnet, counted from 1; links joined by switches share a subnet."""
-        subnet: dict[int, int] = {}
-        of_switch: dict[str, int] = {}
-        pending = list(enumerate(self.links))
+    def _subnets(self) -> list[int]:
+        """Return the subnet of each link, counted from 1; links joined by switches share one."""
         switches = {name for name, node in self.nodes.items() if node.switches}
-        segments = _segments(self.links, switches)
-        for number, _ in pending:
-            name = segments[number]
-            subnet[number] = of_switch.setdefault(name, len(of_switch) + 1)
-        return subnet
+        connected = _Groups()
+        for link in self.links:
+            if {link.from_, link.to} <= switches:
+                connected.join(link.from_, link.to)
+        numbers: dict[str, int] = {}
+        subnets = []
+        for place, link in enumerate(self.links):
+            ends = [end for end in (link.from_, link.to) if end in switches]
+            segment = connected.of(ends[0]) if ends else f"link {place}"
+            subnets.append(numbers.setdefault(segment, len(numbers) + 1))
+        return subnets
 
 
-def _segments(links: list[WireSection], switches: set[str]) -> dict[int, str]:
-    """Map each link to the name of its segment: the first of connected switches, else the link."""
-    group = {name: name for name in switches}
+class _Groups:
+    """Names, each in a group of its own until it is joined with others."""
 
-    def root(name: str) -> str:
-        while group[name] != name:
-            name = group[name]
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        """Return what names the group of `name`."""
+        while (above := self._above.get(name, name)) != name:
+            name = above
         return name
 
-    for link in links:
-        if link.from_ in switches and link.to in switches:
-            group[root(link.to)] = root(link.from_)
-    return {
-        number: next(
-            (root(end) for end in (link.from_, link.to) if end in switches), f"link {number}"
-        )
-        for number, link in enumerate(links)
-    }
+    def join(self, a: str, b: str) -> bool:
+        """Join two groups; return whether they were two."""
+        first, second = self.of(a), self.of(b)
+        if first != second:
+            self._above[second] = first
+        return first != second
 
 
 def _interfaces(link: WireSection) -> tuple[str, str]:

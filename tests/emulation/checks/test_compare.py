@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from emulate import cli
-from emulation.checks.compare import compare, differences, load
+from emulation.checks.compare import differences, load
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.config.request import request
@@ -168,23 +168,9 @@ def test_sockets_around_the_first_packet(
     assert lines[at + 7].startswith("data: ")
 
 
-def test_a_kept_scratch_folder_is_a_run(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "a", [50.0])
-    out = tmp_path / "kept" / "job" / "out"
-    out.mkdir(parents=True)
-    (out / "data.flent.gz").write_bytes(run.with_name("seed-001.flent.gz").read_bytes())
-    (out / "qdiscs.json").write_text(json.dumps({"r1": {"qdiscs": [{"drops": 0}]}}))
-    write_pcap(out / "one.pcap.gz", [])
-    kept = load(tmp_path / "kept")
-    assert list(kept.captures) == ["one"]
-    assert compare(load(run), kept).equal
-
-
 def test_no_such_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such run"):
         load(tmp_path / "seed-009")
-    with pytest.raises(ConfigError, match=r"holds no data\.flent\.gz"):
-        load(tmp_path)
 
 
 def test_differences_name_keys_and_places() -> None:

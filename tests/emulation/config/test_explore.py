@@ -47,7 +47,6 @@ def test_a_cell_of_the_paper_is_the_papers_run() -> None:
     )  # fmt: skip
     assert chosen.run() == expected
     assert chosen.published() == expected.point
-    assert chosen.borrowed() == {}
 
 
 def test_another_link_takes_the_values_of_the_nearest_rate_and_says_so() -> None:
@@ -55,7 +54,7 @@ def test_another_link_takes_the_values_of_the_nearest_rate_and_says_so() -> None
     run = chosen.run()
     assert run.id == "gbw2015/rrul,rig.base_rtt=20ms@2014@60s/40-2/pfifo_fast/cubic/seed-001"
     assert chosen.published() is None
-    assert chosen.borrowed() == {"download": mbit(100), "upload": mbit(1)}
+    assert [str(taken) for _, taken in run.point.borrowed] == ["1 Mbit/s", "100 Mbit/s"]
     assert run.point.down.txqueuelen is not None
     assert run.point.down.txqueuelen.count == 1000  # Table 1, 100 Mbit/s
     job = job_of(run)
@@ -73,9 +72,9 @@ def test_another_number_of_flows_is_another_test_of_flent() -> None:
     ("wrong", "message"),
     [
         ({"qdisc": "fq_codle"}, "unknown qdisc 'fq_codle'; did you mean 'fq_codel'"),
-        ({"up": Rate(100)}, r"a upload of 100 bit/s is not possible; choose from 500 kbit/s"),
+        ({"up": Rate(100)}, r"an upload rate of 100 bit/s is not possible; choose from 500 kbit/s"),
         ({"base_rtt": seconds(5)}, "a base RTT of 5 s is not possible"),
-        ({"flows": 0}, "0 flows each way are not possible; choose from 1 to 32"),
+        ({"flows": 0}, "a number of flows of 0 is not possible; choose from 1 to 32"),
         ({"length": seconds(0.1)}, "a length of 100 ms is not possible"),
         ({"seed": 0}, "a seed of 0 is not possible"),
     ],

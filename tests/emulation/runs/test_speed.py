@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from emulation.config.catalogue import experiment, select
+from emulation.host import facts
 from emulation.model.run import Experiment, Run
 from emulation.model.units import Duration
 from emulation.runs import speed
