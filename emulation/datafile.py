@@ -69,14 +69,14 @@ def twins(runs: Iterable[tuple[Hashable, int, Path]]) -> dict[Path, int]:
     cells: dict[Hashable, dict[int, Path]] = {}
     for cell, seed, record in runs:
         cells.setdefault(cell, {})[seed] = record
-    found: dict[Path, int] = {}
+    same: dict[Path, int] = {}
     for records in cells.values():
         first: dict[str, int] = {}
         for seed, record in sorted(records.items()) if len(records) > 1 else ():
             counters = read_json(record).get("qdiscs")
             if first.setdefault(json.dumps(counters, sort_keys=True), seed) != seed and counters:
-                found[record] = first[json.dumps(counters, sort_keys=True)]
-    return found
+                same[record] = first[json.dumps(counters, sort_keys=True)]
+    return same
 
 
 def write_rows(rows: Iterable[dict[str, Any]], path: Path) -> None:

@@ -66,11 +66,11 @@ def run(args: argparse.Namespace) -> int:
 
     command = ["env", f"PYTHONPATH={project.ROOT}", sys.executable, "-P"]
     command += ["-m", "emulate.commands.bisect", str(plan)]
-    found = bisect.search(args.tree, args.good, args.bad, command, check)
+    first = bisect.search(args.tree, args.good, args.bad, command, check)
     about = {"runs": " ".join(words), "bad where": args.where}
     about |= {"good": args.good, "bad": args.bad}
-    (output / PAGE).write_text(bisect.page(output / LOG, found, about))
-    print(found.strip())
+    (output / PAGE).write_text(bisect.page(output / LOG, first, about))
+    print(first.strip())
     print(f"note: {args.output / PAGE} has each step", file=sys.stderr)
     return 0
 
@@ -96,8 +96,8 @@ def _step(place: Path, output: Path, condition: Condition, words: list[str]) -> 
         return [numbers(data)(run_file(data, result.provenance)) for result in done]
 
     step = bisect.test(place, condition, measured, output / LOG)
-    said = step.why if step.value is None else f"{condition.name} {step.value:g}"
-    print(f"{step.commit} {step.verdict}: {said}  ({step.subject})", file=sys.stderr, flush=True)
+    result = step.why if step.value is None else f"{condition.name} {step.value:g}"
+    print(f"{step.commit} {step.verdict}: {result}  ({step.subject})", file=sys.stderr, flush=True)
     return step
 
 

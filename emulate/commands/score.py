@@ -73,14 +73,14 @@ def run(args: argparse.Namespace) -> int:
     from analysis.site import scorecard
 
     with as_emulation_errors():
-        known = score.known(study_at(score.STUDY).folder)
+        others = score.known(study_at(score.STUDY).folder)
         if args.record:
             scorecard.recorded(args.record)  # which a mistake should not cost the runs
     data = args.output / "data"
     results = _do(all_runs(contestants, args.kernel), data, args.jobs)
     with as_emulation_errors():
         ours = score.measured(data, [result.provenance for result in results])
-    card = scorecard.compare(ours, known)
+    card = scorecard.compare(ours, others)
     name = "_".join((*args.qdisc, *([args.cc] if args.cc else [])))
     page = args.output / f"{name}.html"
     page.write_text(scorecard.page(card), encoding="utf-8")

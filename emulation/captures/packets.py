@@ -419,21 +419,21 @@ def _columns(
     names = ("protocol", "source_port", "target_port", "length", "seq", "payload", "flags")
     return {name: table[name] for name in names} | {
         "in_ns": in_ns,
-        "out_ns": _known(out_ns, out_ns >= 0),
-        "sojourn_ns": _known(out_ns - in_ns, left),
+        "out_ns": _where(out_ns, out_ns >= 0),
+        "sojourn_ns": _where(out_ns - in_ns, left),
         "fate": pa.DictionaryArray.from_arrays(fate.astype(np.int32), list(FATES)),
         "flow": passages.flow[part],
         **{name: _dotted(table[name].to_numpy()) for name in ("source", "target")},
         "ecn_in": table["tos"].to_numpy() & 3,
-        "ecn_out": _known(passages.tos[part] & 3, left),
+        "ecn_out": _where(passages.tos[part] & 3, left),
         "dscp": table["tos"].to_numpy() >> 2,
         "queued_packets": np.where(records["event"] == ENTERED, records["packets"], 0),
         "queued_bytes": np.where(records["event"] == ENTERED, records["bytes"], 0),
     }
 
 
-def _known(values: Any, known: Bools) -> pa.Array:
-    return pa.array(np.asarray(values), mask=~known)
+def _where(values: Any, present: Bools) -> pa.Array:
+    return pa.array(np.asarray(values), mask=~present)
 
 
 def _dotted(addresses: Ints) -> pa.DictionaryArray:

@@ -66,7 +66,7 @@ def _merge(before: Path, behind: Path, records: Path) -> None:
     """Write the packets of both captures to `records`, by time; what enters comes first."""
     both = heapq.merge(
         *(_packets(path, event) for path, event in ((before, ENTERED), (behind, LEFT))),
-        key=lambda found: (found[1].time_ns, found[0]),
+        key=lambda entry: (entry[1].time_ns, entry[0]),
     )
     number = 0
     with records.open("wb") as file:
@@ -119,13 +119,13 @@ def _follow(records: Path, before: Path, behind: Path) -> tuple[Passages, Counts
         passages.passed_by.append(np.zeros(0, dtype=np.int64))
         passages.add(flows.of(table[enters]), table.loc[enters, "packet"].to_numpy())
         pending = pd.concat([pending, table.loc[enters, columns]], ignore_index=True)
-        known, odd = _known(pending, table[~enters])
+        matched, odd = _matched(pending, table[~enters])
         strangers.update(zip(odd["packet"], odd["time_ns"], strict=True))
         entered = zip(table.loc[enters, "packet"], table.loc[enters, "time_ns"], strict=True)
         early += sum(strangers.get(key, time_ns) < time_ns for key, time_ns in entered)
-        followed = follow(pending, known, behind.name, in_order)
+        followed = follow(pending, matched, behind.name, in_order)
         leave(passages, followed, refused=False)
-        left += len(known)
+        left += len(matched)
         pending = followed.before[~followed.sent]
     counts = Counts(len(passages.fate), left, len(strangers))
     if not counts.entered:
@@ -143,23 +143,25 @@ def _follow(records: Path, before: Path, behind: Path) -> tuple[Passages, Counts
     return passages, counts
 
 
-def _known(before: pd.DataFrame, behind: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _matched(before: pd.DataFrame, behind: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return which packets of `behind` are of `before`, each as often and not earlier; the rest."""
     times = before["time_ns"].to_numpy()
     twins = before["packet"].duplicated(keep=False).to_numpy()
     once = pd.Index(before["packet"].to_numpy()[~twins]).get_indexer(pd.Index(behind["packet"]))
-    is_known = once >= 0
-    is_known[is_known] = times[~twins][once[is_known]] <= behind["time_ns"].to_numpy()[is_known]
-    is_known &= ~behind["packet"].duplicated().to_numpy()
+    is_matched = once >= 0
+    is_matched[is_matched] = (
+        times[~twins][once[is_matched]] <= behind["time_ns"].to_numpy()[is_matched]
+    )
+    is_matched &= ~behind["packet"].duplicated().to_numpy()
     waiting: dict[int, list[int]] = {}
     for key, time_ns in zip(before["packet"][twins], times[twins], strict=True):
         waiting.setdefault(key, []).append(time_ns)
     for place in np.flatnonzero(once < 0) if waiting else ():
         left = waiting.get(behind["packet"].iloc[place])
         if left and left[0] <= behind["time_ns"].iloc[place]:
-            is_known[place] = True
+            is_matched[place] = True
             left.pop(0)
-    return behind[is_known], behind[~is_known]
+    return behind[is_matched], behind[~is_matched]
 
 
 def _note_queued(records: Path, passages: Passages) -> None:

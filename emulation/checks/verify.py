@@ -134,12 +134,12 @@ class Shipped:
         digest = hashlib.sha256(self.data.read_bytes()).hexdigest()
         return digest != str(self.record["data_sha256"])
 
-    def run(self, known: Mapping[str, Experiment] | None = None) -> Run:
+    def run(self, by_id: Mapping[str, Experiment] | None = None) -> Run:
         """Return the run from today's studies; raise `ConfigError` if they do not have it.
 
-        `known` has experiments by id that have been read already.
+        `by_id` has experiments that have been read already.
         """
-        return run_of(self.record, known)
+        return run_of(self.record, by_id)
 
 
 @dataclass

@@ -305,17 +305,17 @@ class Points:
     def _id(self, applied: Sequence[Value]) -> list[str]:
         """Return the four parts of a point's id: label, link, qdisc, congestion control."""
         template = self.section.id or TEMPLATE
-        known = {value.axis: value for value in applied}
+        by_axis = {value.axis: value for value in applied}
 
         def optional(match: re.Match[str]) -> str:
             names = NAMED.findall(match[1])
-            differs = all(name in known and not self._is_default(known[name]) for name in names)
+            differs = all(name in by_axis and not self._is_default(by_axis[name]) for name in names)
             return match[1] if differs else ""
 
         def filled(match: re.Match[str]) -> str:
             if match[1] == "experiment":
                 return self.sweep.name
-            return known[match[1]].slug if match[1] in known else NONE
+            return by_axis[match[1]].slug if match[1] in by_axis else NONE
 
         text = OPTIONAL.sub(optional, template)
         label, link_part, qdisc, cc = NAMED.sub(filled, text).split("/")
@@ -348,9 +348,9 @@ class Points:
 def _record_setter(path: str, axis: str, set_by: dict[Path, str]) -> None:
     """Record that `axis` sets the parameter; raise `Flaws` where another axis does so, too."""
     steps = tuple(parameter.steps(path))
-    for known, other in set_by.items():
-        shared = min(len(known), len(steps))
-        if other != axis and known[:shared] == steps[:shared]:
+    for place, other in set_by.items():
+        shared = min(len(place), len(steps))
+        if other != axis and place[:shared] == steps[:shared]:
             what = f"sets {path}, as the axis '{other}' does"
             raise Flaws(((), what, "remove one of the two"))
     set_by[steps] = axis

@@ -52,8 +52,8 @@ def of_counters(ports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
     `ports` are those of a provenance, `qdiscs`, with the counters of the end.
     """
-    for port, found in ports.items():
-        for device, classes in found.get("idle_classes", {}).items():
+    for port, counted in ports.items():
+        for device, classes in counted.get("idle_classes", {}).items():
             where = port if port.endswith(f" {device}") else f"{port}, for what arrives"
             for name in classes:
                 yield (

@@ -135,8 +135,8 @@ def point_of(source: Experiment, record: Mapping[str, Any]) -> Point:
     recorded = _meanings(axes.items())
     fixed = {(axis, value) for axis, value in recorded.items() if axis not in requested}
     for point in source.points:
-        known = _meanings(point.axes).items()
-        if {(axis, value) for axis, value in known if axis not in requested} <= fixed:
+        values = _meanings(point.axes).items()
+        if {(axis, value) for axis, value in values if axis not in requested} <= fixed:
             for derived in varied(source, point, requested) if requested else (point,):
                 if _meanings(derived.axes) == recorded:
                     return derived

@@ -168,8 +168,8 @@ def options_of(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     None stays None: it removes an option.
     """
     texts = {name: value for name, value in options.items() if value is not None}
-    known = kind in qdiscs.KINDS
-    typed = read_options(kind, texts) if known else read_each(texts.items(), _option)
+    is_of_tc = kind in qdiscs.KINDS
+    typed = read_options(kind, texts) if is_of_tc else read_each(texts.items(), _option)
     return {name: typed.get(name) for name in options}
 
 

@@ -70,13 +70,13 @@ def entry(kind: str, name: str) -> Entry | None:
     try:
         manifest = json.loads((folder / MANIFEST).read_text())
         machine, row = manifest["machine"], manifest["entries"].get(f"{kind}/{name}")
-        found = Entry(folder / row["file"], row["sha256"], row) if row else None
+        packed = Entry(folder / row["file"], row["sha256"], row) if row else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise DamagedCache(f"cannot be read: {error}", str(folder / MANIFEST), _TODO) from error
     if machine != platform.machine():
         what = f"is for {machine}, and this machine is {platform.machine()}"
         raise DamagedCache(what, str(folder), "uninstall qdisc-lab-guest; see docs/container.md")
-    return found
+    return packed
 
 
 def check_machine() -> None:

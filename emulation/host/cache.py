@@ -91,10 +91,10 @@ def remembered_parts(
 def recalled(kind: str, subject: str, states: Mapping[str, str]) -> dict[str, Any]:
     """Return the values that are remembered of the parts of `subject` with these states."""
     entries = _read(kind, subject)
-    known = {name: entries.get(name) for name in states}
+    stored = {name: entries.get(name) for name in states}
     return {
         name: entry[1]
-        for name, entry in known.items()
+        for name, entry in stored.items()
         if isinstance(entry, list) and len(entry) == 2 and entry[0] == states[name]
     }
 

@@ -119,10 +119,10 @@ def apply_patches(recipe: Recipe, tree: Path, log: Path) -> None:
     """Apply the patches to `tree`; refuse a hunk whose context differs."""
     for patch in recipe.patches:
         command = ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "-i", str(patch.path)]
-        said: list[str] = []
-        if run(command, tree, log, said.append):
+        printed: list[str] = []
+        if run(command, tree, log, printed.append):
             name = f"{patch.path.parent.name}/{patch.name}"
-            what = f"{name} does not apply to {recipe.series}: {_failed_hunk(said)}"
+            what = f"{name} does not apply to {recipe.series}: {_failed_hunk(printed)}"
             raise KernelBuildError(what, todo="make a version of the patch for this source")
 
 

@@ -103,8 +103,8 @@ def _check(tree: Path, cache: Path) -> None:
 
 def _key(ingredients: dict[str, Any]) -> str:
     """Return the name of a kept copy. Make does not see that a compiler or profile has changed."""
-    told = [ingredients["compiler"], ingredients.get(recipes.PROFILE)]
-    return f"{ingredients['series']}-{hashlib.sha256(json.dumps(told).encode()).hexdigest()[:8]}"
+    parts = [ingredients["compiler"], ingredients.get(recipes.PROFILE)]
+    return f"{ingredients['series']}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}"
 
 
 def _about(tree: Path) -> dict[str, Any]:
@@ -191,8 +191,8 @@ def _update(tree: Path, names: list[str], place: Path, patched: dict[str, bytes]
         _write_if_other(source / name, content, new[name][0][0] if name in new else _PLAIN)
     for name in {*old, *before["patched"]} - {*new, *patched}:
         (source / name).unlink(missing_ok=True)
-    known = {"tree": str(tree), "states": new, "patched": sorted(patched)}
-    memory.write_text(json.dumps(known))
+    now = {"tree": str(tree), "states": new, "patched": sorted(patched)}
+    memory.write_text(json.dumps(now))
     return total.hexdigest()
 
 

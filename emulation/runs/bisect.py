@@ -119,9 +119,9 @@ def search(
             git(place, "checkout", "--quiet", "--detach", commit)
             step = check(place)
             if step.verdict != name:
-                told = step.why or f"is {step.verdict}: {step.value:g}"
+                what = step.why or f"is {step.verdict}: {step.value:g}"
                 todo = "choose two commits that differ"
-                raise ConfigError(told, f"--{name} {refs[name]}", todo)
+                raise ConfigError(what, f"--{name} {refs[name]}", todo)
         git(place, "bisect", "start", *commits.values())
         result = subprocess.run(
             ["git", "bisect", "run", *command], cwd=place, capture_output=True, text=True
@@ -179,7 +179,7 @@ def git(place: Path, *words: str) -> str:
     return result.stdout
 
 
-def page(log: Path, found: str, about: dict[str, Any]) -> str:
+def page(log: Path, first: str, about: dict[str, Any]) -> str:
     """Return the record of a search in Markdown."""
     steps = [Step(**json.loads(line)) for line in log.read_text().splitlines()]
     lines = ["# Bisect", "", *(f"- {name}: `{value}`" for name, value in about.items()), ""]
@@ -189,4 +189,4 @@ def page(log: Path, found: str, about: dict[str, Any]) -> str:
         verdict = f"{step.verdict}: {step.why}" if step.why else step.verdict
         cells = (step.commit, step.subject, step.kernel, value, verdict)
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
-    return "\n".join([*lines, "", "The first bad commit:", "", found.strip(), ""])
+    return "\n".join([*lines, "", "The first bad commit:", "", first.strip(), ""])

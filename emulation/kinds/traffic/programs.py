@@ -211,8 +211,8 @@ class Programs(TrafficSection, StudySection):
         if self.idle_pings and not self.pairs:
             what = "no program has a client and a server, between which to ping"
             raise Flaws((("idle_pings",), what, "leave it out, or write e.g. 'kind: ping'"))
-        known = topology.addresses()
-        addressed = [name for name in nodes if name in known]
+        by_name = topology.addresses()
+        addressed = [name for name in nodes if name in by_name]
         seen: set[str] = set()
         for number, command in self.commands(self.length.seconds):
             section, where = self.programs[number], ("programs", number)
@@ -225,8 +225,8 @@ class Programs(TrafficSection, StudySection):
                 raise Flaws((where, *unknown("node", str(command.node), nodes)))
             for text in (*command.command, *dict(command.environment).values()):
                 for name in addresses.names(text):
-                    if name not in known and name.partition(".")[0] in nodes and "." in name:
-                        raise Flaws((where, *unknown("address", name, known)))
+                    if name not in by_name and name.partition(".")[0] in nodes and "." in name:
+                        raise Flaws((where, *unknown("address", name, by_name)))
             name = name_of(command)
             if name in seen:
                 what = f"another program is called '{name}', too"
@@ -337,8 +337,8 @@ class Programs(TrafficSection, StudySection):
 def _pair(topology: Topology, client: str, server: str) -> dict[str, Any]:
     """Return whom to ping on the idle path, and the RTTs that are possible where they are known."""
     pair: dict[str, Any] = {"client": client, "address": topology.addresses()[server]}
-    if (known := topology.idle_ping_ms(client, server)) is not None:
-        pair |= {"base_rtt_ms": known[0], "slack_ms": round(known[1] - known[0], 3)}
+    if (span := topology.idle_ping_ms(client, server)) is not None:
+        pair |= {"base_rtt_ms": span[0], "slack_ms": round(span[1] - span[0], 3)}
     return pair
 
 
