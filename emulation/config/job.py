@@ -15,7 +15,7 @@ from emulation.model.qdisc import ModuleSource
 from emulation.model.run import Run
 from emulation.model.topology import Node, Port, Topology
 from emulation.model.tree import Attached, Tree, TreeClass
-from emulation.model.wifi import DRIVER, for_json
+from emulation.model.wifi import DRIVER
 
 FORMAT = 2  # of jobs; the guest refuses any other
 CLOCK_SLACK_MS = 10.0  # how much longer the RTT of an idle path may be if its delays have a clock
@@ -197,7 +197,7 @@ def _port(port: Port, device: str) -> dict[str, Any]:
     if isinstance(port.egress, Tree):
         fields["tree"] = _tree(port.egress, device)
     if isinstance(port.egress, Radio):
-        fields["wifi"] = for_json(port.egress.options)
+        fields["wifi"] = dict(port.egress.options)
     return fields
 
 

@@ -28,7 +28,7 @@ from emulation.model.qdisc import Qdisc
 from emulation.model.run import DEFAULT_MEMORY, NO_LINK, NONE, Point
 from emulation.model.topology import Link
 from emulation.model.units import Packets, Rate
-from emulation.model.wifi import Wifi, options
+from emulation.model.wifi import Wifi
 from emulation.study.problems import read
 from emulation.study.schema import FASTEST, Flaw, Flaws, Memory, refuse, unknown
 from emulation.study.source import Path, dotted
@@ -42,7 +42,7 @@ def context_of(file: StudyFile, folder: FilePath) -> dict[str, Any]:
     """Return what rigs and traffic name of their study: its WiFi links and folder."""
     return {
         "wifi": {
-            key: Wifi(key, options(link.access_point), tuple(map(options, link.stations)))
+            key: Wifi(key, link.access_point, tuple(link.stations))
             for key, link in file.wifi.items()
         },
         "folder": folder,

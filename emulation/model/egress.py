@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from emulation.model.qdisc import Qdisc
 from emulation.model.tree import Attached, Tree
@@ -138,7 +138,7 @@ class Radio(_OneWay):
     """
 
     qdisc: Qdisc
-    options: Options = ()
+    options: Options = field(default_factory=dict, hash=False)
 
     def attached(self) -> tuple[Attached, ...]:
         """Return the queue under test, which is the root of the device."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from emulation.model.units import Rate
@@ -16,8 +16,8 @@ from emulation.model.units import Rate
 #: The valid values of an option: words, or whole numbers.
 Values = tuple[str, ...] | range | frozenset[int]
 
-#: Options and their values; a direction holds options of its own, a trace pairs of numbers.
-Options = tuple[tuple[str, Any], ...]
+#: Options and their values; a direction holds options of its own, a trace lists of two numbers.
+Options = Mapping[str, Any]
 
 #: The kernel module that makes such links.
 DRIVER = "wifi"
@@ -89,32 +89,15 @@ class Wifi:
     """An access point and its stations."""
 
     name: str  # as the experiment file calls it: `nanostation`
-    access_point: Options  # those of the medium among them
-    stations: tuple[Options, ...]
+    access_point: Options = field(hash=False)  # those of the medium among them
+    stations: tuple[Options, ...] = field(hash=False)
 
     def rate(self, direction: str) -> Rate | None:
         """Return the rate of the slowest station in `up` or `down`; None where one has 802.11n."""
-        channels = [dict(dict(station).get(direction, ())) for station in self.stations]
+        channels = [station.get(direction, {}) for station in self.stations]
         if any("rate_100kbit_s" not in channel for channel in channels):
             return None
         return Rate(100_000 * min(int(channel["rate_100kbit_s"]) for channel in channels))
-
-
-def options(section: Mapping[str, Any]) -> Options:
-    """Return the options of one device as frozen pairs."""
-    return tuple((name, _frozen(value)) for name, value in section.items())
-
-
-def for_json(pairs: Options) -> dict[str, Any]:
-    """Return the options as the guest reads them, in the form of `emulation/guest/wifi.py`."""
-    return {
-        name: for_json(value)
-        if name in DIRECTIONS
-        else [list(step) for step in value]
-        if name == TRACE
-        else value
-        for name, value in pairs
-    }
 
 
 def changed(link: Wifi, differences: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -122,14 +105,14 @@ def changed(link: Wifi, differences: Mapping[Any, Any]) -> tuple[dict[str, Any],
     them, with `differences` in their place: `access_point`, `station`, and in that `up` and `down`.
     """
     (station,) = link.stations
-    access_point = {**for_json(link.access_point), **differences.get("access_point", {})}
-    old, new = for_json(station), differences.get("station", {})
+    access_point = {**link.access_point, **differences.get("access_point", {})}
+    new = differences.get("station", {})
     directions = {
-        way: {**old.get(way, {}), **new[way]}
+        way: {**station.get(way, {}), **new[way]}
         for way in DIRECTIONS
         if isinstance(new.get(way), Mapping)
     }
-    return access_point, {**old, **new, **directions}
+    return access_point, {**station, **new, **directions}
 
 
 def flaws(access_point: Mapping[str, Any], stations: list[Mapping[str, Any]]) -> Iterator[Flaw]:
@@ -236,11 +219,3 @@ def _is_trace(value: Any) -> bool:
 
 def _not_at_5_ghz(rate: int) -> tuple[str, str]:
     return f"{rate / 10:g} Mbit/s does not exist at 5 GHz", "write 60 or more, or band_ghz: 2"
-
-
-def _frozen(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return options(value)
-    if isinstance(value, list):
-        return tuple(tuple(step) for step in value)
-    return value

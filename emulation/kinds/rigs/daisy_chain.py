@@ -34,7 +34,7 @@ from emulation.model.egress import (
 from emulation.model.qdisc import Qdisc
 from emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
 from emulation.model.units import Duration, Rate
-from emulation.model.wifi import Wifi, changed, flaws, options
+from emulation.model.wifi import Wifi, changed, flaws
 from emulation.study.schema import Flaws, LinkRate, Spans
 
 NODES = ("client", "router_up", "delay", "router_down", "server")
@@ -84,7 +84,7 @@ class DaisyChain(RigSection):
         if self.wifi is None or not self.air:
             return self.wifi
         access_point, station = changed(self.wifi, self.air)
-        return Wifi(self.wifi.name, options(access_point), (options(station),))
+        return Wifi(self.wifi.name, access_point, (station,))
 
     @property
     def host_noise(self) -> float | None:

@@ -20,14 +20,14 @@ from emulation.model.qdisc import Qdisc
 from emulation.model.run import Run
 from emulation.model.topology import Medium, Port
 from emulation.model.units import Duration, Rate
-from emulation.model.wifi import Wifi, options
+from emulation.model.wifi import Wifi
 from emulation.runs import run
 from emulation.study.schema import Flaws
 
 LINK = Wifi(
     "home",
-    options({"cw_max": 63}),
-    (options({"ring": 224, "wake": 190, "up": {"mcs": 7}, "down": {"mcs": 15}}),),
+    {"cw_max": 63},
+    ({"ring": 224, "wake": 190, "up": {"mcs": 7}, "down": {"mcs": 15}},),
 )
 
 
@@ -139,7 +139,7 @@ def counted(link: Wifi, folder: Path) -> tuple[dict[str, int], dict[str, int], i
 def test_a_slow_processor_of_the_access_point_is_the_limit(tmp_path: Path) -> None:
     carried = []
     for forward_us in (0, 400):
-        access_point = options({"cw_max": 63, "forward_us": forward_us})
+        access_point = {"cw_max": 63, "forward_us": forward_us}
         here, there, _ = counted(
             replace(LINK, access_point=access_point), tmp_path / str(forward_us)
         )
@@ -151,7 +151,7 @@ def test_a_slow_processor_of_the_access_point_is_the_limit(tmp_path: Path) -> No
 
 @pytest.mark.kernel
 def test_what_is_lost_after_its_acknowledgment_does_not_arrive(tmp_path: Path) -> None:
-    station = options({**dict(LINK.stations[0]), "up": {"mcs": 7, "residual_ppm": 100_000}})
+    station = {**LINK.stations[0], "up": {"mcs": 7, "residual_ppm": 100_000}}
     _, there, upstream = counted(replace(LINK, stations=(station,)), tmp_path)
     assert upstream / there["up_packets"] == pytest.approx(0.9, abs=0.03)
 
@@ -178,7 +178,7 @@ def test_frames_that_come_one_by_one_are_acknowledged_more_often(tmp_path: Path)
     shares = []
     for apart_us in (0, 1):
         one = wireless(
-            replace(LINK, access_point=options({"cw_max": 63, "apart_us": apart_us})), length="3 s"
+            replace(LINK, access_point={"cw_max": 63, "apart_us": apart_us}), length="3 s"
         )
         small = (("net.ipv4.tcp_rmem", "4096 131072 131072"),)
         rig = one.rig.model_copy(update={"sysctls": small})
@@ -192,6 +192,6 @@ def test_frames_that_come_one_by_one_are_acknowledged_more_often(tmp_path: Path)
 
 @pytest.mark.kernel
 def test_what_the_kernel_refuses_is_named(tmp_path: Path) -> None:
-    wrong = replace(LINK, access_point=options({"cw_min": 63, "cw_max": 15}))
+    wrong = replace(LINK, access_point={"cw_min": 63, "cw_max": 15})
     with pytest.raises(RigMismatch, match=r"the WiFi link of ap1, client: .*cw_min, cw_max"):
         run.execute(wireless(wrong, length="2 s"), kernel.build(), rootfs.build(), tmp_path)
