@@ -41,7 +41,7 @@ def print_table(
         return
     widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
     narrower = [number for number, title in enumerate(titles) if title not in whole]
-    while sum(widths) + 2 * len(widths) > shutil.get_terminal_size().columns:
+    while narrower and sum(widths) + 2 * len(widths) > shutil.get_terminal_size().columns:
         widest = max(narrower, key=widths.__getitem__)
         if widths[widest] <= _NARROWEST:
             break

@@ -51,6 +51,28 @@ def test_a_cell_of_a_table_is_one_line_without_a_word_to_the_terminal(
     assert capsys.readouterr().out == "a\tb\none two three\t\\x1b[31mred\\x07\n"
 
 
+def test_a_terminal_has_columns_that_fit(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "30")
+    rows = [["c064", "a statement of some length", "1"], ["c1", "", "10"]]
+    print_table(
+        ["claim", "statement", "n"],
+        rows,
+        numbers=["n"],
+        styles=["dim", None],
+        notes=[("so", "bold")],
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "\x1b[1mclaim  statement           n\x1b[0m",
+        "\x1b[2mc064   a statement of      1\x1b[0m",
+        "\x1b[2m       some length\x1b[0m",
+        "c1                        10",
+        "\x1b[1mso\x1b[0m",
+    ]
+
+
 def test_list_the_cells_of_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["list", "gbw2015/rrul", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)

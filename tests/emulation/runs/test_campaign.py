@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,28 @@ def test_a_run_that_fails_ends_the_others_or_not(
     results = campaign.do(runs, NOTHING, NOTHING, tmp_path, jobs=jobs, on_failure=tell)
     assert [result.data.name for result in results] == ["1.flent.gz", "3.flent.gz"]
     assert failed == [(2, "a flow starved")]
+
+
+def test_a_line_says_how_far_runs_are_and_is_gone_before_a_word_of_them(
+    runs: tuple[Run, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made: Any = vars(campaign)["execute"]
+
+    def execute(run: Run, *others: Any, **options: Any) -> Result:
+        others[3]({"step": "load", "virtual_s": 0.5 * run.length.seconds})
+        result: Result = made(run, *others, **options)
+        return result
+
+    monkeypatch.setattr(campaign, "execute", execute)
+    monkeypatch.setenv("COLUMNS", "20")
+    options: Any = {"on_failure": lambda run, error: print("failed", file=sys.stderr)}
+    campaign.do(runs, NOTHING, NOTHING, tmp_path, bars=True, **options)
+    shown = capsys.readouterr().err.split("\r")
+    assert shown[1:4] == ["0 of 3 runs; gbw201\x1b[K", "\x1b[K", "1 of 3 runs; gbw201\x1b[K"]
+    assert shown[4] == "\x1b[Kfailed\n"
 
 
 def test_an_interruption_is_no_failure_of_a_run(
