@@ -35,6 +35,7 @@ SETTLE_S = 1.0
 DATAGRAM, SMALL = 1472, 200
 DELAY_MS = 50  # of the server, in `waiting`
 DIGITS = 8  # of a value
+ALL_SENDERS = -1
 Set = Literal["saturation", "single", "goodput", "anomaly", "waiting", "three"]
 
 #: A driver without aggregation, like ath5k of Linux 3.8: docs/wifi.md.
@@ -231,7 +232,7 @@ def cases(which: Set, seconds: float) -> list[Case]:
 
 
 def quantities(case: Case, answer: dict[str, Any]) -> Iterator[tuple[int, str, float]]:
-    """Yield (sender, quantity, value); sender 0 is the access point, -1 stands for all senders."""
+    """Yield (sender, quantity, value); sender 0 is the access point."""
     protocol, direction = case.traffic.split()
     seconds = answer["seconds"]
     total = 0.0
@@ -257,7 +258,7 @@ def quantities(case: Case, answer: dict[str, Any]) -> Iterator[tuple[int, str, f
             for target, mbit_s in received.items():
                 name = "upload_mbit_s" if target > case.stations else "goodput_mbit_s"
                 yield target, name, mbit_s
-    yield -1, "goodput_mbit_s", total
+    yield ALL_SENDERS, "goodput_mbit_s", total
     if case.set == "three":
         devices = [answer["devices"][station] for station in stations]
         air_ns = [device["up_airtime_ns"] + device["down_airtime_ns"] for device in devices]
@@ -266,7 +267,8 @@ def quantities(case: Case, answer: dict[str, Any]) -> Iterator[tuple[int, str, f
     if case.set == "saturation":
         uplinks = [counted(device, "up") for device in answer["devices"][1:]]
         collisions = sum(uplink["collisions"] for uplink in uplinks)
-        yield -1, "collision_probability", collisions / sum(uplink["ppdus"] for uplink in uplinks)
+        transmissions = sum(uplink["ppdus"] for uplink in uplinks)
+        yield ALL_SENDERS, "collision_probability", collisions / transmissions
 
 
 def waits(

@@ -1,17 +1,43 @@
 """The WiFi link: runs of saturated cells, compared with theory (`wifi`)."""
 
 import math
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, get_type_hints
 
 import pandas as pd
+import pandera.pandas as pa
 
-from analysis.runs.saturation import ALL_SENDERS, CASE, PLACES
+from analysis.errors import DataError
+from analysis.runs.dataset import RunFile, read_rows
+from analysis.runs.flentfile import RERUN
 
+from ..kinds.saturation import ALL_SENDERS, Case
 from . import wifi
+
+PLACES: Final = ("qdisc_ms", "ring_ms", "aggregation_ms", "air_ms", "reorder_ms")
+"""Where a packet waits, in its order."""
+
+_CASE: Final = {name: pa.Column(kind) for name, kind in get_type_hints(Case).items()}
+CASE: Final = [*_CASE]
+MEASURED: Final = {"sender": int, "quantity": str, "value": float, "seed": int}
+ROWS: Final = pa.DataFrameSchema(
+    {**_CASE, **{name: pa.Column(kind) for name, kind in MEASURED.items()}}, strict=True
+)
+"""One row per quantity of a sender (0: access point, ALL_SENDERS) in a case and a seed."""
 
 #: Relative errors that the link is held to.
 AIR_TIME_ERROR: Final = 0.01
 SATURATION_ERROR: Final = 0.03
+
+
+def read_cells(runs: Sequence[RunFile]) -> pd.DataFrame:
+    """Return the table of ROWS of `runs`; raise DataError where one has measured something else."""
+    rows = [{**row, "seed": run.seed} for run in runs for row in read_rows(run)]
+    try:
+        numbers = [name for name, one in ROWS.columns.items() if str(one.dtype) == "float64"]
+        return ROWS.validate(pd.DataFrame(rows).astype(dict.fromkeys(numbers, float)))
+    except (ValueError, KeyError, pa.errors.SchemaError) as error:
+        raise DataError.of(runs[0].data, f"no saturated cells ({error})", RERUN) from error
 
 
 def compare(table: pd.DataFrame) -> pd.DataFrame:

@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from analysis.plots.marks import reference
 from analysis.plots.panels import panels
 from analysis.plots.style import Palette
-from analysis.runs.saturation import ALL_SENDERS, PLACES
 
+from ..kinds.saturation import ALL_SENDERS
 from ..measures import wifi
+from ..measures.validation import PLACES
 
 #: (backoff, CWmin): label and the qdisc whose colour is borrowed.
 _SETTINGS: Final = {

@@ -97,7 +97,7 @@ def test_the_figure_has_a_panel_a_quantity_and_a_row_a_rig() -> None:
     assert isinstance(figure, Figure)
     first, second = figure.axes
     assert [label.get_text() for label in first.get_yticklabels()] == names
-    assert second.get_xlabel() == "Upload (Mbit/s)"
+    assert second.get_xlabel().strip() == "Upload (Mbit/s)"
     assert first.get_xlim()[0] == 0
 
 

@@ -14,7 +14,6 @@ import pytest
 from analysis.errors import DataError
 from analysis.plots.style import styled
 from analysis.runs.dataset import RunFile, find_runs
-from analysis.runs.saturation import ALL_SENDERS, read_wifi
 from emulation import datafile
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of, modules_of
@@ -66,7 +65,7 @@ def runs(tmp_path: Path) -> list[RunFile]:
 
 
 def test_a_link_that_does_what_theory_says_holds(runs: list[RunFile]) -> None:
-    compared = wifi_validation.compare(read_wifi(runs))
+    compared = wifi_validation.compare(wifi_validation.read_cells(runs))
     errors = compared["error"].dropna()
     assert len(errors) == 3 * 2 - 1 + 2 + 2  # no relative error of a probability of 0
     assert errors.abs().max() < 1e-6
@@ -76,7 +75,7 @@ def test_a_link_that_does_what_theory_says_holds(runs: list[RunFile]) -> None:
 
 
 def test_what_is_off_is_named(runs: list[RunFile]) -> None:
-    measured = read_wifi(runs)
+    measured = wifi_validation.read_cells(runs)
     single = measured["set"] == "single"
     measured.loc[single & (measured["quantity"] == "goodput_mbit_s"), "value"] *= 1.02
     verdicts = wifi_validation.verdicts(wifi_validation.compare(measured))
@@ -87,15 +86,15 @@ def test_what_is_off_is_named(runs: list[RunFile]) -> None:
 
 def test_rows_of_something_else_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no saturated cells"):
-        read_wifi([run_of(tmp_path, [{"program": "ping", "rtt_ms": 1}], 1)])
+        wifi_validation.read_cells([run_of(tmp_path, [{"program": "ping", "rtt_ms": 1}], 1)])
     run = run_of(tmp_path, [], 2)
     run.data.write_bytes(gzip.compress(b"no JSON"))
     with pytest.raises(DataError, match="not JSON"):
-        read_wifi([run])
+        wifi_validation.read_cells([run])
 
 
 def test_the_figures_have_all_their_parts(runs: list[RunFile]) -> None:
-    compared = wifi_validation.compare(read_wifi(runs))
+    compared = wifi_validation.compare(wifi_validation.read_cells(runs))
     waiting = wifi_validation.waits(compared)
     assert list(waiting["goodput_mbit_s"]) == [90.0, 90.0]
     with styled() as palette:
@@ -217,8 +216,8 @@ def test_the_shipped_runs_are_as_near_to_theory_as_the_page_says() -> None:
     """docs/wifi.md: goodput of one sender, of saturated stations, and how often they collide."""
     names = [f"wifi_{name}" for name in ("single", "saturation", "anomaly", "goodput")]
     shipped = find_runs(ROOT / "data", "testbed", names, eras=["modern"])
-    table = wifi_validation.compare(read_wifi(shipped))
-    table = table.loc[table["sender"] == ALL_SENDERS]
+    table = wifi_validation.compare(wifi_validation.read_cells(shipped))
+    table = table.loc[table["sender"] == saturation.ALL_SENDERS]
     goodput = table[(table["quantity"] == "goodput_mbit_s") & table["theory"].notna()]
     alone, saturated = goodput["set"].isin(["single", "goodput"]), goodput["set"] == "saturation"
     assert (alone.sum(), saturated.sum()) == (74, 60)
