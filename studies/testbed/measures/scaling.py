@@ -9,8 +9,7 @@ import pandas as pd
 import pandera.pandas as pa
 from scipy.optimize import nnls
 
-from analysis.errors import DataError
-from analysis.runs.files import read_csv
+from analysis.runs.published import read_table
 
 _MACHINE: Final = ["cpu_model", "cpus", "kernel"]
 QUIET_CPUS: Final = 0.5  # CPUs busy with something else; above that, wall times say little
@@ -32,7 +31,7 @@ SCALING: Final = pa.DataFrameSchema(
             for name in ("virtual_s", "wall_s", "cpu_s", "packets", "carried_mbit", "memory_mib",
                          "others_cpus")
         },
-        "problem": pa.Column(str),
+        "problem": pa.Column(str, nullable=True),
     },
     strict=True,
 )  # fmt: skip
@@ -59,14 +58,9 @@ def read_scaling(path: Path) -> pd.DataFrame:
     """Return the table of SCALING with the columns `factor` (virtual by wall seconds),
     `core_factor` (virtual by CPU seconds: a core of its own) and `quiet`, of the machine and kernel
     measured last; raise DataError for any other file."""
-    try:
-        table = read_csv(path, dtype={"kernel": str, "problem": str})
-        numbers = [name for name, one in SCALING.columns.items() if str(one.dtype) == "float64"]
-        table["problem"] = table["problem"].astype(object).fillna("").astype(str)
-        table = SCALING.validate(table.astype(dict.fromkeys(numbers, float)))
-    except (ValueError, KeyError, pa.errors.SchemaError) as error:
-        wrong = f"no table of measurements ({error})"
-        raise DataError.of(path, wrong, "Take the columns of data/rig/scaling.csv") from error
+    numbers = [name for name, one in SCALING.columns.items() if str(one.dtype) == "float64"]
+    types = {"kernel": str, "problem": str} | dict.fromkeys(numbers, float)
+    table = read_table(path, SCALING, "measurements", types).fillna({"problem": ""})
     last = table[_MACHINE].iloc[-1]
     table = table[(table[_MACHINE] == last).all(axis=1)].reset_index(drop=True)
     return table.assign(
