@@ -8,15 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.claims.check import checks
-from analysis.claims.plugin import rules_of
 from analysis.measures.flood import LATENCY, SILENT, TOTAL, run_numbers
 from analysis.runs.dataset import Dataset, find_runs, read_runs
 from analysis.runs.flentfile import kind_of
 from analysis.runs.settings import Setting
 from analysis.runs.statement import read_claims
 from analysis.runs.study import study_at
-from emulation.config.catalogue import experiment, load, select
+from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
 from emulation.machine import guestcode
 from studies.battling2013 import measures as battling, plots as figures_battling
@@ -86,22 +84,6 @@ def test_what_is_stated_has_the_unit_of_what_is_measured() -> None:
     assert stated["fifo_ms"] == (800, 1000)
     assert stated["gain_percent"] == (66, 66)
     assert np.isnan(stated["fq_codel_ms"][0]) and stated["fq_codel_ms"][1] == 20
-
-
-def test_every_claim_has_a_rule_on_cells_that_the_experiments_have() -> None:
-    claims = read_claims(study_at("battling2013"))
-    rules = rules_of(study_at("battling2013")).rules
-    assert {claim.id for claim in claims} == set(rules)
-    cells = {
-        (cell.label, cell.link.name, cell.qdisc)
-        for one in load(STUDIES / "battling2013" / "study.yaml").experiments
-        for cell in one.points
-    }
-    for claim in claims:
-        rule = rules[claim.id]
-        for check in checks(rule(claim) if callable(rule) else rule):
-            wanted = {(one.experiment, one.link, one.qdisc) for one in check.quantities}
-            assert wanted <= cells
 
 
 def test_flent_gets_the_iperf_that_it_asks_for(tmp_path: Path) -> None:

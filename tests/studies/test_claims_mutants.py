@@ -124,6 +124,14 @@ def test_a_rule_fails_on_data_that_is_wrong_enough(study: str, number: str) -> N
             assert can_fail(part), next(checks(part)).text
 
 
+@pytest.mark.parametrize("study", [study.name for study in known()])
+def test_each_claim_has_a_rule_about_cells_and_metrics_that_there_are(study: str) -> None:
+    rules, claims = statements(study)
+    assert set(rules.rules) == {claim.id for claim in claims}
+    for claim in claims:  # a rule with others raises DataError
+        condition_of(claim, claims, rules.rules)
+
+
 def test_what_cannot_fail_is_found() -> None:
     jain = Quantity("jain_index", "rtt_fairness", "10/10", "codel")
     goodput = Quantity("goodput_download_mbit_s", "rrul", "10/10", "codel")

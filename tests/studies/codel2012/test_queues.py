@@ -9,13 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.claims.plugin import rules_of
 from analysis.errors import DataError
 from analysis.measures.fairness import jain
 from analysis.plots.style import styled
 from analysis.runs.dataset import RunFile, find_runs
-from analysis.runs.statement import read_claims
-from analysis.runs.study import study_at
 from emulation import datafile
 from emulation.config import ownfile
 from emulation.config.catalogue import experiment, select
@@ -146,16 +143,6 @@ def test_measured_by_load(tmp_path: Path) -> None:
     assert "bursty_median_ms" not in bulk
     assert web["bursty_median_ms"] == 5
     assert web["used_dropped_percent"] == 10
-
-
-def test_every_claim_from_the_simulator_on_has_a_rule() -> None:
-    claims = {one.id: one for one in read_claims(study_at("codel2012"))}
-    rules = rules_of(study_at("codel2012")).rules
-    ours = [id_ for id_ in claims if id_ >= "c011"]
-    assert set(ours) <= set(rules)
-    for id_ in ours:
-        rule = rules[id_]
-        assert rule(claims[id_]) if callable(rule) else rule
 
 
 def test_figures_can_be_drawn(tmp_path: Path) -> None:
