@@ -17,6 +17,7 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 
 from analysis.site import pages
 from analysis.site.outputs import FIGURE
+from analysis.site.tables import hoisted
 
 #: nbconvert's plain template, with code that unfolds.
 FOLDED: Final = """{% extends 'basic/index.html.j2' %}
@@ -63,10 +64,11 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
     for path in (value for value in given.values() if str(value).startswith("/")):
         body = body.replace(path, Path(path).name)  # of the machine that drew it
     body = WIDE.sub(r'<div tabindex="0" class="\1', body)
-    return pages.render(
+    page = pages.render(
         "notebook.html", "../../", here="", there=[pages.INDEX], title=title, body=Markup(body),
         colors=_colors(),
     )  # fmt: skip
+    return hoisted(page)
 
 
 @cache  # with its compiled templates
@@ -114,8 +116,8 @@ def _describe(node: Any) -> None:
                 output["data"] = {"text/html": DRAWING.format(dark, light, about["alt"])}
 
 
-def _address(drawing: str) -> str:
-    return f"data:image/svg+xml;base64,{b64encode(drawing.encode()).decode()}"
+def _address(drawing: str) -> Markup:
+    return Markup("data:image/svg+xml;base64," + b64encode(drawing.encode()).decode())
 
 
 def _content(svg: str) -> str:

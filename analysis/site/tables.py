@@ -1,5 +1,6 @@
 """Tables as people read them: headers, units, digits, and pandas' Styler around them."""
 
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
@@ -27,6 +28,7 @@ _PLAIN: Final = """
     rate_mbit_s flows guests hosts packets problem program compared cases limit holds source sure
     numbers within
 """
+_STYLES: Final = re.compile(r'<style type="text/css">\s*(#T_.*?)</style>\s*', re.DOTALL)
 #: How a column ends -> its unit.
 _UNITS: Final = {"ms": "ms", "mbit_s": "Mbit/s", "s": "s", "percent": "%"}
 
@@ -151,6 +153,13 @@ def readable(table: pd.DataFrame, none: str = "None.") -> Styler | HTML:
     if HEADERS["agrees"] in frame:
         style = style.map(lambda text: COLORS.get(text, ""), subset=[HEADERS["agrees"]])
     return style.set_table_styles(left)
+
+
+def hoisted(page: str) -> str:
+    """Return a page with the styles of its tables in its head, where alone HTML has them."""
+    styles = dict.fromkeys(_STYLES.findall(page))
+    head, end, rest = _STYLES.sub("", page).partition("</style>")
+    return head + "".join(one for one in styles if one not in head) + end + rest if end else page
 
 
 def data_found(data: Dataset, qdiscs: Sequence[str]) -> pd.DataFrame:

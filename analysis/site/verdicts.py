@@ -15,7 +15,7 @@ from analysis.claims.record import Claim
 from analysis.claims.verdict import Verdict
 from analysis.errors import DataError, require_one
 from analysis.runs.study import study_at
-from analysis.site.tables import readable
+from analysis.site.tables import hoisted, readable
 
 #: The file of `results/` that has all claims with their verdicts.
 FILE: Final = "verdicts.json"
@@ -159,4 +159,5 @@ def fill(page: Path, claims: Iterable[Claim], setting: Sequence[str]) -> None:
     _, end, after = rest.partition(END)
     if begin and end:
         shown: Any = readable(table(claims, setting), NONE)
-        page.write_text(f"{before}{begin}{shown._repr_html_()}{end}{after}", encoding="utf-8")
+        text = f"{before}{begin}{shown._repr_html_()}{end}{after}"
+        page.write_text(hoisted(text), encoding="utf-8")

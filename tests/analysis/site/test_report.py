@@ -335,14 +335,26 @@ def test_another_image_stays_in_the_notebook(tmp_path: Path) -> None:
     assert "image/svg+xml" in notebookpage.render(notebook, "A title")
 
 
-def test_a_drawing_beside_the_figure_has_its_alternative_text(tmp_path: Path) -> None:
-    drawing = {"image/svg+xml": style.svg(lambda _: Figure(figsize=(1, 1)))}
-    about = {"image/svg+xml": {"alt": 'Round trips of "codel".'}}
-    output = nbformat.v4.new_output("display_data", drawing, metadata=about)
-    cells = [nbformat.v4.new_code_cell("show(trace)", outputs=[output])]
+def test_a_drawing_beside_the_figure_has_its_alternative_text_and_is_dark_on_a_dark_page(
+    tmp_path: Path,
+) -> None:
+    drawing = {"image/svg+xml": "<svg>light</svg>"}
+    about = {"image/svg+xml": {"alt": 'Round trips of "codel".', "dark": "<svg>dark</svg>"}}
+    table = tables.readable(pd.DataFrame({"qdisc": ["codel"]}))._repr_html_()
+    outputs = [
+        nbformat.v4.new_output("display_data", drawing, metadata=about),
+        *(nbformat.v4.new_output("display_data", {"text/html": table}) for _ in range(2)),
+    ]
+    cells = [nbformat.v4.new_code_cell("show(trace)", outputs=outputs)]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "notebook.ipynb")
-    page = Page(notebookpage.render(tmp_path / "notebook.ipynb", "A title"))
-    assert page.alts == ['Round trips of "codel".']
+    text = notebookpage.render(tmp_path / "notebook.ipynb", "A title")
+    assert Page(text).alts == ['Round trips of "codel".']
+    light, dark = (b64encode(f"<svg>{of}</svg>".encode()).decode() for of in ("light", "dark"))
+    only = 'media="(prefers-color-scheme: dark)"'
+    assert f'<source {only} srcset="data:image/svg+xml;base64,{dark}"' in text
+    assert f' src="data:image/svg+xml;base64,{light}"' in text
+    head, _, body = text.partition("<body")  # where HTML has no styles
+    assert (head.count("#T_"), body.count("<style"), body.count("<table")) == (1, 0, 2)
 
 
 @pytest.mark.parametrize(("inches", "width"), [(2, 'width="144pt"'), (12, 'width="100%"')])
