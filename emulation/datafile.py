@@ -11,7 +11,7 @@ import json
 import os
 import stat
 import zlib
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -73,10 +73,18 @@ def twins(runs: Iterable[tuple[Hashable, int, Path]]) -> dict[Path, int]:
     for records in cells.values():
         first: dict[str, int] = {}
         for seed, record in sorted(records.items()) if len(records) > 1 else ():
-            counters = read_json(record).get("qdiscs")
-            if first.setdefault(json.dumps(counters, sort_keys=True), seed) != seed and counters:
-                same[record] = first[json.dumps(counters, sort_keys=True)]
+            text = counters(read_json(record))
+            if text and first.setdefault(text, seed) != seed:
+                same[record] = first[text]
     return same
+
+
+def counters(record: Mapping[str, Any]) -> str:
+    """Return the counters of all queues as text; empty where none of them has had a packet."""
+    ports = record.get("qdiscs") or {}
+    queues = [queue for port in ports.values() for queue in port.get("qdiscs", ())]
+    idle = bool(queues) and all(queue.get("packets") == 0 for queue in queues)
+    return json.dumps(ports, sort_keys=True) if ports and not idle else ""
 
 
 def write_rows(rows: Iterable[dict[str, Any]], path: Path) -> None:

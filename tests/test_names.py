@@ -10,8 +10,9 @@ from tests import ROOT
 SHARED = ("analysis", "emulation", "emulate", "workflow", "Snakefile")
 ENDINGS = (".py", ".html", ".css", ".smk", ".yaml")
 
-#: Studies of no paper: what measures the testbed, examples, and the battery that scores qdiscs.
-OURS = {"asked", "bugs", "links", "rfc7928", "testbed"}
+#: Studies of no paper: what measures the testbed, examples, the battery that scores qdiscs, and one
+#: that is called as a congestion control.
+OURS = {"asked", "bbr", "bugs", "links", "rfc7928", "testbed"}
 
 #: The eras of testbeds; `emulation.model.era` says which switches each is, and nothing else does.
 ERAS = r"201[0-9]c"

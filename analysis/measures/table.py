@@ -8,7 +8,6 @@ files changes, or one of the runs that they are divided by, the study's experime
 the measure is made of.
 """
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -177,9 +176,9 @@ def _values_by_name(run: RunFile) -> Mapping[str, float]:
 
 
 def _remembered(run: RunFile, measure: Measure) -> Mapping[str, float]:
-    """Return `_values`, and a number for the counters of all queues; 0 where it has none."""
-    counters = read_record(run).get("qdiscs")
-    text = digest([json.dumps(counters, sort_keys=True)]) if counters else "0"
+    """Return `_values`, and a number for the counters of all queues; 0 where none had packets."""
+    counters = datafile.counters(read_record(run))
+    text = digest([counters]) if counters else "0"
     return {**_values(run, measure), _COUNTERS: float(int(text[:13], 16))}
 
 

@@ -66,8 +66,12 @@ METRICS: Final = {
 def cases(file: RunFile) -> Mapping[str, float]:
     """Return the numbers of each case; those of states only of a control that tells its state."""
     rows = read_rows(file.provenance.with_suffix(".rows.jsonl.gz"))
-    numbers = {f"a{row['case']}_{name}": value for row in rows for name, value in row.items()}
-    return {name: float(value) for name, value in numbers.items() if name in METRICS}
+    values = {f"a{row['case']}_{name}": value for row in rows for name, value in row.items()}
+    return {
+        name: float(value)
+        for name, value in values.items()
+        if name in METRICS and not isinstance(value, str)  # why a case has no number
+    }
 
 
 MEASURES: Final = {"cases": Measure(cases, traffic="programs")}
