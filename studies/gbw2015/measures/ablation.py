@@ -20,15 +20,10 @@ from emulation.model.era import ERAS, SWITCHES
 from emulation.model.run import DEFAULT_ERA
 
 ALL: Final = "all"  # the switches of 2014 together
-EFFECTS: Final = {  # metric -> unit
-    INDUCED: "ms",
-    GOODPUT["download"]: "Mbit/s",
-    GOODPUT["upload"]: "Mbit/s",
-}
-QUANTITIES: Final = {
-    INDUCED: "induced latency",
-    GOODPUT["download"]: "download",
-    GOODPUT["upload"]: "upload",
+QUANTITIES: Final = {  # metric -> what it is, and its unit
+    INDUCED: ("induced latency", "ms"),
+    GOODPUT["download"]: ("download", "Mbit/s"),
+    GOODPUT["upload"]: ("upload", "Mbit/s"),
 }
 
 
@@ -73,12 +68,13 @@ def effects(per_run: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for name, base, with_it, without in pairs:
         if with_it in by_era and without in by_era:
-            columns = list(EFFECTS)
+            columns = list(QUANTITIES)
             change = (by_era[with_it][columns] - by_era[without][columns]).dropna().reset_index()
             parts.append(means(change, keys[:3], columns).assign(switch=name, base=base))
     table = pd.concat(parts, ignore_index=True).rename(columns={"mean": "effect"})
     names = ["switch", "base", "quantity", "unit", "n_seeds", "effect", "ci_low", "ci_high"]
-    return table.assign(unit=table["quantity"].map(EFFECTS))[[*CELL[1:], *names]]
+    table["unit"] = [QUANTITIES[name][1] for name in table["quantity"]]
+    return table[[*CELL[1:], *names]]
 
 
 def overview(found: pd.DataFrame) -> pd.DataFrame:
@@ -87,7 +83,7 @@ def overview(found: pd.DataFrame) -> pd.DataFrame:
     restores = {switch.name: switch.restores for switch in SWITCHES}
     table = found.assign(
         interval=intervals(found["ci_low"], found["ci_high"]),
-        quantity=found["quantity"].map(QUANTITIES),
+        quantity=[QUANTITIES[name][0] for name in found["quantity"]],
         restores=found["switch"].map(restores).fillna("all of these"),
     )
     columns = ["switch", "restores", "qdisc", "base", "quantity", "effect", "unit", "interval"]

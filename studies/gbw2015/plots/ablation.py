@@ -6,19 +6,15 @@ from typing import Final
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.measures.metrics import GOODPUT, INDUCED
+from analysis.measures.metrics import INDUCED
 from analysis.plots.rows import dots
 from analysis.plots.style import Palette
 from emulation.model.era import SWITCHES
 from emulation.model.run import DEFAULT_ERA
 
-from ..measures.ablation import ALL
+from ..measures.ablation import ALL, QUANTITIES
 
-LABELS: Final = {
-    INDUCED: "Change of induced latency (ms)",
-    GOODPUT["download"]: "Change of download (Mbit/s)",
-    GOODPUT["upload"]: "Change of upload (Mbit/s)",
-}
+LABELS: Final = {name: f"Change of {what} ({unit})" for name, (what, unit) in QUANTITIES.items()}
 
 
 def switch_effects(effects: pd.DataFrame, palette: Palette, quantities: Sequence[str]) -> Figure:

@@ -6,17 +6,14 @@ from typing import Final
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.measures.metrics import GOODPUT, INDUCED
+from analysis.measures.metrics import INDUCED
 from analysis.plots.rows import dots
 from analysis.plots.style import Palette
 
+from ..measures.ablation import QUANTITIES
 from ..measures.noise import factor
 
-LABELS: Final = {
-    INDUCED: "Induced latency (ms)",
-    GOODPUT["download"]: "Download (Mbit/s)",
-    GOODPUT["upload"]: "Upload (Mbit/s)",
-}
+LABELS: Final = {name: f"{what.capitalize()} ({unit})" for name, (what, unit) in QUANTITIES.items()}
 PAPER: Final = "paper"
 
 
