@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from emulation.captures.places import Place
 from emulation.errors import ConfigError
 from emulation.kinds.probes.base import QUEUE, Where
+from emulation.kinds.traffic.flent import Flent
 from emulation.model.egress import Delay, Delays, Hierarchy, Shaper
 from emulation.model.run import NO_LINK, Run
 from emulation.model.topology import Port
 from emulation.model.tree import Tree
+from emulation.model.units import Duration
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from emulation.captures.counters import Totals
+    from emulation.captures.drops import Rtts, Sent
 
 #: Most packets of all places of a run, by its rates and length. A packet has two records, and the
 #: one that answers it a third.
@@ -106,3 +112,54 @@ def _totals(samples: pd.DataFrame, place: Place) -> list[Totals]:
         totals(cast("list[dict[str, Any]]", group.to_dict("records")))
         for _, group in qdiscs.groupby("time_ns")
     ]
+
+
+def rtts(run: Run) -> Rtts:
+    """Return the round trip of the empty path to each address, as far as the rig tells it."""
+    topology, traffic = run.topology, run.traffic
+    if isinstance(traffic, Flent) and run.base_rtts:
+        return dict(zip(topology.port(traffic.server).ips, run.base_rtts, strict=True))
+    ends = traffic.ends(topology)
+    pairs = topology.pairs or ((ends,) if ends else ())
+    by_address: dict[str, Duration] = {}
+    for pair in pairs:
+        try:
+            rtt = topology.base_rtt(*pair)
+        except ValueError:  # of a tree, which delays some packets
+            continue
+        by_address |= dict.fromkeys((ip for host in pair for ip in topology.port(host).ips), rtt)
+    return by_address
+
+
+def sent(run: Run, path: Path) -> Sent:
+    """Return the IPv4 packets of the table at `path`, and what came from the other side."""
+    from emulation.captures import drops, packets
+
+    table = packets.read(path)
+    answers = packets.answers(path.with_suffix("").with_suffix(".queue"))
+    for name in ("source", "target"):
+        dotted = {number: str(IPv4Address(int(number))) for number in answers[name].unique()}
+        answers = answers.assign(**{name: answers[name].map(dotted)})
+    table = table[table["protocol"] > 0].reset_index(drop=True)
+    left = table["fate"].isin(("sent", "marked"))
+    texts = {name: table[name].astype(str) for name in ("source", "target")}
+    numbers = {name: table[name].astype("int64") for name in ("protocol", "flags")}
+    return drops.of_flows(
+        table.assign(
+            time_ns=table["in_ns"].astype("int64"),
+            left_ns=table["out_ns"].where(left).fillna(-1).astype("int64"),
+            **texts,
+            **numbers,
+        ),
+        answers,
+        rtts(run),
+    )
+
+
+def write_rows(form: Any, rows: Iterable[Any], table: Path) -> None:
+    """Write `rows`, dataclasses of the type `form`, as CSV."""
+    with table.open("w", newline="", encoding="utf-8") as file:
+        names = [field.name for field in fields(form)]
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)

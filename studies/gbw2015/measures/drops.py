@@ -29,7 +29,7 @@ DROPS: Final = recorded.schema(
     },
     rows="kind",
 )
-"""One row per run and kind of packets that the client sent; see captures/drops.py."""
+"""One row per run and kind of packets that the client sent; see emulation/captures/drops.py."""
 
 UPLOAD: Final = "upload, "  # of the kinds of four uploads, before their round trips
 SMALL_PAGE: Final = ("web_small_1up", "web_small_rrul")

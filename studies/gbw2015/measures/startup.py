@@ -36,7 +36,7 @@ STEPS: Final = recorded.schema(
     rows="from_s",
 )
 """One row per run and step of 0.1 s, and one of the second half of the load; see
-captures/startup.py for the columns."""
+emulation/captures/startup.py for the columns."""
 
 INTERVAL_S: Final = 0.1  # CoDel's, on all links (Table 1)
 FEWEST: Final = 10  # drops of a dropping state that a power of time is fitted to

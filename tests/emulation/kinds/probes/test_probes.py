@@ -50,7 +50,7 @@ def test_what_is_written_is_what_is_meant() -> None:
         ("qdisc:0ms", "never ends"),
         ("sockets:client client-r1", "is not a probe of kind 'sockets'"),
         ("capture:1ms:a b", "is not a probe of kind 'capture'"),
-        ("packets:1ms", "is not a probe of kind 'packets'"),
+        ("drops:1ms", "is not a probe of kind 'drops'"),
     ],
 )
 def test_bad_text_is_refused(text: str, what: str) -> None:

@@ -17,7 +17,6 @@ from emulation.kinds.probes import probe, queue, samples
 from emulation.kinds.probes.probe import Probe
 from emulation.model.run import Run
 from emulation.model.units import Duration
-from studies.gbw2015.captures import sent
 from tests.emulation.captures.made import segment
 from tests.emulation.captures.passages import Passage, records, sampled
 
@@ -30,12 +29,6 @@ def run(name: str = "gbw2015/rrul", length: str = "", **chosen: str) -> Run:
     return select(experiment(name), **{"link": "10/1", "qdisc": "codel", **chosen}, **more, seed=1)[
         0
     ]
-
-
-@pytest.fixture(autouse=True)
-def loaded() -> None:
-    """Read the study that brings the probes `drops` and `startup`."""
-    experiment("gbw2015/rrul")
 
 
 @pytest.fixture
@@ -78,7 +71,7 @@ def test_places() -> None:
     assert queue.first_place(over_wifi) == [("client", "client-ap1")]
     flows = run("khademi2013/flows_4", link="10/10", qdisc="codel_5ms")
     probe.check((Probe.parse("drops"),), flows)  # whatever sends
-    assert set(map(str, sent.rtts(flows).values())) == {"100 ms"}
+    assert set(map(str, queue.rtts(flows).values())) == {"100 ms"}
 
 
 def test_a_queue_without_a_target_has_no_start() -> None:

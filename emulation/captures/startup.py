@@ -9,12 +9,11 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
+from emulation.captures.drops import Sent
 from emulation.captures.frames import Ints
 from emulation.model.units import Duration
 
-from .drops import Sent
-
-#: The kinds of packets (`drops.py`) that are the load.
+#: The kinds of packets (`emulation.captures.drops`) that are the load.
 LOADS = ("upload", "flood")
 
 STEP_MS = 100  # CoDel's interval: it drops for the first time when a queue is a step old

@@ -1,4 +1,4 @@
-"""Tests of the probe `drops`: packets of a queue, by kind and fate."""
+"""Tests of emulation.captures.drops: packets of a queue, by kind and fate."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from ipaddress import IPv4Address
 import numpy as np
 import pandas as pd
 
-from emulation.captures import frames
+from emulation.captures import drops, frames
+from emulation.captures.drops import Row, Sent
 from emulation.captures.follow import follow, in_order
 from emulation.model.units import Duration
-from studies.gbw2015.captures import drops
-from studies.gbw2015.captures.drops import Row, Sent
 from tests.emulation.captures.made import ACK, datagram, echo, length, segment
 
 MS = 10**6

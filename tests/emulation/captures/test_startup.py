@@ -1,13 +1,13 @@
-"""Tests of the probe `startup`: packets in steps of time."""
+"""Tests of emulation.captures.startup: packets in steps of time."""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from emulation.captures import startup
+from emulation.captures.drops import Sent
+from emulation.captures.startup import Row
 from emulation.model.units import Duration
-from studies.gbw2015.captures import startup
-from studies.gbw2015.captures.drops import Sent
-from studies.gbw2015.captures.startup import Row
 
 MS = 10**6
 MINUTE = Duration.parse("60 s")

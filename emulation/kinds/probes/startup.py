@@ -1,4 +1,4 @@
-"""The probe `startup`: a queue in steps since the load began (`captures/startup.py`)."""
+"""The packets of a queue, in steps since the load began (`emulation.captures.startup`)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,12 +17,12 @@ AT_HEAD = "codel"
 
 def write(run: Run, place: Place, packets: Path, table: Path) -> None:
     """Write the table."""
-    from ..captures import sent, startup  # pandas takes a second to import
+    from emulation.captures import startup  # pandas takes a second to import
 
     tested = _tested(run, place)
-    at_head = tested.kind == AT_HEAD
-    rows = startup.rows(sent.sent(run, packets), _target(run, tested), at_head, run.length)
-    sent.write_rows(startup.Row, rows, table)
+    sent = queue.sent(run, packets)
+    rows = startup.rows(sent, _target(run, tested), tested.kind == AT_HEAD, run.length)
+    queue.write_rows(startup.Row, rows, table)
 
 
 def _tested(run: Run, place: Where) -> Qdisc:

@@ -1,4 +1,4 @@
-"""The probe `drops`: the packets of a queue, a row per kind of packets (`captures/drops.py`)."""
+"""The packets of a queue, a row per kind of packets (`emulation.captures.drops`)."""
 
 from pathlib import Path
 
@@ -10,10 +10,10 @@ from emulation.model.run import Run
 
 def write(run: Run, place: Place, packets: Path, table: Path) -> None:
     """Write the table."""
-    from ..captures import drops, sent  # pandas takes a second to import
+    from emulation.captures import drops  # pandas takes a second to import
 
-    rows = drops.rows(sent.sent(run, packets), sent.rtts(run))
-    sent.write_rows(drops.Row, rows, table)
+    rows = drops.rows(queue.sent(run, packets), queue.rtts(run))
+    queue.write_rows(drops.Row, rows, table)
 
 
 KIND = ProbeKind(
