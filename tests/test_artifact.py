@@ -41,7 +41,8 @@ def test_reproduce_all_takes_it(words: str) -> None:
 
 def at_smoke_scale(words: str) -> str:
     """The same command with little to do."""
-    words = words.replace("verify 10", "verify 1").replace("claims", "claims --study battling2013")
+    words = re.sub(r"verify \d+", "verify 1", words)
+    words = words.replace("claims", "claims --study battling2013")
     if "reproduce-all" in words and "--figure" not in words and "--setup-only" not in words:
         words += " --figure gbw2015/fig2b"
     return words + " --scale smoke" if words.count("--emulate") > words.count("--scale") else words
