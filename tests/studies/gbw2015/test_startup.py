@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
 from analysis.plots import style
 from analysis.runs import recorded
 from studies.gbw2015.measures import startup
@@ -166,12 +165,6 @@ def test_a_flood_is_drawn_beside_the_law_only() -> None:
     box = note.get_window_extent()
     assert not any(box.count_contains(line.get_transform().transform(line.get_xydata()))
                    for line in beside.lines)  # fmt: skip
-
-
-def test_another_table_is_refused(tmp_path: Path) -> None:
-    runs = recorded_runs(tmp_path, startup.PROBE, run_of([1] * 300).drop(columns="target_ms"))
-    with pytest.raises(DataError, match="not a table of the probe 'startup'"):
-        startup.read_steps(runs)
 
 
 @pytest.mark.parametrize("length_s", [20.0, 600.0])
