@@ -89,7 +89,7 @@ def _entity(name: str, kind: str | list[str], /, **about: Any) -> dict[str, Any]
 
 
 def write(plan: Plan, began: datetime, root: Path = ROOT) -> None:
-    """Write the crate of a run of `plan` that has just ended."""
+    """Write the crate of a run of `plan` that has just ended; say so where that cannot be."""
     pages, runs = plan.pages.resolve(), plan.runs_root.resolve()
     if not pages.is_relative_to(root):
         return
@@ -100,4 +100,7 @@ def write(plan: Plan, began: datetime, root: Path = ROOT) -> None:
         used, made = ["studies/"], [f"{runs.relative_to(root)}/", *made]
     about = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     content = describe(about, used, made, began, datetime.now(UTC))
-    (root / FILE).write_text(json.dumps(content, indent=1) + "\n")
+    try:
+        (root / FILE).write_text(json.dumps(content, indent=1) + "\n")
+    except OSError as error:  # the checkout is an image's
+        print(f"==> this run is not described: {error}", flush=True)

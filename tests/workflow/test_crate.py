@@ -96,3 +96,11 @@ def test_a_flaw_is_seen(place: Path, name: str, key: str, message: str) -> None:
 def test_there_is_none_of_results_elsewhere(place: Path) -> None:
     crate.write(plan(place), BEGAN, place / "data")
     assert not (place / "data" / crate.FILE).exists()
+
+
+def test_a_checkout_that_cannot_be_written_ends_nothing(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / crate.FILE).mkdir()
+    crate.write(plan(place), BEGAN, place)
+    assert "==> this run is not described: [Errno 21]" in capsys.readouterr().out
