@@ -167,7 +167,7 @@ def _today(job: dict[str, Any], kernel_digest: str | None, root: RootFs | None) 
         "tools": {name: root.packages[name] for name in provenance.SPELLED_OUT} if root else None,
         "root": root.digest if root else None,
         "guest": provenance.guest_code_digest(job),
-        "job": provenance.digest(json.dumps(job, sort_keys=True).encode()),
+        "job": provenance.job_digest(job),
     }
 
 

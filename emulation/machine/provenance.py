@@ -45,14 +45,20 @@ def guest_code_digest(job: dict[str, Any]) -> str:
 
 def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: RootFs) -> dict[str, Any]:
     """Return everything that the bytes of the data depend on."""
-    job = job_of(run)
+    return {
+        **of_guest(job_of(run), machine, kernel),
+        "root": {"digest": root.digest, "tools": {n: root.packages[n] for n in SPELLED_OUT}},
+        **({"layers": [layer.about for layer in machine.layers]} if machine.layers else {}),
+    }
+
+
+def of_guest(job: dict[str, Any], machine: vm.Machine, kernel: Kernel) -> dict[str, Any]:
+    """Return what each identity says of a guest: its kernel, modules, code, job and boot."""
     boot = vm.command(machine)[1:]
     return {
         "kernel": {"series": kernel.series, "release": kernel.release, "digest": kernel.identity},
-        "root": {"digest": root.digest, "tools": {n: root.packages[n] for n in SPELLED_OUT}},
         "guest": guest_code_digest(job),
         **({"modules": {m.name: m.digest for m in machine.modules}} if machine.modules else {}),
-        **({"layers": [layer.about for layer in machine.layers]} if machine.layers else {}),
         "job": job_digest(job),
         "boot": {
             "memory_mib": machine.memory_mib,

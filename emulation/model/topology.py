@@ -18,7 +18,7 @@ from emulation.model.tree import Tree
 from emulation.model.units import Duration, Packets, Rate, Size
 
 LONGEST_NAME = 15  # of a node and of an interface (the kernel's IFNAMSIZ)
-_PORT = re.compile(rf"\w[\w.-]{{,{LONGEST_NAME - 1}}}", re.ASCII)
+PORT_NAME = re.compile(rf"\w[\w.-]{{,{LONGEST_NAME - 1}}}", re.ASCII)
 TXQUEUELEN = Packets(100)  # packets, of an interface
 
 #: What may have the queue under test in it.
@@ -475,7 +475,7 @@ def _check_port(port: Port, of_switch: bool) -> None:
     for part in (port, port.egress):
         _check_types(part)
     place = f"{port.node} {port.interface}"
-    if not _PORT.fullmatch(port.interface) or port.interface == "lo":
+    if not PORT_NAME.fullmatch(port.interface) or port.interface == "lo":
         raise ValueError(f"'{port.interface}' is not the name of a port")
     if of_switch != (not port.address):
         raise ValueError(f"{place}: a port has an address unless it is a switch's")

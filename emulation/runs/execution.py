@@ -196,38 +196,22 @@ def execute(
         "command": list(wanted.command),
         **about,
         "virtual_s": ending.virtual_s,
-        "identity": _identity(wanted, job, machine, kernel, root),
+        "identity": {
+            **provenance.of_guest(job, machine, kernel),
+            "root": root.digest,
+            "layers": [layer.about for layer in wanted.layers],
+            "files": {
+                file.path: {"sha256": sha256(file.source), "mode": oct(file.mode)}
+                for file in wanted.files
+            },
+            "rig": None if wanted.rig is None else wanted.rig.id,
+        },
         **({"kernel_tree": kernel.tree} if kernel.tree else {}),
         "warnings": list(warnings),
         "outputs": {name: sha256(target / name) for name in _names(target)},
     }
     (target / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
     return Outcome(target, status, record, ending)
-
-
-def _identity(
-    wanted: Execution, job: dict[str, Any], machine: vm.Machine, kernel: Kernel, root: RootFs
-) -> dict[str, Any]:
-    """Return everything that the bytes of the outcome depend on."""
-    boot = vm.command(machine)[1:]
-    return {
-        "kernel": {"series": kernel.series, "release": kernel.release, "digest": kernel.identity},
-        "root": root.digest,
-        "layers": [layer.about for layer in wanted.layers],
-        "guest": provenance.guest_code_digest(job),
-        **({"modules": {m.name: m.digest for m in machine.modules}} if machine.modules else {}),
-        "files": {
-            file.path: {"sha256": sha256(file.source), "mode": oct(file.mode)}
-            for file in wanted.files
-        },
-        "rig": None if wanted.rig is None else wanted.rig.id,
-        "job": provenance.digest(json.dumps(job, sort_keys=True).encode()),
-        "boot": {
-            "memory_mib": machine.memory_mib,
-            "seed": machine.seed,
-            "digest": provenance.digest("\0".join(boot).encode()),
-        },
-    }
 
 
 def _shell_status(about: dict[str, Any]) -> int:

@@ -17,7 +17,6 @@ from typing import Annotated, Any, TypeVar
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     PlainValidator,
@@ -35,10 +34,8 @@ from emulation.study.source import Path
 FASTEST = Rate(100 * 10**9)  # a faster link is probably a mistake
 ADDRESSES = 16  # of a server: the number of bands of a prio qdisc
 MOST_LISTED = 20  # names in an error; of a longer list, the nearest three
-MOST_FLOWS = 256  # of iperf; each takes a process of the guest
 LEAST_MEMORY = Size(64 * 2**20)  # a little more than a guest needs to boot
 MEMORY = "256 MiB"  # an example
-LEAST_MTU, MOST_MTU = Size(68), Size(1500)  # RFC 791, Ethernet
 
 
 #: What is wrong with a value: (path below it, what, what to do).
@@ -159,13 +156,6 @@ def _bootable(size: Size) -> Size:
     return size
 
 
-def _carried(mtu: Size) -> Size:
-    if not LEAST_MTU <= mtu <= MOST_MTU:
-        todo = f"write {LEAST_MTU} to {MOST_MTU}"
-        raise Flaws(((), f"'{mtu}' is not an MTU of IPv4 over Ethernet", todo))
-    return mtu
-
-
 def _setting(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise Flaws(((), f"{value!r} is not a setting", "write a whole number or text"))
@@ -223,14 +213,12 @@ TestName = Annotated[
     str,
     matching(r"[a-z][a-z0-9_-]*", "the name of a test", "lower-case letters, digits, _ and -"),
 ]
-Setting = Annotated[str, BeforeValidator(_setting)]
 Settings = Annotated[
     tuple[tuple[str, str], ...],
     PlainValidator(_settings),
     WithJsonSchema({"type": "object", "additionalProperties": _SETTING}),
 ]
 Sysctls = Annotated[Settings, AfterValidator(_of_network)]
-Mtu = Annotated[Size, _Read("an MTU", Size, _carried, "1500 B")]
 Bytes = Annotated[Size, _Read("a size", Size, _positive)]
 
 

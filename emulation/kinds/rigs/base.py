@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -21,7 +21,7 @@ from emulation.model.sysctls import CONTROL
 from emulation.model.topology import Link, Port, Topology
 from emulation.model.units import Duration, Rate
 from emulation.model.wifi import Wifi
-from emulation.study.schema import Flaw, Flaws, Section, Settings, Sysctls, unknown
+from emulation.study.schema import Flaw, Flaws, LinkRate, Section, Settings, Sysctls, unknown
 
 
 def _eras(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -77,6 +77,19 @@ MOST_NOISE = 100
 Noise = Annotated[float | None, Field(ge=0, le=MOST_NOISE, allow_inf_nan=False)]
 
 
+def _wifi(value: Any, info: ValidationInfo) -> Wifi:
+    """Return the WiFi link with the name `value` in the file."""
+    if isinstance(value, Wifi):
+        return value
+    defined: dict[str, Wifi] = (info.context or {}).get("wifi", {})
+    if not isinstance(value, str) or value not in defined:
+        raise Flaws(((), *unknown("WiFi link", str(value), defined)))
+    return defined[value]
+
+
+WifiLink = Annotated[Wifi, PlainValidator(_wifi)]
+
+
 class RigSection(Section):
     """A rig of a study file. A kind of rig is a subclass, with its `kind` and its parameters."""
 
@@ -128,6 +141,20 @@ class RigSection(Section):
         return True
 
 
+class BottleneckRig(RigSection):
+    """A rig of one bottleneck, whose link may be WiFi, and of a delay beside it."""
+
+    edge_rate: LinkRate  # of every port but those of the bottleneck
+    split: Literal["symmetric", "forward", "backward"] = "symmetric"
+    noise: Noise = None
+    wifi: WifiLink | None = None
+
+    @property
+    def host_noise(self) -> float | None:
+        """Return the noise of the delays."""
+        return self.noise
+
+
 def halves(rtt: Duration, split: str) -> tuple[Duration, Duration]:
     """Divide a base RTT into the delays there and back.
 
@@ -139,16 +166,3 @@ def halves(rtt: Duration, split: str) -> tuple[Duration, Duration]:
         return Duration(0), rtt
     there = Duration(rtt.nanoseconds // 2)
     return there, Duration(rtt.nanoseconds - there.nanoseconds)
-
-
-def _wifi(value: Any, info: ValidationInfo) -> Wifi:
-    """Return the WiFi link with the name `value` in the file."""
-    if isinstance(value, Wifi):
-        return value
-    defined: dict[str, Wifi] = (info.context or {}).get("wifi", {})
-    if not isinstance(value, str) or value not in defined:
-        raise Flaws(((), *unknown("WiFi link", str(value), defined)))
-    return defined[value]
-
-
-WifiLink = Annotated[Wifi, PlainValidator(_wifi)]

@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from emulation.kinds.rigs.base import Noise, RigSection, WifiLink, halves
+from emulation.kinds.rigs.base import BottleneckRig, halves
 from emulation.model.egress import (
     BURST,
     DELAY_LIMIT,
@@ -35,7 +35,7 @@ from emulation.model.qdisc import Qdisc
 from emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
 from emulation.model.units import Duration, Rate
 from emulation.model.wifi import Wifi, changed, flaws
-from emulation.study.schema import Flaws, LinkRate, Spans
+from emulation.study.schema import Flaws, Spans
 
 NODES = ("client", "router_up", "delay", "router_down", "server")
 ROUTERS = NODES[1:-1]
@@ -43,15 +43,11 @@ ROUTERS = NODES[1:-1]
 ACCESS_POINT = "ap1"
 
 
-class DaisyChain(RigSection):
+class DaisyChain(BottleneckRig):
     """client – router_up – delay – router_down – server."""
 
     kind: Literal["daisy_chain"] = "daisy_chain"
-    edge_rate: LinkRate  # of every port but those of the bottleneck
     base_rtt: Spans
-    split: Literal["symmetric", "forward", "backward"] = "symmetric"
-    noise: Noise = None
-    wifi: WifiLink | None = None
     air: Mapping[Literal["access_point", "station"], dict[str, Any]] = Field(default_factory=dict)
 
     @field_validator("wifi")
@@ -85,11 +81,6 @@ class DaisyChain(RigSection):
             return self.wifi
         access_point, station = changed(self.wifi, self.air)
         return Wifi(self.wifi.name, access_point, (station,))
-
-    @property
-    def host_noise(self) -> float | None:
-        """Return the noise of the delays."""
-        return self.noise
 
     @property
     def base_rtts(self) -> tuple[Duration, ...]:

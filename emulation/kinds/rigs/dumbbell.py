@@ -19,13 +19,13 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from emulation.kinds.rigs.base import Noise, RigSection, WifiLink, halves
+from emulation.kinds.rigs.base import BottleneckRig, halves
 from emulation.model.egress import DELAY_LIMIT, SHAPER_LIMIT, Delay, Hierarchy, Radio, Shaper
 from emulation.model.qdisc import Qdisc
 from emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
 from emulation.model.units import Duration, Packets, Rate, Size
 from emulation.model.wifi import Wifi
-from emulation.study.schema import Flaws, LinkRate, Span
+from emulation.study.schema import Flaws, Span
 
 MOST_PAIRS = 128  # as many hosts as are measured
 PAIRS = 4  # Sec. 4.1.1: senders, and as many receivers
@@ -37,16 +37,12 @@ ROUTERS = ("aqm", "delay")
 STATION_QDISC = Qdisc("pfifo_fast", "pfifo_fast", (), Packets(1000))
 
 
-class Dumbbell(RigSection):
+class Dumbbell(BottleneckRig):
     """Senders – switch – aqm – delay – switch – receivers."""
 
     kind: Literal["dumbbell"] = "dumbbell"
-    edge_rate: LinkRate  # of every port but those of the bottleneck
     base_rtt: Span
     pairs: int = Field(default=PAIRS, ge=1, le=MOST_PAIRS, strict=True)
-    split: Literal["symmetric", "forward", "backward"] = "symmetric"
-    noise: Noise = None
-    wifi: WifiLink | None = None
 
     @model_validator(mode="after")
     def _one_station_per_receiver(self) -> Self:
@@ -55,11 +51,6 @@ class Dumbbell(RigSection):
             what += f", a dumbbell has {self.pairs} receivers"
             raise Flaws((("wifi",), what, f"write {self.pairs}"))
         return self
-
-    @property
-    def host_noise(self) -> float | None:
-        """Return the noise of the delays."""
-        return self.noise
 
     @property
     def base_rtts(self) -> tuple[Duration, ...]:

@@ -29,7 +29,6 @@ an earlier port joined crosses it as one superpacket, which a queue counts as on
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self
 
@@ -49,15 +48,12 @@ from emulation.model.egress import (
     Shaper,
 )
 from emulation.model.qdisc import Qdisc
-from emulation.model.topology import Link, Node, Port, Topology, Wire
+from emulation.model.topology import LONGEST_NAME, PORT_NAME, Link, Node, Port, Topology, Wire
 from emulation.model.tree import LEAST_BURST
 from emulation.model.units import Rate
 from emulation.study.schema import Bytes, Flaws, LinkRate, Section, Span, Sysctls, unknown
 
-MOST_SUBNETS, MOST_HOSTS = 254, 250  # of 10.0.0.0/16, and of each
-LONGEST_NAME = 15  # of an interface (the kernel's IFNAMSIZ)
-
-_PORT = re.compile(rf"\w[\w.-]{{,{LONGEST_NAME - 1}}}", re.ASCII)
+MOST_SUBNETS = 254  # of 10.0.0.0/16
 
 
 class EgressSection(Section):
@@ -190,7 +186,7 @@ class Nodes(RigSection):
                 yield ("links", number), f"leads from '{link.to}' to itself", "name two nodes"
                 continue
             for port in zip((link.from_, link.to), _interfaces(link), strict=True):
-                if not _PORT.fullmatch(port[1]) or port[1] == "lo":
+                if not PORT_NAME.fullmatch(port[1]) or port[1] == "lo":
                     todo = (
                         f"write 'ports: [a, b]' with up to {LONGEST_NAME} letters, digits, _ and -"
                     )

@@ -27,7 +27,7 @@ from pydantic import Field
 from emulation.kinds.rigs.base import RigSection
 from emulation.kinds.traffic.base import TrafficSection
 from emulation.model.topology import Topology
-from emulation.study.schema import MOST_FLOWS, Flaws, Span
+from emulation.study.schema import Flaws, Span
 
 if TYPE_CHECKING:
     from emulation.model.run import Run
@@ -39,6 +39,8 @@ GUEST = tuple(
 )
 #: The table of packets, and the counts made from it.
 TABLE, COUNTS = "run.packets.parquet", "packets.json"
+
+MOST_FLOWS = 256  # each takes a process of the guest
 
 
 class Iperf(TrafficSection):
