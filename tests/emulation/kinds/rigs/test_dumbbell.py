@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulation.config.catalogue import experiment
 from emulation.kinds.rigs.dumbbell import Dumbbell
 from emulation.machine import guestcode
 from emulation.model.egress import Hierarchy
@@ -57,6 +58,7 @@ def test_what_is_observed_is_before_and_behind_the_queue_and_at_all_hosts() -> N
 
 
 def test_a_guest_gets_the_modules_of_its_switches_and_its_tool_only() -> None:
+    experiment("khademi2013/flows_4")  # whose study brings the tool
     job = {"nodes": [{"switches": True}], "traffic": {"tool": "iperf", "servers": []}}
     names = set(guestcode.files(job))
     assert {"switch.py", "iperf.py", "iperf_frames.py"} < names
