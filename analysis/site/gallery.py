@@ -19,7 +19,7 @@ from analysis.runs.settings import Setting, in_headers
 from analysis.site import pages
 from analysis.site.execute import NOTEBOOK, PAGE
 from analysis.site.notebookpage import data_root
-from analysis.site.outputs import FIGURE, SUMMARY, TABLE, Summary, read_summary
+from analysis.site.outputs import FIGURE, SERIES, SUMMARY, TABLE, Summary, read_summary
 from analysis.site.points import points
 from analysis.site.sentence import sentence
 from analysis.site.tables import HEADERS, MISSES, texts
@@ -43,7 +43,8 @@ class Shown:
     has_page: bool
     size: tuple[int, int] | None = (760, 500)  # of the image in pixels; None for a table
     sentence: str = ""  # what it shows, computed from its table
-    points: dict[str, Any] | None = None  # of its table, that are drawn in the page
+    points: dict[str, Any] | None = None  # of its table or curves, that are drawn in the page
+    series: bool = False  # whether it has curves
     claims: Sequence[Claim] = ()  # that belong to it, on its page
     notes: Sequence[str] = ()  # on its runs
 
@@ -165,6 +166,7 @@ def collect(results: Path) -> list[Shown]:
         if summary.paper not in known and _gone(path.with_name(NOTEBOOK), of):
             continue
         values = _table(path.with_name(TABLE))
+        series = path.with_name(SERIES)
         table = texts(values)
         figures.append(
             Shown(
@@ -175,7 +177,8 @@ def collect(results: Path) -> list[Shown]:
                 has_page=path.with_name(PAGE).is_file(),
                 size=image_size(path.with_name(f"{FIGURE}.svg")) if summary.files else None,
                 sentence=sentence(values),
-                points=points(values),
+                series=series.is_file(),
+                points=points(_table(series) if series.is_file() else values),
             )
         )
     if not figures:

@@ -20,7 +20,15 @@ VALUES: Final = ("ours", "mean", "effect")
 #: Columns that name a quantity, with its unit.
 QUANTITY: Final = ("quantity", "metric", "direction", "unit")
 #: What an interval is of that does not say: the first of these.
-INTERVAL_OF: Final = (*VALUES, "mean_ms", "normalised", "jain_index", "mean error", "Dropped (%)")
+INTERVAL_OF: Final = (
+    *VALUES,
+    "rtt_ms",
+    "mean_ms",
+    "normalised",
+    "jain_index",
+    "mean error",
+    "Dropped (%)",
+)
 BOUNDS: Final = (("ci_low", "ci_high"), ("ci_low_ms", "ci_high_ms"), ("low", "high"))
 #: Numbers that are parameters of a run.
 PARAMETERS: Final = ("x", "time_s", "flows", "stations", "base_rtt_ms", "flows_per_sender",

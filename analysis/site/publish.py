@@ -23,7 +23,7 @@ from analysis.site import pages
 #: What of the results is served.
 SERVED: Final = (
     "*.html", "*/*.html", "*/*/*.html", "*/*/*.svg", "*/*/*.png", "*/*/*.pdf",
-    "*/*/table.csv", "verdicts.json",
+    "*/*/table.csv", "*/*/series.csv", "verdicts.json",
 )  # fmt: skip
 LEFT_OUT: Final = ("logs", "measured", "setup")
 _LINK: Final = re.compile(r'<a href="([^"#?:]+)((?:[#?][^"]*)?)"([^>]*)>(.*?)</a>', re.DOTALL)

@@ -4,6 +4,7 @@ const {quantities, names, points} = JSON.parse(document.getElementById("points")
 const section = document.getElementById("draw"), form = section.querySelector("form");
 const place = section.querySelector(".plot"), told = section.querySelector("output");
 const AROUND = 0.37;      // of the distance of two ticks, what points beside each other take
+const MANY = 60;          // places along the axis, of which no point is marked any more
 const NEAR = 40;          // pixels from the pointer
 const dashes = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -12,9 +13,9 @@ const text = (number) => Number(number.toPrecision(4)).toString();
 let plot;
 
 function chosen() {
-  const on = names.map((_, i) => new Set([...form.querySelectorAll(`[name=n${i}]:checked`)].map((one) => +one.value)));
+  const off = names.map((_, i) => new Set([...form.querySelectorAll(`[name=n${i}]:not(:checked)`)].map((one) => +one.value)));
   const quantity = form.elements.quantity.selectedIndex;
-  return points.filter((one) => one[0] === quantity && on.every((of, i) => of.has(one[i + 1])));
+  return points.filter((one) => one[0] === quantity && off.every((of, i) => !of.has(one[i + 1])));
 }
 
 function draw() {
@@ -41,13 +42,14 @@ function draw() {
   const placed = lines.map(([key, of], k) => of.map((one) => {
     const name = names[along].values[one[along + 1]], [value, low, high] = one.slice(-3);
     const beside = side > 1 ? AROUND * ((2 * k + 1) / side - 1) : 0;
-    ends.push(...[value, low, high].filter((end) => end !== null && (!log || end > 0)));
+    ends.push(...(of.length > MANY ? [value] : [value, low, high]).filter((end) => end !== null && (!log || end > 0)));
     return {x: scale ? +name : ticks.indexOf(name) + beside, value, low, high, said: `${key ? key + ", " : ""}${name}`};
   }).sort((a, b) => a.x - b.x));
   const xs = [...new Set(placed.flat().map((one) => one.x))].sort((a, b) => a - b);
   const data = [xs, ...placed.map((of) => xs.map((x) => of.find((one) => one.x === x)?.value ?? null))];
+  const dense = xs.length > MANY;
   const [least, most] = [Math.min(...ends), Math.max(...ends)];
-  const range = log ? [least / 1.3, most * 1.3] : [Math.min(0, 1.05 * least), Math.max(0, 1.05 * most) || 1];
+  const range = log ? [least / 1.3, most * 1.3] : [shown.every((one) => one.at(-3) >= 0) ? 0 : 1.05 * least, Math.max(0, 1.05 * most) || 1];
   const ink = css("--ink"), grid = {stroke: css("--line"), width: 1};
   const turned = !scale && ticks.join("").length * 8 > place.clientWidth - 100;
   const wide = Math.max(0, ...ticks.map((tick) => tick.length));
@@ -71,21 +73,25 @@ function draw() {
     series: [{}, ...lines.map(([key], k) => ({
       label: key || quantities[form.elements.quantity.selectedIndex], stroke: looks[k].color, width: 1.5,
       dash: dashes[looks[k].nth % dashes.length], spanGaps: true, ...(scale ? {} : {paths: () => null}),
-      points: {show: true, size: 9, width: 1.5, fill: looks[k].nth ? css("--page") : looks[k].color},
+      points: {show: !dense, size: 9, width: 1.5, fill: looks[k].nth ? css("--page") : looks[k].color},
     }))],
     hooks: {
       drawSeries: [(u, k) => {
+        u.ctx.save();
+        u.ctx.strokeStyle = looks[k - 1].color;
         for (const one of u.series[k].show ? placed[k - 1] : []) {
           if (one.low === null) continue;
-          const x = u.valToPos(one.x, "x", true), floor = log ? range[0] : -Infinity;
-          u.ctx.strokeStyle = looks[k - 1].color;
-          u.ctx.lineWidth = 1.5 * devicePixelRatio;
+          const x = u.valToPos(one.x, "x", true);
+          const [from, to] = [one.low, one.high].map((end) => Math.min(range[1], Math.max(range[0], end)));
+          u.ctx.lineWidth = (dense ? 3 : 1.5) * devicePixelRatio;
+          u.ctx.globalAlpha = dense ? 0.15 : 1;
           u.ctx.setLineDash([]);
           u.ctx.beginPath();
-          u.ctx.moveTo(x, u.valToPos(Math.max(one.low, floor), "y", true));
-          u.ctx.lineTo(x, u.valToPos(one.high, "y", true));
+          u.ctx.moveTo(x, u.valToPos(from, "y", true));
+          u.ctx.lineTo(x, u.valToPos(to, "y", true));
           u.ctx.stroke();
         }
+        u.ctx.restore();
       }],
       setCursor: [(u) => {
         let best = null, reach = NEAR;

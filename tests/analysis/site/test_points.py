@@ -1,8 +1,12 @@
 """Points of a table, as a figure's page draws them."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
+from analysis.site.gallery import collect
+from analysis.site.outputs import Source, publish
 from analysis.site.points import points
 
 
@@ -39,6 +43,26 @@ def test_a_column_of_numbers_is_a_quantity_and_a_parameter_is_along_the_axis() -
     assert [name["label"] for name in drawn["names"]] == ["Base round trip (ms)"]
     assert [1, 0, 1.25, 1.0, 1.5] in drawn["points"]
     assert [1, 1, 3.0, None, None] in drawn["points"]
+
+
+def test_curves_are_drawn_in_place_of_the_table(tmp_path: Path) -> None:
+    curves = pd.DataFrame(
+        {"era": "modern", "qdisc": ["codel", "pie", "codel"], "time_s": [0.0, 0.0, 0.2],
+         "rtt_ms": [50, 51, 80.123456], "ci_low_ms": [49, None, 70], "ci_high_ms": [51, None, 90]}
+    )  # fmt: skip
+    publish(
+        None, pd.DataFrame({"qdisc": ["codel"], "mean": [80.0]}), Source("gbw2015"),
+        figure="7b", title="T", caption="C", output=str(tmp_path / "gbw2015/fig7b"), series=curves,
+    )  # fmt: skip
+    (shown,) = collect(tmp_path)
+    assert shown.series
+    assert shown.points
+    assert shown.points["quantities"] == ["RTT (ms)"]
+    assert [name["label"] for name in shown.points["names"]] == ["Qdisc", "Time (s)"]
+    assert shown.points["along"] == 1
+    assert shown.points["points"] == [
+        [0, 1, 0, 50.0, 49.0, 51.0], [0, 0, 0, 51.0, None, None], [0, 1, 1, 80.123, 70.0, 90.0]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
