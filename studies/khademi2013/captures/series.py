@@ -71,7 +71,7 @@ def content(
             name: {"UNITS": "Mbits/s", "RUNNER": "iperf", "STARTED": float(started.loc[index])}
             for index, name in enumerate(series)
         },
-        decimals=flent.DECIMALS,
+        decimals=DECIMALS,
         T0=began,
         TIME=began,
         HOST=other,

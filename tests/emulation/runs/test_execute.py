@@ -33,7 +33,7 @@ def guest(run: Run, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         told.boots += 1
         out = folder / "job/out"
         out.mkdir(parents=True)
-        left = ["data.flent.gz", "kernel.log", *(["probe.sockets.parquet"] if more[3] else [])]
+        left = ["data.flent.gz", "kernel.log", *(["probe.sockets.parquet"] if more[2] else [])]
         for name in left:
             (out / name).write_text(told.says)
         (out / "qdiscs.json").write_text("{}")
