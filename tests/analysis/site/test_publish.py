@@ -35,7 +35,7 @@ def test_no_link_leaves_the_site_and_no_folder_is_named(
     site = tmp_path / "site"
     assert publish.main([str(site), "--results", str(results), "--data", str(data)]) == 0
     assert {path.suffix for path in site.rglob("*") if path.is_file()} == {
-        ".html", ".svg", ".png", ".csv", ".json",
+        ".html", ".svg", ".png", ".pdf", ".csv", ".json",
     }  # fmt: skip
     assert links_out(site) == []
     for page in site.rglob("*.html"):
