@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, workflow.basedir)
 
-from workflow.plan import PRODUCTS, claims_code, make_plan, measures_code, report_code, statements
+from workflow.plan import PRODUCTS, make_plan, pages_code
 
 
 configfile: "workflow/config.yaml"

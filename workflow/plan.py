@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import DataError
-from analysis.measures.registry import Measure, registry_of
 from analysis.runs import study
 from analysis.runs.dataset import RunFile, cells_of, index_of
 from analysis.site.figurefile import Cell, FigureFile, check_values, read_figure
@@ -25,19 +24,15 @@ from emulation.runs.index import indexes
 from emulation.study import studies
 from emulation.study.schema import unknown
 
-#: Where the shipped studies are.
-STUDIES = Path("studies")
-
-#: What draws a figure beside its notebook, and what makes the pages of claims and results.
+#: What draws a figure beside its notebook.
 EXECUTE = Path("analysis/site/execute.py")
-CLAIMS = Path("analysis/site/claims.py")
-MEASURES = Path("analysis/measures/__main__.py")
-REPORT = Path("analysis/site/report.py")
 
-#: Modules that read a file of the study.
-CATALOGUE = Path("emulation/config/catalogue.py")
-STATEMENTS = Path("analysis/runs/statement.py")
-AXES = Path("analysis/runs/axes.py")
+#: Modules that read a file of the study, and its name.
+READ = {
+    Path("emulation/config/catalogue.py"): studies.FILE,
+    Path("analysis/runs/statement.py"): "claims.csv",
+    Path("analysis/runs/axes.py"): "axes.csv",
+}
 
 #: Characters of a text that may name a file; captions and notes are longer.
 LONGEST_NAME = 100
@@ -327,8 +322,7 @@ class Plan:
         # The parameter file, which it reads, is there as a file.
         code += closure([EXECUTE], without=["analysis.site.figurefile"])
         code += [TEMPLATES / name for name in NOTEBOOK_TEMPLATES]
-        reads = {CATALOGUE: studies.FILE, STATEMENTS: "claims.csv", AXES: "axes.csv"}
-        paths = [figure.study / name for module, name in reads.items() if module in code]
+        paths = [figure.study / name for module, name in READ.items() if module in code]
         code += [path for path in paths if path.is_file()]
         tables = [
             folder / value
@@ -368,56 +362,19 @@ def _content(folder: Path) -> str:
     return digest(states(folder))[:DIGITS]
 
 
-def _measure_code(folder: Path, measure: Measure) -> list[Path]:
-    """Return the files of a measure; those of the repository as they are named from there."""
-    files = measure.files(folder)
-    return [path.relative_to(ROOT) if path.is_relative_to(ROOT) else path for path in files]
-
-
-def _statements_of(folder: Path) -> list[Path]:
-    """Return what a study says beside its rules: statements, axes and experiments."""
-    names = ("claims.csv", "axes.csv", studies.FILE)
-    return [folder / name for name in names if (folder / name).is_file()]
-
-
 def _folders() -> list[Path]:
     """Return the folders of all studies; those of the repository as they are named from there."""
-    added = [folder for folder in studies.known().values() if folder.parent != studies.SHIPPED]
-    shipped = sorted(
-        path for path in STUDIES.glob("*/") if _statements_of(path) or (path / "figures").is_dir()
-    )
-    return [*shipped, *added]
+    folders = studies.known().values()
+    return [path.relative_to(ROOT) if path.is_relative_to(ROOT) else path for path in folders]
 
 
-def statements() -> list[Path]:
-    """Return the statements of all studies, and the rules that say what they mean."""
-    return [
-        path
-        for folder in _folders()
-        for path in (*_statements_of(folder), *own_code(folder, "claims"))
-    ]
-
-
-def measures_code() -> list[Path]:
-    """Return what runs are measured by, and what studies say of their experiments."""
-    kinds = {
-        path
-        for folder in _folders()
-        for measure in registry_of(_study(folder)).measures.values()
-        for path in _measure_code(folder, measure)
-    }
-    files = (path for folder in _folders() for path in _statements_of(folder))
-    return sorted({*closure([MEASURES, *kinds]), *(p for p in files if p.name != "claims.csv")})
-
-
-def claims_code() -> list[Path]:
-    """Return what the page of the claims is made by, but for the studies' own."""
-    return sorted({*closure([CLAIMS]), *TEMPLATES.glob("*")})
-
-
-def report_code() -> list[Path]:
-    """Return what the other pages are made by."""
-    return sorted({*closure([REPORT]), *TEMPLATES.glob("*")})
+def pages_code() -> list[Path]:
+    """Return what measures, claims and pages are made of: all of the analysis, as what has been
+    measured and assessed is remembered, and what studies say beside their figures."""
+    named = (folder / name for folder in _folders() for name in READ.values())
+    own = [path for folder in _folders() for path in own_code(folder, "claims", "measures")]
+    code = closure([*Path("analysis").rglob("*.py"), *own])
+    return sorted({*code, *TEMPLATES.glob("*"), *(path for path in named if path.is_file())})
 
 
 def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[FigureFile]:

@@ -58,7 +58,6 @@ class Work:
     total: dict[str, int] = field(default_factory=dict)  # steps by rule
     done: dict[str, int] = field(default_factory=dict)
     steps: dict[int, tuple[str, str]] = field(default_factory=dict)  # rule and name by job
-    reasons: dict[int, str] = field(default_factory=dict)  # of those jobs
     failures: list[str] = field(default_factory=list)
     logs: list[str] = field(default_factory=list)  # what steps that failed have written
     errors: list[str] = field(default_factory=list)  # what Snakemake said went wrong
@@ -73,7 +72,6 @@ class Work:
                 job = about["jobid"]
                 name = next(iter((about["wildcards"] or {}).values()), "")
                 self.steps[job] = (about["rule_name"], str(name))
-                self.reasons[job] = about["reason"]
             case LogEvent.JOB_ERROR:
                 title = self.title(about["jobid"]) or about["rule_name"]
                 if title not in self.failures:

@@ -2,7 +2,7 @@
 
 The arguments are the name of a profile and Snakemake's. `workflow.progress` shows how far it is;
 this module chooses what the profile cannot know, and says at the end what failed, or for a dry run
-what would be done and why.
+what would be done.
 """
 
 from __future__ import annotations
@@ -49,14 +49,8 @@ SELDOM = "1000000/1h"
 #: What the largest step asks for (workflow/rules); it has to fit.
 LARGEST_STEP_MB = 1000
 
-#: How many reasons a dry run gives.
-MOST_LINES = 12
-
 #: How many figures it names at once.
 MOST_NAMED = 4
-
-#: In place of Snakemake's words for runs that came, changed or went: they are parameters of a step.
-OPTIONS = "Runs or options have changed"
 
 
 def runs_to_do(plan: Plan, work: Work) -> list[str]:
@@ -71,25 +65,6 @@ def runs_to_do(plan: Plan, work: Work) -> list[str]:
         "core"
         for name, costs in sorted(seconds.items())
     ]
-
-
-def what_changed(work: Work) -> list[str]:
-    """Return why figures that have been drawn are drawn again: a line per reason of Snakemake's."""
-    names: dict[str, list[str]] = {}
-    for job, reason in work.reasons.items():
-        rule, name = work.steps[job]
-        if rule == "figure" and "Missing output files" not in reason:
-            for part in reason.split("; "):
-                cause, _, files = part.partition(": ")
-                whole = cause if not cause.startswith("Updated") else f"{cause}: {files}"
-                names.setdefault(OPTIONS if cause.startswith("Params") else whole, []).append(name)
-    lines = [
-        f"{reason}: {', '.join(figures[:MOST_NAMED])}"
-        + (f" and {len(figures) - MOST_NAMED} more" if len(figures) > MOST_NAMED else "")
-        for reason, figures in sorted(names.items(), key=lambda pair: (-len(pair[1]), pair[0]))
-    ]
-    rest = len(lines) - MOST_LINES
-    return [*lines[:MOST_LINES], *([f"and {rest} more reasons"] if rest > 0 else [])]
 
 
 def plan_of(settings: list[str]) -> Plan:
@@ -265,7 +240,7 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
             names = {name for rule, name in work.steps.values() if rule == "run"}
             work.total["run"] = sum(len(plan.steps[name]) for name in names)
         print(work.summary() or "nothing to do" if not status else "\n".join(work.messages))
-        for line in [*runs_to_do(plan, work), *what_changed(work)]:
+        for line in runs_to_do(plan, work):
             print(f"    {line}")
         print_left_out(plan)
         print_stale(plan)

@@ -1,6 +1,9 @@
 # What all runs measured, the page of the claims, and the pages that show all figures and what ran.
 
 
+CODE = pages_code()
+
+
 # A function, since Snakemake would hash a list of thousands once for each file in it.
 def provenances(wildcards):
     return PLAN.provenances()
@@ -9,7 +12,7 @@ def provenances(wildcards):
 rule measured:
     input:
         runs=provenances,
-        code=measures_code(),
+        code=CODE,
     output:
         directory(PLAN.pages / "measured"),
     log:
@@ -26,8 +29,7 @@ rule measured:
 rule claims:
     input:
         measured=rules.measured.output,
-        statements=statements(),
-        code=claims_code(),
+        code=CODE,
     output:
         PLAN.pages / "claims.html",
         PLAN.pages / "verdicts.json",
@@ -47,7 +49,7 @@ rule report:
         figures=[PLAN.pages / name / product for name in PLAN.figures for product in PRODUCTS],
         claims=rules.claims.output if PLAN.settles else [],
         runs=provenances,
-        code=report_code(),
+        code=CODE,
     output:
         touch(PLAN.pages / ".report"),  # index.html grows while figures are drawn
     log:
