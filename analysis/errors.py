@@ -1,13 +1,12 @@
-"""The one exception that `analysis` raises on purpose, and what it says of others."""
+"""The exception that `analysis` raises, and what it says of others."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, TypeGuard
 
 import pandas as pd
 
-from emulation.errors import ConfigError, DamagedData
+from emulation.errors import EmulationError
 from emulation.study.schema import unknown
 
 #: Options that are one or several, or given by experiment, whatever kind their default is of.
@@ -18,24 +17,16 @@ KINDS: Final = {
 }
 
 
-class DataError(Exception):
-    """Data that cannot be used: the message names the file, what is wrong and what to do."""
+class DataError(EmulationError):
+    """Data that cannot be used: the message names the file, what is wrong and what to do.
+
+    Others of the emulation's errors are raised as they are, `DamagedData` of a file for instance.
+    """
 
     @classmethod
     def of(cls, where: object, wrong: str, remedy: str) -> "DataError":
         """`where` is a file or folder; `wrong` and `remedy` are clauses without a full stop."""
-        return cls(f"{where}: {wrong}. {remedy}.")
-
-
-@contextmanager
-def as_data_error() -> Iterator[None]:
-    """Inside, ConfigError and DamagedData become DataError."""
-    try:
-        yield
-    except ConfigError as error:
-        raise DataError(str(error)) from error
-    except DamagedData as error:
-        raise DataError.of(error.where, error.what, error.todo.capitalize()) from error
+        return cls(f"{wrong}. {remedy}.", str(where))
 
 
 class OnlyMeasures(DataError):

@@ -25,16 +25,16 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError, as_data_error
+from analysis.errors import DataError
 from analysis.measures import measured, metrics, probed
 from analysis.measures.metrics import INDUCED
 from analysis.runs import dataset, reports
 from analysis.runs.dataset import Dataset
-from analysis.runs.files import read_json, read_rows
 from analysis.runs.flentfile import TCP_KINDS
 from analysis.runs.study import StudyFolder, study_at
 from emulation import datafile, kernel
 from emulation.config import catalogue
+from emulation.datafile import read_json, read_rows
 from emulation.errors import ConfigError
 from emulation.kinds.probes import probe
 from emulation.kinds.probes.probe import Probe
@@ -184,8 +184,7 @@ class Chosen(Sequence[Run]):
     @property
     def _twins(self) -> dict[str, int]:
         records = {self._record(run): run for run in self.all}
-        with as_data_error():
-            found = datafile.twins((run.cell, run.seed, record) for record, run in records.items())
+        found = datafile.twins((run.cell, run.seed, record) for record, run in records.items())
         return {records[record].id: seed for record, seed in found.items()}
 
     def _reported(self) -> pd.DataFrame:

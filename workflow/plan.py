@@ -8,7 +8,6 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from analysis.errors import DataError
 from analysis.runs import study
 from analysis.runs.dataset import RunFile, cells_of, index_of
 from analysis.site.figurefile import Cell, FigureFile, check_values, read_figure
@@ -382,7 +381,7 @@ def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[Fi
 
     A name may lack what tells parts of a figure apart: `mine/fig3` means fig3a to fig3f; its
     study may be one in the working directory, as `emulate run` has it. Raises
-    `ConfigError` for an unknown name and for a figure's file that cannot be used.
+    `ConfigError` for an unknown name, `DataError` for a figure's file that cannot be used.
     """
     chosen = [studies.add(name).name for name in of]
     for folder in dict.fromkeys(Path(name).parent for name in figures):
@@ -400,10 +399,7 @@ def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[Fi
             todo = "put files as studies/mine/figures/*.yaml there"
             raise ConfigError(f"no figure of the study '{name}'", f"{name}/figures", todo)
         wanted += [] if any(figure in wanted for figure in of_study) else of_study
-    try:
-        return [read_figure(by_name[name]) for name in dict.fromkeys(wanted or by_name)]
-    except DataError as error:
-        raise ConfigError(str(error).rstrip(".")) from error
+    return [read_figure(by_name[name]) for name in dict.fromkeys(wanted or by_name)]
 
 
 def _states(of: Iterable[str]) -> bool:
@@ -448,11 +444,8 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
         thin=thin,
         without=frozenset(config["without"]),
     )
-    try:
-        for figure in figures:
-            check_values(figure, everything.root_of(figure))
-    except DataError as error:
-        raise ConfigError(str(error).rstrip(".")) from error
+    for figure in figures:
+        check_values(figure, everything.root_of(figure))
     drawn = {
         name: figure for name, figure in everything.figures.items() if everything.data_files(figure)
     }

@@ -31,6 +31,7 @@ from typing import Any, Final
 from analysis.errors import DataError
 from analysis.site import verdicts
 from analysis.site.gallery import Shown, agreement, collect
+from emulation.errors import EmulationError
 from emulation.model.run import DEFAULT_ERA
 
 PAGES: Final = ("docs/*.md", "studies/*/*.md", "studies/*/log/*.md")
@@ -392,7 +393,7 @@ def main(arguments: list[str] | None = None) -> int:
                     print(f"{path}: another than the results make it")
                 else:
                     path.write_text(text, encoding="utf-8")
-    except (DataError, FileNotFoundError) as error:
+    except (EmulationError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return int(options.check and differs)

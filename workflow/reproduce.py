@@ -124,10 +124,9 @@ def print_left_out(plan: Plan) -> None:
 def show_figures(plan: Plan, failed: list[str]) -> None:
     """Write the page of the figures that have been drawn, with the runs that `failed`; the last
     step of the graph does that where it is reached."""
-    from analysis.errors import DataError
     from analysis.site import report
 
-    with suppress(DataError, OSError):
+    with suppress(EmulationError, OSError):
         report.grow(plan.pages, failed)
 
 

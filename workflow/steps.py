@@ -25,6 +25,8 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
+from emulation.errors import EmulationError
+
 #: The variable of the environment that has the address of who serves.
 ADDRESS = "QDISC_LAB_STEPS"
 
@@ -148,14 +150,13 @@ def _kernel(options: list[str], folder: str, environment: dict[str, str]) -> Non
 
 def _figure(options: list[str]) -> int:
     """Draw a figure, and show it on the page that grows."""
-    from analysis.errors import DataError
     from analysis.site import execute, pages, report
 
     given = execute.parse(options)
     status = execute.draw(given, KERNELS if ADDRESS in os.environ else None)
     index = given.results / pages.INDEX
     if not status and not _was_written(index):
-        with suppress(DataError, FileNotFoundError):  # of a figure that is being drawn
+        with suppress(EmulationError, FileNotFoundError):  # of a figure that is being drawn
             report.grow(given.results)
     return status
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from analysis.claims.check import Check, Condition, Every, Lacking, Quantity, Same, Some
 from analysis.claims.explanation import Variation
 from analysis.claims.verdict import Rule
-from analysis.errors import DataError, as_data_error
+from analysis.errors import DataError
 from analysis.measures.registry import registry_of
 from analysis.runs.statement import Claim
 from analysis.runs.study import StudyFolder
@@ -61,7 +61,7 @@ def _making(
     """Return a rule that makes a condition of what its claim prints; the condition is checked."""
 
     def make(of: Claim) -> Condition:
-        with as_data_error(), code.blamed(study.folder, f"RULES[{claim!r}] fails: ", path):
+        with code.blamed(study.folder, f"RULES[{claim!r}] fails: ", path):
             made = rule(of)
         return _checked(study, path, claim, made)
 

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import ipywidgets as widgets
 
-from analysis.errors import DataError
 from analysis.live import readings, reference
 from analysis.plots import style
 from analysis.runs.settings import linux_of
@@ -112,7 +111,7 @@ class Explorer:
             self._choice = self.choice()
             run = self._choice.run()
             self._look_up()
-        except (EmulationError, UnitError, DataError) as error:
+        except (EmulationError, UnitError) as error:
             self._fail(error)
             return False
         self.start.disabled, self.cancel.disabled = True, False

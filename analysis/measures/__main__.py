@@ -10,9 +10,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from analysis.errors import DataError
 from analysis.measures.table import NOTHING, SAME_AS, measure_study
 from analysis.runs import study
+from emulation.errors import EmulationError
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
             for experiment, rows in table.groupby("experiment"):
                 folder.mkdir(parents=True, exist_ok=True)
                 rows.to_parquet(folder / f"{experiment}.parquet", index=False)
-    except DataError as error:
+    except EmulationError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

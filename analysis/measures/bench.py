@@ -17,8 +17,8 @@ from analysis.errors import DataError
 from analysis.measures.fairness import jain
 from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import RunFile, read_record
-from analysis.runs.files import read_json
 from analysis.runs.flentfile import RERUN, TCP_KINDS, FlentFile, Floats, read_flent
+from emulation.datafile import read_json
 
 BEFORE_S: Final = (0.0, 4.5)
 #: Length of the load in s -> its seconds that most numbers are about.

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.errors import DataError, as_data_error
+from analysis.errors import DataError
 from analysis.measures import metrics
 from analysis.runs.dataset import RunFile, read_record, run_at
 from analysis.runs.files import read_csv
@@ -179,8 +179,7 @@ def _make(
     if _PCAPS[0] in files:
         target = path.with_suffix(".testbed.queue.packets.parquet")
         rate = like.request["link"].split("/")[-1]
-        with as_data_error():
-            pair.write(files[_PCAPS[0]], files[_PCAPS[1]], target, _bit_s(rate))
+        pair.write(files[_PCAPS[0]], files[_PCAPS[1]], target, _bit_s(rate))
     if printed:
         _archive(printed, path.with_suffix(OUTPUT))
     changed: dict[str, Any] = {"run": name, "seed": number, "qdiscs": {}, "programs": {}}

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError, as_data_error
+from analysis.errors import DataError
 from analysis.measures import fairness
 from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import RunFile
@@ -47,8 +47,7 @@ def read(path: Path | str) -> pd.DataFrame:
     `left_s` is when it left, in seconds since the first packet. Raises DataError where the file is
     not a table of the probe.
     """
-    with as_data_error():
-        table = packets.read(Path(path))
+    table = packets.read(Path(path))
     classes = [_class(dscp, ecn) for dscp, ecn in zip(table["dscp"], table["ecn_in"], strict=True)]
     in_ns = table["in_ns"].astype("int64")
     table["class"] = pd.Categorical(classes)

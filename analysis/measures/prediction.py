@@ -25,6 +25,7 @@ from analysis.measures import measured
 from analysis.measures.table import measure_run
 from analysis.runs.dataset import RunFile, run_at
 from analysis.runs.study import StudyFolder
+from emulation.errors import EmulationError
 
 FILE: Final = "predictions.csv"
 KEYS: Final = ("cell", "metric", "direction", "unit", "window", "n_runs")
@@ -193,7 +194,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         table = read(path)
         cells = dict.fromkeys(cell for cell in table["run"] if cell)
         done = predict(table, numbers_of(options.data, cells))
-    except DataError as error:
+    except EmulationError as error:
         sys.exit(f"prediction: error: {error}")
     for name in FILLED[:3]:
         done[name] = [f"{value:.6g}" if math.isfinite(value) else "" for value in done[name]]

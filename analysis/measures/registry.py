@@ -25,7 +25,7 @@ from typing import Final, TypeVar
 import pandas as pd
 
 from analysis import measures as package
-from analysis.errors import DataError, as_data_error
+from analysis.errors import DataError
 from analysis.runs.dataset import RunFile
 from analysis.runs.study import StudyFolder
 from analysis.sources import own_code
@@ -124,8 +124,7 @@ def registry_of(study: StudyFolder) -> Registry:
 
     Raises DataError, with file and line, where such a module fails or registers something else.
     """
-    with as_data_error():
-        own = code.modules(study.folder, MODULE)
+    own = code.modules(study.folder, MODULE)
     return _registry(tuple(own), study.name) if own else shared()
 
 

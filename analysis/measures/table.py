@@ -18,7 +18,7 @@ from typing import Any, Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import DataError, as_data_error
+from analysis.errors import DataError
 from analysis.measures.registry import Measure, measure_of, metrics, registry_of
 from analysis.measures.unloaded import unloaded
 from analysis.runs import recorded
@@ -27,6 +27,7 @@ from analysis.runs.flentfile import RERUN
 from analysis.runs.study import StudyFolder, of_run, study_at
 from analysis.sources import contents, digest as code_digest
 from emulation import datafile
+from emulation.errors import EmulationError
 from emulation.host.cache import digest, remembered_parts, state
 from emulation.host.pool import workers
 from emulation.study import code
@@ -147,7 +148,7 @@ def _states(
         cell = (run.variant, run.link, run.cc)
         if cell not in divisors:
             divisors[cell] = []
-            with suppress(DataError):  # which measuring the run says, too
+            with suppress(EmulationError):  # which measuring the run says, too
                 divisors[cell] = unloaded(run)
         paths = [path for of in (run, *divisors[cell]) for path in of.files]
         yield digest([about, code[run.experiment], *map(state, paths)])
@@ -191,11 +192,11 @@ def _values(run: RunFile, measure: Measure) -> Mapping[str, float]:
     try:
         record = read_record(run)  # which is that of this run
         values = record[datafile.MEASURES] if run.is_reduced else measure.of(run)
-    except DataError:
+    except EmulationError:
         raise
     except Exception as error:
         if measure.own:
-            with as_data_error(), code.blamed(of_run(run).folder, f"of {run.run}: ", measure.place):
+            with code.blamed(of_run(run).folder, f"of {run.run}: ", measure.place):
                 raise
         wrong = f"cannot be measured ({type(error).__name__}: {error})"
         raise DataError.of(run.provenance, wrong, RERUN) from error

@@ -16,7 +16,7 @@ from analysis.errors import DataError
 from analysis.measures import measured, packets, probed
 from analysis.measures.metrics import in_window, means
 from analysis.measures.registry import metrics
-from analysis.runs import dataset, files, reports
+from analysis.runs import dataset, reports
 from analysis.runs.dataset import RunFile
 from analysis.runs.study import StudyFolder
 from emulation import datafile
@@ -151,7 +151,7 @@ def link(run: RunFile) -> pd.DataFrame:
     """Return what the program `link` made of it: time_s, rate_mbit_s and, where it changes,
     delay_ms; no row for a link that stays as it is."""
     path = run.provenance.with_suffix(ROWS)
-    rows = files.read_rows(path) if path.is_file() else []
+    rows = datafile.read_rows(path) if path.is_file() else []
     rows = [row for row in rows if row.get("program") == "link"]
     return pd.DataFrame(rows, columns=["time_s", "rate_mbit_s", "delay_ms"])
 

@@ -18,14 +18,13 @@ import pandas as pd
 from analysis.errors import (
     DataError,
     OnlyMeasures,
-    as_data_error,
     require_several,
     require_text,
     require_texts,
 )
-from analysis.runs import files as readers
 from analysis.runs.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
 from emulation import datafile, project
+from emulation.errors import DamagedData
 from emulation.host.pool import workers
 from emulation.runs.index import Index, RunFile as RunFile, index, indexes, run_file
 
@@ -158,8 +157,7 @@ def _checked(found: Index) -> Index:
 
 def run_at(root: Path, provenance: Path) -> RunFile:
     """Return the run below `root` with that provenance; raise DataError where it is none."""
-    with as_data_error():
-        return run_file(root, provenance)
+    return run_file(root, provenance)
 
 
 def _whole(runs: Iterable[RunFile]) -> list[RunFile]:
@@ -236,8 +234,7 @@ def twins(files: Iterable[RunFile]) -> dict[str, int]:
 
     Of such seeds there is no interval: nothing was random. DataError where one is no run.
     """
-    with as_data_error():
-        found = datafile.twins((file.cell, file.seed, file.provenance) for file in files)
+    found = datafile.twins((file.cell, file.seed, file.provenance) for file in files)
     return {file.run: found[file.provenance] for file in files if file.provenance in found}
 
 
@@ -266,20 +263,15 @@ def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentF
 def read_record(file: RunFile) -> dict[str, Any]:
     """Return the provenance of a run; raise DataError where it is none, or that of another run."""
     try:
-        record = readers.read_json(file.provenance)
+        record = datafile.read_json(file.provenance)
         named = record["run"]
-    except (DataError, KeyError) as error:
+    except (DamagedData, KeyError) as error:
         raise DataError.of(file.provenance, "not the provenance of a run", RERUN) from error
     if named != file.run:
         raise DataError.of(
             file.provenance, f"describes the run {named!r}", f"Move it to its place, not {file.run}"
         )
     return record
-
-
-def read_rows(file: RunFile) -> list[dict[str, Any]]:
-    """Return the rows of a run whose data are a table; raise DataError for another."""
-    return readers.read_rows(file.data)
 
 
 @contextmanager

@@ -1,5 +1,4 @@
-"""Files that somebody else may have made, read within bounds (`emulation.datafile`); each function
-raises DataError for one that cannot be."""
+"""Tables that somebody else may have made, read within bounds."""
 
 from io import BytesIO
 from pathlib import Path
@@ -7,7 +6,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.errors import DataError, as_data_error
+from analysis.errors import DataError
 from emulation import datafile
 
 MOST_CSV: Final = 8 << 20
@@ -16,22 +15,9 @@ LONGEST_LINE: Final = 1 << 16
 """Bytes of a line of a table: pandas takes a thousand times as much for a column."""
 
 
-def read_json(path: Path, **todo: str) -> dict[str, Any]:
-    """Return the JSON object in a file, gzipped where its name ends so."""
-    with as_data_error():
-        return datafile.read_json(path, **todo)
-
-
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a run whose data are a table, `.rows.jsonl.gz`."""
-    with as_data_error():
-        return datafile.read_rows(path)
-
-
 def read_csv(path: Path, **options: Any) -> pd.DataFrame:
     """Read a table as pandas does, which also raises ValueError for what it cannot read."""
-    with as_data_error():
-        content = datafile.read(path, MOST_CSV, "restore it where it comes with the repository")
+    content = datafile.read(path, MOST_CSV, "restore it where it comes with the repository")
     if max(map(len, content.splitlines()), default=0) > LONGEST_LINE:
         wrong = f"a line is longer than {LONGEST_LINE >> 10} KiB"
         raise DataError.of(path, wrong, "Is it a table")

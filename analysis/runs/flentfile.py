@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.errors import DataError
-from analysis.runs.files import read_json
+from emulation.datafile import read_json
 
 Floats = NDArray[np.float64]
 

@@ -15,9 +15,8 @@ from typing import Any, Final
 import pandas as pd
 
 from analysis.errors import DataError
-from analysis.runs.files import read_json
 from analysis.runs.flentfile import RERUN
-from emulation.datafile import OUTPUT
+from emulation.datafile import OUTPUT, read_json
 
 COLUMNS: Final = (
     "program", "tool", "flow", "time_s", "seconds", "whole", "goodput_mbit_s", "retransmits",

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.errors import DataError
-from analysis.runs.files import read_json
 from analysis.runs.flentfile import FORMAT_VERSION
+from emulation.datafile import read_json
 
 Floats = NDArray[np.float64]
 

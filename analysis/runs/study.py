@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from analysis.errors import DataError, as_data_error
+from analysis.errors import DataError
 from analysis.runs.dataset import RunFile
 from emulation.config.catalogue import all_labels, load
 from emulation.model.run import Experiment, Study
@@ -60,15 +60,13 @@ class StudyFolder:
 
     def path_of(self, module: str) -> Path | None:
         """Return the file of its own module or package `module`; None where there is none."""
-        with as_data_error():
-            return code.path_of(self.folder, module)
+        return code.path_of(self.folder, module)
 
     def module(self, name: str) -> ModuleType:
         """Its own module or package, as `plots` or `plots.edge`; raises DataError where there is
         none, where the user has not agreed to execute it, and, with file and line, where it fails.
         """
-        with as_data_error():
-            return code.module(self.folder, name)
+        return code.module(self.folder, name)
 
     @property
     def figures(self) -> list[Path]:
@@ -81,8 +79,7 @@ class StudyFolder:
         path = self.folder / studies.FILE
         if not path.is_file():
             return NONE
-        with as_data_error():
-            study = load(path)
+        study = load(path)
         if study.name != self.name:
             wrong = f"names the study '{study.name}', its folder is '{self.name}'"
             raise DataError.of(path, wrong, "Give both one name")
@@ -128,8 +125,7 @@ def study_at(name_or_path: str | Path) -> StudyFolder:
 
     Raises DataError where there is none.
     """
-    with as_data_error():
-        return _at(studies.add(name_or_path))
+    return _at(studies.add(name_or_path))
 
 
 def known() -> list[StudyFolder]:

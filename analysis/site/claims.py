@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from analysis.claims.assess import verdicts
-from analysis.errors import DataError
 from analysis.runs import study
 from analysis.site.claims_page import write_claims
+from emulation.errors import EmulationError
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         study.open_all(given.study)
         claims = verdicts(given.data, study.known(), jobs=given.jobs)
-    except DataError as error:
+    except EmulationError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(write_claims(given.results, claims))

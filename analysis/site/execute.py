@@ -14,13 +14,14 @@ from pathlib import Path
 
 import papermill
 
-from analysis.errors import DataError, as_data_error
+from analysis.errors import DataError
 from analysis.runs.study import study_at
 from analysis.site import notebookpage
 from analysis.site.figurefile import FigureFile, check_values, read_figure
 from analysis.site.outputs import SUMMARY, read_summary, write_summary
 from analysis.site.parameters import RUNS
 from emulation import project
+from emulation.errors import EmulationError
 from emulation.host import storage
 from emulation.study import trust
 from emulation.study.schema import unknown
@@ -44,8 +45,7 @@ def execute(
     the notebook fails; the notebook with the failing cell stays in the folder.
     """
     if figure.notebook.resolve().is_relative_to(figure.study.resolve()):
-        with as_data_error():
-            trust.require(figure.study)
+        trust.require(figure.study)
     check_values(figure, data_root)
     folder = (results / figure.name).resolve()
     shutil.rmtree(folder, ignore_errors=True)
@@ -125,9 +125,9 @@ def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
         figure = replace(figure, parameters={**figure.parameters, **length_of(given.length)})
         bar = sys.stderr.isatty()
         print(execute(figure, given.data, given.results, progress=bar, kernels=kernels))
-    except DataError as error:
+    except EmulationError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return error.exit_status
     except OSError as error:
         failure = storage.of(error)
         print(f"error: {failure}", file=sys.stderr)

@@ -19,13 +19,13 @@ from urllib.parse import quote
 from analysis.errors import DataError
 from analysis.runs import study
 from analysis.runs.dataset import RunFile, all_runs, usable
-from analysis.runs.files import read_json
 from analysis.runs.order import in_order
 from analysis.site import pages
 from analysis.words import ranges
 from emulation.config import remarks
 from emulation.config.catalogue import all_labels
 from emulation.config.request import run_of
+from emulation.datafile import read_json
 from emulation.errors import ConfigError
 from emulation.model.run import Experiment
 

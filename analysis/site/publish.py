@@ -19,6 +19,7 @@ from xml.sax.saxutils import escape
 
 from analysis.errors import DataError
 from analysis.site import pages
+from emulation.errors import EmulationError
 
 #: What of the results is served.
 SERVED: Final = (
@@ -117,7 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         files = publish(given.results, given.data, given.folder, given.data_url, given.site_url)
-    except (DataError, OSError) as error:
+    except (EmulationError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(

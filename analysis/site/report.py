@@ -25,6 +25,7 @@ from analysis.site.execute import PAGE
 from analysis.site.gallery import Shown, collect
 from analysis.site.inventory import Variant, variants, write_runs
 from analysis.site.tables import MISSES
+from emulation.errors import EmulationError
 from emulation.model.run import era_and_kernel, variant_name
 from emulation.study import studies
 from emulation.study.schema import unknown
@@ -274,7 +275,7 @@ def main(arguments: list[str] | None = None) -> int:
             given.results, given.data, given.failed, earlier=given.earlier_claims
         )
         print(written[0])
-    except DataError as error:
+    except EmulationError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

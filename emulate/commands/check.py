@@ -20,7 +20,7 @@ from emulation.config import ownfile, remarks
 from emulation.config.catalogue import load, select
 from emulation.config.own import load as load_own
 from emulation.config.ownfile import FILE
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, EmulationError
 from emulation.study import studies, trust
 
 #: What JSON has of a problem.
@@ -106,7 +106,6 @@ def _report(name: str) -> dict[str, Any]:
 def _beside(folder: Path) -> list[str]:
     """Return the errors in measures, statements, rules and figures of a study, one line each."""
     # pandas takes half a second to import, SciPy one
-    from analysis.errors import DataError
     from analysis.measures import measured
     from analysis.measures.registry import faults
     from analysis.runs.study import study_at
@@ -115,7 +114,7 @@ def _beside(folder: Path) -> list[str]:
     try:
         study = study_at(folder)
         errors = [*faults(study), *measured.faults(study)]
-    except DataError as error:  # another study has its name, or its measures fail
+    except EmulationError as error:  # another study has its name, or its measures fail
         return [str(error).rstrip(".")]
     runs = study.runs_root(project.data())
 
@@ -130,7 +129,7 @@ def _beside(folder: Path) -> list[str]:
     for step in steps:
         try:
             step()
-        except DataError as error:
+        except EmulationError as error:
             errors.append(str(error).rstrip("."))
     return errors
 

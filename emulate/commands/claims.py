@@ -15,7 +15,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulate.commands.dataerrors import as_emulation_errors
 from emulate.commands.table import print_table
 from emulation.errors import ConfigError, EmulationError
 from emulation.study import studies, trust
@@ -60,14 +59,13 @@ def run(args: argparse.Namespace) -> int:
     for name in args.study or ():
         trust.ask(name, args.trust)
     folders = dict.fromkeys(map(studies.add, args.study or ()))
-    with as_emulation_errors():
-        chosen = [study.study_at(folder) for folder in folders]
-        for place in {of.runs_root(args.data) for of in chosen} or {args.data}:
-            if not place.is_dir():
-                raise ConfigError("no such folder", str(place), "name one with runs by --data")
-        chosen = chosen or study.known()
-        claims = verdicts(args.data, chosen, _say if sys.stderr.isatty() else lambda study: None)
-        _note_stale(claims, chosen, args.data)
+    chosen = [study.study_at(folder) for folder in folders]
+    for place in {of.runs_root(args.data) for of in chosen} or {args.data}:
+        if not place.is_dir():
+            raise ConfigError("no such folder", str(place), "name one with runs by --data")
+    chosen = chosen or study.known()
+    claims = verdicts(args.data, chosen, _say if sys.stderr.isatty() else lambda study: None)
+    _note_stale(claims, chosen, args.data)
     wanted = {VERDICTS[name] for name in args.verdict or VERDICTS}
     claims = [claim for claim in claims if claim["verdict"] in wanted]
     if args.json:

@@ -1,23 +1,10 @@
-"""Errors of the analysis as those of a command."""
+"""The error of a command that takes more than the core's packages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from emulation.errors import EmulationError, MissingTool
-
-
-@contextmanager
-def as_emulation_errors() -> Iterator[None]:
-    """Inside, a `DataError` of the analysis becomes an `EmulationError` with its words."""
-    from analysis.errors import DataError  # pandas takes a second to import
-
-    try:
-        yield
-    except DataError as error:
-        raise EmulationError(str(error).rstrip(".")) from error
+from emulation.errors import MissingTool
 
 
 def missing_package(error: ModuleNotFoundError) -> MissingTool:

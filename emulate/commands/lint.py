@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import printable
+from emulation.errors import EmulationError, printable
 
 #: Exit status where a file is not what its name says, or is none.
 WRONG_STATUS = 1
@@ -31,7 +31,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the findings about each file, and return the exit status."""
-    from analysis.errors import DataError  # pandas takes a second to import
     from analysis.measures.lint import WRONG, lint
     from analysis.runs.rigrecord import read_rig
 
@@ -45,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
             texts = texts or ["as its name says, as far as it is recorded"]
             lines = [f"{file}: {text}" for text in texts]
             is_wrong = any(finding.level == WRONG for finding in findings)
-        except DataError as error:
+        except EmulationError as error:
             result["error"], lines, is_wrong = str(error), [str(error)], True
         if is_wrong:
             status = WRONG_STATUS

@@ -6,7 +6,6 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from emulate.commands.dataerrors import as_emulation_errors
 from emulation.captures import pair
 from emulation.errors import ConfigError
 from emulation.model.units import Rate, UnitError
@@ -35,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from analysis.measures import packets  # pandas takes a second to import
 
     rate = _rate(args.rate)
-    with tempfile.TemporaryDirectory(prefix="packets-") as folder, as_emulation_errors():
+    with tempfile.TemporaryDirectory(prefix="packets-") as folder:
         target = args.output or Path(folder) / "packets.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)
         counts = pair.write(args.before, args.behind, target, rate)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from emulate.commands.arguments import Once, add_unconfined, kernel_name, positive, whole
-from emulate.commands.dataerrors import as_emulation_errors
 from emulate.commands.kernel import named
 from emulation import datafile
 from emulation.config import remarks, request
@@ -304,8 +303,7 @@ def numbers(data: Path) -> Measure:
     from analysis.measures.table import measure_run  # pandas takes a second to import
 
     def numbers(file: RunFile) -> Mapping[str, float]:
-        with as_emulation_errors():
-            return measure_run(replace(file, root=data))
+        return measure_run(replace(file, root=data))
 
     return numbers
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import RunFile
-from analysis.runs.files import read_rows
+from emulation.datafile import read_rows
 
 METRICS: Final = {
     "a1_error": Metric("A.1: error of the estimate as STARTUP ends", "%"),

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError, as_data_error, require_several
+from analysis.errors import DataError, require_several
 from analysis.runs.dataset import FEW_RUNS, RunFile, facts, read_record, usable
 from analysis.runs.flentfile import RERUN, Floats, read_series
 from emulation.host.pool import workers
@@ -53,8 +53,7 @@ def read_packets(file: RunFile) -> pd.DataFrame:
     provenance = read_record(file)
     with usable(file):
         base_ms, length_ms = float(provenance["base_rtt_ms"]), 1000 * float(provenance["length_s"])
-    with as_data_error():
-        table = packets_table.read(path)
+    table = packets_table.read(path)
     arrived_ms = table["arrived_100us"] / 10
     sojourn_ms = table["left_100us"] / 10 - arrived_ms
     queuing_ms = sojourn_ms + table["elsewhere_100us"] / 10

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analysis.measures.registry import Metric
-from analysis.runs.files import read_rows
+from emulation.datafile import read_rows
 from analysis.runs.study import study_at
 from emulation.datafile import counters
 from emulation.study import code

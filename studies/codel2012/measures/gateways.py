@@ -16,9 +16,9 @@ from analysis.measures.fairness import jain
 from analysis.measures.registry import Measure, Metric
 from analysis.runs.axes import axes, packets
 from analysis.runs.dataset import RunFile, read_record
-from analysis.runs.files import read_csv, read_rows
+from analysis.runs.files import read_csv
 from analysis.runs.flentfile import RERUN
-from emulation.datafile import ROWS
+from emulation.datafile import ROWS, read_rows
 
 DELAYS: Final = {
     "p25_ms": "p25_ms",

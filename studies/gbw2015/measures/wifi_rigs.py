@@ -16,10 +16,11 @@ from analysis.measures import rrul
 from analysis.measures.metrics import COLUMNS, GOODPUT, INDUCED, means, run_metrics
 from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import Dataset, RunFile
-from analysis.runs.files import read_json
 from analysis.runs.flentfile import RERUN
 from analysis.runs.order import in_order
 from analysis.words import intervals
+from emulation.datafile import read_json
+from emulation.errors import EmulationError
 
 #: Device -> (port of the record, direction of its counters).
 ENDS: Final = {"access point": ("ap1 ap1-client", "down"), "station": ("client client-ap1", "up")}
@@ -64,7 +65,7 @@ def read_below(run: RunFile) -> dict[str, float]:
             }
             for end, (port, direction) in ENDS.items()
         }
-    except (AttributeError, KeyError, TypeError, ValueError, DataError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, EmulationError) as error:
         raise DataError.of(
             run.provenance, f"no counters of a WiFi link ({error})", RERUN
         ) from error

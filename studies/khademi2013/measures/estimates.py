@@ -14,9 +14,9 @@ from analysis.errors import DataError
 from analysis.measures.metrics import confidence_interval
 from analysis.runs.axes import axes
 from analysis.runs.dataset import RunFile
-from analysis.runs.files import read_json
 from analysis.runs.flentfile import RERUN, read_series
 from analysis.words import intervals
+from emulation.datafile import read_json
 
 from ..packets import read_packets, run_row
 

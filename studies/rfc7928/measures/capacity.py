@@ -9,9 +9,8 @@ from analysis.errors import DataError
 from analysis.measures import packets
 from analysis.measures.registry import Measure, Metric
 from analysis.runs.dataset import RunFile, read_record, usable
-from analysis.runs.files import read_rows
 from analysis.runs.flentfile import RERUN
-from emulation.datafile import ROWS
+from emulation.datafile import ROWS, read_rows
 
 TABLE: Final = ".box.box-receiver.packets.parquet"
 FALL_S: Final = 20.0

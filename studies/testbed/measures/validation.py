@@ -8,7 +8,8 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.errors import DataError
-from analysis.runs.dataset import RunFile, read_rows
+from analysis.runs.dataset import RunFile
+from emulation.datafile import read_rows
 from analysis.runs.flentfile import RERUN
 
 from ..kinds.saturation import ALL_SENDERS, Case
@@ -32,7 +33,7 @@ SATURATION_ERROR: Final = 0.03
 
 def read_cells(runs: Sequence[RunFile]) -> pd.DataFrame:
     """Return the table of ROWS of `runs`; raise DataError where one has measured something else."""
-    rows = [{**row, "seed": run.seed} for run in runs for row in read_rows(run)]
+    rows = [{**row, "seed": run.seed} for run in runs for row in read_rows(run.data)]
     try:
         numbers = [name for name, one in ROWS.columns.items() if str(one.dtype) == "float64"]
         return ROWS.validate(pd.DataFrame(rows).astype(dict.fromkeys(numbers, float)))

@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.runs.files import read_json
 from emulation import kernel
 from emulation.captures.counters import marks
 from emulation.config.catalogue import experiment, load, select
+from emulation.datafile import read_json
 from emulation.kernel import features
 from emulation.kinds.probes.probe import Probe
 from emulation.machine import rootfs
