@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
+import pandera.pandas as pa
 
 from analysis.errors import DataError
 from analysis.measures import metrics
 from analysis.runs.dataset import RunFile, read_record, run_at
-from analysis.runs.files import read_csv
 from analysis.runs.flentfile import read_flent
-from analysis.runs.published import PUBLISHED
+from analysis.runs.published import PUBLISHED, read_table
 from analysis.runs.study import StudyFolder
 from emulation.captures import pair
 from emulation.datafile import FLENT, OUTPUT
@@ -39,6 +39,14 @@ FOLDER: Final = "measured"
 TABLE: Final = "measured.csv"
 """Also in the study's folder itself."""
 KEYS: Final = ("cell", "metric", "direction")
+VALUES: Final = pa.DataFrameSchema(
+    {
+        "cell": pa.Column(str),
+        "metric": pa.Column(str),
+        "direction": pa.Column(str, nullable=True),
+        "value": pa.Column(float, nullable=True),
+    }
+)
 BASE_RTT: Final = "base_rtt_ms"
 """The metric that says what the empty path took; without it that is what it takes in the rig."""
 
@@ -56,15 +64,8 @@ def values(study: StudyFolder) -> pd.DataFrame:
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
         return pd.DataFrame(columns=[*KEYS, "value"])
-    table = read_csv(path, dtype=dict.fromkeys(KEYS, str), keep_default_na=False)
-    if not {*KEYS, "value"} <= set(table):
-        what = f"columns {', '.join(map(str, table.columns))}"
-        raise DataError.of(path, what, f"It needs {', '.join([*KEYS, 'value'])}")
-    table = table[table["value"] != ""]
-    try:
-        return table[[*KEYS, "value"]].astype({"value": float})
-    except ValueError as error:
-        raise DataError.of(path, str(error), "Write numbers under 'value'") from error
+    table = read_table(path, VALUES, "measured values")[[*KEYS, "value"]]
+    return table.dropna(subset="value").fillna({"direction": ""})
 
 
 def stated(study: StudyFolder, runs: Sequence[RunFile]) -> pd.DataFrame:

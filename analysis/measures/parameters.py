@@ -29,7 +29,7 @@ PRINTED: Final = pa.DataFrameSchema(
 
 def read_printed(path: Path) -> pd.DataFrame:
     """Return the table of PRINTED; raise DataError for anything else."""
-    return read_table(path, PRINTED, "parameters", dict.fromkeys(PRINTED.columns, str))
+    return read_table(path, PRINTED, "parameters")
 
 
 def in_force(cells: Iterable[Point]) -> dict[tuple[str, str, str], Option]:

@@ -18,20 +18,30 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+import pandera.pandas as pa
 import scipy
 
 from analysis.errors import DataError
 from analysis.measures import measured
 from analysis.measures.table import measure_run
 from analysis.runs.dataset import RunFile, run_at
+from analysis.runs.published import read_table
 from analysis.runs.study import StudyFolder
 from emulation.errors import EmulationError
 
 FILE: Final = "predictions.csv"
 KEYS: Final = ("cell", "metric", "direction", "unit", "window", "n_runs")
 FILLED: Final = ("value", "low", "high", "seeds")
-PREDICTED: Final = (*KEYS, "run", "number", *FILLED, "sure", "why")
-SURE: Final = ("high", "medium", "low", "none")
+PREDICTED: Final = pa.DataFrameSchema(
+    {
+        **{name: pa.Column(str, nullable=True) for name in (*KEYS, "run", "number", *FILLED)},
+        "sure": pa.Column(str, pa.Check.isin(("high", "medium", "low", "none"))),
+        "why": pa.Column(str, nullable=True),
+    },
+    unique=["cell", "metric", "direction"],
+    strict=True,
+    ordered=True,
+)
 LEVEL: Final = 0.95
 
 BIAS: Final = "icmp_bias"
@@ -100,22 +110,7 @@ def interval(values: Sequence[float], new: int) -> tuple[float, float, float]:
 def read(path: Path) -> pd.DataFrame:
     """Return the table of predictions; raise DataError for other columns or degrees of
     certainty."""
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise DataError.of(
-            path, f"cannot be read: {error}", "Name a table of predictions"
-        ) from error
-    if tuple(table.columns) != PREDICTED:
-        raise DataError.of(
-            path, f"columns {', '.join(table.columns)}", f"It needs {', '.join(PREDICTED)}"
-        )
-    wrong = sorted(set(table["sure"]) - set(SURE))
-    if wrong:
-        raise DataError.of(path, f"sure: '{wrong[0]}'", f"Write one of {', '.join(SURE)}")
-    if table.duplicated(list(KEYS[:3])).any():
-        raise DataError.of(path, "a number is predicted twice", "Remove one of the rows")
-    return table
+    return read_table(path, PREDICTED, "predictions").fillna("")
 
 
 def beside(study: StudyFolder, file: str = FILE) -> pd.DataFrame:

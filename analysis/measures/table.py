@@ -11,7 +11,6 @@ the measure is made of.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +23,7 @@ from analysis.measures.unloaded import unloaded
 from analysis.runs import recorded
 from analysis.runs.dataset import FEW_RUNS, RunFile, index_of, read_record
 from analysis.runs.flentfile import RERUN
-from analysis.runs.study import StudyFolder, of_run, study_at
+from analysis.runs.study import StudyFolder, of_run
 from analysis.sources import contents, digest as code_digest
 from emulation import datafile
 from emulation.errors import EmulationError
@@ -96,13 +95,6 @@ def measure_study(
     return MEASURED.validate(table.astype(types))
 
 
-def measure_run(run: RunFile) -> Mapping[str, float]:
-    """Return the numbers of one run by their metrics, measured as its experiment says; none where
-    that names no `measure`. Raises DataError for a run that cannot be read."""
-    measure = measure_of(of_run(run), run.experiment)
-    return {} if measure is None else _values(run, measure)
-
-
 def measure_runs(runs: Sequence[RunFile]) -> pd.DataFrame:
     """Return a row per run, whole or as its measures: `era`, `link`, `qdisc`, `cc`, `seed`, and a
     column for each metric that any of them has. Raises DataError for a run that cannot be read."""
@@ -130,7 +122,11 @@ def _numbers(
     states = dict(zip(by_id, _states(study, measures, runs), strict=True))
 
     def measure(ids: list[str]) -> list[Mapping[str, float]]:
-        return _measured([by_id[name] for name in ids], measures, jobs)
+        chosen = [by_id[name] for name in ids]
+        if len(chosen) < FEW_RUNS or jobs == 1:
+            return [*map(_remembered, chosen)]
+        with workers(jobs) as pool:
+            return list(pool.map(_remembered, chosen, chunksize=4))
 
     subject = f"{data.resolve()}\0{study.name}"
     return list(remembered_parts(FOLDER, subject, states, measure).values())
@@ -160,35 +156,20 @@ def _code(study: StudyFolder, measure: Measure) -> str:
     return f"{measure.of.__module__}:{measure.of.__qualname__} {sources}"
 
 
-def _measured(
-    runs: Sequence[RunFile], measures: Mapping[str, Measure], jobs: int | None
-) -> list[Mapping[str, float]]:
-    if len(runs) < FEW_RUNS or jobs == 1:
-        return [_remembered(run, measures[run.experiment]) for run in runs]
-    with workers(jobs) as pool:
-        return list(pool.map(_values_by_name, runs, chunksize=4))
-
-
-def _values_by_name(run: RunFile) -> Mapping[str, float]:
-    """As `_remembered`, in a process that has not loaded the run's study yet."""
-    measure = _measure(run.paper, run.experiment)
-    assert measure is not None
-    return _remembered(run, measure)
-
-
-def _remembered(run: RunFile, measure: Measure) -> Mapping[str, float]:
-    """Return `_values`, and a number for the counters of all queues; 0 where none had packets."""
+def _remembered(run: RunFile) -> Mapping[str, float]:
+    """Return `measure_run`, and a number for the counters of all queues; 0 where none had
+    packets."""
     counters = datafile.counters(read_record(run))
     text = digest([counters]) if counters else "0"
-    return {**_values(run, measure), _COUNTERS: float(int(text[:13], 16))}
+    return {**measure_run(run), _COUNTERS: float(int(text[:13], 16))}
 
 
-@cache
-def _measure(study: str, experiment: str) -> Measure | None:
-    return measure_of(study_at(study), experiment)
-
-
-def _values(run: RunFile, measure: Measure) -> Mapping[str, float]:
+def measure_run(run: RunFile) -> Mapping[str, float]:
+    """Return the numbers of one run by their metrics, measured as its experiment says; none where
+    that names no `measure`. Raises DataError for a run that cannot be read."""
+    measure = measure_of(of_run(run), run.experiment)
+    if measure is None:
+        return {}
     try:
         record = read_record(run)  # which is that of this run
         values = record[datafile.MEASURES] if run.is_reduced else measure.of(run)

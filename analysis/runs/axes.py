@@ -116,7 +116,7 @@ def _said(study: StudyFolder) -> dict[str, dict[str, str]]:
     """Return by qdisc what the study says of its axes beside the options."""
     if not study.axes.is_file():
         return {}
-    table = read_table(study.axes, SAID, "axes", dict.fromkeys(SAID.columns, str))
+    table = read_table(study.axes, SAID, "axes")
     found: dict[str, dict[str, str]] = {}
     for qdisc, axis, value in table.itertuples(index=False):
         found.setdefault(qdisc, {})[axis] = value

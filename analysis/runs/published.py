@@ -1,6 +1,6 @@
 """Values that the papers print or plot, as facts in `published/*.csv` of a study."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -32,16 +32,18 @@ from the printed figure."""
 REMEDY: Final = "Correct it, or restore it where it comes with the repository"
 
 
-def read_table(
-    path: Path, schema: pa.DataFrameSchema, what: str, types: Mapping[str, type] | None = None
-) -> pd.DataFrame:
+def read_table(path: Path, schema: pa.DataFrameSchema, what: str) -> pd.DataFrame:
     """Return a table of facts of a study; a line that begins with # is a comment.
 
-    `what` names it, "losses"; `types` are those of columns that a CSV file does not tell. Raises
-    DataError where the file is missing or is no table of `schema`.
+    `what` names it, "losses". Raises DataError where the file is missing or is no table of
+    `schema`.
     """
+    types = {name: str(column.dtype) for name, column in schema.columns.items()}
+    texts = {name: str for name, kind in types.items() if kind.startswith("str")}
     try:
-        return schema.validate(read_csv(path, dtype=dict(types or {}), comment="#"))
+        table = read_csv(path, dtype=texts, comment="#")
+        floats = [name for name in table if types.get(name) == "float64"]
+        return schema.validate(table.astype(dict.fromkeys(floats, float)))
     except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
         raise DataError.of(path, f"not a table of {what} ({brief(error)})", REMEDY) from error
 
@@ -58,8 +60,7 @@ def read_published(
     Raises DataError when the file is missing, does not fit the schema or lacks the figure, or has
     the figure of others than `link`.
     """
-    types = {"figure": str, "value": float, "reading_error": float}
-    table = read_table(path, PUBLISHED, "published values", types)
+    table = read_table(path, PUBLISHED, "published values")
     if qdiscs is not None:
         table = table[table["qdisc"].isin(qdiscs)]
     if figure is None:

@@ -6,8 +6,8 @@ from typing import Final
 
 import pandera.pandas as pa
 
-from analysis.errors import DataError, brief
-from analysis.runs.files import read_csv
+from analysis.errors import DataError
+from analysis.runs.published import read_table
 from analysis.runs.study import StudyFolder
 
 KINDS: Final = ("axis", "number", "ordering", "range", "ratio", "statement")
@@ -83,16 +83,10 @@ def read_claims(study: StudyFolder) -> list[Claim]:
     path = study.statements
     if not path.is_file():
         return []
-    remedy = "Correct it; docs/claims.md describes its columns"
-    try:
-        numbers = {"value_low": float, "value_high": float}
-        table = read_csv(path, dtype={name: numbers.get(name, str) for name in CLAIMS.columns})
-        table = CLAIMS.validate(table)
-    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
-        raise DataError.of(path, f"not a table of claims ({brief(error)})", remedy) from error
+    table = read_table(path, CLAIMS, "claims")
     others = sorted({*table["paper"]} - {study.name})
     if others:
         raise DataError.of(path, f"has claims of {', '.join(others)}", f"Write {study.name}")
-    texts = [name for name in CLAIMS.columns if name not in numbers]
+    texts = [name for name in CLAIMS.columns if not name.startswith("value_")]
     table[texts] = table[texts].fillna("")
     return [Claim(*row) for row in table.itertuples(index=False)]

@@ -55,8 +55,7 @@ def read_losses(path: Path, names: Iterable[str], over: str = "wired") -> pd.Dat
     `names` are what "one TCP flow" and "RRUL" are called. Raises DataError where the file is not
     such a table.
     """
-    numbers = {"loss_percent": float, "reading_error": float}
-    table = read_table(path, LOSSES, "losses", numbers)
+    table = read_table(path, LOSSES, "losses")
     require_one("path", over, dict.fromkeys(table["path"]))
     chosen = table[table["path"] == over]
     called = dict(zip(("tcp", "rrul"), names, strict=True))

@@ -39,8 +39,7 @@ def read_curves(path: Path, figure: str) -> pd.DataFrame:
 
     Raises DataError when the file is missing or does not fit the schema.
     """
-    types = {"figure": str, "time_s": float, "value": float, "reading_error": float}
-    table = read_table(path, CURVES, "values of a curve", types)
+    table = read_table(path, CURVES, "values of a curve")
     return table[table["figure"] == figure].reset_index(drop=True)
 
 
