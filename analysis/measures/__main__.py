@@ -19,12 +19,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m analysis.measures", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("data"), help="where runs are")
-    study.add_option(parser)
     parser.add_argument("--output", type=Path, required=True, help="where the tables go")
     parser.add_argument("--jobs", type=int, help="processes that read runs (default: one per core)")
     given = parser.parse_args(arguments)
     try:
-        study.open_all(given.study)
         for one in study.known():
             folder = given.output / one.name
             shutil.rmtree(folder, ignore_errors=True)

@@ -5,7 +5,7 @@ WiFi: Modern AQMs in a residential setting", Computer Networks 89 (2015),
 doi:10.1016/j.comnet.2015.07.014.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
@@ -160,13 +160,16 @@ def _interval(group: pd.DataFrame, column: str) -> Interval:
 
 
 def means(
-    table: pd.DataFrame, by: Sequence[str], values: Sequence[str], more: Sequence[str] = ()
+    table: pd.DataFrame,
+    by: Sequence[str],
+    values: Sequence[str],
+    more: Sequence[str | Callable[[pd.Series], float]] = (),
 ) -> pd.DataFrame:
     """Return one row per group of `by` and column of `values` that it has a number in.
 
     Columns: those of `by`, quantity (the column's name), n_seeds, mean, `more` that pandas computes
-    of a column ("std"), and ci_low and ci_high of the mean (Student's t at 95 %, NaN of one, and
-    of runs of which some have an earlier `twin`).
+    of a column ("std", or a function), and ci_low and ci_high of the mean (Student's t at 95 %, NaN
+    of one, and of runs of which some have an earlier `twin`).
     """
     rows = []
     for key, group in table.groupby(list(by), observed=True, sort=False):
@@ -174,9 +177,10 @@ def means(
             numbers = group[name].dropna().astype(float)
             if len(numbers):
                 over = _interval(group, name)
-                others = numbers.agg(list(more)).tolist() if more else []
-                rows.append((*key, name, over.n, over.mean, *others, over.low, over.high))
-    names = ["quantity", "n_seeds", "mean", *more, "ci_low", "ci_high"]
+                also = numbers.agg(list(more)).tolist() if more else []
+                rows.append((*key, name, over.n, over.mean, *also, over.low, over.high))
+    others = [name if isinstance(name, str) else name.__name__ for name in more]
+    names = ["quantity", "n_seeds", "mean", *others, "ci_low", "ci_high"]
     return pd.DataFrame(rows, columns=[*by, *names])
 
 
@@ -186,22 +190,16 @@ def cell_metrics(per_run: pd.DataFrame, metrics: Sequence[Column] = COLUMNS) -> 
     the standard deviation of the runs, NaN for one, `mad` what it is of normal values by their
     median distance from the median, which one run that is far off does not change; the interval is
     that of the mean."""
-    rows = []
-    for cell, group in per_run.groupby(list(CELL), observed=True, sort=False):
-        for column, metric, direction, unit in metrics:
-            interval = _interval(group, column)
-            mad = scipy.stats.median_abs_deviation(group[column], scale="normal")
-            middle = (
-                float(group[column].median()),
-                interval.mean,
-                float(group[column].std()),
-                float(mad),
-            )
-            spread = (interval.n, *middle, interval.low, interval.high)
-            rows.append((*cell, metric, direction, unit, *spread))
-    names = ["metric", "direction", "unit", "n_seeds"]
-    names += ["median", "mean", "std", "mad", "ci_low", "ci_high"]
-    return pd.DataFrame(rows, columns=[*CELL, *names])
+
+    def mad(values: pd.Series) -> float:
+        return float(scipy.stats.median_abs_deviation(values, scale="normal"))
+
+    columns = [column for column, *_ in metrics]
+    cells = means(per_run, CELL, columns, more=["median", "std", mad])
+    about = pd.DataFrame(metrics, columns=["quantity", "metric", "direction", "unit"])
+    names = ["median", "mean", "std", "mad", "ci_low", "ci_high"]
+    named = cells.merge(about, on="quantity", how="left")
+    return named[[*CELL, *about.columns[1:], "n_seeds", *names]]
 
 
 def compare(

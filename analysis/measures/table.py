@@ -23,7 +23,7 @@ from analysis.measures.unloaded import unloaded
 from analysis.runs import recorded
 from analysis.runs.dataset import FEW_RUNS, RunFile, index_of, read_record
 from analysis.runs.flentfile import RERUN
-from analysis.runs.study import StudyFolder, of_run
+from analysis.runs.study import StudyFolder, study_at
 from analysis.sources import contents, digest as code_digest
 from emulation import datafile
 from emulation.errors import EmulationError
@@ -167,7 +167,7 @@ def _remembered(run: RunFile) -> Mapping[str, float]:
 def measure_run(run: RunFile) -> Mapping[str, float]:
     """Return the numbers of one run by their metrics, measured as its experiment says; none where
     that names no `measure`. Raises DataError for a run that cannot be read."""
-    measure = measure_of(of_run(run), run.experiment)
+    measure = measure_of(study_at(run.paper), run.experiment)
     if measure is None:
         return {}
     try:
@@ -177,7 +177,7 @@ def measure_run(run: RunFile) -> Mapping[str, float]:
         raise
     except Exception as error:
         if measure.own:
-            with code.blamed(of_run(run).folder, f"of {run.run}: ", measure.place):
+            with code.blamed(study_at(run.paper).folder, f"of {run.run}: ", measure.place):
                 raise
         wrong = f"cannot be measured ({type(error).__name__}: {error})"
         raise DataError.of(run.provenance, wrong, RERUN) from error

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from analysis.runs import study
 from analysis.runs.dataset import RunFile, find_runs
+from analysis.runs.study import study_at
 
 #: What is at the bottleneck of a run without load.
 UNLOADED_QDISC: Final = "pfifo_fast"
@@ -12,7 +12,7 @@ UNLOADED_QDISC: Final = "pfifo_fast"
 def unloaded(run: RunFile) -> list[RunFile]:
     """Return those of the experiment that the run's experiment names, of its era, link and
     congestion control; none where it names none. Raises DataError where they are missing."""
-    experiment = study.of_run(run).experiments.get(run.experiment)
+    experiment = study_at(run.paper).experiments.get(run.experiment)
     if experiment is None or experiment.unloaded is None:
         return []
     return find_runs(

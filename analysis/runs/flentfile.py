@@ -9,7 +9,8 @@ load starts with DELAY seconds without, then come LENGTH seconds of load, then D
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -98,21 +99,29 @@ def kind_of(name: str) -> str | None:
     return next((kind for kind, pattern in KINDS.items() if pattern.fullmatch(name)), None)
 
 
+@contextmanager
+def content_of(path: Path, todo: str = RERUN) -> Iterator[dict[str, Any]]:
+    """Read a file of flent's; inside, what is not as flent writes it raises DataError, which asks
+    to do `todo`."""
+    content = read_json(path)
+    try:
+        if (version := int(content.get("version", 1))) > FORMAT_VERSION:
+            what = f"flent data format {version}, newer than {FORMAT_VERSION}"
+            raise DataError.of(path, what, "Read it with a newer version of this project")
+        yield content
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"not a flent data file ({type(error).__name__}: {error})"
+        raise DataError.of(path, what, todo) from error
+
+
 def read_flent(path: Path, kinds: Collection[str] = tuple(KINDS)) -> FlentFile:
     """Read a data file of any test of flent's, of its series those of `kinds`.
 
     Raises DataError when the file is missing, truncated, not flent's or of a newer format,
     when a flow or probe has no sample, or one of TESTS lacks a kind of series.
     """
-    content = read_json(path)
-    try:
+    with content_of(path) as content:
         metadata = content["metadata"]
-        if int(content["version"]) > FORMAT_VERSION:
-            raise DataError.of(
-                path,
-                f"flent data format {content['version']}, newer than {FORMAT_VERSION}",
-                "Read it with a newer version of this project",
-            )
         test = str(metadata["NAME"])
         length_s = float(metadata["LENGTH"])
         delay_s = (float(metadata["TOTAL_LENGTH"]) - length_s) / 2
@@ -124,10 +133,6 @@ def read_flent(path: Path, kinds: Collection[str] = tuple(KINDS)) -> FlentFile:
         page_ms = _page_ms(content["results"]) if "page" in kinds else math.nan
         if not all(map(math.isfinite, (length_s, delay_s, step_s))):
             raise ValueError("a length that is not finite")
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise DataError.of(
-            path, f"not a flent data file ({type(error).__name__}: {error})", RERUN
-        ) from error
     _require_samples(path, series, [kind for kind in TESTS.get(test, ()) if kind in kinds])
     return FlentFile(test, series, length_s, delay_s, step_s, version, loss, page_ms)
 
@@ -240,14 +245,6 @@ def read_series(path: Path) -> dict[str, Floats]:
 
     Raises DataError where it is none.
     """
-    content = read_json(path)
-    try:
-        series = {
-            name: np.array(
-                [np.nan if value is None else value for value in values], dtype=np.float64
-            )
-            for name, values in content["results"].items()
-        }
-        return {"time_s": np.asarray(content["x_values"], dtype=np.float64), **series}
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise DataError.of(path, f"not a flent data file ({error})", RERUN) from error
+    with content_of(path) as content:
+        series = {"time_s": content["x_values"], **content["results"]}
+        return {name: np.asarray(values, dtype=np.float64) for name, values in series.items()}

@@ -16,11 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.errors import DataError
-from analysis.runs.flentfile import FORMAT_VERSION
-from emulation.datafile import read_json
-
-Floats = NDArray[np.float64]
+from analysis.runs.flentfile import Floats, content_of
 
 UP, DOWN = "upload", "download"
 
@@ -94,15 +90,7 @@ def read_rig(path: Path) -> RigRecord:
 
     Raises DataError when it is missing, truncated, not flent's or of a newer format.
     """
-    content = read_json(path, todo="name a data file of flent")
-    try:
-        version = int(content.get("version", 1))
-        if version > FORMAT_VERSION:
-            raise DataError.of(
-                path,
-                f"flent data format {version}, newer than {FORMAT_VERSION}",
-                "Read it with a newer version of this project",
-            )
+    with content_of(path, "Name a data file of flent") as content:
         metadata = content["metadata"]
         hosts = {"": metadata, **_mapping(metadata, "REMOTE_METADATA")}
         time_s = np.asarray(content["x_values"], dtype=np.float64)
@@ -127,12 +115,6 @@ def read_rig(path: Path) -> RigRecord:
         )
         if any(values.shape != time_s.shape for values in record.series.values()):
             raise ValueError("a series has another number of values than there are steps")
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise DataError.of(
-            path,
-            f"not a flent data file ({type(error).__name__}: {error})",
-            "Name a data file of flent",
-        ) from error
     return record
 
 

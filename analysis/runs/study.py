@@ -14,7 +14,6 @@
 Each of them may be missing, and each module may be a package: `claims/`, `measures/`, `plots/`.
 """
 
-import argparse
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -23,7 +22,6 @@ from types import ModuleType
 from typing import Final
 
 from analysis.errors import DataError
-from analysis.runs.dataset import RunFile
 from emulation.config.catalogue import all_labels, load
 from emulation.model.run import Experiment, Study
 from emulation.study import code, studies
@@ -97,24 +95,6 @@ class StudyFolder:
         return data if shipped or (data / self.name).is_dir() else studies.data_folder(self.folder)
 
 
-def add_option(parser: argparse.ArgumentParser) -> None:
-    """Let a command line name studies that do not ship."""
-    parser.add_argument(
-        "--study",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="folder of a study that does not ship; its runs are in its own folder `data`, or "
-        "beside the others",
-    )
-
-
-def open_all(names_or_paths: Iterable[str | Path]) -> None:
-    """Open each of these studies as `study_at` does."""
-    for study in names_or_paths:
-        study_at(study)
-
-
 @cache
 def _at(folder: Path) -> StudyFolder:
     return StudyFolder(folder)
@@ -132,11 +112,6 @@ def known() -> list[StudyFolder]:
     """Return the shipped studies and those that were opened, that with the most figures first."""
     folders = [_at(folder) for folder in studies.known().values()]
     return sorted(folders, key=lambda study: (-len(study.figures), study.name))
-
-
-def of_run(run: RunFile) -> StudyFolder:
-    """Return the study that a run is of; DataError where it is not known."""
-    return study_at(run.paper)
 
 
 def in_order(names: Iterable[str]) -> list[str]:

@@ -18,12 +18,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m analysis.site.claims", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("data"), help="where runs are")
-    study.add_option(parser)
     parser.add_argument("--results", type=Path, default=Path("results"), help="where the page goes")
     parser.add_argument("--jobs", type=int, help="processes that read runs (default: one per core)")
     given = parser.parse_args(arguments)
     try:
-        study.open_all(given.study)
         claims = verdicts(given.data, study.known(), jobs=given.jobs)
     except EmulationError as error:
         print(f"error: {error}", file=sys.stderr)
