@@ -125,9 +125,9 @@ class Chosen(Sequence[Run]):
         """What a testbed measured of the same cells (`measured/` of the study), with the same
         tables. Raises `DataError` as `tables`, and for files that cannot be used."""
         cells = {run.cell: run for run in self.all}
-        found = measured.repetitions(self._study, self._files)
-        runs = [replace(cells[str(Path(file.run).parent)], seed=file.seed) for file in found]
-        return Chosen(tuple(runs), self.data, {file.run: file for file in found})
+        files = measured.repetitions(self._study, self._files)
+        runs = [replace(cells[str(Path(file.run).parent)], seed=file.seed) for file in files]
+        return Chosen(tuple(runs), self.data, {file.run: file for file in files})
 
     def tables(self, **options: Any) -> Dataset:
         """Samples, flows and runs as tidy tables (`runs.dataset`), for runs of flent's form.
@@ -184,8 +184,8 @@ class Chosen(Sequence[Run]):
     @property
     def _twins(self) -> dict[str, int]:
         records = {self._record(run): run for run in self.all}
-        found = datafile.twins((run.cell, run.seed, record) for record, run in records.items())
-        return {records[record].id: seed for record, seed in found.items()}
+        same = datafile.twins((run.cell, run.seed, record) for record, run in records.items())
+        return {records[record].id: seed for record, seed in same.items()}
 
     def _reported(self) -> pd.DataFrame:
         self._all_there()
@@ -234,8 +234,8 @@ class Chosen(Sequence[Run]):
             reported = reports.read(record).dropna(axis="columns", how="all")
             both = [part for part in (pd.DataFrame(rows), reported) if len(part)]
             parts += [part.assign(run=run.id) for part in both]
-        found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": []})
-        return self.axes.merge(found, on="run", how="right", suffixes=("", "_"))
+        table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": []})
+        return self.axes.merge(table, on="run", how="right", suffixes=("", "_"))
 
     def probe(self, text: str) -> pd.DataFrame:
         """Return the table that a probe recorded, `packets` or `packets:router`, of all runs.
@@ -281,8 +281,8 @@ class Chosen(Sequence[Run]):
     def axes(self) -> pd.DataFrame:
         """One row per run: its id and the value of each axis in which the runs differ, as text."""
         values = {run.id: {**dict(run.point.axes), "seed": run.seed} for run in self.all}
-        names = dict.fromkeys(name for found in values.values() for name in found)
-        varied = [name for name in names if len({found.get(name) for found in values.values()}) > 1]
+        names = dict.fromkeys(name for axes in values.values() for name in axes)
+        varied = [name for name in names if len({axes.get(name) for axes in values.values()}) > 1]
         rows = [
             {"run": run, **{name: of.get(name) for name in varied}} for run, of in values.items()
         ]

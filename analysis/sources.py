@@ -66,17 +66,17 @@ def closure(start: Iterable[Path], without: Iterable[str] = (), root: Path = Pat
 @cache  # figures share notebooks and modules
 def _modules(start: frozenset[str], without: frozenset[str]) -> frozenset[str]:
     """Return the modules `start`, all that they import, and the packages that those are in."""
-    graph, waiting, found = _graph(), set(start), set(without)
+    graph, waiting, visited = _graph(), set(start), set(without)
     while waiting:
         module = waiting.pop()
-        if module in found or module not in graph.modules:
+        if module in visited or module not in graph.modules:
             continue
-        found.add(module)
+        visited.add(module)
         imported = graph.find_modules_directly_imported_by(module)
         if not module.startswith("analysis"):
             imported = {name for name in imported if name.startswith(COMPUTES)}
         waiting |= {part for name in imported for part in _with_packages(name)}
-    return frozenset(found - without)
+    return frozenset(visited - without)
 
 
 @cache

@@ -57,7 +57,7 @@ def codemeta(cited: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
         "license": [
             f"https://spdx.org/licenses/{name}" for name in about["license"].split(" AND ")
         ],
-        "author": [{"@type": "Organization", "name": one["name"]} for one in about["authors"]],
+        "author": [{"@type": "Organization", "name": who["name"]} for who in about["authors"]],
         "programmingLanguage": ["Python", "C"],
         "operatingSystem": "Linux, x86-64",
         "softwareRequirements": about["dependencies"],

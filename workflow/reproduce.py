@@ -30,7 +30,6 @@ from workflow.progress import LogHandler, Work
 
 if TYPE_CHECKING:
     from emulation.model.run import Run
-    from emulation.model.units import Duration
     from workflow.plan import Plan
 
 #: Seconds that a fork takes beside its run, which is predicted whole (1.35 s for one of 1.17).
@@ -85,16 +84,9 @@ def run_seconds(plan: Plan) -> float:
     return sum(costs) / len(costs) if costs else progress.STEP_S["run"]
 
 
-_seconds_by_point: dict[tuple[str, tuple[str, ...], Duration], float] = {}
-
-
 def _seconds(run: Run) -> float:
-    """Return the seconds that one core takes for a run, the same for all seeds of a point."""
-    key = (run.experiment.id, run.point.key, run.length)
-    if key not in _seconds_by_point:
-        seconds = wall_seconds(run.experiment, [run.point], run.length)
-        _seconds_by_point[key] = AROUND_RUN_S + seconds
-    return _seconds_by_point[key]
+    """Return the seconds that one core takes for a run."""
+    return AROUND_RUN_S + wall_seconds(run.experiment, [run.point], run.length)
 
 
 def print_stale(plan: Plan) -> None:

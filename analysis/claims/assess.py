@@ -242,15 +242,15 @@ def _explained(
     conditions: Mapping[str, Condition],
     values: Values,
     table: pd.DataFrame,
-    known: frozenset[Cell] | None,
+    own_cells: frozenset[Cell] | None,
 ) -> dict[str, Judgement]:
     """Return the judgements that `variation` changes: those that it explains, wholly or in part.
 
     Only cells that are `known` have to be run: a qdisc of the reader's is none of the paper's.
     """
     wanted, run = variation.cells(table, values.cc)
-    if known is not None:
-        wanted, run = wanted & known, run & known
+    if own_cells is not None:
+        wanted, run = wanted & own_cells, run & own_cells
     if not run:
         return {}
     changed = replace(values, changed=Measured(variation.measured(table)))

@@ -79,27 +79,27 @@ def readings(outputs: Mapping[str, str]) -> Readings:
     pings: list[tuple[float, float]] = []
     netperf: list[tuple[str, str]] = []
     for text in outputs.values():
-        command, _, said = text.partition("\n")
+        command, _, output = text.partition("\n")
         if "/fping" in command or command.startswith("fping"):
-            pings += [(float(at), float(rtt)) for at, rtt in _PING.findall(said)]
+            pings += [(float(at), float(rtt)) for at, rtt in _PING.findall(output)]
         else:
             kind = re.search(r" -t (TCP_\w+)", command)
             if kind and kind[1] in DIRECTIONS:
-                netperf.append((DIRECTIONS[kind[1]], said))
+                netperf.append((DIRECTIONS[kind[1]], output))
     pings.sort()
     start = pings[0][0] - pings[0][1] / 1000 if pings else 0.0
-    flows = [_flow(direction, said, start) for direction, said in netperf] if pings else []
+    flows = [_flow(direction, output, start) for direction, output in netperf] if pings else []
     at_s, rtt_ms = np.asarray(pings, dtype=np.float64).reshape(-1, 2).T
     return Readings(tuple(flow for flow in flows if flow.ends_s.size), at_s - start, rtt_ms)
 
 
-def _flow(direction: str, said: str, start: float) -> Flow:
-    found = np.asarray(_INTERIM.findall(said), dtype=np.float64).reshape(-1, 3)
-    told = dict(re.findall(r"^(\w+)=(\S+)$", said, re.MULTILINE))
+def _flow(direction: str, text: str, start: float) -> Flow:
+    reports = np.asarray(_INTERIM.findall(text), dtype=np.float64).reshape(-1, 3)
+    totals = dict(re.findall(r"^(\w+)=(\S+)$", text, re.MULTILINE))
     whole = float("nan")
-    if "ELAPSED_TIME" in told and _TOTAL[direction] in told:
-        whole = float(told[_TOTAL[direction]]) * 8e-6 / float(told["ELAPSED_TIME"])
-    return Flow(direction, found[:, 2] - start, found[:, 1], found[:, 0], whole)
+    if "ELAPSED_TIME" in totals and _TOTAL[direction] in totals:
+        whole = float(totals[_TOTAL[direction]]) * 8e-6 / float(totals["ELAPSED_TIME"])
+    return Flow(direction, reports[:, 2] - start, reports[:, 1], reports[:, 0], whole)
 
 
 def goodput(flows: Iterable[Flow], direction: str) -> tuple[Floats, Floats]:
@@ -201,21 +201,16 @@ def _plane(
 ) -> None:
     color, marker = palette.color(qdisc), look(qdisc).marker
     points = [*beside, Beside("this run", now.latency_ms, now.upload_mbit_s, False)]
-    for number, one in enumerate(points):
+    for number, place in enumerate(points):
         last = number == len(points) - 1
         axes.plot(
-            one.latency_ms, one.upload_mbit_s, marker=marker, linestyle="none",
+            place.latency_ms, place.upload_mbit_s, marker=marker, linestyle="none",
             markersize=13 if last else 11, markeredgewidth=1.2, markeredgecolor=color,
-            markerfacecolor=palette.paper if one.hollow else (color, 1 if last else 0.35),
-            label=one.label,
+            markerfacecolor=palette.paper if place.hollow else (color, 1 if last else 0.35),
+            label=place.label,
         )  # fmt: skip
-    known = np.asarray([(p.latency_ms, p.upload_mbit_s) for p in points], dtype=np.float64)
-    known = known[np.isfinite(known).all(axis=1)]
-    if known.size:
-        most, (low, high) = known[:, 0].max(), (known[:, 1].min(), known[:, 1].max())
-        margin = max(0.25 * (high - low), 0.02 * high)
-        axes.set_xlim(1.15 * max(most, 1.0), min(known[:, 0].min(), 0) - 0.05 * max(most, 1.0))
-        axes.set_ylim(low - margin, high + margin)
+    axes.margins(0.2)
+    axes.invert_xaxis()
     axes.set_xlabel("Induced latency (ms), less is right")
     axes.set_ylabel("Upload goodput (Mbit/s)")
     axes.set_title("Means so far", fontsize=11, color=palette.soft, loc="left")

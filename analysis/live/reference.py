@@ -34,14 +34,14 @@ def shipped(paper: str, cell: Point, era: str, data: Path) -> tuple[int, Values]
     (0, nothing) where there is none. Raises DataError for runs that cannot be read.
     """
     try:
-        found = dataset.find_runs(
+        runs = dataset.find_runs(
             data, paper, cell.label, eras=era, links=cell.link.name, qdiscs=cell.qdisc, ccs=cell.cc
         )
     except DataError:
         return 0, {}
     kinds = ["tcp_download", "tcp_upload", "ping_icmp"]
     table = metrics.run_metrics(
-        dataset.read_runs(found, kinds=kinds, jobs=1), window="loaded", probe="ping_icmp"
+        dataset.read_runs(runs, kinds=kinds, jobs=1), window="loaded", probe="ping_icmp"
     )
     columns = {"latency": metrics.INDUCED, **metrics.GOODPUT}
-    return len(found), {name: float(table[column].median()) for name, column in columns.items()}
+    return len(runs), {name: float(table[column].median()) for name, column in columns.items()}

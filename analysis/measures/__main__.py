@@ -23,10 +23,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, help="processes that read runs (default: one per core)")
     given = parser.parse_args(arguments)
     try:
-        for one in study.known():
-            folder = given.output / one.name
+        for each in study.known():
+            folder = given.output / each.name
             shutil.rmtree(folder, ignore_errors=True)
-            table = measure_study(one, one.runs_root(given.data), jobs=given.jobs)
+            table = measure_study(each, each.runs_root(given.data), jobs=given.jobs)
             table = table[~table["metric"].isin([NOTHING, SAME_AS])]
             for experiment, rows in table.groupby("experiment"):
                 folder.mkdir(parents=True, exist_ok=True)

@@ -86,12 +86,12 @@ def repetitions(study: StudyFolder, runs: Sequence[RunFile]) -> list[RunFile]:
 
     Raises DataError for files that are none of those above, or cannot be read.
     """
-    found = []
+    runs_of = []
     for cell, run in {_cell(run): run for run in reversed(runs)}.items():
         folder = study.folder / FOLDER / cell
         if folder.is_dir():
-            found += _of_cell(study, folder, run)
-    return sorted(found)
+            runs_of += _of_cell(study, folder, run)
+    return sorted(runs_of)
 
 
 def is_testbed(run: RunFile) -> bool:
@@ -106,13 +106,13 @@ def as_published(cells: pd.DataFrame, table: pd.DataFrame, figure: str) -> pd.Da
     value is. `table` is from `stated`, with the names of columns of `metrics.run_metrics`.
     """
     reach = (cells["ci_high"] - cells["ci_low"]) / 2
-    found = [cells.assign(value=cells["median"], reading_error=reach)]
+    parts = [cells.assign(value=cells["median"], reading_error=reach)]
     for column, metric, direction, unit in metrics.COLUMNS:
         rows = table[table["metric"] == column]
         if len(rows):
             named = rows.assign(metric=metric, direction=direction, unit=unit)
-            found.append(named.assign(reading_error=0.0))
-    both = pd.concat(found, ignore_index=True).assign(figure=figure)
+            parts.append(named.assign(reading_error=0.0))
+    both = pd.concat(parts, ignore_index=True).assign(figure=figure)
     keys = ["link", "qdisc", "metric", "direction"]
     return both.drop_duplicates(keys)[list(PUBLISHED.columns)].reset_index(drop=True)
 

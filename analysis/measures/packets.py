@@ -115,11 +115,11 @@ def utilisation(table: pd.DataFrame, rate_bit_s: float | None = None) -> float:
 
     The rate is that of the port's shaper unless it is given; raises DataError where it has none.
     """
-    known = rate_bit_s or float(table.attrs.get("rate_bit_s", 0))
-    if not known:
+    rate = rate_bit_s or float(table.attrs.get("rate_bit_s", 0))
+    if not rate:
         what = "the port has no rate of its own"
         raise DataError.of(Path(table.attrs.get("node", "")), what, "Give the rate in bit/s")
-    return 1e6 * _sent_mbit_s(table, float(table["left_s"].max())) / known
+    return 1e6 * _sent_mbit_s(table, float(table["left_s"].max())) / rate
 
 
 def tables(run: RunFile) -> list[Path]:

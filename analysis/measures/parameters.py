@@ -35,18 +35,18 @@ def read_printed(path: Path) -> pd.DataFrame:
 def in_force(cells: Iterable[Point]) -> dict[tuple[str, str, str], Option]:
     """Return the value of each parameter by qdisc, parameter and rate, of both directions of all
     links."""
-    found: dict[tuple[str, str, str], Option] = {}
+    values: dict[tuple[str, str, str], Option] = {}
     for cell in cells:
         for qdisc, rate in ((cell.up, cell.link.up), (cell.down, cell.link.down)):
-            found.update(_parameters(cell.qdisc, qdisc, rate))
-    return found
+            values.update(_parameters(cell.qdisc, qdisc, rate))
+    return values
 
 
 def _parameters(name: str, qdisc: Qdisc, rate: Rate) -> dict[tuple[str, str, str], Option]:
-    found = {(name, option, str(rate)): value for option, value in qdisc.options}
+    values = {(name, option, str(rate)): value for option, value in qdisc.options}
     if qdisc.txqueuelen is not None:
-        found[name, "txqueuelen", str(rate)] = qdisc.txqueuelen
-    return found
+        values[name, "txqueuelen", str(rate)] = qdisc.txqueuelen
+    return values
 
 
 def compare(printed: pd.DataFrame, cells: Iterable[Point]) -> pd.DataFrame:

@@ -112,7 +112,7 @@ def traffic_of(point: Point) -> str:
 @cache
 def shared() -> Registry:
     """Return what the modules of this package register."""
-    names = (found.name for found in pkgutil.iter_modules(package.__path__))
+    names = (module.name for module in pkgutil.iter_modules(package.__path__))
     modules = [
         importlib.import_module(f"{package.__name__}.{name}") for name in names if name[0] != "_"
     ]
@@ -152,11 +152,11 @@ def faults(study: StudyFolder) -> Iterator[str]:
         if name and measure is None:
             key, (what, todo) = "measure", unknown("measure", name, measures)
         elif measure and (unfit := _unfit(experiment, measure)):
-            fits = [other for other, one in measures.items() if not _unfit(experiment, one)]
+            fits = [other for other, fitting in measures.items() if not _unfit(experiment, fitting)]
             key, what = "measure", f"'{name}' makes no numbers of {unfit}"
             todo = f"valid: {', '.join(sorted(fits)) or 'none'}"
         elif bool(measure and measure.unloaded) != (experiment.unloaded is not None):
-            dividing = ", ".join(other for other, one in measures.items() if one.unloaded)
+            dividing = ", ".join(other for other, fitting in measures.items() if fitting.unloaded)
             key, what = "unloaded", f"is for measures that divide by runs without load: {dividing}"
             todo = "name the experiment without load there, and only there"
         else:

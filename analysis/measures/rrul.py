@@ -51,8 +51,8 @@ def measure(run: RunFile) -> dict[str, float]:
         raise DataError.of(run.data, "no probe in the second half of the load", RERUN)
     return {
         metrics.INDUCED: float(row[metrics.INDUCED]),
-        **(found := goodputs(data)),
-        flood.TOTAL: sum(found.values()),
+        **(sums := goodputs(data)),
+        flood.TOTAL: sum(sums.values()),
         flood.LATENCY: float(flood.probes_ms(data).iloc[0]),
         "slowest_probe_ms": _slowest(loaded) - float(facts["base_rtt_ms"]),
         **startup(time_s, latency_ms, float(facts["length_s"])),

@@ -89,19 +89,19 @@ def measured(root: Path, provenances: Iterable[Path]) -> pd.DataFrame:
         numbers = [number for number in NUMBERS if number.label == run.experiment]
         if not numbers:
             continue
-        found, told = measure_run(run), read_record(run)
+        numbers_of, record = measure_run(run), read_record(run)
         rows += [
             {
                 "qdisc": run.qdisc,
                 "cc": run.cc,
                 "number": number.id,
                 "seed": run.seed,
-                "value": round(number.take(found), 6),
-                "kernel": told["identity"]["kernel"]["digest"],
-                "guest": told["identity"]["root"]["digest"],
-                "code": told["identity"]["guest"],
-                "job": told["identity"]["job"],
-                "data_sha256": told["data_sha256"],
+                "value": round(number.take(numbers_of), 6),
+                "kernel": record["identity"]["kernel"]["digest"],
+                "guest": record["identity"]["root"]["digest"],
+                "code": record["identity"]["guest"],
+                "job": record["identity"]["job"],
+                "data_sha256": record["data_sha256"],
             }
             for number in numbers
         ]
@@ -116,7 +116,7 @@ def known(folder: Path) -> pd.DataFrame:
 
 def intervals(scores: pd.DataFrame) -> dict[tuple[str, str, str], Interval]:
     """Return by qdisc, control and number: the mean over seeds with its 95 % interval."""
-    found = {}
+    means = {}
     for (qdisc, cc, number), group in scores.groupby(["qdisc", "cc", "number"], sort=False):
-        found[str(qdisc), str(cc), str(number)] = confidence_interval(group["value"].to_numpy())
-    return found
+        means[str(qdisc), str(cc), str(number)] = confidence_interval(group["value"].to_numpy())
+    return means

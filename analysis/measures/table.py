@@ -40,8 +40,8 @@ NOTHING: Final = ""
 
 
 def _known(names: Iterable[str]) -> bool:
-    known = metrics()
-    return all(name in (NOTHING, SAME_AS) or name in known for name in names)
+    registered = metrics()
+    return all(name in (NOTHING, SAME_AS) or name in registered for name in names)
 
 
 #: In place of a metric, of a run that came out as an earlier seed of its cell: that seed.

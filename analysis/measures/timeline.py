@@ -106,21 +106,21 @@ def connections(run: RunFile) -> pd.DataFrame:
     goodput_mbit_s since the sample before, cwnd_packets, inflight_packets, srtt_ms."""
     table = _probe(run, "sockets")
     key = ["node", "local_port"]
-    load = table.groupby(key)["bytes_acked"].transform("max") > LEAST_BYTES
-    found = table[load].sort_values([*key, "time_s"])
-    steps = found.groupby(key)[["bytes_acked", "time_s"]].diff()
-    left = found[["sacked_packets", "lost_packets"]].sum(axis=1) - found["retrans_packets"]
+    is_load = table.groupby(key)["bytes_acked"].transform("max") > LEAST_BYTES
+    load = table[is_load].sort_values([*key, "time_s"])
+    steps = load.groupby(key)[["bytes_acked", "time_s"]].diff()
+    left = load[["sacked_packets", "lost_packets"]].sum(axis=1) - load["retrans_packets"]
     return pd.DataFrame(
         {
-            "time_s": found["time_s"],
-            "node": found["node"].astype(str),
-            "local_port": found["local_port"],
-            "cc": found["congestion_control"].astype(str),
+            "time_s": load["time_s"],
+            "node": load["node"].astype(str),
+            "local_port": load["local_port"],
+            "cc": load["congestion_control"].astype(str),
             "goodput_mbit_s": 8e-6 * steps["bytes_acked"] / steps["time_s"],
-            "bytes_acked": found["bytes_acked"],
-            "cwnd_packets": found["cwnd_packets"],
-            "inflight_packets": found["unacked_packets"] - left,
-            "srtt_ms": found["srtt_us"] / 1e3,
+            "bytes_acked": load["bytes_acked"],
+            "cwnd_packets": load["cwnd_packets"],
+            "inflight_packets": load["unacked_packets"] - left,
+            "srtt_ms": load["srtt_us"] / 1e3,
         }
     ).reset_index(drop=True)
 
@@ -188,12 +188,12 @@ def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFra
     was random.
     """
     present = [str(name) for name in table if name not in (*ABOUT, "seed", "twin")]
-    found = means(table, list(ABOUT), present)
-    found["rig"] = [
+    over_seeds = means(table, list(ABOUT), present)
+    over_seeds["rig"] = [
         called(row, names.get(name, name), qdisc, cc)
-        for name, qdisc, cc in found[list(ABOUT)].astype(str).to_numpy()
+        for name, qdisc, cc in over_seeds[list(ABOUT)].astype(str).to_numpy()
     ]
-    return found[["rig", "qdisc", "quantity", "mean", "ci_low", "ci_high"]]
+    return over_seeds[["rig", "qdisc", "quantity", "mean", "ci_low", "ci_high"]]
 
 
 def measured_cells(
@@ -201,9 +201,9 @@ def measured_cells(
 ) -> pd.DataFrame:
     """Return `cells` of what a testbed measured of those of `runs`; without rows for nothing."""
     columns = ["rig", "qdisc", "quantity", "mean", "ci_low", "ci_high"]
-    theirs, found = measured.repetitions(study, runs), []
+    theirs, parts = measured.repetitions(study, runs), []
     if theirs:
-        found.append(cells(per_run(theirs), names, row))
+        parts.append(cells(per_run(theirs), names, row))
     values = measured.stated(study, runs)
     values = values[values["metric"] != measured.BASE_RTT]
     if len(values):
@@ -211,8 +211,8 @@ def measured_cells(
             called(row, names.get(experiment, experiment), qdisc, cc)
             for experiment, qdisc, cc in values[list(ABOUT)].to_numpy()
         ]
-        found.append(values.rename(columns={"metric": "quantity", "value": "mean"}))
-    both = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=columns)
+        parts.append(values.rename(columns={"metric": "quantity", "value": "mean"}))
+    both = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
     return both.reindex(columns=columns)
 
 
@@ -276,8 +276,8 @@ def _row(run: RunFile) -> dict[str, object]:
 
 def _pinged(run: RunFile) -> dict[str, float]:
     """Return numbers of pings after the start; none where no program is a ping."""
-    found = replies(run)
-    inside = found[found["time_s"] >= SETTLED_S]["rtt_ms"]
+    pings = replies(run)
+    inside = pings[pings["time_s"] >= SETTLED_S]["rtt_ms"]
     if inside.empty:
         return {}
     return {"rtt_mean_ms": float(inside.mean()), "rtt_p99_ms": float(inside.quantile(0.99))}
@@ -313,10 +313,10 @@ def _drops(run: RunFile) -> dict[str, float]:
     """Return the drops by the counters of the queues under test, in the last sample."""
     table = _probe(run, "qdisc")
     last = table[table["parent"] != "root"].groupby(["node", "interface", "handle"]).last()
-    found = {"drops": float(last["drops"].sum())}
+    counts = {"drops": float(last["drops"].sum())}
     if "fq_codel_drop_overmemory" in last:
-        found["drops_overmemory"] = float(last["fq_codel_drop_overmemory"].sum())
-    return found
+        counts["drops_overmemory"] = float(last["fq_codel_drop_overmemory"].sum())
+    return counts
 
 
 def _probe(run: RunFile, probe: str) -> pd.DataFrame:
@@ -327,5 +327,5 @@ def _probe(run: RunFile, probe: str) -> pd.DataFrame:
 
 def _zero_s(run: RunFile, times_ns: pd.Series) -> float:
     """Return when time begins: with the first ping, else with the first of `times_ns`."""
-    found = replies(run)
-    return float(found["at_s"].min() if len(found) else times_ns.min() / 1e9)
+    pinged = replies(run)
+    return float(pinged["at_s"].min() if len(pinged) else times_ns.min() / 1e9)

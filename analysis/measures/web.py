@@ -71,12 +71,12 @@ def measure(run: RunFile) -> dict[str, float]:
     Raises DataError where there are no runs without load.
     """
     loaded = run_fetch(read_runs([run], kinds=["page"], jobs=1))
-    idle = _idle(tuple((one, one.data.stat().st_mtime_ns) for one in unloaded(run)))
+    idle = _idle(tuple((divisor, divisor.data.stat().st_mtime_ns) for divisor in unloaded(run)))
     row = normalised(loaded, idle).iloc[0]
-    found = {"fetch_time_normalised": float(row[NORMALISED])}
+    values = {"fetch_time_normalised": float(row[NORMALISED])}
     if row["pages"] > 1:
-        found["fetch_time_sd_s"] = float(row["fetch_sd_s"])
-    return found
+        values["fetch_time_sd_s"] = float(row["fetch_sd_s"])
+    return values
 
 
 @lru_cache(maxsize=16)

@@ -101,14 +101,14 @@ def _algorithm(qdisc: Qdisc) -> dict[str, str]:
     options = dict(qdisc.options)
     adaptive = qdisc.kind == "red" and options.get("adaptive")
     marks = options.get("ecn", qdisc.kind == "fq_codel" and not options.get("noecn"))
-    found = {
+    values = {
         "algorithm": "ared" if adaptive else qdisc.kind,
         "limit": options.get("limit", qdisc.txqueuelen if qdisc.kind in OF_INTERFACE else None),
         "ecn": "true" if marks else "false",
         "target": options.get("target"),
         "interval": options.get("interval", options.get("tupdate")),
     }
-    return {name: str(value) for name, value in found.items() if value is not None}
+    return {name: str(value) for name, value in values.items() if value is not None}
 
 
 @cache
@@ -117,7 +117,7 @@ def _said(study: StudyFolder) -> dict[str, dict[str, str]]:
     if not study.axes.is_file():
         return {}
     table = read_table(study.axes, SAID, "axes")
-    found: dict[str, dict[str, str]] = {}
+    said_of: dict[str, dict[str, str]] = {}
     for qdisc, axis, value in table.itertuples(index=False):
-        found.setdefault(qdisc, {})[axis] = value
-    return found
+        said_of.setdefault(qdisc, {})[axis] = value
+    return said_of

@@ -97,8 +97,8 @@ def find_runs(
         require_several("experiments", names, qdiscs)
     if not root.exists():
         root = NOTEBOOKS / root
-    known = index_of(root, paper)
-    found: list[RunFile] = []
+    every = index_of(root, paper)
+    chosen: list[RunFile] = []
     missing: list[str] = []
     for name in names:
         of = qdiscs[name] if isinstance(qdiscs, Mapping) else qdiscs
@@ -108,15 +108,15 @@ def find_runs(
             axis: _texts(f"{axis}s", values)
             for axis, values in (("cc", ccs), ("era", eras), ("link", links), ("qdisc", of))
         }
-        here = [run for run in known if run.experiment == name and run.length == span]
+        here = [run for run in every if run.experiment == name and run.length == span]
         runs = _with_values(here, wanted)
-        found += runs
+        chosen += runs
         if not runs:
-            missing.append(f"{_none_of(name, span, wanted)}{_instead(name, here, known)}")
-    if not found:
+            missing.append(f"{_none_of(name, span, wanted)}{_instead(name, here, every)}")
+    if not chosen:
         wrong = missing[0] if missing else "no link, qdisc or experiment is asked for"
         raise DataError.of(root / paper, wrong, "Emulate the cells that the figure needs")
-    return found if reduced else _whole(found)
+    return chosen if reduced else _whole(chosen)
 
 
 def _with_values(runs: Iterable[RunFile], wanted: Mapping[str, list[str] | None]) -> list[RunFile]:
@@ -140,8 +140,8 @@ def index_of(root: Path, paper: str) -> Sequence[RunFile]:
 
 def all_runs(root: Path) -> Iterator[RunFile]:
     """Yield all runs below `root`, by study; raise DataError for a file that is none."""
-    for found in indexes(root):
-        yield from _checked(found).runs
+    for study in indexes(root):
+        yield from _checked(study).runs
 
 
 def cells_of(root: Path, paper: str) -> Mapping[tuple[str, ...], Sequence[RunFile]]:
@@ -149,10 +149,10 @@ def cells_of(root: Path, paper: str) -> Mapping[tuple[str, ...], Sequence[RunFil
     return _checked(index(root, paper)).cells
 
 
-def _checked(found: Index) -> Index:
-    for path, why in found.damaged:
+def _checked(entries: Index) -> Index:
+    for path, why in entries.damaged:
         raise DataError.of(path, why, RERUN)
-    return found
+    return entries
 
 
 def run_at(root: Path, provenance: Path) -> RunFile:
@@ -189,13 +189,13 @@ def _none_of(name: str, length: str, wanted: Mapping[str, list[str] | None]) -> 
     return f"no run of {' '.join(filter(None, [name, length, *values]))}"
 
 
-def _instead(name: str, here: Sequence[RunFile], known: Sequence[RunFile]) -> str:
+def _instead(name: str, here: Sequence[RunFile], every: Sequence[RunFile]) -> str:
     """Return what there is of an experiment, or which experiments have a name like it."""
     if here:
         columns = zip(*((run.link, run.qdisc, run.cc, run.era) for run in here), strict=True)
         links, qdiscs, ccs, eras = (", ".join(dict.fromkeys(column)) for column in columns)
         return f"; there are {links} with {qdiscs} and {ccs}, of {eras}"
-    near = difflib.get_close_matches(name, sorted({run.experiment for run in known}), n=3)
+    near = difflib.get_close_matches(name, sorted({run.experiment for run in every}), n=3)
     return f"; there is {' or '.join(near)}" if near else ""
 
 
@@ -234,8 +234,8 @@ def twins(files: Iterable[RunFile]) -> dict[str, int]:
 
     Of such seeds there is no interval: nothing was random. DataError where one is no run.
     """
-    found = datafile.twins((file.cell, file.seed, file.provenance) for file in files)
-    return {file.run: found[file.provenance] for file in files if file.provenance in found}
+    same = datafile.twins((file.cell, file.seed, file.provenance) for file in files)
+    return {file.run: same[file.provenance] for file in files if file.provenance in same}
 
 
 def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentFile]:
@@ -250,9 +250,9 @@ def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentF
             "voip_packets": flent.loss.packets if flent.loss else None,
             "voip_lost": flent.loss.lost if flent.loss else None,
             # A line that is not indented is a page, those below it are the reasons.
-            "pages_failed": None if failed is None else sum(one[:1] == "[" for one in failed),
+            "pages_failed": None if failed is None else sum(line[:1] == "[" for line in failed),
             "page_ms": flent.page_ms,
-            "base_rtts_ms": [float(one) for one in record.get("base_rtts_ms", [])],
+            "base_rtts_ms": [float(rtt) for rtt in record.get("base_rtts_ms", [])],
         }
     if row["length_s"] != flent.length_s:
         wrong = f"{row['length_s']:g} s of load here, {flent.length_s:g} s in {file.data.name}"
@@ -329,12 +329,12 @@ def _runs_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
 
 def _samples_table(runs: pd.DataFrame, files: Sequence[FlentFile]) -> pd.DataFrame:
     """Columns are built from codes and not from strings: millions of rows in tenths of a second."""
-    series = [one for file in files for one in file.series]
-    rows_of_run = [sum(one.value.size for one in file.series) for file in files]
-    rows_of_series = [one.value.size for one in series]
-    time_s = np.concatenate([one.time_s for one in series])
-    value = np.concatenate([one.value for one in series])
-    kind = _categorical([one.kind for one in series], rows_of_series)
+    series = [each for file in files for each in file.series]
+    rows_of_run = [sum(each.value.size for each in file.series) for file in files]
+    rows_of_series = [each.value.size for each in series]
+    time_s = np.concatenate([each.time_s for each in series])
+    value = np.concatenate([each.value for each in series])
+    kind = _categorical([each.kind for each in series], rows_of_series)
     column = np.asarray([VALUE[name] for name in kind.categories])[kind.codes]
     columns: dict[str, Any] = {}
     for name in IDENTITY:
@@ -345,7 +345,7 @@ def _samples_table(runs: pd.DataFrame, files: Sequence[FlentFile]) -> pd.DataFra
                 np.repeat(runs[name].cat.codes.to_numpy(), rows_of_run),
                 categories=runs[name].cat.categories,
             )
-    columns["series"] = _categorical([one.name for one in series], rows_of_series)
+    columns["series"] = _categorical([each.name for each in series], rows_of_series)
     columns["kind"] = kind
     columns["time_s"] = time_s
     for name in dict.fromkeys(VALUE.values()):
@@ -357,12 +357,12 @@ def _flows_table(
     runs: pd.DataFrame, files: Sequence[FlentFile], base_rtts_ms: Sequence[Sequence[float]]
 ) -> pd.DataFrame:
     rows = [
-        (run, one.name, one.kind, _base_rtt_ms(one.name, base, several), one.transferred_mbit_s)
+        (run, each.name, each.kind, _base_rtt_ms(each.name, base, several), each.transferred_mbit_s)
         for run, base, file, several in zip(
             runs["run"], runs["base_rtt_ms"], files, base_rtts_ms, strict=True
         )
-        for one in file.series
-        if one.kind in TCP_KINDS
+        for each in file.series
+        if each.kind in TCP_KINDS
     ]
     table = pd.DataFrame(rows, columns=list(FLOWS))
     labels = {"run": runs["run"].dtype, "series": "category", "kind": "category"}
@@ -371,10 +371,10 @@ def _flows_table(
 
 def _base_rtt_ms(series: str, base_rtt_ms: float, several_ms: Sequence[float]) -> float:
     """Of the address that a flow goes to: "TCP upload BE2 10.0.4.3" to the second of several."""
-    found = re.fullmatch(r".* BE(\d+) [0-9.]+", series)
-    if found is None:
+    address = re.fullmatch(r".* BE(\d+) [0-9.]+", series)
+    if address is None:
         return base_rtt_ms
-    if not 1 <= (number := int(found[1])) <= len(several_ms):
+    if not 1 <= (number := int(address[1])) <= len(several_ms):
         raise DataError.of(series, f"its rig has {len(several_ms)} addresses", RERUN)
     return several_ms[number - 1]
 

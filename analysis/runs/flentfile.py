@@ -141,7 +141,7 @@ def _series(content: dict[str, Any], kinds: Collection[str]) -> list[Series]:
     steps = np.asarray(content["x_values"], dtype=np.float64)
     # flent computes step * i in floating point; rounding makes the steps of all runs compare equal
     steps = np.round(steps, 6)
-    found = []
+    series = []
     for name, values in sorted(content["results"].items()):
         kind = kind_of(name)
         if kind is None or kind not in kinds:
@@ -149,23 +149,23 @@ def _series(content: dict[str, Any], kinds: Collection[str]) -> list[Series]:
         if len(values) != steps.size:
             raise ValueError(f"series {name!r} has {len(values)} values for {steps.size} steps")
         if kind == "page":
-            found.append(_pages(content, name))
+            series.append(_pages(content, name))
             continue
         value = np.asarray(values, dtype=np.float64)  # None becomes NaN
         measured = np.isfinite(value)
         if kind == "voip":  # ITGDec has 0 for a step in which no packet arrived
             measured &= value > 0
         moved = _transferred(content["metadata"]["SERIES_META"][name], kind, value[measured])
-        found.append(Series(name, kind, steps[measured], value[measured], moved))
-    return found
+        series.append(Series(name, kind, steps[measured], value[measured], moved))
+    return series
 
 
 def _pages(content: dict[str, Any], name: str) -> Series:
     """Each page, and not flent's interpolation between them; a time is that of the page's begin,
     and the first page, with which the test starts, is at 0."""
     pages = content["raw_values"][name]
-    value = np.asarray([one["val"] for one in pages], dtype=np.float64)
-    begin_s = np.asarray([one["t"] for one in pages], dtype=np.float64) - value / 1e3
+    value = np.asarray([page["val"] for page in pages], dtype=np.float64)
+    begin_s = np.asarray([page["t"] for page in pages], dtype=np.float64) - value / 1e3
     time_s: Floats = np.round(begin_s - begin_s.min(initial=np.inf), 6)
     return Series(name, "page", time_s, value, float("nan"))
 
@@ -177,10 +177,10 @@ def flows_began_s(content: dict[str, Any]) -> dict[str, float]:
     Raises LookupError, TypeError or ValueError for a file that does not say it.
     """
     began = {}
-    for name, told in content["metadata"]["SERIES_META"].items():
+    for name, about in content["metadata"]["SERIES_META"].items():
         if kind_of(name) in TCP_KINDS:
-            first = {} if "STARTED" in told else content["raw_values"][name][0]
-            began[name] = float(told.get("STARTED", first.get("t"))) - float(first.get("dur", 0))
+            first = {} if "STARTED" in about else content["raw_values"][name][0]
+            began[name] = float(about.get("STARTED", first.get("t"))) - float(first.get("dur", 0))
     return began
 
 
@@ -190,8 +190,8 @@ def _page_ms(results: dict[str, Any]) -> float:
     flent's combined plots take this for the mean of the pages. It interpolates between the ends of
     two pages, at no more than five steps before an end; so a page that takes long counts more.
     """
-    found = [name for name in results if kind_of(name) == "page"]
-    steps = [value for name in found for value in results[name] if value is not None]
+    pages = [name for name in results if kind_of(name) == "page"]
+    steps = [value for name in pages for value in results[name] if value is not None]
     return float(np.mean(steps)) if steps else math.nan
 
 
@@ -203,7 +203,9 @@ def _loss(packets: list[dict[str, Any]]) -> Loss:
     arrived.
     """
     arrived = [
-        int(one["seq"]) for one in packets if not one.get("lost") or one.get("lost_dir") == "down"
+        int(packet["seq"])
+        for packet in packets
+        if not packet.get("lost") or packet.get("lost_dir") == "down"
     ]
     if not arrived:
         raise ValueError("no packet of the VoIP flow arrived")
@@ -227,17 +229,17 @@ def _transferred(meta: dict[str, Any], kind: str, steps: Floats) -> float:
 
 def _require_samples(path: Path, series: tuple[Series, ...], kinds: Collection[str]) -> None:
     for kind in kinds:
-        if not any(one.kind == kind for one in series):
+        if not any(each.kind == kind for each in series):
             raise DataError.of(path, f"no series of kind {kind}", RERUN)
-    for one in series:
+    for each in series:
         # flent drops the samples of a flow that starves at first, but keeps netperf's own count.
-        moved = one.transferred_mbit_s > 0
-        if one.value.size == 0 and not moved:
-            raise DataError.of(path, f"series {one.name!r} has no sample", RERUN)
-        least = one.value.min(initial=np.inf)
-        possible = moved and least >= 0 if one.kind in TCP_KINDS else least > 0
+        moved = each.transferred_mbit_s > 0
+        if each.value.size == 0 and not moved:
+            raise DataError.of(path, f"series {each.name!r} has no sample", RERUN)
+        least = each.value.min(initial=np.inf)
+        possible = moved and least >= 0 if each.kind in TCP_KINDS else least > 0
         if not possible:
-            raise DataError.of(path, f"series {one.name!r} has an impossible value", RERUN)
+            raise DataError.of(path, f"series {each.name!r} has an impossible value", RERUN)
 
 
 def read_series(path: Path) -> dict[str, Floats]:

@@ -67,13 +67,13 @@ def read_published(
         return table.reset_index(drop=True)
     chosen = table[table["figure"] == figure].reset_index(drop=True)
     if chosen.empty:
-        known = ", ".join(sorted(table["figure"].unique()))
-        raise DataError.of(path, f"no figure {figure!r}", f"It has {known}")
+        there = ", ".join(sorted(table["figure"].unique()))
+        raise DataError.of(path, f"no figure {figure!r}", f"It has {there}")
     others = sorted(set(chosen["link"]) - {link})
     if link is not None and others:
         wrong = f"its figure {figure!r} is of {', '.join(others)}, not of {link}"
-        found = table[table["link"] == link]["figure"].unique()
-        instead = f'figure = "{found[0]}", or ' if len(found) else ""
+        names = table[table["link"] == link]["figure"].unique()
+        instead = f'figure = "{names[0]}", or ' if len(names) else ""
         raise DataError.of(path, wrong, f'Write {instead}published_values = "" to draw none')
     return chosen
 

@@ -27,11 +27,11 @@ def schema(columns: Mapping[str, pa.Column], rows: str) -> pa.DataFrameSchema:
 def find(data: Path, study: str, probe: str) -> list[RunFile]:
     """Return the runs of a study below the folder `data` beside which the `probe` left its table;
     of runs that differ in their length alone the longest."""
-    found: dict[tuple[object, ...], RunFile] = {}
+    longest: dict[tuple[object, ...], RunFile] = {}
     for run in beside(index_of(data, study), probe):
         key = tuple(getattr(run, name) for name in KEY)
-        found[key] = max(found[key], run, key=_length_s) if key in found else run
-    return list(found.values())
+        longest[key] = max(longest[key], run, key=_length_s) if key in longest else run
+    return list(longest.values())
 
 
 def _length_s(run: RunFile) -> float:
@@ -53,22 +53,22 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
 
     Raises DataError for a table that has another form.
     """
-    found: dict[Path, pd.DataFrame] = {}
+    tables: dict[Path, pd.DataFrame] = {}
     texts = {name: str for name, column in form.columns.items() if column.dtype.type is str}
     for run in beside(runs, probe):
         path = _table(run, probe)
         about = {name: getattr(run, name) for name in KEY}
         try:
             table = read_csv(path, dtype=texts).assign(**about, length_s=_length_s(run))
-            found[path] = table[list(form.columns)].astype(_floats(form))
+            tables[path] = table[list(form.columns)].astype(_floats(form))
         except (ValueError, KeyError) as error:
             raise _unlike(path, probe, error) from error
-    if not found:
+    if not tables:
         return pd.DataFrame(columns=list(form.columns))
     try:
-        return form.validate(pd.concat(found.values(), ignore_index=True))
+        return form.validate(pd.concat(tables.values(), ignore_index=True))
     except _OTHER_FORM:  # one at a time, which takes longer, to name it
-        for path, table in found.items():
+        for path, table in tables.items():
             try:
                 form.validate(table)
             except _OTHER_FORM as error:

@@ -125,7 +125,7 @@ def _ms(microseconds: float | None) -> float | None:
 
 
 def _iperf(text: str) -> Iterator[dict[str, Any]]:
-    lines = [found for found in _IPERF.findall(text) if not found[0].startswith("-")]  # no sums
+    lines = [line for line in _IPERF.findall(text) if not line[0].startswith("-")]  # no sums
     flows = {number: flow for flow, number in enumerate(sorted({int(line[0]) for line in lines}))}
     ends = {name: max(float(line[2]) for line in lines if line[0] == name) for name, *_ in lines}
     for name, begin, end, bit_s, lost in lines:

@@ -92,8 +92,8 @@ def beside(
     value: str = "median",
 ) -> pd.DataFrame:
     """`table` with a column for each of `settings`: the `value` of `cells` at equal `keys`."""
-    for one in settings:
-        other = of_setting(cells, one)[[*keys, value]].rename(columns={value: one.title})
+    for setting in settings:
+        other = of_setting(cells, setting)[[*keys, value]].rename(columns={value: setting.title})
         for key in keys:  # categories of two tables differ, and would not merge
             other[key] = other[key].astype(str)
         table = table.astype(dict.fromkeys(keys, str)).merge(

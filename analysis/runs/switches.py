@@ -16,7 +16,7 @@ KINDS: Final = {"fq_nocodel": "fq_codel", "ared": "red"}  # of tc, by the name o
 def matters(switch: Switch, qdisc: str) -> bool:
     """Return whether `switch` can change runs of `qdisc`: it is about that qdisc, or about none."""
     kind = KINDS.get(qdisc, qdisc)
-    own = {one for one, _, _ in switch.options}
+    own = {qdisc_kind for qdisc_kind, _, _ in switch.options}
     own |= {path.split(".")[0].removeprefix("sch_") for path, _ in switch.parameters
             if path.startswith("sch_")}  # fmt: skip
     return not own or kind in own
