@@ -152,8 +152,7 @@ class Chosen(Sequence[Run]):
         `tables`.
         """
         means = self._numbers()
-        twins = self._twins
-        if twins:
+        if twins := dataset.twins(self._files):
             means["same_as"] = means["run"].map(twins).astype("Int64")
         return self._beside(self.axes.merge(means, on="run", how="left"))
 
@@ -180,12 +179,6 @@ class Chosen(Sequence[Run]):
     def _numbers(self) -> pd.DataFrame:
         programs = all(isinstance(run.traffic, Programs) for run in self.all)
         return self._reported() if programs else self._means()
-
-    @property
-    def _twins(self) -> dict[str, int]:
-        records = {self._record(run): run for run in self.all}
-        same = datafile.twins((run.cell, run.seed, record) for record, run in records.items())
-        return {records[record].id: seed for record, seed in same.items()}
 
     def _reported(self) -> pd.DataFrame:
         self._all_there()

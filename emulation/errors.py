@@ -6,9 +6,11 @@ without a traceback.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import wraps
+from typing import Any, ClassVar
 
 #: Of a study file, that are shown at once.
 MOST_PROBLEMS = 100
@@ -43,6 +45,20 @@ class EmulationError(Exception):
         place = f"{self.where}: " if self.where else ""
         advice = f"; {self.todo}" if self.todo else ""
         return f"{place}{self.what}{advice}"
+
+
+def command(main: Callable[..., int]) -> Callable[..., int]:
+    """Make `main` print an error that it raises, in a line, and return the status of its cause."""
+
+    @wraps(main)
+    def run(*arguments: Any) -> int:
+        try:
+            return main(*arguments)
+        except EmulationError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return error.exit_status
+
+    return run
 
 
 def printable(text: str) -> str:

@@ -16,8 +16,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from emulation import kernel, project
-from emulation.errors import EmulationError, KernelBuildError, MissingTool
+from emulation import errors, kernel, project
+from emulation.errors import KernelBuildError, MissingTool
 from emulation.host import bundle, debs, lock, seal
 from emulation.host.digest import sha256
 from emulation.kernel import archive, module
@@ -84,6 +84,7 @@ def copyrights() -> str:
     )
 
 
+@errors.command
 def main(arguments: list[str] | None = None) -> int:
     """Write the wheel into the folder that the command line names; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.bundle", description=__doc__)
@@ -94,11 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
         shutil.copytree(TEMPLATE, place)
         licence = project.folder("LICENSES") / "GPL-2.0-only.txt"
         shutil.copy(licence, place / licence.name)
-        try:
-            fill(place / bundle.PACKAGE)
-        except EmulationError as error:
-            print(f"error: {error}", file=sys.stderr)
-            return error.exit_status
+        fill(place / bundle.PACKAGE)
         command = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
         return subprocess.run([*command, "--outdir", str(dist), str(place)]).returncode
 

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from emulation.errors import EmulationError, MissingTool
+from emulation.errors import EmulationError, MissingTool, command
 
 #: Seconds that cancelled jobs may take to end.
 PATIENCE_S = 120.0
@@ -89,18 +89,15 @@ def _slurm(*command: str) -> str:
     return done.stdout
 
 
+@command
 def main(arguments: list[str] | None = None) -> int:
     """Do the action of the command line; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.cluster", description=__doc__)
     parser.add_argument("action", choices=("check", "cancel"))
     given = parser.parse_args(arguments)
-    try:
-        check()
-        if given.action == "cancel" and (ended := cancel(prefix(Path()))):
-            print(f"==> ended {ended} jobs of an earlier call; what they had done stays")
-    except EmulationError as error:
-        print(f"reproduce-all: error: {error}", file=sys.stderr)
-        return error.exit_status
+    check()
+    if given.action == "cancel" and (ended := cancel(prefix(Path()))):
+        print(f"==> ended {ended} jobs of an earlier call; what they had done stays")
     return 0
 
 

@@ -31,9 +31,6 @@ IMPORTED = (
     "tornado.platform.asyncio", "workflow.kernels", "xml.dom.expatbuilder",
 )  # fmt: skip
 
-#: The templates of the report's pages.
-PAGES = ("index.html", "paper.html", "runs.html", "variant.html")
-
 
 def load() -> None:
     """Do all of it."""
@@ -90,8 +87,9 @@ def _draw(folder: Path) -> None:
 def _write_a_page() -> None:
     from analysis.site import notebookpage, pages
 
-    for name in PAGES:
-        pages.common().get_template(name)
+    environment = pages.common()
+    for name in environment.list_templates(extensions=["html"]):
+        environment.get_template(name)
     notebookpage.render(min(project.folder("notebooks").glob("*.ipynb")), "title")
 
 

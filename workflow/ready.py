@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from emulation import kernel
-from emulation.errors import EmulationError, KernelBuildError, MissingTool
+from emulation.errors import KernelBuildError, MissingTool, command
 from emulation.machine import layer, rootfs
 from emulation.model.series import DEFAULT_KERNEL
 
@@ -44,6 +44,7 @@ def identity(part: str, series: str | None) -> dict[str, str]:
     return digests
 
 
+@command
 def main(arguments: list[str] | None = None) -> int:
     """Build what the command line names; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.ready", description=__doc__)
@@ -51,11 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("output", type=Path)
     parser.add_argument("--series", help="of the kernel: 6.12")
     given = parser.parse_args(arguments)
-    try:
-        names = identity(given.part, given.series)
-    except EmulationError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_status
+    names = identity(given.part, given.series)
     given.output.parent.mkdir(parents=True, exist_ok=True)
     given.output.write_text(json.dumps(names, indent=1) + "\n")
     return 0

@@ -9,26 +9,23 @@ from collections import Counter
 from pathlib import Path
 
 from emulation.checks.stale import causes, sentences
-from emulation.errors import EmulationError
+from emulation.errors import command
 from emulation.runs.index import indexes
 from emulation.study import studies
 
 
+@command
 def main(arguments: list[str] | None = None) -> int:
     """Print what is stale; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.stale", description=__doc__)
     parser.add_argument("data", type=Path, nargs="?", default=Path("data"))
     given = parser.parse_args(arguments)
     folder = given.data.absolute().parent  # of a study of one's own, which has its runs in it
-    try:
-        if (folder / studies.FILE).is_file():
-            studies.add(folder)
-        studies_of = list(indexes(given.data))
-        counted = causes(run for study in studies_of for run in study.runs)
-        counted += Counter(gone=sum(len(study.damaged) for study in studies_of))
-    except EmulationError as error:
-        print(f"workflow.stale: error: {error}", file=sys.stderr)
-        return error.exit_status
+    if (folder / studies.FILE).is_file():
+        studies.add(folder)
+    studies_of = list(indexes(given.data))
+    counted = causes(run for study in studies_of for run in study.runs)
+    counted += Counter(gone=sum(len(study.damaged) for study in studies_of))
     for line in sentences(counted, given.data) or [f"{counted.total()} runs, none of them stale"]:
         print(line)
     return 0

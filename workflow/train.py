@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from emulation.checks import bench
-from emulation.errors import EmulationError, KernelBuildError
+from emulation.errors import KernelBuildError, command
 from emulation.host import confine
 from emulation.host.cache import cache_dir
 from emulation.kernel import make, recipe as recipes, source as sources
@@ -68,6 +68,7 @@ def train(series: str, folder: Path, archive: Path) -> int:
     return pack(tree / "build", archive)
 
 
+@command
 def main() -> int:
     """Make the profile of one series."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -75,14 +76,10 @@ def main() -> int:
     series = parser.parse_args().series
     release = recipes.major(make.compiler_version() or "")
     archive = recipes.RECIPE_DIR / "profile" / f"{series}-gcc-{release}.tar.xz"
-    try:
-        if not release:
-            raise KernelBuildError("its release is not known", "gcc", "install gcc")
-        with tempfile.TemporaryDirectory() as folder:
-            count = train(series, Path(folder), archive)
-    except EmulationError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_status
+    if not release:
+        raise KernelBuildError("its release is not known", "gcc", "install gcc")
+    with tempfile.TemporaryDirectory() as folder:
+        count = train(series, Path(folder), archive)
     print(f"{archive}: {count} files, {archive.stat().st_size / 1024:.0f} KiB")
     return 0
 

@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from analysis.claims.check import Printed
 from analysis.claims.effect import number
 from analysis.claims.verdict import Assessment, Finding, Judgement
 from analysis.runs.statement import Claim
+
+#: What a claim is shown with as its study has it.
+STATED: Final = ("id", "paper", "section", "figure", "place", "kind", "statement", "note")
 
 
 def as_json(assessments: Sequence[Assessment]) -> list[dict[str, Any]]:
@@ -15,15 +18,8 @@ def as_json(assessments: Sequence[Assessment]) -> list[dict[str, Any]]:
     null."""
     return [
         {
-            "id": assessment.claim.id,
-            "paper": assessment.claim.paper,
-            "section": assessment.claim.section,
-            "figure": assessment.claim.figure,
-            "place": assessment.claim.place,
-            "kind": assessment.claim.kind,
-            "statement": assessment.claim.statement,
+            **{name: getattr(assessment.claim, name) for name in STATED},
             "printed": printed(assessment.claim),
-            "note": assessment.claim.note,
             "verdict": str(headline.verdict),
             "era": headline.era,
             "cc": headline.cc,

@@ -9,9 +9,9 @@ disagrees or, where it is open, is undecided, unless all of the interval is clos
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum, StrEnum
+from enum import StrEnum
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -74,15 +74,10 @@ OF_LACKS: Final[Mapping[Missing, Verdict]] = {
 }
 
 
-class Tie(Enum):
-    """The values that are compared are the same to the resolution of the measure."""
-
-    TIE = "tie"
-
-
-TIE: Final = Tie.TIE
-Answer = bool | Tie | None
-"""Whether a condition holds; None where that is open."""
+TIE: Final = "tie"
+Answer = bool | Literal["tie"] | None
+"""Whether a condition holds; None where that is open, TIE where the values that are compared are
+the same to the resolution of the measure."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +249,7 @@ def _decide(
             hold /= len(parts)
             order = (True, None, False)
     answers = [_decide(part, values, hold, fail, findings) for part in parts]
-    whole = next((answer for answer in order if answer in [of for of, _ in answers]), TIE)
+    whole: Answer = next((answer for answer in order if answer in [of for of, _ in answers]), TIE)
     return whole, [finding for answer, own in answers if answer is whole for finding in own]
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from analysis.measures.table import NOTHING, SAME_AS, measure_study
 from analysis.runs import study
-from emulation.errors import EmulationError
+from emulation.errors import command
 
 
+@command
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m analysis.measures", description=__doc__)
@@ -22,18 +23,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, required=True, help="where the tables go")
     parser.add_argument("--jobs", type=int, help="processes that read runs (default: one per core)")
     given = parser.parse_args(arguments)
-    try:
-        for each in study.known():
-            folder = given.output / each.name
-            shutil.rmtree(folder, ignore_errors=True)
-            table = measure_study(each, each.runs_root(given.data), jobs=given.jobs)
-            table = table[~table["metric"].isin([NOTHING, SAME_AS])]
-            for experiment, rows in table.groupby("experiment"):
-                folder.mkdir(parents=True, exist_ok=True)
-                rows.to_parquet(folder / f"{experiment}.parquet", index=False)
-    except EmulationError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    for each in study.known():
+        folder = given.output / each.name
+        shutil.rmtree(folder, ignore_errors=True)
+        table = measure_study(each, each.runs_root(given.data), jobs=given.jobs)
+        table = table[~table["metric"].isin([NOTHING, SAME_AS])]
+        for experiment, rows in table.groupby("experiment"):
+            folder.mkdir(parents=True, exist_ok=True)
+            rows.to_parquet(folder / f"{experiment}.parquet", index=False)
     return 0
 
 

@@ -27,7 +27,7 @@ from analysis.measures.table import measure_run
 from analysis.runs.dataset import RunFile, run_at
 from analysis.runs.published import read_table
 from analysis.runs.study import StudyFolder
-from emulation.errors import EmulationError
+from emulation.errors import command
 
 FILE: Final = "predictions.csv"
 KEYS: Final = ("cell", "metric", "direction", "unit", "window", "n_runs")
@@ -174,7 +174,8 @@ def runs_in(root: Path, cell: str) -> list[RunFile]:
     return [run_at(root, path) for path in sorted((root / cell).glob("*.json"))]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+@command
+def main(arguments: Sequence[str] | None = None) -> int:
     """Fill in a study's predictions from its runs."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("study", type=Path, help="the folder of the study")
@@ -185,18 +186,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     path = options.study / FILE
     output = options.output or path
-    try:
-        table = read(path)
-        cells = dict.fromkeys(cell for cell in table["run"] if cell)
-        done = predict(table, numbers_of(options.data, cells))
-    except EmulationError as error:
-        sys.exit(f"prediction: error: {error}")
+    table = read(path)
+    cells = dict.fromkeys(cell for cell in table["run"] if cell)
+    done = predict(table, numbers_of(options.data, cells))
     for name in FILLED[:3]:
         done[name] = [f"{value:.6g}" if math.isfinite(value) else "" for value in done[name]]
     output.parent.mkdir(parents=True, exist_ok=True)
     done.to_csv(output, index=False, lineterminator="\n")
     print(f"{output}: {len(done)} numbers of {done['cell'].nunique()} cells, {len(cells)} of ours")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

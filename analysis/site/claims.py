@@ -11,9 +11,10 @@ from pathlib import Path
 from analysis.claims.assess import verdicts
 from analysis.runs import study
 from analysis.site.claims_page import write_claims
-from emulation.errors import EmulationError
+from emulation.errors import command
 
 
+@command
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m analysis.site.claims", description=__doc__)
@@ -21,11 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=Path("results"), help="where the page goes")
     parser.add_argument("--jobs", type=int, help="processes that read runs (default: one per core)")
     given = parser.parse_args(arguments)
-    try:
-        claims = verdicts(given.data, study.known(), jobs=given.jobs)
-    except EmulationError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    claims = verdicts(given.data, study.known(), jobs=given.jobs)
     print(write_claims(given.results, claims))
     return 0
 

@@ -25,7 +25,7 @@ from analysis.site.execute import PAGE
 from analysis.site.gallery import Shown, collect
 from analysis.site.inventory import Variant, variants, write_runs
 from analysis.site.tables import MISSES
-from emulation.errors import EmulationError
+from emulation.errors import command
 from emulation.model.run import era_and_kernel, variant_name
 from emulation.study import studies
 from emulation.study.schema import unknown
@@ -258,6 +258,7 @@ def totals(figures: list[Shown]) -> dict[str, Any]:
     }
 
 
+@command
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m analysis.site.report", description=__doc__)
@@ -268,14 +269,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--failed", nargs="*", default=[], metavar="RUN", help="figures lack it")
     given = parser.parse_args(arguments)
-    try:
-        written = write_report(
-            given.results, given.data, given.failed, earlier=given.earlier_claims
-        )
-        print(written[0])
-    except EmulationError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    written = write_report(given.results, given.data, given.failed, earlier=given.earlier_claims)
+    print(written[0])
     return 0
 
 
