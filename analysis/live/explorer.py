@@ -6,7 +6,6 @@ The panel is drawn from the thread of the notebook's kernel; the run is in one o
 
 import asyncio
 import html
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,11 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import ipywidgets as widgets
+import pandas as pd
 
 from analysis.live import readings, reference
 from analysis.plots import style
 from analysis.runs.settings import linux_of
-from analysis.words import number
+from analysis.words import NONE, number
 from emulation.config import explore, ownfile, remarks
 from emulation.config.explore import Choice
 from emulation.errors import EmulationError, Interrupted
@@ -177,14 +177,14 @@ class Explorer:
         )
 
     def _draw(self, run: Live) -> None:
-        found = readings.readings(dict(run.outputs))
-        if not found.ping_s.size:
+        so_far = readings.readings(dict(run.outputs))
+        if not so_far.ping_s.size:
             return
         chosen = self._choice
         length_s, base_rtt_ms = chosen.length.seconds, chosen.base_rtt.ms
         with style.styled("light") as palette:
             drawn = readings.figure(
-                found,
+                so_far,
                 palette,
                 qdisc=chosen.qdisc,
                 rates_mbit_s=(chosen.down.mbit_per_s, chosen.up.mbit_per_s),
@@ -194,7 +194,7 @@ class Explorer:
             )
             self.image.value = readings.png(drawn)
         self.image.layout.visibility = "visible"
-        now = readings.numbers(found, base_rtt_ms, length_s)
+        now = readings.numbers(so_far, base_rtt_ms, length_s)
         ours = dict(zip(QUANTITIES, now, strict=True))
         self.table.value = _table({"this run": ours, **self._columns})
 
@@ -262,9 +262,11 @@ def _inputs(first: Choice) -> dict[str, Any]:
     }
 
 
-def _dropdown(description: str, first: str, known: Mapping[str, str]) -> widgets.Dropdown:
+def _dropdown(description: str, first: str, titles: Mapping[str, str]) -> widgets.Dropdown:
     """Return what is `known`, title by value, and what is chosen at first, known or not."""
-    options = [(title, value) for value, title in {**known, first: known.get(first, first)}.items()]
+    options = [
+        (title, value) for value, title in {**titles, first: titles.get(first, first)}.items()
+    ]
     layout = widgets.Layout(width="18em")
     return widgets.Dropdown(
         options=options, value=first, description=description, style=_STYLE, layout=layout
@@ -277,11 +279,5 @@ def _wrapping() -> widgets.Layout:
 
 def _table(columns: Mapping[str, reference.Values]) -> str:
     """Return the columns side by side, one row per quantity; a dash where there is no value."""
-    head = "".join(f"<th>{html.escape(label)}</th>" for label in columns)
-    rows = "".join(
-        f"<tr><td>{title}</td>"
-        + "".join(f"<td>{number(values.get(name, math.nan))}</td>" for values in columns.values())
-        + "</tr>"
-        for name, title in QUANTITIES.items()
-    )
-    return f'<table class="dataframe"><tr><th></th>{head}</tr>{rows}</table>'
+    table = pd.DataFrame(columns, index=list(QUANTITIES), dtype=float).rename(index=QUANTITIES)
+    return str(table.to_html(float_format=number, na_rep=NONE, border=0))

@@ -6,7 +6,6 @@ seconds since the first probe, flent's own start; the load begins DELAY_S later.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from typing import Final, NamedTuple
 
@@ -14,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from analysis.plots.marks import reference
 from analysis.plots.style import Palette, look
 from analysis.runs.flentfile import Floats
 
@@ -30,30 +30,22 @@ _PING: Final = re.compile(r"^\[([\d.]+)\] .*: \[\d+\], \d+ bytes, ([\d.]+) ms", 
 _TOTAL: Final = {"upload": "LOCAL_BYTES_SENT", "download": "LOCAL_BYTES_RECVD"}
 
 
-@dataclass(frozen=True)
-class Flow:
+class Flow(NamedTuple):
     """A TCP flow: mean rates of the spans that it reported."""
 
     direction: str  # upload, download
     ends_s: Floats  # shape (n,)
     spans_s: Floats  # shape (n,)
     mbit_s: Floats  # shape (n,)
-    whole_mbit_s: float  # bytes by duration of a flow that has ended; NaN before
+    mean_mbit_s: float  # so far; of a flow that has ended its bytes by its duration
 
 
-@dataclass(frozen=True)
-class Readings:
+class Readings(NamedTuple):
     """All readings so far."""
 
     flows: tuple[Flow, ...]
     ping_s: Floats  # shape (n,)
     rtt_ms: Floats  # shape (n,)
-
-    @property
-    def until_s(self) -> float:
-        """The last time that something is known of."""
-        times = [*(flow.ends_s[-1:] for flow in self.flows), self.ping_s[-1:]]
-        return float(max((one[0] for one in times if one.size), default=0.0))
 
 
 class Numbers(NamedTuple):
@@ -94,12 +86,12 @@ def readings(outputs: Mapping[str, str]) -> Readings:
 
 
 def _flow(direction: str, text: str, start: float) -> Flow:
-    reports = np.asarray(_INTERIM.findall(text), dtype=np.float64).reshape(-1, 3)
+    rates, spans, ends = np.asarray(_INTERIM.findall(text), dtype=float).reshape(-1, 3).T
     totals = dict(re.findall(r"^(\w+)=(\S+)$", text, re.MULTILINE))
-    whole = float("nan")
+    mean = (rates * spans).sum() / max(spans.sum(), 1e-9)
     if "ELAPSED_TIME" in totals and _TOTAL[direction] in totals:
-        whole = float(totals[_TOTAL[direction]]) * 8e-6 / float(totals["ELAPSED_TIME"])
-    return Flow(direction, reports[:, 2] - start, reports[:, 1], reports[:, 0], whole)
+        mean = float(totals[_TOTAL[direction]]) * 8e-6 / float(totals["ELAPSED_TIME"])
+    return Flow(direction, ends - start, spans, rates, float(mean))
 
 
 def goodput(flows: Iterable[Flow], direction: str) -> tuple[Floats, Floats]:
@@ -120,26 +112,19 @@ def goodput(flows: Iterable[Flow], direction: str) -> tuple[Floats, Floats]:
     return time_s, total / SMOOTH_S
 
 
-def numbers(found: Readings, base_rtt_ms: float, length_s: float) -> Numbers:
+def numbers(so_far: Readings, base_rtt_ms: float, length_s: float) -> Numbers:
     """Of the load so far; where flows have ended, of their bytes by their durations."""
-    loaded = (found.ping_s >= DELAY_S) & (found.ping_s <= DELAY_S + length_s)
-    rtt = found.rtt_ms[loaded]
+    loaded = (so_far.ping_s >= DELAY_S) & (so_far.ping_s <= DELAY_S + length_s)
+    rtt = so_far.rtt_ms[loaded]
     latency = float(rtt.mean()) - base_rtt_ms if rtt.size else float("nan")
-    rates = []
-    for direction in ("download", "upload"):
-        flows = [flow for flow in found.flows if flow.direction == direction]
-        means = [
-            flow.whole_mbit_s
-            if np.isfinite(flow.whole_mbit_s)
-            else float(np.average(flow.mbit_s, weights=flow.spans_s))
-            for flow in flows
-        ]
-        rates.append(float(np.sum(means)) if means else float("nan"))
-    return Numbers(latency, *rates)
+    rates = {"download": float("nan"), "upload": float("nan")}
+    for flow in so_far.flows:
+        rates[flow.direction] = np.nansum([rates[flow.direction], flow.mean_mbit_s])
+    return Numbers(latency, *rates.values())
 
 
 def figure(
-    found: Readings,
+    so_far: Readings,
     palette: Palette,
     *,
     qdisc: str,
@@ -155,14 +140,24 @@ def figure(
     """
     drawn = Figure(figsize=(10.5, 4.8), layout="constrained")
     places = drawn.subplot_mosaic([["rate", "plane"], ["rtt", "plane"]], width_ratios=[1.5, 1])
-    end_s = length_s + 2 * DELAY_S
-    _rates(places["rate"], found, palette, rates_mbit_s)
-    _round_trips(places["rtt"], found, palette, qdisc, base_rtt_ms)
-    for axes in (places["rate"], places["rtt"]):
-        axes.set_xlim(0, end_s)
-        axes.axvspan(DELAY_S, end_s - DELAY_S, color=palette.grid, alpha=0.35, linewidth=0)
-    places["rtt"].set_xlabel("Time (s); shaded: load")
-    _plane(places["plane"], numbers(found, base_rtt_ms, length_s), palette, qdisc, beside)
+    rate, rtt = places["rate"], places["rtt"]
+    for direction, top, color, dashes in zip(
+        ("download", "upload"), rates_mbit_s, (palette.ink, palette.soft), ("-", "--"), strict=True
+    ):
+        curve = goodput(so_far.flows, direction)
+        rate.plot(*curve, color=color, linestyle=dashes, linewidth=1.4, label=direction)
+        reference(rate, top, palette)
+    rate.set(ylim=(0, 1.3 * max(rates_mbit_s)), ylabel="TCP goodput (Mbit/s)")
+    rate.legend(loc="upper right", ncols=2)
+    rtt.plot(so_far.ping_s, so_far.rtt_ms, color=palette.color(qdisc), linewidth=1.3)
+    reference(rtt, base_rtt_ms, palette)
+    highest = so_far.rtt_ms.max(initial=1.5 * base_rtt_ms)
+    rtt.set(ylim=(0, 1.1 * highest), ylabel="Round trip (ms)", xlabel="Time (s); shaded: load")
+    for axes in (rate, rtt):
+        axes.set_xlim(0, length_s + 2 * DELAY_S)
+        load = (DELAY_S, DELAY_S + length_s)
+        axes.axvspan(*load, color=palette.grid, alpha=0.35, linewidth=0)
+    _plane(places["plane"], numbers(so_far, base_rtt_ms, length_s), palette, qdisc, beside)
     return drawn
 
 
@@ -173,36 +168,13 @@ def png(drawn: Figure) -> bytes:
     return file.getvalue()
 
 
-def _rates(axes: Axes, found: Readings, palette: Palette, rates: tuple[float, float]) -> None:
-    lines = (("download", palette.ink, "-"), ("upload", palette.soft, "--"))
-    for (direction, color, dashes), rate in zip(lines, rates, strict=True):
-        axes.plot(
-            *goodput(found.flows, direction), color=color, linestyle=dashes, linewidth=1.4,
-            label=direction,
-        )  # fmt: skip
-        axes.axhline(rate, color=palette.soft, linewidth=0.7, linestyle=":")
-    axes.set_ylim(0, 1.3 * max(rates))
-    axes.set_ylabel("TCP goodput (Mbit/s)")
-    axes.legend(loc="upper right", ncols=2)
-
-
-def _round_trips(
-    axes: Axes, found: Readings, palette: Palette, qdisc: str, base_rtt_ms: float
-) -> None:
-    axes.plot(found.ping_s, found.rtt_ms, color=palette.color(qdisc), linewidth=1.3)
-    axes.axhline(base_rtt_ms, color=palette.soft, linewidth=0.7, linestyle=":")
-    highest = float(found.rtt_ms.max()) if found.rtt_ms.size else 0.0
-    axes.set_ylim(0, 1.1 * max(highest, 1.5 * base_rtt_ms))
-    axes.set_ylabel("Round trip (ms)")
-
-
 def _plane(
     axes: Axes, now: Numbers, palette: Palette, qdisc: str, beside: Sequence[Beside]
 ) -> None:
     color, marker = palette.color(qdisc), look(qdisc).marker
-    points = [*beside, Beside("this run", now.latency_ms, now.upload_mbit_s, False)]
-    for number, place in enumerate(points):
-        last = number == len(points) - 1
+    mine = Beside("this run", now.latency_ms, now.upload_mbit_s, False)
+    for place in (*beside, mine):
+        last = place is mine
         axes.plot(
             place.latency_ms, place.upload_mbit_s, marker=marker, linestyle="none",
             markersize=13 if last else 11, markeredgewidth=1.2, markeredgecolor=color,
