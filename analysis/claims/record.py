@@ -6,6 +6,7 @@ and the files of its runs, by size and time. A plot is no part of it. Nothing he
 """
 
 from collections.abc import Callable, Iterable
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,19 @@ FOLDER: Final = "verdicts"
 LEFT_OUT: Final = (
     "figures", "notebooks", "data", "README.md", "log", "log.md", "values.csv", "__pycache__",
 )  # fmt: skip
+
+
+class Verdict(StrEnum):
+    """What can be said of a claim, in the order of counts and bars."""
+
+    AGREES = "agrees"
+    EXPLAINED = "explained"
+    AS_SET = "as set"
+    AT_BOUND = "at the bound"
+    UNDECIDED = "undecided"
+    NOT_YET = "not yet testable"
+    DISAGREES = "disagrees"
+
 
 #: A claim with its verdicts, as `summary.as_json` makes it.
 Claim = dict[str, Any]

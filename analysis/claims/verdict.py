@@ -9,7 +9,6 @@ disagrees or, where it is open, is undecided, unless all of the interval is clos
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -34,6 +33,7 @@ from analysis.claims.check import (
     Statistic,
 )
 from analysis.claims.effect import Effect, effect, number
+from analysis.claims.record import Verdict as Verdict
 from analysis.measures.registry import metrics
 from analysis.measures.table import SAME_AS
 from analysis.runs.flentfile import Floats
@@ -52,18 +52,6 @@ OPEN: Final[tuple[Missing, ...]] = ("seeds", "spread", "distance", "resolution")
 #: What stands first in the way of a verdict: runs that are missing before seeds that are few, and
 #: last that an effect is at its bound.
 _ORDER: Final[tuple[Missing, ...]] = ("read back", "setting", "rule", "data", "metric", *OPEN)
-
-
-class Verdict(StrEnum):
-    """What can be said of a claim, in the order of counts and bars."""
-
-    AGREES = "agrees"
-    EXPLAINED = "explained"
-    AS_SET = "as set"
-    AT_BOUND = "at the bound"
-    UNDECIDED = "undecided"
-    NOT_YET = "not yet testable"
-    DISAGREES = "disagrees"
 
 
 #: What a claim lacks -> what can be said of it; NOT_YET of others.

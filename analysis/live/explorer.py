@@ -263,7 +263,7 @@ def _inputs(first: Choice) -> dict[str, Any]:
 
 
 def _dropdown(description: str, first: str, titles: Mapping[str, str]) -> widgets.Dropdown:
-    """Return what is `known`, title by value, and what is chosen at first, known or not."""
+    """Return a choice of `titles` by value, and of what is chosen at first, there or not."""
     options = [
         (title, value) for value, title in {**titles, first: titles.get(first, first)}.items()
     ]

@@ -103,7 +103,7 @@ def kind_of(name: str) -> str | None:
 def content_of(path: Path, todo: str = RERUN) -> Iterator[dict[str, Any]]:
     """Read a file of flent's; inside, what is not as flent writes it raises DataError, which asks
     to do `todo`."""
-    content = read_json(path)
+    content = read_json(path, todo[0].lower() + todo[1:])
     try:
         if (version := int(content.get("version", 1))) > FORMAT_VERSION:
             what = f"flent data format {version}, newer than {FORMAT_VERSION}"

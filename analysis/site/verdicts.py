@@ -11,8 +11,7 @@ import pandas as pd
 from IPython.display import HTML, display
 
 from analysis.claims import record
-from analysis.claims.record import Claim
-from analysis.claims.verdict import Verdict
+from analysis.claims.record import Claim, Verdict
 from analysis.errors import DataError, require_one
 from analysis.runs.study import study_at
 from analysis.site.tables import hoisted, readable

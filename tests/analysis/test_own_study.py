@@ -23,6 +23,7 @@ from analysis.runs.study import study_at
 from analysis.site.execute import execute
 from analysis.site.figurefile import read_figure
 from emulate import cli
+from emulation.errors import EmulationError
 from emulation.host.pool import workers
 from emulation.study import studies
 from tests import ROOT
@@ -242,7 +243,7 @@ def test_what_is_wrong_with_its_measures_is_said_with_its_line(
     path = mine / "measures.py"
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new, 1))
-    with pytest.raises(DataError, match=message) as caught:
+    with pytest.raises(EmulationError, match=message) as caught:
         table.measure_study(study_at(mine), mine / "data", jobs=1)
     assert str(mine) in str(caught.value)
 

@@ -257,5 +257,5 @@ def test_the_command_goes_on_behind_a_file_that_is_none(
     assert "a: as its name says, as far as it is recorded" in capsys.readouterr().out
     assert main(["lint", "--json", str(tmp_path / "none"), str(bad), str(good)]) == 1
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert lines[0]["error"].endswith("none: no such file. Name a data file of flent.")
+    assert lines[0]["error"].endswith("none: no such file; name a data file of flent")
     assert [len(line.get("findings", [])) for line in lines] == [0, 1, 0]

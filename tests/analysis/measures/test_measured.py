@@ -11,7 +11,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
 from analysis.lab import open_study
 from analysis.measures import measured, metrics, packets, timeline
 from analysis.plots import style, timeline as figures
@@ -21,7 +20,7 @@ from analysis.runs.study import StudyFolder, study_at
 from analysis.site.execute import execute
 from analysis.site.figurefile import read_figure
 from emulation.captures import pcap
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, EmulationError
 from emulation.study import studies
 from tests.data import synthetic
 from tests.emulation.captures.made import length, segment, write_pcap
@@ -214,7 +213,7 @@ def test_captures_and_outputs_become_those_of_a_run(study: StudyFolder) -> None:
 )
 def test_files_that_cannot_be_used(study: StudyFolder, name: str, content: str, said: str) -> None:
     put(study, name, content)
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(EmulationError, match=said):
         measured.repetitions(study, runs(study))
 
 
@@ -224,9 +223,9 @@ def test_tables_and_folders_that_cannot_be_used(study: StudyFolder) -> None:
     (fault,) = measured.faults(study)
     assert fault.endswith("laod: unknown experiment 'laod'; did you mean 'load'? valid: load")
     for text, said in (
-        ("a,b\n1,2\n", "It needs cell"),
+        ("a,b\n1,2\n", "has no column 'cell'"),
         ("cell,metric,direction,value\na,b,,x\n", "could not convert"),
     ):
         (folder / measured.TABLE).write_text(text)
-        with pytest.raises(DataError, match=said):
+        with pytest.raises(EmulationError, match=said):
             measured.values(study)

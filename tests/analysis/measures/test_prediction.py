@@ -18,7 +18,7 @@ STUDIES = ("bbr2016", "cake2016", "codel2020")
 
 
 def table(**changes: str) -> pd.DataFrame:
-    row = dict.fromkeys(prediction.PREDICTED, "")
+    row = dict.fromkeys(prediction.PREDICTED.columns, "")
     row |= {
         "cell": "c",
         "metric": "goodput",
@@ -53,7 +53,7 @@ def test_a_number_that_is_not_there_is_named(seeds: list[dict[str, float]]) -> N
 
 @pytest.mark.parametrize(
     ("changes", "what"),
-    [({"sure": "very"}, "sure: 'very'"), ({"extra": "1"}, "columns cell")],
+    [({"sure": "very"}, "row 1: sure is 'very'"), ({"extra": "1"}, "column 'extra' too many")],
 )
 def test_another_table_is_refused(tmp_path: Path, changes: dict[str, str], what: str) -> None:
     table().assign(**changes).to_csv(tmp_path / prediction.FILE, index=False)
@@ -63,7 +63,7 @@ def test_another_table_is_refused(tmp_path: Path, changes: dict[str, str], what:
 
 def test_a_number_is_predicted_once(tmp_path: Path) -> None:
     pd.concat([table(), table()]).to_csv(tmp_path / prediction.FILE, index=False)
-    with pytest.raises(DataError, match="predicted twice"):
+    with pytest.raises(DataError, match="is there twice"):
         prediction.read(tmp_path / prediction.FILE)
 
 
@@ -97,7 +97,9 @@ def test_a_prediction_is_within_a_share_or_a_margin_of_what_was_measured(tmp_pat
         + ",high,"
         for metric, unit, value, _ in rows
     ]
-    (tmp_path / prediction.FILE).write_text("\n".join([",".join(prediction.PREDICTED), *lines]))
+    (tmp_path / prediction.FILE).write_text(
+        "\n".join([",".join(prediction.PREDICTED.columns), *lines])
+    )
     theirs = [f"c,{metric},up,{value}" for metric, _, _, value in rows]
     text = "\n".join(["cell,metric,direction,value", *theirs, "c,icmp_bias,,1.5"])
     (tmp_path / "measured.csv").write_text(text)

@@ -14,6 +14,7 @@ from analysis.runs import dataset
 from analysis.runs.dataset import find_runs, read_runs
 from analysis.runs.flentfile import kind_of, read_flent
 from analysis.runs.settings import Setting
+from emulation.errors import EmulationError
 from emulation.model.run import variant_name
 from tests import ROOT
 from tests.data import provenances, synthetic
@@ -117,7 +118,7 @@ def rewrite(path: Path, **changes: object) -> None:
 
 
 def refusal(root: Path) -> str:
-    with pytest.raises(DataError) as refused:
+    with pytest.raises(EmulationError) as refused:
         read_one(root)
     return str(refused.value)
 
@@ -125,7 +126,7 @@ def refusal(root: Path) -> str:
 def test_truncated_file(data: Path, tmp_path: Path) -> None:
     data.write_bytes(data.read_bytes()[:-200])
     message = refusal(tmp_path)
-    assert message.startswith(f"{data}: truncated or damaged gzip data. Delete")
+    assert message.startswith(f"{data}: truncated or damaged gzip data; delete")
 
 
 def test_file_that_is_not_gzip(data: Path, tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from analysis.claims.check import Lacking
 from analysis.claims.plugin import rules_of
 from analysis.claims.summary import as_json
 from analysis.claims.verdict import Verdict
-from analysis.errors import DataError
 from analysis.measures.registry import Measure, faults, registry_of
 from analysis.runs import axes
 from analysis.runs.dataset import RunFile
@@ -34,7 +33,7 @@ from analysis.site.execute import execute
 from analysis.site.figurefile import check_values, read_figure
 from emulate import cli
 from emulation.config.catalogue import experiment, load
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, EmulationError
 from emulation.study import studies
 from tests import ROOT
 from tests.data import provenances, synthetic
@@ -270,7 +269,7 @@ def test_who_a_study_is_of_is_said_by_its_file(mine: Path) -> None:
 )
 def test_rules_that_fail_say_where(mine: Path, text: str, message: str) -> None:
     (mine / "claims.py").write_text(text)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(EmulationError, match=message):
         rules_of(study_at(mine))
 
 
@@ -289,7 +288,7 @@ def test_rules_that_fail_say_where(mine: Path, text: str, message: str) -> None:
 def test_rules_that_make_nothing_say_where(mine: Path, made: str, message: str) -> None:
     text = RULES.replace('near(of("codel"), claim.value, 1.1, 1)', made)
     (mine / "claims.py").write_text(text.replace("import ", "import within, "))
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(EmulationError, match=message):
         assess_study(study_at(mine), mine / "data")
 
 
@@ -324,7 +323,7 @@ def test_rules_may_be_a_package(mine: Path) -> None:
     (mine / "claims/more.py").write_text("\n\nraise ValueError('why')\n")
     other = mine.with_name("other")
     mine.rename(other)
-    with pytest.raises(DataError, match=r"claims/more\.py:3: ValueError: why"):
+    with pytest.raises(EmulationError, match=r"claims/more\.py:3: ValueError: why"):
         rules_of(StudyFolder(other))
 
 
@@ -337,14 +336,14 @@ def test_rules_may_be_a_package(mine: Path) -> None:
 )
 def test_what_is_wrong_with_its_file_is_said(mine: Path, old: str, new: str, message: str) -> None:
     (mine / "study.yaml").write_text(STUDY.replace(old, new))
-    with pytest.raises((ConfigError, DataError), match=message):
+    with pytest.raises((ConfigError, EmulationError), match=message):
         _ = study_at(mine).about
 
 
 def test_two_claims_with_one_id_are_refused(mine: Path) -> None:
     (mine / "claims.csv").write_text(CLAIMS.replace("mine001", "b001"))
     (mine / "claims.py").unlink()
-    with pytest.raises(DataError, match="'b001' is a claim of battling2013 already"):
+    with pytest.raises(EmulationError, match="'b001' is a claim of battling2013 already"):
         verdicts(mine, [study_at("battling2013"), study_at(mine)])
 
 
@@ -375,7 +374,7 @@ def test_shipped_measures_fit_their_traffic() -> None:
 def test_a_figure_belongs_to_the_study_that_it_lies_in(mine: Path) -> None:
     path = mine / "figures/fig1.yaml"
     path.write_text(FIGURE.replace("paper: mine", "paper: gbw2015"))
-    with pytest.raises(ConfigError, match="is of the paper 'gbw2015', its study is 'mine'"):
+    with pytest.raises(EmulationError, match="is of the paper 'gbw2015', its study is 'mine'"):
         plan(studies=[str(mine)])
 
 
@@ -415,7 +414,7 @@ def test_a_figure_with_values_of_another_kind_says_which(
     path = mine / "figures/fig1.yaml"
     assert old in FIGURE
     path.write_text(FIGURE.replace(old, new))
-    with pytest.raises(DataError, match=rf"fig1\.yaml: {message}"):
+    with pytest.raises(EmulationError, match=rf"fig1\.yaml: {message}"):
         read_figure(path)
 
 
@@ -441,9 +440,9 @@ def test_what_the_study_does_not_know_is_not_left_out_of_a_figure(
     path = mine / "figures/fig1.yaml"
     assert old in FIGURE
     path.write_text(FIGURE.replace(old, new))
-    with pytest.raises(ConfigError, match=re.escape(f"{path}: {said}")):
+    with pytest.raises(EmulationError, match=re.escape(f"{path}: {said}")):
         plan(studies=[str(mine)])
-    with pytest.raises(DataError, match=re.escape(f"{path}: {said}")):
+    with pytest.raises(EmulationError, match=re.escape(f"{path}: {said}")):
         execute(read_figure(path), mine / "data", mine)
     assert cli.main(["check", "--trust", str(mine)]) == 2
     assert f"{path}: {said}" in capsys.readouterr().err
@@ -474,7 +473,7 @@ def test_axes_are_what_the_study_asks_for_and_names_mean_nothing(mine: Path) -> 
     }  # fmt: skip
     # A qdisc that the command line named; what is no qdisc has no axes.
     assert axes.axes(asked(mine, "codel", outside_sweep=["qdisc"]))["algorithm"] == "codel"
-    with pytest.raises(DataError, match="has no point load, 10/10, coddle"):
+    with pytest.raises(EmulationError, match="has no point load, 10/10, coddle"):
         axes.axes(asked(mine, "coddle", outside_sweep=["qdisc"]))
 
 
@@ -514,7 +513,7 @@ def test_an_axis_that_is_none_says_where(
     if isinstance(expected, float):
         assert found() == expected
         return
-    with pytest.raises(DataError, match=expected):
+    with pytest.raises(EmulationError, match=expected):
         found()
 
 
@@ -551,10 +550,10 @@ def test_tables_of_runs_that_are_not_there_or_damaged_are_refused(mine: Path) ->
         path = mine / f"data/{runs[0].id}.rows.jsonl.gz"
         path.write_bytes(damaged)
         with pytest.raises(
-            DataError, match=r"seed-001\.rows\.jsonl\.gz: (not gzip|trunc|not JSON)"
+            EmulationError, match=r"seed-001\.rows\.jsonl\.gz: (not gzip|trunc|not JSON)"
         ):
             runs.rows()
     for table in (runs.summary, runs.tables, runs.rows):
         (mine / f"data/{runs[1].id}.json").unlink(missing_ok=True)
-        with pytest.raises(DataError, match=r"1 of 2 runs are not there yet\. Do them first"):
+        with pytest.raises(EmulationError, match=r"1 of 2 runs are not there yet\. Do them first"):
             table()
