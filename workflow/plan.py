@@ -222,10 +222,6 @@ class Plan:
         first = (run.seed - 1) // self.batch * self.batch + 1
         return f"{run.cell}/seeds-{first:03d}-{first + self.batch - 1:03d}"
 
-    def _stamps(self, runs: Iterable[Run]) -> list[Path]:
-        names = dict.fromkeys(self._batch_of(run) for run in runs)
-        return [self.results / "batches" / name for name in names]
-
     def data_files(self, figure: FigureFile) -> list[Path]:
         """Return the files of each run of `figure` that there are, or its provenance to be.
 
@@ -274,7 +270,7 @@ class Plan:
 
     def _files(self, runs: Iterable[Run]) -> list[Path]:
         if self.batch:
-            return self._stamps(runs)
+            return [*dict.fromkeys(self.results / "batches" / self._batch_of(run) for run in runs)]
         return [self.runs_root / f"{run.id}.json" for run in runs if run.id in self.steps]
 
     def provenances(self) -> list[Path]:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import io
 import re
 import sys
 import textwrap
@@ -27,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
+
+import pandas as pd
 
 from analysis.errors import DataError
 from analysis.site import verdicts
@@ -271,9 +272,7 @@ COMPARED: Final = ("Published", "Ours", "Difference", "Allowed ±", "Agrees", "S
 
 def values_csv(figures: list[Shown]) -> str:
     """Return the published values of all figures beside ours, as CSV."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(("figure", "value", *(name.lower() for name in COMPARED)))
+    rows = []
     for shown in figures:
         if not shown.summary.compared:
             continue
@@ -281,8 +280,9 @@ def values_csv(figures: list[Shown]) -> str:
         for row in shown.rows:
             cells = dict(zip(shown.headers, row, strict=True))
             compared = (cells.get(name, "–") for name in COMPARED)
-            writer.writerow((shown.summary.figure, ", ".join(row[:first]), *compared))
-    return file.getvalue()
+            rows.append((shown.summary.figure, ", ".join(row[:first]), *compared))
+    names = ["figure", "value", *(name.lower() for name in COMPARED)]
+    return pd.DataFrame(rows, columns=names).to_csv(index=False, lineterminator="\n")
 
 
 def figure_table(figures: list[Shown], words: str) -> str:
@@ -300,17 +300,16 @@ def figure_table(figures: list[Shown], words: str) -> str:
     wanted = [*columns, *filter(None, (cell, by, where))]
     if missing := [column for column in wanted if column not in shown.headers]:
         raise ValueError(f"{name} has no column {missing[0]!r}, but {', '.join(shown.headers)}")
-    rows = [dict(zip(shown.headers, row, strict=True)) for row in shown.rows]
-    rows = [row for row in rows if not where or row[where] == value]
-    if not rows:
+    table = pd.DataFrame(shown.rows, columns=shown.headers)
+    table = table[table[where] == value] if where else table
+    if table.empty:
         raise ValueError(f"{name} has no row with {where} = {value}")
-    wide: dict[tuple[str, ...], dict[str, str]] = {}
-    for row in rows:
-        cells = wide.setdefault(tuple(row[column] for column in columns), {})
-        cells |= {row[by]: row[cell]} if by else {}
-    more = list(dict.fromkeys(row[by] for row in rows)) if by else []
-    lines = ((*key, *(cells.get(name, "–") for name in more)) for key, cells in wide.items())
-    return _table((*columns, *more), lines)
+    if by:
+        wide = table.pivot_table(cell, columns, by, "last", fill_value="–", sort=False)
+        table = wide[table[by].unique()].reset_index()
+    else:
+        table = table[columns].drop_duplicates()
+    return _table(table, table.itertuples(index=False))
 
 
 def _table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:

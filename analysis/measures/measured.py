@@ -72,13 +72,12 @@ def stated(study: StudyFolder, runs: Sequence[RunFile]) -> pd.DataFrame:
     """Return the numbers of TABLE that are of cells of `runs`: `qdisc`, `cc`, `experiment`, `era`,
     `link`, `metric`, `direction`, `value`; and `cell`, with the study's name before it."""
     cells = {str(_cell(run)): run for run in runs}
-    about = ("experiment", "era", "link", "qdisc", "cc")
-    table = values(study)
-    table = table[table["cell"].isin(cells)]
-    for name in about:
-        table = table.assign(**{name: [getattr(cells[cell], name) for cell in table["cell"]]})
+    names = ["experiment", "era", "link", "qdisc", "cc"]
+    rows = [[cell, *(getattr(run, name) for name in names)] for cell, run in cells.items()]
+    about = pd.DataFrame(rows, columns=["cell", *names])
+    table = values(study).merge(about, on="cell")
     table["cell"] = f"{study.name}/" + table["cell"]
-    return table[["cell", *about, "metric", "direction", "value"]].reset_index(drop=True)
+    return table[["cell", *names, "metric", "direction", "value"]]
 
 
 def repetitions(study: StudyFolder, runs: Sequence[RunFile]) -> list[RunFile]:

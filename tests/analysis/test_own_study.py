@@ -26,7 +26,6 @@ from emulate import cli
 from emulation.errors import EmulationError
 from emulation.host.pool import workers
 from emulation.study import studies
-from tests import ROOT
 from tests.data import synthetic
 
 STUDY = """\
@@ -269,8 +268,3 @@ def test_packets_are_measured_where_they_are_recorded(tmp_path: Path) -> None:
     (fault,) = found("without", "")
     assert "7: experiments.load.measure: 'queue' makes no numbers of runs without" in fault
     assert found("with", "\n    probes: [packets]") == []
-
-
-def test_shipped_studies_name_measures_that_there_are() -> None:
-    assert [fault for name in studies.shipped() for fault in faults(study_at(name))] == []
-    assert studies.SHIPPED.parent == ROOT
