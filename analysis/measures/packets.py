@@ -32,6 +32,7 @@ METRICS: Final = {
     "dropped_percent": Metric("packets dropped", "%"),
     "marked_percent": Metric("packets marked", "%"),
     "sent_mbit_s": Metric("rate of frames that left", "Mbit/s"),
+    "utilisation_percent": Metric("utilisation", "%"),
 }
 LEAST_SHARE: Final = 0.01
 """Of the bytes that left, with which a flow counts in Jain's index: pings do not."""

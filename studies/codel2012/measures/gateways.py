@@ -56,7 +56,6 @@ METRICS: Final = {
     "queue_mean_ms": Metric("mean packet delay", "ms"),
     "bulk_median_ms": Metric("median packet delay, bulk transfers alone", "ms"),
     "bursty_median_ms": Metric("median packet delay, with bursty traffic", "ms"),
-    "utilisation_percent": Metric("utilisation", "%"),
     "queue_dropped_percent": Metric("packets dropped by the queue", "%"),
     "used_dropped_percent": Metric("packets dropped where more than 60 % are used", "%"),
     "queue_megabytes": Metric("sent by the queue", "MB"),
