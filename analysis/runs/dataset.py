@@ -305,19 +305,14 @@ def facts(file: RunFile, record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_facts(files: Iterable[RunFile]) -> Dataset:
-    """Return runs of which nothing but their provenance is read; raise DataError where that is
-    none. The base RTT of a rig that states none is NaN."""
+    """Return runs of which nothing but their provenance is read, for `outputs.publish`; raise
+    DataError where that is none. The base RTT of a rig that states none is NaN."""
     rows = []
     for file in files:
         record = {"base_rtt_ms": "nan", **read_record(file)}
         with usable(file):
             rows.append(facts(file, record))
-    return runs_alone(pd.DataFrame(rows))
-
-
-def runs_alone(runs: pd.DataFrame) -> Dataset:
-    """Return runs whose samples and flows are not looked at, for outputs.publish."""
-    return Dataset(pd.DataFrame(), pd.DataFrame(), runs)
+    return Dataset(pd.DataFrame(), pd.DataFrame(), pd.DataFrame(rows))
 
 
 def _runs_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
