@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from analysis.measures.registry import Metric
-from emulation.datafile import read_rows
 from analysis.runs.study import study_at
-from emulation.datafile import counters
+from emulation.datafile import counters, read_rows
 from emulation.study import code
 from tests import ROOT
 

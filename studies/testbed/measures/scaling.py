@@ -58,9 +58,7 @@ def read_scaling(path: Path) -> pd.DataFrame:
     """Return the table of SCALING with the columns `factor` (virtual by wall seconds),
     `core_factor` (virtual by CPU seconds: a core of its own) and `quiet`, of the machine and kernel
     measured last; raise DataError for any other file."""
-    numbers = [name for name, one in SCALING.columns.items() if str(one.dtype) == "float64"]
-    types = {"kernel": str, "problem": str} | dict.fromkeys(numbers, float)
-    table = read_table(path, SCALING, "measurements", types).fillna({"problem": ""})
+    table = read_table(path, SCALING, "measurements").fillna({"problem": ""})
     last = table[_MACHINE].iloc[-1]
     table = table[(table[_MACHINE] == last).all(axis=1)].reset_index(drop=True)
     return table.assign(

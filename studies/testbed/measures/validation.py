@@ -9,8 +9,8 @@ import pandera.pandas as pa
 
 from analysis.errors import DataError
 from analysis.runs.dataset import RunFile
-from emulation.datafile import read_rows
 from analysis.runs.flentfile import RERUN
+from emulation.datafile import read_rows
 
 from ..kinds.saturation import ALL_SENDERS, Case
 from . import wifi
