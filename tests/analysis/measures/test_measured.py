@@ -143,7 +143,9 @@ def test_latencies_of_seeds_that_came_out_the_same_have_no_interval(study: Study
     assert "twin" not in per_run and metrics.cell_metrics(per_run)["ci_low"].notna().all()
     for file in files:
         record = json.loads(file.provenance.read_text())
-        file.provenance.write_text(json.dumps({**record, "qdiscs": {"r1": [{"packets": 7}]}}))
+        file.provenance.write_text(
+            json.dumps({**record, "qdiscs": {"r1": {"qdiscs": [{"packets": 7}]}}})
+        )
     per_run = metrics.run_metrics(dataset.read_runs(files), window="full")
     assert per_run["twin"].tolist() == [pytest.approx(math.nan, nan_ok=True), 1]
     assert metrics.cell_metrics(per_run)["ci_low"].isna().all()
