@@ -219,7 +219,7 @@ def test_a_damaged_file_stops_its_figure_alone(
     assert steps.main(["figure", *arguments]) == 1
     said = capfd.readouterr().err
     assert "seed-001.flent.gz" in said
-    assert "Delete the run's two files and run it again" in said
+    assert "delete the run's two files and run it again" in said
     assert not (tmp_path / "r/gbw2015/spreadb/summary.json").exists()
     told = json.loads(path.with_name("seed-001.json").read_text())
     assert path.read_bytes() != content
@@ -561,7 +561,7 @@ def test_a_clock_that_jumps_changes_nothing(
 
 
 def test_no_module_on_the_host_reads_its_date() -> None:
-    """But for lines of evidence of `emulate verify` and ages of files; guests have a clock."""
+    """But for lines of evidence, ages of files and when a crate was made; guests have a clock."""
     dated = re.compile(r"\btime\.time\(|\btime_ns\(|datetime\.now|date\.today|utcnow")
     paths = [
         path
@@ -571,7 +571,14 @@ def test_no_module_on_the_host_reads_its_date() -> None:
     ]
     assert len(paths) > 80
     dating = {path.name for path in paths if dated.search(path.read_text(encoding="utf-8"))}
-    assert dating == {"verify.py", "identities.py"} | {"index.py", "steps.py"}
+    assert dating == {
+        "verify.py",
+        "identities.py",
+        "index.py",
+        "steps.py",
+        "crate.py",
+        "reproduce.py",
+    }
     assert verify.__name__ == "emulate.commands.verify"
 
 

@@ -8,6 +8,7 @@ from analysis.errors import DataError
 from analysis.runs.published import read_facts
 from analysis.runs.study import study_at
 from emulation.config.catalogue import experiment
+from emulation.errors import EmulationError
 from studies.khademi2013.plots import rig as figures_rig
 
 
@@ -22,7 +23,7 @@ def test_a_file_that_is_no_table_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("one column\n1\n")
     with pytest.raises(DataError, match="one column"):
         read_facts(tmp_path / "one.csv")
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(EmulationError, match="no such file"):
         read_facts(tmp_path / "none.csv")
 
 

@@ -14,7 +14,6 @@ from emulation.config.job import job_of
 from emulation.config.points import link
 from emulation.config.request import point_of, request, run_of
 from emulation.errors import ConfigError
-from emulation.machine import provenance
 from emulation.model.axis import Value
 from emulation.model.run import Experiment, Run
 from emulation.model.units import Duration, Packets, Rate, Size
@@ -238,7 +237,8 @@ def test_several_values_of_a_setting_are_a_sweep(first_of: Read) -> None:
 
 def test_values_of_the_nearest_rate_are_borrowed_and_told() -> None:
     (run,) = select(experiment("gbw2015/rrul"), link="50/2", qdisc="ared", cc="cubic", seed=1)
-    assert provenance._borrowed(run) == {"2 Mbit/s": "1 Mbit/s", "50 Mbit/s": "100 Mbit/s"}
+    rates = {str(rate): str(taken) for rate, taken in run.point.borrowed}
+    assert rates == {"2 Mbit/s": "1 Mbit/s", "50 Mbit/s": "100 Mbit/s"}
     assert dict(run.point.up.options)["max"] == Size(3028)  # Table 1, 1 Mbit/s
     (known,) = select(experiment("gbw2015/rrul"), link="10/1", qdisc="ared", cc="cubic", seed=1)
     assert known.point.borrowed == ()

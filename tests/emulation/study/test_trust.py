@@ -14,7 +14,7 @@ from analysis.runs.study import StudyFolder
 from analysis.site.figurefile import read_figure
 from emulate.cli import main
 from emulation.config.catalogue import experiment, load
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, EmulationError
 from emulation.runs import run as running
 from emulation.study import studies, template, trust
 from tests import studyfile
@@ -141,7 +141,7 @@ def _runs(folder: Path) -> tuple[running.Run, ...]:
 def test_claims_and_their_stale_bytecode(write: Write) -> None:
     folder = write()
     (folder / "claims.py").write_text("RULES = {}\n")
-    with pytest.raises(DataError, match=r"claims\.py \(.*\), not yet trusted"):
+    with pytest.raises(EmulationError, match=r"claims\.py \(.*\), not yet trusted"):
         plugin.rules_of(StudyFolder(folder))
     trust.remember(folder)
     assert plugin.rules_of(StudyFolder(folder)).rules == {}

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.errors import DataError
 from analysis.measures.metrics import run_metrics
 from analysis.plots.style import styled
 from analysis.runs.dataset import Dataset, find_runs, read_runs
+from emulation.errors import EmulationError
 from studies.gbw2015.measures import spread
 from studies.gbw2015.plots.spread import seed_spread
 from tests.data import synthetic
@@ -79,7 +79,7 @@ def test_starts_are_counted_from_the_first_flow(root: Path, tmp_path: Path) -> N
     assert starts["late_ms"].max() == pytest.approx(7, abs=0.01)  # 1 ms from flow to flow
     (broken, *_) = find_runs(root, "gbw2015", "rrul")
     path = tmp_path / "none.flent.gz"
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(EmulationError, match="no such file"):
         spread.flow_starts([type(broken)(**{**broken.__dict__, "data": path})])
 
 

@@ -13,6 +13,7 @@ from analysis.runs.dataset import RunFile, find_runs
 from analysis.runs.settings import Setting
 from analysis.runs.study import study_at
 from emulation.config import catalogue, ownfile
+from emulation.errors import EmulationError
 from studies.khademi2013 import packets
 from studies.khademi2013.measures import ecn, sensitivity
 from studies.khademi2013.measures.bulk import measure, measure_wireless
@@ -65,9 +66,9 @@ def test_a_run_without_its_table_is_an_error(root: Path, tmp_path: Path) -> None
     (tmp_path / "seed-001.json").write_text(file.provenance.read_text())
     data, provenance = tmp_path / file.data.name, tmp_path / file.provenance.name
     alone = replace(file, data=data, provenance=provenance)
-    with pytest.raises(DataError, match=r"seed-001\.packets\.parquet: no such file"):
+    with pytest.raises(EmulationError, match=r"seed-001\.packets\.parquet: no such file"):
         packets.read_packets(alone)
-    with pytest.raises(DataError, match=r"seed-001\.flent\.gz: no such file"):
+    with pytest.raises(EmulationError, match=r"seed-001\.flent\.gz: no such file"):
         packets.goodput_intervals(alone)
 
 
@@ -258,7 +259,7 @@ def test_printed_medians_stand_beside_their_boxes(wireless: dict[str, RunFile]) 
 
 def test_a_damaged_table_of_medians_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "medians.csv"
-    with pytest.raises(DataError, match=r"medians\.csv: no such file"):
+    with pytest.raises(EmulationError, match=r"medians\.csv: no such file"):
         sensitivity.read_medians(path)
     path.write_text("quantity,flows,aqm,low,high\nrumour,4,codel,1,2\n")
     with pytest.raises(DataError, match="not a table of medians"):

@@ -5,9 +5,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
 from analysis.plots.style import styled
 from analysis.site.outputs import Source
+from emulation.errors import EmulationError
 from studies.testbed.measures.scaling import fit_cost, provenance, read_scaling, where_it_ends
 from studies.testbed.plots.scaling import scaling
 
@@ -63,5 +63,5 @@ def test_its_cells_are_as_pages_read_them(table: Path) -> None:
 
 
 def test_no_table_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"none\.csv: no such file"):
+    with pytest.raises(EmulationError, match=r"none\.csv: no such file"):
         read_scaling(tmp_path / "none.csv")

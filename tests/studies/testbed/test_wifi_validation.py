@@ -17,7 +17,7 @@ from analysis.runs.dataset import RunFile, find_runs
 from emulation import datafile
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of, modules_of
-from emulation.errors import ConfigError
+from emulation.errors import ConfigError, EmulationError
 from studies.testbed.kinds import saturation
 from studies.testbed.kinds.saturation import Case, cases, counted, quantities, waits
 from studies.testbed.measures import validation as wifi_validation, wifi
@@ -89,7 +89,7 @@ def test_rows_of_something_else_are_refused(tmp_path: Path) -> None:
         wifi_validation.read_cells([run_of(tmp_path, [{"program": "ping", "rtt_ms": 1}], 1)])
     run = run_of(tmp_path, [], 2)
     run.data.write_bytes(gzip.compress(b"no JSON"))
-    with pytest.raises(DataError, match="not JSON"):
+    with pytest.raises(EmulationError, match="not JSON"):
         wifi_validation.read_cells([run])
 
 
@@ -164,7 +164,7 @@ def test_rows_have_the_case_and_what_was_counted(tmp_path: Path) -> None:
     device = {"up_packets": 1000, "up_ppdus": 500, "up_subframes": 1500, "up_collisions": 100}
     answer = {"seconds": 20.0, "devices": [{}, device, device], "received": [], "backlogs": None}
     (tmp_path / "cases.json").write_text(json.dumps([answer] * 5))
-    run.traffic.reduce(run, tmp_path, False)
+    run.traffic.reduce(run, tmp_path)
     found = datafile.read_rows(tmp_path / f"data{datafile.ROWS}")
     assert len(found) == 5 * 3
     assert {**found[0]} == {
