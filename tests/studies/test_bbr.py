@@ -13,7 +13,7 @@ import pytest
 from analysis.measures.registry import Metric
 from analysis.runs.study import study_at
 from emulation.datafile import counters, read_rows
-from emulation.study import code
+from studies.bbr.programs.flow import state_of
 from tests import ROOT
 
 STUDY = ROOT / "studies" / "bbr"
@@ -72,7 +72,7 @@ def test_each_case_has_a_script_bounds_and_a_rule() -> None:
     bounds, metrics = own.module("claims").BOUNDS, own.module("measures").METRICS
     assert bounds.keys() == metrics.keys()
     assert all(low <= high for low, high in bounds.values())
-    cases = own.module("plots").statements(STUDY / "cases.py")
+    cases = own.module("plots").statements(STUDY / "programs/cases.py")
     assert [*cases] == [*range(1, 23)]
     assert {int(name.partition("_")[0][1:]) for name in bounds} == {*cases}
 
@@ -92,11 +92,8 @@ def test_each_case_has_a_script_bounds_and_a_rule() -> None:
         (1, 0.5, "PROBE_RTT"),  # the draft's
     ],
 )
-def test_gains_tell_the_state(
-    pacing: float, window: float, state: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["cases.py", "bbr"])
-    assert code.module(STUDY, "cases").state_of(pacing, window) == state
+def test_gains_tell_the_state(pacing: float, window: float, state: str) -> None:
+    assert state_of(pacing, window) == state
 
 
 def test_the_table_counts_what_is_within_the_bounds() -> None:
@@ -125,7 +122,7 @@ def test_the_table_counts_what_is_within_the_bounds() -> None:
 def test_a_control_with_the_hooks_of_bbr_is_a_module_of_ones_own(tmp_path: Path) -> None:
     study = tmp_path / "own"
     study.mkdir()
-    shutil.copy(STUDY / "cases.py", study)
+    shutil.copytree(STUDY / "programs", study / "programs")
     (study / "steady").mkdir()
     (study / "steady/Kbuild").write_text("obj-m := tcp_steady.o\n")
     (study / "steady/tcp_steady.c").write_text(f"// SPDX-License-Identifier: GPL-2.0\n{MODULE}")
