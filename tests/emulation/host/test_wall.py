@@ -507,14 +507,8 @@ def test_the_wall_is_the_best_that_there_is(monkeypatch: pytest.MonkeyPatch) -> 
         confine.wall()
 
 
-def test_the_page_names_all_that_is_let_through(root: Path) -> None:
-    page, guest = (root / "SECURITY.md").read_text(), confine.system_calls()
-    for names, title in (
-        (set(guest), "A guest's system calls"),
-        (set(confine.system_calls(builds=True)) - set(guest), "A build's besides"),
-    ):
-        (listed,) = re.findall(rf"^{title}: (.*?)\.$", page, re.M | re.S)
-        assert set(re.findall(r"`(\w+)`", listed)) == names
+def test_the_page_names_what_is_let_through_in_part_and_what_was_tried(root: Path) -> None:
+    page = (root / "SECURITY.md").read_text()
     assert set(confine._FORMS) | {"utimensat"} <= set(re.findall(r"^\| `(\w+)` \|", page, re.M))
     for one in (*CALLS, EXECUTE):
         assert f"| {one.name} |" in page, one.name
