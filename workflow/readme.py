@@ -62,7 +62,7 @@ class Results:
 def figures_table(figures: list[Shown]) -> str:
     """Return a row per figure of a paper that has printed values: what it shows, how many of these
     agree, and their median relative error; after the table how many agree when each counts once,
-    settings apart (`gallery.agreement`), and the figures that have none.
+    settings apart (`gallery.agreement`). Figures without printed values have no row.
 
     The parts of a figure, `2a` to `2c`, are one row if they are parts of one number, with the title
     of the first.
@@ -74,16 +74,14 @@ def figures_table(figures: list[Shown]) -> str:
         if shown.of_paper:
             groups.setdefault((shown.summary.paper, number, rest), []).append(shown)
     rows = []
-    others: dict[str, list[str]] = {}
     for (paper, *_), group in groups.items():
         compared = sum(shown.summary.compared for shown in group)
         agreeing = sum(shown.summary.agreeing for shown in group)
         errors = [error for shown in group for error in shown.summary.errors_percent]
+        if not compared and not errors:
+            continue
         names = list(dict.fromkeys(shown.summary.figure for shown in group))
         name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-        if not compared and not errors:
-            others.setdefault(paper, []).append(name)
-            continue
         rows.append(
             (
                 paper,
@@ -94,17 +92,12 @@ def figures_table(figures: list[Shown]) -> str:
             )
         )
     header = ("paper", "figure", "shows", "values that agree", "median error")
-    notes = (
-        f"- {paper}, drawn without printed values beside them: {', '.join(o)}"
-        for paper, o in others.items()
-    )
-    lines = (textwrap.fill(note, 100, subsequent_indent="  ") for note in notes)
     once = agreement(figures)
     count = (
         f"Each once, **{once['agreeing']} of {once['compared']} measured values agree**, and"
         f" {once['as_set']} of {once['settings']} settings, which are read back."
     )
-    return "\n".join([_table(header, rows), "", count, "", *lines])
+    return "\n".join([_table(header, rows), "", count])
 
 
 #: Heading -> whether a claim counts there.
@@ -201,38 +194,38 @@ def cited_table(claims: list[dict[str, Any]], text: str) -> str:
 
 def disagreements_table(claims: list[dict[str, Any]]) -> str:
     """Return a row per statement that does not hold, with what was measured; and after the table
-    which printed numbers are off, and what each variation that explains a claim makes worse."""
+    which printed numbers are off, which claims a variation explains, and what it makes worse."""
     rows = []
     numbers = []
-    worse: dict[str, list[str]] = {}
+    explained: dict[str, tuple[list[str], list[str]]] = {}
     for claim in claims:
         if claim["verdict"] not in ("disagrees", "explained"):
             continue
-        variation = next(
-            judgement["explained_by"]
-            for judgement in claim["judgements"]
-            if (judgement["era"], judgement["cc"]) == (claim["era"], claim["cc"])
-        )
-        verdict = f"explained by {variation}" if variation else claim["verdict"]
         reason, _, _ = claim["why"].partition(". Explained by")
         if claim["kind"] == "number" or "as printed" in claim["why"]:
             numbers.append(claim["id"])
         else:
-            rows.append((claim["id"], claim["statement"], verdict, reason))
+            rows.append((claim["id"], claim["statement"], reason))
         for judgement in claim["judgements"]:
-            if judgement["explained_by"] and judgement["explained_by"] == variation:
-                worse[variation] = judgement["makes_worse"]
-    notes = [f"With {name} no longer agree: {', '.join(ids)}." for name, ids in worse.items()]
+            if (judgement["era"], judgement["cc"]) != (claim["era"], claim["cc"]):
+                continue
+            if variation := judgement["explained_by"]:
+                ids, _ = explained.setdefault(variation, ([], judgement["makes_worse"]))
+                ids.append(claim["id"])
+    notes = [
+        f"Explained by {name}: {', '.join(ids)}; with it no longer agree: {', '.join(worse)}."
+        for name, (ids, worse) in explained.items()
+    ]
     if numbers:
         notes.insert(0, f"Printed numbers that do not agree: {', '.join(numbers)}.")
-    table = _table(("claim", "statement", "verdict", "measured"), rows)
+    table = _table(("claim", "statement", "measured"), rows)
     return "\n\n".join([table, *(textwrap.fill(note, 100) for note in notes)])
 
 
 def eras_table(claims: list[dict[str, Any]]) -> str:
-    """Return the verdicts of the paper's eras beside each other: those that count, the same where
-    nothing is explained by the better of two, and with each variation in its place throughout; then
-    each era, for the statements that its own runs decide, and what counts of these."""
+    """Return the verdicts of the paper's eras beside each other: those that count, the same with
+    nothing explained, and with each variation in its place throughout; then each era, for the
+    statements that its own runs decide, and what counts of these where that differs."""
     own = {
         claim["id"]: claim
         for claim in claims
@@ -253,11 +246,14 @@ def eras_table(claims: list[dict[str, Any]]) -> str:
             if not judgement["era"].startswith(DEFAULT_ERA):
                 eras.setdefault(judgement["era"], {})[name] = verdict
     groups = {"what counts": [claim["verdict"] for claim in own.values()]}
-    groups["nothing explained"] = list(plain.values())
+    if varied:
+        groups["nothing explained"] = list(plain.values())
     groups |= {f"with {name}": list((plain | other).values()) for name, other in varied.items()}
     for era, verdicts_of in eras.items() if len(eras) > 1 else ():
         groups[f"{era}, by its own runs"] = list(verdicts_of.values())
-        groups[f"{era}'s, as they count"] = [plain[name] for name in verdicts_of]
+        counted = [plain[name] for name in verdicts_of]
+        if counted != list(verdicts_of.values()):
+            groups[f"{era}'s, as they count"] = counted
     rows = []
     for group, words in groups.items():
         count = Counter(words)

@@ -76,8 +76,6 @@ def test_parts_of_a_figure_are_one_row_and_values_that_stand_twice_count_once() 
         "| gbw2015 | Table 1 | RRUL | 4 of 5 | – |",
         "",
         "Each once, **2 of 6 measured values agree**, and 4 of 5 settings, which are read back.",
-        "",
-        "- gbw2015, drawn without printed values beside them: 2a spread",
     ]
 
 
@@ -124,12 +122,12 @@ def test_what_explains_a_claim_is_named_and_what_it_spoils_once() -> None:
     number = claim("g004", "disagrees", kind="number")
     claims = [claim("g001", "disagrees"), explained, claim("g003", "agrees"), number]
     assert body(readme.disagreements_table(claims)) == [
-        "| g001 | So g001. | disagrees | 5 ms; asked for 3 |",
-        "| g002 | So g002. | explained by era x | 5 ms; asked for 3 |",
+        "| g001 | So g001. | 5 ms; asked for 3 |",
+        "| g002 | So g002. | 5 ms; asked for 3 |",
         "",
         "Printed numbers that do not agree: g004.",
         "",
-        "With era x no longer agree: g007, g009.",
+        "Explained by era x: g002; with it no longer agree: g007, g009.",
     ]
 
 
@@ -149,7 +147,6 @@ def test_verdicts_of_eras_stand_beside_each_other() -> None:
         "| nothing explained | 1 | 1 | 0 | 1 | 3 |",
         "| with a clock | 1 | 1 | 0 | 1 | 3 |",
         "| 2014c, by its own runs | 1 | 1 | 0 | 1 | 3 |",
-        "| 2014c's, as they count | 1 | 1 | 0 | 1 | 3 |",
         "| 2014, by its own runs | 1 | 0 | 0 | 0 | 1 |",
         "| 2014's, as they count | 0 | 1 | 0 | 0 | 1 |",
     ]
