@@ -166,7 +166,7 @@ def selection(args: argparse.Namespace) -> tuple[Run, ...]:
     if args.kernel is not None:
         check_named(args.kernel)
     trust.ask(args.experiment, args.trust)
-    return select(
+    runs = select(
         experiment(args.experiment),
         link=args.link,
         qdisc=args.qdisc,
@@ -177,6 +177,10 @@ def selection(args: argparse.Namespace) -> tuple[Run, ...]:
         kernel=args.kernel,
         settings=settings(args.settings),
     )
+    if not runs:
+        what = "its sweep has none of these values together"
+        raise ConfigError(what, args.experiment, "see its points: emulate list")
+    return runs
 
 
 def _requested(args: argparse.Namespace) -> tuple[Run, ...]:

@@ -6,9 +6,10 @@ A file is either accepted or refused with all its problems, each with file, line
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -385,22 +386,49 @@ def _points(
     new = {
         axis: [name for name in names if name not in swept[axis]] for axis, names in chosen.items()
     }
+    candidates = [
+        point
+        for point in experiment.points
+        if all(new[axis] or _axis_name(point, axis) in values for axis, values in chosen.items())
+    ]
     points: dict[tuple[str, str, str], Point] = {}
-    for point in experiment.points:
-        requested: dict[str, Sequence[Any]] = dict(settings)
+    for point, requested in _of_parts(experiment, candidates, settings):
         for axis, values in chosen.items():
-            here = _axis_name(point, axis) in values
             if new[axis]:
-                own = [dict(point.axes)[axis]] if here and axis in dict(point.axes) else []
-                requested[axis] = [*own, *new[axis]]
-            elif not here:
-                break
-        else:
-            for derived in varied(experiment, point, requested) if requested else [point]:
-                if not points.setdefault(derived.key, derived).same_setup_as(derived):
-                    what, todo = _duplicate_id(derived)
-                    raise ConfigError(what, experiment.id, todo)
+                here = _axis_name(point, axis) in values and axis in dict(point.axes)
+                requested[axis] = [*([dict(point.axes)[axis]] if here else []), *new[axis]]
+        for derived in varied(experiment, point, requested) if requested else [point]:
+            if not points.setdefault(derived.key, derived).same_setup_as(derived):
+                what, todo = _duplicate_id(derived)
+                raise ConfigError(what, experiment.id, todo)
     return tuple(points.values())
+
+
+def _of_parts(
+    experiment: Experiment, candidates: Sequence[Point], settings: Mapping[str, Sequence[Any]]
+) -> Iterator[tuple[Point, dict[str, Sequence[Any]]]]:
+    """Yield the points of the sweep that settings are for, each with these.
+
+    Values that the sweep has choose those points that have them. Other values, and those that no
+    point has together, are for all.
+    """
+    axes = {axis for point in experiment.points for axis, _ in point.axes} & settings.keys()
+    swept = {pair for point in experiment.points for pair in _meanings(point, axes)}
+    others = {axis: values for axis, values in settings.items() if axis not in axes}
+    for combination in product(*(settings[axis] for axis in sorted(axes))):
+        asked = dict(zip(sorted(axes), combination, strict=True))
+        pairs = {(axis, _meaning(axis, value)) for axis, value in asked.items()} & swept
+        fitting = [point for point in candidates if pairs <= _meanings(point, axes)]
+        for point in fitting or candidates:
+            yield point, {**others, **{axis: [value] for axis, value in asked.items()}}
+
+
+def _meanings(point: Point, axes: Set[str]) -> set[tuple[str, Any]]:
+    return {(axis, _meaning(axis, text)) for axis, text in point.axes if axis in axes}
+
+
+def _meaning(axis: str, value: Any) -> Any:
+    return Value(axis, value, False, False).meaning
 
 
 def varied(

@@ -324,6 +324,16 @@ def test_what_run_cannot_take_is_refused(
     assert said in capsys.readouterr().err
 
 
+def test_values_that_no_part_of_a_sweep_has_together_are_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["--link", "5/20", "--qdisc", "bfifo_64k", "--dry-run"]
+    assert cli.main(["run", "bbr2016/uploads", *words]) == ConfigError.exit_status
+    assert "bbr2016/uploads: its sweep has none of these values together; see" in (
+        capsys.readouterr().err
+    )
+
+
 @pytest.mark.parametrize("name", ["~nosuchuser/x", "x" * 300, f"{'x' * 300}/y", f"a/{'x' * 300}"])
 @pytest.mark.parametrize("command", ["list", "check", "run"])
 def test_what_is_no_study_is_an_error_of_two_lines_at_most(

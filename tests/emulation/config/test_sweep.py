@@ -191,6 +191,22 @@ def test_another_spelling_is_the_same_value(first_of: Read, text: str) -> None:
     assert point_of(found, recorded).label == plain.point.label
 
 
+def test_a_value_that_one_part_of_the_sweep_has_chooses_that_part(first_of: Read) -> None:
+    block = "link: 10/1, qdisc: codel, cc: cubic"
+    parts = f"[{{{block}, rtt: [5 ms, 6 ms]}}, {{{block}, rtt: [6 ms, 7 ms], load: [light]}}]"
+    found = first_of(swept(parts, 'id: "first_{rtt}[_{load}]/{link}/{qdisc}/{cc}"'))
+
+    def labels(**settings: list[str]) -> list[str]:
+        return [run.point.label for run in select(found, settings=settings)]
+
+    assert labels(rtt=["5ms"]) == ["first_5ms"]
+    assert labels(rtt=["6 ms"]) == ["first_6ms", "first_6ms_light"]
+    assert labels(load=["light"]) == ["first_6ms_light", "first_7ms_light"]
+    assert labels(load=["light"], rtt=["7 ms", "8 ms"]) == ["first_7ms_light", "first_8ms_light"]
+    assert labels(load=["light"], rtt=["5 ms"]) == ["first_5ms_light"]  # which no part has
+    assert labels(rtt=["8 ms"]) == ["first_8ms", "first_8ms_light"]
+
+
 def test_values_outside_are_told_apart_by_id_and_provenance(first_of: Read) -> None:
     found = first_of(swept("{link: [10/1], qdisc: [codel], cc: cubic, rtt: [5 ms, 6 ms]}"))
     (inside,) = select(found, settings={"rtt": ["5 ms"]})
