@@ -45,7 +45,9 @@ def run(args: argparse.Namespace) -> int:
         if rate:
             print(f"utilisation: {packets.utilisation(table):.1%}")
     print(f"{counts.entered:,} packets went in, {counts.left:,} of them came out", end="")
-    print(f"; {counts.strangers:,} others came out" if counts.strangers else "")
+    print(f", after {counts.shortest_ns / 1e6:,.3f} ms or more", end="")
+    print(f"; {counts.strangers:,} others came out" if counts.strangers else "", end="")
+    print(f", {counts.early:,} before they went in: by one clock?" if counts.early else "")
     return 0
 
 

@@ -31,6 +31,8 @@ LEAST_CAPTURED, LEAST_FRAME = 54, 14
 MOST_STRANGERS = 0.5
 #: Packets that come out before they go in, as a share of the others.
 MOST_EARLY = 0.01
+#: The shortest wait of all packets: what is longer is no queue, but clocks that differ.
+LONGEST_SHORTEST_NS = 60 * 10**9
 
 _BLOCK = 1 << 16
 _OFFLOADS = "ethtool -K DEVICE gro off gso off tso off"
@@ -38,11 +40,17 @@ _OFFLOADS = "ethtool -K DEVICE gro off gso off tso off"
 
 @dataclass(frozen=True)
 class Counts:
-    """What the captures have: packets that entered, that left, and that came from elsewhere."""
+    """What the captures have: packets that entered, that left, and that came from elsewhere.
+
+    `early` of the last came out before they went in; of those that left, none did so sooner than
+    after `shortest_ns`.
+    """
 
     entered: int
     left: int
     strangers: int
+    early: int
+    shortest_ns: int
 
 
 def write(before: Path, behind: Path, target: Path, rate_bit_s: int = 0) -> Counts:
@@ -112,6 +120,7 @@ def _follow(records: Path, before: Path, behind: Path) -> tuple[Passages, Counts
     pending["packet"] = pending["packet"].astype(np.uint64)
     strangers: dict[int, int] = {}  # when each came out
     left = early = 0
+    shortest_ns = np.iinfo(np.int64).max
     for chunk in packets.chunks(records):
         table = packets.decode(chunk)
         enters = chunk["event"] == ENTERED
@@ -126,20 +135,28 @@ def _follow(records: Path, before: Path, behind: Path) -> tuple[Passages, Counts
         followed = follow(pending, matched, behind.name, in_order)
         leave(passages, followed, refused=False)
         left += len(matched)
+        shortest_ns = followed.delay_ns[followed.sent].min(initial=shortest_ns)
         pending = followed.before[~followed.sent]
-    counts = Counts(len(passages.fate), left, len(strangers))
+    counts = Counts(len(passages.fate), left, len(strangers), early, int(shortest_ns))
     if not counts.entered:
         raise ConfigError("has no packet", str(before), "name the capture before the queue first")
     if not left + counts.strangers:
         raise ConfigError("has no packet", str(behind), "capture where the queue's packets leave")
     if early > MOST_EARLY * max(left, 1):
         what = f"{early:,} packets come out before they go in"
-        todo = "name IN first, capture one way (tcpdump -Q in, -Q out), or shift one: editcap -t"
+        todo = "name IN first, capture one way (tcpdump -Q in, -Q out), or, of two clocks, shift "
+        todo += f"one: editcap -t SECONDS {behind.name} NEW"
         raise ConfigError(what, str(behind), todo)
     if counts.strangers > MOST_STRANGERS * (left + counts.strangers) or not left:
         what = f"{counts.strangers:,} packets are not in {before.name}, {left:,} are"
         todo = f"filter both alike (tcpdump -r), capture without offloads ({_OFFLOADS})"
         raise ConfigError(what, str(behind), todo)
+    if shortest_ns > LONGEST_SHORTEST_NS:
+        wait_s = shortest_ns / 1e9
+        what = f"no packet comes out sooner than {wait_s:,.3f} s after it went in: two clocks"
+        raise ConfigError(
+            what, str(behind), f"shift it: editcap -t -{wait_s:.6f} {behind.name} NEW"
+        )
     return passages, counts
 
 

@@ -44,7 +44,7 @@ def captures(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_packets_are_followed(tmp_path: Path, captures: tuple[Path, Path]) -> None:
     counts = pair.write(*captures, tmp_path / "t.parquet", 20_000_000)
-    assert counts == pair.Counts(10, 9, 1)
+    assert counts == pair.Counts(10, 9, 1, 0, 5 * MS)
     table = packets.read(tmp_path / "t.parquet")
     assert list(table["fate"]) == ["sent"] * 3 + ["dropped"] + ["sent"] * 5 + ["marked"]
     assert set(table["sojourn_ms"].dropna()) == {5.0}
@@ -127,6 +127,33 @@ def test_captures_that_do_not_belong_together(
     assert not target.exists()
 
 
+def test_clocks_that_differ(
+    tmp_path: Path, captures: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def behind(offset_s: float) -> Path:
+        rows = [(number + 1 + 1000 * offset_s, data(number)) for number in range(10)]
+        return capture(tmp_path / f"by{offset_s}.pcap.gz", rows)
+
+    with pytest.raises(ConfigError) as caught:
+        pair.write(captures[0], behind(86400), tmp_path / "t.parquet")
+    assert "by86400.pcap.gz: no packet comes out sooner than 86,400.001 s after it went in" in (
+        str(caught.value)
+    )
+    assert "shift it: editcap -t -86400.001000 by86400.pcap.gz NEW" in str(caught.value)
+    assert cli.main(["packets", str(captures[0]), str(behind(2))]) == 0
+    assert "10 of them came out, after 2,001.000 ms or more\n" in capsys.readouterr().out
+
+
+def test_a_few_packets_that_come_out_early_are_told(
+    tmp_path: Path, captures: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = capture(tmp_path / "in.pcap.gz", [(n, data(n)) for n in range(200)])
+    late = [(number + 0.5, data(number)) for number in range(199)]
+    behind = capture(tmp_path / "out.pcap.gz", [*late, (198.9, data(199))])
+    assert cli.main(["packets", str(before), str(behind)]) == 0
+    assert "; 1 others came out, 1 before they went in: by one clock?" in capsys.readouterr().out
+
+
 def test_the_command(
     tmp_path: Path, captures: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -135,7 +162,7 @@ def test_the_command(
     assert cli.main(["packets", *map(str, captures), *options]) == 0
     out = capsys.readouterr().out
     assert "CS0 ECT(0)" in out
-    assert "10 packets went in, 9 of them came out; 1 others came out" in out
+    assert "10 packets went in, 9 of them came out, after 5.000 ms or more; 1 others came" in out
     assert len(packets.read(output)) == 10
     assert cli.main(["packets", *map(str, captures), "--by", "nothing"]) != 0
     assert "no column 'nothing'" in capsys.readouterr().err
