@@ -151,7 +151,7 @@ def confidence_interval(values: ArrayLike) -> Interval:
     return Interval(mean, mean - float(half), mean + float(half), int(sample.size))
 
 
-def _interval(group: pd.DataFrame, column: str) -> Interval:
+def over_seeds(group: pd.DataFrame, column: str) -> Interval:
     """Return the interval of the mean over runs; none where some have an earlier `twin`."""
     over = confidence_interval(group[column].dropna().astype(float))
     if "twin" in group and group["twin"].notna().any():
@@ -176,7 +176,7 @@ def means(
         for name in values:
             numbers = group[name].dropna().astype(float)
             if len(numbers):
-                over = _interval(group, name)
+                over = over_seeds(group, name)
                 also = numbers.agg(list(more)).tolist() if more else []
                 rows.append((*key, name, over.n, over.mean, *also, over.low, over.high))
     others = [name if isinstance(name, str) else name.__name__ for name in more]

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pandas as pd
 
 from analysis.runs.axes import axes, packets
-from analysis.runs.dataset import RunFile, facts, read_record, usable
+from analysis.runs.dataset import RunFile, facts, read_record, twins, usable
 from emulation.config import ownfile
 
 from . import gateways
@@ -41,10 +41,14 @@ def _mtu_link(run_axes: Mapping[str, str]) -> str:
 
 
 def read_runs(files: Sequence[RunFile]) -> pd.DataFrame:
-    """The rows of read_run of all `files`; raises ValueError for none."""
+    """The rows of read_run of all `files`, and `twin`: the earlier seed that came out the same.
+
+    Raises ValueError for no files.
+    """
     if not files:
         raise ValueError("no runs to read")
-    return pd.DataFrame([row for file in files for row in read_run(file)])
+    table = pd.DataFrame([row for file in files for row in read_run(file)])
+    return table.assign(twin=table["run"].map(twins(files)))
 
 
 def family(run_axes: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.measures.metrics import confidence_interval
+from analysis.measures.metrics import over_seeds
 from analysis.plots.rows import dots
 from analysis.plots.style import Palette
 from analysis.words import intervals
@@ -32,23 +32,19 @@ SHOWN: Final = {
 def summary(table: pd.DataFrame) -> pd.DataFrame:
     """Return one row per link, direction and qdisc: means over the seeds of queues.read_runs.
 
-    Columns: link, direction, qdisc, family, n_seeds, MEANS and dropped_interval.
+    Columns: link, direction, qdisc, family, n_seeds, MEANS and dropped_interval (Student's t at
+    95 %; a dash for one seed, and for seeds that came out the same).
     """
     cells = table.groupby(["link", "direction", "qdisc", "family"])
     means = cells[list(MEANS)].mean()
     means.insert(0, "n_seeds", cells["seed"].nunique())
-    means["dropped_interval"] = cells["dropped_percent"].agg(_interval)
+    over = [over_seeds(cell, "dropped_percent") for _, cell in cells]
+    means["dropped_interval"] = intervals([each.low for each in over], [each.high for each in over])
     rows = means.reset_index()
     place = rows["qdisc"].map({name: place for place, name in enumerate(NAMES)}).fillna(len(NAMES))
     rate = rows["link"].str.partition("/")[0].astype(float)
     order = pd.DataFrame({"rate": rate, "way": rows["direction"], "place": place})
     return rows.loc[order.sort_values(["rate", "way", "place"]).index].reset_index(drop=True)
-
-
-def _interval(values: "pd.Series[float]") -> str:
-    """Return the 95 % interval of the mean over seeds (Student's t); a dash for one seed."""
-    over = confidence_interval(values)
-    return intervals([over.low], [over.high])[0]
 
 
 def table(edge: pd.DataFrame) -> pd.DataFrame:

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.errors import DataError
-from analysis.measures.metrics import confidence_interval
+from analysis.measures.metrics import over_seeds
 from analysis.runs.axes import axes
-from analysis.runs.dataset import RunFile
+from analysis.runs.dataset import RunFile, twins
 from analysis.runs.flentfile import RERUN, read_series
 from analysis.words import intervals
 from emulation.datafile import read_json
@@ -36,9 +36,12 @@ def estimates(files: Sequence[RunFile]) -> pd.DataFrame:
 
     What a qdisc says at a time is compared with the sojourn time of the packet that had left last,
     what ping prints, less the base RTT, with that of the last packet of a flow that had come to the
-    queue before the ping did. Raises DataError for a run without pings.
+    queue before the ping did; `twin` is the earlier seed that came out the same, if any. Raises
+    DataError for a run without pings.
     """
-    return pd.concat([_of_run(file) for file in files], ignore_index=True)
+    same = twins(files)
+    parts = [_of_run(file).assign(twin=same.get(file.run, np.nan)) for file in files]
+    return pd.concat(parts, ignore_index=True)
 
 
 def _of_run(file: RunFile) -> pd.DataFrame:
@@ -111,13 +114,15 @@ def errors(table: pd.DataFrame) -> pd.DataFrame:
 
     `table` is from estimates. Of each run the medians and 90th percentiles of what was true and of
     what was estimated, the mean error and the root of the mean square error (ms), and Pearson's
-    correlation; of these the means over seeds, and Student's t interval of the mean error.
+    correlation; of these the means over seeds, and Student's t interval of the mean error, unless
+    seeds came out the same.
     """
     keys = ["era", "cc", "qdisc", "flows", "estimate"]
     rows = []
     for key, cell in table.groupby(keys, sort=False):
         runs = pd.DataFrame([_errors(run) for _, run in cell.groupby("seed")])
-        bias = confidence_interval(runs["mean error"])
+        twin = cell.groupby("seed")["twin"].first().to_numpy()
+        bias = over_seeds(runs.assign(twin=twin), "mean error")
         (interval,) = intervals([bias.low], [bias.high])
         about = dict(zip(keys, key, strict=True))
         rows.append({**about, **runs.mean(), "n_seeds": bias.n, "interval": interval})

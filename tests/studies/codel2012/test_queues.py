@@ -160,7 +160,13 @@ def test_figures_can_be_drawn(tmp_path: Path) -> None:
         write(tmp_path, "edge", "1.5/1.5", name, forward=queue(5), reverse=queue(2))
         for name in figures_edge.NAMES
     ]
-    summary = figures_edge.summary(queues.read_runs(edge))
+    one = queues.read_runs(edge)
+    other = one.assign(seed=2, dropped_percent=one["dropped_percent"] + 1)
+    both = figures_edge.summary(pd.concat([one, other]))
+    assert "–" not in set(both["dropped_interval"])
+    both = figures_edge.summary(pd.concat([one, other.assign(twin=1)]))
+    assert set(both["dropped_interval"]) == {"–"}
+    summary = figures_edge.summary(one)
     assert list(figures_edge.table(summary)["Direction"]) == ["down"] * 3 + ["up"] * 3
     changing = write(tmp_path, "dynamic", "100/100", "codel_830")
     with styled() as palette:

@@ -31,11 +31,15 @@ def test_errors_are_of_each_run_and_their_means() -> None:
         true = np.array([1.0, 2.0, 3.0, 4.0])
         about = {"era": "2013", "cc": "reno", "qdisc": "pie_5ms", "aqm": "pie", "flows": 4}
         table = pd.DataFrame({"true_ms": true, "estimated_ms": true + off_ms})
-        return table.assign(**about, seed=seed, estimate="ping", time_s=range(4))
+        return table.assign(**about, seed=seed, estimate="ping", time_s=range(4), twin=np.nan)
 
-    (row,) = estimates.errors(pd.concat([run(1, 0.5), run(2, 1.5)])).to_dict("records")
+    both = pd.concat([run(1, 0.5), run(2, 1.5)])
+    (row,) = estimates.errors(both).to_dict("records")
     assert row["mean error"] == pytest.approx(1.0)
     assert row["rms error"] == pytest.approx(1.0)
     assert (row["true median"], row["estimated median"]) == (2.5, 3.5)
     assert row["correlation"] == pytest.approx(1)
     assert row["n_seeds"] == 2
+    assert row["interval"] == "-5.353 to 7.353"  # 1 ± 12.706 * 0.5
+    same = both.assign(twin=np.where(both["seed"] == 2, 1, np.nan))
+    assert estimates.errors(same)["interval"].tolist() == ["–"]
