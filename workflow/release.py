@@ -25,7 +25,8 @@ from emulation.host import debs, lock
 from emulation.host.digest import sha256
 from workflow import bundle
 
-EXTRAS = "notebooks,workflow"
+#: Of what the archive for machines without a network installs.
+EXTRAS = "dev,notebooks,slurm,workflow"
 
 
 def zenodo(cited: dict[str, Any]) -> dict[str, Any]:
@@ -80,24 +81,24 @@ def offline(root: Path, dist: Path, scratch: Path) -> Path:
 
     It has the checkout without its history, `wheels/` of all dependencies, and in `packages/` the
     guest's packages and the kernels' sources; the kernels themselves are in the bundle's wheel.
+    `workflow/setup.sh` takes them from there.
     """
     place = scratch / "qdisc-lab"
     place.mkdir()
     files = _run(root, "git", "archive", "HEAD")
     subprocess.run(["tar", "-x", "-C", str(place)], input=files, check=True)
-    wheels = [str(path) for path in dist.glob("*.whl")]
-    needed = [f"{root}[{EXTRAS}]", "hatchling==1.33.0"]
+    needed = [f"{root}[{EXTRAS}]", "hatchling==1.33.0", "editables"]
     constraints = ["--constraint", str(root / "workflow/constraints.txt")]
     _run(root, sys.executable, "-m", "pip", "wheel", "-q", "-w", str(place / "wheels"),
          *constraints, *needed)  # fmt: skip
-    for wheel in wheels:
+    for wheel in dist.glob("*.whl"):
         shutil.copy(wheel, place / "wheels")
     pinned = lock.load()
     packages = place / "packages"
     packages.mkdir()
     kernels = [pinned.kernels[series][0] for series in bundle.SERIES]
-    lacking = pinned.sources().fetch((*pinned.guest, *pinned.system, *kernels), packages)
-    if lacking:
+    wanted = (*pinned.guest, *pinned.system, *pinned.tools, *kernels)
+    if lacking := pinned.sources().fetch(wanted, packages):
         what = f"no source has {len(lacking)} packages, the first {lacking[0]}"
         raise SystemExit(f"release: error: {what}; name a folder or mirror in {debs.PLACE}")
     archive = dist / "qdisc-lab-offline.tar"

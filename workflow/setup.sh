@@ -13,6 +13,13 @@ KERNEL_TOOLS=(
     /usr/include/stdio.h:libc6-dev
 )
 
+# The archive for machines without a network has all that is downloaded elsewhere, and the bundle.
+BUNDLE=()
+if compgen -G "wheels/qdisc_lab_guest-*.whl" >/dev/null; then
+    export PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels QDISC_LAB_PACKAGES=$PWD/packages
+    BUNDLE=(qdisc-lab-guest)
+fi
+
 say() { printf '%s\n' "==> $*"; }
 
 die() {
@@ -48,7 +55,7 @@ have_kernel() {
 missing_packages() {
     local entry tool
     usable_venv || usable_python >/dev/null || printf '%s\n' python3 python3-venv
-    have_kernel && return
+    ((${#BUNDLE[@]})) || have_kernel && return
     for entry in "${KERNEL_TOOLS[@]}"; do
         tool=${entry%:*}
         case $tool in
@@ -127,7 +134,7 @@ setup_venv() {
     say "installing the Python packages of pyproject.toml$extras (a minute or two)"
     logged "check that this machine reaches pypi.org, then run it again" \
         "$VENV/bin/python" -m pip install --disable-pip-version-check --quiet \
-        --constraint "$CONSTRAINTS" --editable ".$extras"
+        --constraint "$CONSTRAINTS" --editable ".$extras" "${BUNDLE[@]}"
     printf '%s\n' "$wanted" >"$stamp"
 }
 
@@ -141,7 +148,7 @@ sys.exit(not (kernel.find() and rootfs.find()))' 2>/dev/null
 
 # The guest's kernel and root file system, in the user's cache. $1: how many processes may compile.
 setup_guest() {
-    if ! have_kernel; then
+    if ! ((${#BUNDLE[@]})) && ! have_kernel; then
         say "building the kernel: about 8 min of one core, and 160 MB to download"
     fi
     "$VENV/bin/emulate" kernel build --jobs "$1" >/dev/null

@@ -73,7 +73,8 @@ class Sources:
     mirrors: tuple[str, ...]
     archive: str
     place: str = field(default_factory=lambda: os.environ.get(PLACE, ""))
-    _silent: set[str] = field(default_factory=set, repr=False)  # servers that did not answer
+    _silent: set[str] = field(default_factory=set, repr=False)  # servers that are given up
+    _heard: set[str] = field(default_factory=set, repr=False)  # servers that have answered
 
     def fetch(self, debs: Iterable[Deb], folder: Path) -> list[Deb]:
         """Download `debs` into `folder`; return those that no source has with their digest."""
@@ -124,7 +125,8 @@ class Sources:
 
     @contextmanager
     def _open(self, address: str) -> Iterator[IO[bytes] | None]:
-        """Yield what an address answers, or None; a server that is silent is asked once.
+        """Yield what an address answers, or None. A server that is silent is given up, one that
+        has answered before if it is so twice in a row.
 
         An answer that breaks off raises an `OSError`.
         """
@@ -137,14 +139,20 @@ class Sources:
         if server in self._silent:
             yield None
             return
-        try:
-            answer = urlopen(address, timeout=PATIENCE_S)
-        except HTTPError:
-            yield None
-            return
-        except (OSError, HTTPException):
+        answer = None
+        for _ in range(1 + (server in self._heard)):  # a busy one may pause
+            try:
+                answer = urlopen(address, timeout=PATIENCE_S)
+                self._heard.add(server)
+                break
+            except HTTPError:
+                break
+            except (OSError, HTTPException):
+                pass
+        else:
             if server:
                 self._silent.add(server)
+        if answer is None:
             yield None
             return
         with answer:

@@ -10,6 +10,7 @@ import stat
 import tarfile
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
@@ -188,6 +189,26 @@ def test_a_silent_server_is_asked_once(tmp_path: Path, monkeypatch: pytest.Monke
     many = [Deb(f"tool{number}", "1", "0", "pool/tool_1_all.deb") for number in range(5)]
     assert Sources(("http://mirror",), "http://archive", place="").fetch(many, tmp_path) == many
     assert [address.split("/")[2] for address in asked] == ["mirror", "archive"]
+
+
+def test_a_server_that_pauses_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def pause(address: str, timeout: float) -> io.BytesIO:
+        if "mirror" not in address:
+            raise ConnectionRefusedError
+        asked.append(address.rpartition("/")[2])
+        if len(asked) in (2, 5, 6):
+            raise TimeoutError
+        return io.BytesIO(TOOL)
+
+    monkeypatch.setattr("urllib.request.urlopen", pause)
+    monkeypatch.setattr(debs, "AT_ONCE", 1)
+    many = [replace(DEB, package=name, path=f"pool/{name}_amd64.deb") for name in "abcde"]
+    assert Sources(("http://mirror",), "", place="").fetch(many, tmp_path) == many[3:]
+    assert [name[0] for name in asked] == list("abbcdd")
 
 
 def test_a_package_is_unpacked_with_its_modes_into_merged_folders(tmp_path: Path) -> None:
