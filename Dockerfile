@@ -5,7 +5,8 @@
 #     docker run -p 8888:8888 reproduce-all lab
 #
 # Kernel and tools have stages of their own, made of the few files that they depend on: a change of
-# anything else leaves them in the build's cache, and their compilers and downloads stay behind.
+# anything else leaves them in the build's cache, and their compilers and downloads stay behind. With
+# the bundle's wheel in wheels/ they are unpacked from there, and nothing is compiled.
 
 ARG BASE=debian:12.15-slim
 
@@ -23,15 +24,20 @@ RUN sed -i "s#http://deb.debian.org#$MIRROR#" /etc/apt/sources.list.d/debian.sou
 # --- the same with the mirror still set, for the stages that download
 FROM base AS builder
 ARG MIRROR=http://deb.debian.org
-ENV XDG_CACHE_HOME=/cache
+ENV XDG_CACHE_HOME=/cache PYTHONPATH=/bundle
 WORKDIR /qdisc-lab
 RUN sed -i "s#http://deb.debian.org#$MIRROR#" /etc/apt/sources.list.d/debian.sources \
  && apt-get -qq update
+COPY LICENSE wheel[s] /bundle/
+RUN for wheel in /bundle/*.whl; do \
+        [ ! -f "$wheel" ] || python3 -m zipfile -e "$wheel" /bundle && rm -f "$wheel" || exit 1; \
+    done
 
 # --- the guest's kernels: of all the series that the studies run
 FROM builder AS kernel
 ARG SERIES="6.12 7.2"
-RUN DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
+RUN [ -d /bundle/qdisc_lab_guest ] || \
+    DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
         make gcc binutils flex bison bc xz-utils patch perl libc6-dev >/dev/null
 COPY qdisc qdisc
 COPY workflow/__init__.py workflow/ready.py workflow/
@@ -92,7 +98,7 @@ RUN python3 -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "r
 # --- the project itself: small, and the last to be put into the image
 FROM packages AS project
 COPY . .
-RUN bash -euc "source workflow/setup.sh; setup_venv ''" \
+RUN rm -rf wheels && bash -euc "source workflow/setup.sh; setup_venv ''" \
  && mkdir /project \
  && cp -a [!.]* /project/ \
  && cp -a --parents .venv/installed .venv/bin/emulate \

@@ -13,11 +13,12 @@ KERNEL_TOOLS=(
     /usr/include/stdio.h:libc6-dev
 )
 
-# The archive for machines without a network has all that is downloaded elsewhere, and the bundle.
+# With the bundle's wheel in wheels/ no kernel is built; the archive for machines without a network
+# also has all that is downloaded elsewhere.
 BUNDLE=()
-if compgen -G "wheels/qdisc_lab_guest-*.whl" >/dev/null; then
+! compgen -G "wheels/qdisc_lab_guest-*.whl" >/dev/null || BUNDLE=(wheels/qdisc_lab_guest-*.whl)
+if [[ -d packages ]]; then
     export PIP_NO_INDEX=1 PIP_FIND_LINKS=wheels QDISC_LAB_PACKAGES=$PWD/packages
-    BUNDLE=(qdisc-lab-guest)
 fi
 
 say() { printf '%s\n' "==> $*"; }
@@ -123,7 +124,7 @@ setup_venv() {
     local extras=${1:-]} python stamp wanted
     stamp=$VENV/installed${1//[^a-z]/-}
     extras="[notebooks,workflow${extras/#[/,}"
-    wanted=$(cat pyproject.toml "$CONSTRAINTS" | sha256sum | cut -d' ' -f1)
+    wanted=$(cat pyproject.toml "$CONSTRAINTS" "${BUNDLE[@]}" | sha256sum | cut -d' ' -f1)
     if usable_venv; then
         [[ $(cat "$stamp" 2>/dev/null) != "$wanted" ]] || return 0
     else
@@ -148,14 +149,11 @@ sys.exit(not (kernel.find() and rootfs.find()))' 2>/dev/null
 
 # The guest's kernel and root file system, in the user's cache. $1: how many processes may compile.
 setup_guest() {
-    if ! ((${#BUNDLE[@]})) && ! have_kernel; then
+    ((${#BUNDLE[@]})) || have_kernel ||
         say "building the kernel: about 8 min of one core, and 160 MB to download"
-    fi
     "$VENV/bin/emulate" kernel build --jobs "$1" >/dev/null
-    if ! "$VENV/bin/python" -c 'import sys; from emulation.machine import rootfs; sys.exit(not rootfs.find())'
-    then
+    ((${#BUNDLE[@]})) || have_guest ||
         say "unpacking the guest's tools: about a minute, and 70 MB to download"
-    fi
     mkdir -p results/setup
     "$VENV/bin/python" -m workflow.ready rootfs results/setup/rootfs.json
 }

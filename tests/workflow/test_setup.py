@@ -77,6 +77,23 @@ def test_what_is_missing_is_named(machine: Machine) -> None:
     assert {"make", "gcc", "flex", "bison", "bc", "patch", "perl"} <= set(named)
 
 
+def test_the_archive_needs_no_network_and_no_compiler(machine: Machine) -> None:
+    for name in ("packages", "wheels"):
+        (machine.folder / name).mkdir()
+    wheel = machine.folder / "wheels/qdisc_lab_guest-1-py3-none-any.whl"
+    wheel.touch()
+    machine.add("python3", PYTHON)
+    done = machine.run("missing_packages; setup_venv ''; env", NO_KERNEL="1")
+    assert "gcc" not in done.stdout, done.stderr
+    (line,) = (line for line in machine.calls if "-m pip" in line)
+    assert line.endswith(f".[notebooks,workflow] wheels/{wheel.name}")
+    assert {
+        "PIP_NO_INDEX=1",
+        "PIP_FIND_LINKS=wheels",
+        f"QDISC_LAB_PACKAGES={machine.folder}/packages",
+    } <= set(done.stdout.splitlines())
+
+
 def test_a_machine_with_the_kernel_needs_no_compiler(machine: Machine) -> None:
     machine.add_venv()
     assert machine.run("missing_packages").stdout == ""
