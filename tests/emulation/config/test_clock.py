@@ -14,7 +14,6 @@ from emulation.model.era import TESTBED
 from tests.emulation.kinds.qdiscs.guest import readback
 
 TICKS = ("20 us", "50 us", "100 us", "250 us", "1 ms", "4 ms")
-RECOVERY = "2014+fack+no_rack+quickack+no_sack_compression"
 
 
 def job(eras: str, name: str = "gbw2015/rrul", **chosen: Any) -> dict[str, Any]:
@@ -56,18 +55,6 @@ def test_a_card_takes_the_place_of_netem_too(name: str, gap_us: int, link: str) 
         f"{prefix}link_mbit": link,
     }
     assert [one["name"] for one in told["modules"]] == ["sch_card"]
-
-
-def test_the_delays_of_a_dumbbell_can_have_a_clock_too() -> None:
-    flows = {"qdisc": "codel_5ms", "cc": "reno"}
-    plain, told = (job(one, "khademi2013/flows_4", **flows) for one in ("2013", "2013+ticks_4ms"))
-    assert told["traffic"]["base_rtt_ms"] == plain["traffic"]["base_rtt_ms"] - 4
-    assert kinds(told).count("ticks") == kinds(plain).count("netem") == 2
-
-
-def test_with_loss_recovery_it_needs_both_modules() -> None:
-    modules = job(f"{RECOVERY}+ticks_100us")["modules"]
-    assert [one["name"] for one in modules] == ["quickack", "sch_ticks"]
 
 
 def test_a_send_buffer_changes_nothing_else() -> None:
@@ -117,28 +104,7 @@ def test_a_rig_overrides_the_noise_of_an_era() -> None:
     assert netems(job("2014c-host_noise")) == netems(quiet)
 
 
-def test_each_address_of_a_server_has_noise() -> None:
-    told = job("2014c", "gbw2015/rtt_fairness")
-    words = [one["arguments"][:3] for wire in told["wires"] for port in wire
-             for one in port["qdiscs"] if one["kind"] == "netem"]  # fmt: skip
-    delays = ["2500us", "12500us", "50ms", "125ms"]
-    assert [one[2] for one in words] == ["606us"] * len(delays) * 2
-
-
-def test_noise_before_a_radio_is_of_a_packet_at_its_rate() -> None:
-    """12112 bits take 224 us at 54 Mbit/s."""
-    told = job("2013c", "khademi2013/wifi_down_4", qdisc="codel", cc="reno")
-    assert {name: words[2] for name, words in netems(told).items()} == {
-        "delay-senders": "112us", "delay-aqm": "112us",
-    }  # fmt: skip
-
-
-def test_noise_of_a_dumbbell_and_its_read_back() -> None:
-    flows = {"qdisc": "codel_5ms", "cc": "reno"}
-    told = job("2013c", "khademi2013/flows_4", **flows)
-    assert {name: words[2] for name, words in netems(told).items()} == {
-        "delay-aqm": "606us", "delay-recv": "606us",
-    }  # fmt: skip
+def test_the_noise_of_a_delay_is_read_back() -> None:
     asked = {"kind": "netem", "parent": "root", "expect": {"delay_us": 25000, "jitter_us": 606}}
     seen: dict[str, Any] = {"kind": "netem", "root": True, "options": {"rate": {"rate": 125e6}}}
     for jitter, wrong in ((0.000605, 0), (0, 1)):
@@ -164,12 +130,3 @@ def test_noise_of_a_dumbbell_and_its_read_back() -> None:
 def test_clocks_that_cannot_be(eras: str, name: str, chosen: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         job(eras, name, **chosen)
-
-
-@pytest.mark.parametrize(("qdisc", "option"), [("sfq", "divisor"), ("fq_codel", "flows")])
-def test_more_queues_are_those_of_fair_queueing(qdisc: str, option: str) -> None:
-    name = {"sfq": "rtt_fairness_many_queues", "fq_codel": "rrul_many_queues"}[qdisc]
-    told = job("2014", f"gbw2015/{name}", link="10/1", qdisc=qdisc)
-    found = [one["expect"] for wire in told["wires"] for port in wire for one in port["qdiscs"]
-             if one["kind"] == qdisc]  # fmt: skip
-    assert [one[option] for one in found] == [65536, 65536]

@@ -7,60 +7,11 @@ import pytest
 from emulate.commands.run import settings
 from emulation.config.catalogue import experiment, experiments, load, select
 from emulation.errors import ConfigError
-from emulation.model.qdisc import Option, Qdisc
+from emulation.model.qdisc import Qdisc
 from emulation.model.run import DEFAULT_MEMORY, Experiment
-from emulation.model.units import Duration, Packets, Rate, Size
+from emulation.model.units import Duration, Rate, Size
 
 MS = 10**6
-
-#: Table 1 of gbw2015: (qdisc, rate) -> what the paper prints for it.
-TABLE_1: dict[tuple[str, str], dict[str, Option]] = {
-    ("pfifo_fast", "1"): {"txqueuelen": Packets(127)},
-    ("pfifo_fast", "10"): {"txqueuelen": Packets(127)},
-    ("pfifo_fast", "100"): {"txqueuelen": Packets(1000)},
-    ("ared", "1"): {"min": Size(1514), "bandwidth": Rate(10**6), "max": Size(3028)},
-    ("ared", "10"): {"min": Size(12500), "bandwidth": Rate(10**7), "max": Size(37500)},
-    ("ared", "100"): {"min": Size(125000), "bandwidth": Rate(10**8), "max": Size(375000)},
-    **{
-        ("pie", rate): {
-            "target": Duration(20 * MS),
-            "tupdate": Duration(30 * MS),
-            "limit": Packets(1000),
-        }
-        for rate in ("1", "10", "100")
-    },
-    **{
-        (name, rate): {
-            "target": Duration(target * MS),
-            "interval": Duration(100 * MS),
-            "limit": Packets(limit),
-        }
-        for name, limit in (("codel", 1000), ("fq_codel", 10240))
-        for rate, target in (("1", 13), ("10", 5), ("100", 5))
-    },
-    ("sfq", "1"): {"limit": Packets(127)},
-    ("sfq", "10"): {"limit": Packets(127)},
-    ("sfq", "100"): {"limit": Packets(1000)},
-    **{
-        ("fq_nocodel", rate): {"limit": Packets(limit), "target": Duration(100_000 * MS)}
-        for rate, limit in (("1", 127), ("10", 127), ("100", 1000))
-    },
-}
-
-#: What the batch file or tc sets beside the table.
-BESIDE_TABLE_1: dict[str, dict[str, Option]] = {
-    "ared": {
-        "limit": Size(1_514_000),
-        "avpkt": Size(1514),
-        "adaptive": True,
-        "harddrop": True,
-        "probability": 0.02,
-    },
-    "pie": {"noecn": True},
-    "codel": {"noecn": True},
-    "fq_codel": {"noecn": True},
-    "fq_nocodel": {"noecn": True, "interval": Duration(100 * MS)},
-}
 
 SMALL = """\
 format: 1
@@ -119,30 +70,6 @@ def used(experiment: Experiment) -> dict[tuple[str, str], Qdisc]:
     return found
 
 
-def test_table_1_exactly(rrul: Experiment) -> None:
-    found = used(rrul)
-    assert found.keys() == TABLE_1.keys()
-    for (name, rate), qdisc in found.items():
-        options = dict(qdisc.options)
-        if qdisc.txqueuelen:
-            options["txqueuelen"] = qdisc.txqueuelen
-        burst = {"burst": {"1": 1, "10": 13, "100": 137}[rate]} if name == "ared" else {}
-        assert options == {**TABLE_1[name, rate], **BESIDE_TABLE_1.get(name, {}), **burst}, name
-
-
-def test_the_kinds_behind_the_names(rrul: Experiment) -> None:
-    kinds = {cell.qdisc: cell.up.kind for cell in rrul.points}
-    assert kinds == {
-        "pfifo_fast": "pfifo_fast",
-        "ared": "red",
-        "pie": "pie",
-        "codel": "codel",
-        "sfq": "sfq",
-        "fq_nocodel": "fq_codel",
-        "fq_codel": "fq_codel",
-    }
-
-
 @pytest.mark.parametrize("rate", ["1", "10", "100"])
 def test_the_burst_of_ared_is_one_that_tc_takes(rrul: Experiment, rate: str) -> None:
     # iproute2, tc/tc_red.c, tc_red_eval_ewma(): the smallest Wlog for which
@@ -156,37 +83,6 @@ def test_the_burst_of_ared_is_one_that_tc_takes(rrul: Experiment, rate: str) -> 
     excess = burst + 1 - low.bytes / packet.bytes
     assert excess >= 1
     assert any(excess <= (1 - (1 - 0.5**wlog) ** burst) / 0.5**wlog for wlog in range(1, 10))
-
-
-def test_1_mbit_serves_the_upstream_of_10_1_only(rrul: Experiment) -> None:
-    slow = [cell for cell in rrul.points if cell.link.name == "10/1" and cell.qdisc == "codel"]
-    assert slow
-    for cell in slow:
-        assert dict(cell.up.options)["target"] == Duration(13 * MS)
-        assert dict(cell.down.options)["target"] == Duration(5 * MS)
-
-
-def test_the_sweep_of_rrul(rrul: Experiment) -> None:
-    assert len(rrul.points) == len(set(rrul.points)) == 3 * 7 * 2
-    assert rrul.seeds == tuple(range(1, 31))
-    assert (rrul.traffic.length, rrul.traffic.step) == (Duration(140_000 * MS), Duration(200 * MS))
-    assert (rrul.traffic.kind, rrul.traffic.test) == ("flent", "rrul_be")
-    assert rrul.rig.base_rtts == (Duration(50 * MS),)
-    assert rrul.rig.edge_rate == Rate(10**9)
-    assert rrul.rig.sysctls == (
-        ("net.ipv4.tcp_ecn", "0"),
-        ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
-        ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
-        ("net.ipv4.tcp_recv_batch_ms", "5"),
-    )
-    assert {point.memory for point in rrul.points} == {Size(384 * 2**20)}  # of the paper
-    assert rrul.traffic.start_jitter == Duration(50 * MS)
-    links = {cell.link.name: (cell.link.down, cell.link.up) for cell in rrul.points}
-    assert links == {
-        "100/100": (Rate(10**8), Rate(10**8)),
-        "10/10": (Rate(10**7), Rate(10**7)),
-        "10/1": (Rate(10**7), Rate(10**6)),
-    }
 
 
 def test_load_a_small_file(tmp_path: Path) -> None:
@@ -357,12 +253,6 @@ def test_an_experiment_has_what_is_its_own_and_the_files_rig(tmp_path: Path) -> 
     assert plain.rig.base_rtts == (Duration(50 * MS),)
     assert plain.traffic.servers == ("netserver", "irtt")
     assert (plain.traffic.options, plain.points[0].memory) == ((), DEFAULT_MEMORY)
-
-
-def test_the_four_round_trips_of_rtt_fairness() -> None:
-    fairness = experiment("gbw2015/rtt_fairness")
-    assert [rtt.ms for rtt in fairness.rig.base_rtts] == [10, 50, 200, 500]  # Sec. 6.1
-    assert fairness.rig.edge_rate == Rate(10**9)
 
 
 def test_all_mistakes_of_sections_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:

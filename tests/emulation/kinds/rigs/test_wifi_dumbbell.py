@@ -24,47 +24,6 @@ def wireless(name: str = "wifi_mixed_4", qdisc: str = "codel_5ms", era: str = "2
     return found
 
 
-def test_senders_reach_stations_through_the_delay_and_the_access_point() -> None:
-    topology = wireless().topology
-    routes = {(route.node, route.to): route.via for route in topology.routes()}
-    for number in range(1, 5):
-        assert routes.pop((f"sender{number}", "default")) == "10.0.1.254"
-        assert routes.pop((f"receiver{number}", "default")) == "10.0.3.254"
-    assert routes == {
-        ("aqm", "default"): "10.0.2.2",
-        ("delay", "default"): "10.0.2.1",
-    }
-    (medium,) = topology.media
-    assert medium.access_point.node == "aqm"
-    assert [port.node for port in medium.stations] == [f"receiver{n}" for n in range(1, 5)]
-
-
-def test_the_qdisc_under_test_is_on_the_air_and_stations_have_linuxs_own() -> None:
-    found = {port.node: port.egress.attached()[0].qdisc for port in wireless().topology.queues()}
-    assert found.pop("aqm").kind == "codel"
-    assert {qdisc.kind for qdisc in found.values()} == {"pfifo_fast"}
-    assert {port.txqueuelen.count for port in wireless().topology.queues()} == {1000}
-
-
-def test_what_is_observed_is_before_and_behind_the_queue_and_at_all_hosts() -> None:
-    observed = wireless().topology.observed
-    assert observed[:2] == (("aqm", "aqm-delay"), ("aqm", "aqm-air"))
-    assert {node for node, _ in observed[2:]} == {
-        name for pair in wireless().topology.pairs for name in pair
-    }
-
-
-def test_as_many_flows_go_back_where_traffic_is_mixed() -> None:
-    down, mixed = (job_of(wireless(name))["traffic"] for name in ("wifi_down_4", "wifi_mixed_4"))
-    assert (down["flows"], mixed["flows"]) == (4, 8)
-    assert mixed["pairs"][:4] == down["pairs"]
-    assert [(pair["receiver"], pair["sender"]) for pair in mixed["pairs"][4:]] == [
-        (pair["sender"], pair["receiver"]) for pair in down["pairs"]
-    ]
-    assert mixed["pairs"][4]["address"] == "10.0.1.1"
-    assert mixed["counted"] == [{"node": "aqm", "interface": "aqm-air"}]
-
-
 def test_the_guest_gets_the_parts_of_iperf_and_of_wifi() -> None:
     names = set(guestcode.files(job_of(wireless())))
     assert {"stations.py", "iperf.py", "iperf_frames.py", "wifi_rig.py", "switch.py"} <= names
