@@ -294,27 +294,6 @@ def test_a_guest_without_a_tool_is_made_again(tmp_path: Path) -> None:
         RootFs(tmp_path, "d", {}).check()
 
 
-# --- a wrong experiment file
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("base_rtt: 50 ms", "base_rtt: 50", r"yaml:\d+: rig.base_rtt: '50': a bare number"),
-        ("study: gbw2015", "studdy: gbw2015", r"yaml:\d+: studdy: .*unknown"),
-        ("study: gbw2015", "study: [gbw2015", r"yaml:\d+: "),
-    ],
-)
-def test_a_wrong_experiment_file_is_told_with_its_line(
-    old: str, new: str, said: str, gbw2015: Path, tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    file = tmp_path / "wrong.yaml"
-    file.write_text(gbw2015.read_text().replace(old, new, 1))
-    assert cli.main(["check", str(file)]) == 2
-    assert re.search(said, capsys.readouterr().err)
-
-
 # --- two at once
 
 

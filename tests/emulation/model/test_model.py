@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,7 +8,7 @@ import pytest
 
 from emulation.config.catalogue import experiment, select
 from emulation.config.job import job_of
-from emulation.model.egress import Delay, Delays, Shaper
+from emulation.model.egress import Delays, Shaper
 from emulation.model.qdisc import Qdisc
 from emulation.model.run import DEFAULT_MEMORY, Experiment, Run
 from emulation.model.topology import Link, Node, Port, Route, Topology, Wire
@@ -97,84 +95,6 @@ def test_red_does_not_expect_what_tc_cannot_report(rrul: Experiment) -> None:
     }
 
 
-def test_the_bottleneck_shapes_each_direction_at_its_own_router(rrul: Experiment) -> None:
-    job = job_of(the_run(rrul, qdisc="codel"))
-    up, down = job_port(job, "r1-delay"), job_port(job, "r2-delay")
-    assert (up["node"], down["node"]) == ("router_up", "router_down")
-    tbf, codel = up["qdiscs"]
-    assert tbf == {
-        "parent": "root",
-        "handle": "1:",
-        "kind": "tbf",
-        "arguments": ["rate", "1000000bit", "burst", "1514b", "limit", "12500000b"],
-        "expect": {"kind": "tbf", "rate_bit_s": 1_000_000, "burst": 1514, "limit": 12_500_000},
-    }
-    assert (codel["parent"], codel["handle"], codel["kind"]) == ("1:1", "10:", "codel")
-    assert codel["expect"]["target_us"] == 13_000
-    assert down["qdiscs"][0]["expect"]["rate_bit_s"] == 10_000_000
-    assert down["qdiscs"][1]["expect"]["target_us"] == 5_000
-
-
-def test_the_middle_delays_half_a_round_trip_each_way(rrul: Experiment) -> None:
-    job = job_of(the_run(rrul, qdisc="codel"))
-    for interface in ("delay-r1", "delay-r2"):
-        (netem,) = job_port(job, interface)["qdiscs"]
-        assert netem["arguments"] == [
-            "delay",
-            "25000us",
-            "rate",
-            "1000000000bit",
-            "limit",
-            "100000",
-        ]
-        assert netem["expect"]["delay_us"] == 25_000
-    delays = [
-        port.egress.delay.nanoseconds
-        for port in the_run(rrul, qdisc="codel").topology.ports()
-        if isinstance(port.egress, Delay)
-    ]
-    assert sum(delays) == rrul.rig.base_rtts[0].nanoseconds
-
-
-def test_every_port_has_a_finite_rate_and_a_short_name(rrul: Experiment) -> None:
-    ports = list(job_ports(job_of(the_run(rrul, qdisc="sfq"))))
-    assert len(ports) == 8
-    assert len({port["interface"] for port in ports}) == 8
-    assert len({address for port in ports for address in port["addresses"]}) == 8
-    for port in ports:
-        assert port["filters"] == []
-        assert port["qdiscs"][0]["expect"]["rate_bit_s"] > 0
-        assert len(port["interface"]) <= 15
-
-
-def test_pfifo_fast_is_as_long_as_its_interface(rrul: Experiment) -> None:
-    slow = job_of(the_run(rrul, qdisc="pfifo_fast"))
-    assert job_port(slow, "r1-delay")["txqueuelen"] == 127
-    assert job_port(slow, "client-r1")["txqueuelen"] == 100
-    fast = job_of(the_run(rrul, link="100/100", qdisc="pfifo_fast"))
-    assert job_port(fast, "r2-delay")["txqueuelen"] == 1000
-    other = job_of(the_run(rrul, qdisc="codel"))
-    assert job_port(other, "r1-delay")["txqueuelen"] == 100
-    assert job_port(slow, "r1-delay")["qdiscs"][1] == {
-        "parent": "1:1",
-        "handle": "10:",
-        "kind": "pfifo_fast",
-        "arguments": [],
-        "expect": {"kind": "pfifo_fast"},
-    }
-
-
-def test_routes_lead_from_every_node_to_every_subnet(rrul: Experiment) -> None:
-    assert the_run(rrul, qdisc="codel").topology.routes() == (
-        Route("client", "default", "10.0.1.2"),
-        Route("router_up", "default", "10.0.2.2"),
-        Route("delay", "10.0.1.0/24", "10.0.2.1"),
-        Route("delay", "10.0.4.0/24", "10.0.3.2"),
-        Route("router_down", "default", "10.0.3.1"),
-        Route("server", "default", "10.0.4.1"),
-    )
-
-
 def test_routes_take_the_fewest_wires_and_never_cross_a_host() -> None:
     nodes = (Node("a", False), Node("b", True), Node("c", True), Node("d", True), Node("h", False))
     wires = (
@@ -198,42 +118,6 @@ def test_a_topology_refuses_an_impossible_port() -> None:
         Port("a", "sixteen-letters-", "10.0.0.1/24", EDGE)
     with pytest.raises(ValueError, match="rate above zero"):
         Port("a", "eth0", "10.0.0.1/24", Shaper(Rate(0), Size(1), Size(1)))
-
-
-def test_the_job_is_json_and_has_the_fixed_form(rrul: Experiment) -> None:
-    run = the_run(rrul, qdisc="fq_nocodel", cc="reno", seed=7)
-    job = job_of(run)
-    assert json.loads(json.dumps(job)) == job
-    assert json.dumps(job) == json.dumps(
-        job_of(the_run(rrul, qdisc="fq_nocodel", cc="reno", seed=7))
-    )
-    parts = ["format", "seed", "nodes", "wires", "routes", "queues", "parameters"]
-    parts += ["sysctls", "traffic"]
-    assert list(job) == parts
-    assert (job["format"], job["seed"], job["parameters"]) == (2, 7, {})
-    forwarding = [node["name"] for node in job["nodes"] if node["forwards"]]
-    assert forwarding == ["router_up", "delay", "router_down"]
-    host = {
-        "net.ipv4.tcp_congestion_control": "reno",
-        "net.ipv4.tcp_ecn": "0",
-        "net.ipv4.tcp_rmem": "4096 131072 6291456",
-        "net.ipv4.tcp_wmem": "4096 16384 4194304",
-        "net.ipv4.tcp_recv_batch_ms": "5",
-    }
-    assert job["sysctls"] == {"client": host, "server": host}
-    assert job["traffic"] == {
-        "tool": "flent",
-        "test": "rrul_be",
-        "length_s": 140.0,
-        "step_s": 0.2,
-        "start_jitter_us": 50000,
-        "title": run.id,
-        "client": "client",
-        "server": "server",
-        "servers": ["netserver", "irtt"],
-        "options": {},
-        "hosts": [{"address": "10.0.4.2", "base_rtt_ms": 50.0}],
-    }
 
 
 def test_the_id_of_a_run_names_what_is_not_default(rrul: Experiment) -> None:
@@ -260,18 +144,6 @@ def test_the_random_numbers_of_a_cell_stay_what_they_are(rrul: Experiment) -> No
     others = [{"era": "2014"}, {"kernel": "7.3"}, {"length": length}]
     for other in others:  # what is compared run by run draws the same numbers
         assert the_run(rrul, qdisc="codel", seed=7, **other).random == run.random
-
-
-def test_an_era_reaches_options_and_sysctls(rrul: Experiment) -> None:
-    today, then = (the_run(rrul, qdisc="fq_nocodel", era=era) for era in ("modern", "2014"))
-    plain, restored = (job_port(job_of(run), "r1-delay")["qdiscs"][1] for run in (today, then))
-    assert "drop_batch" not in plain["arguments"]
-    assert restored["arguments"] == [*plain["arguments"], "drop_batch", "1"]
-    assert restored["expect"] == {**plain["expect"], "drop_batch": 1}
-    settings = job_of(then)["sysctls"]["client"]
-    assert settings == job_of(then)["sysctls"]["server"]
-    assert settings["net.ipv4.tcp_gso"] == "0"
-    assert "net.ipv4.tcp_gso" not in job_of(today)["sysctls"]["client"]
 
 
 def test_addresses_of_a_server_are_delayed_by_band(rrul: Experiment) -> None:
@@ -326,10 +198,3 @@ def test_the_memory_of_a_guest_is_the_experiments(rrul: Experiment) -> None:
 
 def test_a_link_has_a_name_for_paths() -> None:
     assert Link("10/1", Rate(10), Rate(1)).slug == "10-1"
-
-
-def test_the_jobs_of_rrul_are_the_ones_that_its_data_was_made_from(rrul: Experiment) -> None:
-    """Another job is another run: where that is meant, make the data anew, then this digest."""
-    jobs = (json.dumps(job_of(run), sort_keys=True) for run in select(rrul, seed=1))
-    digest = hashlib.sha256("\n".join(jobs).encode()).hexdigest()
-    assert digest[:16] == "edb4384b135f4bb9"
