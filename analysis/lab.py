@@ -14,6 +14,7 @@ byte for byte.
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -93,8 +94,9 @@ class Chosen(Sequence[Run]):
         bar: bool = True,
         probes: Sequence[str] = (),
     ) -> Chosen:
-        """Execute the missing runs, `jobs` at once (default: one per core), with a progress bar.
+        """Execute the missing runs, `jobs` at once (default: one per core).
 
+        On a terminal and in a notebook with a progress bar, unless `bar` is False.
         `probes` are recorded in addition to those of the experiment (docs/probes.md): runs that are
         there but lack them are repeated for them. Raises the `EmulationError` of the first that
         fails. After an interruption, call it again.
@@ -111,7 +113,7 @@ class Chosen(Sequence[Run]):
             self.data,
             jobs=jobs or len(os.sched_getaffinity(0)),
             options=campaign.Options(again=again, probes=more),
-            bars=bar,
+            bars=bar and (sys.stderr.isatty() or "ipykernel" in sys.modules),
         )
         return self
 
